@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { DataSchema } from '../../core/apis/api'
 import { isJson, type Json, listOf } from '../../core/json'
-import { isPlainLine } from '../../core/plain-text'
+import { isPlainLine, shownName } from '../../core/plain-text'
 import type { Documents, Located } from './documents'
 import { plainDescription, plainTitle } from './plain-texts'
 
@@ -23,7 +23,8 @@ const COUNTS = [
 const IN_PLACE_LISTS = ['allOf', 'anyOf', 'oneOf']
 const IN_PLACE = ['not', 'if', 'then', 'else', 'propertyNames']
 const VALUES = ['items', 'contains', 'additionalProperties', 'unevaluatedItems', 'unevaluatedProperties']
-const REFUSED = ['$dynamicRef', '$recursiveRef']
+/** Formats that say how a number is stored or a text is shown. They promise nothing about a value. */
+const FORMATS_WITHOUT_RULE = ['int32', 'int64', 'float', 'double', 'string', 'password']
 
 /** A schema of a document cannot be sold. The message follows the name of what has the schema. */
 export class SchemaProblem extends Error {}
@@ -49,7 +50,7 @@ export class SchemaConverter {
   private refs = new Map<string, Located>()
   private unchecked = new Set<string>()
   private parts = 0
-  private base = ''
+  private root: Located = { value: true, base: '', key: '' }
 
   constructor(documents: Documents) {
     this.documents = documents
@@ -61,7 +62,7 @@ export class SchemaConverter {
     this.refs = new Map()
     this.unchecked = new Set()
     this.parts = 0
-    this.base = part.base
+    this.root = part
     const schema = this.schema(part.value, label)
     return { schema, refs: this.refs, unchecked: [...this.unchecked], parts: this.parts }
   }
@@ -70,9 +71,8 @@ export class SchemaConverter {
     this.count(1)
     if (typeof value === 'boolean') return value
     if (!isJson(value)) throw new SchemaProblem('has a schema that is not an object')
-    const refused = REFUSED.find((keyword) => value[keyword] !== undefined)
-    if (refused) throw new SchemaProblem(`uses ${refused}, which is not supported`)
-    const ref = typeof value['$ref'] === 'string' ? this.reference(value['$ref']) : null
+    if (value['$dynamicRef'] !== undefined) throw new SchemaProblem('uses $dynamicRef, which is not supported')
+    const ref = this.referenceOf(value)
     if (ref && this.bareRefs) return value['nullable'] === true ? { anyOf: [ref, { type: 'null' }] } : ref
     const out: [string, unknown][] = [...Object.entries(ref ?? {}), ...this.texts(value), ...this.types(value, label)]
     out.push(...this.numbers(value, label), ...this.data(value), ...this.forms(value, label))
@@ -86,11 +86,22 @@ export class SchemaConverter {
     if (this.parts > MAX_PARTS) throw new SchemaProblem(`has a schema of more than ${MAX_PARTS} parts`)
   }
 
-  private reference(ref: string): { readonly $ref: string } {
-    const target = this.documents.resolve(ref, { base: this.base })
+  private referenceOf(value: Json): { readonly $ref: string } | null {
+    if (value['$recursiveRef'] !== undefined) {
+      // Of draft 2019-09: the outermost schema that is marked. Within one definition this is the definition.
+      const marked = isJson(this.root.value) && this.root.value['$recursiveAnchor'] === true
+      if (!marked || this.root.key === '') throw new SchemaProblem('uses $recursiveRef without $recursiveAnchor')
+      return this.reference(this.root)
+    }
+    if (typeof value['$ref'] !== 'string') return null
+    const target = this.documents.resolve(value['$ref'], this.root)
     if (!target.ok) throw new SchemaProblem(`has a schema that cannot be read: ${target.error}`)
-    const name = definitionName(target.value.key)
-    this.refs.set(name, target.value)
+    return this.reference(target.value)
+  }
+
+  private reference(target: Located): { readonly $ref: string } {
+    const name = definitionName(target.key)
+    this.refs.set(name, target)
     return { $ref: `#/$defs/${name}` }
   }
 
@@ -113,7 +124,9 @@ export class SchemaConverter {
     if (typeof pattern === 'string') this.unchecked.add(`${label} (pattern)`)
     if (format === 'binary') out.push(['contentMediaType', 'application/octet-stream'])
     else if (format === 'byte' || format === 'base64') out.push(['contentEncoding', 'base64'])
-    else if (typeof format === 'string') this.unchecked.add(`${label} (format ${plainTitle(format)})`)
+    else if (typeof format === 'string' && !FORMATS_WITHOUT_RULE.includes(format)) {
+      this.unchecked.add(`${label} (format ${shownName(format, 30)})`)
+    }
     if (typeof contentMediaType === 'string' && format !== 'binary') {
       out.push(['contentMediaType', plainTitle(contentMediaType)])
     }

@@ -109,11 +109,16 @@ function externalOf(value: Json, base: string): Set<string> {
   const urls = new Set<string>()
   const visit = (part: unknown): void => {
     if (Array.isArray(part)) for (const one of part) visit(one)
-    if (!isJson(part)) return
-    for (const name of Object.keys(part)) {
+    else if (isJson(part)) member(part)
+  }
+  const member = (part: Json): void => {
+    // No list of names is made: there are a million objects in the largest documents.
+    for (const name in part) {
+      if (!Object.hasOwn(part, name)) continue
       const inside = part[name]
-      if (name !== '$ref' || typeof inside !== 'string') visit(inside)
-      else if (!inside.startsWith('#')) {
+      if (name !== '$ref' || typeof inside !== 'string') {
+        if (typeof inside === 'object') visit(inside)
+      } else if (!inside.startsWith('#')) {
         const url = URL.parse(inside, base || undefined)
         if (url) urls.add(withoutFragment(url.href))
       }

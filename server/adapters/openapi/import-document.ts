@@ -14,13 +14,21 @@ const MAX_NOTICES = 1_000
 export type PlainOptions = Pick<ImportOptions, 'only' | 'origin'>
 
 /** Imports a document in this process. The work is bounded, but may take seconds. */
-export async function importDocument(
+export function importDocument(
   text: string,
+  options: PlainOptions,
+  external: LoadExternal | null,
+): Promise<Result<ImportedDocument, ImportProblem>> {
+  return importParsed(readDocument(text), options, external)
+}
+
+/** Imports what `readDocument` made of a document. */
+export async function importParsed(
+  root: ReturnType<typeof readDocument>,
   { only, origin }: PlainOptions,
   external: LoadExternal | null,
 ): Promise<Result<ImportedDocument, ImportProblem>> {
   try {
-    const root = readDocument(text)
     if (!root.ok) return refuse(`The document ${root.error}.`)
     const problem = versionProblem(root.value)
     if (problem !== null) return refuse(problem)

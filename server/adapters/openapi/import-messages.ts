@@ -2,9 +2,9 @@ import type { ImportedDocument, ImportProblem } from '../../core/apis/imported'
 import type { Result } from '../../core/result'
 import type { PlainOptions } from './import-document'
 
-/** What the importing process is told. */
+/** What the importing process is told. The text of the document comes by its standard input. */
 export type ToImporter =
-  | { readonly kind: 'import'; readonly text: string; readonly options: PlainOptions; readonly fetches: boolean }
+  | { readonly kind: 'import'; readonly options: PlainOptions; readonly fetches: boolean }
   | { readonly kind: 'fetched'; readonly url: string; readonly text: Result<string, string> }
 
 /** What it tells. The document is JSON, whose own member `__proto__` is data like any other. */

@@ -3,15 +3,11 @@ import type { ImportDocument, ImportOptions } from '../../core/apis/imported'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../core/result'
 import type { LoadExternal } from './documents'
-import { importDocument } from './import-document'
 import type { FromImporter, ImportResult, ToImporter } from './import-messages'
 import { MAX_DOCUMENT_BYTES } from './read-document'
 
-/** Documents up to this size are imported in the serving process: they take a few milliseconds. */
-const MAX_SERVED_BYTES = 64 * 1024
 const FETCH_TIMEOUT_MS = 10_000
 const MAX_FETCHED_BYTES = 50 * 1024 * 1024
-const PAGE_BYTES = 4096
 const LOOK_MS = 25
 
 export interface ImportLimits {
@@ -21,7 +17,10 @@ export interface ImportLimits {
 
 const LIMITS: ImportLimits = { timeoutMs: 60_000, maxMemoryBytes: 1024 * 1024 * 1024 }
 
-/** Imports an OpenAPI document. Large documents, and those that fetch others, are read by a child process with limits. */
+/**
+ * Imports an OpenAPI document, in a child process with limits: a small document can be made to take seconds. Only this process fetches
+ * other documents.
+ */
 export const importOpenApi: ImportDocument = (text, options) => importWithin(LIMITS, text, options)
 
 /** `importOpenApi` with other limits. */
@@ -32,9 +31,8 @@ export async function importWithin(limits: ImportLimits, text: string, options: 
   if (bytes > MAX_DOCUMENT_BYTES) {
     return err({ message: `The document is larger than ${MAX_DOCUMENT_BYTES / 1024 / 1024} MB.` })
   }
-  if (bytes <= MAX_SERVED_BYTES && !fetchExternal) return importDocument(text, plain, null)
   const load = fetchExternal ? loader(fetchExternal) : null
-  return new ImportProcess(limits, load).run({ kind: 'import', text, options: plain, fetches: load !== null })
+  return new ImportProcess(limits, load).run(text, { kind: 'import', options: plain, fetches: load !== null })
 }
 
 /** Fetches other documents, up to a size in all. */
@@ -67,9 +65,9 @@ class ImportProcess {
     this.load = load
   }
 
-  async run(message: ToImporter): Promise<ImportResult> {
-    const child = Bun.spawn([process.execPath, new URL('./import-process.ts', import.meta.url).pathname], {
-      stdio: ['ignore', 'ignore', 'ignore'],
+  async run(text: string, message: ToImporter): Promise<ImportResult> {
+    const child = Bun.spawn([process.execPath, '--smol', new URL('./import-process.ts', import.meta.url).pathname], {
+      stdio: [Buffer.from(text), 'ignore', 'ignore'],
       serialization: 'advanced',
       ipc: (said: FromImporter) => this.heard(child, said),
       onExit: () => this.giveUp('could not be read: it crashed the importer'),
@@ -111,9 +109,9 @@ class ImportProcess {
   }
 }
 
-/** Resident memory of a process; 0 when it ended, or where the system does not tell. */
+/** The most memory that a process has held; 0 when it ended, or where the system does not tell. */
 async function memoryOf(pid: number): Promise<number> {
   if (process.platform !== 'linux') return 0
-  const pages = (await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => '')).split(' ')[1]
-  return Number(pages ?? 0) * PAGE_BYTES
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024
 }

@@ -1,6 +1,7 @@
 import type { Result } from '../../core/result'
-import { importDocument } from './import-document'
+import { importParsed, type PlainOptions } from './import-document'
 import type { FromImporter, ToImporter } from './import-messages'
+import { readDocument } from './read-document'
 
 /** The child process of `importOpenApi`: imports one document. It has no way out of its own: its parent fetches. */
 const waiting = new Map<string, (text: Result<string, string>) => void>()
@@ -10,12 +11,17 @@ process.on('message', (message: ToImporter) => {
     waiting.get(message.url)?.(message.text)
     return
   }
-  const { text, options, fetches } = message
-  void importDocument(text, options, fetches ? fetchByParent : null).then((result) =>
-    tell({ kind: 'done', json: JSON.stringify(result) }),
-  )
+  void importFromInput(message.options, message.fetches)
 })
 process.on('disconnect', () => process.exit(0))
+
+async function importFromInput(options: PlainOptions, fetches: boolean): Promise<void> {
+  const document = readDocument(await Bun.stdin.text())
+  // The text is not needed any more, and may be as large as all that follows.
+  Bun.gc(true)
+  const result = await importParsed(document, options, fetches ? fetchByParent : null)
+  tell({ kind: 'done', json: JSON.stringify(result) })
+}
 
 function fetchByParent(url: string): Promise<Result<string, string>> {
   const { promise, resolve } = Promise.withResolvers<Result<string, string>>()

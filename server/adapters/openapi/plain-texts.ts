@@ -3,7 +3,7 @@ import { printable, shownName } from '../../core/plain-text'
 const MAX_TITLE = 100
 const MAX_DESCRIPTION = 1_000
 /** What is looked at of a text at most, before markup is removed. */
-const MAX_READ = 20_000
+const MAX_READ = 5_000
 
 /** A title of a stranger as plain text on one line. */
 export function plainTitle(value: unknown): string {
@@ -18,6 +18,7 @@ export function plainDescription(value: unknown): string {
     .replaceAll(/ ?\n ?/g, '\n')
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim()
+  if (plain.length <= MAX_DESCRIPTION) return plain
   const chars = [...plain]
   return chars.length > MAX_DESCRIPTION ? `${chars.slice(0, MAX_DESCRIPTION - 1).join('')}…` : plain
 }

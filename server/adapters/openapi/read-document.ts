@@ -5,6 +5,7 @@ import { err, ok, type Result } from '../../core/result'
 
 export const MAX_DOCUMENT_BYTES = 20 * 1024 * 1024
 const MAX_ALIASES = 1_000
+const PIECE = 64 * 1024
 const BOUNDS: JsonBounds = { depth: 100, parts: 5_000_000 }
 
 /** Parses an untrusted JSON or YAML document. The error follows the document's name. */
@@ -18,7 +19,7 @@ export function readDocument(text: string): Result<Json, string> {
 }
 
 function readJson(text: string): Result<unknown, string> {
-  if (!new JsonScan(BOUNDS).push(Buffer.from(text))) return err(TOO_NESTED)
+  if (!isWithinBounds(text)) return err(TOO_NESTED)
   try {
     return ok(JSON.parse(text))
   } catch {
@@ -26,6 +27,18 @@ function readJson(text: string): Result<unknown, string> {
     const yaml = readYaml(text)
     return yaml.ok ? yaml : err('is neither valid JSON nor valid YAML')
   }
+}
+
+/** Looks at the text piece by piece, which takes less memory than all of its bytes. */
+function isWithinBounds(text: string): boolean {
+  const scan = new JsonScan(BOUNDS)
+  const encoder = new TextEncoder()
+  const bytes = new Uint8Array(PIECE * 3)
+  for (let at = 0; at < text.length; at += PIECE) {
+    const { written } = encoder.encodeInto(text.slice(at, at + PIECE), bytes)
+    if (!scan.push(bytes.subarray(0, written))) return false
+  }
+  return true
 }
 
 function readYaml(text: string): Result<unknown, string> {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { importDocument } from '../../../server/adapters/openapi/import-document'
 import { importOpenApi } from '../../../server/adapters/openapi/import-openapi'
 import type { ImportedDocument, ImportedOperation, ImportOptions } from '../../../server/core/apis/imported'
 import type { OutboundFetch } from '../../../server/core/outbound/outbound-fetch'
@@ -18,6 +19,13 @@ function weather(paths: Part, more: Part = {}): string {
 }
 
 async function imported(text: string, options: ImportOptions = {}): Promise<ImportedDocument> {
+  const result = await importDocument(text, options, null)
+  if (!result.ok) throw new Error(result.error.message)
+  return result.value
+}
+
+/** As the gateway imports: in a process of its own. */
+async function inProcess(text: string, options: ImportOptions = {}): Promise<ImportedDocument> {
   const result = await importOpenApi(text, options)
   if (!result.ok) throw new Error(result.error.message)
   return result.value
@@ -42,7 +50,7 @@ async function refusal(declared: Part, method = 'get'): Promise<string | undefin
 }
 
 async function problem(text: string, options: ImportOptions = {}): Promise<string> {
-  const result = await importOpenApi(text, options)
+  const result = await importDocument(text, options, null)
   return result.ok ? 'imported' : result.error.message
 }
 
@@ -402,7 +410,7 @@ describe('other documents', () => {
 
   test('of the same origin are fetched by the way out, and what fails refuses the operation', async () => {
     asked.length = 0
-    const { refused } = await imported(text, { origin: 'https://docs.example/openapi.json', fetchExternal })
+    const { refused } = await inProcess(text, { origin: 'https://docs.example/openapi.json', fetchExternal })
     expect(asked).toEqual(['https://docs.example/schemas.yaml', 'https://docs.example/more.json'])
     expect(refused).toEqual([
       {
@@ -419,12 +427,12 @@ describe('other documents', () => {
       '/a': { post: jsonBody({ $ref: 'https://other.example/x.json' }) },
       '/b': { post: jsonBody({ $ref: 'file:///etc/passwd' }) },
     }
-    const { refused } = await imported(weather(paths), { origin: 'https://docs.example/openapi.json', fetchExternal })
+    const { refused } = await inProcess(weather(paths), { origin: 'https://docs.example/openapi.json', fetchExternal })
     expect(refused.map(({ reason }) => reason)).toEqual([
       expect.stringContaining('"https://other.example/x.json" leads to a document that is not of the same origin'),
       expect.stringContaining('"file:///etc/passwd" leads to a document that is not of the same origin'),
     ])
     expect(asked).toEqual([])
-    expect((await imported(text)).refused[0]?.reason).toContain('not of the same origin')
+    expect((await inProcess(text)).refused[0]?.reason).toContain('not of the same origin')
   })
 })
