@@ -1,4 +1,5 @@
 import type { ApiExample, ApiParameter } from '../../core/apis/api'
+import { inputNames } from '../../core/apis/input-schema'
 import { isJson, type Json } from '../../core/json'
 import { isPlainText } from '../../core/plain-text'
 import type { Documents, Located } from './documents'
@@ -19,14 +20,15 @@ export class ExampleReader {
   /** One example per example of the body; parameters have their first one. Without a value for each required one there is none. */
   read(parameters: readonly ApiParameter[], declared: readonly Located[], body: Located): ApiExample[] {
     const values: Record<string, unknown> = {}
+    const names = inputNames(parameters)
     for (const located of declared) {
       const followed = this.documents.follow(located)
-      const part = followed.ok && isJson(followed.value.value) ? followed.value : null
-      const parameter = part && isJson(part.value) ? parameters.find((one) => isOf(one, part.value)) : undefined
-      const value = part && parameter && this.values(part)[0]
-      if (parameter && value && !Object.hasOwn(values, parameter.name)) values[parameter.name] = value.value
+      if (!followed.ok) continue
+      const name = names[parameters.findIndex((one) => isOf(one, followed.value.value))]
+      const value = name === undefined ? undefined : this.values(followed.value)[0]
+      if (name !== undefined && value && !Object.hasOwn(values, name)) values[name] = value.value
     }
-    if (parameters.some(({ name, required }) => required && !Object.hasOwn(values, name))) return []
+    if (parameters.some(({ required }, i) => required && !Object.hasOwn(values, names[i] ?? ''))) return []
     const bodies = this.bodies(body)
     const examples = bodies.length > 0 ? bodies : [{ title: '', value: undefined }]
     return examples

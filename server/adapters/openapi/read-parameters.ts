@@ -4,7 +4,7 @@ import { isJson, type Json, listOf } from '../../core/json'
 import { isPlainLine } from '../../core/plain-text'
 import { err, ok, type Result } from '../../core/result'
 import type { Documents, Located } from './documents'
-import { mayGoUp } from './header-names'
+import { isCallersHeader } from './header-names'
 import { type OperationNotes, shownPart } from './operation-notes'
 import { plainDescription } from './plain-texts'
 import type { SchemaReader } from './schema-reader'
@@ -165,7 +165,7 @@ const PATH_TEXT = {
 function leftOut(path: string, parameter: Json, secrets: ReadonlySet<string>): string | null {
   const { name, in: place } = parameter
   if (typeof name !== 'string') return null
-  if (place === 'header' && !mayGoUp(name)) return 'the gateway decides on this header'
+  if (place === 'header' && !isCallersHeader(name)) return 'the gateway decides on this header'
   if (place === 'path' && !pathParameters(path).includes(name)) return 'the path does not have it'
   if (secrets.has(`${place} ${place === 'header' ? name.toLowerCase() : name}`)) {
     return 'it authenticates, which the gateway does'

@@ -68,13 +68,11 @@ const { schema } = fc.letrec<{ schema: DataSchema }>((tie) => {
     schema: fc.oneof(
       { maxDepth: 3, withCrossShrink: true },
       fc.boolean(),
-      fc
-        .uniqueArray(fc.constantFrom(...Object.keys(keywords)), { maxLength: 3 })
-        .chain((chosen) =>
-          fc.record(Object.fromEntries(Object.entries(keywords).filter(([name]) => chosen.includes(name))), {
-            noNullPrototype: true,
-          }),
-        ),
+      fc.uniqueArray(fc.constantFrom(...Object.keys(keywords)), { maxLength: 3 }).chain((chosen) =>
+        fc.record(Object.fromEntries(Object.entries(keywords).filter(([name]) => chosen.includes(name))), {
+          noNullPrototype: true,
+        }),
+      ),
     ),
   }
 })
