@@ -156,7 +156,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     needsOperator: async () =>
       !(await accounts.list(Number.POSITIVE_INFINITY, null)).some((account) => account.operator),
     /** The longest deadline of a call. */
-    longestCallMs: () => models.longestCallMs(),
+    longestCallMs: () => Math.max(models.longestCallMs(), ...core.apis.routes.apis.map(({ timeoutMs }) => timeoutMs)),
     /** Resolves when no call is in progress. Aborts those that still run after `maxMs`. */
     streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
     /** From here on every new request gets a 503. */

@@ -29,13 +29,18 @@ const NEVER_UP = new Set([
 
 /** Response headers that are never passed to a caller: they would speak for the gateway, or about the upstream's own sessions. */
 const NEVER_DOWN = new Set([
+  'age',
+  'allow',
   'alt-svc',
+  'api-version',
+  'cache-control',
   'clear-site-data',
   'connection',
   'content-encoding',
   'content-length',
   'content-security-policy',
   'date',
+  'idempotency-replayed',
   'keep-alive',
   'link',
   'location',
@@ -54,6 +59,9 @@ const NEVER_DOWN = new Set([
   'vary',
   'via',
   'www-authenticate',
+  'x-content-type-options',
+  'x-frame-options',
+  'x-request-id',
 ])
 
 const ALWAYS_UP = ['accept', 'accept-language'] as const

@@ -208,7 +208,12 @@ describe('headers', () => {
 
   test('cookies, redirects and CORS of the upstream never come down, and pages come as sandboxed attachments', async () => {
     const { as, key } = await selling(
-      [{ ...READ, headersDown: ['x-units', 'set-cookie', 'location'] }],
+      [
+        {
+          ...READ,
+          headersDown: ['x-units', 'set-cookie', 'location', 'x-request-id', 'x-cost-micros-usd', 'cache-control'],
+        },
+      ],
       {},
       {
         answer: () =>
@@ -221,6 +226,9 @@ describe('headers', () => {
               refresh: '0',
               'x-units': '4',
               'x-hidden': '1',
+              'x-request-id': 'theirs',
+              'x-cost-micros-usd': '1',
+              'cache-control': 'public, max-age=600',
               etag: '"1"',
             },
           }),
@@ -233,6 +241,8 @@ describe('headers', () => {
     expect([answer.headers.get('x-units'), answer.headers.get('etag')]).toEqual(['4', '"1"'])
     for (const name of ['set-cookie', 'location', 'access-control-allow-origin', 'refresh', 'x-hidden'])
       expect(answer.headers.get(name)).toBeNull()
+    expect(answer.headers.get('x-request-id')).not.toBe('theirs')
+    expect([answer.headers.get('x-cost-micros-usd'), answer.headers.get('cache-control')]).toEqual(['10000', null])
   })
 
   test.each([
