@@ -17,7 +17,14 @@ export type SocialOperationName =
 export type OperationName = 'image-search' | 'llm-context' | SocialOperationName
 
 /** Operations billed per token or per part (core/models). Each model sets its own prices. */
-export const MODEL_OPERATIONS = ['chat-completions', 'messages', 'generate-content', 'deep-research'] as const
+export const MODEL_OPERATIONS = [
+  'chat-completions',
+  'responses',
+  'completions',
+  'messages',
+  'generate-content',
+  'deep-research',
+] as const
 
 export type ModelOperationName = (typeof MODEL_OPERATIONS)[number]
 

@@ -5,6 +5,8 @@ const SOLD: Readonly<Record<BuiltInName, true>> = {
   'image-search': true,
   'llm-context': true,
   'chat-completions': true,
+  responses: true,
+  completions: true,
   messages: true,
   'generate-content': true,
   'deep-research': true,
