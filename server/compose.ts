@@ -220,7 +220,7 @@ function securedBy({ baseUrl }: Config, answer: (request: Request) => Response |
   const isHttps = baseUrl.startsWith('https:')
   return async (original: Request): Promise<Response> => {
     const request = normalizeUrl(original)
-    return securedResponse(await answer(request), new URL(request.url).pathname, isHttps)
+    return securedResponse(await answer(request), request.url, isHttps)
   }
 }
 

@@ -32,11 +32,14 @@ export type IdPrefix =
   | 'conn'
   | 'lim'
 
+/** Of RFC 9562, two bits of which are random. */
+const VARIANTS = '89ab'
 /** Random bytes are drawn in bulk: one system call serves 640 ids. */
 const RANDOM_BYTES = 640 * 8
 let random = Buffer.alloc(0)
 let used = 0
 let lastMs = 0
+let lastHead = ''
 let sequence = 0
 
 /**
@@ -44,11 +47,9 @@ let sequence = 0
  * they sort strictly by creation order, even when the clock stops or goes backwards.
  */
 export function makeId<P extends IdPrefix>(prefix: P, nowMs: number): Id<P> {
-  if (nowMs > lastMs) {
-    lastMs = nowMs
-    sequence = 0
-  } else if (++sequence > 0xfff) {
-    lastMs++
+  if (nowMs > lastMs || ++sequence > 0xfff) {
+    lastMs = Math.max(nowMs, lastMs + 1)
+    lastHead = lastMs.toString(16).padStart(12, '0')
     sequence = 0
   }
   if (used + 8 > random.length) {
@@ -56,8 +57,7 @@ export function makeId<P extends IdPrefix>(prefix: P, nowMs: number): Id<P> {
     used = 0
   }
   const tail = random.toString('hex', used, used + 8)
+  const variant = VARIANTS[((random[used] ?? 0) >> 4) & 0x3]
   used += 8
-  const variant = ((Number.parseInt(tail[0] ?? '0', 16) & 0x3) | 0x8).toString(16)
-  const head = lastMs.toString(16).padStart(12, '0')
-  return `${prefix}_${head}7${sequence.toString(16).padStart(3, '0')}${variant}${tail.slice(1)}` as Id<P>
+  return `${prefix}_${lastHead}7${sequence.toString(16).padStart(3, '0')}${variant}${tail.slice(1)}` as Id<P>
 }

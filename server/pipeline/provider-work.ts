@@ -15,9 +15,6 @@ export interface ProviderSale<I> {
   readonly fingerprint: () => string
 }
 
-/** Remote providers are not aborted when the caller hangs up. */
-const NEVER = new AbortController().signal
-
 /** The work of an operation that one provider answers, priced per unit of the answer. */
 export function providerWork<I>(
   deps: { readonly onTrouble: (provider: string, reason: string) => void },
@@ -43,7 +40,8 @@ async function ask<I>(
   { isCredit, hangUp, timeoutMs, authenticated }: OpenCall,
 ): Promise<WorkResult> {
   const source = (isCredit && provider.onCredit) || provider
-  const stop = source.isLocal ? hangUp : NEVER
+  // A remote provider is not aborted when the caller hangs up.
+  const stop = source.isLocal ? hangUp : null
   const answer = await callUpstream(source, input, originOf(authenticated), { timeoutMs, stop, onTrouble })
   if (!answer.ok) return { kind: 'failed', ...answer.error }
   // A hang-up may abort only a provider that costs nothing.

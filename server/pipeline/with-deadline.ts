@@ -6,8 +6,8 @@ const DEADLINE = new DOMException('the deadline of the call', 'TimeoutError')
 
 export interface Within {
   readonly timeoutMs: number
-  /** Aborts when the caller hangs up. */
-  readonly stop: AbortSignal
+  /** Aborts when the caller hangs up; null where that changes nothing. */
+  readonly stop: AbortSignal | null
   /** The reason for the log. */
   readonly late: string
 }
@@ -25,18 +25,18 @@ export async function withDeadline<I>(
   const abort = new AbortController()
   const ended = Promise.withResolvers<Result<ProviderAnswer, UpstreamFailure>>()
   const end = () => {
-    abort.abort(stop.aborted ? stop.reason : DEADLINE)
+    abort.abort(stop?.aborted ? stop.reason : DEADLINE)
     ended.resolve(err({ kind: 'timeout', reason: late }))
   }
   const timer = setTimeout(end, timeoutMs)
-  stop.addEventListener('abort', end, { once: true })
-  if (stop.aborted) end()
+  stop?.addEventListener('abort', end, { once: true })
+  if (stop?.aborted) end()
   try {
     return await Promise.race([ended.promise, provider.call(input, abort.signal, origin)])
   } catch (error) {
     return err({ kind: 'error', reason: error instanceof Error ? error.message : String(error) })
   } finally {
     clearTimeout(timer)
-    stop.removeEventListener('abort', end)
+    stop?.removeEventListener('abort', end)
   }
 }

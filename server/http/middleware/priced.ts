@@ -15,6 +15,7 @@ import { SOCIAL_SALES, type SocialParts } from '../../pipeline/social/social-act
 import type { Work } from '../../pipeline/work'
 import { readCallOptions } from './call-options'
 import { readJson } from './json-body'
+import { queryValues } from './query-values'
 import type { Reply } from './reply'
 import type { GatedContext } from './request-context'
 
@@ -122,12 +123,7 @@ export class PricedCalls {
 }
 
 async function rawInput({ method, url, header, body }: AskedCall): Promise<Result<RawInput, Failure>> {
-  const sent = new Map<string, string[]>()
-  for (const [name, value] of url.searchParams) {
-    const values = sent.get(name)
-    if (values) values.push(value)
-    else sent.set(name, [value])
-  }
+  const sent = queryValues(url.search)
   const wire: RawInput = { query: (name) => sent.get(name) ?? NONE, header }
   if (method !== 'POST') return ok(wire)
   const read = await body()

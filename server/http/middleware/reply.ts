@@ -90,7 +90,7 @@ export class Reply {
 
   /** A page for a person's browser. */
   page(status: number, body: string, headers: Record<string, string>): Response {
-    return new Response(body, { status, headers: { ...this.headers(), ...headers } })
+    return new Response(body, { status, headers: this.headers(headers) })
   }
 
   /** A failure. On a priced route it states a cost of 0. `hasRow`: the log row is already written. */
@@ -98,7 +98,7 @@ export class Reply {
     const status = problem.passThrough?.status ?? FAILURES[problem.code].status
     // If the database accepts no writes, a log row would only queue behind them, and its id may already exist.
     if (!hasRow && problem.code !== 'service_unavailable') this.note(status, problem.code)
-    const headers = new Headers(this.headers(readings))
+    const headers = this.headers({}, readings)
     if (this.incoming.route.kind === 'priced') headers.set('x-cost-micros-usd', '0')
     return failureResponse(problem, this.ids.own, this.path, headers, this.origin)
   }
@@ -112,7 +112,7 @@ export class Reply {
   passed(answer: Response, isLogged: boolean): Response {
     if (!isLogged) this.note(answer.status, null)
     const headers = new Headers(answer.headers)
-    for (const [name, value] of Object.entries(this.headers())) headers.set(name, value)
+    for (const [name, value] of this.headers({})) headers.set(name, value)
     headers.set('cache-control', 'no-store')
     return new Response(answer.body, { status: answer.status, headers })
   }
@@ -126,14 +126,9 @@ export class Reply {
 
   /** A success whose cost is not known yet. The stream charges it and writes its log row. */
   private streaming({ body, headers, readings }: Ended<'streaming'>): Response {
-    const all = {
-      ...this.headers(readings),
-      ...headers,
-      'cache-control': 'no-store',
-      // Otherwise nginx buffers the events.
-      'x-accel-buffering': 'no',
-    }
-    return new Response(body, { headers: all })
+    // Without the last one nginx buffers the events.
+    const more = { ...headers, 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
+    return new Response(body, { headers: this.headers(more, readings) })
   }
 
   /** The price of a call that is not run. */
@@ -161,12 +156,16 @@ export class Reply {
     more: Record<string, string>,
     readings?: Readings,
   ): Response {
-    const headers = { ...this.headers(readings), 'content-type': 'application/json', ...more }
+    const headers = this.headers({ 'content-type': 'application/json', ...more }, readings)
     return new Response(body.length < CORKED_BYTES ? body : corked(body), { status, headers })
   }
 
-  private headers(readings: Readings = this.verdict.readings): Record<string, string> {
-    return { ...idHeaders(this.ids), ...limitHeaders(readings), ...this.more }
+  /** The headers of every response to this call, and `more`. Made one by one: Bun takes three times as long to read an object. */
+  private headers(more: Readonly<Record<string, string>>, readings = this.verdict.readings): Headers {
+    const headers = new Headers()
+    for (const part of [idHeaders(this.ids), limitHeaders(readings), this.more, more])
+      for (const name in part) headers.set(name, part[name] ?? '')
+    return headers
   }
 
   private note(status: number, code: string | null): void {

@@ -26,12 +26,11 @@ export class RequestContext implements BodySource {
   /** When it arrived. */
   readonly at: number
   readonly url: URL
-  /** Whether it came from this machine without a proxy. */
-  readonly isFromThisMachine: boolean
   /** Set once the call is authenticated; never for a path that is not gated. */
   reply: Reply | null = null
   authenticated: AuthenticatedCall | null = null
   private account: AccountId | null = null
+  private readonly socket: Address
   private readonly server: BunServer
 
   constructor(request: Request, server: BunServer, { clock, intake, addressOf }: ContextDeps) {
@@ -45,8 +44,13 @@ export class RequestContext implements BodySource {
     this.address = request instanceof OwnKeyRequest ? request.address : addressOf(socket, request.headers)
     this.at = at
     this.url = url
-    this.isFromThisMachine = isFromThisMachine(socket, request.headers, server ? null : url.host)
+    this.socket = socket
     this.server = server
+  }
+
+  /** Whether it came from this machine without a proxy. */
+  get isFromThisMachine(): boolean {
+    return isFromThisMachine(this.socket, this.request.headers, this.server ? null : this.url.host)
   }
 
   get bodyOwner(): BodyOwner {

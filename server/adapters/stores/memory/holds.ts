@@ -31,6 +31,10 @@ interface PoolCounters {
   held: Money
   budget: BudgetCounter | null
 }
+interface EndedHold {
+  readonly hold: Hold
+  readonly captured: Split
+}
 interface OpenHold {
   readonly hold: Hold
   settling: Split | null
@@ -50,8 +54,8 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
   private readonly pools = new Map<PoolId, PoolCounters>()
   private readonly open = new Map<RequestId, OpenHold>()
   /** Ended captures in two generations. When the newer one is full, the older one is dropped as a whole. */
-  private ended = new Map<RequestId, Hold & { captured: Split }>()
-  private endedBefore = new Map<RequestId, Hold & { captured: Split }>()
+  private ended = new Map<RequestId, EndedHold>()
+  private endedBefore = new Map<RequestId, EndedHold>()
 
   restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money, debt = ZERO): void {
     const held = { credit: ZERO, paid: ZERO }
@@ -111,7 +115,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     const ended = this.endedAs(request)
     if (ended) {
       const same = ended.captured.credit + ended.captured.paid === amount
-      return same ? ok({ hold: ended, split: ended.captured, first: false }) : err('settled_differently')
+      return same ? ok({ hold: ended.hold, split: ended.captured, first: false }) : err('settled_differently')
     }
     const open = this.open.get(request)
     if (!open) return err('unknown_hold')
@@ -232,13 +236,13 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
   }
 
   private remember(hold: Hold, captured: Split): void {
-    this.ended.set(hold.request, { ...hold, captured })
+    this.ended.set(hold.request, { hold, captured })
     if (this.ended.size < REMEMBERED) return
     this.endedBefore = this.ended
     this.ended = new Map()
   }
 
-  private endedAs(request: RequestId): (Hold & { captured: Split }) | undefined {
+  private endedAs(request: RequestId): EndedHold | undefined {
     return this.ended.get(request) ?? this.endedBefore.get(request)
   }
 
