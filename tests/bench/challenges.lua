@@ -7,7 +7,7 @@ end
 function done(summary, latency)
   local e = summary.errors
   io.write(string.format(
-    'JSON {"requests":%d,"us":%d,"p50":%d,"p99":%d,"max":%d,"refused":%d,"broken":%d}\n',
-    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), latency.max,
+    'JSON {"requests":%d,"us":%d,"p50":%d,"p99":%d,"p999":%d,"max":%d,"refused":%d,"broken":%d}\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), latency:percentile(99.9), latency.max,
     e.status, e.connect + e.read + e.write + e.timeout))
 end

@@ -83,6 +83,14 @@ export async function measureModels(
 export function describeModels({ rows, served, charges, problems }: ModelsResult): string {
   const rps = (bursts: readonly Burst[]) =>
     bursts.length === 0 ? '-' : median(bursts.map((one) => one.rps)).toFixed(0)
+  const latency = (bursts: readonly Burst[]) =>
+    bursts.length === 0
+      ? '-'
+      : [(b: Burst) => b.p50, (b: Burst) => b.p99, (b: Burst) => b.p999]
+          .map((pick) => (median(bursts.map(pick)) / 1000).toFixed(1))
+          .join(', ')
+  const resident = (bursts: readonly Burst[]) =>
+    bursts.length === 0 ? '-' : median(bursts.map(({ residentMb }) => residentMb)).toFixed(0)
   const ratio = (bursts: readonly Burst[], to: readonly Burst[]) =>
     bursts.length === 0
       ? '-'
@@ -102,6 +110,9 @@ export function describeModels({ rows, served, charges, problems }: ModelsResult
         'gateway / pipe (range)',
         'gateway / portkey (range)',
         'CPU us/req pipe / gateway',
+        'p50, p99, p99.9 ms of the gateway',
+        'of portkey',
+        'RSS MB gateway / portkey',
         'not 200',
       ],
       rows.map(({ kind, connections, control, gateway, portkey }) => [
@@ -113,6 +124,9 @@ export function describeModels({ rows, served, charges, problems }: ModelsResult
         ratio(gateway, control),
         ratio(gateway.slice(0, portkey.length), portkey),
         `${median(control.map(({ cpu }) => cpu)).toFixed(0)} / ${median(gateway.map(({ cpu }) => cpu)).toFixed(0)}`,
+        latency(gateway),
+        latency(portkey),
+        `${resident(gateway)} / ${resident(portkey)}`,
         sum(gateway.map(({ refused, broken }) => refused + broken)),
       ]),
     ),

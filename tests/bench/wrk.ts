@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type CpuTime, cpuTime } from './proc'
+import { type CpuTime, cpuTime, residentMb } from './proc'
 import { FEEDER_CORE, onCore } from './workshop'
 
 /** What one run of the generator found. Times in microseconds. */
@@ -8,6 +8,7 @@ export interface Burst {
   readonly rps: number
   readonly p50: number
   readonly p99: number
+  readonly p999: number
   /** Answers of 400 and above. */
   readonly refused: number
   /** AppGrants that failed, and requests without an answer. */
@@ -15,6 +16,8 @@ export interface Burst {
   /** Of the server, until what it put off was done as well. */
   readonly cpu: number
   readonly mainCpu: number
+  /** Of the server, right after the burst. */
+  readonly residentMb: number
 }
 
 export interface Target {
@@ -67,20 +70,23 @@ export async function burst(target: Target, connections: number, seconds: number
   running = child
   const said = await new Response(child.stdout).text()
   await child.exited
+  const mb = residentMb(target.pid)
   const after = await settled(target.pid)
   running = null
   const line = /JSON (\{.*\})/.exec(said)?.[1]
   if (!line) throw new Error(`wrk: ${said}${await new Response(child.stderr).text()}`)
-  const { requests, us, p50, p99, refused, broken } = JSON.parse(line) as Record<string, number>
+  const { requests, us, p50, p99, p999, refused, broken } = JSON.parse(line) as Record<string, number>
   const each = (total: number) => total / Math.max(1, requests ?? 0)
   return {
     requests: requests ?? 0,
     rps: (requests ?? 0) / ((us ?? 1) / 1e6),
     p50: p50 ?? 0,
     p99: p99 ?? 0,
+    p999: p999 ?? 0,
     refused: refused ?? 0,
     broken: broken ?? 0,
     cpu: each(after.process - before.process),
     mainCpu: each(after.main - before.main),
+    residentMb: mb,
   }
 }
