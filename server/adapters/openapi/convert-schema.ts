@@ -5,7 +5,7 @@ import { isPlainLine, shownName } from '../../core/plain-text'
 import type { Documents, Located } from './documents'
 import { plainDescription, plainTitle } from './plain-texts'
 
-/** Keywords, list elements and members of one schema. */
+/** Keywords, list elements and members of one schema. A hundred characters of text count as one. */
 export const MAX_PARTS = 20_000
 const MAX_NAME = 200
 
@@ -78,6 +78,7 @@ export class SchemaConverter {
     out.push(...this.numbers(value, label), ...this.data(value), ...this.forms(value, label))
     out.push(...this.members(value, label), ...this.elements(value, label))
     this.count(out.length)
+    for (const [, text] of out) if (typeof text === 'string') this.count(Math.floor(text.length / 100))
     return nullable(value, Object.fromEntries(out))
   }
 
@@ -178,6 +179,7 @@ export class SchemaConverter {
       if (Object.hasOwn(value, '__proto__')) throw new SchemaProblem('has data with the member __proto__')
       return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, this.datum(one)]))
     }
+    if (typeof value === 'string') this.count(Math.floor(value.length / 100))
     if (value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) {
       return value
     }

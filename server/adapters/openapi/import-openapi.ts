@@ -15,7 +15,7 @@ export interface ImportLimits {
   readonly maxMemoryBytes: number
 }
 
-const LIMITS: ImportLimits = { timeoutMs: 60_000, maxMemoryBytes: 1024 * 1024 * 1024 }
+const LIMITS: ImportLimits = { timeoutMs: 30_000, maxMemoryBytes: 1024 * 1024 * 1024 }
 
 /**
  * Imports an OpenAPI document, in a child process with limits: a small document can be made to take seconds. Only this process fetches

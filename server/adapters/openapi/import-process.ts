@@ -1,9 +1,12 @@
-import type { Result } from '../../core/result'
+import { err, type Result } from '../../core/result'
 import { importParsed, type PlainOptions } from './import-document'
 import type { FromImporter, ToImporter } from './import-messages'
 import { readDocument } from './read-document'
 
-/** The child process of `importOpenApi`: imports one document. It has no way out of its own: its parent fetches. */
+// The child process of `importOpenApi`: imports one document. It has no way out of its own: its parent fetches.
+const MAX_RESULT = 32 * 1024 * 1024
+const TOO_MUCH = 'The document gives more than 32 MB of operations: choose the operations to sell.'
+
 const waiting = new Map<string, (text: Result<string, string>) => void>()
 
 process.on('message', (message: ToImporter) => {
@@ -20,7 +23,9 @@ async function importFromInput(options: PlainOptions, fetches: boolean): Promise
   // The text is not needed any more, and may be as large as all that follows.
   Bun.gc(true)
   const result = await importParsed(document, options, fetches ? fetchByParent : null)
-  tell({ kind: 'done', json: JSON.stringify(result) })
+  const json = JSON.stringify(result)
+  if (json.length <= MAX_RESULT) tell({ kind: 'done', json })
+  else tell({ kind: 'done', json: JSON.stringify(err({ message: TOO_MUCH })) })
 }
 
 function fetchByParent(url: string): Promise<Result<string, string>> {

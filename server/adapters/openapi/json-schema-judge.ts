@@ -24,6 +24,10 @@ class Evaluated {
   readonly names = new Set<string>()
   readonly items = new Set<number>()
 
+  get size(): number {
+    return this.names.size + this.items.size
+  }
+
   add(other: Evaluated): void {
     for (const name of other.names) this.names.add(name)
     for (const item of other.items) this.items.add(item)
@@ -87,7 +91,10 @@ class Judgement {
       }
     }
     this.depth--
-    if (evaluated && own) evaluated.add(own)
+    if (evaluated && own) {
+      this.step(own.size)
+      evaluated.add(own)
+    }
     return null
   }
 
@@ -101,6 +108,10 @@ class Judgement {
   }
 
   private scalars(schema: Json, value: unknown, path: Path | null): Problem | null {
+    // Characters are counted one by one.
+    if (typeof value === 'string' && (schema['minLength'] !== undefined || schema['maxLength'] !== undefined)) {
+      this.step(value.length >> 4)
+    }
     const message =
       typeProblem(schema, value) ??
       this.enumProblem(schema, value) ??
@@ -209,7 +220,7 @@ class Judgement {
 
   private object(schema: Json, value: Json, path: Path | null, evaluated: Evaluated | null): Problem | null {
     const names = Object.keys(value)
-    this.step(names.length)
+    this.step(names.length + listOf(schema['required']).length)
     return (
       sizeProblem(schema, value, names.length, path) ??
       this.dependent(schema, value, path, evaluated) ??
@@ -220,12 +231,14 @@ class Judgement {
 
   private dependent(schema: Json, value: Json, path: Path | null, evaluated: Evaluated | null): Problem | null {
     for (const [name, needed] of entriesOf(schema['dependentRequired'])) {
+      this.step()
       if (!Object.hasOwn(value, name)) continue
       const missing = listOf(needed).find((other) => typeof other === 'string' && !Object.hasOwn(value, other))
       this.step(listOf(needed).length)
       if (missing !== undefined) return { path, message: `must have the member ${missing}, as it has ${name}` }
     }
     for (const [name, needed] of entriesOf(schema['dependentSchemas'])) {
+      this.step()
       const problem = Object.hasOwn(value, name) ? this.check(needed, value, path, evaluated) : null
       if (problem) return problem
     }

@@ -7,7 +7,7 @@ import type { Documents, Located } from './documents'
 import { withDefinitions } from './inline-schema'
 
 /** Parts of the schemas of all operations together. */
-const MAX_PARTS_IN_ALL = 2_000_000
+const MAX_PARTS_IN_ALL = 1_000_000
 
 export interface ReadSchema {
   /** Self-contained, and closed: only declared members pass. */

@@ -122,6 +122,22 @@ describe('the judge', () => {
     ).toContain('/0 must be one of')
   })
 
+  test('counts all work: required members, characters, joined members, texts that are parsed', () => {
+    const names = Array.from({ length: 5_000 }, (_, i) => `p${i}`)
+    const wide = Object.fromEntries(names.map((name) => [name, 1]))
+    const many = <T>(one: T) => Array.from({ length: 9_000 }, () => one)
+    const closed = { allOf: many({ properties: { p1: true } }), unevaluatedProperties: false }
+    const attacks: [DataSchema, unknown][] = [
+      [{ items: { required: many('p1') } }, many({ p1: 1 })],
+      [{ items: { dependentRequired: wide } }, many({})],
+      [{ allOf: many({ minLength: 500_000 }) }, '😀'.repeat(500_000)],
+      [{ properties: Object.fromEntries(names.map((name) => [name, true])), anyOf: many(closed) }, wide],
+      [{ allOf: many({ contains: true }), unevaluatedItems: false }, many(1)],
+      [{ allOf: many({ contentMediaType: 'application/json', contentSchema: true }) }, JSON.stringify(many(1))],
+    ]
+    for (const [schema, value] of attacks) expect(problem(schema, value)).toBe('is too complex to be checked')
+  })
+
   test('shows a long or hidden name short and plain', () => {
     const shown = problem({ unevaluatedProperties: false }, { [`\u202e${'n'.repeat(500)}`]: 1 }) ?? ''
     expect(shown.length).toBeLessThan(100)
