@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { micros } from '../../../server/core/money'
+import { type ApiUpstream, openApiUpstream } from '../../support/api-upstream'
+import { anApi, anOperation } from '../../support/apis'
+import type { Harness } from '../../support/harness'
+import { moneyMoved } from '../../support/money-moved'
+import { openPayable } from '../../support/payable-harness'
+import { MERCHANT, openPaymentSandbox, PAYER } from '../../support/payment-sandbox'
+import { endAndReconcile } from '../wire'
+
+const PATH = '/apis/v1/weather/v1/forecast?city=Oslo'
+
+describe('an imported operation that is paid for by itself (spec 5.3, spec-answers 12)', () => {
+  let sandbox: Awaited<ReturnType<typeof openPaymentSandbox>>
+  let upstream: ApiUpstream
+  let gateway: Harness
+
+  beforeAll(async () => {
+    sandbox = await openPaymentSandbox()
+    upstream = openApiUpstream()
+    gateway = await openPayable(sandbox, { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1' })
+    const city = { name: 'city', in: 'query', required: true, description: '', style: 'form', explode: true } as const
+    const operations = [
+      anOperation({ parameters: [{ ...city, schema: { type: 'string' } }] }),
+      anOperation({ id: 'dear', path: '/v1/dear', upstreamCost: micros(5) }),
+      anOperation({ id: 'order', path: '/v1/orders', method: 'POST', effect: 'write' }),
+    ]
+    gateway.core.apis.replace([anApi({ baseUrl: upstream.url, operations })])
+  })
+  beforeEach(() => {
+    upstream.calls.length = 0
+    upstream.answers(() => Response.json({ sun: true }))
+  })
+  afterAll(async () => {
+    await endAndReconcile(gateway)
+    await upstream.close()
+    await sandbox.close()
+  })
+
+  const moved = moneyMoved(() => sandbox.balance(MERCHANT))
+  const bought = async (path = PATH) => sandbox.payer(PAYER).createCredential(await gateway.call(path))
+  const paid = (credential: string, path = PATH) => gateway.call(path, { headers: { authorization: credential } })
+
+  test('is served once for its price, and the credential buys nothing else', async () => {
+    const credential = await bought()
+    const amount = await moved(async () => {
+      const answer = await paid(credential)
+      expect([answer.status, await answer.json()]).toEqual([200, { sun: true }])
+      expect(answer.headers.get('payment-receipt')).not.toBeNull()
+      expect(answer.headers.get('cache-control')).toBe('private')
+      expect((await paid(credential)).status).toBe(402)
+      expect((await paid(await bought(), '/apis/v1/weather/v1/forecast?city=Rome')).status).toBe(402)
+    })
+    expect(amount).toBe(10_000n)
+    expect(upstream.calls).toHaveLength(1)
+    expect(JSON.stringify(upstream.calls)).not.toContain(credential.slice(8, 40))
+  })
+
+  test('that fails moves no money, and the credential stays good', async () => {
+    const credential = await bought()
+    upstream.answers(() => new Response('', { status: 500 }))
+    expect(await moved(async () => expect((await paid(credential)).status).toBe(502))).toBe(0n)
+    upstream.answers(() => Response.json({ sun: true }))
+    expect(await moved(async () => expect((await paid(credential)).status).toBe(200))).toBe(10_000n)
+  })
+
+  test('is not offered where the upstream costs money or the call changes something', async () => {
+    expect((await gateway.call('/apis/v1/weather/v1/dear')).status).toBe(401)
+    expect((await gateway.call('/apis/v1/weather/v1/orders', { method: 'POST' })).status).toBe(401)
+  })
+})
