@@ -1,9 +1,12 @@
+import { rm } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { fuzzRun } from '../support/fuzz/fuzz-run'
 import { heavyLines, heavyRun } from '../support/fuzz/heavy-bodies'
+import { fuzzImported } from '../support/fuzz/imported'
 import { reportLines } from '../support/fuzz/report'
+import { reconcile } from '../support/reconcile'
 
-const HELP = `Usage: bun run fuzz [REQUESTS] [--seed N] [--only heavy]
+const HELP = `Usage: bun run fuzz [REQUESTS] [--seed N] [--only heavy|apis]
 
 Generates REQUESTS requests (100,000 by default) from the served /openapi.json, good ones and hostile ones, sends them to a real
 server over plain sockets, judges every answer, and compares what the answers said they cost with the ledger. The same seed
@@ -16,7 +19,8 @@ as promised.
 interface Settings {
   readonly requests: number
   readonly seed: number
-  readonly onlyHeavy: boolean
+  /** Null for all. */
+  readonly only: 'heavy' | 'apis' | null
 }
 
 function settings(): Settings | null {
@@ -26,7 +30,8 @@ function settings(): Settings | null {
     const requests = Number(positionals[0] ?? 100_000)
     const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 32))
     const good = positionals.length <= 1 && Number.isSafeInteger(requests) && requests > 0 && Number.isSafeInteger(seed)
-    return good && (values.only ?? 'heavy') === 'heavy' ? { requests, seed, onlyHeavy: values.only === 'heavy' } : null
+    const only = values.only ?? null
+    return good && (only === null || only === 'heavy' || only === 'apis') ? { requests, seed, only } : null
   } catch {
     return null
   }
@@ -53,10 +58,25 @@ async function isLight(): Promise<boolean> {
   return heavy.every(({ fits }) => fits)
 }
 
+/** Whether imported operations took what was generated for them as promised. */
+async function areApisGood({ requests, seed }: Settings): Promise<boolean> {
+  const { statuses, problems, folder, databaseFile } = await fuzzImported(requests, seed)
+  const sums = (await reconcile(databaseFile)).problems
+  await rm(folder, { recursive: true, force: true })
+  const counts = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`)
+  process.stdout.write(
+    `imported operations, seed ${seed}: ${counts.join(', ')}\n${[...problems, ...sums].join('\n')}\n`,
+  )
+  return problems.length === 0 && sums.length === 0
+}
+
 const given = settings()
 if (!given) {
   process.stdout.write(HELP)
   process.exit(['--help', '-h'].includes(Bun.argv[2] ?? '') ? 0 : 2)
 }
-const good = given.onlyHeavy || (await isFuzzGood(given))
-process.exit((await isLight()) && good ? 0 : 1)
+const { only } = given
+const isGood = only !== null || (await isFuzzGood(given))
+const isLightEnough = only === 'apis' || (await isLight())
+const isApisGood = only === 'heavy' || (await areApisGood(given))
+process.exit(isGood && isLightEnough && isApisGood ? 0 : 1)

@@ -1,4 +1,4 @@
-/** Random numbers that a seed idempotency (mulberry32). */
+/** Random numbers; the same seed gives the same ones (mulberry32). */
 export class Random {
   private state: number
 
