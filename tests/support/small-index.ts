@@ -1,6 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createClient } from '@libsql/client'
 import {
   buildIndex,
@@ -16,12 +16,16 @@ import { writeFixtureProject } from '../adapters/websearch-local/fixture-index'
 export async function writeSmallIndex(indexPath: string, sources: IndexSources): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'small-index-'))
   try {
-    await buildIndex({ indexPath, ...writeFixtureProject(folder) })
+    // Built elsewhere, because a build leaves its lock file beside the index.
+    const built = join(folder, 'search.db')
+    await buildIndex({ indexPath: built, ...writeFixtureProject(join(folder, 'project')) })
+    const client = createClient({ url: `file:${built}` })
+    const args = [await indexFingerprint(sources)]
+    await client.execute({ sql: "UPDATE meta SET value = ? WHERE key = 'fingerprint'", args })
+    client.close()
+    await mkdir(dirname(indexPath), { recursive: true })
+    await copyFile(built, indexPath)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-  const client = createClient({ url: `file:${indexPath}` })
-  const args = [await indexFingerprint(sources)]
-  await client.execute({ sql: "UPDATE meta SET value = ? WHERE key = 'fingerprint'", args })
-  client.close()
 }
