@@ -1,10 +1,11 @@
 import type { DataSchema } from '../../core/apis/api'
 import { isJson, type Json, listOf } from '../../core/json'
 
-const IN_PLACE = ['if', 'then', 'else']
+/** Not `if` and `not`, nor `contains` of elements: they ask something of a value, and more members change no answer. */
+const IN_PLACE = ['then', 'else']
 const IN_PLACE_LISTS = ['allOf', 'anyOf', 'oneOf']
 /** Keywords with schemas of other values: of members and elements. */
-const VALUES = ['items', 'contains', 'additionalProperties', 'unevaluatedItems', 'unevaluatedProperties']
+const VALUES = ['items', 'additionalProperties', 'unevaluatedItems', 'unevaluatedProperties']
 
 /**
  * Closes objects with declared members: other members are refused. A schema that only joins others, or that is joined to others, is
@@ -66,7 +67,7 @@ export class SchemaCloser {
     }
     const lists = IN_PLACE_LISTS.flatMap((keyword) => listOf(schema[keyword]))
     const dependent = isJson(schema['dependentSchemas']) ? Object.values(schema['dependentSchemas']) : []
-    return [...lists, ...IN_PLACE.map((keyword) => schema[keyword]), ...dependent].some((part) =>
+    return [...lists, schema['if'], ...IN_PLACE.map((keyword) => schema[keyword]), ...dependent].some((part) =>
       this.declaresMembers(part),
     )
   }

@@ -26,6 +26,8 @@ const VALUES = ['items', 'contains', 'additionalProperties', 'unevaluatedItems',
 /** Formats that say how a number is stored or a text is shown. They promise nothing about a value. */
 const FORMATS_WITHOUT_RULE = ['int32', 'int64', 'float', 'double', 'string', 'password']
 
+const NONE: ReadonlySet<string> = new Set()
+
 /** A schema of a document cannot be sold. The message follows the name of what has the schema. */
 export class SchemaProblem extends Error {}
 
@@ -67,7 +69,8 @@ export class SchemaConverter {
     return { schema, refs: this.refs, unchecked: [...this.unchecked], parts: this.parts }
   }
 
-  private schema(value: unknown, label: string): DataSchema {
+  /** `hidden`: members of the same value that only answers have, by the schemas that this one is joined with. */
+  private schema(value: unknown, label: string, hidden: ReadonlySet<string> = NONE): DataSchema {
     this.count(1)
     if (typeof value === 'boolean') return value
     if (!isJson(value)) throw new SchemaProblem('has a schema that is not an object')
@@ -75,8 +78,9 @@ export class SchemaConverter {
     const ref = this.referenceOf(value)
     if (ref && this.bareRefs) return value['nullable'] === true ? { anyOf: [ref, { type: 'null' }] } : ref
     const out: [string, unknown][] = [...Object.entries(ref ?? {}), ...this.texts(value), ...this.types(value, label)]
-    out.push(...this.numbers(value, label), ...this.data(value), ...this.forms(value, label))
-    out.push(...this.members(value, label), ...this.elements(value, label))
+    const own = new Set([...hidden, ...this.readOnlyNames(value)])
+    out.push(...this.numbers(value, label), ...this.data(value), ...this.forms(value, label, own))
+    out.push(...this.members(value, label, own), ...this.elements(value, label))
     this.count(out.length)
     for (const [, text] of out) if (typeof text === 'string') this.count(Math.floor(text.length / 100))
     return nullable(value, Object.fromEntries(out))
@@ -186,14 +190,14 @@ export class SchemaConverter {
     throw new SchemaProblem('has data that is not JSON')
   }
 
-  private forms(value: Json, label: string): [string, unknown][] {
+  private forms(value: Json, label: string, hidden: ReadonlySet<string>): [string, unknown][] {
     const out: [string, unknown][] = []
     for (const keyword of IN_PLACE_LISTS) {
       const parts = listOf(value[keyword])
       if (parts.length === 0) continue
       // A discriminator is a hint: the forms that it chooses from need not exclude each other.
       const hinted = keyword === 'oneOf' && isJson(value['discriminator']) && value['anyOf'] === undefined
-      out.push([hinted ? 'anyOf' : keyword, parts.map((part) => this.schema(part, label))])
+      out.push([hinted ? 'anyOf' : keyword, parts.map((part) => this.schema(part, label, hidden))])
     }
     for (const keyword of IN_PLACE) {
       if (value[keyword] !== undefined) out.push([keyword, this.schema(value[keyword], label)])
@@ -201,11 +205,10 @@ export class SchemaConverter {
     return out
   }
 
-  private members(value: Json, label: string): [string, unknown][] {
+  private members(value: Json, label: string, hidden: ReadonlySet<string>): [string, unknown][] {
     const out: [string, unknown][] = []
     const properties = this.named(value['properties'], (part) => !(isJson(part) && part['readOnly'] === true))
     if (properties) out.push(['properties', properties])
-    const hidden = readOnlyNames(value)
     const required = plainNames(value['required']).filter((name) => !hidden.has(name))
     if (required.length > 0) out.push(['required', required])
     const dependent = this.named(value['dependentSchemas'], () => true)
@@ -217,6 +220,19 @@ export class SchemaConverter {
     }
     this.count(required.length)
     return [...out, ...this.patternMembers(value, label)]
+  }
+
+  /** Members that only answers have, of a schema and of those that it is joined of. */
+  private readOnlyNames(value: Json): string[] {
+    const joined = listOf(value['allOf']).flatMap((part) => {
+      const followed = this.documents.follow({ ...this.root, value: part })
+      return followed.ok && isJson(followed.value.value) ? [followed.value.value] : []
+    })
+    return [value, ...joined].flatMap(({ properties }) =>
+      Object.entries(isJson(properties) ? properties : {}).flatMap(([name, part]) =>
+        isJson(part) && part['readOnly'] === true ? [name] : [],
+      ),
+    )
   }
 
   /** Names that follow a pattern: no pattern is run, so any name may have their form. */
@@ -253,7 +269,7 @@ export class SchemaConverter {
 }
 
 /** The name of a target in `$defs`: the same in every import, whatever else is imported. */
-export function definitionName(key: string): string {
+function definitionName(key: string): string {
   const last = key.split('/').at(-1) ?? ''
   const plain = last.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, 60)
   if (key === `#/components/schemas/${plain}` && plain !== '__proto__') return plain
@@ -268,13 +284,6 @@ function nullable(value: Json, schema: Json): DataSchema {
     return { anyOf: [schema, { type: 'null' }] }
   }
   return schema
-}
-
-/** Members that only answers have. */
-function readOnlyNames(value: Json): ReadonlySet<string> {
-  const inPlace = [value, ...listOf(value['allOf']).filter(isJson)]
-  const properties = inPlace.flatMap((part) => (isJson(part['properties']) ? Object.entries(part['properties']) : []))
-  return new Set(properties.filter(([, part]) => isJson(part) && part['readOnly'] === true).map(([name]) => name))
 }
 
 function plainNames(value: unknown): string[] {

@@ -21,6 +21,7 @@ export interface Located {
 export class Documents {
   readonly root: Json
   private readonly base: string
+  private fetched = 0
   private readonly loaded = new Map<string, Result<Json, string>>()
 
   private constructor(root: Json, base: string) {
@@ -96,7 +97,7 @@ export class Documents {
       return err('leads to a document that is not of the same origin')
     }
     if (!external) return err('leads to another document, and those are not fetched here')
-    if (this.loaded.size > MAX_EXTERNAL) return err(`is one of more than ${MAX_EXTERNAL} other documents`)
+    if (++this.fetched > MAX_EXTERNAL) return err(`is one of more than ${MAX_EXTERNAL} other documents`)
     const text = await external(url)
     if (!text.ok) return err(`leads to a document that ${text.error}`)
     const read = readDocument(text.value)
@@ -151,6 +152,6 @@ function lookUp(document: Json, pointer: string): unknown {
 }
 
 /** A reference in a message: short, and without anything that hides. */
-export function shownRef(ref: string): string {
+function shownRef(ref: string): string {
   return JSON.stringify(ref.length > 100 ? `${ref.slice(0, 99)}…` : ref).replace(/[^\x20-\x7e…]/g, '?')
 }

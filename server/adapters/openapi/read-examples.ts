@@ -1,13 +1,19 @@
-import type { ApiExample, ApiParameter } from '../../core/apis/api'
+import type { ApiBody, ApiExample, ApiParameter, DataSchema } from '../../core/apis/api'
 import { inputNames } from '../../core/apis/input-schema'
 import { isJson, type Json } from '../../core/json'
 import { isPlainText } from '../../core/plain-text'
 import type { Documents, Located } from './documents'
+import { judgeJsonSchema } from './json-schema-judge'
 import { plainTitle } from './plain-texts'
 import { chosen } from './read-body'
 
 const MAX_EXAMPLES = 3
 const MAX_CHARACTERS = 4_000
+
+interface Example {
+  readonly title: string
+  readonly value: unknown
+}
 
 /** Reads examples of calls. One that is too long, or holds characters that hide, is left out. */
 export class ExampleReader {
@@ -17,19 +23,29 @@ export class ExampleReader {
     this.documents = documents
   }
 
-  /** One example per example of the body; parameters have their first one. Without a value for each required one there is none. */
-  read(parameters: readonly ApiParameter[], declared: readonly Located[], body: Located): ApiExample[] {
+  /**
+   * One example per example of the body; parameters have their first one. Without a value for each required one there is none. Values
+   * that the schemas refuse are left out: documents are often wrong about themselves.
+   */
+  read(
+    parameters: readonly ApiParameter[],
+    declared: readonly Located[],
+    body: ApiBody | null,
+    declaredBody: Located,
+  ): ApiExample[] {
     const values: Record<string, unknown> = {}
     const names = inputNames(parameters)
     for (const located of declared) {
       const followed = this.documents.follow(located)
       if (!followed.ok) continue
-      const name = names[parameters.findIndex((one) => isOf(one, followed.value.value))]
-      const value = name === undefined ? undefined : this.values(followed.value)[0]
+      const i = parameters.findIndex((one) => isOf(one, followed.value.value))
+      const name = names[i]
+      const [value] = this.values(followed.value, parameters[i]?.schema ?? false)
       if (name !== undefined && value && !Object.hasOwn(values, name)) values[name] = value.value
     }
     if (parameters.some(({ required }, i) => required && !Object.hasOwn(values, names[i] ?? ''))) return []
-    const bodies = this.bodies(body)
+    const bodies = body ? this.bodies(declaredBody, body.schema) : []
+    if (body?.required && bodies.length === 0) return []
     const examples = bodies.length > 0 ? bodies : [{ title: '', value: undefined }]
     return examples
       .map(({ title, value }) => ({
@@ -37,18 +53,23 @@ export class ExampleReader {
         input: value === undefined ? values : { ...values, body: value },
       }))
       .filter(({ input }) => Object.keys(input).length > 0 && isShowable(input))
-      .slice(0, MAX_EXAMPLES)
   }
 
-  private bodies(declared: Located): { readonly title: string; readonly value: unknown }[] {
-    const followed = declared.value === undefined ? null : this.documents.follow(declared)
-    if (!followed?.ok || !isJson(followed.value.value) || !isJson(followed.value.value['content'])) return []
+  private bodies(declared: Located, schema: DataSchema): Example[] {
+    const followed = this.documents.follow(declared)
+    if (!followed.ok || !isJson(followed.value.value) || !isJson(followed.value.value['content'])) return []
     const found = chosen(followed.value.value['content'])
-    return found ? this.values({ ...followed.value, value: found.media }) : []
+    return found ? this.values({ ...followed.value, value: found.media }, schema) : []
+  }
+
+  /** The examples that the schema allows. */
+  private values(part: Located, schema: DataSchema): Example[] {
+    const judge = judgeJsonSchema(schema)
+    return this.declaredValues(part).filter(({ value }) => judge(value) === null)
   }
 
   /** The examples of a parameter or a content type, or of its schema. */
-  private values(part: Located): { readonly title: string; readonly value: unknown }[] {
+  private declaredValues(part: Located): Example[] {
     if (!isJson(part.value)) return []
     const { example, examples, schema } = part.value
     if (example !== undefined) return [{ title: '', value: example }]

@@ -52,7 +52,7 @@ export function readOperations(
   for (const [i, place] of places.entries()) {
     const id = ids[i] ?? ''
     const name = `${place.method} ${place.path}`
-    const keys = [name, id, String(place.operationId)]
+    const keys = [name, id, ...(typeof place.operationId === 'string' ? [place.operationId] : [])]
     if (wanted && !keys.some((key) => wanted.has(key))) continue
     for (const key of keys) missing.delete(key)
     const shape = `${place.method} ${place.path.replace(/\{[^{}]+\}/g, '{}')}`
@@ -147,11 +147,7 @@ class OperationReader {
       body: body.value,
       effect: method === 'GET' ? 'read' : 'write',
       ...this.answer(operation, declared),
-      examples: this.examples.read(
-        parameters.value,
-        located,
-        body.value ? requestBody : { ...operation, value: undefined },
-      ),
+      examples: this.examples.read(parameters.value, located, body.value, requestBody),
     })
   }
 

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { importDocument } from '../../../server/adapters/openapi/import-document'
 import { importOpenApi } from '../../../server/adapters/openapi/import-openapi'
+import { judgeJsonSchema } from '../../../server/adapters/openapi/json-schema-judge'
 import type { ImportedDocument, ImportedOperation, ImportOptions } from '../../../server/core/apis/imported'
-import type { OutboundFetch } from '../../../server/core/outbound/outbound-fetch'
+import type { OutboundFetch, OutboundRequest } from '../../../server/core/outbound/outbound-fetch'
 import { err, ok } from '../../../server/core/result'
 
 type Part = Readonly<Record<string, unknown>>
@@ -369,6 +370,74 @@ describe('schemas', () => {
   })
 })
 
+describe('what real documents say of themselves', () => {
+  test('members that only answers have are not required, whichever joined schema says so', async () => {
+    const Base = { type: 'object', properties: { id: { type: 'string', readOnly: true }, name: { type: 'string' } } }
+    const schema = { allOf: [{ $ref: '#/components/schemas/Base' }, { required: ['id', 'name'] }] }
+    const { body } = await operation(jsonBody(schema), { components: { schemas: { Base } } }, '/x', 'post')
+    const judge = judgeJsonSchema(body?.schema ?? false)
+    expect(judge({ name: 'x' })).toBeNull()
+    expect(judge({})).toBe('must have the member name')
+    expect(judge({ id: '1', name: 'x' })).toBe('/id is not declared')
+  })
+
+  test('a condition is not closed, what follows from it is', async () => {
+    const pet = (kind: string) => ({ properties: { pet: { type: 'object', properties: { kind: { const: kind } } } } })
+    const schema = {
+      type: 'object',
+      properties: { pet: { type: 'object', properties: { kind: { type: 'string' }, name: { type: 'string' } } } },
+      if: { ...pet('cat'), required: ['pet'] },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { properties: { claws: { type: 'object', properties: { number: { type: 'integer' } } } } },
+    }
+    const { body } = await operation(jsonBody(schema), {}, '/x', 'post')
+    const judge = judgeJsonSchema(body?.schema ?? false)
+    expect(judge({ pet: { kind: 'cat', name: 'Tom' }, claws: { number: 20 } })).toBeNull()
+    expect(judge({ pet: { kind: 'cat' }, claws: { colour: 'red' } })).toBe('/claws/colour is not declared')
+    expect(judge({ pet: { kind: 'dog' }, claws: { number: 20 } })).toBe('/claws is not declared')
+  })
+
+  test('forms with a discriminator may overlap', async () => {
+    const forms = [{ properties: { a: { type: 'string' } } }, { properties: { b: { type: 'string' } } }]
+    const schema = { type: 'object', oneOf: forms, discriminator: { propertyName: 'kind' } }
+    const { body } = await operation(jsonBody(schema), {}, '/x', 'post')
+    expect(judgeJsonSchema(body?.schema ?? false)({ a: 'x' })).toBeNull()
+    expect(judgeJsonSchema(body?.schema ?? false)({ c: 'x' })).toBe('/c is not declared')
+  })
+
+  test('examples that their own schemas refuse, or that hide something, are left out', async () => {
+    const schema = { type: 'object', properties: { a: { type: 'integer' } } }
+    const examples = {
+      good: { summary: 'One', value: { a: 1 } },
+      wrong: { value: { a: 'x' } },
+      undeclared: { value: { b: 1 } },
+    }
+    const { examples: kept } = await operation(jsonBody(schema, { examples }), {}, '/x', 'post')
+    expect(kept).toEqual([{ title: 'One', input: { body: { a: 1 } } }])
+    const hidden = { parameters: [inQuery('q', { required: true, example: 'a\u202eb' })] }
+    expect((await operation(hidden)).examples).toEqual([])
+  })
+
+  test('a form keeps its fields and files; fields that are objects are left out or refuse it', async () => {
+    const properties = {
+      file: { type: 'string', format: 'binary' },
+      tags: { type: 'array', items: { type: 'string' } },
+      meta: { type: 'object', properties: { a: { type: 'string' } } },
+    }
+    const form = (required: string[]) => ({
+      requestBody: {
+        required: true,
+        content: { 'multipart/form-data': { schema: { type: 'object', properties, required } } },
+      },
+    })
+    const { body } = await operation(form(['file']), {}, '/x', 'post')
+    expect(body?.contentType).toBe('multipart/form-data')
+    expect(judgeJsonSchema(body?.schema ?? false)({ file: '(file)', tags: ['a'] })).toBeNull()
+    expect(judgeJsonSchema(body?.schema ?? false)({ file: '(file)', meta: 'x' })).toBe('/meta is not declared')
+    expect(await refusal(form(['meta']), 'post')).toBe('needs the form field meta, which is an object')
+  })
+})
+
 describe('names and texts', () => {
   test('missing and double operationIds give stable ids from method and path', async () => {
     const text = weather({
@@ -434,5 +503,37 @@ describe('other documents', () => {
     ])
     expect(asked).toEqual([])
     expect((await inProcess(text)).refused[0]?.reason).toContain('not of the same origin')
+  })
+
+  test('are at most 50, none by another way than HTTP, and a redirect stays at the origin', async () => {
+    const requests: OutboundRequest[] = []
+    const fetch: OutboundFetch = async (request) => {
+      requests.push(request)
+      const body = new TextEncoder().encode('{"type":"string"}')
+      return ok({ url: request.url, status: 200, headers: new Headers(), contentType: 'application/json', body })
+    }
+    const elsewhere = [
+      'blob:https://docs.example/x',
+      'data:application/json,{}',
+      'https://docs.example@169.254.169.254/x',
+      'https://docs.example.evil.example/x',
+      'http://docs.example/x',
+      '//127.0.0.1/x',
+    ]
+    const own = Array.from({ length: 60 }, (_, i) => `/schemas/${i}.json`)
+    const paths = [...elsewhere, ...own].map(($ref, i) => [`/p${i}`, { post: jsonBody({ $ref }) }])
+    const options = { origin: 'https://docs.example/openapi.json', fetchExternal: fetch }
+    const { operations, refused } = await inProcess(weather(Object.fromEntries(paths)), options)
+    expect(requests.length).toBe(50)
+    expect(operations.length).toBe(50)
+    expect(refused.filter(({ reason }) => reason.includes('not of the same origin')).length).toBe(elsewhere.length)
+    expect(refused.filter(({ reason }) => reason.includes('more than 50 other documents')).length).toBe(10)
+    for (const { url, mayVisit, maxRedirects } of requests) {
+      expect(url).toStartWith('https://docs.example/schemas/')
+      expect(maxRedirects).toBe(3)
+      const { signal } = new AbortController()
+      expect(mayVisit?.(new URL('https://docs.example/other'), signal)).toBe(true)
+      expect(mayVisit?.(new URL('https://other.example/'), signal)).toBe(false)
+    }
   })
 })
