@@ -7,6 +7,7 @@ import type { LimitRequests } from './core/accounts/limit-requests'
 import type { Operator } from './core/accounts/operator'
 import type { SetupToken } from './core/accounts/setup-token'
 import type { TopUps } from './core/accounts/top-ups'
+import type { ApiCatalog } from './core/apis/api-catalog'
 import type { ApiRegistry } from './core/apis/api-store'
 import type { AuditTrail } from './core/audit'
 import type { PriceStore } from './core/catalogue/prices'
@@ -25,6 +26,7 @@ import { accountRoutes } from './http/account/routes'
 import { type SettingsParts, settingsRoutes } from './http/account/settings-routes'
 import { type SignInParts, signInRoutes } from './http/account/sign-in-routes'
 import type { ApiCalls } from './http/apis/api-calls'
+import { catalogRoutes } from './http/apis/catalog-routes'
 import { importedRouteTable } from './http/apis/imported-routes'
 import { importedRoutes } from './http/apis/routes'
 import { type CardMessageParts, cardMessageRoutes } from './http/billing/card-webhook'
@@ -47,6 +49,7 @@ import type { ResearchCalls } from './http/models/research-calls'
 import { modelRoutes } from './http/models/routes'
 import { docsRoutes } from './http/openapi/routes'
 import { operatorAccountRoutes } from './http/operator/account-routes'
+import { operatorApiRoutes } from './http/operator/api-routes'
 import type { OperatorParts } from './http/operator/operator-commands'
 import { operatorRoutes } from './http/operator/routes'
 import { tryRoutes } from './http/playground/routes'
@@ -130,6 +133,7 @@ function callRoutes(parts: CallParts, endpoints: Endpoints) {
     .use(socialRoutes(parts))
     .use(modelRoutes(parts.models, parts.modelCalls, parts.researchCalls))
     .use(usageRoutes(parts))
+    .use(catalogRoutes(parts))
     .use(appKeyRoutes(parts))
     .use(mcpRoutes(parts, endpoints))
 }
@@ -212,11 +216,12 @@ interface OperatorGroup extends OperatorParts {
   readonly owners: OwnerSessions
   readonly models: ModelCatalogue
   readonly upstreams: ModelBackend['states']
+  readonly apiCatalog: ApiCatalog
 }
 
 /** Routes for operators only. */
 function operatorGroup(parts: OperatorGroup) {
-  return group('operators').use(operatorRoutes(parts)).use(operatorAccountRoutes(parts))
+  return group('operators').use(operatorRoutes(parts)).use(operatorAccountRoutes(parts)).use(operatorApiRoutes(parts))
 }
 
 interface OpenParts {

@@ -10,8 +10,8 @@ import { ensureIndex } from './adapters/websearch/local/build/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
 import { agentFaces, composeAgents } from './compose/agents'
-import { composeApis } from './compose/apis'
 import { composeBilling } from './compose/billing'
+import { composeImported } from './compose/imported-apis'
 import { indexSources } from './compose/index-sources'
 import { composeModels } from './compose/models'
 import { openMailer, ownerSettings, passwordResets } from './compose/owner-mail'
@@ -23,6 +23,7 @@ import { LimitRequests } from './core/accounts/limit-requests'
 import { Operator } from './core/accounts/operator'
 import { SetupToken } from './core/accounts/setup-token'
 import { SignUp } from './core/accounts/sign-up'
+import type { AccountStore } from './core/accounts/store'
 import { ApiRegistry } from './core/apis/api-store'
 import { isSold } from './core/catalogue/operations'
 import type { Clock } from './core/clock'
@@ -108,6 +109,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const pipeline = pipelineDeps(core, billing, clock, log)
   const auth = { ...core, clock, anonymousLimits, ...billing.auth }
   const models = await composeModels(config, stores, pipeline, { search: providers.context, log })
+  const imported = composeImported(config, { ...core, clock, log, pipeline, ownOrigins, fetchExternal: core.strangers })
   let draining = false
   const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: () => draining })
   const web = app({
@@ -125,8 +127,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
     isDraining: () => draining,
     onFault: faultLog(log),
     priced: new PricedCalls(pipeline, pricedRoutes(providers, linked.social)),
-    ...composeApis(config, { apis: core.apis, pipeline, clock, log, onOverruns: () => undefined }),
-    thumbnails: openThumbnails(config, surroundings),
+    ...imported,
+    thumbnails: new Thumbnails(core.strangers, () => clock.now()),
     ...models,
     readiness,
     now: () => clock.now(),
@@ -143,6 +145,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     control: controlHandler({
       ...core,
       ...models,
+      ...imported,
       identity,
       baseUrl: config.baseUrl,
       network: () => billing.moneyIn.rail.network(),
@@ -153,8 +156,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     accounts,
     setupToken: core.setupToken,
     /** Whether there is no operator yet. */
-    needsOperator: async () =>
-      !(await accounts.list(Number.POSITIVE_INFINITY, null)).some((account) => account.operator),
+    needsOperator: () => needsOperator(accounts),
     /** The longest deadline of a call. */
     longestCallMs: () => Math.max(models.longestCallMs(), ...core.apis.routes.apis.map(({ timeoutMs }) => timeoutMs)),
     /** Resolves when no call is in progress. Aborts those that still run after `maxMs`. */
@@ -171,6 +173,10 @@ export async function compose(config: Config, surroundings: Surroundings) {
       await stores.close()
     },
   }
+}
+
+async function needsOperator(accounts: AccountStore): Promise<boolean> {
+  return !(await accounts.list(Number.POSITIVE_INFINITY, null)).some((account) => account.operator)
 }
 
 function faultLog(log: Log): OnFault {
@@ -203,9 +209,8 @@ function pipelineDeps(
   }
 }
 
-function openThumbnails({ baseUrl }: Config, { outbound, clock }: Surroundings): Thumbnails {
-  const fetch = outbound ?? openGuardedFetch({ userAgent: `paid-api-gateway/0.1 (+${baseUrl})` })
-  return new Thumbnails(fetch, () => clock.now())
+function guardedFetch({ baseUrl }: Config, given: OutboundFetch | undefined): OutboundFetch {
+  return given ?? openGuardedFetch({ userAgent: `paid-api-gateway/0.1 (+${baseUrl})` })
 }
 
 function sourcesOf({
@@ -233,7 +238,7 @@ function clientAddresses({ trustedProxies, trustedProxyHeader }: Config, log: Lo
 const STOPWATCH: Clock = { now: () => performance.now() }
 
 /** Money, keys and limits. */
-async function composeCore(config: Config, { clock, stopwatch = STOPWATCH, log, onFatal }: Surroundings) {
+async function composeCore(config: Config, { clock, stopwatch = STOPWATCH, log, onFatal, outbound }: Surroundings) {
   const holds = new MemoryHolds()
   const stores = await openStores(
     {
@@ -262,6 +267,8 @@ async function composeCore(config: Config, { clock, stopwatch = STOPWATCH, log, 
   return {
     stores,
     apis,
+    /** Requests to addresses that strangers supply. */
+    strangers: guardedFetch(config, outbound),
     audit: stores.audit,
     events,
     credentials,

@@ -5,6 +5,7 @@ import { KeyRing } from '../adapters/sealing/key-ring'
 import type { Config } from '../config'
 import type { ApiOperation } from '../core/apis/api'
 import type { ApiRegistry } from '../core/apis/api-store'
+import { secretPlace } from '../core/apis/sealed-auth'
 import type { SecretsOf } from '../core/apis/secrets'
 import type { Clock } from '../core/clock'
 import { parseAddress } from '../core/credentials/address'
@@ -56,11 +57,6 @@ function upstreamFetch({ baseUrl, apis: { privateUpstreams } }: Config): Outboun
     return address !== null && !isNeverAllowed(address) && (privateUpstreams?.includes(address) ?? false)
   }
   return openGuardedFetch({ userAgent: `paid-api-gateway/0.1 (+${baseUrl})`, permits })
-}
-
-/** The place that the secret of an API is sealed into. */
-export function secretPlace(api: string) {
-  return { table: 'apis', row: api, column: 'secret' } as const
 }
 
 function secretsOf({ sealingKeys, apis: { secrets } }: Config): SecretsOf {

@@ -110,6 +110,7 @@ const EVERY_ENDPOINT = [
   'GET /v1/models/*: free, any',
   'GET /v1/usage: free, usage:read',
   'GET /v1/usage/:id: free, usage:read',
+  'GET /v1/catalog: public, anybody',
   'GET /v1/credits/balance: free, usage:read',
   'GET /v1/whoami: free, any',
   'GET /v1/keys: free, keys:write',

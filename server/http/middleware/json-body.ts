@@ -9,13 +9,24 @@ const MAX_JSON_BYTES = SHORT_BODY_BYTES
 /** How much of a declared long body to scan here; the worker that parses it scans the rest. */
 const LONG_BODY_SCAN_BYTES = 64 * 1024
 
+/** How large a body may be. */
+export interface BodySize {
+  readonly maxBytes: number
+  readonly bounds: JsonBounds
+}
+
+const SHORT: BodySize = { maxBytes: MAX_JSON_BYTES, bounds: SERVED_BODY_BOUNDS }
+
+/** Of operators, who send whole API documents and catalogs. */
+export const OPERATOR_BODY: BodySize = { maxBytes: 32 * 1024 * 1024, bounds: { depth: 100, parts: 2_000_000 } }
+
 /**
  * Reads a JSON body: undefined if there is none, 415 if it is not declared as JSON, 413 over the limit (even if the caller lies
  * about its length), 400 if it cannot be parsed or its structure exceeds the bounds for safe parsing.
  */
-export async function readJson(source: BodySource): Promise<Result<unknown, Failure>> {
-  const { judge } = jsonJudge(source.request.headers, SERVED_BODY_BOUNDS)
-  const taken = await takeBody(source, { maxBytes: MAX_JSON_BYTES, judge })
+export async function readJson(source: BodySource, size: BodySize = SHORT): Promise<Result<unknown, Failure>> {
+  const { judge } = jsonJudge(source.request.headers, size.bounds)
+  const taken = await takeBody(source, { maxBytes: size.maxBytes, judge })
   if (!taken.ok) return taken
   const { chunks, byteLength, giveBack } = taken.value
   try {

@@ -4,7 +4,7 @@ import type { ParameterError } from '../../core/catalogue/parameters'
 import { brokenRule } from '../openapi/json-schema'
 import { taken } from './failures'
 import type { BodySource } from './intake'
-import { readJson } from './json-body'
+import { type BodySize, readJson } from './json-body'
 
 const MAX_NAME = 60
 
@@ -35,8 +35,13 @@ export function judgeBody<T extends TObject>(schema: T, body: unknown): Submitte
 /**
  * Reads and validates the body of a request. A missing body is read as `unsent`. Throws one failure that lists every violated rule.
  */
-export async function readBody<T extends TObject>(schema: T, source: BodySource, unsent?: unknown): Promise<Static<T>> {
-  const body = taken(await readJson(source))
+export async function readBody<T extends TObject>(
+  schema: T,
+  source: BodySource,
+  unsent?: unknown,
+  size?: BodySize,
+): Promise<Static<T>> {
+  const body = taken(await readJson(source, size))
   return taken(accepted(judgeBody(schema, body === undefined ? unsent : body)))
 }
 

@@ -1,11 +1,13 @@
+import type { ApiCatalog } from '../../core/apis/api-catalog'
 import type { Actor } from '../../core/audit'
 import { failure } from '../../core/failure'
 import { makeId } from '../../core/ids'
 import { err, ok } from '../../core/result'
 import { FAILURES, failureBody, type OnFault, problemOf } from '../middleware/failures'
 import type { Intake } from '../middleware/intake'
-import { readJson } from '../middleware/json-body'
+import { OPERATOR_BODY, readJson } from '../middleware/json-body'
 import type { Readiness } from '../system/readiness'
+import { apiCommands } from './api-commands'
 import { type ModelCommandParts, modelCommands } from './model-commands'
 import { OperatorCommands, type OperatorParts } from './operator-commands'
 import {
@@ -31,6 +33,7 @@ type ControlParts = OperatorParts &
     /** Network details for a wallet on this machine; null if no payment method is configured. */
     readonly network: () => Promise<unknown>
     readonly intake: Intake
+    readonly apiCatalog: ApiCatalog
     readonly readiness: Readiness
     readonly onFault: OnFault
     readonly now: () => number
@@ -46,7 +49,7 @@ export function controlHandler(parts: ControlParts): (request: Request) => Promi
     const name = new URL(request.url).pathname.slice(1)
     const command = commands.get(name)
     if (!command) return err(failure('unknown_endpoint', `There is no operator command "${name}".`))
-    const body = await readJson({ request, intake: parts.intake, bodyOwner: 'address control socket' })
+    const body = await readJson({ request, intake: parts.intake, bodyOwner: 'address control socket' }, OPERATOR_BODY)
     return body.ok ? command(body.value) : body
   }
   return async (request) => {
@@ -73,6 +76,7 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     ready: socketCommand(NoBody, async () =>
       ok({ status: await parts.readiness.status(), ...(await parts.readiness.details()) }),
     ),
+    ...apiCommands(parts.apiCatalog, CONSOLE),
     ...modelCommands(parts, CONSOLE),
   }
 }

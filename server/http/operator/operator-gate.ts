@@ -10,10 +10,10 @@ import type { RequestContext } from '../middleware/request-context'
 /** Restricts the actions of the Operator page to operators, and records them in the audit log. */
 export function operatorGate(owners: OwnerSessions) {
   /** Throws if the owner is not an operator, or for a write without a recent sign-in. */
-  const operator = async (context: RequestContext): Promise<Owner> => {
+  const operator = async (context: RequestContext, writesWithinMs = SIGNED_IN_TODAY): Promise<Owner> => {
     const { request } = context
     const writes = request.method !== 'GET' && request.method !== 'HEAD'
-    const owner = await owners.owner(context, writes ? SIGNED_IN_TODAY : undefined)
+    const owner = await owners.owner(context, writes ? writesWithinMs : undefined)
     if (!owner.account.operator)
       throw new Failed(failure('insufficient_permissions', 'Only operators of this gateway can do this.'))
     return owner

@@ -17,11 +17,16 @@ const NEEDS_A_WALLET: ReadonlySet<string> = new Set(['walletTopUp', 'stripeWebho
 let gateway: Gateway
 let owner: Owner
 let routes: DocumentedRoute[]
+let operators: DocumentedRoute[]
 let problem: ReturnType<typeof bodyValidator>
 beforeAll(async () => {
   gateway = await openDocumentedGateway()
   owner = await gateway.owner()
-  routes = routesOf(gateway.document).filter(({ operation }) => !NEEDS_A_WALLET.has(operation.operationId))
+  const all = routesOf(gateway.document).filter(({ operation }) => !NEEDS_A_WALLET.has(operation.operationId))
+  // An API is created once, and its name is not free again: tests/http/owner/operator-apis.test.ts runs these routes.
+  const isOperators = ({ path }: DocumentedRoute) => path.startsWith('/api/operator/')
+  routes = all.filter((route) => !isOperators(route))
+  operators = all.filter(isOperators)
   problem = bodyValidator(gateway.document, 'closed')
 })
 afterAll(() => gateway.close())
@@ -177,6 +182,17 @@ describe('every documented example runs', () => {
       }
     }
   })
+})
+
+test('each example of an operator fits its schema, of a body and of an answer', () => {
+  expect(operators).not.toBeEmpty()
+  for (const { path, operation } of operators) {
+    const answers = Object.values(operation.responses).map(({ content }) => content)
+    for (const content of [operation.requestBody?.content, ...answers])
+      for (const { schema, examples } of Object.values(content ?? {}))
+        for (const [name, { value }] of Object.entries(examples ?? {}))
+          expect(problem(schema, value), `${path} ${name}`).toBeNull()
+  }
 })
 
 describe('documented bounds are the ones that are judged', () => {

@@ -28,6 +28,12 @@ const ROUTES: [string, string, unknown][] = [
   ['GET', '/prices', undefined],
   ['GET', '/upstreams', undefined],
   ['POST', '/prices', { operation: 'image-search', usd: '0' }],
+  ['GET', '/apis', undefined],
+  ['POST', '/apis', { name: 'weather', base_url: 'https://api.example', auth: 'none', operations: [] }],
+  ['POST', '/apis/import', { name: 'weather', base_url: 'https://api.example', document: '{}' }],
+  ['GET', '/apis/:name', undefined],
+  ['PATCH', '/apis/:name', { enabled: false }],
+  ['DELETE', '/apis/:name', undefined],
 ]
 
 describe('only an operator', () => {

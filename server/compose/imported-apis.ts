@@ -1,0 +1,54 @@
+import { importOpenApi } from '../adapters/openapi/import-openapi'
+import { KeyRing } from '../adapters/sealing/key-ring'
+import type { Config } from '../config'
+import type { ApiOperation } from '../core/apis/api'
+import { ApiCatalog } from '../core/apis/api-catalog'
+import type { ApiRegistry, ApiStore } from '../core/apis/api-store'
+import { OPERATIONS } from '../core/catalogue/operations'
+import type { Clock } from '../core/clock'
+import type { OutboundFetch } from '../core/outbound/outbound-fetch'
+import type { Log } from '../log'
+import { type ApiNeeds, composeApis } from './apis'
+
+interface CatalogNeeds {
+  readonly store: ApiStore
+  readonly registry: ApiRegistry
+  readonly clock: Clock
+  readonly ownOrigins: ReadonlySet<string>
+  readonly fetchExternal: OutboundFetch
+}
+
+/** What operators put on sale, and what sells it. */
+export function composeImported(
+  config: Config,
+  needs: Omit<ApiNeeds, 'onOverruns'> &
+    Pick<CatalogNeeds, 'ownOrigins' | 'fetchExternal'> & { readonly stores: { readonly apis: ApiStore } },
+) {
+  const { stores, apis, clock, log, ownOrigins, fetchExternal } = needs
+  const apiCatalog = openCatalog(config, { store: stores.apis, registry: apis, clock, ownOrigins, fetchExternal })
+  return { ...composeApis(config, { ...needs, onOverruns: overrunsEnd(apiCatalog, log) }), apiCatalog }
+}
+
+/** Imported documents are strangers': what they refer to is fetched by the guarded way out. */
+function openCatalog(config: Config, parts: CatalogNeeds): ApiCatalog {
+  return new ApiCatalog({
+    ...parts,
+    sealing: new KeyRing(config.sealingKeys),
+    importDocument: importOpenApi,
+    isSet: (variable) => config.apis.secrets.has(variable),
+    reserved: new Set(Object.values(OPERATIONS).map(({ path }) => path.split('/')[3] ?? '')),
+  })
+}
+
+/** Takes an operation off sale that reported more than its maximum to several accounts. */
+function overrunsEnd(catalog: ApiCatalog, log: Log): (operation: ApiOperation) => void {
+  const actor = { kind: 'system', id: 'overruns', address: null } as const
+  return ({ name, id }) => {
+    const api = name.slice(0, name.length - id.length - 1)
+    catalog.change(actor, api, { operations: [{ id, enabled: false }] }).then(
+      (done) =>
+        done.ok || log.error('an operation could not be disabled', { operation: name, reason: done.error.message }),
+      (error: unknown) => log.error('an operation could not be disabled', { operation: name, reason: String(error) }),
+    )
+  }
+}

@@ -1,0 +1,254 @@
+import type { Static } from '@sinclair/typebox'
+import { API_METHODS, type ApiOperation, type SuccessCondition } from '../../core/apis/api'
+import { MAX_DESCRIPTION, MAX_TITLE } from '../../core/apis/api-rules'
+import type { OperationChange as CoreChange, OperationForm } from '../../core/apis/catalog-form'
+import { isJson } from '../../core/json'
+import { formatUsd, type Money, parseUsd } from '../../core/money'
+import { readable } from '../middleware/judge-body'
+import {
+  anyObject,
+  form,
+  judged,
+  line,
+  listOf,
+  named,
+  oneOf,
+  orNull,
+  prose,
+  record,
+  text,
+  whole,
+  yesOrNo,
+} from '../openapi/json-schema'
+import { Price, priceOf, priceRecordOf } from './price-record'
+
+const MAX_LIST = 200
+const MAX_HEADERS = 30
+const MAX_EXAMPLES = 20
+
+const SCHEMA = judged<boolean | Readonly<Record<string, unknown>>>(
+  { type: ['object', 'boolean'], description: 'A JSON Schema (2020-12) that refers to its own `$defs` only.' },
+  (value) => (typeof value === 'boolean' || isJson(value) ? null : 'must be a JSON Schema'),
+)
+
+const Parameter = form(
+  'A parameter that callers may send. Everything that is not declared is refused.',
+  {
+    name: text('Its name.', { minLength: 1, maxLength: 100 }),
+    in: oneOf(['path', 'query', 'header'], 'Where it is sent.'),
+    required: yesOrNo('Whether it must be sent. Default: false; of a path parameter, true.'),
+    description: text('What it is for.', { maxLength: MAX_DESCRIPTION }),
+    schema: SCHEMA,
+    style: oneOf(
+      ['simple', 'form', 'deepObject', 'spaceDelimited', 'pipeDelimited'],
+      'How a list or an object is written (OpenAPI). Default: form in the query, simple elsewhere.',
+    ),
+    explode: yesOrNo('Whether each entry is written by itself (OpenAPI). Default: true for form, else false.'),
+    default: judged<unknown>({ description: 'Sent when the caller omits it.' }, () => null),
+  },
+  ['required', 'description', 'style', 'explode', 'default'],
+)
+
+const Body = form(
+  'The body that callers may send.',
+  {
+    content_type: oneOf(
+      ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'],
+      'Its type, for callers and for the upstream.',
+    ),
+    required: yesOrNo('Whether it must be sent. Default: true.'),
+    schema: SCHEMA,
+  },
+  ['required'],
+)
+
+const Condition = judged<
+  { pointer: string; equals: string | number | boolean | null } | { pointer: string; not_empty: true }
+>(
+  {
+    type: 'object',
+    description:
+      'A condition on the JSON of the answer: `{"pointer": "/ok", "equals": true}` or `{"pointer": "/results", "not_empty": true}`.',
+    properties: { pointer: { type: 'string' }, equals: {}, not_empty: { const: true } },
+    required: ['pointer'],
+    additionalProperties: false,
+  },
+  (value) => {
+    const { pointer, equals, not_empty, ...rest } = Object(value)
+    const isScalar = equals === null || ['string', 'number', 'boolean'].includes(typeof equals)
+    const one = 'equals' in Object(value) ? isScalar && not_empty === undefined : not_empty === true
+    return typeof pointer === 'string' && one && Object.keys(rest).length === 0
+      ? null
+      : 'must be a pointer with either equals or "not_empty": true'
+  },
+)
+
+const Success = form(
+  'Which answers of the upstream are successes, and are charged. Default: every 2xx.',
+  {
+    min_status: whole('The lowest status.', { minimum: 200, maximum: 599 }),
+    max_status: whole('The highest status.', { minimum: 200, maximum: 599 }),
+    conditions: listOf(Condition, 'All of them must hold.', { maxItems: 20 }),
+  },
+  ['conditions'],
+)
+
+const Example = form('An example call.', {
+  title: line('What it shows.', MAX_TITLE),
+  input: anyObject('Parameters by name; a body under `body`.'),
+})
+
+const UPSTREAM_COST = judged<string>(
+  {
+    type: 'string',
+    description: 'What a call costs you at the upstream, in US dollars as text, for reports on margin.',
+  },
+  (value) =>
+    typeof value === 'string' && parseUsd(value) !== null ? null : 'must be US dollars as text, such as "0.001"',
+)
+const HEADERS = (description: string) =>
+  listOf(text('A header name.', { minLength: 1, maxLength: 100 }), description, { maxItems: MAX_HEADERS })
+
+const REQUIRED = {
+  id: text('The part of its name after the API: letters, digits, `_` and `-`.', { minLength: 1, maxLength: 64 }),
+  method: oneOf(API_METHODS, 'The method, for callers and for the upstream.'),
+  path: text('A template such as `/v1/cities/{city}/forecast`.', { minLength: 1, maxLength: 500 }),
+  price: Price,
+}
+
+const OPTIONAL = {
+  title: line('A short title. Default: method and path.', MAX_TITLE),
+  description: prose('What it does.', MAX_DESCRIPTION, 0),
+  parameters: listOf(Parameter, 'The parameters that callers may send.', { maxItems: MAX_LIST }),
+  body: orNull(Body, 'no body'),
+  success: Success,
+  upstream_cost_usd: orNull(UPSTREAM_COST, 'not known'),
+  effect: oneOf(
+    ['read', 'write'],
+    'Whether it changes something. Writes are never repeated. Default: read for GET only.',
+  ),
+  idempotency_header: orNull(text('A header that carries our request id to the upstream.', { maxLength: 100 }), 'none'),
+  refused_statuses: listOf(
+    whole('A 4xx status.', { minimum: 400, maximum: 499 }),
+    'Statuses by which the upstream says that a write did nothing. They free its Idempotency-Key.',
+    { maxItems: 50 },
+  ),
+  answer: oneOf(['whole', 'stream'], 'Whether the answer is passed on as a whole, or as it comes.'),
+  headers_up: HEADERS('Further request headers that are passed to the upstream.'),
+  headers_down: HEADERS("Further headers of the upstream's answer that are passed to the caller."),
+  examples: listOf(Example, 'Example calls.', { maxItems: MAX_EXAMPLES }),
+  enabled: yesOrNo('Whether it is on sale. Default: true.'),
+}
+const OPTIONAL_NAMES = Object.keys(OPTIONAL) as (keyof typeof OPTIONAL)[]
+
+/** An operation to sell. */
+export const NewOperation = named(
+  'NewApiOperation',
+  form('An operation to put on sale.', { ...REQUIRED, ...OPTIONAL }, OPTIONAL_NAMES),
+)
+export type NewOperation = Static<typeof NewOperation>
+
+const { id, ...CHANGEABLE } = { ...REQUIRED, ...OPTIONAL }
+export const OperationChange = named(
+  'ApiOperationChange',
+  form(
+    'Changes of the operation with this id. What is left out stays. Of a new one, method, path and price are needed.',
+    { id, ...CHANGEABLE },
+    Object.keys(CHANGEABLE) as (keyof typeof CHANGEABLE)[],
+  ),
+)
+export type OperationChange = Static<typeof OperationChange>
+
+export const OperationRecord = named(
+  'ApiOperation',
+  record('An operation that is on sale, or was.', {
+    name: text('Its name in allowlists, usage and prices: `{api}.{id}`.'),
+    tool_name: text('The name of its MCP tool.'),
+    price_version: text('The version of its price, recorded with every charge.'),
+    ...REQUIRED,
+    ...OPTIONAL,
+  }),
+)
+export type OperationRecord = Static<typeof OperationRecord>
+
+/** The operation of core, of a form that its schema has judged. */
+export function operationForm(sent: NewOperation): OperationForm {
+  return { ...operationChange(sent), method: sent.method, path: sent.path, price: priceOf(sent.price) }
+}
+
+export function operationChange(sent: OperationChange): CoreChange {
+  const { title, description, parameters, body, success, effect, answer, examples, enabled } = sent
+  const { upstream_cost_usd, idempotency_header, refused_statuses, headers_up, headers_down } = sent
+  return {
+    id: sent.id,
+    ...(sent.method && { method: sent.method }),
+    ...(sent.path !== undefined && { path: sent.path }),
+    ...(sent.price && { price: priceOf(sent.price) }),
+    ...(title !== undefined && { title: title.trim() }),
+    ...(description !== undefined && { description: description.trim() }),
+    ...(parameters && { parameters: parameters.map(parameterOf) }),
+    ...(body !== undefined && {
+      body: body && { contentType: body.content_type, required: body.required ?? true, schema: body.schema },
+    }),
+    ...(success && { success: successOf(success) }),
+    ...(upstream_cost_usd !== undefined && {
+      upstreamCost: upstream_cost_usd === null ? null : usd(upstream_cost_usd),
+    }),
+    ...(effect && { effect }),
+    ...(idempotency_header !== undefined && { idempotencyHeader: idempotency_header }),
+    ...(refused_statuses && { refusedStatuses: [...new Set(refused_statuses)] }),
+    ...(answer && { answer }),
+    ...(headers_up && { headersUp: headers_up }),
+    ...(headers_down && { headersDown: headers_down }),
+    ...(examples && { examples: examples.map(({ title, input }) => ({ title, input: { ...input } })) }),
+    ...(enabled !== undefined && { enabled }),
+  }
+}
+
+function parameterOf(sent: Static<typeof Parameter>): ApiOperation['parameters'][number] {
+  const { name, in: place, schema, description = '', style = place === 'query' ? 'form' : 'simple' } = sent
+  const { required = place === 'path', explode = style === 'form' } = sent
+  return {
+    ...{ name, in: place, required, description, schema, style, explode },
+    ...('default' in sent && { default: sent.default }),
+  }
+}
+
+function successOf({ min_status, max_status, conditions = [] }: Static<typeof Success>): ApiOperation['success'] {
+  return {
+    ...{ minStatus: min_status, maxStatus: max_status },
+    conditions: conditions.map(
+      (condition): SuccessCondition =>
+        'not_empty' in condition
+          ? { pointer: condition.pointer, notEmpty: true }
+          : { pointer: condition.pointer, equals: condition.equals },
+    ),
+  }
+}
+
+/** An operation as operators see it. */
+export function operationRecord(operation: ApiOperation): OperationRecord {
+  const { name, toolName, priceVersion, id, method, path, price, title, description, parameters } = operation
+  const { body, success, upstreamCost, effect, idempotencyHeader, refusedStatuses, answer, enabled } = operation
+  return {
+    ...{ name, tool_name: toolName, price_version: priceVersion, id, method, path, price: priceRecordOf(price) },
+    ...{ title, description, parameters: [...parameters] },
+    body: body && { content_type: body.contentType, required: body.required, schema: body.schema },
+    success: {
+      ...{ min_status: success.minStatus, max_status: success.maxStatus },
+      conditions: success.conditions.map((one) =>
+        'notEmpty' in one
+          ? { pointer: one.pointer, not_empty: true as const }
+          : { pointer: one.pointer, equals: one.equals },
+      ),
+    },
+    ...{ upstream_cost_usd: upstreamCost === null ? null : formatUsd(upstreamCost), effect },
+    ...{ idempotency_header: idempotencyHeader, refused_statuses: refusedStatuses, answer },
+    ...{ headers_up: operation.headersUp, headers_down: operation.headersDown },
+    ...{ examples: operation.examples.map(({ title, input }) => ({ title, input })), enabled },
+  }
+}
+
+function usd(text: string): Money {
+  return readable(parseUsd(text))
+}

@@ -1,0 +1,136 @@
+import { accepted, wrong } from '../../core/accounts/submitted'
+import type { ApiCatalog } from '../../core/apis/api-catalog'
+import { givenAuth } from '../../core/apis/assemble-api'
+import type { ApiForm, ImportForm } from '../../core/apis/catalog-form'
+import type { Actor } from '../../core/audit'
+import { type Failure, failure, wrongParameters } from '../../core/failure'
+import { err, ok, type Result } from '../../core/result'
+import {
+  type ApiChange,
+  type ApiImport,
+  type ApiList,
+  ApiName,
+  ApplyCommand,
+  apiChange,
+  apiForm,
+  apiRecord,
+  apiSummary,
+  CatalogFile,
+  type CatalogPlan,
+  ChangeCommand,
+  catalogEntry,
+  catalogPlanRecord,
+  ImportCommand,
+  type ImportPlan,
+  importForm,
+  importPlanRecord,
+  type NewApi,
+  type OneApi,
+  type RemovedApi,
+} from '../apis/record'
+import { judgeBody } from '../middleware/judge-body'
+import { NoBody } from './record'
+import { type SocketCommand, socketCommand } from './socket-command'
+
+type Answer<T> = Promise<Result<T, Failure>>
+
+/** What an operator can order about APIs, over the control socket and over HTTP. Bodies have been judged by their schemas. */
+export class ApiCommands {
+  readonly catalog: ApiCatalog
+
+  constructor(catalog: ApiCatalog) {
+    this.catalog = catalog
+  }
+
+  list(): ApiList {
+    return { apis: this.catalog.all().map(apiSummary) }
+  }
+
+  show(name: string): Result<OneApi, Failure> {
+    const api = this.catalog.byName(name)
+    if (!api) return err(failure('resource_not_found', `There is no API ${name.slice(0, 40)}.`))
+    return ok({ api: apiRecord(api), notices: [] })
+  }
+
+  /** With its operations, or with a document that describes them. */
+  async create(actor: Actor, sent: NewApi): Answer<OneApi> {
+    const { openapi, operations, only, price, prices, ...rest } = sent
+    if ((openapi === undefined) === (operations === undefined))
+      return err(wrongParameters([wrong('operations', 'is needed, or openapi, but not both', '')]))
+    if (operations) return described(await this.catalog.create(actor, apiForm({ ...rest, operations })))
+    if (this.catalog.byName(sent.name))
+      return err(failure('invalid_state', `There is an API ${sent.name} already. Import its document again instead.`))
+    const document = {
+      document: openapi ?? '',
+      ...(only && { only }),
+      ...(price && { price }),
+      ...(prices && { prices }),
+    }
+    const done = await this.import(actor, { ...rest, ...document }, false)
+    return done.ok ? ok({ api: done.value.api, notices: done.value.notices }) : done
+  }
+
+  async change(actor: Actor, name: string, sent: ApiChange): Answer<OneApi> {
+    return described(await this.catalog.change(actor, name, apiChange(sent)))
+  }
+
+  remove(actor: Actor, name: string): Answer<RemovedApi> {
+    return this.catalog.remove(actor, name)
+  }
+
+  async import(actor: Actor, sent: ApiImport, dryRun: boolean): Answer<ImportPlan> {
+    const form = this.importFormOf(sent)
+    if (!form.ok) return form
+    const done = await this.catalog.import(actor, form.value, { dryRun, confirm: sent.confirm })
+    return done.ok ? ok(importPlanRecord(done.value.plan, done.value.applied)) : done
+  }
+
+  async apply(actor: Actor, file: unknown, dryRun: boolean, confirm: string | undefined): Answer<CatalogPlan> {
+    const judged = accepted(judgeBody(CatalogFile, file))
+    if (!judged.ok) return judged
+    const forms: ApiForm[] = judged.value.apis.map(apiForm)
+    const done = await this.catalog.apply(actor, forms, { dryRun, confirm })
+    return done.ok ? ok(catalogPlanRecord(done.value.plan, done.value.applied)) : done
+  }
+
+  /** The whole catalog, as it can be applied again. */
+  export(): CatalogFile {
+    return { apis: this.catalog.all().map(catalogEntry) }
+  }
+
+  /** Whether a change needs a recent sign-in: it sends a secret elsewhere, or sets one. */
+  movesSecret(name: string, sent: Pick<ApiChange, 'auth' | 'base_url'>): boolean {
+    return this.catalog.movesSecret(name, apiChange(sent))
+  }
+
+  private importFormOf(sent: ApiImport): Result<ImportForm, Failure> {
+    const previous = this.catalog.byName(sent.name)
+    if (!previous && sent.base_url === undefined)
+      return err(wrongParameters([wrong('base_url', 'is needed for a new API', '')]))
+    const moved = previous !== null && sent.base_url !== undefined && sent.auth === undefined
+    const auth = previous ? givenAuth(previous.auth) : ({ kind: 'none' } as const)
+    if (moved && this.movesSecret(sent.name, { base_url: sent.base_url ?? '' }) && 'secret' in auth)
+      return err(wrongParameters([wrong('auth', 'is needed: the secret was given for another host', '')]))
+    return ok(importForm(sent, { baseUrl: previous?.baseUrl ?? '', auth }))
+  }
+}
+
+function described(done: Awaited<ReturnType<ApiCatalog['create']>>): Result<OneApi, Failure> {
+  return done.ok ? ok({ api: apiRecord(done.value.api), notices: done.value.notices }) : done
+}
+
+/** Commands for APIs over the control socket (`bun run gateway operator api ...`). */
+export function apiCommands(catalog: ApiCatalog, actor: Actor): Readonly<Record<string, SocketCommand>> {
+  const orders = new ApiCommands(catalog)
+  return {
+    apis: socketCommand(NoBody, async () => ok(orders.list())),
+    'api-show': socketCommand(ApiName, async ({ name }) => orders.show(name)),
+    'api-set': socketCommand(ChangeCommand, ({ name, change }) => orders.change(actor, name, change)),
+    'api-remove': socketCommand(ApiName, ({ name }) => orders.remove(actor, name)),
+    'api-import': socketCommand(ImportCommand, (form) => orders.import(actor, form.import, form.dry_run === true)),
+    'api-export': socketCommand(NoBody, async () => ok(orders.export())),
+    apply: socketCommand(ApplyCommand, ({ catalog: file, dry_run = false, confirm }) =>
+      orders.apply(actor, file, dry_run, confirm),
+    ),
+  }
+}

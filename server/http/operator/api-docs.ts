@@ -1,0 +1,181 @@
+import { ApiChange, ApiImport, ApiList, type ApiRecord, ImportPlan, NewApi, OneApi, RemovedApi } from '../apis/record'
+import type { RouteDocs } from '../openapi/documented'
+import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+
+const EXAMPLE: ApiRecord = {
+  name: 'weather',
+  base_url: 'https://api.weather.example',
+  auth: 'header:x-api-key=env:UPSTREAM_WEATHER_KEY',
+  title: 'Weather',
+  description: 'Forecasts for any place.',
+  timeout_ms: 30_000,
+  concurrency: 100,
+  cache_seconds: 0,
+  headers: {},
+  enabled: true,
+  operations: [
+    {
+      name: 'weather.getForecast',
+      tool_name: 'weather_getforecast',
+      price_version: 'price_01a1fdfa942070018c603d2632ddc21b',
+      id: 'getForecast',
+      method: 'GET',
+      path: '/v1/forecast',
+      price: { mode: 'fixed', usd: '0.01' },
+      title: 'Forecast',
+      description: 'The forecast of the next days.',
+      parameters: [
+        {
+          ...{ name: 'city', in: 'query', required: true, description: 'A city.', schema: { type: 'string' } },
+          ...{ style: 'form', explode: true },
+        },
+      ],
+      body: null,
+      success: { min_status: 200, max_status: 299, conditions: [] },
+      upstream_cost_usd: '0.004',
+      effect: 'read',
+      idempotency_header: null,
+      refused_statuses: [],
+      answer: 'whole',
+      headers_up: [],
+      headers_down: [],
+      examples: [],
+      enabled: true,
+    },
+  ],
+  created_at: '2026-11-22T08:56:28.490Z',
+  updated_at: '2026-11-22T08:56:28.490Z',
+}
+const ONE = { description: 'The API.', schema: OneApi, examples: { one: { api: EXAMPLE, notices: [] } } }
+const NAME = { name: { description: 'The name of the API.', example: 'weather' } }
+const DOCUMENT = '{"openapi":"3.1.0","info":{"title":"Weather","version":"1"},"paths":{}}'
+const NEW = { name: EXAMPLE.name, base_url: EXAMPLE.base_url, auth: EXAMPLE.auth }
+
+export const API_DOCS = {
+  list: {
+    ...{
+      id: 'listApis',
+      tag: 'Operator',
+      summary: 'List APIs',
+      access: 'session',
+      failures: [...OWNER_FAILURES, 'insufficient_permissions'],
+    },
+    description: 'The APIs that operators put on sale, also those that are disabled.',
+    answers: {
+      200: {
+        description: 'All APIs, by name.',
+        schema: ApiList,
+        examples: {
+          one: {
+            apis: [
+              {
+                ...{ ...NEW, title: EXAMPLE.title, enabled: true, operations: 1, enabled_operations: 1 },
+                updated_at: EXAMPLE.updated_at,
+              },
+            ],
+          },
+        },
+      },
+    },
+  },
+  create: {
+    ...{ id: 'createApi', tag: 'Operator', summary: 'Put an API on sale', access: 'session' },
+    description:
+      'With its operations, or with an OpenAPI document in `openapi` and a price. Its operations can be called at once, at `/apis/v1/{name}{path}`. Setting an upstream needs a recent sign-in.',
+    body: {
+      description: 'The API.',
+      schema: NewApi,
+      required: true,
+      examples: {
+        document: { ...NEW, openapi: DOCUMENT, price: { mode: 'fixed', usd: '0.01' } },
+        operations: {
+          ...NEW,
+          operations: [
+            {
+              ...{ id: 'getForecast', method: 'GET', path: '/v1/forecast', price: { mode: 'fixed', usd: '0.01' } },
+              parameters: [{ name: 'city', in: 'query', required: true, schema: { type: 'string' } }],
+            },
+          ],
+        },
+      },
+    },
+    answers: { 201: ONE },
+    failures: [
+      ...BODY_FAILURES,
+      ...WRITE_FAILURES,
+      'missing_parameter',
+      'insufficient_permissions',
+      'invalid_state',
+      'recent_sign_in_required',
+    ],
+  },
+  import: {
+    ...{ id: 'importApi', tag: 'Operator', summary: 'Import an OpenAPI document', access: 'session' },
+    description:
+      'Puts the operations of a document on sale, or brings an API up to date with it. With `dry_run=true` nothing is changed: the plan says what would be sold, and what cannot be, each by name and reason. To change an API that is there, send the `confirm` of the plan.',
+    body: {
+      description: 'The document, where the API is, and what its operations cost.',
+      schema: ApiImport,
+      required: true,
+      examples: { first: { ...NEW, document: DOCUMENT, price: { mode: 'fixed', usd: '0.01' } } },
+    },
+    answers: {
+      200: {
+        description: 'What was done, or would be.',
+        schema: ImportPlan,
+        examples: {
+          dry_run: {
+            ...{ applied: false, is_new: true, added: ['getForecast'], changed: [], removed: [], notices: [] },
+            refused: [{ name: 'GET /v1/session', reason: 'It has a cookie parameter.' }],
+            ...{ confirm: '4c1d6e6f0b2a9f31', api: EXAMPLE },
+          },
+        },
+      },
+    },
+    failures: [
+      ...BODY_FAILURES,
+      ...WRITE_FAILURES,
+      'missing_parameter',
+      'insufficient_permissions',
+      'invalid_state',
+      'recent_sign_in_required',
+    ],
+  },
+  show: {
+    ...{ id: 'showApi', tag: 'Operator', summary: 'Show an API', access: 'session', ids: NAME },
+    description: 'With all its operations. Secrets are never shown.',
+    answers: { 200: ONE },
+    failures: [...OWNER_FAILURES, 'insufficient_permissions', 'resource_not_found'],
+  },
+  change: {
+    ...{ id: 'changeApi', tag: 'Operator', summary: 'Change an API', access: 'session', ids: NAME },
+    description:
+      'Applies to the next call; calls in progress keep what they were admitted with. A changed scheme, host or port drops the secret unless `auth` is sent too, and changing either needs a recent sign-in.',
+    body: {
+      description: 'What to change.',
+      schema: ApiChange,
+      required: true,
+      examples: {
+        price: { operations: [{ id: 'getForecast', price: { mode: 'fixed', usd: '0.02' } }] },
+        disable: { enabled: false },
+      },
+    },
+    answers: { 200: ONE },
+    failures: [
+      ...BODY_FAILURES,
+      ...WRITE_FAILURES,
+      'insufficient_permissions',
+      'resource_not_found',
+      'invalid_state',
+      'recent_sign_in_required',
+    ],
+  },
+  remove: {
+    ...{ id: 'removeApi', tag: 'Operator', summary: 'Remove an API', access: 'session', ids: NAME },
+    description: 'Its name cannot be used again for 30 days. Usage and prices of past calls stay readable.',
+    answers: {
+      200: { description: 'The API that was removed.', schema: RemovedApi, examples: { removed: { name: 'weather' } } },
+    },
+    failures: [...WRITE_FAILURES, 'insufficient_permissions', 'resource_not_found', 'recent_sign_in_required'],
+  },
+} as const satisfies Record<string, RouteDocs>

@@ -1,0 +1,93 @@
+import type { ApiCatalog } from '../../core/apis/api-catalog'
+import type { ParameterTable } from '../../core/catalogue/parameters'
+import {
+  ApiChange,
+  ApiImport,
+  type ApiList,
+  type ImportPlan,
+  NewApi,
+  type OneApi,
+  type RemovedApi,
+} from '../apis/record'
+import { taken } from '../middleware/failures'
+import { OPERATOR_BODY } from '../middleware/json-body'
+import { readBody } from '../middleware/judge-body'
+import { queryOf } from '../middleware/list-query'
+import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
+import { type RequestContext, routeGroup } from '../middleware/request-context'
+import { documented } from '../openapi/documented'
+import { ApiCommands } from './api-commands'
+import { API_DOCS } from './api-docs'
+import { operatorGate } from './operator-gate'
+
+export const IMPORT_QUERY = {
+  dry_run: { in: 'query', kind: 'boolean', default: false, description: 'Only show the plan.' },
+} as const satisfies ParameterTable
+
+/** APIs that an operator puts on sale (spec-answers 12). Only for operators; every change is audited. */
+export function operatorApiRoutes(parts: { readonly owners: OwnerSessions; readonly apiCatalog: ApiCatalog }) {
+  const orders = new ApiCommands(parts.apiCatalog)
+  const { operator } = operatorGate(parts.owners)
+  const actorOf = async (context: RequestContext) => ({ ...(await operator(context)).actor, kind: 'operator' as const })
+  /** A change that sends a secret to another place, or sets one, needs a recent sign-in. */
+  const judged = async (context: RequestContext, name: string, sent: Pick<ApiChange, 'auth' | 'base_url'>) => {
+    if (orders.movesSecret(name, sent)) await operator(context, SIGNED_IN_JUST_NOW)
+  }
+  return routeGroup({ name: 'operator-apis', prefix: '/api/operator/apis' })
+    .get(
+      '',
+      async ({ context }): Promise<ApiList> => {
+        await operator(context)
+        return orders.list()
+      },
+      documented(API_DOCS.list),
+    )
+    .post(
+      '',
+      async ({ context, set }): Promise<OneApi> => {
+        const actor = await actorOf(context)
+        const sent = await readBody(NewApi, context, undefined, OPERATOR_BODY)
+        await judged(context, sent.name, sent)
+        const created = taken(await orders.create(actor, sent))
+        set.status = 201
+        return created
+      },
+      { parse: 'none', ...documented(API_DOCS.create) },
+    )
+    .post(
+      '/import',
+      async ({ context }): Promise<ImportPlan> => {
+        const actor = await actorOf(context)
+        const { dry_run } = queryOf(IMPORT_QUERY, context)
+        const sent = await readBody(ApiImport, context, undefined, OPERATOR_BODY)
+        if (!dry_run) await judged(context, sent.name, sent)
+        return taken(await orders.import(actor, sent, dry_run))
+      },
+      { parse: 'none', ...documented(API_DOCS.import, IMPORT_QUERY) },
+    )
+    .get(
+      '/:name',
+      async ({ context, params }): Promise<OneApi> => {
+        await operator(context)
+        return taken(orders.show(params.name))
+      },
+      documented(API_DOCS.show),
+    )
+    .patch(
+      '/:name',
+      async ({ context, params }): Promise<OneApi> => {
+        const actor = await actorOf(context)
+        taken(orders.show(params.name))
+        const sent = await readBody(ApiChange, context, undefined, OPERATOR_BODY)
+        await judged(context, params.name, sent)
+        return taken(await orders.change(actor, params.name, sent))
+      },
+      { parse: 'none', ...documented(API_DOCS.change) },
+    )
+    .delete(
+      '/:name',
+      async ({ context, params }): Promise<RemovedApi> =>
+        taken(await orders.remove(await actorOf(context), params.name)),
+      documented(API_DOCS.remove),
+    )
+}
