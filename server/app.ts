@@ -7,7 +7,6 @@ import type { LimitRequests } from './core/accounts/limit-requests'
 import type { Operator } from './core/accounts/operator'
 import type { SetupToken } from './core/accounts/setup-token'
 import type { TopUps } from './core/accounts/top-ups'
-import type { ApiCatalog } from './core/apis/api-catalog'
 import type { ApiRegistry } from './core/apis/api-store'
 import type { AuditTrail } from './core/audit'
 import type { PriceStore } from './core/catalogue/prices'
@@ -49,6 +48,7 @@ import type { ResearchCalls } from './http/models/research-calls'
 import { modelRoutes } from './http/models/routes'
 import { docsRoutes } from './http/openapi/routes'
 import { operatorAccountRoutes } from './http/operator/account-routes'
+import type { ApiCommandParts } from './http/operator/api-commands'
 import { operatorApiRoutes } from './http/operator/api-routes'
 import type { OperatorParts } from './http/operator/operator-commands'
 import { operatorRoutes } from './http/operator/routes'
@@ -212,11 +212,10 @@ function moneyRoutes(parts: MoneyParts) {
     .use(priceRoutes(parts))
 }
 
-interface OperatorGroup extends OperatorParts {
+interface OperatorGroup extends OperatorParts, ApiCommandParts {
   readonly owners: OwnerSessions
   readonly models: ModelCatalogue
   readonly upstreams: ModelBackend['states']
-  readonly apiCatalog: ApiCatalog
 }
 
 /** Routes for operators only. */

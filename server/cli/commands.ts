@@ -25,9 +25,10 @@ export const COMMANDS: readonly Command[] = [
   MCP,
   {
     name: 'operator',
-    summary: 'manage accounts, limits, prices and models of the server on this machine',
+    summary: 'manage accounts, limits, prices, models and APIs of the server on this machine',
     usage: '',
-    run: async (args, terminal) => terminal.out(await operatorCommand(args)),
+    run: async (args, terminal) =>
+      terminal.out(await operatorCommand(args, (question) => terminal.isInteractive && confirm(question))),
   },
   completion(() => COMMANDS),
 ]

@@ -1,13 +1,16 @@
-import { importOpenApi } from '../adapters/openapi/import-openapi'
 import { KeyRing } from '../adapters/sealing/key-ring'
 import type { Config } from '../config'
 import type { ApiOperation } from '../core/apis/api'
 import { ApiCatalog } from '../core/apis/api-catalog'
+import type { SoldOperation } from '../core/apis/api-routes'
 import type { ApiRegistry, ApiStore } from '../core/apis/api-store'
 import { OPERATIONS } from '../core/catalogue/operations'
 import type { Clock } from '../core/clock'
+import { makeId } from '../core/ids'
+import type { Json } from '../core/json'
 import type { OutboundFetch } from '../core/outbound/outbound-fetch'
 import type { Log } from '../log'
+import { tryOperation } from '../pipeline/apis/try-operation'
 import { type ApiNeeds, composeApis } from './apis'
 
 interface CatalogNeeds {
@@ -26,7 +29,11 @@ export function composeImported(
 ) {
   const { stores, apis, clock, log, ownOrigins, fetchExternal } = needs
   const apiCatalog = openCatalog(config, { store: stores.apis, registry: apis, clock, ownOrigins, fetchExternal })
-  return { ...composeApis(config, { ...needs, onOverruns: overrunsEnd(apiCatalog, log) }), apiCatalog }
+  const selling = composeApis(config, { ...needs, onOverruns: overrunsEnd(apiCatalog, log) })
+  const { apiDeps, apiInputs } = selling
+  const tryApi = (sold: SoldOperation, input: Json) =>
+    tryOperation(apiDeps, apiInputs, sold, input, makeId('req', clock.now()))
+  return { ...selling, apiCatalog, tryApi }
 }
 
 /** Imported documents are strangers': what they refer to is fetched by the guarded way out. */
@@ -34,7 +41,9 @@ function openCatalog(config: Config, parts: CatalogNeeds): ApiCatalog {
   return new ApiCatalog({
     ...parts,
     sealing: new KeyRing(config.sealingKeys),
-    importDocument: importOpenApi,
+    // Loaded when the first document is imported: most starts need no parser of YAML.
+    importDocument: async (...document) =>
+      (await import('../adapters/openapi/import-openapi')).importOpenApi(...document),
     isSet: (variable) => config.apis.secrets.has(variable),
     reserved: new Set(Object.values(OPERATIONS).map(({ path }) => path.split('/')[3] ?? '')),
   })

@@ -20,6 +20,7 @@ import type {
 import { askServer, Misused } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
+import { API_HELP, type Asker, apiCommand, applyCommand } from './operator-api'
 import { MODEL_HELP, modelCommand } from './operator-model'
 
 const OPERATOR_HELP = `Usage: bun run gateway operator COMMAND
@@ -43,6 +44,7 @@ Manages the server that runs on DATA_DIR (default: data).
                                             give the account custom limits instead
   decline REQUEST --reason TEXT             decline a request; the owner sees the reason
 ${MODEL_HELP}
+${API_HELP}
   reset-link ACCOUNT                        print a link to set a new password, valid once within an hour
 
 ACCOUNT is an id (acct_...) or a confirmed email address. OPERATION is the name of a price, such as image-search.
@@ -54,7 +56,12 @@ Exit codes: 0 success, 1 refused by the server, 2 wrong usage (nothing was sent)
 `
 
 /** Runs an operator command. Resolves to its output. */
-export async function operatorCommand(args: readonly string[]): Promise<string> {
+export async function operatorCommand(args: readonly string[], ask: Asker): Promise<string> {
+  const [group, ...others] = args
+  const helps = args.includes('--help') || args.includes('-h')
+  if (group === 'api' && !helps) return apiCommand(others, ask)
+  if (group === 'apply' && !helps) return applyCommand(others, ask)
+  if (helps) return OPERATOR_HELP
   const { values, positionals } = parsed(args)
   const [command, ...rest] = positionals
   if (values.help || !command) return OPERATOR_HELP

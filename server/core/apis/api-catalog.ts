@@ -92,7 +92,7 @@ export class ApiCatalog {
    * Puts the operations of a document on sale, or brings an API up to date with its document. A dry run only shows the plan. Changes of
    * an API that is there need its `confirm`.
    */
-  import(
+  importDocument(
     actor: Actor,
     form: ImportForm,
     { dryRun, confirm }: { readonly dryRun: boolean; readonly confirm?: string | undefined },

@@ -5,6 +5,8 @@ import type { ApiForm, ApiChange as CoreChange, ImportForm } from '../../core/ap
 import type { ImportPlan as CoreImportPlan, CatalogPlan as CorePlan } from '../../core/apis/catalog-plan'
 import { isoTime } from '../../core/clock'
 import { isJson } from '../../core/json'
+import { formatUsd } from '../../core/money'
+import type { Trial } from '../../pipeline/apis/try-operation'
 import { readable } from '../middleware/judge-body'
 import {
   anyObject,
@@ -15,6 +17,7 @@ import {
   listOf,
   named,
   oneOf,
+  orNull,
   partialForm,
   prose,
   record,
@@ -214,9 +217,32 @@ export type CatalogPlan = Static<typeof CatalogPlan>
 export const RemovedApi = record('The API that was removed.', { name: NAME })
 export type RemovedApi = Static<typeof RemovedApi>
 
+const TRIAL = {
+  operation: text('The id of the operation.', { minLength: 1, maxLength: 64 }),
+  input: anyObject('Parameters by name; a body under `body`.'),
+}
+export const NewTrial = named('NewApiTrial', form('A call to try.', TRIAL))
+export type NewTrial = Static<typeof NewTrial>
+
+export const ApiTrial = named(
+  'ApiTrial',
+  record('What came of asking the upstream once. Nothing is charged.', {
+    status: orNull(whole("The upstream's status; null if it was not asked or did not answer.")),
+    content_type: orNull(text('The type of its answer.')),
+    bytes: whole('How long its answer is.', { minimum: 0 }),
+    preview: orNull(text('The beginning of its answer, if it is text.')),
+    units: orNull(text('The units that were counted.')),
+    held_usd: orNull(text('The maximum that is held for such a call, in US dollars.')),
+    cost_usd: orNull(text('What it would have cost, in US dollars.')),
+    problem: orNull(text('Why a call like this would not be charged.')),
+  }),
+)
+export type ApiTrial = Static<typeof ApiTrial>
+
 /** Bodies of the control socket, which has no path that names the API. */
 export const ApiName = form('An API.', { name: NAME })
 export const ChangeCommand = form('What to change of an API.', { name: NAME, change: ApiChange })
+export const TrialCommand = form('A call to try.', { name: NAME, ...TRIAL })
 export const ImportCommand = form(
   'A document to import.',
   { import: ApiImport, dry_run: yesOrNo('Only show the plan.') },
@@ -306,6 +332,13 @@ export function catalogEntry(api: Api): CatalogEntry {
   return {
     ...settings,
     operations: operations.map(({ name: _n, tool_name: _t, price_version: _p, ...operation }) => operation),
+  }
+}
+
+export function trialRecord({ status, contentType, bytes, preview, units, held, cost, problem }: Trial): ApiTrial {
+  return {
+    ...{ status, content_type: contentType, bytes, preview, units, problem },
+    ...{ held_usd: held === null ? null : formatUsd(held), cost_usd: cost === null ? null : formatUsd(cost) },
   }
 }
 

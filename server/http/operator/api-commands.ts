@@ -1,15 +1,19 @@
 import { accepted, wrong } from '../../core/accounts/submitted'
 import type { ApiCatalog } from '../../core/apis/api-catalog'
+import type { SoldOperation } from '../../core/apis/api-routes'
 import { givenAuth } from '../../core/apis/assemble-api'
 import type { ApiForm, ImportForm } from '../../core/apis/catalog-form'
 import type { Actor } from '../../core/audit'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
+import type { Json } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
+import type { Trial } from '../../pipeline/apis/try-operation'
 import {
   type ApiChange,
   type ApiImport,
   type ApiList,
   ApiName,
+  type ApiTrial,
   ApplyCommand,
   apiChange,
   apiForm,
@@ -25,8 +29,11 @@ import {
   importForm,
   importPlanRecord,
   type NewApi,
+  type NewTrial,
   type OneApi,
   type RemovedApi,
+  TrialCommand,
+  trialRecord,
 } from '../apis/record'
 import { judgeBody } from '../middleware/judge-body'
 import { NoBody } from './record'
@@ -34,12 +41,20 @@ import { type SocketCommand, socketCommand } from './socket-command'
 
 type Answer<T> = Promise<Result<T, Failure>>
 
+export interface ApiCommandParts {
+  readonly apiCatalog: ApiCatalog
+  /** Asks the upstream of an operation once, without a charge. */
+  readonly tryApi: (sold: SoldOperation, input: Json) => Promise<Trial>
+}
+
 /** What an operator can order about APIs, over the control socket and over HTTP. Bodies have been judged by their schemas. */
 export class ApiCommands {
-  readonly catalog: ApiCatalog
+  private readonly catalog: ApiCatalog
+  private readonly tryApi: ApiCommandParts['tryApi']
 
-  constructor(catalog: ApiCatalog) {
-    this.catalog = catalog
+  constructor({ apiCatalog, tryApi }: ApiCommandParts) {
+    this.catalog = apiCatalog
+    this.tryApi = tryApi
   }
 
   list(): ApiList {
@@ -66,7 +81,7 @@ export class ApiCommands {
       ...(price && { price }),
       ...(prices && { prices }),
     }
-    const done = await this.import(actor, { ...rest, ...document }, false)
+    const done = await this.importDocument(actor, { ...rest, ...document }, false)
     return done.ok ? ok({ api: done.value.api, notices: done.value.notices }) : done
   }
 
@@ -78,11 +93,20 @@ export class ApiCommands {
     return this.catalog.remove(actor, name)
   }
 
-  async import(actor: Actor, sent: ApiImport, dryRun: boolean): Answer<ImportPlan> {
+  async importDocument(actor: Actor, sent: ApiImport, dryRun: boolean): Answer<ImportPlan> {
     const form = this.importFormOf(sent)
     if (!form.ok) return form
-    const done = await this.catalog.import(actor, form.value, { dryRun, confirm: sent.confirm })
+    const done = await this.catalog.importDocument(actor, form.value, { dryRun, confirm: sent.confirm })
     return done.ok ? ok(importPlanRecord(done.value.plan, done.value.applied)) : done
+  }
+
+  /** Also of what is not enabled: before it goes live. */
+  async test(name: string, { operation: id, input }: NewTrial): Answer<ApiTrial> {
+    const api = this.catalog.byName(name)
+    const operation = api?.operations.find((one) => one.id === id)
+    if (!api || !operation)
+      return err(failure('resource_not_found', `There is no operation ${`${name}.${id}`.slice(0, 105)}.`))
+    return ok(trialRecord(await this.tryApi({ api, operation }, { ...input })))
   }
 
   async apply(actor: Actor, file: unknown, dryRun: boolean, confirm: string | undefined): Answer<CatalogPlan> {
@@ -120,14 +144,17 @@ function described(done: Awaited<ReturnType<ApiCatalog['create']>>): Result<OneA
 }
 
 /** Commands for APIs over the control socket (`bun run gateway operator api ...`). */
-export function apiCommands(catalog: ApiCatalog, actor: Actor): Readonly<Record<string, SocketCommand>> {
-  const orders = new ApiCommands(catalog)
+export function apiCommands(parts: ApiCommandParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
+  const orders = new ApiCommands(parts)
   return {
     apis: socketCommand(NoBody, async () => ok(orders.list())),
     'api-show': socketCommand(ApiName, async ({ name }) => orders.show(name)),
     'api-set': socketCommand(ChangeCommand, ({ name, change }) => orders.change(actor, name, change)),
     'api-remove': socketCommand(ApiName, ({ name }) => orders.remove(actor, name)),
-    'api-import': socketCommand(ImportCommand, (form) => orders.import(actor, form.import, form.dry_run === true)),
+    'api-import': socketCommand(ImportCommand, (form) =>
+      orders.importDocument(actor, form.import, form.dry_run === true),
+    ),
+    'api-test': socketCommand(TrialCommand, ({ name, ...trial }) => orders.test(name, trial)),
     'api-export': socketCommand(NoBody, async () => ok(orders.export())),
     apply: socketCommand(ApplyCommand, ({ catalog: file, dry_run = false, confirm }) =>
       orders.apply(actor, file, dry_run, confirm),

@@ -1,4 +1,15 @@
-import { ApiChange, ApiImport, ApiList, type ApiRecord, ImportPlan, NewApi, OneApi, RemovedApi } from '../apis/record'
+import {
+  ApiChange,
+  ApiImport,
+  ApiList,
+  type ApiRecord,
+  ApiTrial,
+  ImportPlan,
+  NewApi,
+  NewTrial,
+  OneApi,
+  RemovedApi,
+} from '../apis/record'
 import type { RouteDocs } from '../openapi/documented'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
 
@@ -167,6 +178,43 @@ export const API_DOCS = {
       'insufficient_permissions',
       'resource_not_found',
       'invalid_state',
+      'recent_sign_in_required',
+    ],
+  },
+  test: {
+    ...{ id: 'testApi', tag: 'Operator', summary: 'Try an operation', access: 'session', ids: NAME },
+    description:
+      'Asks the upstream once, also of an operation that is not enabled yet: its real answer, the units that were counted, and the price it would have cost. Nothing is charged to anybody here; the upstream may charge you.',
+    body: {
+      description: 'The call.',
+      schema: NewTrial,
+      required: true,
+      examples: { one: { operation: 'getForecast', input: { city: 'Berlin' } } },
+    },
+    answers: {
+      200: {
+        description: 'What came of it.',
+        schema: ApiTrial,
+        examples: {
+          one: {
+            ...{
+              status: 200,
+              content_type: 'application/json',
+              bytes: 12,
+              preview: '{"sun":true}',
+              units: '1 request',
+            },
+            ...{ held_usd: '0.01', cost_usd: '0.01', problem: null },
+          },
+        },
+      },
+    },
+    failures: [
+      ...BODY_FAILURES,
+      ...WRITE_FAILURES,
+      'missing_parameter',
+      'insufficient_permissions',
+      'resource_not_found',
       'recent_sign_in_required',
     ],
   },

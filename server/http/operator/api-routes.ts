@@ -1,11 +1,12 @@
-import type { ApiCatalog } from '../../core/apis/api-catalog'
 import type { ParameterTable } from '../../core/catalogue/parameters'
 import {
   ApiChange,
   ApiImport,
   type ApiList,
+  type ApiTrial,
   type ImportPlan,
   NewApi,
+  NewTrial,
   type OneApi,
   type RemovedApi,
 } from '../apis/record'
@@ -16,7 +17,7 @@ import { queryOf } from '../middleware/list-query'
 import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
-import { ApiCommands } from './api-commands'
+import { type ApiCommandParts, ApiCommands } from './api-commands'
 import { API_DOCS } from './api-docs'
 import { operatorGate } from './operator-gate'
 
@@ -25,8 +26,8 @@ export const IMPORT_QUERY = {
 } as const satisfies ParameterTable
 
 /** APIs that an operator puts on sale (spec-answers 12). Only for operators; every change is audited. */
-export function operatorApiRoutes(parts: { readonly owners: OwnerSessions; readonly apiCatalog: ApiCatalog }) {
-  const orders = new ApiCommands(parts.apiCatalog)
+export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: OwnerSessions }) {
+  const orders = new ApiCommands(parts)
   const { operator } = operatorGate(parts.owners)
   const actorOf = async (context: RequestContext) => ({ ...(await operator(context)).actor, kind: 'operator' as const })
   /** A change that sends a secret to another place, or sets one, needs a recent sign-in. */
@@ -61,7 +62,7 @@ export function operatorApiRoutes(parts: { readonly owners: OwnerSessions; reado
         const { dry_run } = queryOf(IMPORT_QUERY, context)
         const sent = await readBody(ApiImport, context, undefined, OPERATOR_BODY)
         if (!dry_run) await judged(context, sent.name, sent)
-        return taken(await orders.import(actor, sent, dry_run))
+        return taken(await orders.importDocument(actor, sent, dry_run))
       },
       { parse: 'none', ...documented(API_DOCS.import, IMPORT_QUERY) },
     )
@@ -83,6 +84,14 @@ export function operatorApiRoutes(parts: { readonly owners: OwnerSessions; reado
         return taken(await orders.change(actor, params.name, sent))
       },
       { parse: 'none', ...documented(API_DOCS.change) },
+    )
+    .post(
+      '/:name/test',
+      async ({ context, params }): Promise<ApiTrial> => {
+        await operator(context)
+        return taken(await orders.test(params.name, await readBody(NewTrial, context)))
+      },
+      { parse: 'none', ...documented(API_DOCS.test) },
     )
     .delete(
       '/:name',

@@ -1,4 +1,3 @@
-import type { ApiCatalog } from '../../core/apis/api-catalog'
 import type { Actor } from '../../core/audit'
 import { failure } from '../../core/failure'
 import { makeId } from '../../core/ids'
@@ -7,7 +6,7 @@ import { FAILURES, failureBody, type OnFault, problemOf } from '../middleware/fa
 import type { Intake } from '../middleware/intake'
 import { OPERATOR_BODY, readJson } from '../middleware/json-body'
 import type { Readiness } from '../system/readiness'
-import { apiCommands } from './api-commands'
+import { type ApiCommandParts, apiCommands } from './api-commands'
 import { type ModelCommandParts, modelCommands } from './model-commands'
 import { OperatorCommands, type OperatorParts } from './operator-commands'
 import {
@@ -29,11 +28,11 @@ export const CONTROL_SOCKET = 'control.sock'
 const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
 
 type ControlParts = OperatorParts &
+  ApiCommandParts &
   ModelCommandParts & {
     /** Network details for a wallet on this machine; null if no payment method is configured. */
     readonly network: () => Promise<unknown>
     readonly intake: Intake
-    readonly apiCatalog: ApiCatalog
     readonly readiness: Readiness
     readonly onFault: OnFault
     readonly now: () => number
@@ -76,7 +75,7 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     ready: socketCommand(NoBody, async () =>
       ok({ status: await parts.readiness.status(), ...(await parts.readiness.details()) }),
     ),
-    ...apiCommands(parts.apiCatalog, CONSOLE),
+    ...apiCommands(parts, CONSOLE),
     ...modelCommands(parts, CONSOLE),
   }
 }

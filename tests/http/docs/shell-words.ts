@@ -1,5 +1,5 @@
 /** The words of one POSIX shell command: quotes, line ends after a backslash, and `$NAME` in double quotes and bare. */
-function shellWords(command: string, variables: Readonly<Record<string, string>>): string[] {
+export function shellWords(command: string, variables: Readonly<Record<string, string>>): string[] {
   const words: string[] = []
   const part = /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\([\s\S])|([^\s'"\\]+)|(\s+)/g
   let word: string | null = null

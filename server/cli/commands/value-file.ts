@@ -1,0 +1,44 @@
+import { readFile } from 'node:fs/promises'
+import { Misused, Refused } from '../control-client'
+
+const MAX_BYTES = 20_000_000
+const FETCH_MS = 30_000
+
+/** The text of a file or of an http(s) URL. */
+export async function readText(source: string): Promise<string> {
+  if (/^https?:/.test(source)) return fetched(source)
+  try {
+    return await readFile(source, 'utf8')
+  } catch (error) {
+    throw new Misused(`${source}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+/** The value of a JSON or YAML file. */
+export async function readValue(file: string): Promise<unknown> {
+  const text = await readText(file)
+  try {
+    return JSON.parse(text)
+  } catch {
+    // YAML may start with a brace too.
+  }
+  try {
+    return Bun.YAML.parse(text)
+  } catch (error) {
+    throw new Misused(`${file} is neither JSON nor YAML: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+export function writtenYaml(value: unknown): string {
+  return `${Bun.YAML.stringify(value, null, 2)}\n`
+}
+
+async function fetched(url: string): Promise<string> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(FETCH_MS) }).catch((error: unknown) => {
+    throw new Refused(`${url} does not answer: ${error instanceof Error ? error.message : String(error)}`)
+  })
+  if (!answer.ok) throw new Refused(`${url} answered ${answer.status}`)
+  const text = await answer.text()
+  if (text.length > MAX_BYTES) throw new Refused(`${url} is larger than ${MAX_BYTES} bytes`)
+  return text
+}

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { operatorCommand } from '../../server/cli/commands/operator'
+import { curlRequest, shellWords } from '../http/docs/shell-words'
+import { openHarness } from '../support/harness'
+import { reconcile } from '../support/reconcile'
+import { freePort } from '../support/served-gateway'
+import { until } from '../support/until'
+
+/** The blocks of the page in their order: files to write, and lines to run. */
+interface Block {
+  readonly language: string
+  readonly file: string | null
+  readonly text: string
+}
+
+let folder: string
+let page: readonly Block[]
+const before = process.env['DATA_DIR']
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gateway-sell-'))
+  const port = await freePort()
+  const text = (await readFile(join(import.meta.dir, '../../docs/sell-your-api.md'), 'utf8')).replaceAll(
+    '4010',
+    `${port}`,
+  )
+  page = [...text.matchAll(/^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$/gm)].map(([, language = '', file, block = '']) => ({
+    ...{ language, file: file ?? null, text: block },
+  }))
+})
+afterAll(async () => {
+  if (before === undefined) delete process.env['DATA_DIR']
+  else process.env['DATA_DIR'] = before
+  await rm(folder, { recursive: true, force: true })
+})
+
+test('docs/sell-your-api.md leads from an OpenAPI file to a paid call by its own commands', async () => {
+  for (const { file, text } of page) if (file !== null) await writeFile(join(folder, file), text)
+  const commands = page.filter(({ language }) => language === 'sh').flatMap(({ text }) => text.trim().split('\n'))
+  const start = commands.find((command) => command.endsWith('bun run up')) ?? ''
+  const env = Object.fromEntries(
+    [...start.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name ?? '', value ?? '']),
+  )
+  const gateway = await openHarness({ env })
+  const control = Bun.serve({ unix: join(gateway.folder, 'control.sock'), fetch: gateway.gateway.control })
+  process.env['DATA_DIR'] = gateway.folder
+  const upstream = Bun.spawn(['bun', join(folder, 'weather.ts')], { stdio: ['ignore', 'inherit', 'inherit'] })
+  const account = await gateway.account(1)
+  const { secret } = await gateway.key(account)
+  const said = new Map<string, string>()
+  try {
+    await untilListening(page)
+    for (const command of commands) said.set(command, await run(command))
+  } finally {
+    upstream.kill()
+    await upstream.exited
+    control.stop(true)
+    await gateway.close(true)
+  }
+  const outputs = (part: string) => [...said].filter(([command]) => command.includes(part)).map(([, output]) => output)
+  const [dry = '', imported = ''] = outputs('api import weather.yaml --name weather --base')
+  expect(dry).toContain('+ getForecast  GET /v1/forecast  0.01 USD per call')
+  expect(dry).toContain('GET /v1/session: ')
+  expect(dry).toContain('nothing was changed')
+  expect(imported).not.toContain('nothing was changed')
+  expect(outputs('api test').join()).toContain('It would have cost 0.01 USD, of 0.01 USD held.')
+  expect(outputs('curl -H').join()).toBe('200 10000 {"data":[{"day":0,"celsius":20},{"day":1,"celsius":21}]}')
+  expect(outputs('v1/catalog').join()).toContain('weather.getForecast')
+  expect(outputs('api import weather.yaml --name weather --dry-run').join()).toContain('1 unchanged')
+  expect(outputs('apply catalog.yaml').join('')).toBe('Nothing to change.\nNothing to change.\n')
+  expect(outputs('api remove').join()).toContain('Removed weather')
+  const { problems } = await reconcile(gateway.databaseFile)
+  expect(problems).toEqual([])
+  await rm(gateway.folder, { recursive: true, force: true })
+
+  async function run(command: string): Promise<string> {
+    if (command === start || command === 'bun weather.ts') return ''
+    if (command.startsWith('curl')) {
+      const local = command.replace('http://localhost:3000', gateway.config.baseUrl)
+      const answer = await gateway.gateway.fetch(curlRequest(local, { GATEWAY_API_KEY: secret }, ''))
+      return `${answer.status} ${answer.headers.get('x-cost-micros-usd')} ${await answer.text()}`
+    }
+    const [line = '', target] = command.split(' > ')
+    const words = shellWords(line, {}).map((word) => (/\.yaml$/.test(word) ? join(folder, word) : word))
+    expect(words.slice(0, 4)).toEqual(['bun', 'run', 'gateway', 'operator'])
+    const output = await operatorCommand(words.slice(4), () => false)
+    if (target !== undefined) await writeFile(join(folder, target), output)
+    return output
+  }
+})
+
+/** The upstream of the page is a program of its own: it is asked until it answers. */
+async function untilListening(blocks: readonly Block[]): Promise<void> {
+  const port = /port: (\d+)/.exec(blocks.find(({ file }) => file === 'weather.ts')?.text ?? '')?.[1]
+  await until(() =>
+    fetch(`http://127.0.0.1:${port}/`).then(
+      () => true,
+      () => false,
+    ),
+  )
+}
