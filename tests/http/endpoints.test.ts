@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { routeGroup } from '../../server/http/middleware/request-context'
 import {
-  declaredEndpoint,
+  declaredEndpoints,
   freeEndpoint,
   type GatedCall,
   publicEndpoint,
@@ -83,13 +83,13 @@ describe('the table of endpoints', () => {
   })
 
   test('says of every endpoint who may call it: which scope an app needs, and what is free, sold or open', () => {
-    const said = routes.flatMap(({ method, path, hooks }) => {
-      const route = declaredEndpoint(hooks)?.route
-      if (!route) return []
-      const scope = route.kind === 'public' ? 'anybody' : route.scope
-      const what = route.kind === 'priced' ? `${route.operation}${route.payable ? ' or payment' : ''}` : route.kind
-      return [`${method} ${path}: ${what}, ${scope}`]
-    })
+    const said = routes.flatMap(({ method, path, hooks }) =>
+      declaredEndpoints(hooks).map(({ route }) => {
+        const scope = route.kind === 'public' ? 'anybody' : route.scope
+        const what = route.kind === 'priced' ? `${route.operation}${route.payable ? ' or payment' : ''}` : route.kind
+        return `${method} ${path}: ${what}, ${scope}`
+      }),
+    )
     expect(said.toSorted()).toEqual(EVERY_ENDPOINT.toSorted())
   })
 })
@@ -101,9 +101,11 @@ const EVERY_ENDPOINT = [
   'POST /apis/v1/websearch/llm/context: llm-context or payment, data:read',
   'POST /v1/chat/completions: chat-completions, models:use',
   'POST /v1/messages: messages, models:use',
-  'POST /v1beta/models/:model: generate-content, models:use',
-  'POST /v1beta/models/*: generate-content, models:use',
-  'POST /v1/models/*: generate-content, models:use',
+  'POST /v1/messages/count_tokens: count-tokens, models:use',
+  'POST /v1/embeddings: embeddings, models:use',
+  ...['/v1beta/models/*', '/v1beta/models/:model', '/v1/models/*'].flatMap((path) =>
+    ['generate-content', 'count-tokens', 'embeddings'].map((name) => `POST ${path}: ${name}, models:use`),
+  ),
   'POST /v1/deep-research: deep-research, models:use',
   'GET /v1/models: free, any',
   'GET /v1/models/:model: free, any',

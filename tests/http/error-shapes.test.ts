@@ -68,7 +68,7 @@ describe('the shape of failures (spec 7, spec-answers 2)', () => {
     })
 
     test('neighbours of those two routes keep the plain shape', async () => {
-      for (const path of ['/v1/messages/count_tokens', '/v1beta', '/v1/message'])
+      for (const path of ['/v1/messages/counts', '/v1beta', '/v1/message'])
         expect((await refusalOf(gateway.as(key, path))).code).toBe('unknown_endpoint')
     })
   })

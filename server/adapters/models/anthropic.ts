@@ -4,7 +4,7 @@ import type { Vendor } from './vendor'
 const VERSION = '2023-06-01'
 
 export const ANTHROPIC: Vendor = {
-  url: ({ baseUrl }) => `${baseUrl}/messages`,
+  url: ({ baseUrl }, { wire }) => `${baseUrl}/messages${wire.route === 'messages_count_tokens' ? '/count_tokens' : ''}`,
   headers(key, { headers, model }) {
     const betas = passedBetas(headers['anthropic-beta'], model.betas)
     return {

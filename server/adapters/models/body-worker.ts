@@ -1,23 +1,14 @@
 import { type Failure, failure } from '../../core/failure'
 import { BODY_BOUNDS, beyondBounds, isWithin } from '../../core/json-bounds'
-import type { ModelRoute } from '../../core/models/model'
 import { digestOf } from '../../core/payments/binding'
 import { err, ok, type Result } from '../../core/result'
-import { CHAT_COMPLETIONS } from '../../pipeline/models/wires/chat-completions-wire'
-import { GENERATE_CONTENT } from '../../pipeline/models/wires/generate-content-wire'
-import { MESSAGES } from '../../pipeline/models/wires/messages-wire'
 import type { ModelRequest } from '../../pipeline/models/wires/model-request'
 import type { ModelWire } from '../../pipeline/models/wires/model-wire'
+import { WIRES } from '../../pipeline/models/wires/wires'
 import type { FromBodyThread, ToBodyThread } from './body-wire'
 
 /** The thread that parses long bodies of model calls, one at a time. */
 declare const self: Worker
-
-const WIRES: Readonly<Record<ModelRoute, ModelWire>> = {
-  chat_completions: CHAT_COMPLETIONS,
-  messages: MESSAGES,
-  generate_content: GENERATE_CONTENT,
-}
 
 self.onmessage = ({ data: { route, path, chunks } }: MessageEvent<ToBodyThread>) => {
   const bytes = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0))

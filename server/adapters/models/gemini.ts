@@ -1,8 +1,16 @@
+import type { ModelRoute } from '../../core/models/model'
 import type { Vendor, VendorError } from './vendor'
 
+/** The methods beside generateContent. */
+const PLAIN_METHODS: Readonly<Partial<Record<ModelRoute, string>>> = {
+  count_tokens: 'countTokens',
+  embed_content: 'embedContent',
+  batch_embed_contents: 'batchEmbedContents',
+}
+
 export const GEMINI: Vendor = {
-  url({ baseUrl, model }, { path }) {
-    const action = path.stream ? 'streamGenerateContent' : 'generateContent'
+  url({ baseUrl, model }, { wire, path }) {
+    const action = path.stream ? 'streamGenerateContent' : (PLAIN_METHODS[wire.route] ?? 'generateContent')
     return `${baseUrl}/models/${encodeURIComponent(model)}:${action}${path.events ? '?alt=sse' : ''}`
   },
   headers: (key) => (key === null ? {} : { 'x-goog-api-key': key }),

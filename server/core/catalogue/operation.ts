@@ -23,6 +23,8 @@ export const MODEL_OPERATIONS = [
   'completions',
   'messages',
   'generate-content',
+  'count-tokens',
+  'embeddings',
   'deep-research',
 ] as const
 

@@ -1,6 +1,6 @@
 import { fromUsdNumber, type Money, micros } from '../money'
 import { err, ok, type Result } from '../result'
-import type { Model, ModelUpstream, UpstreamKind } from './model'
+import { MODEL_PURPOSES, type Model, type ModelPurpose, type ModelUpstream, routesOf, type UpstreamKind } from './model'
 import {
   BETA_NAME,
   CAP_PARAMETERS,
@@ -51,6 +51,8 @@ export interface ModelEntry {
     /** Cache writes with a lifetime of one hour. Defaults to twice the input price for Anthropic. */
     readonly cache_write_1h?: number
   }
+  /** Defaults to `text`. */
+  readonly purpose?: ModelPurpose
   readonly owned_by?: string
   readonly created?: number
   readonly recharge_required?: boolean
@@ -113,6 +115,11 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
   const family = text(entry['family'], `${id}: family`)
   const rpm = count(entry['family_rpm'], `${id}: family_rpm`)
   if ((family === null) !== (rpm === null)) throw new BadEntry(`${id}: set both family and family_rpm, or neither`)
+  const given = entry['purpose'] ?? 'text'
+  const purpose = MODEL_PURPOSES.find((known) => known === given)
+  if (!purpose) throw new BadEntry(`${id}: purpose must be ${MODEL_PURPOSES.join(' or ')}`)
+  if (routesOf({ purpose, upstreams }).length === 0)
+    throw new BadEntry(`${id}: none of its upstreams offers ${purpose}`)
   const recharge = entry['recharge_required'] ?? true
   if (typeof recharge !== 'boolean') throw new BadEntry(`${id}: recharge_required must be true or false`)
   const stopsBilling = entry['stops_billing'] ?? false
@@ -120,6 +127,7 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
   return {
     id,
     ownedBy: text(entry['owned_by'], `${id}: owned_by`) ?? upstreams[0]?.kind ?? 'gateway',
+    purpose,
     created: count(entry['created'], `${id}: created`) ?? source.created,
     upstreams,
     price,

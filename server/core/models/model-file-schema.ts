@@ -1,3 +1,5 @@
+import { MODEL_PURPOSES } from './model'
+
 /**
  * The JSON Schema (2020-12) of MODELS_FILE. Editors use it to complete and check the file. `parseModelEntry` uses its names and
  * bounds, so that both agree, and adds the rules that JSON Schema cannot express.
@@ -112,6 +114,11 @@ export const ENTRY_MEMBERS = {
     required: ['input', 'output'],
     additionalProperties: false,
   },
+  purpose: {
+    enum: MODEL_PURPOSES,
+    default: 'text',
+    description: 'What the model is for: it writes text, or turns text into vectors. Not embeddings at Anthropic.',
+  },
   owned_by: text('The maker of the model. Defaults to the kind of its first upstream.'),
   created: count('UNIX time in seconds.'),
   recharge_required: {
@@ -150,6 +157,14 @@ export const ENTRY_MEMBERS = {
 /** Matches an upstream whose kind is Anthropic. */
 const isAnthropic: Schema = { type: 'object', properties: { kind: { const: 'anthropic' } }, required: ['kind'] }
 
+/** Matches an entry with no upstream but Anthropic's, which makes no vectors. */
+const isOnlyAnthropic: Schema = {
+  anyOf: [
+    { properties: { upstreams: { type: 'array', items: isAnthropic } }, required: ['upstreams'] },
+    { properties: { upstream: isAnthropic }, required: ['upstream'], not: { required: ['upstreams'] } },
+  ],
+}
+
 /** Published as `docs/models.schema.json`; a test compares the two. */
 export const MODEL_FILE_SCHEMA: Schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -169,6 +184,7 @@ export const MODEL_FILE_SCHEMA: Schema = {
       additionalProperties: false,
       anyOf: [{ required: ['upstream'] }, { required: ['upstreams'] }],
       dependentRequired: { family: ['family_rpm'], family_rpm: ['family'] },
+      not: { allOf: [{ properties: { purpose: { const: 'embeddings' } }, required: ['purpose'] }, isOnlyAnthropic] },
       if: {
         anyOf: [
           { properties: { upstreams: { type: 'array', contains: isAnthropic } }, required: ['upstreams'] },

@@ -1,7 +1,23 @@
 import type { TokenPrice } from './token-price'
 
-/** The three APIs for calling models. A body is never translated from one to another. */
-export type ModelRoute = 'chat_completions' | 'messages' | 'generate_content'
+/** The APIs for calling models, in display order. A body is never translated from one to another. */
+export const MODEL_ROUTES = [
+  'chat_completions',
+  'messages',
+  'messages_count_tokens',
+  'generate_content',
+  'count_tokens',
+  'embeddings',
+  'embed_content',
+  'batch_embed_contents',
+] as const
+
+export type ModelRoute = (typeof MODEL_ROUTES)[number]
+
+/** What a model is for: it writes text, or turns text into vectors. */
+export const MODEL_PURPOSES = ['text', 'embeddings'] as const
+
+export type ModelPurpose = (typeof MODEL_PURPOSES)[number]
 
 export type UpstreamKind = 'openai' | 'anthropic' | 'gemini' | 'sandbox'
 
@@ -29,6 +45,7 @@ export interface ModelUpstream {
 export interface Model {
   readonly id: string
   readonly ownedBy: string
+  readonly purpose: ModelPurpose
   /** UNIX seconds. */
   readonly created: number
   /** In order of preference. */
@@ -58,11 +75,13 @@ export interface Model {
 }
 
 const ROUTES_OF: Readonly<Record<UpstreamKind, readonly ModelRoute[]>> = {
-  openai: ['chat_completions'],
-  anthropic: ['messages'],
-  gemini: ['generate_content'],
-  sandbox: ['chat_completions', 'messages', 'generate_content'],
+  openai: ['chat_completions', 'embeddings'],
+  anthropic: ['messages', 'messages_count_tokens'],
+  gemini: ['generate_content', 'count_tokens', 'embed_content', 'batch_embed_contents'],
+  sandbox: MODEL_ROUTES,
 }
+
+const EMBEDDING_ROUTES: ReadonlySet<ModelRoute> = new Set(['embeddings', 'embed_content', 'batch_embed_contents'])
 
 /** Identifies a server and key. Models with the same name share its health state and its concurrency. */
 export function upstreamName({ kind, baseUrl, keyEnv }: ModelUpstream): string {
@@ -81,6 +100,10 @@ export function speaks(upstream: ModelUpstream, route: ModelRoute): boolean {
 }
 
 /** The APIs that a model can be called on, in a fixed order. */
-export function routesOf(model: Model): ModelRoute[] {
-  return ROUTES_OF.sandbox.filter((route) => model.upstreams.some((upstream) => speaks(upstream, route)))
+export function routesOf({ purpose, upstreams }: Pick<Model, 'purpose' | 'upstreams'>): ModelRoute[] {
+  return MODEL_ROUTES.filter(
+    (route) =>
+      EMBEDDING_ROUTES.has(route) === (purpose === 'embeddings') &&
+      upstreams.some((upstream) => speaks(upstream, route)),
+  )
 }

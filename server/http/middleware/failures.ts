@@ -2,6 +2,7 @@ import { type Failure, type FailureCode, failure } from '../../core/failure'
 import { formatUsd } from '../../core/money'
 import type { Result } from '../../core/result'
 import { isUnavailable } from '../../core/unavailable'
+import { isAnthropicPath } from '../routing/anthropic-path'
 import { isGooglePath } from '../routing/google-path'
 import { audienceOf } from './audience'
 
@@ -174,7 +175,7 @@ function problemDetails({ code, message, offers }: Failure): Record<string, unkn
   }
 }
 
-/** The body in Anthropic's format on `/v1/messages` and Google's on `/v1beta/*`, so that their SDKs can read it (spec-answers 2). */
+/** The body in Anthropic's format on `/v1/messages` and below, and Google's on `/v1beta/*`, so that their SDKs can read it (spec-answers 2). */
 export function failureBody(problem: Failure, requestId: string, path: string): unknown {
   const { status, type } = FAILURES[problem.code]
   const wait = retryAfter(problem, status)
@@ -191,7 +192,7 @@ export function failureBody(problem: Failure, requestId: string, path: string): 
     }),
     ...(problem.details && { details: problem.details }),
   }
-  if (path === '/v1/messages') return { type: 'error', error }
+  if (isAnthropicPath(path)) return { type: 'error', error }
   if (isGooglePath(path))
     return {
       error: {

@@ -39,7 +39,13 @@ const MODEL_EXAMPLE: ModelRecord = {
   created: 1_767_225_600,
   owned_by: 'sandbox',
   recharge_required: false,
-  supported_endpoint_types: ['chat_completions', 'messages', 'generate_content'],
+  supported_endpoint_types: [
+    'chat_completions',
+    'messages',
+    'messages_count_tokens',
+    'generate_content',
+    'count_tokens',
+  ],
   pricing: { input: 0, output: 0, cache_read: 0, cache_write: 0 },
   price_version: 'sandbox',
   context_tokens: 524_288,
@@ -226,8 +232,8 @@ export const MODEL_DOCS = {
     ...call(
       'generateContent',
       'Generate content',
-      "Works with Google's SDK: set its base URL to `<origin>` and its API key to your gateway key; `x-goog-api-key` works as well as `Authorization: Bearer`. `:streamGenerateContent` streams; add `?alt=sse` for server-sent events. Errors use Google's format. Both methods share a limit of 30 requests per minute per key.",
-      { example: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }, required: ['contents'] },
+      "Works with Google's SDK: set its base URL to `<origin>` and its API key to your gateway key; `x-goog-api-key` works as well as `Authorization: Bearer`. `:streamGenerateContent` streams; add `?alt=sse` for server-sent events. `:countTokens` counts the tokens of `contents`, free. `:embedContent` and `:batchEmbedContents` turn texts into vectors. Errors use Google's format. The first two methods share a limit of 30 requests per minute per key.",
+      { example: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }, required: [] },
       {
         candidates: [{ content: { role: 'model', parts: [{ text: 'Hello' }] }, finishReason: 'STOP', index: 0 }],
         usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
@@ -236,11 +242,35 @@ export const MODEL_DOCS = {
     ),
     ids: {
       model: {
-        description: 'The id of a model, a colon, and `generateContent` or `streamGenerateContent`.',
+        description:
+          'The id of a model, a colon, and `generateContent`, `streamGenerateContent`, `countTokens`, `embedContent` or `batchEmbedContents`.',
         example: 'sandbox%2Fecho:generateContent',
       },
     },
   },
+  count: {
+    ...call(
+      'countTokens',
+      'Count tokens of messages',
+      "Counts the tokens of a body of `POST /v1/messages`, for Anthropic's SDK. The vendor counts; nothing is charged.",
+      { example: { model: 'sandbox/echo', messages: HELLO }, required: ['model', 'messages'] },
+      { input_tokens: 1 },
+    ),
+    description:
+      "Counts the tokens of a body of `POST /v1/messages`, for Anthropic's SDK. The vendor counts. Free, but it counts as a request in the window of the key. Errors use Anthropic's format.",
+  },
+  embeddings: call(
+    'embeddings',
+    'Embeddings',
+    "Turns text into vectors. Works with OpenAI's SDK: set its base URL to `<origin>/v1` and its API key to your gateway key. `input` is one text or up to 2048; `dimensions` and `encoding_format` (`float`, `base64`) go to the model. Charged for its input tokens. Google's `:embedContent` and `:batchEmbedContents` do the same on the models of Google.",
+    { example: { model: 'sandbox/embed', input: ['Hello'] }, required: ['model', 'input'] },
+    {
+      object: 'list',
+      data: [{ object: 'embedding', index: 0, embedding: [0.6, 0.8] }],
+      model: 'sandbox/embed',
+      usage: { prompt_tokens: 1, total_tokens: 1 },
+    },
+  ),
   research: {
     ...call(
       'deepResearch',

@@ -1,7 +1,5 @@
 import type { ModelCatalogue } from '../../core/models/catalogue'
-import { CHAT_COMPLETIONS } from '../../pipeline/models/wires/chat-completions-wire'
-import { GENERATE_CONTENT } from '../../pipeline/models/wires/generate-content-wire'
-import { MESSAGES } from '../../pipeline/models/wires/messages-wire'
+import { WIRES } from '../../pipeline/models/wires/wires'
 import { Failed } from '../middleware/failures'
 import { readBody } from '../middleware/judge-body'
 import type { OwnerSessions } from '../middleware/owner-session'
@@ -10,8 +8,6 @@ import { documented } from '../openapi/documented'
 import { MODEL_DOCS } from './docs'
 import type { ModelCalls } from './model-calls'
 import { type CallEstimate, type ModelList, NewCallEstimate, wireModel } from './record'
-
-const WIRES = { chat_completions: CHAT_COMPLETIONS, messages: MESSAGES, generate_content: GENERATE_CONTENT }
 
 /** For owners: the available models, and the maximum cost of a call. */
 export function ownerModelRoutes(parts: { owners: OwnerSessions; models: ModelCatalogue; modelCalls: ModelCalls }) {

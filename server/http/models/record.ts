@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import { type Model, routesOf } from '../../core/models/model'
+import { MODEL_ROUTES, type Model, routesOf } from '../../core/models/model'
 import { toUsdNumber } from '../../core/money'
 import {
   anyObject,
@@ -17,8 +17,6 @@ import {
   yesOrNo,
 } from '../openapi/json-schema'
 
-const ENDPOINT_TYPES = ['chat_completions', 'messages', 'generate_content'] as const
-
 const RATE = opaque<number>({ type: 'number', description: 'USD per million tokens.' })
 
 export const ModelRecord = named(
@@ -31,7 +29,7 @@ export const ModelRecord = named(
     recharge_required: yesOrNo(
       'Whether an account must have topped up before it can call this model. If false, signup credit is enough.',
     ),
-    supported_endpoint_types: listOf(oneOf(ENDPOINT_TYPES, 'A route.'), 'The routes it can be called on.'),
+    supported_endpoint_types: listOf(oneOf(MODEL_ROUTES, 'A route.'), 'The routes it can be called on.'),
     pricing: record(
       'Prices. `cache_write_1h` applies to content cached for one hour, if it has its own price.',
       { input: RATE, output: RATE, cache_read: RATE, cache_write: RATE, cache_write_1h: RATE },
@@ -55,7 +53,7 @@ export type ModelList = Static<typeof ModelList>
 
 /** A call to estimate. */
 export const NewCallEstimate = form('A call to estimate.', {
-  endpoint_type: oneOf(ENDPOINT_TYPES, 'The route.'),
+  endpoint_type: oneOf(MODEL_ROUTES, 'The route.'),
   model: saying('must be the id of a model', text('The model. Repeat it in the body if the route expects it there.')),
   body: anyObject("The vendor's own body."),
 })

@@ -1,18 +1,16 @@
 import { failure } from '../../core/failure'
 import type { ModelCatalogue } from '../../core/models/catalogue'
 import type { KnownCaller } from '../../pipeline/call'
-import { CHAT_COMPLETIONS } from '../../pipeline/models/wires/chat-completions-wire'
-import { GENERATE_CONTENT } from '../../pipeline/models/wires/generate-content-wire'
-import { MESSAGES } from '../../pipeline/models/wires/messages-wire'
+import { WIRES } from '../../pipeline/models/wires/wires'
 import { CALL_OPTIONS } from '../middleware/call-options'
 import { askedBy } from '../middleware/priced'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
 import type { EndpointDocs } from '../openapi/documented'
 import { freeEndpoint, modelEndpoint, served } from '../routing/endpoint'
-import { GENERATE_PATH } from '../routing/google-path'
+import { COUNT_TOKENS_PATH, EMBED_PATH, GENERATE_PATH, googleCall } from '../routing/google-path'
 import { MODEL_DOCS } from './docs'
-import type { ModelCalls } from './model-calls'
+import type { ModelCalls, ModelTarget } from './model-calls'
 import { wireModel } from './record'
 import type { ResearchCalls } from './research-calls'
 
@@ -20,10 +18,27 @@ const MODELS = freeEndpoint('models', 'any')
 const MODEL = freeEndpoint('model', 'any', { pattern: /^\/v1\/models\/[^/]+(\/[^/]+)*$/ })
 const CHAT = modelEndpoint('chat-completions')
 const ANTHROPIC = modelEndpoint('messages')
-const GENERATE = modelEndpoint('generate-content', { rpm: 30, pattern: GENERATE_PATH })
+const COUNT = modelEndpoint('count-tokens')
+const GOOGLE_COUNT = modelEndpoint('count-tokens', { pattern: COUNT_TOKENS_PATH })
+const EMBED = modelEndpoint('embeddings')
+const GOOGLE_EMBED = modelEndpoint('embeddings', { pattern: EMBED_PATH })
+const GENERATE = modelEndpoint('generate-content', {
+  rpm: 30,
+  pattern: GENERATE_PATH,
+  beside: [GOOGLE_COUNT, GOOGLE_EMBED],
+})
 const RESEARCH = modelEndpoint('deep-research', { rpm: 5 })
 
 const PLAIN = { model: null, stream: false, events: false }
+
+/** The methods of Google's paths, which are case-insensitive. */
+const GOOGLE_METHODS: Readonly<Record<string, Omit<ModelTarget, 'path'>>> = {
+  generatecontent: { operation: 'generate-content', wire: WIRES.generate_content },
+  streamgeneratecontent: { operation: 'generate-content', wire: WIRES.generate_content },
+  counttokens: { operation: 'count-tokens', wire: WIRES.count_tokens },
+  embedcontent: { operation: 'embeddings', wire: WIRES.embed_content },
+  batchembedcontents: { operation: 'embeddings', wire: WIRES.batch_embed_contents },
+}
 
 /** Lists the models and serves calls to them in the formats of three SDKs (spec 2.2, 4.6). */
 export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, research: ResearchCalls) {
@@ -37,21 +52,25 @@ export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, resear
       }),
     )
   }
-  const generate = (context: GatedContext) => {
+  const google = (context: GatedContext) => {
     const { pathname, searchParams } = context.url
-    const [, model = '', action = ''] = GENERATE_PATH.exec(pathname) ?? []
-    const stream = action.toLowerCase() === 'streamgeneratecontent'
+    const { model, method } = googleCall(pathname) ?? { model: '', method: '' }
+    const target = GOOGLE_METHODS[method.toLowerCase()]
+    if (!target) throw new Error(`no method of Google's is at ${pathname}`)
+    const stream = method.toLowerCase() === 'streamgeneratecontent'
     const path = { model: decoded(model), stream, events: stream && searchParams.get('alt') === 'sse' }
-    return calls.answer(context, { operation: 'generate-content', wire: GENERATE_CONTENT, path })
+    return calls.answer(context, { ...target, path })
   }
-  const chat = { operation: 'chat-completions', wire: CHAT_COMPLETIONS, path: PLAIN } as const
-  const messages = { operation: 'messages', wire: MESSAGES, path: PLAIN } as const
+  const chat = { operation: 'chat-completions', wire: WIRES.chat_completions, path: PLAIN } as const
+  const messages = { operation: 'messages', wire: WIRES.messages, path: PLAIN } as const
+  const count = { operation: 'count-tokens', wire: WIRES.messages_count_tokens, path: PLAIN } as const
+  const embeddings = { operation: 'embeddings', wire: WIRES.embeddings, path: PLAIN } as const
   const researched = (context: GatedContext) => {
     context.allowSilence()
     return research.answer(askedBy(context))
   }
-  const generation = (docs: EndpointDocs | null) =>
-    served(GENERATE, ({ context }) => generate(context), docs, CALL_OPTIONS, REQUEST_ID_HEADER)
+  const atGoogle = (docs: EndpointDocs | null) =>
+    served(GENERATE, ({ context }) => google(context), docs, CALL_OPTIONS, REQUEST_ID_HEADER)
   const call = (
     endpoint: typeof CHAT,
     answer: (context: GatedContext<KnownCaller>) => Promise<Response>,
@@ -60,8 +79,8 @@ export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, resear
   return (
     routeGroup({ name: 'models' })
       // Mounted before the model routes, which would match these paths as ids.
-      .post('/v1beta/models/*', ...generation(null))
-      .post('/v1/models/*', ...generation(null))
+      .post('/v1beta/models/*', ...atGoogle(null))
+      .post('/v1/models/*', ...atGoogle(null))
       .get(
         '/v1/models',
         ...served(
@@ -75,7 +94,9 @@ export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, resear
       .get('/v1/models/*', ...served(MODEL, ({ context }) => one(context), null))
       .post('/v1/chat/completions', ...call(CHAT, (context) => calls.answer(context, chat), MODEL_DOCS.chat))
       .post('/v1/messages', ...call(ANTHROPIC, (context) => calls.answer(context, messages), MODEL_DOCS.messages))
-      .post('/v1beta/models/:model', ...generation(MODEL_DOCS.generate))
+      .post('/v1/messages/count_tokens', ...call(COUNT, (context) => calls.answer(context, count), MODEL_DOCS.count))
+      .post('/v1/embeddings', ...call(EMBED, (context) => calls.answer(context, embeddings), MODEL_DOCS.embeddings))
+      .post('/v1beta/models/:model', ...atGoogle(MODEL_DOCS.generate))
       .post('/v1/deep-research', ...call(RESEARCH, researched, MODEL_DOCS.research))
   )
 }

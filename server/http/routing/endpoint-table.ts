@@ -1,7 +1,7 @@
 import { SOLD } from '../../core/catalogue/operations'
 import { failure } from '../../core/failure'
 import type { Route } from '../../pipeline/call'
-import { API_WILDCARD, declaredEndpoint, type Endpoint } from './endpoint'
+import { API_WILDCARD, declaredEndpoint, declaredEndpoints, type Endpoint } from './endpoint'
 import { pathPattern } from './path-pattern'
 
 /** Paths that need a credential and carry limit headers (spec-answers 9). */
@@ -52,7 +52,7 @@ export class EndpointTable {
 
   /** The table of the whole gateway. Also throws if an operation that is sold has no route. */
   static ofGateway(mounted: readonly MountedRoute[], imported?: ImportedRoutes): EndpointTable {
-    const served = new Set(mounted.map(({ hooks }) => soldName(declaredEndpoint(hooks))))
+    const served = new Set(mounted.flatMap(({ hooks }) => declaredEndpoints(hooks).map(soldName)))
     const missing = SOLD.filter((name) => !served.has(name) && !ROUTE_FOLLOWS.has(name))
     if (missing.length > 0) throw new Error(`No route serves ${missing.join(', ')}. Mount each with served(...).`)
     return new EndpointTable(mounted, imported)
@@ -119,17 +119,19 @@ export function wrongMethod(method: string, allow: readonly string[]) {
 function gatedEntries(mounted: readonly MountedRoute[]): [string, Entry][] {
   const found = new Map<string, { pattern: RegExp; endpoints: Map<string, Endpoint> }>()
   for (const { method, path, hooks } of mounted) {
-    const endpoint = declaredEndpoint(hooks)
-    if (!endpoint)
+    const endpoints = declaredEndpoints(hooks)
+    if (endpoints.length === 0)
       throw new Error(
         `${method} ${path} does not say who may call it. Mount it with served(...), see docs/CONTRIBUTING.md.`,
       )
-    const name = endpoint.pattern ? `:${endpoint.pattern.source}` : path
-    const entry = found.get(name) ?? { pattern: endpoint.pattern ?? pathPattern(path), endpoints: new Map() }
-    const other = entry.endpoints.get(method)
-    if (other && other !== endpoint) throw new Error(`${method} ${path} is declared twice with different endpoints.`)
-    entry.endpoints.set(method, endpoint)
-    found.set(name, entry)
+    for (const endpoint of endpoints) {
+      const name = endpoint.pattern ? `:${endpoint.pattern.source}` : path
+      const entry = found.get(name) ?? { pattern: endpoint.pattern ?? pathPattern(path), endpoints: new Map() }
+      const other = entry.endpoints.get(method)
+      if (other && other !== endpoint) throw new Error(`${method} ${path} is declared twice with different endpoints.`)
+      entry.endpoints.set(method, endpoint)
+      found.set(name, entry)
+    }
   }
   return [...found].map(([name, entry]) => [name, { ...entry, methods: [...entry.endpoints.keys()].sort() }])
 }
@@ -138,6 +140,6 @@ function isPattern(path: string): boolean {
   return /[:*]/.test(path)
 }
 
-function soldName(endpoint: Endpoint | null): string | null {
-  return endpoint?.route.kind === 'priced' ? endpoint.route.operation : null
+function soldName({ route }: Endpoint): string | null {
+  return route.kind === 'priced' ? route.operation : null
 }

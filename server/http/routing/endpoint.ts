@@ -16,6 +16,8 @@ export interface Endpoint<C extends Caller = Caller> {
   readonly access: Access
   /** Its paths, if the router's path does not describe them. */
   readonly pattern?: RegExp
+  /** Endpoints that the router mounts with this one, because only their patterns tell them apart. */
+  readonly beside?: readonly Endpoint<C>[]
   /** Exists only in types. */
   readonly callers?: C
 }
@@ -29,11 +31,11 @@ export function operationEndpoint({ name, scope, payable }: Operation): Endpoint
 /** A model call: needs a key, and may have its own rate window in addition to the key's (spec 8). */
 export function modelEndpoint(
   operation: ModelOperationName,
-  { rpm, pattern }: { readonly rpm?: number; readonly pattern?: RegExp } = {},
+  { rpm, pattern, beside }: Pick<Endpoint<KnownCaller>, 'pattern' | 'beside'> & { readonly rpm?: number } = {},
 ): Endpoint<KnownCaller> {
   const window = rpm !== undefined && { window: { name: operation, rpm } }
   const route = { kind: 'priced', operation, scope: 'models:use', ...window } as const
-  return { route, access: 'key', ...(pattern && { pattern }) }
+  return { route, access: 'key', ...(pattern && { pattern }), ...(beside && { beside }) }
 }
 
 /** A free endpoint that needs a key, or an app's token with this scope. `name` is its name in the request log. */
@@ -66,6 +68,12 @@ export function declared(endpoint: Endpoint, docs: EndpointDocs | null, ...table
   const operation = docs ? operationOf(docs, endpoint.access, tables) : { hide: true }
   // Elysia's type covers OpenAPI 3.0 only; this is 3.1, and the finished document declares it as such.
   return { detail: { ...operation, [ENDPOINT]: endpoint } as unknown as DocumentDecoration }
+}
+
+/** The endpoint that a mounted route is declared as, and those beside it; none if it has no declaration. */
+export function declaredEndpoints(hooks: unknown): readonly Endpoint[] {
+  const endpoint = declaredEndpoint(hooks)
+  return endpoint ? [endpoint, ...(endpoint.beside ?? [])] : []
 }
 
 /** The endpoint that a mounted route is declared as, or null. */

@@ -1,7 +1,27 @@
 /** A call of generateContent or its streamed form. Google's SDK uses `/v1beta` or, since version 3, `/v1`. */
-export const GENERATE_PATH = /^\/v1(?:beta)?\/models\/(.+)(?::|%3A)(generateContent|streamGenerateContent)$/i
+export const GENERATE_PATH = methodPath('generateContent', 'streamGenerateContent')
+export const COUNT_TOKENS_PATH = methodPath('countTokens')
+export const EMBED_PATH = methodPath('embedContent', 'batchEmbedContents')
+
+const CALL_PATH = methodPath(
+  'generateContent',
+  'streamGenerateContent',
+  'countTokens',
+  'embedContent',
+  'batchEmbedContents',
+)
+
+/** The model and the method of a call by Google's SDK, as in its path; null for other paths. */
+export function googleCall(path: string): { readonly model: string; readonly method: string } | null {
+  const [, model, method] = CALL_PATH.exec(path) ?? []
+  return model === undefined || method === undefined ? null : { model, method }
+}
+
+function methodPath(...methods: readonly string[]): RegExp {
+  return new RegExp(`^\\/v1(?:beta)?\\/models\\/(.+)(?::|%3A)(${methods.join('|')})$`, 'i')
+}
 
 /** Paths of Google's SDKs, where `x-goog-api-key` is accepted and errors use Google's format (spec-answers 2, 8). */
 export function isGooglePath(path: string): boolean {
-  return path.startsWith('/v1beta/') || GENERATE_PATH.test(path)
+  return path.startsWith('/v1beta/') || CALL_PATH.test(path)
 }

@@ -2,7 +2,7 @@ import { type Failure, failure } from '../../core/failure'
 import type { Subject } from '../../core/limits/limiter'
 import { type Model, type ModelRoute, routesOf } from '../../core/models/model'
 import { maxTokenCost } from '../../core/models/token-price'
-import type { Money } from '../../core/money'
+import { type Money, ZERO } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import { windowOf } from '../auth/authenticate'
 import type { KnownCaller } from '../call'
@@ -54,11 +54,14 @@ export function estimateModelCall(
   return bounded.ok ? ok({ ...bounded.value, model }) : bounded
 }
 
+const NO_TOKENS: TokenBounds = { input: { max: 0, likely: 0 }, output: 0 }
+
 function boundedCall(
   deps: Pick<ModelDeps, 'defaultCap'>,
   request: ModelRequest,
   model: Model,
 ): Result<BoundedCall, Failure> {
+  if (request.isFree) return ok({ cap: 0, bounds: NO_TOKENS, maxCost: ZERO })
   const own = unsold(request, model)
   if (own) return err(own)
   const cap = request.cap ?? defaultCap(deps, model)

@@ -45,7 +45,7 @@ describe('an entry of the model catalogue', () => {
     const upstreams = [{ kind: 'openai' }, { kind: 'gemini', model: 'gemini-x' }]
     const model = read({ id: 'both', upstreams, price: { input: 1, output: 1 } })
     if (!model.ok) throw new Error(model.error)
-    expect(routesOf(model.value)).toEqual(['chat_completions', 'generate_content'])
+    expect(routesOf(model.value)).toEqual(['chat_completions', 'generate_content', 'count_tokens'])
     expect(model.value.upstreams.map((upstream) => upstream.baseUrl)).toEqual([
       'https://api.openai.com/v1',
       'https://generativelanguage.googleapis.com/v1beta',

@@ -60,6 +60,7 @@ const entry = fc
       image_tokens: counts,
     },
     ...{ recharge_required: some([undefined, true, false], ['yes']), context_tokens: counts, prize: rarely(1) },
+    ...{ purpose: some([undefined, 'text', 'embeddings'], ['images']) },
     ...{ stops_billing: some([undefined, true, false], ['yes']), tokens_per_second: counts },
   })
   // As it would stand in a file: what is undefined is not there.

@@ -46,6 +46,7 @@ describe("an operator's models", () => {
     expect((await order('models', {})).body['models']).toMatchObject([
       { id: 'llama', pricing: { input: 10 } },
       { id: 'sandbox/echo' },
+      { id: 'sandbox/embed' },
       { id: 'sandbox/extract' },
     ])
     expect((await order('model-remove', { id: 'llama' })).status).toBe(200)

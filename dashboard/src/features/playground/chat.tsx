@@ -12,7 +12,15 @@ import { ChatCodeCard } from './chat-code-card.tsx'
 import { ChatConversation } from './chat-conversation.tsx'
 import { ChatForm } from './chat-form.tsx'
 import { ChatResult } from './chat-result.tsx'
-import { chatRequest, FIRST_SETTINGS, isFree, maxTokensProblem, temperatureProblem, typeOf } from './chat-settings.ts'
+import {
+  chatRequest,
+  FIRST_SETTINGS,
+  isFree,
+  maxTokensProblem,
+  temperatureProblem,
+  typeOf,
+  typesOf,
+} from './chat-settings.ts'
 import { ModelChoice } from './model-choice.tsx'
 import { DEFAULT_PAYER, PayerField, toPayer, usePayerKeys } from './payer-field.tsx'
 import { useChat } from './use-chat.ts'
@@ -20,7 +28,7 @@ import { useChat } from './use-chat.ts'
 /** A conversation with a model, charged to a key like any other call. */
 export function Chat({ chosen, onModel }: { chosen: string | undefined; onModel: (id: string) => void }) {
   const query = useQuery(modelsQuery)
-  const models = query.data ?? []
+  const models = (query.data ?? []).filter((one) => typesOf(one).length > 0)
   const model = models.find(({ id }) => id === chosen) ?? models.find(isFree) ?? models[0]
   if (query.error && !query.data)
     return <Failed failure={toFailure(query.error)} onRetry={() => void query.refetch()} />

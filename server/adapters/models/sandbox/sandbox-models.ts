@@ -3,10 +3,17 @@ import { ZERO } from '../../../core/money'
 
 const FREE = { input: ZERO, output: ZERO, cacheRead: ZERO, cacheWrite: ZERO }
 
+const NAMES = [
+  ['echo', 'text'],
+  ['embed', 'embeddings'],
+  ['extract', 'text'],
+] as const
+
 /** The models inside the gateway: free, deterministic, and named so that nobody mistakes them for real ones. */
-export const SANDBOX_MODELS: readonly Model[] = ['echo', 'extract'].map((name) => ({
+export const SANDBOX_MODELS: readonly Model[] = NAMES.map(([name, purpose]) => ({
   id: `sandbox/${name}`,
   ownedBy: 'sandbox',
+  purpose,
   created: 1_767_225_600,
   upstreams: [
     {

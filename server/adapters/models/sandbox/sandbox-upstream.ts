@@ -6,6 +6,7 @@ import type { Opened } from '../http-upstream'
 import type { Refusal } from '../vendor'
 import { CHAT_FORMAT } from './chat-format'
 import { echo } from './echo'
+import { embed } from './embed'
 import { extract } from './extract'
 import { GEMINI_FORMAT } from './gemini-format'
 import { MESSAGES_FORMAT } from './messages-format'
@@ -13,49 +14,60 @@ import type { Reply } from './prompt'
 import type { Said, SandboxFormat } from './sandbox-format'
 import { tokenizer } from './tokens'
 
-const FORMATS: Readonly<Record<ModelRoute, SandboxFormat>> = {
+/** The formats of the routes that write or count text. */
+const FORMATS: Readonly<Partial<Record<ModelRoute, SandboxFormat>>> = {
   chat_completions: CHAT_FORMAT,
   messages: MESSAGES_FORMAT,
+  messages_count_tokens: MESSAGES_FORMAT,
   generate_content: GEMINI_FORMAT,
+  count_tokens: GEMINI_FORMAT,
+}
+
+/** The answers of the routes that only count. */
+const COUNTS: Readonly<Partial<Record<ModelRoute, (tokens: number) => object>>> = {
+  messages_count_tokens: (tokens) => ({ input_tokens: tokens }),
+  count_tokens: (tokens) => ({ totalTokens: tokens, promptTokensDetails: [{ modality: 'TEXT', tokenCount: tokens }] }),
 }
 
 /** The input limit of a sandbox model, which runs on the gateway's main thread. */
 const MAX_BYTES = 512 * 1024
-const TOO_LONG: Refusal = {
-  failure: {
-    kind: 'error',
-    reason: 'the input is too long for a sandbox model',
-    passThrough: {
-      status: 400,
-      contentType: 'application/json',
-      body: JSON.stringify({
-        error: {
-          message: `A sandbox model accepts at most ${MAX_BYTES} bytes of input.`,
-          type: 'invalid_request_error',
-          param: null,
-          code: 'context_length_exceeded',
-        },
-      }),
-    },
-  },
-  goOn: false,
-  isFault: false,
-  retryAfter: null,
+const TOO_LONG = refusal(`A sandbox model accepts at most ${MAX_BYTES} bytes of input.`, 'context_length_exceeded')
+
+function refusal(message: string, code: string): Refusal {
+  const body = JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code } })
+  const passThrough = { status: 400, contentType: 'application/json', body }
+  return {
+    failure: { kind: 'error', reason: message, passThrough },
+    goOn: false,
+    isFault: false,
+    retryAfter: null,
+  }
 }
 
 /** A sandbox model: inside the gateway, free and deterministic, with real token counts. */
 export async function openSandbox(model: string, call: BackendCall): Promise<Result<Opened, Refusal>> {
   const { wire, request, path, cap } = call
-  const format = FORMATS[wire.route]
-  const body: unknown = JSON.parse(new TextDecoder().decode(request.bytes))
   if (request.bytes.length > MAX_BYTES) return err(TOO_LONG)
-  const prompt = format.prompt(isJson(body) ? body : {})
-  const reply: Reply = model === 'extract' ? extract(prompt) : echo(prompt)
-  const { encode, decode } = await tokenizer()
+  const body: unknown = JSON.parse(new TextDecoder().decode(request.bytes))
+  const json = isJson(body) ? body : {}
+  const tokenized = await tokenizer()
+  const format = FORMATS[wire.route]
+  if (!format) {
+    const embedded = embed(wire.route, json, tokenized)
+    return embedded.ok
+      ? ok(answer('application/json', [JSON.stringify(embedded.value)]))
+      : err(refusal(embedded.error, 'invalid_value'))
+  }
+  const whole = json['generateContentRequest'] ?? json['generate_content_request']
+  const prompt = format.prompt(wire.route === 'count_tokens' && isJson(whole) ? whole : json)
+  const { encode, decode } = tokenized
   const input = Math.max(
     1,
     prompt.turns.reduce((sum, { text }) => sum + encode(text).length, 0),
   )
+  const counted = COUNTS[wire.route]?.(input)
+  if (counted) return ok(answer('application/json', [JSON.stringify(counted)]))
+  const reply: Reply = model === 'extract' ? extract(prompt) : echo(prompt)
   const written = reply.kind === 'text' ? reply.text : JSON.stringify(reply.args)
   const tokens = encode(written)
   const kept = reply.kind === 'text' ? tokens.slice(0, request.cap ?? cap) : tokens

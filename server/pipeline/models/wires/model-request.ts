@@ -12,11 +12,13 @@ export interface ModelRequest {
   readonly stream: boolean
   /** Whether the caller wants the usage in the stream. */
   readonly usageAsked: boolean
-  /** The caller's limit of the tokens of one answer. */
+  /** The caller's limit of the tokens of one answer. 0: the answer has no text. */
   readonly cap: number | null
   /** The number of answers requested. */
   readonly choices: number
   readonly parts: InputParts
+  /** The bytes of its text, where the format tells them; the tokens are estimated from these instead of from the whole body. */
+  readonly textBytes?: number
   readonly hasTools: boolean
   /** The number of tools that the vendor describes to the model in its own words. */
   readonly vendorTools?: number
@@ -24,6 +26,8 @@ export interface ModelRequest {
   readonly uncovered: readonly string[]
   /** Whether the call may use the one-hour cache, which has its own price. */
   readonly hourCache?: boolean
+  /** Whether no vendor bills such a call, such as a count of tokens. */
+  readonly isFree?: boolean
 }
 
 /** The parts of the input that are not text. */
@@ -65,7 +69,8 @@ export function boundsOf(request: ModelRequest, model: Model, cap: number): Toke
   const added = ADDED_TOKENS.call + ((request.hasTools ? 1 : 0) + (request.vendorTools ?? 0)) * ADDED_TOKENS.tools
   const max = opaque > 0 ? context : Math.min(context, bytes + added + images * model.imageTokens)
   if (!Number.isFinite(max)) return null
-  const guess = Math.ceil(bytes / USUAL_BYTES) + images * Math.min(model.imageTokens, USUAL_IMAGE_TOKENS)
+  const guess =
+    Math.ceil((request.textBytes ?? bytes) / USUAL_BYTES) + images * Math.min(model.imageTokens, USUAL_IMAGE_TOKENS)
   return { input: { max, likely: Math.min(max, guess) }, output: cap * request.choices }
 }
 

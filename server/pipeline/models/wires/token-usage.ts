@@ -64,6 +64,13 @@ export function geminiUsage(usage: unknown): TokenCounts | null {
   })
 }
 
+/** The report of an embeddings call, which has no output. `total` stands in for an `input` that is missing. */
+export function embeddingUsage(usage: unknown, input: string, total: string): TokenCounts | null {
+  if (!isJson(usage)) return null
+  const tokens = count(usage, input) ?? count(usage, total)
+  return tokens === null ? null : plausible({ input: tokens, output: 0, cacheRead: 0, cacheWrite: 0 })
+}
+
 /** A count; null if absent; NaN, which `plausible` rejects, if it is not a whole number from 0 up. */
 function count(usage: Json, name: string): number | null {
   const value = usage[name]

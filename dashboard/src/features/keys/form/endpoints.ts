@@ -9,6 +9,8 @@ const SOLD: Readonly<Record<BuiltInName, true>> = {
   completions: true,
   messages: true,
   'generate-content': true,
+  'count-tokens': true,
+  embeddings: true,
   'deep-research': true,
   'social-follow': true,
   'social-unfollow': true,

@@ -1,0 +1,114 @@
+import { isJson, type Json, listOf } from '../../../core/json'
+import type { ModelRoute } from '../../../core/models/model'
+import { err, ok, type Result } from '../../../core/result'
+import type { Tokenizer } from './tokens'
+
+/** The length of a vector, and its bounds. */
+const USUAL_DIMENSIONS = 256
+const MAX_DIMENSIONS = 1024
+/** All numbers of one answer, which the gateway writes on its main thread. */
+const MAX_NUMBERS = 2048 * USUAL_DIMENSIONS
+/** More digits than a float of 32 bits has would only make the answer longer. */
+const DIGITS = 7
+
+/** Texts to embed, independent of the wire format. */
+interface Texts {
+  readonly texts: readonly string[]
+  readonly dimensions: number | null
+}
+
+/** The answer of `sandbox/embed` in the format of the route; an error is one sentence for the caller. */
+export function embed(route: ModelRoute, body: Json, { encode, decode }: Tokenizer): Result<object, string> {
+  const { texts, dimensions: given } = TEXTS[route]?.(body, decode) ?? { texts: [], dimensions: null }
+  const dimensions = given ?? USUAL_DIMENSIONS
+  if (dimensions > MAX_DIMENSIONS) return err(`sandbox/embed makes vectors of at most ${MAX_DIMENSIONS} dimensions.`)
+  if (texts.length * dimensions > MAX_NUMBERS)
+    return err(
+      `sandbox/embed makes at most ${MAX_NUMBERS} numbers per call: send fewer texts or ask for fewer dimensions.`,
+    )
+  const vectors = texts.map((text) => vectorOf(text, dimensions))
+  const used = Math.max(
+    1,
+    texts.reduce((sum, text) => sum + encode(text).length, 0),
+  )
+  return ok(answerOf(route, body, { vectors, used }))
+}
+
+/** What each route sends. */
+const TEXTS: Readonly<Partial<Record<ModelRoute, (body: Json, decode: Tokenizer['decode']) => Texts>>> = {
+  embeddings: ({ input, dimensions }, decode) => {
+    const texts = Array.isArray(input) && typeof input[0] !== 'number' ? input : [input]
+    return {
+      texts: texts.map((one) => (Array.isArray(one) ? decode(one.filter((token) => token < VOCABULARY)) : String(one))),
+      dimensions: lengthOf(dimensions),
+    }
+  },
+  embed_content: (body) => ofGoogle([body]),
+  batch_embed_contents: ({ requests }) => ofGoogle(listOf(requests).filter(isJson)),
+}
+
+/** Tokens beyond the vocabulary of the sandbox stand for nothing. */
+const VOCABULARY = 100_256
+
+function ofGoogle(requests: readonly Json[]): Texts {
+  const lengths = requests.map((one) => lengthOf(one['outputDimensionality'] ?? one['output_dimensionality']) ?? 0)
+  const longest = Math.max(0, ...lengths)
+  return {
+    texts: requests.map(({ content }) =>
+      listOf(isJson(content) ? content['parts'] : null)
+        .map((part) => (isJson(part) ? String(part['text'] ?? '') : ''))
+        .join('\n'),
+    ),
+    dimensions: longest === 0 ? null : longest,
+  }
+}
+
+function lengthOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null
+}
+
+/**
+ * A unit vector that depends on the text alone. Texts that share words and parts of words are near each other, so that a search
+ * over the sandbox finds what it should.
+ */
+export function vectorOf(text: string, dimensions: number): number[] {
+  const sums = new Float64Array(dimensions)
+  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
+    add(sums, word, 2)
+    const letters = ` ${word} `
+    for (let at = 0; at + 3 <= letters.length && at < MAX_LETTERS; at++) add(sums, letters.slice(at, at + 3), 1)
+  }
+  const length = Math.hypot(...sums)
+  // A text without words has a direction of its own.
+  if (length === 0) return Array.from(sums, (_, i) => (i === 0 ? 1 : 0))
+  return Array.from(sums, (sum) => Number((sum / length).toFixed(DIGITS)))
+}
+
+/** The part of a word whose letters count; a longer one is no word. */
+const MAX_LETTERS = 64
+
+function add(sums: Float64Array, feature: string, weight: number): void {
+  const hash = Bun.hash.wyhash(feature)
+  const at = Number(hash % BigInt(sums.length))
+  sums[at] = (sums[at] ?? 0) + (hash >> 63n === 0n ? weight : -weight)
+}
+
+function answerOf(
+  route: ModelRoute,
+  { model, encoding_format: format }: Json,
+  { vectors, used }: { readonly vectors: readonly number[][]; readonly used: number },
+): object {
+  const usageMetadata = { promptTokenCount: used, totalTokenCount: used }
+  if (route === 'embed_content') return { embedding: { values: vectors[0] ?? [] }, usageMetadata }
+  if (route === 'batch_embed_contents') return { embeddings: vectors.map((values) => ({ values })), usageMetadata }
+  return {
+    object: 'list',
+    data: vectors.map((vector, index) => ({
+      object: 'embedding',
+      index,
+      embedding: format === 'base64' ? Buffer.from(new Float32Array(vector).buffer).toString('base64') : vector,
+    })),
+    model,
+    usage: { prompt_tokens: used, total_tokens: used },
+  }
+}

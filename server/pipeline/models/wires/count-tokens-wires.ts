@@ -1,0 +1,81 @@
+import { isJson, type Json } from '../../../core/json'
+import { ok } from '../../../core/result'
+import { inOneSpelling } from './generate-content-members'
+import { edited, type NamedMember, objectMembers } from './json-members'
+import { MESSAGES } from './messages-wire'
+import { type ModelRequest, missing, readBody, TEXT_PART, wrong } from './model-request'
+import type { ModelWire } from './model-wire'
+import { PLAIN_ANSWERS } from './plain-wire'
+
+const NOTHING_USED = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
+
+/** What all calls that count tokens have in common: vendors do not bill them. */
+const FREE: Pick<
+  ModelRequest,
+  'stream' | 'usageAsked' | 'cap' | 'choices' | 'parts' | 'hasTools' | 'uncovered' | 'isFree'
+> = {
+  stream: false,
+  usageAsked: true,
+  cap: 0,
+  choices: 1,
+  parts: TEXT_PART,
+  hasTools: false,
+  uncovered: [],
+  isFree: true,
+}
+
+/** Anthropic's messages/count_tokens: the body of a message without an output cap. */
+export const COUNT_MESSAGE_TOKENS: ModelWire = {
+  route: 'messages_count_tokens',
+  read(bytes) {
+    const read = readBody(bytes)
+    if (!read.ok) return read
+    const { model, messages } = read.value.json
+    if (model === undefined) return missing('model')
+    if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
+    if (messages === undefined) return missing('messages')
+    if (!Array.isArray(messages) || messages.length === 0) return wrong('messages', 'must be a list of messages')
+    return ok({ ...FREE, bytes, members: read.value.members, model })
+  },
+  bodyFor: MESSAGES.bodyFor,
+  usageOf: () => NOTHING_USED,
+  ...PLAIN_ANSWERS,
+}
+
+/** Gemini's countTokens: contents, or a whole request for generateContent, which names its model again. */
+export const COUNT_CONTENT_TOKENS: ModelWire = {
+  route: 'count_tokens',
+  read(bytes, path) {
+    const read = readBody(bytes)
+    if (!read.ok) return read
+    const { members } = read.value
+    const json = inOneSpelling(read.value.json)
+    if (!json) return wrong('body', 'contains the same property in both spellings')
+    const { contents, generateContentRequest: request } = json
+    if (contents === undefined && request === undefined) return missing('contents')
+    if (request !== undefined && request !== null) {
+      const place = requestPlace(members)
+      if (!isJson(request) || !place || !objectMembers(bytes, place.start))
+        return wrong('generateContentRequest', 'must be an object with each property once')
+      const problem = otherModel(request, path.model ?? '')
+      if (problem) return problem
+    }
+    return ok({ ...FREE, bytes, members, model: path.model ?? '' })
+  },
+  bodyFor({ bytes, members }, upstream) {
+    const place = requestPlace(members)
+    const model = place && objectMembers(bytes, place.start)?.get('model')
+    return model ? edited(bytes, [{ ...model, text: JSON.stringify(`models/${upstream.model}`) }]) : bytes
+  },
+  usageOf: () => NOTHING_USED,
+  ...PLAIN_ANSWERS,
+}
+
+function requestPlace(members: ModelRequest['members']): NamedMember | undefined {
+  return members.get('generateContentRequest') ?? members.get('generate_content_request')
+}
+
+function otherModel({ model: named }: Json, model: string) {
+  if (named === undefined || named === model || named === `models/${model}`) return null
+  return wrong('generateContentRequest.model', `must be models/${model.slice(0, 80)}, the model in the path`)
+}
