@@ -1,9 +1,17 @@
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
+import { openApiUpstream } from './api-upstream'
 import { type Reconciliation, reconcile } from './reconcile'
 import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from './server-process'
 
-const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
+/** A built-in operation and an imported one, of the same price; the clients call them in turns. */
+const PATHS = ['/apis/v1/websearch/images/search?q=credit%20card&count=1', '/apis/v1/weather/v1/forecast'] as const
+const ENV = { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', CREDIT_BUYS_PAID_PROVIDERS: 'true' }
+const DOCUMENT = {
+  openapi: '3.1.0',
+  info: { title: 'Weather', version: '1' },
+  paths: { '/v1/forecast': { get: { operationId: 'forecast', responses: { 200: { description: 'The forecast.' } } } } },
+}
 const CLIENTS = 24
 const EMAIL = 'ada@example.com'
 /** After the first answers, a life lasts at most this long. */
@@ -29,17 +37,19 @@ export async function crashRun(
   onLife: (life: number, served: number) => void = () => undefined,
 ): Promise<CrashReport> {
   const folder = await dataFolder()
+  const upstream = openApiUpstream(() => Response.json({ sun: true }))
   try {
     const served = new Set<string>()
     let secret = ''
     for (let life = 1; life <= kills; life++) {
-      const server = await startServer(folder)
+      const server = await startServer(folder, ENV)
+      if (life === 1) await importWeather(folder, upstream.url)
       secret ||= await makeKey(server, folder)
       const before = served.size
       await loadUntilKilled(server, secret, served)
       onLife(life, served.size - before)
     }
-    const last = await startServer(folder)
+    const last = await startServer(folder, ENV)
     const code = await last.kill('SIGTERM')
     if (code !== 0) throw new Error(`the last stop ended with ${code}: ${last.output()}`)
     const database = join(folder, 'gateway.db')
@@ -54,8 +64,15 @@ export async function crashRun(
       maxChargedWithoutAnswer: kills * CLIENTS,
     }
   } finally {
+    await upstream.close()
     await removeFolder(folder)
   }
+}
+
+async function importWeather(folder: string, baseUrl: string): Promise<void> {
+  const price = { mode: 'fixed', usd: '0.005' }
+  const document = JSON.stringify(DOCUMENT)
+  await control(folder, 'api-import', { import: { name: 'weather', base_url: baseUrl, auth: 'none', document, price } })
 }
 
 async function makeKey(server: ServerProcess, folder: string): Promise<string> {
@@ -67,10 +84,12 @@ async function makeKey(server: ServerProcess, folder: string): Promise<string> {
 
 async function loadUntilKilled(server: ServerProcess, secret: string, served: Set<string>): Promise<void> {
   const warm = Promise.withResolvers<void>()
-  const client = async () => {
+  const client = async (_: unknown, number: number) => {
     try {
       for (;;) {
-        const answer = await fetch(server.url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })
+        const answer = await fetch(server.url + PATHS[number % PATHS.length], {
+          headers: { authorization: `Bearer ${secret}` },
+        })
         const id = answer.headers.get('x-gateway-request-id')
         await answer.arrayBuffer()
         if (answer.status === 200 && id) served.add(id)

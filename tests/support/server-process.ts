@@ -29,7 +29,7 @@ export interface ServerProcess {
 }
 
 /** Starts the real server on a free port, and resolves when its ready line is out; rejects with its output when it ends before. */
-export async function startServer(folder: string, env: Record<string, string> = {}): Promise<ServerProcess> {
+export async function startServer(folder: string, env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
   const child = Bun.spawn([process.execPath, 'server/main.ts'], {
     cwd: ROOT,
     env: {
