@@ -1,5 +1,6 @@
+import { ClientCredentialTokens } from '../adapters/oauth/client-credentials'
 import { judgeJsonSchema } from '../adapters/openapi/json-schema-judge'
-import { openGuardedFetch } from '../adapters/outbound/guarded-fetch'
+import { type GuardedFetchOptions, openGuardedFetch, openGuardedStreams } from '../adapters/outbound/guarded-fetch'
 import { isNeverAllowed } from '../adapters/outbound/public-address'
 import { KeyRing } from '../adapters/sealing/key-ring'
 import type { Config } from '../config'
@@ -17,6 +18,7 @@ import { ApiInputs } from '../pipeline/apis/api-input'
 import { ApiPlaces } from '../pipeline/apis/api-places'
 import { Overruns } from '../pipeline/apis/overruns'
 import type { PipelineDeps } from '../pipeline/paid-call'
+import { MAX_STREAM_MS } from '../pipeline/stream'
 
 export interface ApiNeeds {
   readonly apis: ApiRegistry
@@ -32,9 +34,16 @@ export interface ApiNeeds {
 /** What sells imported operations. */
 export function composeApis(config: Config, needs: ApiNeeds) {
   const { apis, pipeline, clock, log, onOverruns } = needs
+  const wayOut = upstreamOptions(config)
+  const fetch = needs.fetch ?? openGuardedFetch(wayOut)
+  const secrets = secretsOf(config)
+  const onTrouble = (upstream: string, reason: string) => log.warn('upstream', { provider: upstream, reason })
   const deps = {
-    fetch: needs.fetch ?? upstreamFetch(config),
-    secretsOf: secretsOf(config),
+    fetch,
+    fetchStream: openGuardedStreams(wayOut),
+    secretsOf: secrets,
+    tokens: new ClientCredentialTokens({ fetch, secretsOf: secrets, clock, onTrouble }),
+    streams: { clock, longestStreamMs: MAX_STREAM_MS, onTrouble },
     cache: new ApiCache(clock),
     places: new ApiPlaces(),
     overruns: new Overruns((operation) => {
@@ -44,19 +53,19 @@ export function composeApis(config: Config, needs: ApiNeeds) {
       onOverruns(operation)
     }),
     creditBuys: config.creditBuysPaidProviders,
-    onTrouble: (upstream: string, reason: string) => log.warn('upstream', { provider: upstream, reason }),
+    onTrouble,
   }
   const inputs = new ApiInputs(judgeJsonSchema)
   return { apis, apiCalls: new ApiCalls(pipeline, deps, inputs), apiDeps: deps, apiInputs: inputs }
 }
 
 /** Requests to upstreams: public addresses, and private ones that the environment allows. Link-local ones never. */
-function upstreamFetch({ baseUrl, apis: { privateUpstreams } }: Config): OutboundFetch {
+function upstreamOptions({ baseUrl, apis: { privateUpstreams } }: Config): GuardedFetchOptions {
   const permits = (text: string): boolean => {
     const address = parseAddress(text)
     return address !== null && !isNeverAllowed(address) && (privateUpstreams?.includes(address) ?? false)
   }
-  return openGuardedFetch({ userAgent: `paid-api-gateway/0.1 (+${baseUrl})`, permits })
+  return { userAgent: `paid-api-gateway/0.1 (+${baseUrl})`, permits }
 }
 
 function secretsOf({ sealingKeys, apis: { secrets } }: Config): SecretsOf {

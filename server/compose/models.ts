@@ -14,8 +14,8 @@ import { ResearchCalls } from '../http/models/research-calls'
 import type { Log } from '../log'
 import type { ModelDeps } from '../pipeline/models/model-call'
 import type { PipelineDeps } from '../pipeline/paid-call'
+import { MAX_STREAM_MS } from '../pipeline/stream'
 
-const MAX_STREAM_MS = 30 * 60_000
 /** More than the deadline of every other operation. */
 const MAX_SEARCH_MS = 30_000
 

@@ -174,6 +174,8 @@ export type Outcome =
   /** The cost is not known yet: the call is charged, and its usage row written, when its body ends. */
   | {
       readonly kind: 'streaming'
+      /** 200 if absent. */
+      readonly status?: number
       readonly body: ReadableStream<Uint8Array>
       readonly headers: AnswerHeaders
       readonly readings?: Readings | undefined

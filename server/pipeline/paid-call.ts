@@ -152,10 +152,9 @@ async function streamed(sale: Sale, open: HeldCall, stream: Extract<WorkResult, 
     const now = await readings(sale)
     const body = stream.open()
     isOpen = true
-    return {
-      outcome: { kind: 'streaming', body, headers: { ...work.headers, ...stream.headers }, readings: now },
-      end: null,
-    }
+    const headers = { ...work.headers, ...stream.headers }
+    const outcome = { kind: 'streaming', body, headers, readings: now } as const
+    return { outcome: stream.status === undefined ? outcome : { ...outcome, status: stream.status }, end: null }
   } finally {
     if (!isOpen) stream.close()
   }

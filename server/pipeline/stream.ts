@@ -1,13 +1,18 @@
 import type { Clock } from '../core/clock'
 import { type Failure, failure } from '../core/failure'
+import type { AnswerHeaders } from './call'
 import { SHUTTING_DOWN } from './call-upstream'
 import { type Ending, GivenBytes } from './idempotency/idempotency'
 import type { Charge, EndCode, OpenCall } from './work'
 
+/** The longest stream. */
+export const MAX_STREAM_MS = 30 * 60_000
 /** After this many more charged bytes (about 2,000 tokens), the charge that a restart would apply is persisted again. */
 const PERSIST_EVERY_BYTES = 8192
 /** After a hang-up, how long the gateway still reads what the upstream had already sent before it cancels the stream. */
 const LAST_READS_MS = 100
+/** How long the last bytes get to the socket before a caller's connection is cut. */
+const CUT_AFTER_MS = 100
 
 /** Why reading stopped before the upstream ended. */
 type Stopped = 'told_to' | 'late' | 'silent' | 'shutdown'
@@ -24,6 +29,8 @@ export interface UpstreamStream {
   /** The upstream's name, for the log. */
   readonly upstream: string
   readonly contentType: string
+  /** Stored with the answer for a repeat. Only its content type and status 200 if absent. */
+  readonly head?: { readonly status: number; readonly headers: AnswerHeaders }
   readonly body: ReadableStream<Uint8Array>
   /** The longest silence allowed within the body. */
   readonly idleMs: number
@@ -45,6 +52,8 @@ export interface Meter {
   readonly isComplete: boolean
   /** Whether the upstream reported a failure in the stream. */
   readonly hasFailed: boolean
+  /** Nothing more may pass, because the maximum price is reached: the stream is cut here. */
+  readonly isFull?: boolean
 }
 
 /** How a stream ended. */
@@ -61,18 +70,22 @@ export interface StreamEnd {
 /** How a stream is metered and charged. */
 export interface StreamSale {
   readonly meter: Meter
-  /** Chargeable bytes delivered so far. */
-  readonly chargedBytes: number
+  /** Chargeable bytes delivered so far, or another measure that grows with the charge. It is persisted every 8 KiB. */
+  readonly progress: number
   /** Whether anything chargeable arrived. */
   readonly hasBegun: boolean
   /** Whether the upstream is stopped, and stops billing, when the caller hangs up. `soon`: after what it had sent is read. */
   readonly stopsWithCaller: 'at once' | 'soon' | null
+  /** What passed is charged even if the stream breaks off while its caller listens. */
+  readonly chargesBroken?: boolean
+  /** It may have changed something, so the outcome of a stream that broke off uncharged is unknown. */
+  readonly isWrite?: boolean
   /** The charge if this process dies now; null if the stream is free. */
   lost(): Charge | null
   /** The charge at its end. */
   charge(end: StreamEnd): Charge | Promise<Charge>
-  /** Formats a failure as the last event of the stream. */
-  errorEvent(problem: Failure): Uint8Array
+  /** Formats a failure as the last event of the stream. Null if it has no such event: then the caller's connection is cut. */
+  errorEvent(problem: Failure): Uint8Array | null
 }
 
 /**
@@ -81,7 +94,8 @@ export interface StreamSale {
  * - it reaches its end: charged by the upstream's count, or by an estimate of what was delivered;
  * - the caller hangs up: the stream goes on and is charged however it ends. Only an upstream that then stops billing, or that is
  *   free, is stopped, and charged for what it had sent;
- * - it breaks off while the caller listens, whoever caused it: no charge. After a hang-up: whatever the sale charges.
+ * - it breaks off while the caller listens, whoever caused it: no charge, unless the sale charges what passed. After a hang-up: whatever
+ *   the sale charges.
  */
 export function settledStream(
   deps: StreamDeps,
@@ -115,7 +129,10 @@ class SettledStream {
   /** Ends a stream that lasts too long; after a hang-up, ends the drain. */
   private deadline: ReturnType<typeof setTimeout>
   private watchdog: ReturnType<typeof setTimeout>
-  private persistedBytes = 0
+  private persisted = 0
+  private isPersisting = false
+  /** The caller must see that it did not get everything. */
+  private isCut = false
   /** When the current read began; null between reads. */
   private waitingSince: number | null = null
   /** The bytes sent to the caller, stored under its `Idempotency-Key`; null without one. */
@@ -179,7 +196,7 @@ class SettledStream {
   /** The time limit: the caller gets a failure, and from then on the stream counts as one whose caller hung up. */
   private tooLong(): void {
     if (this.isEnding || this.isGone) return
-    this.give(this.sale.errorEvent(failure('upstream_timeout', 'The response took longer than a stream may last.')))
+    this.showFailure(failure('upstream_timeout', 'The response took longer than a stream may last.'))
     this.closeCaller()
     this.callerGone()
   }
@@ -196,6 +213,7 @@ class SettledStream {
   private async next(): Promise<boolean> {
     const { meter } = this.sale
     for (;;) {
+      if (meter.isFull) return this.finish(false)
       const next = this.stopped ? null : await this.read()
       if (this.stopped !== null || next === null) return this.finish(false)
       if (next === 'end') return this.finish(true)
@@ -218,9 +236,21 @@ class SettledStream {
     }
   }
 
+  private showFailure(problem: Failure): void {
+    const event = this.sale.errorEvent(problem)
+    if (event) this.give(event)
+    else this.isCut = true
+  }
+
   private closeCaller(): void {
+    // What was given is on its way to the socket. A cut at once would drop it.
+    if (this.isCut) setTimeout(() => this.quietly((caller) => caller.error()), CUT_AFTER_MS)
+    else this.quietly((caller) => caller.close())
+  }
+
+  private quietly(end: (caller: ReadableStreamDefaultController<Uint8Array>) => void): void {
     try {
-      this.caller?.close()
+      if (this.caller) end(this.caller)
     } catch {
       // The caller has canceled it.
     }
@@ -243,7 +273,7 @@ class SettledStream {
 
   private async finish(isEnd: boolean, last?: Uint8Array): Promise<false> {
     this.isEnding = true
-    const { meter, errorEvent } = this.sale
+    const { meter } = this.sale
     const rest = last ?? meter.close()
     const { ending, isComplete, hasFailed } = meter
     const isWhole = isEnd && isComplete && !hasFailed
@@ -252,7 +282,8 @@ class SettledStream {
     // A partial event would swallow the failure event that follows it.
     if (isWhole || hasFailed) this.give(rest)
     const shown = problem ?? (isWhole || hasFailed ? null : this.failure())
-    this.give(shown ? errorEvent(shown) : ending)
+    if (shown) this.showFailure(shown)
+    else this.give(ending)
     return false
   }
 
@@ -276,7 +307,8 @@ class SettledStream {
     let end: Ending = 'unknown'
     try {
       const problem = this.isChargeable(isWhole) ? await this.charged(isWhole) : this.uncharged()
-      end = problem === 'uncharged' ? 'nothing' : problem ? 'unknown' : 'done'
+      const nothing = this.sale.isWrite ? 'unknown' : 'nothing'
+      end = problem === 'uncharged' ? nothing : problem ? 'unknown' : 'done'
       return problem === 'uncharged' ? null : problem
     } catch (error) {
       this.deps.onTrouble('stream', error instanceof Error ? error.message : String(error))
@@ -287,12 +319,13 @@ class SettledStream {
   }
 
   /**
-   * A complete answer is charged; a broken one only if the caller was gone. The upstream does not bill an answer that it reports as
+   * A complete answer is charged; a broken one only if the caller was gone, or if its price counts what passed. The upstream does not bill an answer that it reports as
    * failed, and a caller who only read slowly does not pay when the gateway shuts down.
    */
   private isChargeable(isWhole: boolean): boolean {
     const wasDeserted = this.isGone || (this.wasLeftUnread && this.stopped !== 'shutdown')
-    return isWhole || (!this.sale.meter.hasFailed && wasDeserted)
+    const { meter, chargesBroken, hasBegun } = this.sale
+    return isWhole || (!meter.hasFailed && (wasDeserted || (chargesBroken === true && hasBegun)))
   }
 
   private uncharged(): 'uncharged' {
@@ -306,7 +339,8 @@ class SettledStream {
     const code = this.code(isWhole)
     const charge = await this.sale.charge({ isWhole, isGone, wasStopped: stopped === 'told_to', code })
     const whole = isWhole && this.given
-    const kept = whole ? { body: whole.whole(), headers: { 'content-type': source.contentType } } : 'cut'
+    const { headers = { 'content-type': source.contentType }, status = 200 } = source.head ?? {}
+    const kept = whole ? { body: whole.whole(), headers, status } : 'cut'
     const captured = await this.open.charge(charge, kept)
     return captured.ok ? null : captured.error
   }
@@ -319,11 +353,16 @@ class SettledStream {
 
   /** Persists, from time to time, the charge that the next start applies if this process dies. Nothing waits for it. */
   private persistProgress(): void {
-    const { chargedBytes } = this.sale
-    if (chargedBytes - this.persistedBytes < PERSIST_EVERY_BYTES) return
-    this.persistedBytes = chargedBytes
+    const { progress } = this.sale
+    if (this.isPersisting || progress - this.persisted < PERSIST_EVERY_BYTES) return
     const lost = this.sale.lost()
-    if (lost) void this.open.persist(lost)
+    if (!lost) return
+    this.persisted = progress
+    // One at a time: a fast download does not queue writes.
+    this.isPersisting = true
+    void this.open.persist(lost).finally(() => {
+      this.isPersisting = false
+    })
   }
 
   /** Ends a stream whose upstream is silent for too long. Time in which the caller did not read does not count. */

@@ -88,6 +88,8 @@ export type WorkResult =
   /** A stream that settles itself when its body ends. `close` must be called if it is not opened. */
   | {
       readonly kind: 'stream'
+      /** 200 if absent. */
+      readonly status?: number
       readonly headers: AnswerHeaders
       /** The charge that the next start applies if this process dies with the stream. */
       readonly lost: Charge

@@ -97,7 +97,7 @@ describe('a paid call, whatever its work', () => {
         },
         ...{ close: () => nothing, ending: nothing, isComplete: true, hasFailed: false },
       },
-      get chargedBytes() {
+      get progress() {
         return bytes
       },
       get hasBegun() {

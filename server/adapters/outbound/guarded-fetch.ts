@@ -1,13 +1,13 @@
 import { lookup } from 'node:dns/promises'
 import { formatAddress } from '../../core/credentials/address'
 import type {
-  OutboundAnswer,
   OutboundFetch,
   OutboundProblem,
   OutboundRequest,
+  OutboundStreamFetch,
 } from '../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../core/result'
-import { Deadline, isRedirect, oneHop } from './one-hop'
+import { Deadline, type Hop, isRedirect, oneHop, openHop } from './one-hop'
 import { publicAddress } from './public-address'
 
 /** All addresses of a host name, as text. Throws when there is none. */
@@ -23,7 +23,7 @@ export interface GuardedFetchOptions {
   readonly ca?: string
 }
 
-type Hopped = Result<OutboundAnswer, OutboundProblem>
+type SendHop<T> = (hop: Hop) => Promise<Result<T, OutboundProblem>>
 
 const MIN_HIGH_PORT = 1024
 /** High ports whose non-HTTP services could interpret a request as commands (the fetch standard's list). */
@@ -46,11 +46,28 @@ export function openGuardedFetch(options: GuardedFetchOptions): OutboundFetch {
     const first = url
     for (let followed = 0; ; followed++) {
       if (!first || !url) return err({ kind: 'bad_url', reason: 'not an http or https URL on an allowed port' })
-      const hopped = await visit(url, url.origin === first.origin, request, deadline, options)
+      const isFirst = url.origin === first.origin
+      const hopped = await visit(url, isFirst, { ...request, deadline }, options, oneHop)
       if (!hopped.ok || maxRedirects === 0 || !isRedirect(hopped.value)) return hopped
       if (followed === maxRedirects)
         return err({ kind: 'too_many_redirects', reason: `${first.host} redirected more than ${maxRedirects} times` })
       url = callable(hopped.value.headers.get('location') ?? '', url)
+    }
+  }
+}
+
+/** The same for answers that go on for long: the same checks, and no redirects. */
+export function openGuardedStreams(options: GuardedFetchOptions): OutboundStreamFetch {
+  return async (request) => {
+    const url = callable(request.url)
+    if (!url) return err({ kind: 'bad_url', reason: 'not an http or https URL on an allowed port' })
+    const stop = new AbortController()
+    const timer = setTimeout(() => stop.abort(), request.timeoutMs)
+    const deadline = new Deadline(stop.signal, request.signal)
+    try {
+      return await visit(url, true, { ...request, deadline }, options, (hop) => openHop(hop, () => stop.abort()))
+    } finally {
+      clearTimeout(timer)
     }
   }
 }
@@ -68,13 +85,14 @@ function portOf(url: URL): number {
   return url.port !== '' ? Number(url.port) : url.protocol === 'https:' ? 443 : 80
 }
 
-async function visit(
+async function visit<T>(
   url: URL,
   isFirstOrigin: boolean,
-  request: OutboundRequest,
-  deadline: Deadline,
+  request: OutboundRequest & { readonly deadline: Deadline },
   options: GuardedFetchOptions,
-): Promise<Hopped> {
+  sendHop: SendHop<T>,
+): Promise<Result<T, OutboundProblem>> {
+  const { deadline } = request
   if (request.mayVisit) {
     const may = await beforeEnd(Promise.resolve(request.mayVisit(url, deadline.signal)), deadline)
     if (!may.ok) return may
@@ -84,9 +102,9 @@ async function visit(
   if (!judged.ok) return judged
   const headers = new Headers(isFirstOrigin ? request.headers : {})
   headers.set('user-agent', options.userAgent)
-  let last: Hopped = err({ kind: 'unreachable', reason: `${url.host} has no address` })
+  let last: Result<T, OutboundProblem> = err({ kind: 'unreachable', reason: `${url.host} has no address` })
   for (const address of judged.value) {
-    last = await oneHop({
+    last = await sendHop({
       url,
       connectTo: numbered(url, address),
       method: request.method ?? 'GET',

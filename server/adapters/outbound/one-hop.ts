@@ -1,7 +1,12 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { boundedBytes } from '../../core/bounded-bytes'
-import type { OutboundAnswer, OutboundProblem, OutboundProblemKind } from '../../core/outbound/outbound-fetch'
+import type {
+  OutboundAnswer,
+  OutboundOpened,
+  OutboundProblem,
+  OutboundProblemKind,
+} from '../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../core/result'
 
 const unpack = promisify(gunzip)
@@ -27,8 +32,9 @@ export class Deadline {
   readonly signal: AbortSignal
   private readonly caller: AbortSignal | undefined
 
-  constructor(timeoutMs: number, caller: AbortSignal | undefined) {
-    const timer = AbortSignal.timeout(timeoutMs)
+  /** `limit`: milliseconds, or a timer of the caller's own, which it may stop. */
+  constructor(limit: number | AbortSignal, caller: AbortSignal | undefined) {
+    const timer = typeof limit === 'number' ? AbortSignal.timeout(limit) : limit
     this.caller = caller
     this.signal = caller ? AbortSignal.any([caller, timer]) : timer
   }
@@ -43,15 +49,45 @@ export class Deadline {
 
 /** Sends one request and reads its whole response (for a redirect, without the body). Does not follow redirects. */
 export async function oneHop(hop: Hop): Promise<Result<OutboundAnswer, OutboundProblem>> {
-  const { url, deadline } = hop
-  let response: Response
-  try {
-    response = await fetch(hop.connectTo, requestOf(hop))
-  } catch (error) {
-    return err(deadline.problem('unreachable', `${url.host}: ${codeOf(error)}`))
+  const response = await send(hop, requestOf(hop, 'gzip'))
+  return response.ok ? wholeAnswer(hop, response.value) : response
+}
+
+/** The same up to the headers of a 2xx answer. Its body is handed over unread and must not be encoded; other answers are read as a whole. */
+export async function openHop(hop: Hop, cancel: () => void): Promise<Result<OutboundOpened, OutboundProblem>> {
+  // Bun would end a body that is silent for five minutes. The reader of the stream sets its own limit.
+  const sent = await send(hop, { ...requestOf(hop, 'identity'), timeout: false } as RequestInit)
+  if (!sent.ok) return sent
+  const response = sent.value
+  if (!response.ok) {
+    const whole = await wholeAnswer(hop, response)
+    return whole.ok ? ok({ kind: 'whole', answer: whole.value }) : whole
   }
-  const contentType = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
-  const answer = { url: withoutFragment(url), status: response.status, headers: response.headers, contentType }
+  const encoding = response.headers.get('content-encoding')?.trim().toLowerCase() ?? ''
+  if (encoding !== '' && encoding !== 'identity') {
+    await discard(response)
+    return err({ kind: 'bad_encoding', reason: `${hop.url.host} encoded a stream` })
+  }
+  return ok({ kind: 'stream', stream: { ...headOf(hop, response), body: response.body ?? emptyBody(), cancel } })
+}
+
+async function send(hop: Hop, request: RequestInit): Promise<Result<Response, OutboundProblem>> {
+  try {
+    return ok(await fetch(hop.connectTo, request))
+  } catch (error) {
+    return err(hop.deadline.problem('unreachable', `${hop.url.host}: ${codeOf(error)}`))
+  }
+}
+
+function headOf({ url }: Hop, { status, headers }: Response): Omit<OutboundAnswer, 'body'> {
+  const contentType = (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+  return { url: withoutFragment(url), status, headers, contentType }
+}
+
+async function wholeAnswer(hop: Hop, response: Response): Promise<Result<OutboundAnswer, OutboundProblem>> {
+  const { url } = hop
+  const answer = headOf(hop, response)
+  const { contentType } = answer
   if (isRedirect(response) || hop.method === 'HEAD') {
     await discard(response)
     return ok({ ...answer, body: new Uint8Array() })
@@ -71,10 +107,10 @@ export function isRedirect({ status, headers }: Pick<Response, 'status' | 'heade
 }
 
 /** Bun's own options: a TLS name separate from the address, undecoded bytes, and no connection sharing between names. */
-function requestOf(hop: Hop): BunFetchRequestInit {
+function requestOf(hop: Hop, encoding: 'gzip' | 'identity'): BunFetchRequestInit {
   const headers = new Headers(hop.headers)
   headers.set('host', hop.url.host)
-  headers.set('accept-encoding', 'gzip')
+  headers.set('accept-encoding', encoding)
   const name = hop.url.hostname.replace(/\.$/, '')
   const isName = !name.startsWith('[') && !/^[\d.]+$/.test(name)
   const tls = { ...(isName && { serverName: name }), ...(hop.ca && { ca: hop.ca }) }
@@ -123,6 +159,10 @@ async function unpacked(
     const large = codeOf(error) === 'ERR_BUFFER_TOO_LARGE'
     return err(deadline.problem(large ? 'too_large' : 'bad_encoding', `${url.host}: ${codeOf(error)}`))
   }
+}
+
+function emptyBody(): ReadableStream<Uint8Array> {
+  return new ReadableStream({ start: (controller) => controller.close() })
 }
 
 async function discard(response: Response): Promise<void> {

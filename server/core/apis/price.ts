@@ -51,7 +51,8 @@ export function chargeFor(
   }
 }
 
-function maximumUnits(bound: UnitBound, numberOf: (parameter: string) => number): number {
+/** The most units that are charged. */
+export function maximumUnits(bound: UnitBound, numberOf: (parameter: string) => number): number {
   return typeof bound === 'number' ? bound : numberOf(bound.parameter)
 }
 

@@ -58,3 +58,23 @@ export interface OutboundProblem {
 
 /** Sends an outbound request. Any HTTP status is a success. Never throws for errors of the other side. */
 export type OutboundFetch = (request: OutboundRequest) => Promise<Result<OutboundAnswer, OutboundProblem>>
+
+/** A 2xx answer whose headers have arrived and whose body follows, as it was sent: an encoded body is refused. */
+export interface OutboundStream extends Omit<OutboundAnswer, 'body'> {
+  readonly body: ReadableStream<Uint8Array>
+  /** Closes the connection; the body then fails. May be called repeatedly. */
+  cancel(): void
+}
+
+/** `whole`: an answer with any other status, whose body was read. */
+export type OutboundOpened =
+  | { readonly kind: 'stream'; readonly stream: OutboundStream }
+  | { readonly kind: 'whole'; readonly answer: OutboundAnswer }
+
+/**
+ * Sends a request whose answer may go on for long. `timeoutMs` covers the time until the headers, and `maxBytes` only answers that are no
+ * streams: how long a stream lasts, and how silent it may be, is for its reader to limit. Never follows a redirect.
+ */
+export type OutboundStreamFetch = (
+  request: Omit<OutboundRequest, 'maxRedirects'>,
+) => Promise<Result<OutboundOpened, OutboundProblem>>

@@ -125,10 +125,10 @@ export class Reply {
   }
 
   /** A success whose cost is not known yet. The stream charges it and writes its log row. */
-  private streaming({ body, headers, readings }: Ended<'streaming'>): Response {
+  private streaming({ status = 200, body, headers, readings }: Ended<'streaming'>): Response {
     // Without the last one nginx buffers the events.
     const more = { ...headers, 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
-    return new Response(body, { headers: this.headers(more, readings) })
+    return new Response(body, { status, headers: this.headers(more, readings) })
   }
 
   /** The price of a call that is not run. */

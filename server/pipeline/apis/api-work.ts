@@ -1,24 +1,28 @@
 import type { ApiMatch } from '../../core/apis/api-routes'
 import { isSuccess, readFigure } from '../../core/apis/figure'
-import { type CallPrice, chargeFor, maximumOf } from '../../core/apis/price'
-import type { SecretsOf } from '../../core/apis/secrets'
+import { chargeFor, maximumOf } from '../../core/apis/price'
 import { type Failure, failure } from '../../core/failure'
-import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
+import type { OutboundFetch, OutboundStreamFetch } from '../../core/outbound/outbound-fetch'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
 import { err, ok, type Result } from '../../core/result'
 import { type AuthenticatedCall, originOf } from '../call'
 import { toFailure } from '../call-upstream'
+import type { StreamDeps } from '../stream'
 import type { OpenCall, Work, WorkResult } from '../work'
 import type { ApiCache } from './api-cache'
 import type { ApiInput } from './api-input'
 import type { ApiPlaces } from './api-places'
-import { type ApiAnswer, type Asked, askApi, readOf } from './ask-api'
+import { type ApiSale, NO_FIGURE, WRONG_ANSWER } from './api-sale'
+import { streamed } from './api-stream'
+import { type ApiAnswer, type AskProblem, askApi, openApi, readOf } from './ask-api'
 import type { Overruns } from './overruns'
-import { credentialsOf, upstreamRequest } from './upstream-request'
+import { type UpstreamRequest, upstreamRequest } from './upstream-request'
+import { type CredentialDeps, withCredentials } from './with-credentials'
 
-export interface ApiDeps {
+export interface ApiDeps extends CredentialDeps {
   readonly fetch: OutboundFetch
-  readonly secretsOf: SecretsOf
+  readonly fetchStream: OutboundStreamFetch
+  readonly streams: StreamDeps
   readonly cache: ApiCache
   readonly places: ApiPlaces
   readonly overruns: Overruns
@@ -27,24 +31,9 @@ export interface ApiDeps {
   readonly onTrouble: (upstream: string, reason: string) => void
 }
 
-/** A call of an imported operation, with its input validated and its price fixed. */
-export interface ApiSale {
-  readonly match: ApiMatch
-  readonly input: ApiInput
-  readonly price: CallPrice
-}
-
 const CLOSED = failure(
   'upstream_unavailable',
   'The upstream of this operation reported higher costs than it may. The operation is closed until the operator has checked it.',
-)
-const WRONG_ANSWER = failure(
-  'upstream_error',
-  'The upstream answered, but not with the result that this operation sells. You were not charged.',
-)
-const NO_FIGURE = failure(
-  'upstream_error',
-  'The upstream answered without the figure that this operation is priced by. You were not charged.',
 )
 
 /** The work of an imported operation: one upstream request, charged by its declared price. */
@@ -56,7 +45,7 @@ export function apiWork(deps: ApiDeps, sale: ApiSale, authenticated: Authenticat
   return ok({
     operation: operation.name,
     effect: operation.effect,
-    streams: false,
+    streams: operation.answer === 'stream',
     timeoutMs: api.timeoutMs,
     credit: deps.creditBuys ? 'all' : 'nothing',
     quote: {
@@ -71,25 +60,21 @@ export function apiWork(deps: ApiDeps, sale: ApiSale, authenticated: Authenticat
         query,
         input: { path, headers, body: keyOf(body) },
       }),
-    run: (open) => run(deps, sale, open),
+    run: (open) => (operation.answer === 'stream' ? runStream(deps, sale, open) : run(deps, sale, open)),
   })
 }
 
 /** Asks the upstream in a place of the API, or answers from the cache, and charges by the figure of the answer. */
 async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
-  const { match, input } = sale
+  const { match } = sale
   const key = cacheKey(sale)
   const kept = key === null ? null : deps.cache.find(key, match.api.cacheSeconds)
   if (kept) return answered(deps, sale, open, kept.answer, kept.ageSeconds)
   const place = deps.places.take(match.api, callerOf(open.authenticated))
   if (typeof place === 'string') return { kind: 'failed', failure: noPlace(place), didNothing: true }
   try {
-    const asked = await ask(deps, match, input, open)
-    if (!asked.ok) {
-      const { didNothing, ...problem } = asked.error
-      deps.onTrouble(`api ${match.api.name}`, `${match.operation.name}: ${problem.reason}`)
-      return { kind: 'failed', failure: toFailure(problem), didNothing }
-    }
+    const asked = await ask(deps, sale, open, (request, limits) => askApi(deps.fetch, match, request, limits))
+    if (!asked.ok) return unanswered(deps, match, asked.error)
     const result = answered(deps, sale, open, asked.value)
     if (result.kind === 'answer' && key !== null && asked.value.isCacheable) deps.cache.keep(key, asked.value)
     return result
@@ -98,12 +83,57 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
   }
 }
 
-async function ask(deps: ApiDeps, match: ApiMatch, input: ApiInput, open: OpenCall): Promise<Asked> {
-  const credentials = credentialsOf(match.api, deps.secretsOf)
-  if (!credentials) return err({ kind: 'unavailable', reason: 'its secret is not configured', didNothing: true })
-  const request = await upstreamRequest(match, input, credentials, open.authenticated.incoming.id)
-  if (!request.ok) return err({ kind: 'error', reason: request.error, didNothing: true })
-  return askApi(deps.fetch, match, request.value, { timeoutMs: open.timeoutMs, signal: open.shutdown })
+/** The same for a stream, whose place is taken until its end. */
+async function runStream(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
+  const { match } = sale
+  const place = deps.places.take(match.api, callerOf(open.authenticated))
+  if (typeof place === 'string') return { kind: 'failed', failure: noPlace(place), didNothing: true }
+  let isOpened = false
+  try {
+    const opened = await ask(deps, sale, open, async (request, limits) => {
+      const stream = await openApi(deps.fetchStream, match, request, limits)
+      return stream.ok ? ok({ stream: stream.value, secrets: request.secrets }) : stream
+    })
+    if (!opened.ok) return unanswered(deps, match, opened.error)
+    const { stream, secrets } = opened.value
+    isOpened = true
+    return streamed(deps.streams, sale, open, { stream, secrets, close: closing(stream, place) })
+  } finally {
+    if (!isOpened) place()
+  }
+}
+
+/** Closes a stream and gives its place back, once. */
+function closing(stream: { cancel(): void }, place: () => void): () => void {
+  let isClosed = false
+  return () => {
+    if (isClosed) return
+    isClosed = true
+    stream.cancel()
+    place()
+  }
+}
+
+function unanswered(deps: ApiDeps, { api, operation }: ApiMatch, { didNothing, ...problem }: AskProblem): WorkResult {
+  deps.onTrouble(`api ${api.name}`, `${operation.name}: ${problem.reason}`)
+  return { kind: 'failed', failure: toFailure(problem), didNothing }
+}
+
+/** Writes the request with the credentials of its API, and sends it. */
+function ask<T>(
+  deps: ApiDeps,
+  { match, input }: ApiSale,
+  { authenticated, timeoutMs, shutdown: signal }: OpenCall,
+  send: (
+    request: UpstreamRequest,
+    limits: { timeoutMs: number; signal: AbortSignal },
+  ) => Promise<Result<T, AskProblem>>,
+): Promise<Result<T, AskProblem>> {
+  return withCredentials(deps, match, timeoutMs, async (credentials, leftMs) => {
+    const request = await upstreamRequest(match, input, credentials, authenticated.incoming.id)
+    if (!request.ok) return err({ kind: 'error', reason: request.error, didNothing: true })
+    return send(request.value, { timeoutMs: leftMs, signal })
+  })
 }
 
 function answered(

@@ -1,17 +1,21 @@
 import type { SoldOperation } from '../../core/apis/api-routes'
 import { ReadAnswer, type UpstreamAnswer } from '../../core/apis/figure'
 import { namesDown } from '../../core/apis/upstream-headers'
-import type { OutboundAnswer, OutboundFetch, OutboundProblem } from '../../core/outbound/outbound-fetch'
+import type {
+  OutboundAnswer,
+  OutboundFetch,
+  OutboundProblem,
+  OutboundStreamFetch,
+} from '../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
+import { MIN_SECRET_LENGTH } from './secret-guard'
 import type { UpstreamRequest } from './upstream-request'
 
 /** The largest answer of an upstream, after decoding. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 /** The largest error of an upstream that is passed on. */
 const MAX_ERROR_BYTES = 64 * 1024
-/** Needles shorter than this would be found in any answer. */
-const MIN_SECRET_LENGTH = 4
 
 /** An answer with a status of the 2xx range, with the headers that a caller gets. */
 export interface ApiAnswer extends UpstreamAnswer {
@@ -21,8 +25,27 @@ export interface ApiAnswer extends UpstreamAnswer {
   readonly isCacheable: boolean
 }
 
-/** What came of a request: a status that is declared as a success or another one, with what to tell the caller. */
-export type Asked = Result<ApiAnswer, UpstreamFailure & { readonly didNothing: boolean }>
+/** Why there is no answer to serve, with what to tell the caller. `status`: the upstream's, if it answered. */
+export type AskProblem = UpstreamFailure & { readonly didNothing: boolean; readonly status?: number }
+
+/** What came of a request. */
+export type Asked = Result<ApiAnswer, AskProblem>
+
+/** A 2xx answer whose headers have arrived, with those that a caller gets. */
+export interface ApiStream {
+  readonly status: number
+  readonly contentType: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: ReadableStream<Uint8Array>
+  /** Closes the connection. May be called repeatedly. */
+  cancel(): void
+}
+
+/** When a request must have its answer, or the headers of its stream. */
+interface Limits {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
 
 /**
  * Sends one request and judges what comes back: size, content type, and that it holds none of our secrets. It does not judge whether it is a
@@ -32,26 +55,14 @@ export async function askApi(
   fetch: OutboundFetch,
   { operation }: SoldOperation,
   request: UpstreamRequest,
-  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  limits: Limits,
 ): Promise<Asked> {
-  const { url, method, headers, body } = request
-  const sent = {
-    url,
-    method,
-    headers,
-    ...(body !== undefined && { body }),
-    timeoutMs,
-    maxBytes: MAX_ANSWER_BYTES,
-    signal,
-  }
-  const fetched = await fetch(sent)
+  const fetched = await fetch(outbound(request, limits))
   if (!fetched.ok) return err(unfetched(fetched.error))
   const answer = fetched.value
-  if (leaks(answer, request.secrets))
-    return err({ kind: 'error', reason: 'the answer contained our own secret', didNothing: false })
+  if (leaks(answer, request.secrets)) return err(LEAK)
   if (answer.status < 200 || answer.status > 299) return err(notOk(answer, operation.refusedStatuses))
-  if (answer.body.byteLength > 0 && !isServable(answer.contentType))
-    return err({ kind: 'error', reason: `content type ${answer.contentType.slice(0, 60)}`, didNothing: false })
+  if (answer.body.byteLength > 0 && !isServable(answer.contentType)) return err(unservable(answer.contentType))
   return ok({
     status: answer.status,
     body: answer.body,
@@ -60,6 +71,38 @@ export async function askApi(
     headers: headersDown(answer, operation.headersDown),
     isCacheable: isCacheable(answer.headers),
   })
+}
+
+/** The same for an answer that is passed on as it comes: everything is judged but its body. */
+export async function openApi(
+  fetch: OutboundStreamFetch,
+  { operation }: SoldOperation,
+  request: UpstreamRequest,
+  limits: Limits,
+): Promise<Result<ApiStream, AskProblem>> {
+  const opened = await fetch(outbound(request, limits))
+  if (!opened.ok) return err(unfetched(opened.error))
+  if (opened.value.kind === 'whole') {
+    const { answer } = opened.value
+    return err(leaks(answer, request.secrets) ? LEAK : notOk(answer, operation.refusedStatuses))
+  }
+  const { stream } = opened.value
+  const { status, contentType, body, cancel } = stream
+  const isLeak = leaks({ headers: stream.headers, body: new Uint8Array() }, request.secrets)
+  if (!isLeak && isServable(contentType))
+    return ok({ status, contentType, headers: headersDown(stream, operation.headersDown), body, cancel })
+  cancel()
+  return err(isLeak ? LEAK : unservable(contentType))
+}
+
+function outbound({ url, method, headers, body }: UpstreamRequest, limits: Limits) {
+  return { url, method, headers, ...(body !== undefined && { body }), ...limits, maxBytes: MAX_ANSWER_BYTES }
+}
+
+const LEAK: AskProblem = { kind: 'error', reason: 'the answer contained our own secret', didNothing: false }
+
+function unservable(contentType: string): AskProblem {
+  return { kind: 'error', reason: `content type ${contentType.slice(0, 60)}`, didNothing: false }
 }
 
 /** Whether an answer counts as read from JSON. */
@@ -83,7 +126,10 @@ function isActive(type: string): boolean {
   return /(html|xml|svg|javascript|ecmascript|pdf)/.test(type)
 }
 
-function headersDown({ headers, contentType }: OutboundAnswer, declared: readonly string[]): Record<string, string> {
+function headersDown(
+  { headers, contentType }: Pick<OutboundAnswer, 'headers' | 'contentType'>,
+  declared: readonly string[],
+): Record<string, string> {
   const down: Record<string, string> = {}
   for (const name of namesDown(declared)) {
     const value = headers.get(name)
@@ -103,7 +149,7 @@ function isCacheable(headers: Headers): boolean {
   return !/no-store|private/i.test(headers.get('cache-control') ?? '')
 }
 
-function unfetched({ kind, reason }: OutboundProblem): UpstreamFailure & { readonly didNothing: boolean } {
+function unfetched({ kind, reason }: OutboundProblem): AskProblem {
   switch (kind) {
     case 'bad_url':
     case 'not_allowed':
@@ -123,24 +169,24 @@ function unfetched({ kind, reason }: OutboundProblem): UpstreamFailure & { reado
 /** Statuses about the caller's request. What is about our credential or our limits there is never passed on. */
 const ABOUT_REQUEST = new Set([400, 404, 405, 406, 409, 410, 411, 412, 413, 414, 415, 416, 422])
 
-function notOk(answer: OutboundAnswer, refused: readonly number[]): UpstreamFailure & { readonly didNothing: boolean } {
+function notOk(answer: OutboundAnswer, refused: readonly number[]): AskProblem {
   const { status, headers, contentType, body } = answer
   const reason = `status ${status}`
   const didNothing = refused.includes(status)
   if (status === 429) {
     const seconds = Number(headers.get('retry-after'))
     const wait = Number.isFinite(seconds) && seconds > 0 ? Math.min(3600, Math.ceil(seconds)) : 1
-    return { kind: 'rate_limited', reason, retryAfterSeconds: wait, didNothing: true }
+    return { kind: 'rate_limited', reason, retryAfterSeconds: wait, didNothing: true, status }
   }
   const isPlain = /^(application\/([\w.+-]+\+)?json|text\/plain)$/.test(contentType)
   const passed = ABOUT_REQUEST.has(status) && isPlain && body.byteLength <= MAX_ERROR_BYTES
   const passThrough = { status, contentType, body: passed ? new TextDecoder().decode(body) : '' }
-  if (passed) return { kind: 'error', reason, passThrough, didNothing }
-  return { kind: status >= 500 || status < 400 ? 'error' : 'unavailable', reason, didNothing }
+  if (passed) return { kind: 'error', reason, passThrough, didNothing, status }
+  return { kind: status >= 500 || status < 400 ? 'error' : 'unavailable', reason, didNothing, status }
 }
 
 /** Whether an answer holds a secret: as it is, as JSON escapes it, or in a header. */
-function leaks({ body, headers }: OutboundAnswer, secrets: readonly string[]): boolean {
+function leaks({ body, headers }: Pick<OutboundAnswer, 'body' | 'headers'>, secrets: readonly string[]): boolean {
   const needles = secrets.filter((secret) => secret.length >= MIN_SECRET_LENGTH)
   if (needles.length === 0) return false
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)

@@ -1,12 +1,17 @@
 import type { SoldOperation } from '../../core/apis/api-routes'
+import { decimalOf } from '../../core/apis/decimal'
 import { isSuccess, readFigure } from '../../core/apis/figure'
 import { chargeFor, maximumOf } from '../../core/apis/price'
 import { wrongParameters } from '../../core/failure'
 import type { Money } from '../../core/money'
+import { err, ok, type Result } from '../../core/result'
 import type { ApiInputs } from './api-input'
 import type { ApiDeps } from './api-work'
-import { askApi, readOf } from './ask-api'
-import { credentialsOf, upstreamRequest } from './upstream-request'
+import { type ApiAnswer, type AskProblem, askApi, openApi, readOf } from './ask-api'
+import { guardedBody } from './secret-guard'
+import { StreamMeter, streamUnits } from './stream-meter'
+import { type UpstreamRequest, upstreamRequest } from './upstream-request'
+import { withCredentials } from './with-credentials'
 
 /** The most characters of an answer that a trial shows. */
 const MAX_PREVIEW = 20_000
@@ -32,12 +37,14 @@ const NOTHING: Trial = {
   ...{ status: null, contentType: null, bytes: 0, preview: null, units: null, held: null, cost: null, problem: null },
 }
 
+type TrialDeps = Pick<ApiDeps, 'fetch' | 'fetchStream' | 'secretsOf' | 'tokens'>
+
 /**
  * Asks the upstream of an operation as a call would, for its operator, before it goes live: the real answer, the counted units and the price
  * it would have cost. Nothing is charged or kept. `values`: parameters by name, a body under `body`.
  */
 export async function tryOperation(
-  deps: Pick<ApiDeps, 'fetch' | 'secretsOf'>,
+  deps: TrialDeps,
   inputs: ApiInputs,
   sold: SoldOperation,
   values: Readonly<Record<string, unknown>>,
@@ -48,12 +55,11 @@ export async function tryOperation(
   if (!input.ok) return { ...NOTHING, problem: wrongParameters(input.error).message }
   const { numberOf } = input.value
   const held = maximumOf(operation.price, numberOf)
-  const credentials = credentialsOf(api, deps.secretsOf)
-  if (!credentials) return { ...NOTHING, held, problem: 'The secret of this API is not configured.' }
-  const request = await upstreamRequest(sold, input.value, credentials, requestId)
-  if (!request.ok) return { ...NOTHING, held, problem: `The request was not sent: ${request.error}.` }
-  const { timeoutMs } = api
-  const asked = await askApi(deps.fetch, sold, request.value, { timeoutMs, signal: AbortSignal.timeout(timeoutMs) })
+  const asked = await withCredentials(deps, sold, api.timeoutMs, async (credentials, timeoutMs) => {
+    const request = await upstreamRequest(sold, input.value, credentials, requestId)
+    if (!request.ok) return err({ kind: 'error', reason: request.error, didNothing: true })
+    return ask(deps, sold, request.value, timeoutMs)
+  })
   if (!asked.ok) {
     const { reason, passThrough } = asked.error
     const preview = passThrough?.body.slice(0, MAX_PREVIEW) ?? null
@@ -68,7 +74,7 @@ export async function tryOperation(
   }
   if (!isSuccess(operation.success, read))
     return { ...NOTHING, ...shown, problem: 'The answer does not meet the success rule.' }
-  const figure = operation.price.mode === 'fixed' ? null : readFigure(operation.price.figure, read)
+  const figure = figureOf(sold, answer, numberOf)
   const charge = chargeFor({ price: operation.price, version: operation.priceVersion }, figure, numberOf)
   if (!charge.ok) return { ...NOTHING, ...shown, problem: 'The answer has no figure to charge by.' }
   const { charged, overrun } = charge.value
@@ -79,4 +85,51 @@ export async function tryOperation(
     units: charged.lines?.[0]?.item ?? '1 request',
     problem: overrun > 0 ? 'The upstream reported more than the maximum price.' : null,
   }
+}
+
+function figureOf(
+  { operation: { price, answer: kind } }: SoldOperation,
+  answer: ApiAnswer,
+  numberOf: (parameter: string) => number,
+) {
+  if (price.mode === 'fixed') return null
+  if (kind === 'whole') return readFigure(price.figure, readOf(answer))
+  const units = streamUnits(price, answer.contentType)
+  if (units === null) return null
+  const meter = new StreamMeter(units, price, numberOf)
+  meter.push(answer.body)
+  return decimalOf(meter.count)
+}
+
+/** The answer; of a stream, its beginning. */
+async function ask(
+  deps: TrialDeps,
+  sold: SoldOperation,
+  request: UpstreamRequest,
+  timeoutMs: number,
+): Promise<Result<ApiAnswer, AskProblem>> {
+  const limits = { timeoutMs, signal: AbortSignal.timeout(timeoutMs) }
+  if (sold.operation.answer === 'whole') return askApi(deps.fetch, sold, request, limits)
+  const opened = await openApi(deps.fetchStream, sold, request, limits)
+  if (!opened.ok) return opened
+  const { cancel, body, ...head } = opened.value
+  const beginning = await beginningOf(guardedBody(body, request.secrets, () => undefined))
+  cancel()
+  return ok({ ...head, body: beginning, header: () => null, isCacheable: false })
+}
+
+/** What comes of a stream until there is enough to show, or its time is over. */
+async function beginningOf(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk)
+      length += chunk.byteLength
+      if (length >= MAX_PREVIEW) break
+    }
+  } catch {
+    // It was cut: the trial shows what came.
+  }
+  return Buffer.concat(chunks)
 }

@@ -22,15 +22,12 @@ export interface Credentials {
 
 const NO_CREDENTIALS: Credentials = { headers: {}, query: [], secrets: [] }
 
-/** The credentials of an API whose secret is stored, or null if its secret is not there. Tokens of `oauth2` are fetched elsewhere. */
-export function credentialsOf(
-  { name, auth }: Api,
-  secretsOf: SecretsOf,
-  token: string | null = null,
-): Credentials | null {
+/** The credentials of an API, or null if its secret, or with `oauth2` its token, is not there. */
+export function credentialsOf({ name, auth }: Api, secretsOf: SecretsOf, token: string | null): Credentials | null {
   if (auth.kind === 'none' || auth.kind === '402') return NO_CREDENTIALS
-  const secret = auth.kind === 'oauth2' ? token : secretsOf(name, auth.secret)
-  if (secret === null || secret === '' || /[\r\n\0]/.test(secret)) return null
+  const stored = secretsOf(name, auth.secret)
+  const secret = auth.kind === 'oauth2' ? token : stored
+  if (stored === null || secret === null || secret === '' || /[\r\n\0]/.test(secret)) return null
   switch (auth.kind) {
     case 'header':
       return { headers: { [auth.name.toLowerCase()]: secret }, query: [], secrets: [secret] }
@@ -38,7 +35,7 @@ export function credentialsOf(
       return { headers: {}, query: [[auth.name, secret]], secrets: [secret, encodeURIComponent(secret)] }
     case 'bearer':
     case 'oauth2':
-      return { headers: { authorization: `Bearer ${secret}` }, query: [], secrets: [secret] }
+      return { headers: { authorization: `Bearer ${secret}` }, query: [], secrets: [...new Set([secret, stored])] }
     case 'basic': {
       const packed = Buffer.from(secret).toString('base64')
       return { headers: { authorization: `Basic ${packed}` }, query: [], secrets: [secret, packed] }

@@ -16,7 +16,7 @@ export function modelStream(
   return {
     meter,
     stopsWithCaller: isLocal(model) ? 'at once' : model.stopsBilling && !mayHideOutput(request) ? 'soon' : null,
-    get chargedBytes() {
+    get progress() {
       return meter.seen.textBytes
     },
     get hasBegun() {

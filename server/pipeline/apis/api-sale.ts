@@ -1,0 +1,20 @@
+import type { ApiMatch } from '../../core/apis/api-routes'
+import type { CallPrice } from '../../core/apis/price'
+import { failure } from '../../core/failure'
+import type { ApiInput } from './api-input'
+
+/** A call of an imported operation, with its input validated and its price fixed. */
+export interface ApiSale {
+  readonly match: ApiMatch
+  readonly input: ApiInput
+  readonly price: CallPrice
+}
+
+export const WRONG_ANSWER = failure(
+  'upstream_error',
+  'The upstream answered, but not with the result that this operation sells. You were not charged.',
+)
+export const NO_FIGURE = failure(
+  'upstream_error',
+  'The upstream answered without the figure that this operation is priced by. You were not charged.',
+)

@@ -1,0 +1,100 @@
+import { decimalOf } from '../../core/apis/decimal'
+import { isSuccess, ReadAnswer } from '../../core/apis/figure'
+import { type CallPrice, chargeFor } from '../../core/apis/price'
+import { ZERO } from '../../core/money'
+import { type StreamDeps, type StreamSale, settledStream } from '../stream'
+import type { Charge, EndCode, OpenCall, WorkResult } from '../work'
+import { type ApiSale, NO_FIGURE, WRONG_ANSWER } from './api-sale'
+import type { ApiStream } from './ask-api'
+import { guardedBody } from './secret-guard'
+import { StreamMeter, streamUnits } from './stream-meter'
+
+export interface OpenedStream {
+  readonly stream: ApiStream
+  /** What it must never contain. */
+  readonly secrets: readonly string[]
+  /** Gives the place back and closes the connection. May be called repeatedly. */
+  close(): void
+}
+
+/**
+ * Passes an upstream's stream on: charged its fixed price if it reaches its end, or by the bytes or events that passed, however it ends
+ * (spec-answers 12). Whether it is a success follows from its status and headers.
+ */
+export function streamed(
+  deps: StreamDeps,
+  { match: { api, operation }, price, input: { numberOf } }: ApiSale,
+  open: OpenCall,
+  { stream, secrets, close }: OpenedStream,
+): WorkResult {
+  const { status, headers, contentType, body } = stream
+  const isWrite = operation.effect === 'write'
+  const refused = (problem: typeof NO_FIGURE): WorkResult => {
+    close()
+    return { kind: 'failed', failure: problem, didNothing: false }
+  }
+  if (!isSuccess(operation.success, new ReadAnswer({ status, body: new Uint8Array(), header: () => null })))
+    return refused(WRONG_ANSWER)
+  const units = streamUnits(price.price, contentType)
+  if (units === null) return refused(NO_FIGURE)
+  const meter = new StreamMeter(units, price.price, numberOf)
+  const sale = streamSale(price, meter, numberOf, isWrite)
+  const upstream = `api ${api.name}`
+  const onLeak = () => deps.onTrouble(upstream, `${operation.name}: the stream contained our own secret`)
+  const head = { status: status === 204 || status === 205 ? 200 : status, headers }
+  const source = {
+    ...{ upstream, contentType, head, close, idleMs: api.timeoutMs, drainMs: api.timeoutMs },
+    body: guardedBody(body, secrets, onLeak),
+  }
+  return {
+    kind: 'stream',
+    ...head,
+    lost: chargeOf(price, 0, numberOf, 'gateway_restarted'),
+    open: () => settledStream(deps, open, source, sale),
+    close,
+  }
+}
+
+function streamSale(
+  price: CallPrice,
+  meter: StreamMeter,
+  numberOf: (parameter: string) => number,
+  isWrite: boolean,
+): StreamSale {
+  const isFixed = price.price.mode === 'fixed'
+  const passed = (code: EndCode) => chargeOf(price, meter.count, numberOf, code)
+  return {
+    meter,
+    isWrite,
+    chargesBroken: !isFixed,
+    stopsWithCaller: null,
+    // Each unit is worth a write, so that a death of this process loses as little as possible.
+    get progress() {
+      return isFixed ? 0 : meter.count * 8192
+    },
+    get hasBegun() {
+      return meter.bytes > 0
+    },
+    lost: () => (isFixed ? null : passed('gateway_restarted')),
+    charge: ({ isWhole, code }) =>
+      isFixed || (isWhole && meter.count === 0) ? full(price, meter, numberOf, code) : passed(code),
+    errorEvent: () => null,
+  }
+}
+
+/** The charge for the units that passed; nothing if none did. */
+function chargeOf(price: CallPrice, units: number, numberOf: (parameter: string) => number, code: EndCode): Charge {
+  const { charged } = priced(price, units, numberOf)
+  if (units > 0) return { charged, code }
+  return { charged: { ...charged, cost: ZERO, units: 0, lines: [] }, code }
+}
+
+function full(price: CallPrice, meter: StreamMeter, numberOf: (parameter: string) => number, code: EndCode): Charge {
+  return { charged: priced(price, meter.count, numberOf).charged, code }
+}
+
+function priced(price: CallPrice, units: number, numberOf: (parameter: string) => number) {
+  const charge = chargeFor(price, decimalOf(units), numberOf)
+  if (!charge.ok) throw new Error('a stream is counted, so it has a figure')
+  return charge.value
+}

@@ -1,0 +1,98 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { micros } from '../../server/core/money'
+import { SecretGuard } from '../../server/pipeline/apis/secret-guard'
+import { StreamMeter } from '../../server/pipeline/apis/stream-meter'
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** The parts of a text, cut at these places. */
+function cut(text: string, places: readonly number[]): Uint8Array[] {
+  const bytes = encoder.encode(text)
+  const at = [...new Set(places.map((place) => place % (bytes.length + 1)))].sort((a, b) => a - b)
+  return [...at, bytes.length].map((end, i) => bytes.subarray(at[i - 1] ?? 0, end))
+}
+
+function guarded(secrets: readonly string[], parts: readonly Uint8Array[]) {
+  const guard = new SecretGuard(secrets)
+  let text = ''
+  for (const part of parts) {
+    const { passes, leaked } = guard.push(part)
+    text += decoder.decode(passes)
+    if (leaked) return { text, leaked }
+  }
+  return { text: text + decoder.decode(guard.end()), leaked: false }
+}
+
+const piece = fc.string({
+  unit: fc.constantFrom('s', 'e', 'c', '-', '\\', 'u', '0', '7', '3', ' ', '"'),
+  maxLength: 30,
+})
+
+test('a secret never passes, however its bytes are cut, and all before it does', () => {
+  const spelling = fc.constantFrom(
+    'sec-7',
+    '\\u0073ec-7',
+    's\\u0065c\\u002D7',
+    'sec\\-7',
+    '\\u0073\\u0065\\u0063\\u002d\\u0037',
+  )
+  fc.assert(
+    fc.property(piece, spelling, piece, fc.array(fc.nat()), (before, secret, after, places) => {
+      const whole = `${before}${secret}${after}`
+      const { text, leaked } = guarded(['sec-7', 'sec-7777'], cut(whole, places))
+      expect(leaked).toBe(true)
+      expect(whole.startsWith(text)).toBe(true)
+      expect(text.length).toBeLessThanOrEqual(before.length)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('what holds no secret passes unchanged', () => {
+  fc.assert(
+    fc.property(piece, fc.array(fc.nat()), (text, places) => {
+      expect(guarded(['secret', 'c-7c-7x'], cut(text, places))).toEqual({ text, leaked: false })
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('the same events are counted and passed, however the bytes are cut', () => {
+  const line = fc.constantFrom('data: x', 'data', 'datax: 1', 'dat', ': ping', 'id: 4', '')
+  const end = fc.constantFrom('\n', '\r\n', '\r')
+  const stream = fc
+    .array(
+      fc.tuple(line, end).map((pair) => pair.join('')),
+      { maxLength: 30 },
+    )
+    .map((lines) => lines.join(''))
+  const meter = (maximum: number) =>
+    new StreamMeter(
+      'events',
+      {
+        ...{
+          mode: 'units',
+          amount: micros(1),
+          figure: { kind: 'events' },
+          block: 1,
+          minimum: 0,
+          maximum,
+          onMissing: null,
+        },
+      },
+      () => 0,
+    )
+  fc.assert(
+    fc.property(stream, fc.array(fc.nat()), fc.integer({ min: 1, max: 5 }), (text, places, maximum) => {
+      const [whole, parted] = [meter(maximum), meter(maximum)]
+      const once = decoder.decode(whole.push(encoder.encode(text)))
+      let passed = ''
+      for (const part of cut(text, places)) if (!parted.isFull) passed += decoder.decode(parted.push(part))
+      expect([passed, parted.count, parted.isFull]).toEqual([once, whole.count, whole.isFull])
+      expect(whole.count).toBeLessThanOrEqual(maximum)
+    }),
+    { numRuns: 2000 },
+  )
+})
