@@ -43,7 +43,6 @@ export function apiProblems(api: Api, { reserved, ownOrigins }: ApiSurroundings)
   add('title', textProblem(api.title, MAX_TITLE, isPlainLine))
   add('description', textProblem(api.description, MAX_DESCRIPTION, isPlainText))
   for (const [name, value] of Object.entries(api.headers)) add('headers', headerProblem(name, value, api.auth), name)
-  if (api.auth.kind === '402' && api.cacheSeconds > 0) add('cache_seconds', 'must be 0: paid answers are never kept')
   if (api.operations.length > MAX_OPERATIONS) add('operations', `must be at most ${MAX_OPERATIONS}`)
   const ids = new Set<string>()
   for (const operation of api.operations) {
@@ -100,7 +99,8 @@ function baseUrlProblem(text: string, ownOrigins: ReadonlySet<string>): string |
 }
 
 function authProblem(auth: UpstreamAuth): string | null {
-  if (auth.kind === 'none' || auth.kind === '402') return null
+  if (auth.kind === 'none') return null
+  if (auth.kind === '402') return 'must not be 402: the gateway cannot pay upstreams per request yet'
   const { secret } = auth
   if (secret.from === 'environment' && !UPSTREAM_VARIABLE.test(secret.name))
     return 'must name a variable that begins with UPSTREAM_, such as env:UPSTREAM_VENDOR_KEY'

@@ -22,6 +22,7 @@ const NEVER_UP = new Set([
   'upgrade',
   'via',
   'x-api-key',
+  'x-gateway-hops',
   'x-goog-api-key',
   'x-payment',
   'x-real-ip',

@@ -3,6 +3,7 @@ import { type Failure, failure, wrongParameters } from '../../core/failure'
 import { err, ok, type Result } from '../../core/result'
 import type { ApiInput, ApiInputs, FormFields, SentBody } from '../../pipeline/apis/api-input'
 import { type ApiDeps, apiWork } from '../../pipeline/apis/api-work'
+import { HOPS_HEADER } from '../../pipeline/apis/upstream-request'
 import type { AuthenticatedCall } from '../../pipeline/call'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import { readCallOptions } from '../middleware/call-options'
@@ -68,12 +69,16 @@ export class ApiCalls {
       const input = await read(match)
       if (!input.ok) return input
       const price = { price: match.operation.price, version: match.operation.priceVersion }
-      return apiWork(this.apis, { match, input: input.value, price }, authenticated)
+      return apiWork(this.apis, { match, input: input.value, price, hops: hopsIn(header(HOPS_HEADER)) }, authenticated)
     }
     // It may be slow, so it takes one of the caller's places, before its body is read.
     const call = { authenticated, options: options.value, hangUp, takesPlace: true }
     return reply.outcome(await runPaidCall(this.deps, call, prepare))
   }
+}
+
+function hopsIn(text: string | null): number {
+  return text !== null && /^\d{1,4}$/.test(text) ? Number(text) : 0
 }
 
 async function sentBody(context: GatedContext, { operation }: ApiMatch): Promise<Result<SentBody, Failure>> {

@@ -8,8 +8,14 @@ export interface ApiSale {
   readonly match: ApiMatch
   readonly input: ApiInput
   readonly price: CallPrice
+  /** How many gateways the request has passed through before this one. */
+  readonly hops: number
 }
 
+export const IN_A_CIRCLE = failure(
+  'upstream_unavailable',
+  'This request has passed through three gateways and is probably going in a circle. It was not sent on, and you were not charged.',
+)
 export const WRONG_ANSWER = failure(
   'upstream_error',
   'The upstream answered, but not with the result that this operation sells. You were not charged.',

@@ -12,11 +12,11 @@ import type { OpenCall, Work, WorkResult } from '../work'
 import type { ApiCache } from './api-cache'
 import type { ApiInput } from './api-input'
 import type { ApiPlaces } from './api-places'
-import { type ApiSale, NO_FIGURE, WRONG_ANSWER } from './api-sale'
+import { type ApiSale, IN_A_CIRCLE, NO_FIGURE, WRONG_ANSWER } from './api-sale'
 import { streamed } from './api-stream'
 import { type ApiAnswer, type AskProblem, askApi, openApi, readOf } from './ask-api'
 import type { Overruns } from './overruns'
-import { type UpstreamRequest, upstreamRequest } from './upstream-request'
+import { MAX_HOPS, type UpstreamRequest, upstreamRequest } from './upstream-request'
 import { type CredentialDeps, withCredentials } from './with-credentials'
 
 export interface ApiDeps extends CredentialDeps {
@@ -38,8 +38,9 @@ const CLOSED = failure(
 
 /** The work of an imported operation: one upstream request, charged by its declared price. */
 export function apiWork(deps: ApiDeps, sale: ApiSale, authenticated: AuthenticatedCall): Result<Work, Failure> {
-  const { match, input, price } = sale
+  const { match, input, price, hops } = sale
   const { api, operation } = match
+  if (hops >= MAX_HOPS) return err(IN_A_CIRCLE)
   if (deps.overruns.isClosed(operation, callerOf(authenticated))) return err(CLOSED)
   const { query, path, headers, body } = input
   return ok({
@@ -122,7 +123,7 @@ function unanswered(deps: ApiDeps, { api, operation }: ApiMatch, { didNothing, .
 /** Writes the request with the credentials of its API, and sends it. */
 function ask<T>(
   deps: ApiDeps,
-  { match, input }: ApiSale,
+  { match, input, hops }: ApiSale,
   { authenticated, timeoutMs, shutdown: signal }: OpenCall,
   send: (
     request: UpstreamRequest,
@@ -130,7 +131,10 @@ function ask<T>(
   ) => Promise<Result<T, AskProblem>>,
 ): Promise<Result<T, AskProblem>> {
   return withCredentials(deps, match, timeoutMs, async (credentials, leftMs) => {
-    const request = await upstreamRequest(match, input, credentials, authenticated.incoming.id)
+    const request = await upstreamRequest(match, input, credentials, {
+      requestId: authenticated.incoming.id,
+      hops,
+    })
     if (!request.ok) return err({ kind: 'error', reason: request.error, didNothing: true })
     return send(request.value, { timeoutMs: leftMs, signal })
   })

@@ -56,7 +56,7 @@ export async function tryOperation(
   const { numberOf } = input.value
   const held = maximumOf(operation.price, numberOf)
   const asked = await withCredentials(deps, sold, api.timeoutMs, async (credentials, timeoutMs) => {
-    const request = await upstreamRequest(sold, input.value, credentials, requestId)
+    const request = await upstreamRequest(sold, input.value, credentials, { requestId, hops: 0 })
     if (!request.ok) return err({ kind: 'error', reason: request.error, didNothing: true })
     return ask(deps, sold, request.value, timeoutMs)
   })

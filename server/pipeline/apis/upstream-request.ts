@@ -20,11 +20,18 @@ export interface Credentials {
   readonly secrets: readonly string[]
 }
 
+/** Counts the gateways that a request has passed through. An API may lead back to this gateway under another name. */
+export const HOPS_HEADER = 'x-gateway-hops'
+/** A request that has passed through so many is not sent on. */
+export const MAX_HOPS = 3
+
 const NO_CREDENTIALS: Credentials = { headers: {}, query: [], secrets: [] }
 
 /** The credentials of an API, or null if its secret, or with `oauth2` its token, is not there. */
 export function credentialsOf({ name, auth }: Api, secretsOf: SecretsOf, token: string | null): Credentials | null {
-  if (auth.kind === 'none' || auth.kind === '402') return NO_CREDENTIALS
+  if (auth.kind === 'none') return NO_CREDENTIALS
+  // Nothing is sent to an upstream that wants to be paid per request: the gateway has no wallet.
+  if (auth.kind === '402') return null
   const stored = secretsOf(name, auth.secret)
   const secret = auth.kind === 'oauth2' ? token : stored
   if (stored === null || secret === null || secret === '' || /[\r\n\0]/.test(secret)) return null
@@ -51,7 +58,7 @@ export async function upstreamRequest(
   { api, operation }: Pick<ApiMatch, 'api' | 'operation'>,
   input: ApiInput,
   credentials: Credentials,
-  requestId: string,
+  { requestId, hops }: { readonly requestId: string; readonly hops: number },
 ): Promise<Result<UpstreamRequest, string>> {
   const path = operation.path.replace(/\{([^{}]+)\}/g, (_, name: string) => encodeURIComponent(input.path[name] ?? ''))
   const pairs = [...input.query, ...credentials.query]
@@ -68,6 +75,7 @@ export async function upstreamRequest(
       ...(operation.idempotencyHeader !== null && { [operation.idempotencyHeader.toLowerCase()]: requestId }),
       ...lowerCase(api.headers),
       ...credentials.headers,
+      [HOPS_HEADER]: String(hops + 1),
       ...(body && { 'content-type': body.contentType }),
     },
     ...(body && { body: body.bytes }),

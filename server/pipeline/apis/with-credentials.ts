@@ -1,3 +1,4 @@
+import type { UpstreamAuth } from '../../core/apis/api'
 import type { SoldOperation } from '../../core/apis/api-routes'
 import type { SecretsOf, UpstreamTokens } from '../../core/apis/secrets'
 import { err, type Result } from '../../core/result'
@@ -7,6 +8,11 @@ import { type Credentials, credentialsOf } from './upstream-request'
 export interface CredentialDeps {
   readonly secretsOf: SecretsOf
   readonly tokens: UpstreamTokens
+}
+
+const MISSING: Partial<Record<UpstreamAuth['kind'], string>> = {
+  oauth2: 'there is no token for it',
+  '402': 'it wants to be paid per request, which the gateway cannot do',
 }
 
 /**
@@ -24,7 +30,7 @@ export async function withCredentials<T>(
     const token = api.auth.kind === 'oauth2' ? await tokens.token(api, timeoutMs) : null
     const credentials = credentialsOf(api, secretsOf, token)
     if (!credentials) {
-      const reason = api.auth.kind === 'oauth2' ? 'there is no token for it' : 'its secret is not configured'
+      const reason = MISSING[api.auth.kind] ?? 'its secret is not configured'
       return err({ kind: 'unavailable', reason, didNothing: true })
     }
     const leftMs = timeoutMs - (performance.now() - startedAt)

@@ -174,6 +174,33 @@ describe('what is sold', () => {
   })
 })
 
+describe('a gateway that calls itself', () => {
+  test('is found after three hops, however its host is written, and charges none of them', async () => {
+    const { as, key, upstream, balance, call } = await selling([READ])
+    const before = await balance()
+    const path = '/apis/v1/weather/v1/forecast?city=x'
+    // The upstream is this gateway under another name: it sends the request on with the headers that it got.
+    upstream.answers(({ headers }) => {
+      const hops = headers['x-gateway-hops'] ?? ''
+      return call(path, { headers: { authorization: `Bearer ${key.secret}`, 'x-gateway-hops': hops } })
+    })
+    const answer = await as(key, path)
+    expect(answer.status).toBe(502)
+    expect(upstream.calls.map(({ headers }) => headers['x-gateway-hops'])).toEqual(['1', '2', '3'])
+    expect(await balance()).toBe(before as never)
+    await booksAgree()
+  })
+})
+
+describe('an upstream that wants to be paid per request', () => {
+  test('is never asked, because the gateway cannot pay it', async () => {
+    const { as, key, upstream, balance } = await selling([READ], { auth: { kind: '402', payees: [] } })
+    const before = await balance()
+    expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(503)
+    expect([upstream.calls.length, await balance()]).toEqual([0, before])
+  })
+})
+
 describe('headers', () => {
   test('the caller’s credentials and forwarding headers never go up; the operator’s credential does', async () => {
     const { as, key, upstream } = await selling(

@@ -55,6 +55,7 @@ describe('creating an API', () => {
     ['this gateway as its own upstream', { base_url: 'http://localhost:3000' }, 'base_url'],
     ['a variable that is not UPSTREAM_*', { auth: 'bearer:env:SECRET_KEY' }, 'auth'],
     ['a secret that is not stored', { auth: 'bearer:sealed' }, 'auth'],
+    ['an upstream that is paid per request', { auth: '402' }, 'auth'],
     ['an authentication nobody knows', { auth: 'digest:env:UPSTREAM_X' }, 'auth'],
     ['the Host header', { headers: { Host: 'b.example' } }, 'headers'],
     ['the header of its own key', { headers: { 'X-API-Key': 'mine' } }, 'headers'],
