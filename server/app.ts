@@ -26,8 +26,9 @@ import { type SettingsParts, settingsRoutes } from './http/account/settings-rout
 import { type SignInParts, signInRoutes } from './http/account/sign-in-routes'
 import type { ApiCalls } from './http/apis/api-calls'
 import { catalogRoutes } from './http/apis/catalog-routes'
-import { importedRouteTable } from './http/apis/imported-routes'
+import { importedDocuments, importedRouteTable } from './http/apis/imported-routes'
 import { importedRoutes } from './http/apis/routes'
+import { schemaRoutes } from './http/apis/schema-routes'
 import { type CardMessageParts, cardMessageRoutes } from './http/billing/card-webhook'
 import { ledgerCsvRoutes } from './http/billing/ledger-csv'
 import { priceRoutes } from './http/billing/price-routes'
@@ -100,7 +101,8 @@ export function app(parts: AppParts) {
     .use(operatorGroup(parts))
     .use(tryRoutes(parts, endpoints, async (request) => (await built.promise)(request)))
     .use(openRoutes(parts))
-    .use(docsRoutes(parts))
+    .use(schemaRoutes())
+    .use(docsRoutes({ ...parts, imported: () => importedDocuments(parts.apis.routes) }))
   endpoints.replace(EndpointTable.ofGateway(web.routes, importedRouteTable(parts.apis)))
   built.resolve((request) => web.handle(request))
   return web

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import type { ApiOperation, ApiParameter } from '../../server/core/apis/api'
 import { micros } from '../../server/core/money'
 import { type ApiGateway, openApiGateway } from '../support/api-upstream'
-import { anOperation } from '../support/apis'
+import { anOperation, listing } from '../support/apis'
 import { callTool, mcp } from '../support/mcp'
 
 let gateway: ApiGateway | null = null
@@ -20,7 +20,7 @@ async function selling(operations: readonly Partial<ApiOperation>[]) {
   const open = await openApiGateway({ operations: operations.map(anOperation) })
   gateway = open
   const account = await open.account(5)
-  return { open, account, key: await open.key(account) }
+  return { open, account, key: await open.key(account, listing(operations)) }
 }
 
 async function toolNames(open: ApiGateway, key: { readonly id: string; readonly secret: string }) {

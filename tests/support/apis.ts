@@ -23,6 +23,12 @@ export function anApi(part: Partial<Api> = {}): Api {
   }
 }
 
+/** The settings of a key that may call all of these: a list where one is a write, which a key without a list may not call. */
+export function listing(operations: readonly Partial<ApiOperation>[]): { allowed_endpoints?: string[] } {
+  const writes = operations.some(({ effect }) => effect === 'write')
+  return writes ? { allowed_endpoints: operations.map(({ id = 'forecast' }) => `weather.${id}`) } : {}
+}
+
 /** `GET /v1/forecast` for 0.01 USD; every parameter has to be declared by the test. */
 export function anOperation(part: Partial<ApiOperation>): ApiOperation {
   const id = part.id ?? 'forecast'

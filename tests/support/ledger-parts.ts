@@ -40,6 +40,7 @@ export function apiKey(accountId: AccountId, more: Partial<ApiKey> = {}): ApiKey
     stopsAt: null,
     replaces: null,
     replacedBy: null,
+    endpointsAt: null,
     allowlist: null,
     ...more,
   }

@@ -1,4 +1,5 @@
 import { type Actor, type AuditEntry, auditEntry } from '../audit'
+import { isImportedName } from '../catalogue/operation'
 import type { Clock } from '../clock'
 import { Allowlist } from '../credentials/allowlist'
 import { type ApiKey, type Budget, KEY_DEFAULTS, type KeySettings, keyState } from '../credentials/api-key'
@@ -40,13 +41,22 @@ export class Keys {
   private readonly holds: HoldStore
   private readonly clock: Clock
   private readonly events: EventPublisher
+  private readonly isOnSale: (operation: string) => boolean
   private readonly mutex = new KeyedMutex()
 
-  constructor(parts: { credentials: CredentialStore; holds: HoldStore; clock: Clock; events: EventPublisher }) {
+  /** `isOnSale`: whether an imported operation can be called now. */
+  constructor(parts: {
+    credentials: CredentialStore
+    holds: HoldStore
+    clock: Clock
+    events: EventPublisher
+    isOnSale: (operation: string) => boolean
+  }) {
     this.credentials = parts.credentials
     this.holds = parts.holds
     this.clock = parts.clock
     this.events = parts.events
+    this.isOnSale = parts.isOnSale
   }
 
   /** Creates a key and returns it with its secret, which cannot be retrieved later. */
@@ -74,6 +84,7 @@ export class Keys {
         stopsAt: null,
         replaces: null,
         replacedBy: null,
+        endpointsAt: null,
         allowlist: Allowlist.of(settings.allowedIps),
       }
       const limit = form.spendingLimit ?? null
@@ -88,7 +99,7 @@ export class Keys {
 
   change(owner: KeyOwner, id: string, sent: Submitted<KeyForm>): Outcome {
     return this.onKey(owner, id, async (key, now) => {
-      const parsed = this.accepted(owner, sent, now)
+      const parsed = this.accepted(owner, sent, now, key.allowedEndpoints)
       if (!parsed.ok) return parsed
       const form = parsed.value
       if (keyState(key, now) === 'revoked')
@@ -103,6 +114,7 @@ export class Keys {
         ...key,
         ...settingsIn(form),
         ...(form.allowedIps && { allowlist: Allowlist.of(form.allowedIps) }),
+        ...(form.allowedEndpoints && { endpointsAt: endpointsAt(key, form.allowedEndpoints, now) }),
         ...(form.stopsAt !== undefined && { stopsAt: Math.max(form.stopsAt, now) }),
       }
       const pool = {
@@ -137,6 +149,7 @@ export class Keys {
         ...shown,
         id: makeId('key', now),
         createdAt: now,
+        endpointsAt: key.endpointsAt ?? (key.allowedEndpoints.length > 0 ? key.createdAt : null),
         disabledAt: null,
         expiresAt: expired ? null : key.expiresAt,
         replaces: key.id,
@@ -208,14 +221,34 @@ export class Keys {
     })
   }
 
-  private accepted<T extends KeyForm>(owner: KeyOwner, sent: Submitted<T>, now: number): Result<T, Failure> {
-    return accepted(sent, brokenKeyRules(sent.form, now, limitsOf(owner.tier)))
+  private accepted<T extends KeyForm>(
+    owner: KeyOwner,
+    sent: Submitted<T>,
+    now: number,
+    listed: readonly string[] = [],
+  ): Result<T, Failure> {
+    const unknown = sent.form.allowedEndpoints?.find(
+      (name) => isImportedName(name) && !listed.includes(name) && !this.isOnSale(name),
+    )
+    const rule = 'names an operation that is not on sale. GET /v1/catalog lists those that are'
+    return accepted(sent, [
+      ...brokenKeyRules(sent.form, now, limitsOf(owner.tier)),
+      ...(unknown === undefined ? [] : [wrong('allowed_endpoints', rule, unknown)]),
+    ])
   }
 
   private audit(owner: KeyOwner, keyId: KeyId, action: string, detail: Record<string, unknown>): AuditEntry {
     const at = this.clock.now()
     return auditEntry({ at, actor: owner.actor, accountId: owner.accountId, keyId, action, detail })
   }
+}
+
+/** A list that stays as it is keeps its time: what it named then is what it names. */
+function endpointsAt(key: ApiKey, next: readonly string[], now: number): number | null {
+  if (next.length === 0) return null
+  const before = key.allowedEndpoints
+  const isSame = next.length === before.length && next.every((name) => before.some((one) => one === name))
+  return isSame ? key.endpointsAt : now
 }
 
 function settingsIn(form: KeyForm): Partial<KeySettings> {

@@ -51,6 +51,8 @@ export interface ApiKey extends KeySettings {
   readonly stopsAt: number | null
   readonly replaces: KeyId | null
   readonly replacedBy: KeyId | null
+  /** When `allowedEndpoints` was set; null means with the key. */
+  readonly endpointsAt: number | null
   /** `allowedIps`, parsed; null when any address may call. */
   readonly allowlist: Allowlist | null
 }

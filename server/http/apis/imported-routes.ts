@@ -1,8 +1,9 @@
 import type { ApiRoutes } from '../../core/apis/api-routes'
 import { type failure, wrongParameters } from '../../core/failure'
-import { soldRoute } from '../../pipeline/apis/sold-route'
+import { isPayable, soldRoute } from '../../pipeline/apis/sold-route'
 import type { Route } from '../../pipeline/call'
 import { type ImportedRoutes, wrongMethod } from '../routing/endpoint-table'
+import { importedDocument } from './imported-docs'
 
 const PREFIX = '/apis/v1/'
 
@@ -31,4 +32,12 @@ export function importedRouteTable(registry: { readonly routes: ApiRoutes }): Im
 
 function unmatched(problem: ReturnType<typeof failure>): Route {
   return { kind: 'unmatched', failure: problem }
+}
+
+/** The imported operations of the API documents. `version` is another object after each change of the catalog. */
+export function importedDocuments(routes: ApiRoutes) {
+  return {
+    version: routes,
+    document: () => importedDocument(routes, (api, operation) => isPayable({ api, operation })),
+  }
 }

@@ -11,7 +11,8 @@ export function agentGuide(document: OpenApiDocument, origin: string): string {
     Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   )
   const sections = document.tags.map(({ name, description }) => {
-    const own = operations.filter(({ operation }) => operation.tags?.[0] === name)
+    // Imported operations may be thousands; they are searched instead.
+    const own = operations.filter(({ operation }) => operation.tags?.[0] === name && name !== 'Catalog')
     const entries = own.map(({ method, path, operation }) => entry(method, path, operation, name === 'Data'))
     return [`## ${name}`, '', description, '', ...entries].join('\n')
   })

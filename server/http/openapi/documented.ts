@@ -11,6 +11,8 @@ import { headerRefs, ID_HEADERS, LIMIT_HEADERS, type ResponseHeader } from './re
 /** The groups of the documentation, in display order. */
 export const TAGS = {
   Data: 'Search and data endpoints. Each successful request is charged its price.',
+  Catalog:
+    'Operations of APIs that the operator of this gateway put on sale. `GET /v1/catalog` searches them. Each successful request is charged its price.',
   Social:
     'Link a social account to a key and act on its behalf. Each successful request is charged its price; linking is free.',
   Models: 'Model inference, compatible with the SDKs of OpenAI, Anthropic and Google. Charged per token.',

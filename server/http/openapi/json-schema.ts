@@ -125,7 +125,7 @@ function written(
   description: string,
   { min, max, isPlain }: { min: number; max: number; isPlain: (text: string) => boolean },
 ): TJudged<string> {
-  const schema = { type: 'string', description, minLength: min, maxLength: max, pattern: '\\S' }
+  const schema = { type: 'string', description, minLength: min, maxLength: max, ...(min > 0 && { pattern: '\\S' }) }
   return judged(schema, (value) => {
     const trimmed = typeof value === 'string' ? value.trim() : ''
     const length = [...trimmed].length

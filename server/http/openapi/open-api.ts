@@ -55,6 +55,12 @@ export interface Price {
   readonly amount: string
 }
 
+/** What imported operations add to the document. */
+export interface ImportedDocument {
+  readonly paths: OpenApiDocument['paths']
+  readonly schemas: Readonly<Record<string, JsonSchema>>
+}
+
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
   readonly 'x-service-info'?: {

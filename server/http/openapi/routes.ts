@@ -7,7 +7,7 @@ import { agentGuide } from './agent-guide'
 import { docsPage, missingDocsPage, scalarSettings } from './docs-page'
 import { UNDOCUMENTED } from './documented'
 import { isLoose } from './normalized-operation'
-import type { OpenApiDocument } from './open-api'
+import type { ImportedDocument, OpenApiDocument } from './open-api'
 import { COMPONENTS, GENERATOR_INFO, openApiDocument } from './open-api-document'
 import { withPaymentOffers } from './payment-discovery'
 
@@ -19,13 +19,15 @@ interface DocsParts {
   readonly baseUrl: string
   readonly dashboard: DashboardFiles
   readonly payments: Pick<Payments, 'waysFor'>
+  /** The imported operations on sale now. `version` is another object after each change. */
+  readonly imported: () => { readonly version: object; document(): ImportedDocument }
 }
 
 /**
  * API documentation: `/docs` for people, `/openapi.json` for programs, `/llms.txt` for agents. @elysiajs/swagger collects it from
  * the routes; its output is corrected before it is served (facts/dashboard.md 1.5).
  */
-export function docsRoutes({ baseUrl, dashboard, payments }: DocsParts) {
+export function docsRoutes({ baseUrl, dashboard, payments, imported }: DocsParts) {
   const script = scriptAddress(dashboard)
   const generator = swagger({
     path: PAGE,
@@ -40,27 +42,31 @@ export function docsRoutes({ baseUrl, dashboard, payments }: DocsParts) {
   const html = handlerOf(PAGE)
   const generate = handlerOf(DOCUMENT)
   if (!(html instanceof Response) || typeof generate !== 'function') throw new Error('@elysiajs/swagger has changed')
-  let made: Promise<{ readonly document: OpenApiDocument; readonly text: string }> | null = null
-  // Built on first use, when all routes are mounted and the payment methods are known.
+  let builtIn: OpenApiDocument | null = null
+  let made: { readonly version: object; readonly document: Promise<OpenApiDocument> } | null = null
+  // Built on first use, when all routes are mounted and the payment methods are known, and again after each change of the catalog.
   const document = () => {
-    made ??= (async () => {
-      const generated: unknown = generate()
-      const normalized = openApiDocument(isLoose(generated) ? generated : {}, baseUrl)
-      const offered = await withPaymentOffers(normalized, (amount) => payments.waysFor(amount))
-      return { document: offered, text: JSON.stringify(offered) }
-    })()
-    return made
+    const { version, document: describe } = imported()
+    if (made?.version !== version) {
+      const generated: unknown = builtIn ? null : generate()
+      builtIn ??= openApiDocument(isLoose(generated) ? generated : {}, baseUrl)
+      const { paths, schemas } = describe()
+      const components = { ...builtIn.components, schemas: { ...builtIn.components['schemas'], ...schemas } }
+      const whole = { ...builtIn, paths: { ...builtIn.paths, ...paths }, components }
+      made = { version, document: withPaymentOffers(whole, (amount) => payments.waysFor(amount)) }
+    }
+    return made.document
   }
   return new Elysia({ name: 'docs' })
     .onAfterHandle(async ({ path }) => {
-      if (path === DOCUMENT) return text((await document()).text, 'application/json')
+      if (path === DOCUMENT) return text(JSON.stringify(await document()), 'application/json')
       if (path === PAGE) return script === null ? missingDocsPage() : docsPage(await html.clone().text())
       return undefined
     })
     .use(generator)
     .get(
       '/llms.txt',
-      async () => text(agentGuide((await document()).document, baseUrl), 'text/plain; charset=utf-8'),
+      async () => text(agentGuide(await document(), baseUrl), 'text/plain; charset=utf-8'),
       UNDOCUMENTED,
     )
 }

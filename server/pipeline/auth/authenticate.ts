@@ -1,3 +1,4 @@
+import { mayCallImported } from '../../core/apis/key-rights'
 import type { Clock } from '../../core/clock'
 import { formatAddress, limitSubject } from '../../core/credentials/address'
 import { type ApiKey, keyState } from '../../core/credentials/api-key'
@@ -77,7 +78,7 @@ export async function reauthorize(
 export function forbidden(caller: Caller, route: Route): Failure | null {
   if (caller.kind === 'app') return scopeProblem(caller, route)
   if (caller.kind === 'anonymous') return isForAnybody(route) ? null : NEEDS_KEY
-  return permits(caller.key, route) ? null : NOT_IN_LIST
+  return listProblem(caller.key, route)
 }
 
 async function identify(auth: AuthDeps, { credential, address, route, at }: IncomingCall): Promise<Identified> {
@@ -154,6 +155,11 @@ function noteUse(auth: AuthDeps, caller: KnownCaller, { at, address }: IncomingC
 
 const NOT_IN_LIST = failure('insufficient_permissions', "This endpoint is not in this key's list of allowed endpoints.")
 
+const NEEDS_LIST = failure(
+  'insufficient_permissions',
+  "This operation changes something at its upstream. Add it to this key's list of allowed endpoints to call it.",
+)
+
 function keyProblem(key: ApiKey, { at, address, route }: IncomingCall): Failure | null {
   const state = keyState(key, at)
   if (state === 'disabled') return failure('api_key_disabled', 'This API key is disabled. Enable it in the dashboard.')
@@ -161,11 +167,17 @@ function keyProblem(key: ApiKey, { at, address, route }: IncomingCall): Failure 
     return failure('expired_api_key', 'This API key has expired. Extend it or create a new one in the dashboard.')
   if (key.allowlist && !key.allowlist.includes(address))
     return failure('ip_not_allowed', `${formatAddress(address)} is not in this key's list of allowed addresses.`)
-  return permits(key, route) ? null : NOT_IN_LIST
+  return listProblem(key, route)
 }
 
-function permits(key: ApiKey, route: Route): boolean {
-  return route.kind !== 'priced' || key.allowedEndpoints.length === 0 || key.allowedEndpoints.includes(route.operation)
+/** Why the key's list of endpoints does not let it call there, or null. */
+function listProblem(key: ApiKey, route: Route): Failure | null {
+  if (route.kind !== 'priced') return null
+  const { allowedEndpoints } = key
+  if (!route.match)
+    return allowedEndpoints.length === 0 || allowedEndpoints.includes(route.operation) ? null : NOT_IN_LIST
+  if (mayCallImported(key, route.match)) return null
+  return allowedEndpoints.length === 0 ? NEEDS_LIST : NOT_IN_LIST
 }
 
 export function limitFailure(refusal: LimitRefusal, caller: Caller): Failure {

@@ -4,7 +4,7 @@ import type { Api, ApiOperation, ApiParameter } from '../../../server/core/apis/
 import type { Actor } from '../../../server/core/audit'
 import { micros, ZERO } from '../../../server/core/money'
 import { type ApiGateway, openApiGateway } from '../../support/api-upstream'
-import { anOperation } from '../../support/apis'
+import { anOperation, listing } from '../../support/apis'
 import { reconcile } from '../../support/reconcile'
 
 let gateway: ApiGateway | null = null
@@ -30,7 +30,7 @@ type Options = Parameters<typeof openApiGateway>[1]
 async function selling(operations: readonly Partial<ApiOperation>[], api: Partial<Api> = {}, options: Options = {}) {
   gateway = await openApiGateway({ operations: operations.map(anOperation), ...api }, options)
   const account = await gateway.account(5)
-  const key = await gateway.key(account)
+  const key = await gateway.key(account, listing(operations))
   const balance = async () => (await gateway?.core.ledger.balance(account.id))?.available
   return { ...gateway, makeKey: gateway.key, newAccount: gateway.account, account, key, balance }
 }
@@ -441,6 +441,45 @@ describe('writes', () => {
     expect(sent.status).toBe(200)
     expect(upstream.calls.map(({ body }) => body)).toEqual(['{"item":12345678901234567890}'])
     expect(upstream.calls[0]?.headers['x-request-key']).toBe(sent.headers.get('x-gateway-request-id') ?? '')
+  })
+
+  test('need to be named in the list of the key: a key without a list may only read', async () => {
+    const { as, key, account, makeKey, upstream } = await selling([WRITE, READ])
+    const path = '/apis/v1/weather/v1/orders'
+    const open = await makeKey(account)
+    const refused = await as(open, path, order('{"item":1}'))
+    expect(refused.status).toBe(403)
+    expect((await refused.json()).error.message).toContain('list of allowed endpoints')
+    expect((await as(open, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(200)
+    const reader = await makeKey(account, { allowed_endpoints: ['weather.forecast'] })
+    expect((await as(reader, path, order('{"item":1}'))).status).toBe(403)
+    expect(upstream.calls).toHaveLength(1)
+    expect((await as(key, path, order('{"item":1}'))).status).toBe(200)
+  })
+
+  test('and reads: a list does not revive when the name of a removed API is used again, until it is set again', async () => {
+    const { as, key, sell, core, clock, account, upstream } = await selling([WRITE, READ])
+    const owner = { accountId: account.id, tier: { ...account, toppedUp: ZERO }, actor: OPERATOR }
+    core.apis.replace([])
+    const change = (allowedEndpoints: readonly `${string}.${string}`[]) =>
+      core.keys.change(owner, key.id, { isWhole: true, form: { allowedEndpoints }, errors: [] })
+    expect(await change(['weather.order', 'weather.forecast'])).toMatchObject({ ok: true })
+    clock.advance(31 * 86_400_000)
+    sell({ operations: [WRITE, READ].map(anOperation), createdAt: clock.now() })
+    expect((await as(key, '/apis/v1/weather/v1/orders', order('{"item":1}'))).status).toBe(403)
+    expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(403)
+    expect(await change(['weather.order', 'weather.forecast'])).toMatchObject({ ok: true })
+    expect((await as(key, '/apis/v1/weather/v1/orders', order('{"item":1}'))).status).toBe(403)
+    expect(await change(['weather.order'])).toMatchObject({ ok: true })
+    expect((await as(key, '/apis/v1/weather/v1/orders', order('{"item":1}'))).status).toBe(200)
+    expect(upstream.calls).toHaveLength(1)
+  })
+
+  test('a list takes only operations that are on sale when they are newly named', async () => {
+    const { account, makeKey } = await selling([READ])
+    expect(await makeKey(account, { allowed_endpoints: ['weather.forecast'] })).toBeDefined()
+    const refusal = await makeKey(account, { allowed_endpoints: ['weather.nothing'] }).catch(String)
+    expect(refusal).toContain('names an operation that is not on sale')
   })
 
   test('a declared refusal frees the Idempotency-Key; a 5xx leaves the outcome unknown', async () => {

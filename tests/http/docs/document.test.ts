@@ -81,6 +81,7 @@ describe('routes and documents cannot drift', () => {
       '/v1/models/*',
       '/v1beta/models/*',
       '/docs',
+      '/schemas/catalog.json',
       '/openapi.json',
       '/llms.txt',
     ])

@@ -47,7 +47,12 @@ describe('/docs', () => {
   test('without its script says so and leads to the document', async () => {
     const dashboard = await loadDashboard(join(DIST, 'nothing-here'))
     const app = new Elysia().use(
-      docsRoutes({ baseUrl: 'http://localhost', dashboard, payments: { waysFor: async () => [] } }),
+      docsRoutes({
+        baseUrl: 'http://localhost',
+        dashboard,
+        imported: () => ({ version: {}, document: () => ({ paths: {}, schemas: {} }) }),
+        payments: { waysFor: async () => [] },
+      }),
     )
     const answer = await app.handle(new Request('http://localhost/docs'))
     const html = await answer.text()

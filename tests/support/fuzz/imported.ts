@@ -7,7 +7,7 @@ import {
 } from '../../../server/core/apis/api'
 import { micros } from '../../../server/core/money'
 import { openApiGateway } from '../api-upstream'
-import { anOperation } from '../apis'
+import { anOperation, listing } from '../apis'
 import { HOSTILE_TEXT } from './hostile'
 import { Random } from './random'
 
@@ -77,7 +77,7 @@ export async function fuzzImported(requests: number, seed: number): Promise<Impo
     }
     gateway.sell({ auth, operations, concurrency: 1000 })
     const account = await gateway.account(1_000_000)
-    const key = await gateway.key(account)
+    const key = await gateway.key(account, listing(operations))
     for (let sent = 0; sent < requests; sent++) {
       upstream.calls.length = 0
       const { path, init } = attempt(random, random.pick(operations))

@@ -23,6 +23,7 @@ const NOTHING_SET: Rest = Object.freeze({
   stopsAt: null,
   replaces: null,
   replacedBy: null,
+  endpointsAt: null,
   allowlist: null,
 })
 

@@ -49,6 +49,7 @@ export const keys = sqliteTable(
     lastUsedAt: instant('last_used_at'),
     replaces: text().$type<KeyId>(),
     replacedBy: text('replaced_by').$type<KeyId>(),
+    endpointsAt: instant('endpoints_at'),
   },
   (table) => [
     index('keys_account').on(table.accountId),

@@ -1,0 +1,118 @@
+import type { Api, ApiOperation, DataSchema } from '../../core/apis/api'
+import type { ApiRoutes } from '../../core/apis/api-routes'
+import { isJson } from '../../core/json'
+import { type Access, operationOf } from '../openapi/documented'
+import type { JsonSchema } from '../openapi/json-schema'
+import type { ImportedDocument, OpenApiOperation } from '../openapi/open-api'
+import { priceRecordOf } from './price-record'
+
+type Schemas = Record<string, JsonSchema>
+
+/** The operations on sale in the form of the API documents, by path and method. `isPayable`: a caller without a key may pay for it. */
+export function importedDocument(
+  routes: ApiRoutes,
+  isPayable: (api: Api, operation: ApiOperation) => boolean,
+): ImportedDocument {
+  const schemas: Schemas = {}
+  const paths: Record<string, Record<string, OpenApiOperation>> = {}
+  for (const { api, operation } of routes.operations) {
+    const path = `/apis/v1/${api.name}${operation.path}`
+    const item = paths[path] ?? {}
+    item[operation.method.toLowerCase()] = documentOf(
+      operation,
+      schemas,
+      isPayable(api, operation) ? 'key or payment' : 'key',
+    )
+    paths[path] = item
+  }
+  return { paths, schemas }
+}
+
+function documentOf(operation: ApiOperation, schemas: Schemas, access: Access): OpenApiOperation {
+  const { name, title, description, parameters, body, price, toolName, success, effect } = operation
+  const base = operationOf(
+    {
+      ...{ id: toolName, tag: 'Catalog', summary: title, description: description || title, operation: name },
+      answers: {
+        [success.minStatus]: { description: 'The answer of the upstream, as it came.', schema: {}, examples: {} },
+      },
+      failures: FAILURES,
+      ...(price.mode === 'fixed' && { price: price.amount }),
+    },
+    access,
+    [],
+  )
+  return {
+    ...base,
+    parameters: parameters.map(({ in: where, schema, ...parameter }, i) => ({
+      ...{ name: parameter.name, in: where, description: parameter.description, required: parameter.required },
+      ...{
+        schema: shared(schema, `${toolName}_${i}`, schemas),
+        style: parameter.style,
+        explode: parameter.explode,
+      },
+    })),
+    ...(body && {
+      requestBody: {
+        ...{ description: 'The body.', required: body.required },
+        content: {
+          [body.contentType]: {
+            schema: shared(body.schema, `${toolName}_body`, schemas),
+            examples: {},
+          },
+        },
+      },
+    }),
+    ...{ 'x-api-price': priceRecordOf(price), 'x-effect': effect },
+  } as OpenApiOperation
+}
+
+/**
+ * A schema in the form of the API documents. One with definitions becomes schemas of `components`: many readers of OpenAPI resolve every
+ * reference from the document's root. `true` allows everything.
+ */
+function shared(schema: DataSchema, name: string, schemas: Schemas): JsonSchema {
+  if (typeof schema === 'boolean') return schema ? {} : { not: {} }
+  const { $defs, ...rest } = schema
+  if (!isJson($defs)) return schema
+  const names = new Map(Object.keys($defs).map((definition, i) => [definition, `${name}_${i}`]))
+  const targetOf = (reference: string) => {
+    const [, , definition = '', ...below] = reference.split('/')
+    const target = names.get(unescaped(definition)) ?? name
+    return ['#/components/schemas', target, ...below].join('/')
+  }
+  const moved = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(moved)
+    if (!isJson(value)) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([key, part]) => {
+        if (DATA.includes(key)) return [key, part]
+        return [key, key === '$ref' && typeof part === 'string' ? targetOf(part) : moved(part)]
+      }),
+    )
+  }
+  for (const [definition, part] of Object.entries($defs))
+    schemas[names.get(definition) ?? ''] = moved(part) as JsonSchema
+  schemas[name] = moved(rest) as JsonSchema
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+const DATA = ['enum', 'const', 'default', 'examples']
+
+/** A token of a JSON Pointer in a URI (RFC 6901 6). */
+function unescaped(token: string): string {
+  return decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+const FAILURES = [
+  ...([
+    'missing_parameter',
+    'invalid_parameter',
+    'missing_api_key',
+    'invalid_api_key',
+    'insufficient_balance',
+  ] as const),
+  ...(['insufficient_api_key_balance', 'insufficient_permissions', 'estimated_price_exceeds_max_price'] as const),
+  ...(['rate_limit_exceeded', 'upstream_error', 'upstream_unavailable', 'upstream_timeout'] as const),
+  ...(['service_unavailable', 'internal_error'] as const),
+]
