@@ -35,6 +35,7 @@ import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
 import { formatUsd } from './core/money'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
+import { CompressedResponses, isCompressible } from './http/middleware/compressed-response'
 import type { OnFault } from './http/middleware/failures'
 import { Gate } from './http/middleware/gate'
 import { Intake } from './http/middleware/intake'
@@ -220,12 +221,14 @@ function sourcesOf({
   return { sources: sources ?? (async () => ({ search: await context.ready() })) }
 }
 
-/** Normalizes the URL of each request and adds security headers to each response. */
+/** Normalizes the URL of each request, adds security headers to each response and compresses those that may be. */
 function securedBy({ baseUrl }: Config, answer: (request: Request) => Response | Promise<Response>) {
   const isHttps = baseUrl.startsWith('https:')
+  const compressed = new CompressedResponses()
   return async (original: Request): Promise<Response> => {
     const request = normalizeUrl(original)
-    return securedResponse(await answer(request), request.url, isHttps)
+    const response = securedResponse(await answer(request), request.url, isHttps)
+    return isCompressible(request) ? compressed.of(request, response) : response
   }
 }
 

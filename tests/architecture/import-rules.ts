@@ -275,6 +275,11 @@ export const RULES: readonly Rule[] = [
     packages: [CRYPTO, 'node:fs/promises', 'node:path'],
   },
   {
+    // It compresses off the serving thread.
+    files: ['server/http/middleware/compressed-response.ts'],
+    packages: [CRYPTO, 'node:zlib', 'node:util'],
+  },
+  {
     // Every route of the gateway passes these; they know none.
     files: ['server/http/middleware/**', 'server/http/routing/**'],
     // An endpoint is declared with its documents, whose security comes from the declaration.

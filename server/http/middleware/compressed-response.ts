@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+
+const MIN_BYTES = 1024
+/** Larger answers are exports, which are not held twice in memory. */
+const MAX_BYTES = 4 * 1024 * 1024
+const MAX_CACHED = 8
+
+type Encoding = 'br' | 'gzip'
+
+/** The documents that every client may ask for again: they have an ETag, and their compressed form is kept. */
+const DOCUMENTS = /^https?:\/\/[^/]+\/(openapi\.json|llms\.txt|schemas\/|\.well-known\/|v1\/catalog(\?|$))/
+/** What is compressed on each request: the owner's lists. A GET never shows a secret: it is shown once, by the POST that made it. */
+const LISTS = /^https?:\/\/[^/]+\/api\//
+
+/**
+ * Compresses documents and the owner's lists of over 1 KB, off this thread, and answers 304 where the client has the document already. Streams,
+ * priced answers and answers that show a secret are never touched.
+ */
+export class CompressedResponses {
+  private readonly known = new Map<string, Uint8Array<ArrayBuffer>>()
+
+  /** The response to a request that `isCompressible`. */
+  async of(request: Request, response: Response): Promise<Response> {
+    const isDocument = DOCUMENTS.test(request.url)
+    const { headers } = response
+    if (response.status !== 200) return response
+    if (headers.has('content-encoding') || !/json|^text\/plain/.test(headers.get('content-type') ?? '')) return response
+    const body = new Uint8Array(await response.arrayBuffer())
+    const etag = isDocument ? `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` : null
+    headers.append('vary', 'accept-encoding')
+    if (etag !== null) {
+      // Weak: the same document has other bytes in each encoding.
+      headers.set('etag', `W/${etag}`)
+      if (isSame(request.headers.get('if-none-match'), etag)) return new Response(null, { status: 304, headers })
+    }
+    const encoding = acceptedEncoding(request.headers.get('accept-encoding') ?? '')
+    headers.delete('content-length')
+    if (encoding === null || body.byteLength < MIN_BYTES || body.byteLength > MAX_BYTES)
+      return new Response(body, { status: 200, headers })
+    headers.set('content-encoding', encoding)
+    return new Response(await this.packed(body, encoding, etag), { status: 200, headers })
+  }
+
+  private async packed(
+    body: Uint8Array<ArrayBuffer>,
+    encoding: Encoding,
+    etag: string | null,
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const name = `${encoding} ${etag}`
+    const known = etag === null ? undefined : this.known.get(name)
+    if (known) return known
+    const packed = new Uint8Array(encoding === 'br' ? await br(body, QUICK) : await gz(body))
+    if (etag !== null) {
+      this.known.set(name, packed)
+      const [oldest] = this.known.keys()
+      if (this.known.size > MAX_CACHED && oldest !== undefined) this.known.delete(oldest)
+    }
+    return packed
+  }
+}
+
+/** Whether the response to this request may be compressed: most calls are not, and pay for no more than this look. */
+export function isCompressible({ method, url }: Request): boolean {
+  return method === 'GET' && (LISTS.test(url) || DOCUMENTS.test(url))
+}
+
+const br = promisify(brotliCompress)
+const gz = promisify(gzip)
+/** Nearly as small as the best quality in a twentieth of the time. */
+const QUICK = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
+
+/** The first of ours that the client accepts (RFC 9110 12.5.3). */
+function acceptedEncoding(header: string): Encoding | null {
+  const accepted = header
+    .toLowerCase()
+    .split(',')
+    .filter((part) => !/;\s*q=0(\.0*)?\s*$/.test(part))
+    .map((part) => part.split(';')[0]?.trim())
+  return (['br', 'gzip'] as const).find((encoding) => accepted.includes(encoding)) ?? null
+}
+
+function isSame(ifNoneMatch: string | null, etag: string): boolean {
+  const tags = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return tags.includes(etag) || tags.includes('*')
+}
