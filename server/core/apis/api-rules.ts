@@ -83,7 +83,7 @@ export function operationProblems(operation: ApiOperation, { auth }: Pick<Api, '
 }
 
 /** Why an API cannot have this name, or null. */
-export function nameProblem(name: string, reserved: ReadonlySet<string>): string | null {
+function nameProblem(name: string, reserved: ReadonlySet<string>): string | null {
   if (!API_NAME.test(name)) return 'must be 1 to 40 lower-case letters, digits and inner hyphens, such as weather'
   return reserved.has(name) ? 'is a name of built-in operations; choose another one' : null
 }

@@ -18,12 +18,14 @@ export function pricedOperations(
   before: readonly ApiOperation[],
   { price, prices = {} }: ImportPrices,
 ): { readonly operations: readonly OperationForm[]; readonly refused: readonly RefusedPart[] } {
+  // Ids are a stranger's: `constructor` is one, too.
+  const own = new Map(Object.entries(prices))
   const was = new Map(before.map((operation) => [operation.id, operation]))
   const operations: OperationForm[] = []
   const refused: RefusedPart[] = [...document.refused]
   for (const imported of document.operations) {
     const old = was.get(imported.id)
-    const itsPrice = prices[imported.id] ?? prices[placeOf(imported)] ?? price ?? old?.price
+    const itsPrice = own.get(imported.id) ?? own.get(placeOf(imported)) ?? price ?? old?.price
     if (itsPrice) operations.push(kept(imported, old, itsPrice))
     else refused.push({ name: placeOf(imported), reason: 'It has no price. Give one price for all, or one for it.' })
   }

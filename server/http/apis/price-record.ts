@@ -163,7 +163,7 @@ function usd(text: string): Money {
   return readable(parseUsd(text))
 }
 
-export const MAX_PRICES = 2000
+const MAX_PRICES = 2000
 
 /** Prices by the id of an operation, or by its method and path. */
 export const Prices = judged<Readonly<Record<string, PriceRecord>>>(

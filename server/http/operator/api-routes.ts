@@ -21,7 +21,7 @@ import { type ApiCommandParts, ApiCommands } from './api-commands'
 import { API_DOCS } from './api-docs'
 import { operatorGate } from './operator-gate'
 
-export const IMPORT_QUERY = {
+const IMPORT_QUERY = {
   dry_run: { in: 'query', kind: 'boolean', default: false, description: 'Only show the plan.' },
 } as const satisfies ParameterTable
 

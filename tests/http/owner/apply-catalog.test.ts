@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { CatalogFile, CatalogPlan } from '../../../server/http/apis/record'
+import { type Harness, openHarness } from '../../support/harness'
+import { auditRows, closeReconciled, read, refusalOf } from './bench'
+
+let gateway: Harness
+beforeAll(async () => {
+  gateway = await openHarness({ env: { UPSTREAM_KEY: 'vendor-secret' } })
+})
+afterAll(() => closeReconciled(gateway))
+
+const order = (name: string, body: object) =>
+  gateway.gateway.control(
+    new Request(`http://gateway/${name}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+  )
+const apply = (apis: readonly object[], more: object = {}) => order('apply', { catalog: { apis }, ...more })
+const names = () => gateway.core.apis.routes.apis.map(({ name }) => name)
+
+const OPERATION = { id: 'one', method: 'GET', path: '/v1/one', price: { mode: 'fixed', usd: '0.01' } }
+const api = (name: string, part: object = {}) => ({
+  ...{ name, base_url: `https://${name}.example`, auth: 'bearer:env:UPSTREAM_KEY', operations: [OPERATION], ...part },
+})
+
+test('a catalog file is applied as a whole; a dry run shows the plan, and applying it twice changes nothing', async () => {
+  const file = [api('alpha', { auth: 'bearer:secret:sealed-text-1' }), api('beta')]
+  const plan = await read<CatalogPlan>(apply(file, { dry_run: true }))
+  expect(plan).toMatchObject({
+    applied: false,
+    apis: [{ name: 'alpha', action: 'create', added: ['one'] }, { name: 'beta' }],
+  })
+  expect(names()).toEqual([])
+  expect(await read<CatalogPlan>(apply(file))).toMatchObject({ applied: true })
+  expect(names()).toEqual(['alpha', 'beta'])
+  const exported = await read<CatalogFile>(order('api-export', {}))
+  expect(JSON.stringify(exported)).not.toContain('sealed-text-1')
+  const before = await auditRows(gateway)
+  expect((await read<CatalogPlan>(apply(exported.apis))).apis).toMatchObject([
+    { action: 'unchanged' },
+    { action: 'unchanged' },
+  ])
+  expect(await auditRows(gateway)).toEqual(before)
+})
+
+test('what it removes is removed only with the confirm of that very plan', async () => {
+  const file = [api('beta', { operations: [{ ...OPERATION, id: 'two', path: '/v1/two' }], title: 'Beta' })]
+  expect(await refusalOf(apply(file))).toMatchObject({ status: 409, code: 'invalid_state' })
+  const plan = await read<CatalogPlan>(apply(file, { dry_run: true }))
+  expect(plan.apis).toMatchObject([
+    { name: 'beta', action: 'change', added: ['two'], removed: ['one'], settings: ['title'] },
+    { name: 'alpha', action: 'remove', removed: ['one'] },
+  ])
+  expect(await refusalOf(apply([api('beta')], { confirm: plan.confirm }))).toMatchObject({ status: 409 })
+  expect(names()).toEqual(['alpha', 'beta'])
+  expect(await read<CatalogPlan>(apply(file, { confirm: plan.confirm }))).toMatchObject({ applied: true })
+  expect(names()).toEqual(['beta'])
+})
+
+test('a file with one wrong API changes nothing, and says which and why', async () => {
+  const wrong = [
+    [api('gamma'), api('delta', { auth: 'bearer:env:PATH' })],
+    [api('gamma'), api('gamma')],
+    [api('gamma'), api('social')],
+    [api('gamma'), api('alpha')],
+  ]
+  for (const file of wrong) {
+    const refusal = await refusalOf(apply([...file, api('beta')]))
+    expect(refusal).toMatchObject({ status: 400, code: 'invalid_parameter' })
+    expect(refusal.message).toMatch(/delta|gamma|social|alpha/)
+  }
+  expect(names()).toEqual(['beta'])
+})
+
+test('an operation that is named like a member of every object is priced by its own price alone', async () => {
+  const get = (operationId: string) => ({ get: { operationId, responses: { 200: { description: 'ok' } } } })
+  const document = JSON.stringify({
+    ...{ openapi: '3.1.0', info: { title: 'Odd', version: '1' } },
+    paths: { '/a': get('constructor'), '/b': get('toString'), '/c': get('hasOwnProperty') },
+  })
+  const form = { name: 'odd', base_url: 'https://odd.example', document }
+  const price = { mode: 'fixed', usd: '0.5' }
+  const plan = await read<{ added: string[]; refused: { reason: string }[] }>(
+    order('api-import', { import: { ...form, prices: { toString: price } }, dry_run: true }),
+  )
+  expect(plan.added).toEqual(['toString'])
+  expect(plan.refused.map(({ reason }) => reason.includes('no price'))).toEqual([true, true])
+})
