@@ -69,18 +69,59 @@ describe('credentials (spec 5, 7, spec-answers 2, 3)', () => {
   })
 
   describe('a key in another place', () => {
-    test.each(['x-api-key', 'x-goog-api-key', 'api-key'])(
-      '%s is not looked at on data and usage routes: the call has no credential (spec 5.1)',
+    const model = '/v1beta/models/sandbox/echo'
+
+    test.each(['x-api-key', 'x-goog-api-key', 'api-key', 'X-API-KEY'])(
+      '%s is taken on every gated route',
       async (name) => {
         const headers = { [name]: key.secret }
-        expect(await verdictOf(gateway.call(IMAGES_CALL, { headers }))).toBe('402 payment_required')
-        expect(await verdictOf(gateway.call('/v1/usage', { headers }))).toBe('401 missing_api_key')
+        for (const path of [IMAGES_CALL, '/v1/usage', '/v1/models', '/v1beta/models', model])
+          expect((await gateway.call(path, { headers })).status).toBe(200)
+        const unknown = { [name]: `${key.secret}x` }
+        expect(await verdictOf(gateway.call('/v1/usage', { headers: unknown }))).toBe('401 invalid_api_key')
+        expect(await verdictOf(gateway.call('/v1/usage', { headers: { [name]: '' } }))).toBe('401 missing_api_key')
       },
     )
 
-    test('a key in the query is no credential', async () => {
+    test('Authorization wins over the key of a vendor beside it, and so does a key of ours', async () => {
+      const vendors = { 'x-api-key': 'sk-ant-of-a-vendor', 'api-key': 'abc' }
+      const bearer = { authorization: `Bearer ${key.secret}` }
+      expect((await gateway.call('/v1/usage', { headers: { ...vendors, ...bearer } })).status).toBe(200)
+      expect((await gateway.call('/v1/usage', { headers: { ...vendors, 'x-goog-api-key': key.secret } })).status).toBe(
+        200,
+      )
+      const wrong = { authorization: 'Bearer sk-of-a-vendor', 'x-api-key': key.secret }
+      expect(await verdictOf(gateway.call('/v1/usage', { headers: wrong }))).toBe('401 invalid_api_key')
+      const twice = { ...bearer, 'x-api-key': key.secret }
+      expect((await gateway.call(`${model}?key=${key.secret}`, { headers: twice })).status).toBe(200)
+    })
+
+    test('two different keys of ours are 400, wherever they are, and neither is charged', async () => {
+      const other = await gateway.key(await gateway.account(10))
+      const before = gateway.images.asked.length
+      const places: [string, Record<string, string>][] = [
+        [IMAGES_CALL, { authorization: `Bearer ${key.secret}`, 'x-api-key': other.secret }],
+        [IMAGES_CALL, { 'x-goog-api-key': key.secret, 'api-key': other.secret }],
+        [IMAGES_CALL, { 'x-api-key': `${key.secret}, ${other.secret}` }],
+        [`${model}?key=${other.secret}`, { authorization: `Bearer ${key.secret}` }],
+        [`${model}?key=${other.secret}&key=${key.secret}`, {}],
+      ]
+      for (const [path, headers] of places) {
+        const answer = await gateway.call(path, { headers })
+        expect(answer.status).toBe(400)
+        expect(await answer.text()).toContain('two different API keys')
+      }
+      expect(gateway.images.asked).toHaveLength(before)
+    })
+
+    test('a key in the query is a credential below /v1beta only, and goes no further', async () => {
+      for (const path of [model, '/v1beta/models?pageSize=1&'])
+        expect((await gateway.call(`${path}${path.includes('?') ? '' : '?'}key=${key.secret}`)).status).toBe(200)
       for (const name of ['key', 'api_key', 'access_token'])
         expect(await verdictOf(gateway.call(`${IMAGES_CALL}&${name}=${key.secret}`))).toBe('402 payment_required')
+      for (const path of ['/v1/models', '/v1/usage', '/v1/models/sandbox/echo:generateContent', '/v1betas/models'])
+        expect((await gateway.call(`${path}?key=${key.secret}`)).status).toBeOneOf([401, 404, 405])
+      expect(gateway.logged.join('')).not.toContain(key.secret)
     })
 
     test("an owner's session cookie is no credential here", async () => {

@@ -95,6 +95,12 @@ describe('secrets are shown once and kept nowhere (spec 5.4, spec-answers 3)', (
       await say(SEARCH, { headers: { authorization: `Basic ${btoa(`${secret}:`)}` } })
       await say(SEARCH, { headers: { ...rotated.bearer, 'x-api-key': secret, 'x-goog-api-key': secret } })
       await say('/v1/messages', { method: 'POST', headers: { 'x-api-key': secret } })
+      for (const path of ['/v1beta/models', '/v1beta/nothing', '/v1/models', '/nothing'])
+        await say(`${path}?key=${secret}`)
+      await post(`/v1beta/models/sandbox/echo:generateContent?key=${secret}`, {
+        contents: [{ parts: [{ text: 'Hi' }] }],
+      })
+      await say(`/v1beta/models?key=${secret}`, { headers: foreign.bearer })
       await post('/apis/v1/websearch/llm/context', { q: 'card' }, { authorization: `Bearer ${secret}x` })
       await post('/api/keys', { name: 'first' }, { ...own, authorization: `Bearer ${secret}` })
       await say(`/v1/usage/${secret}`, { headers: rotated.bearer })

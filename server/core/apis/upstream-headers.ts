@@ -21,6 +21,7 @@ const NEVER_UP = new Set([
   'transfer-encoding',
   'upgrade',
   'via',
+  'api-key',
   'x-api-key',
   'x-gateway-hops',
   'x-goog-api-key',

@@ -1,10 +1,11 @@
 import { ACCESS_TOKEN_PREFIX } from '../../core/credentials/oauth-grant'
+import { looksLikeSecret } from '../../core/credentials/secret'
+import { failure } from '../../core/failure'
 import type { Journal } from '../../core/ledger/journal'
 import type { ShownPayment } from '../../core/payments/method'
 import type { Result } from '../../core/result'
 import { type AuthDeps, authenticate, reauthorize } from '../../pipeline/auth/authenticate'
 import type { AuthenticatedCall, Credential, IncomingCall, Refused, Route } from '../../pipeline/call'
-import { isGooglePath } from '../routing/google-path'
 import { audienceOf } from './audience'
 import { OwnKeyRequest } from './own-key-request'
 import { Reply } from './reply'
@@ -34,19 +35,21 @@ export class Gate {
    */
   async open(context: RequestContext, route: Route): Promise<Reply> {
     const { auth } = this.options
-    const { ids, address, at, url, request } = context
+    const { ids, address, at, url, request, queryKeys } = context
     const path = url.pathname
+    const others = otherSecrets(request.headers, queryKeys)
+    const isOwn = request instanceof OwnKeyRequest
     const incoming: IncomingCall = {
       id: ids.own,
       clientRequestId: ids.client,
       at,
-      credential:
-        request instanceof OwnKeyRequest
-          ? { kind: 'own_key', id: request.key }
-          : readCredential(request.headers, path, route),
+      credential: isOwn
+        ? { kind: 'own_key', id: request.key }
+        : readCredential(request.headers, { path, others, route }),
       address,
-      request,
-      route,
+      // A key in the query is taken out of it, and goes no further.
+      request: queryKeys.length === 0 ? request : { method: request.method, url: url.href },
+      route: !isOwn && hasTwoKeys(request.headers, others) ? TWO_KEYS : route,
     }
     const passed = await authenticate(auth, incoming)
     const { caller } = passed.ok ? passed.value : passed.error
@@ -91,26 +94,56 @@ export class Gate {
   }
 }
 
+/** Where clients send a key beside `Authorization`: the SDKs of Anthropic, Google and Azure. */
+const KEY_HEADERS = ['x-api-key', 'x-goog-api-key', 'api-key']
+
+/** The call would be charged to one key, and which one could only be guessed. */
+const TWO_KEYS: Route = {
+  kind: 'unmatched',
+  failure: failure('invalid_request', 'The request contains two different API keys. Send one.'),
+}
+
 /**
- * The caller's credential (spec 5.1, 5.3). `Authorization: Bearer` carries a key or an app's access token; `/v1/messages` also takes
- * `x-api-key`, and Google's paths `x-goog-api-key`. `Authorization: Payment` and x402's `PAYMENT-SIGNATURE` pay for one request.
- * After a 402, x402 clients send the payment along with the original key; where payments are accepted, the payment wins.
+ * The caller's credential (spec 5.1, 5.3). `Authorization: Bearer` carries a key or an app's access token, and wins over a key in
+ * another place: `KEY_HEADERS`, and the query below `/v1beta`. `Authorization: Payment` and x402's `PAYMENT-SIGNATURE` pay for one
+ * request. After a 402, x402 clients send the payment along with the original key; where payments are accepted, the payment wins.
  * An `Authorization` with another scheme is an unknown credential, never "none".
  */
-function readCredential(headers: Headers, path: string, route: Route): Credential {
+function readCredential(
+  headers: Headers,
+  { path, others, route }: { readonly path: string; readonly others: readonly string[]; readonly route: Route },
+): Credential {
   const authorization = headers.get('authorization')
   const payment = authorization === null ? null : /^payment +(\S+) *$/i.exec(authorization)
   if (payment?.[1]) return { kind: 'payment', shown: { scheme: 'payment', text: payment[1] } }
   const x402 = headers.get('payment-signature')
-  if (x402 && (authorization === null || (route.kind === 'priced' && route.payable)))
+  const isAlone = authorization === null && others.length === 0
+  if (x402 && (isAlone || (route.kind === 'priced' && route.payable)))
     return { kind: 'payment', shown: { scheme: 'x402', text: x402 } }
   if (authorization !== null) {
-    const bearer = /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''
+    const bearer = bearerOf(authorization)
     if (bearer.startsWith(ACCESS_TOKEN_PREFIX))
       return { kind: 'oauth_token', token: bearer, audience: audienceOf(path) }
     return { kind: 'api_key', secret: bearer }
   }
-  const named = path === '/v1/messages' ? 'x-api-key' : isGooglePath(path) ? 'x-goog-api-key' : null
-  const secret = named && headers.get(named)
-  return secret ? { kind: 'api_key', secret } : { kind: 'none' }
+  // Some clients also send the key of a vendor.
+  const secret = others.find(looksLikeSecret) ?? others[0]
+  return secret === undefined ? { kind: 'none' } : { kind: 'api_key', secret }
+}
+
+/** Whether a request has two different keys of ours. */
+function hasTwoKeys(headers: Headers, others: readonly string[]): boolean {
+  if (others.length === 0) return false
+  const bearer = bearerOf(headers.get('authorization') ?? '')
+  return new Set([bearer, ...others].filter(looksLikeSecret)).size > 1
+}
+
+function bearerOf(authorization: string): string {
+  return /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''
+}
+
+/** What stands where a key may be, beside `Authorization`. Repeated headers arrive as one, joined by commas. */
+function otherSecrets(headers: Headers, queryKeys: readonly string[]): readonly string[] {
+  const sent = KEY_HEADERS.flatMap((name) => headers.get(name)?.split(',') ?? [])
+  return [...sent.map((one) => one.trim()), ...queryKeys].filter((one) => one !== '')
 }

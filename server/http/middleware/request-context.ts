@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock'
 import { type Address, limitSubject, parseAddress, UNKNOWN_ADDRESS } from '../../core/credentials/address'
 import type { AccountId } from '../../core/ids'
 import type { AuthenticatedCall, Caller } from '../../pipeline/call'
+import { isBelowV1beta } from '../routing/google-path'
 import { clientAddress, isFromThisMachine, type ProxyTrust } from './client-address'
 import type { BodyOwner, BodySource, Intake } from './intake'
 import { NormalizedRequest } from './normalize-url'
@@ -25,7 +26,10 @@ export class RequestContext implements BodySource {
   readonly address: Address
   /** When it arrived. */
   readonly at: number
+  /** Without the key that `queryKeys` took out of it. */
   readonly url: URL
+  /** Keys that Google's older clients send as `?key=`. */
+  readonly queryKeys: readonly string[]
   /** Set once the call is authenticated; never for a path that is not gated. */
   reply: Reply | null = null
   authenticated: AuthenticatedCall | null = null
@@ -44,6 +48,7 @@ export class RequestContext implements BodySource {
     this.address = request instanceof OwnKeyRequest ? request.address : addressOf(socket, request.headers)
     this.at = at
     this.url = url
+    this.queryKeys = keysTakenFrom(url)
     this.socket = socket
     this.server = server
   }
@@ -80,6 +85,14 @@ export interface ContextDeps {
   readonly intake: Intake
   /** The client's address, from the socket's and the headers of trusted proxies. */
   readonly addressOf: (socket: Address, headers: Headers) => Address
+}
+
+/** Removes the keys from the query of a path that takes them there, so that no log, trace or fingerprint has them. */
+function keysTakenFrom(url: URL): readonly string[] {
+  if (url.search === '' || !isBelowV1beta(url.pathname)) return []
+  const keys = url.searchParams.getAll('key')
+  if (keys.length > 0) url.searchParams.delete('key')
+  return keys
 }
 
 const IN_PROCESS: Address = { family: 4, bits: 0x7f000001 }

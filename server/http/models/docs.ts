@@ -1,8 +1,10 @@
+import type { Static } from '@sinclair/typebox'
 import type { FailureCode } from '../../core/failure'
 import { KEY_FAILURES } from '../keys/key-failures'
 import type { EndpointDocs, RouteDocs } from '../openapi/documented'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
 import { CallEstimate, ModelList, ModelRecord, NewCallEstimate } from './record'
+import { AnthropicModel, AnthropicModelList, GoogleModel, GoogleModelList } from './vendor-record'
 
 const CALL_FAILURES: readonly FailureCode[] = [
   'missing_parameter',
@@ -50,6 +52,31 @@ const MODEL_EXAMPLE: ModelRecord = {
   price_version: 'sandbox',
   context_tokens: 524_288,
   max_output_tokens: null,
+}
+
+const ANTHROPIC_EXAMPLE: Static<typeof AnthropicModel> = {
+  type: 'model',
+  id: 'sandbox/echo',
+  display_name: 'sandbox/echo',
+  created_at: '2026-01-01T00:00:00.000Z',
+  lifecycle: 'active',
+  deprecated_at: null,
+  retires_at: null,
+  line: null,
+  capabilities: null,
+  max_input_tokens: 524_288,
+  max_tokens: null,
+  recharge_required: false,
+}
+
+const GOOGLE_EXAMPLE: Static<typeof GoogleModel> = {
+  name: 'models/sandbox/echo',
+  baseModelId: 'sandbox/echo',
+  version: 'sandbox',
+  displayName: 'sandbox/echo',
+  inputTokenLimit: 524_288,
+  supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+  recharge_required: false,
 }
 
 const PRICING_NOTES = [
@@ -117,23 +144,59 @@ export const MODEL_DOCS = {
     id: 'models',
     tag: 'Models',
     summary: 'All models',
-    description: 'The available models, their routes and their prices. Free.',
+    description:
+      "The available models, their routes and their prices, in OpenAI's format; with `anthropic-version` in Anthropic's, which also takes `limit`, `after_id` and `before_id`. Free.",
     answers: {
       200: {
         description: 'The models.',
-        schema: ModelList,
-        examples: { list: { object: 'list', data: [MODEL_EXAMPLE] } },
+        schema: { anyOf: [ModelList, AnthropicModelList] },
+        examples: {
+          list: { object: 'list', data: [MODEL_EXAMPLE] },
+          anthropic: {
+            data: [ANTHROPIC_EXAMPLE],
+            has_more: false,
+            first_id: 'sandbox/echo',
+            last_id: 'sandbox/echo',
+          },
+        },
       },
     },
-    failures: KEY_FAILURES,
+    failures: [...KEY_FAILURES, 'invalid_parameter'],
+  },
+  googleList: {
+    id: 'googleModels',
+    tag: 'Models',
+    summary: "Models in Google's format",
+    description: "The models that Google's SDK can call. Errors use Google's format. Free.",
+    answers: {
+      200: { description: 'A page.', schema: GoogleModelList, examples: { list: { models: [GOOGLE_EXAMPLE] } } },
+    },
+    failures: [...KEY_FAILURES, 'invalid_parameter'],
+  },
+  googleOne: {
+    id: 'googleModel',
+    tag: 'Models',
+    summary: "One model in Google's format",
+    description:
+      "An id that contains a slash can be sent with `%2F` or with a plain slash. Errors use Google's format. Free.",
+    ids: { model: { description: 'The id of a model.', example: 'sandbox%2Fecho' } },
+    answers: { 200: { description: 'The model.', schema: GoogleModel, examples: { model: GOOGLE_EXAMPLE } } },
+    failures: [...KEY_FAILURES, 'unknown_model'],
   },
   one: {
     id: 'model',
     tag: 'Models',
     summary: 'One model',
-    description: 'An id that contains a slash can be sent with `%2F` or with a plain slash. Free.',
+    description:
+      "An id that contains a slash can be sent with `%2F` or with a plain slash. With `anthropic-version` the response has Anthropic's format. Free.",
     ids: { model: { description: 'The id of a model.', example: 'sandbox%2Fecho' } },
-    answers: { 200: { description: 'The model.', schema: ModelRecord, examples: { model: MODEL_EXAMPLE } } },
+    answers: {
+      200: {
+        description: 'The model.',
+        schema: { anyOf: [ModelRecord, AnthropicModel] },
+        examples: { model: MODEL_EXAMPLE, anthropic: ANTHROPIC_EXAMPLE },
+      },
+    },
     failures: [...KEY_FAILURES, 'unknown_model'],
   },
   offered: {

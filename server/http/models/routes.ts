@@ -1,8 +1,10 @@
 import { failure } from '../../core/failure'
 import type { ModelCatalogue } from '../../core/models/catalogue'
+import type { Model } from '../../core/models/model'
 import type { KnownCaller } from '../../pipeline/call'
 import { WIRES } from '../../pipeline/models/wires/wires'
 import { CALL_OPTIONS } from '../middleware/call-options'
+import { queryOf } from '../middleware/list-query'
 import { askedBy } from '../middleware/priced'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
@@ -13,9 +15,12 @@ import { MODEL_DOCS } from './docs'
 import type { ModelCalls, ModelTarget } from './model-calls'
 import { wireModel } from './record'
 import type { ResearchCalls } from './research-calls'
+import { ANTHROPIC_PAGE, anthropicList, anthropicModel, GOOGLE_PAGE, googleList, googleModel } from './vendor-record'
 
 const MODELS = freeEndpoint('models', 'any')
 const MODEL = freeEndpoint('model', 'any', { pattern: /^\/v1\/models\/[^/]+(\/[^/]+)*$/ })
+const GOOGLE_MODELS = freeEndpoint('models', 'any')
+const GOOGLE_MODEL = freeEndpoint('model', 'any', { pattern: /^\/v1beta\/models\/[^/]+(\/[^/]+)*$/ })
 const CHAT = modelEndpoint('chat-completions')
 const ANTHROPIC = modelEndpoint('messages')
 const COUNT = modelEndpoint('count-tokens')
@@ -42,16 +47,23 @@ const GOOGLE_METHODS: Readonly<Record<string, Omit<ModelTarget, 'path'>>> = {
 
 /** Lists the models and serves calls to them in the formats of three SDKs (spec 2.2, 4.6). */
 export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, research: ResearchCalls) {
-  const one = ({ reply, url }: GatedContext) => {
-    const id = decoded(url.pathname.slice('/v1/models/'.length))
+  const one = ({ reply, url }: GatedContext, written: (model: Model) => object) => {
+    const id = decoded(url.pathname.replace(/^.*?\/models\//, ''))
     const model = catalogue.byId(id)
-    if (model) return reply.free(wireModel(model))
+    if (model) return reply.free(written(model))
     return reply.refuse(
       failure('unknown_model', 'This model does not exist. GET /v1/models lists the available models.', {
         param: 'model',
       }),
     )
   }
+  // The packages of both vendors call the same paths; Anthropic's always says its version.
+  const isAnthropic = ({ request }: GatedContext) => request.headers.has('anthropic-version')
+  const listed = (context: GatedContext) =>
+    isAnthropic(context)
+      ? anthropicList(catalogue.list(), queryOf(ANTHROPIC_PAGE, context))
+      : { object: 'list', data: catalogue.list().map(wireModel) }
+  const shown = (context: GatedContext) => one(context, isAnthropic(context) ? anthropicModel : wireModel)
   const google = (context: GatedContext) => {
     const { pathname, searchParams } = context.url
     const { model, method } = googleCall(pathname) ?? { model: '', method: '' }
@@ -81,17 +93,24 @@ export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, resear
       // Mounted before the model routes, which would match these paths as ids.
       .post('/v1beta/models/*', ...atGoogle(null))
       .post('/v1/models/*', ...atGoogle(null))
+      .get('/v1/models', ...served(MODELS, ({ context }) => context.reply.free(listed(context)), MODEL_DOCS.list))
+      .get('/v1/models/:model', ...served(MODEL, ({ context }) => shown(context), MODEL_DOCS.one))
+      // A model id can contain slashes.
+      .get('/v1/models/*', ...served(MODEL, ({ context }) => shown(context), null))
       .get(
-        '/v1/models',
+        '/v1beta/models',
         ...served(
-          MODELS,
-          ({ context }) => context.reply.free({ object: 'list', data: catalogue.list().map(wireModel) }),
-          MODEL_DOCS.list,
+          GOOGLE_MODELS,
+          ({ context }) => context.reply.free(googleList(catalogue.list(), queryOf(GOOGLE_PAGE, context))),
+          MODEL_DOCS.googleList,
+          GOOGLE_PAGE,
         ),
       )
-      .get('/v1/models/:model', ...served(MODEL, ({ context }) => one(context), MODEL_DOCS.one))
-      // A model id can contain slashes.
-      .get('/v1/models/*', ...served(MODEL, ({ context }) => one(context), null))
+      .get(
+        '/v1beta/models/:model',
+        ...served(GOOGLE_MODEL, ({ context }) => one(context, googleModel), MODEL_DOCS.googleOne),
+      )
+      .get('/v1beta/models/*', ...served(GOOGLE_MODEL, ({ context }) => one(context, googleModel), null))
       .post('/v1/chat/completions', ...call(CHAT, (context) => calls.answer(context, chat), MODEL_DOCS.chat))
       .post('/v1/messages', ...call(ANTHROPIC, (context) => calls.answer(context, messages), MODEL_DOCS.messages))
       .post('/v1/messages/count_tokens', ...call(COUNT, (context) => calls.answer(context, count), MODEL_DOCS.count))

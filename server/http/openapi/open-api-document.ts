@@ -26,7 +26,7 @@ export const COMPONENTS = {
       type: 'http',
       scheme: 'bearer',
       description:
-        'An API key: `Authorization: Bearer gwk_...`. Keep it on servers, never in client code or repositories.',
+        'An API key: `Authorization: Bearer gwk_...`, or the key alone in `x-api-key`, `x-goog-api-key` or `api-key`; below `/v1beta` also `?key=`. Keep it on servers, never in client code or repositories.',
     },
     oauth: {
       type: 'http',

@@ -21,7 +21,12 @@ function methodPath(...methods: readonly string[]): RegExp {
   return new RegExp(`^\\/v1(?:beta)?\\/models\\/(.+)(?::|%3A)(${methods.join('|')})$`, 'i')
 }
 
-/** Paths of Google's SDKs, where `x-goog-api-key` is accepted and errors use Google's format (spec-answers 2, 8). */
+/** Paths of Google's API alone, where a key may also be in the query. */
+export function isBelowV1beta(path: string): boolean {
+  return path === '/v1beta' || path.startsWith('/v1beta/')
+}
+
+/** Paths of Google's SDKs, where errors use Google's format (spec-answers 2, 8). */
 export function isGooglePath(path: string): boolean {
   return path.startsWith('/v1beta/') || CALL_PATH.test(path)
 }
