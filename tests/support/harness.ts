@@ -14,6 +14,7 @@ import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../.
 import { ok, type Result } from '../../server/core/result'
 import { newKeyForm } from '../../server/http/keys/record'
 import { openLog } from '../../server/log'
+import { writeMigratedDatabase } from './migrated-database'
 
 /**
  * A clock that stands still until it is told. Starts in the middle of a minute, so that a window is not about to end. With
@@ -105,12 +106,18 @@ interface HarnessOptions {
 
 export type Harness = Awaited<ReturnType<typeof openHarness>>
 
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-test-'))
+  await writeMigratedDatabase(join(folder, 'gateway.db'))
+  return folder
+}
+
 /**
  * The whole gateway in this process: a real database file in a folder of its own, a fake clock, fixture providers. Calls go
  * through the HTTP app without a socket; they come from 127.0.0.1. Close it when done.
  */
 export async function openHarness(options: HarnessOptions = {}) {
-  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'gateway-test-')))
+  const folder = options.folder ?? (await newFolder())
   const clock = new FakeClock(options)
   const images = new FixtureProvider<ImageSearchInput>()
   const context = new FixtureProvider<LlmContextInput>()

@@ -12,6 +12,7 @@ import type { BalancePart, LedgerEntry } from '../../server/core/ledger/entry'
 import type { JournalRecord } from '../../server/core/ledger/journal'
 import { micros } from '../../server/core/money'
 import { type CallRecord, NO_TOKENS } from '../../server/core/usage/call-record'
+import { writeMigratedDatabase } from './migrated-database'
 
 /** The time that made-up records carry. */
 export const NOON = Date.UTC(2026, 10, 21, 12, 0, 0)
@@ -121,6 +122,7 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
   const { folder: given, ...rest } = options
   const folder = given ?? (await mkdtemp(join(tmpdir(), 'gateway-stores-')))
   const file = join(folder, 'gateway.db')
+  if (given === undefined && rest.url === undefined) await writeMigratedDatabase(file)
   const fatal: string[] = []
   const trouble: string[] = []
   const holds = new MemoryHolds()

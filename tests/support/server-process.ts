@@ -5,6 +5,8 @@ import { indexSources } from '../../server/compose/index-sources'
 import { writeSmallIndex } from './small-index'
 
 const ROOT = join(import.meta.dir, '..', '..')
+/** Where Bun keeps what it compiled, as in an operator's home: without it each start compiles everything again, 0.3 s. */
+const COMPILED = join(ROOT, 'node_modules', '.cache', 'gateway-tests', 'compiled')
 const SECRET_KEY = 'a secret that only tests know, 32 bytes and more'
 
 /** A data folder with a small search index in it, so that a start under test does not build the real one. */
@@ -34,6 +36,7 @@ export async function startServer(folder: string, env: Readonly<Record<string, s
     cwd: ROOT,
     env: {
       PATH: process.env['PATH'] ?? '',
+      BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED,
       DATA_DIR: folder,
       PORT: '0',
       SECRET_KEY,

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createClient } from '@libsql/client'
@@ -9,22 +9,30 @@ import {
 } from '../../server/adapters/websearch/local/build/build-index'
 import { writeFixtureProject } from '../adapters/websearch-local/fixture-index'
 
+let small: Promise<ArrayBuffer> | null = null
+
 /**
  * Writes the index of a small project at `indexPath` and marks it as the index of `sources`, so that a server or a command
  * that serves these takes it for its own. The real one takes 20 s to build: too long where its content is not the subject.
+ * Built once per process.
  */
 export async function writeSmallIndex(indexPath: string, sources: IndexSources): Promise<void> {
+  small ??= smallIndex()
+  await mkdir(dirname(indexPath), { recursive: true })
+  await Bun.write(indexPath, await small)
+  const client = createClient({ url: `file:${indexPath}` })
+  const args = [await indexFingerprint(sources)]
+  await client.execute({ sql: "UPDATE meta SET value = ? WHERE key = 'fingerprint'", args })
+  client.close()
+}
+
+/** Built in a folder of its own, because a build leaves its lock file beside the index. */
+async function smallIndex(): Promise<ArrayBuffer> {
   const folder = await mkdtemp(join(tmpdir(), 'small-index-'))
   try {
-    // Built elsewhere, because a build leaves its lock file beside the index.
-    const built = join(folder, 'search.db')
-    await buildIndex({ indexPath: built, ...writeFixtureProject(join(folder, 'project')) })
-    const client = createClient({ url: `file:${built}` })
-    const args = [await indexFingerprint(sources)]
-    await client.execute({ sql: "UPDATE meta SET value = ? WHERE key = 'fingerprint'", args })
-    client.close()
-    await mkdir(dirname(indexPath), { recursive: true })
-    await copyFile(built, indexPath)
+    const indexPath = join(folder, 'search.db')
+    await buildIndex({ indexPath, ...writeFixtureProject(join(folder, 'project')) })
+    return await Bun.file(indexPath).arrayBuffer()
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
