@@ -181,6 +181,54 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       }
     })
 
+    test('give every day of every time zone its own, and every group of months, from the days and from the slots', async () => {
+      const DAY = 24 * HOUR
+      const start = Math.floor(NOON / DAY) * DAY
+      const other = await parts.account()
+      // A call every 97 minutes for nine days, of three keys; one of five is undone.
+      const log = Array.from({ length: (9 * 24 * 60) / 97 }, (_, i) =>
+        call(other, i % 4 ? 5 : null, {
+          ...{ at: start + i * 97 * MINUTE, keyId: `key_${i % 3}`, tokens },
+          ...(i % 2 && { model: 'gpt' }),
+        }),
+      )
+      await parts.write(log)
+      const undone = new Set(log.filter((record, i) => record.charged && i % 5 === 0))
+      for (const record of undone) await parts.undo(record)
+      const requests = (own: (record: CallRecord) => boolean) => {
+        const calls = log.filter(own)
+        const charged = calls.filter((record) => record.charged && !undone.has(record)).length * 5
+        const failed = calls.filter((record) => record.status >= 400 || undone.has(record)).length
+        return { requests: calls.length, failed, input: calls.length, output: calls.length * 2, charged }
+      }
+      const at = fc.integer({ min: start - HOUR, max: start + 9 * DAY })
+      const offset = fc.integer({ min: -48, max: 56 }).map((slots) => slots * SLOT)
+      const width = fc.oneof(
+        fc.constantFrom(DAY, 7 * DAY),
+        fc.integer({ min: 12, max: 400 }).map((slots) => slots * SLOT),
+      )
+      await fc.assert(
+        fc.asyncProperty(at, at, offset, width, async (one, two, offset, width) => {
+          const [from, to] = [Math.min(one, two), Math.max(one, two) + 1]
+          const edges = [Math.floor((from - offset) / width) * width + offset]
+          while ((edges.at(-1) ?? to) < to) edges.push((edges.at(-1) ?? to) + width)
+          const ask = { ...question, accountId: other, from, to }
+          const { buckets, groups } = await parts.reports.usage(ask, edges, 'key')
+          for (const [i, bucket] of buckets.entries()) {
+            const own = [Math.max(edges[i] ?? from, from), Math.min(edges[i + 1] ?? to, to)] as const
+            expect(sum([bucket])).toMatchObject(requests((record) => within(...own, record)))
+          }
+          const names = new Set(log.filter((record) => within(from, to, record)).map((record) => record.keyId))
+          expect(groups.map(({ name }) => name).sort()).toEqual([...names].sort())
+          for (const group of groups)
+            expect(sum([group])).toMatchObject(
+              requests((record) => within(from, to, record) && record.keyId === group.name),
+            )
+        }),
+        { numRuns: 60 },
+      )
+    })
+
     test('lose no call where an edge is not at a quarter of an hour', async () => {
       const ask = { ...question, accountId: account, from: NOON + 3 * MINUTE, to: NOON + 2 * HOUR + 4 * MINUTE }
       const edges = [NOON - 50 * MINUTE, NOON + 10.5 * MINUTE, NOON + 70.5 * MINUTE, NOON + 130.5 * MINUTE]

@@ -66,6 +66,15 @@ export async function reconcile(file: string): Promise<Reconciliation> {
         LEFT JOIN (SELECT account_id, sum(charged) AS charged FROM usage_rollup GROUP BY account_id) u USING (account_id)
         WHERE l.charged <> coalesce(u.charged, 0)`,
     )
+    const rolled = ['requests', 'input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens', 'charged']
+    const sumsBy = (day: string, table: string) =>
+      `SELECT account_id, ${day} AS day, key_id, operation, status, model, ${rolled.map((sum) => `sum(${sum})`)}
+       FROM ${table} GROUP BY 1, 2, 3, 4, 5, 6`
+    for (const [one, other] of [
+      [sumsBy('slot / 96', 'usage_rollup'), sumsBy('day', 'usage_days')],
+      [sumsBy('day', 'usage_days'), sumsBy('slot / 96', 'usage_rollup')],
+    ])
+      await check('the days of the rollup are not the sums of its slots', `${one} EXCEPT ${other}`)
     const [sums] = await all('SELECT count(*) AS n, coalesce(sum(cost), 0) AS charged FROM requests WHERE cost > 0')
     return { charges: Number(sums?.['n']), chargedMicros: Number(sums?.['charged']), problems }
   } finally {

@@ -1,45 +1,24 @@
 import { expect, test } from 'bun:test'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
-import { drizzle } from 'drizzle-orm/libsql'
-import { migrate } from 'drizzle-orm/libsql/migrator'
 import { NOON, openTestStores } from '../../support/ledger-parts'
+import { olderDatabase } from '../../support/older-database'
 
-const MIGRATIONS = join(import.meta.dir, '../../../server/adapters/stores/libsql/migrations')
-const FIRST = '0012_payment_answers'
-
-/** A database as it was before the migration of that name, with these payments in it. */
-async function before(
+/** A database as it was before payments knew when they were sent, with these in it. */
+function before(
   folder: string,
   rows: readonly { id: string; state: string; paid: number; refused: number | null }[],
-) {
-  const migrations = join(folder, 'migrations')
-  await cp(MIGRATIONS, migrations, { recursive: true })
-  const journalFile = join(migrations, 'meta', '_journal.json')
-  const journal = (await Bun.file(journalFile).json()) as { entries: { tag: string }[] }
-  const { entries } = journal
-  await Bun.write(
-    journalFile,
-    JSON.stringify({
-      ...journal,
-      entries: entries.slice(
-        0,
-        entries.findIndex(({ tag }) => tag === FIRST),
-      ),
-    }),
-  )
-  const client = createClient({ url: `file:${join(folder, 'gateway.db')}`, concurrency: 1 })
-  await migrate(drizzle({ client }), { migrationsFolder: migrations })
-  for (const { id, state, paid, refused } of rows)
-    await client.execute({
-      sql: `INSERT INTO payments (id, key, purpose, operation, method, payer, amount, currency, binding, credential_hash, transaction_id,
+): Promise<void> {
+  return olderDatabase(folder, '0012_payment_answers', async (client) => {
+    for (const { id, state, paid, refused } of rows)
+      await client.execute({
+        sql: `INSERT INTO payments (id, key, purpose, operation, method, payer, amount, currency, binding, credential_hash, transaction_id,
           request_id, state, paid, lease_until, attempts, refused_at, created_at, updated_at)
         VALUES (?1, ?1, 'call', 'image-search', 'tempo', '0x', 5000, '0x', '', ?1, ?1, '', ?2, ?3, ?5, 1, ?4, ?5, ?5)`,
-      args: [id, state, paid, refused, NOON],
-    })
-  client.close()
+        args: [id, state, paid, refused, NOON],
+      })
+  })
 }
 
 test('payments of a database from before are looked at again, and those that were sent are known', async () => {

@@ -1,23 +1,15 @@
-import { and, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gte, lt, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { micros } from '../../../core/money'
 import { FINE_RANGE_MS, type UsageFigures, type UsageGrouping, type UsageQuestion } from '../../../core/usage/reports'
 import { added, NO_USAGE, type UsageSums } from '../../../core/usage/sums'
 import { SLOT_MS } from './journal/group-statements'
-import { requests, usageRollup } from './schema/usage'
+import { requests } from './schema/usage'
+import { type SummedRow, type SummedUsage, sumsOfSlots } from './usage-slots'
 
 const MINUTE_MS = 60_000
 
-type RawSums = Record<keyof UsageSums, number>
-
-/** A row of sums for the bucket with this number or, if that is null, for the group with this name. */
-interface SummedRow extends RawSums {
-  readonly bucket: number | null
-  readonly name: string | number
-}
-
-/** Usage figures: from the rollup for whole slots, from the log for both ends of the range and for anything finer than a slot. */
+/** Usage figures: from the rollups for whole slots and days, from the log for both ends of the range and for anything finer than a slot. */
 export class LibsqlUsageFigures {
   private readonly db: LibSQLDatabase
   private readonly isCounted: (operation: string) => boolean
@@ -112,7 +104,7 @@ class Tally {
     this.buckets = Array.from({ length: buckets }, () => NO_USAGE)
   }
 
-  count(bucket: number | null, name: string | number | null, row: RawSums): void {
+  count(bucket: number | null, name: string | number | null, row: SummedUsage): void {
     const sums = sumsOf(row)
     if (bucket !== null) this.buckets[bucket] = added(this.buckets[bucket] ?? NO_USAGE, sums)
     if (name !== null) this.groups.set(String(name), added(this.groups.get(String(name)) ?? NO_USAGE, sums))
@@ -123,7 +115,7 @@ class Tally {
   }
 }
 
-function sumsOf(row: RawSums): UsageSums {
+function sumsOf(row: SummedUsage): UsageSums {
   return {
     requests: row.requests,
     failedRequests: row.failedRequests,
@@ -149,50 +141,4 @@ function nameOf(
     case 'model':
       return row.model
   }
-}
-
-/**
- * Sums the rollup in one pass by its primary key. Each bucket is summed and grouped by itself, small enough to sort in the
- * cache, and the groups are the sums of those: half the time of a GROUP BY over the whole range, and only sums come out.
- */
-function sumsOfSlots(
-  question: UsageQuestion,
-  edges: readonly number[],
-  slots: { readonly first: number; readonly end: number },
-  grouping: UsageGrouping | null,
-): SQL {
-  const within = (edge: number) => Math.min(Math.max(Math.ceil(edge / SLOT_MS), slots.first), slots.end)
-  const ranges = edges.slice(1).map((edge, i) => [within(edges[i] ?? edge), within(edge)])
-  const column = grouping && COLUMNS[grouping]
-  const { accountId, slot, status, keyId, operation, model, ...counted } = usageRollup
-  const chosen = and(
-    eq(accountId, question.accountId),
-    sql`${slot} >= span.value->>0 AND ${slot} < span.value->>1`,
-    question.keyId ? eq(keyId, question.keyId) : undefined,
-    question.operation ? eq(operation, question.operation) : undefined,
-    question.status === null ? undefined : eq(status, question.status),
-    question.model === null ? undefined : eq(model, question.model),
-  )
-  const failed = sql`sum(iif(${status} < 400, 0, ${counted.requests}))`
-  const bucket = sql`
-    SELECT ${column ?? sql`''`} AS name, sum(${counted.requests}) AS r, ${failed} AS f, sum(${counted.inputTokens}) AS i,
-      sum(${counted.outputTokens}) AS o, sum(${counted.cacheReadTokens}) AS cr, sum(${counted.cacheWriteTokens}) AS cw,
-      sum(${counted.charged}) AS c
-    FROM ${usageRollup} WHERE ${chosen} ${column ? sql`GROUP BY ${column}` : sql``} HAVING count(*) > 0`
-  const sums = sql`sum(cell.value->>1) AS requests, sum(cell.value->>2) AS failedRequests, sum(cell.value->>3) AS inputTokens,
-    sum(cell.value->>4) AS outputTokens, sum(cell.value->>5) AS cacheReadTokens, sum(cell.value->>6) AS cacheWriteTokens,
-    sum(cell.value->>7) AS charged FROM buckets, json_each(buckets.cells) AS cell`
-  return sql`
-    WITH buckets AS MATERIALIZED (SELECT span.key AS bucket,
-      (SELECT json_group_array(json_array(name, r, f, i, o, cr, cw, c)) FROM (${bucket})) AS cells
-      FROM json_each(${JSON.stringify(ranges)}) AS span)
-    SELECT bucket, '' AS name, ${sums} GROUP BY bucket
-    ${grouping ? sql`UNION ALL SELECT NULL AS bucket, cell.value->>0 AS name, ${sums} GROUP BY cell.value->>0` : sql``}`
-}
-
-const COLUMNS: Record<UsageGrouping, SQLiteColumn | null> = {
-  key: usageRollup.keyId,
-  operation: usageRollup.operation,
-  status: usageRollup.status,
-  model: usageRollup.model,
 }

@@ -41,26 +41,36 @@ export const requests = sqliteTable(
   ],
 )
 
+/** What a row of sums is of, and its sums. */
+const sums = {
+  keyId: text('key_id').$type<CredentialId>().notNull(),
+  operation: text().notNull(),
+  status: integer().notNull(),
+  /** Empty where there is none. */
+  model: text().notNull().default(''),
+  requests: integer().notNull(),
+  inputTokens: integer('input_tokens').notNull(),
+  outputTokens: integer('output_tokens').notNull(),
+  cacheReadTokens: integer('cache_read_tokens').notNull(),
+  cacheWriteTokens: integer('cache_write_tokens').notNull(),
+  charged: money().notNull(),
+}
+
 /** Sums of the request log per quarter of an hour, so that a chart never scans it (facts/performance). */
 export const usageRollup = sqliteTable(
   'usage_rollup',
-  {
-    accountId: text('account_id').$type<AccountId>().notNull(),
-    slot: integer().notNull(),
-    keyId: text('key_id').$type<CredentialId>().notNull(),
-    operation: text().notNull(),
-    status: integer().notNull(),
-    /** Empty where there is none. */
-    model: text().notNull().default(''),
-    requests: integer().notNull(),
-    inputTokens: integer('input_tokens').notNull(),
-    outputTokens: integer('output_tokens').notNull(),
-    cacheReadTokens: integer('cache_read_tokens').notNull(),
-    cacheWriteTokens: integer('cache_write_tokens').notNull(),
-    charged: money().notNull(),
-  },
+  { accountId: text('account_id').$type<AccountId>().notNull(), slot: integer().notNull(), ...sums },
   (table) => [
     primaryKey({ columns: [table.accountId, table.slot, table.keyId, table.operation, table.status, table.model] }),
+  ],
+)
+
+/** Sums of `usage_rollup` per UTC day, for charts of months. Two triggers on `usage_rollup` keep them: nothing else writes here. */
+export const usageDays = sqliteTable(
+  'usage_days',
+  { accountId: text('account_id').$type<AccountId>().notNull(), day: integer().notNull(), ...sums },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.day, table.keyId, table.operation, table.status, table.model] }),
   ],
 )
 
