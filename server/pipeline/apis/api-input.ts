@@ -1,8 +1,8 @@
-import type { ApiBody, ApiOperation, ApiParameter } from '../../core/apis/api'
+import type { Api, ApiBody, ApiOperation, ApiParameter } from '../../core/apis/api'
 import type { ApiMatch } from '../../core/apis/api-routes'
 import { inputNames } from '../../core/apis/input-schema'
 import type { JudgeSchema } from '../../core/apis/judge'
-import { namesUp } from '../../core/apis/upstream-headers'
+import { mayGoUp, namesUp } from '../../core/apis/upstream-headers'
 import { claimsName, readParameter, type WireValue, writeParameter } from '../../core/apis/wire-values'
 import type { ParameterError } from '../../core/catalogue/parameters'
 import { isJson } from '../../core/json'
@@ -150,13 +150,22 @@ export class ApiInputs {
     const known = this.compiled.get(operation)
     if (known) return known
     const judges = {
-      parameters: operation.parameters.map((parameter) => ({ parameter, judge: this.judgeSchema(parameter.schema) })),
+      // The catalog refuses such parameters too; what is stored from before a rule must not go up either.
+      parameters: operation.parameters
+        .filter((parameter) => isPassable(parameter, api.auth))
+        .map((parameter) => ({ parameter, judge: this.judgeSchema(parameter.schema) })),
       body: this.judgeSchema(operation.body?.schema ?? true),
       headersUp: namesUp(operation.headersUp, api.auth),
     }
     this.compiled.set(operation, judges)
     return judges
   }
+}
+
+/** Whether a declared parameter may go up: no header or query parameter that speaks for the gateway or carries its credential. */
+function isPassable({ name, in: place }: ApiParameter, auth: Api['auth']): boolean {
+  if (place === 'header') return mayGoUp(name.toLowerCase(), auth)
+  return !(place === 'query' && auth.kind === 'query' && auth.name === name)
 }
 
 /** The value of a parameter that bounds the price is always sent: it has a default. */

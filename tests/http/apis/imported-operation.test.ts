@@ -233,6 +233,27 @@ describe('headers', () => {
       expect(headers[name]).toBeUndefined()
   })
 
+  test('that an operation declares as parameters do not go up either, nor does a query parameter named like the credential', async () => {
+    const header = (name: string): ApiParameter => ({
+      ...{ name, in: 'header', required: false, description: '', style: 'simple', explode: false, schema: true },
+    })
+    const names = ['Cookie', 'Authorization', 'X-Forwarded-For', 'Host', 'X-Fine']
+    const { as, key, upstream } = await selling(
+      [{ parameters: [...names.map(header), { ...CITY, name: 'key', required: false }] }],
+      {
+        auth: { kind: 'query', name: 'key', secret: { from: 'environment', name: 'UPSTREAM_KEY' } },
+      },
+      { answer: () => Response.json({}) },
+    )
+    const headers = { cookie: 'a=b', 'x-forwarded-for': '1.2.3.4', 'x-fine': 'yes' }
+    expect((await as(key, '/apis/v1/weather/v1/forecast?key=mine')).status).toBe(400)
+    expect((await as(key, '/apis/v1/weather/v1/forecast', { headers })).status).toBe(200)
+    const [call] = upstream.calls
+    expect(call?.target).toBe('/base/v1/forecast?key=upstream-secret-1')
+    expect(call?.headers['x-fine']).toBe('yes')
+    for (const name of ['cookie', 'authorization', 'x-forwarded-for']) expect(call?.headers[name]).toBeUndefined()
+  })
+
   test('cookies, redirects and CORS of the upstream never come down, and pages come as sandboxed attachments', async () => {
     const { as, key } = await selling(
       [
