@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, spyOn, test } from 'bun:test'
 import type { Api, ApiOperation } from '../../../server/core/apis/api'
 import { type ApiGateway, openApiGateway, type UpstreamCall } from '../../support/api-upstream'
-import { anOperation } from '../../support/apis'
+import { anOperation, listing } from '../../support/apis'
 
 let gateway: ApiGateway | null = null
 afterEach(async () => {
@@ -38,7 +38,7 @@ async function withTokens({
     secret: { from: 'environment', name: 'UPSTREAM_KEY' },
   }
   sell({ auth, operations: [anOperation(operation)] })
-  const key = await makeKey(await account(5))
+  const key = await makeKey(await account(5), listing([operation]))
   const call = (init: RequestInit = {}) => as(key, PATH, { method: operation.method ?? 'GET', ...init })
   return { asked, tokens, call, clock, upstream, sell, auth }
 }

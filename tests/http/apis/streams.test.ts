@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import type { Api, ApiOperation, ApiPrice } from '../../../server/core/apis/api'
 import { micros } from '../../../server/core/money'
 import { type ApiGateway, openApiGateway } from '../../support/api-upstream'
-import { anOperation } from '../../support/apis'
+import { anOperation, listing } from '../../support/apis'
 import type { MadeKey } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
 import { readUntil, until } from '../../support/until'
@@ -31,7 +31,7 @@ async function streaming(operation: Partial<ApiOperation>, api: Partial<Api> = {
   gateway = await openApiGateway({ operations: [anOperation({ answer: 'stream', ...operation })], ...api }, { env })
   const { core, as, upstream, makeKey, account: newAccount } = { ...gateway, makeKey: gateway.key }
   const account = await newAccount(5)
-  const key: MadeKey = await makeKey(account)
+  const key: MadeKey = await makeKey(account, listing([operation]))
   const start = (await core.ledger.balance(account.id))?.available ?? 0
   return {
     ...{ as, key, upstream, core, account },
