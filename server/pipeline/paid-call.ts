@@ -37,7 +37,7 @@ interface Sale {
 }
 
 /** How a sale ended. `end` tells repeats whether anything may have happened upstream; null while a stream is open. */
-interface Sold {
+interface SaleResult {
   readonly outcome: Outcome
   readonly end: Ending | null
 }
@@ -55,7 +55,7 @@ export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: P
   let goesOn = false
   try {
     const work = await prepare(place)
-    const outcome = work.ok ? await offered(deps, call, work.value, place) : refused(work.error)
+    const outcome = work.ok ? await checkAndSell(deps, call, work.value, place) : refused(work.error)
     goesOn = outcome.kind === 'streaming'
     return outcome
   } finally {
@@ -64,7 +64,7 @@ export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: P
 }
 
 /** Decides what comes before limits and money: quote, maximum price, repeat. */
-async function offered(deps: PipelineDeps, call: PaidCall, work: Work, place: Ticket | null): Promise<Outcome> {
+async function checkAndSell(deps: PipelineDeps, call: PaidCall, work: Work, place: Ticket | null): Promise<Outcome> {
   const { options, authenticated } = call
   const { quote } = work
   if (options.quote) return { kind: 'quoted', quote, balance: await spendable(deps.ledger, authenticated) }
@@ -73,11 +73,11 @@ async function offered(deps: PipelineDeps, call: PaidCall, work: Work, place: Ti
   const use = options.idempotencyKey === null ? null : await keyUseOf(deps.idempotency, call, work)
   if (use && !use.ok) return refused(use.error)
   if (use?.value?.kind === 'repeat') return { ...use.value, kind: 'repeated' }
-  return sold({ deps, call, work, place, first: use?.value?.first ?? null })
+  return sell({ deps, call, work, place, first: use?.value?.first ?? null })
 }
 
 /** Limits, money, upstream, charge. */
-async function sold(sale: Sale): Promise<Outcome> {
+async function sell(sale: Sale): Promise<Outcome> {
   const { first, work } = sale
   let open: HeldCall | null = null
   let end: Ending | null = work.effect === 'write' ? 'unknown' : 'nothing'
@@ -88,7 +88,7 @@ async function sold(sale: Sale): Promise<Outcome> {
       return held
     }
     open = held
-    const done = await delivered(sale, open)
+    const done = await runWork(sale, open)
     end = done.end
     return done.outcome
   } finally {
@@ -110,16 +110,16 @@ async function hold(sale: Sale): Promise<HeldCall | RefusedOutcome> {
 }
 
 /** Calls the upstream and charges its answer. From here on a hang-up changes nothing (ADR 18). */
-async function delivered(sale: Sale, open: HeldCall): Promise<Sold> {
+async function runWork(sale: Sale, open: HeldCall): Promise<SaleResult> {
   const { work, call } = sale
   const { keptAnswer, isPaid } = open.reservation
   if (call.hangUp.aborted) return failed(sale, open, HUNG_UP)
   const result = keptAnswer ? paidBefore(work, keptAnswer) : await work.run(open)
   switch (result.kind) {
     case 'answer':
-      return served(sale, open, result)
+      return settleAnswer(sale, open, result)
     case 'stream':
-      return streamed(sale, open, result)
+      return openStream(sale, open, result)
     case 'failed': {
       // A caller who hung up may be charged for the cost. The reply is the same as for any failure, and nobody reads it.
       const owed = result.owed && (await open.charge(result.owed, 'cut'))
@@ -130,7 +130,7 @@ async function delivered(sale: Sale, open: HeldCall): Promise<Sold> {
   }
 }
 
-async function served(sale: Sale, open: HeldCall, answer: Extract<WorkResult, { kind: 'answer' }>): Promise<Sold> {
+async function settleAnswer(sale: Sale, open: HeldCall, answer: Extract<WorkResult, { kind: 'answer' }>): Promise<SaleResult> {
   const { work, place } = sale
   const { body, charge, ageSeconds, status } = answer
   const headers = { ...work.headers, ...answer.headers }
@@ -144,7 +144,7 @@ async function served(sale: Sale, open: HeldCall, answer: Extract<WorkResult, { 
 }
 
 /** A stream's hold must be durable before its first byte (ADR 14). A free stream has nothing to settle. */
-async function streamed(sale: Sale, open: HeldCall, stream: Extract<WorkResult, { kind: 'stream' }>): Promise<Sold> {
+async function openStream(sale: Sale, open: HeldCall, stream: Extract<WorkResult, { kind: 'stream' }>): Promise<SaleResult> {
   const { work } = sale
   let isOpen = false
   try {
@@ -160,7 +160,7 @@ async function streamed(sale: Sale, open: HeldCall, stream: Extract<WorkResult, 
   }
 }
 
-async function failed(sale: Sale, open: HeldCall, problem: Failure, end: Ending = 'nothing'): Promise<Sold> {
+async function failed(sale: Sale, open: HeldCall, problem: Failure, end: Ending = 'nothing'): Promise<SaleResult> {
   await open.giveBack()
   return { outcome: refused(problem, await readings(sale)), end }
 }
