@@ -113,7 +113,7 @@ async function hold(sale: Sale): Promise<HeldCall | RefusedOutcome> {
 async function runWork(sale: Sale, open: HeldCall): Promise<SaleResult> {
   const { work, call } = sale
   const { keptAnswer, isPaid } = open.reservation
-  if (call.hangUp.aborted) return failed(sale, open, HUNG_UP)
+  if (call.hangUp.aborted) return releaseAndRefuse(sale, open, HUNG_UP)
   const result = keptAnswer ? paidBefore(work, keptAnswer) : await work.run(open)
   switch (result.kind) {
     case 'answer':
@@ -125,17 +125,21 @@ async function runWork(sale: Sale, open: HeldCall): Promise<SaleResult> {
       const owed = result.owed && (await open.charge(result.owed, 'cut'))
       if (owed?.ok) return { outcome: { ...refused(result.failure), isCharged: true }, end: 'done' }
       const end = work.effect === 'write' && !result.didNothing ? 'unknown' : 'nothing'
-      return failed(sale, open, isPaid ? stillGood(result.failure) : result.failure, end)
+      return releaseAndRefuse(sale, open, isPaid ? stillGood(result.failure) : result.failure, end)
     }
   }
 }
 
-async function settleAnswer(sale: Sale, open: HeldCall, answer: Extract<WorkResult, { kind: 'answer' }>): Promise<SaleResult> {
+async function settleAnswer(
+  sale: Sale,
+  open: HeldCall,
+  answer: Extract<WorkResult, { kind: 'answer' }>,
+): Promise<SaleResult> {
   const { work, place } = sale
   const { body, charge, ageSeconds, status } = answer
   const headers = { ...work.headers, ...answer.headers }
   const captured = await open.charge(charge, { body, headers, ...(status !== undefined && { status }) })
-  if (!captured.ok) return failed(sale, open, captured.error, work.effect === 'write' ? 'unknown' : 'nothing')
+  if (!captured.ok) return releaseAndRefuse(sale, open, captured.error, work.effect === 'write' ? 'unknown' : 'nothing')
   const { cost, receipt } = captured.value
   const now = place ? await readings(sale) : undefined
   const age = ageSeconds === undefined ? headers : { ...headers, age: String(ageSeconds) }
@@ -144,11 +148,16 @@ async function settleAnswer(sale: Sale, open: HeldCall, answer: Extract<WorkResu
 }
 
 /** A stream's hold must be durable before its first byte (ADR 14). A free stream has nothing to settle. */
-async function openStream(sale: Sale, open: HeldCall, stream: Extract<WorkResult, { kind: 'stream' }>): Promise<SaleResult> {
+async function openStream(
+  sale: Sale,
+  open: HeldCall,
+  stream: Extract<WorkResult, { kind: 'stream' }>,
+): Promise<SaleResult> {
   const { work } = sale
   let isOpen = false
   try {
-    if (work.quote.maxCost > 0 && !(await open.persist(stream.lost))) return await failed(sale, open, NOT_PREPARED)
+    if (work.quote.maxCost > 0 && !(await open.persist(stream.lost)))
+      return await releaseAndRefuse(sale, open, NOT_PREPARED)
     const now = await readings(sale)
     const body = stream.open()
     isOpen = true
@@ -160,7 +169,12 @@ async function openStream(sale: Sale, open: HeldCall, stream: Extract<WorkResult
   }
 }
 
-async function failed(sale: Sale, open: HeldCall, problem: Failure, end: Ending = 'nothing'): Promise<SaleResult> {
+async function releaseAndRefuse(
+  sale: Sale,
+  open: HeldCall,
+  problem: Failure,
+  end: Ending = 'nothing',
+): Promise<SaleResult> {
   await open.giveBack()
   return { outcome: refused(problem, await readings(sale)), end }
 }

@@ -213,10 +213,10 @@ function rowHooks(settings: LibrarySettings) {
   return {
     user: {
       create: {
-        before: async (user) => judgeProfile(user),
+        before: async (user) => validateProfile(user),
         after: async ({ id, email, name }) => settings.onSignUp({ id, email, name }),
       },
-      update: { before: async (user) => judgeProfile(user) },
+      update: { before: async (user) => validateProfile(user) },
     },
     session: {
       create: {
@@ -233,7 +233,7 @@ function rowHooks(settings: LibrarySettings) {
 }
 
 /** The library accepts a name of any type and length; here it must be a short single-line string. Images are not supported. */
-function judgeProfile(user: Readonly<Record<string, unknown>>): void {
+function validateProfile(user: Readonly<Record<string, unknown>>): void {
   const { name, email, image } = user
   if (
     name !== undefined &&

@@ -33,21 +33,21 @@ function reading(
   { hash }: LibraryStoreParts,
 ): Pick<DBAdapter, 'findOne' | 'findMany' | 'count' | 'consumeOne'> {
   return {
-    async findOne<T>(asked: Parameters<DBAdapter['findOne']>[0]) {
-      const { where, restored } = hashed(hash, asked.model, asked.where)
-      const row = await plain.findOne<Row>({ ...asked, where })
-      return (row && overAtExpiry(asked.model, restored(row))) as T | null
+    async findOne<T>(query: Parameters<DBAdapter['findOne']>[0]) {
+      const { where, restored } = hashed(hash, query.model, query.where)
+      const row = await plain.findOne<Row>({ ...query, where })
+      return (row && overAtExpiry(query.model, restored(row))) as T | null
     },
-    async findMany<T>(asked: Parameters<DBAdapter['findMany']>[0]) {
-      const { where, restored } = hashed(hash, asked.model, asked.where ?? [])
-      const rows = await plain.findMany<Row>({ ...asked, ...(asked.where && { where }) })
-      return rows.map((row) => overAtExpiry(asked.model, restored(row))) as T[]
+    async findMany<T>(query: Parameters<DBAdapter['findMany']>[0]) {
+      const { where, restored } = hashed(hash, query.model, query.where ?? [])
+      const rows = await plain.findMany<Row>({ ...query, ...(query.where && { where }) })
+      return rows.map((row) => overAtExpiry(query.model, restored(row))) as T[]
     },
-    count: (asked) => plain.count({ ...asked, where: hashed(hash, asked.model, asked.where ?? []).where }),
-    async consumeOne<T>(asked: Parameters<DBAdapter['consumeOne']>[0]) {
-      const { where, restored } = hashed(hash, asked.model, asked.where)
-      const row = await plain.consumeOne<Row>({ ...asked, where })
-      return (row && overAtExpiry(asked.model, restored(row))) as T | null
+    count: (query) => plain.count({ ...query, where: hashed(hash, query.model, query.where ?? []).where }),
+    async consumeOne<T>(query: Parameters<DBAdapter['consumeOne']>[0]) {
+      const { where, restored } = hashed(hash, query.model, query.where)
+      const row = await plain.consumeOne<Row>({ ...query, where })
+      return (row && overAtExpiry(query.model, restored(row))) as T | null
     },
   }
 }
@@ -58,31 +58,31 @@ function writing(
 ): Pick<DBAdapter, 'create' | 'update' | 'updateMany' | 'delete' | 'deleteMany'> {
   const whereOf = (model: string, where: Where[]) => hashed(hash, model, where).where
   return {
-    async create<T extends Row, R = T>(asked: Parameters<DBAdapter['create']>[0]) {
-      const given = { ...asked.data, ...addedTo(asked.model, asked.data, registration()) }
-      const row = await orInvalidGrant(asked.model, () =>
-        plain.create<Row, Row>({ ...asked, data: withHashes(hash, asked.model, given) }),
+    async create<T extends Row, R = T>(query: Parameters<DBAdapter['create']>[0]) {
+      const data = { ...query.data, ...addedTo(query.model, query.data, registration()) }
+      const row = await orInvalidGrant(query.model, () =>
+        plain.create<Row, Row>({ ...query, data: withHashes(hash, query.model, data) }),
       )
-      return { ...row, ...secretsOf(asked.model, given) } as R
+      return { ...row, ...secretsOf(query.model, data) } as R
     },
-    update: (asked) =>
+    update: (query) =>
       plain.update({
-        ...asked,
-        where: whereOf(asked.model, asked.where),
-        update: withHashes(hash, asked.model, asked.update),
+        ...query,
+        where: whereOf(query.model, query.where),
+        update: withHashes(hash, query.model, query.update),
       }),
-    updateMany: (asked) =>
+    updateMany: (query) =>
       plain.updateMany({
-        ...asked,
-        where: whereOf(asked.model, asked.where),
-        update: withHashes(hash, asked.model, asked.update),
+        ...query,
+        where: whereOf(query.model, query.where),
+        update: withHashes(hash, query.model, query.update),
       }),
-    delete: (asked) => plain.delete({ ...asked, where: whereOf(asked.model, asked.where) }),
-    deleteMany: async (asked) => {
-      const [only] = asked.where
+    delete: (query) => plain.delete({ ...query, where: whereOf(query.model, query.where) }),
+    deleteMany: async (query) => {
+      const [only] = query.where
       // The library revokes a code's tokens when the code is used again. A use at the same time as the redemption is not a replay.
       if (only?.field === 'authorizationCodeId' && uses.areTogether(String(only.value))) return 0
-      return plain.deleteMany({ ...asked, where: whereOf(asked.model, asked.where) })
+      return plain.deleteMany({ ...query, where: whereOf(query.model, query.where) })
     },
   }
 }
@@ -90,14 +90,14 @@ function writing(
 /** Redeeming a refresh token proves that it was received, so the token before it becomes worthless. */
 function rotating(plain: DBAdapter, { hash }: LibraryStoreParts): Pick<DBAdapter, 'incrementOne'> {
   return {
-    async incrementOne<T>(asked: Parameters<DBAdapter['incrementOne']>[0]) {
-      const { where, restored } = hashed(hash, asked.model, asked.where)
-      const row = await plain.incrementOne<Row>({ ...asked, where })
+    async incrementOne<T>(query: Parameters<DBAdapter['incrementOne']>[0]) {
+      const { where, restored } = hashed(hash, query.model, query.where)
+      const row = await plain.incrementOne<Row>({ ...query, where })
       if (!row) return null
       const family = row['authorizationCodeId']
-      if (asked.model === 'oauthRefreshToken' && typeof family === 'string')
+      if (query.model === 'oauthRefreshToken' && typeof family === 'string')
         await plain.updateMany({
-          model: asked.model,
+          model: query.model,
           where: [
             { field: 'authorizationCodeId', value: family },
             { field: 'id', operator: 'ne', value: String(row['id']) },

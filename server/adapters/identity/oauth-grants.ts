@@ -52,7 +52,7 @@ export class LibraryGrants implements OAuthGrants {
   private readonly origin: string
   private readonly byStored: ReturnType<typeof tokenQuery>
   /** Tokens that were found, by their hashes. The whole cache is cleared when it is full. */
-  private readonly good = new Map<string, Remembered>()
+  private readonly remembered = new Map<string, Remembered>()
 
   constructor(parts: LibraryGrantsParts) {
     this.parts = parts
@@ -62,11 +62,11 @@ export class LibraryGrants implements OAuthGrants {
   }
 
   wasGood(token: string): boolean {
-    return this.good.has(storedForm(token))
+    return this.remembered.has(storedForm(token))
   }
 
   inMemory(token: string): TokenGrant | null {
-    const known = this.good.get(storedForm(token))
+    const known = this.remembered.get(storedForm(token))
     if (!known || known.changes !== this.parts.changes()) return null
     const age = this.parts.now() - known.at
     return age >= 0 && age < MAX_AGE_MS ? known.grant : null
@@ -79,15 +79,15 @@ export class LibraryGrants implements OAuthGrants {
     const [at, changes] = [this.parts.now(), this.parts.changes()]
     const [row] = await this.byStored.all({ stored })
     if (!row?.userId || row.disabled) {
-      this.good.delete(stored)
+      this.remembered.delete(stored)
       return null
     }
     const { userId, clientId } = row
     const resources = list(row.resources)
     const audiences = new Set(AUDIENCES.filter((path): path is Audience => resources.includes(this.origin + path)))
     const grant = { userId, clientId, scopes: scopesIn(row.scopes), audiences, expiresAt: row.expiresAt.getTime() }
-    if (this.good.size >= MAX_REMEMBERED) this.good.clear()
-    this.good.set(stored, { grant, at, changes })
+    if (this.remembered.size >= MAX_REMEMBERED) this.remembered.clear()
+    this.remembered.set(stored, { grant, at, changes })
     return grant
   }
 

@@ -26,7 +26,7 @@ export interface Registration {
   readonly scopes: readonly string[] | null
 }
 
-export interface JudgedRegistration extends Registration {
+export interface ValidRegistration extends Registration {
   /** The request as the library sees it. It rejects private-use URIs, so a loopback URI takes their place. */
   readonly body: Readonly<Record<string, unknown>>
 }
@@ -35,11 +35,11 @@ export interface JudgedRegistration extends Registration {
  * Validates and trims an app's registration before the library sees it. Logos, policies, key sets and logout URLs are
  * dropped, so that no page shows, and no server fetches, what a stranger wrote. The error is a readable reason.
  */
-export function judgedRegistration(body: unknown): Result<JudgedRegistration, string> {
+export function validateRegistration(body: unknown): Result<ValidRegistration, string> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return err('the body must be a JSON object')
-  const kept: Record<string, unknown> = {}
-  for (const member of KEPT) if (Object.hasOwn(body, member)) kept[member] = Reflect.get(body, member)
-  const { client_name: name, redirect_uris: uris, token_endpoint_auth_method: method, scope } = kept
+  const properties: Record<string, unknown> = {}
+  for (const member of KEPT) if (Object.hasOwn(body, member)) properties[member] = Reflect.get(body, member)
+  const { client_name: name, redirect_uris: uris, token_endpoint_auth_method: method, scope } = properties
   if (!Array.isArray(uris) || uris.length < 1 || uris.length > MAX_REDIRECTS)
     return err(`redirect_uris must contain 1 to ${MAX_REDIRECTS} URIs`)
   if (!uris.every((uri) => typeof uri === 'string' && uri.length <= MAX_URI_CHARACTERS))
@@ -49,15 +49,15 @@ export function judgedRegistration(body: unknown): Result<JudgedRegistration, st
   const redirectUris: readonly string[] = uris
   if (redirectUris.some(hasWildcard)) return err('redirect URIs are matched exactly and cannot contain *')
   const privateUse = redirectUris.filter(isPrivateUse)
-  if (kept['application_type'] === 'web' && privateUse.length > 0)
+  if (properties['application_type'] === 'web' && privateUse.length > 0)
     return err('private-use URI schemes require application_type "native"')
-  if (name !== undefined) kept['client_name'] = plainName(name)
+  if (name !== undefined) properties['client_name'] = plainName(name)
   // The library reads a missing application_type as "web" and then refuses every loopback address (facts 3.1, RFC 8252).
   const isNative = privateUse.length > 0 || redirectUris.some(isLoopback)
-  if (kept['application_type'] === undefined && isNative) kept['application_type'] = 'native'
-  kept['redirect_uris'] = redirectUris.map((uri) => (isPrivateUse(uri) ? STAND_IN : uri))
+  if (properties['application_type'] === undefined && isNative) properties['application_type'] = 'native'
+  properties['redirect_uris'] = redirectUris.map((uri) => (isPrivateUse(uri) ? STAND_IN : uri))
   const scopes = typeof scope === 'string' && scope !== '' ? [...new Set(scope.split(' '))] : null
-  return ok({ body: kept, redirectUris, scopes })
+  return ok({ body: properties, redirectUris, scopes })
 }
 
 /** Never stored. */

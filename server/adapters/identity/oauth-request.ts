@@ -1,6 +1,6 @@
 import { boundedBytes } from '../../core/bounded-bytes'
 import { err, ok, type Result } from '../../core/result'
-import { judgedRegistration, type Registration } from './oauth-registration'
+import { type Registration, validateRegistration } from './oauth-registration'
 
 type MediaType = 'application/x-www-form-urlencoded' | 'application/json'
 
@@ -65,9 +65,9 @@ export async function protocolRequest(
     return invalid(415, `send the parameters as ${endpoint.mediaTypes.join(' or ')}`)
   const text = await cappedText(request, endpoint.maxBytes)
   if (text === null) return invalid(413, `the body may have at most ${endpoint.maxBytes} bytes`)
-  const judged = type === FORM ? plainForm(text) : trimmedRegistration(text)
-  if (!judged.ok) return err(judged.error)
-  const { body, code, registration } = judged.value
+  const valid = type === FORM ? plainForm(text) : trimmedRegistration(text)
+  if (!valid.ok) return err(valid.error)
+  const { body, code, registration } = valid.value
   const headers = new Headers({ 'content-type': type, accept: 'application/json' })
   const authorization = request.headers.get('authorization')
   if (authorization !== null) headers.set('authorization', authorization)
@@ -80,11 +80,11 @@ export function protocolError(status: number, body: string, retryAfter: string |
   const wait = Math.max(1, Math.ceil(Number(retryAfter) || 1))
   if (status === 429) return { status, error: 'temporarily_unavailable', description: 'Too many requests.', wait }
   if (status >= 500) return { status: 500, error: 'server_error', description: 'Something broke on our side.', wait }
-  const said = parsedError(body)
+  const error = parsedError(body)
   return {
     status,
-    error: said.error ?? 'invalid_request',
-    description: said.description ?? 'The request is not valid.',
+    error: error.error ?? 'invalid_request',
+    description: error.description ?? 'The request is not valid.',
     wait,
   }
 }
@@ -98,16 +98,16 @@ export function protocolResponse({ status, error, description }: OAuthError, wai
 
 /** Always asks for consent: remembered consent would give a code to anyone who knows a public client id (RFC 8252 8.6). */
 export function askingForConsent(target: URL): URL {
-  const asked = (target.searchParams.get('prompt') ?? '').split(' ')
-  target.searchParams.set('prompt', asked.includes('login') ? 'login consent' : 'consent')
+  const prompts = (target.searchParams.get('prompt') ?? '').split(' ')
+  target.searchParams.set('prompt', prompts.includes('login') ? 'login consent' : 'consent')
   return target
 }
 
-interface Judged extends Omit<ProtocolCall, 'request'> {
+interface ValidBody extends Omit<ProtocolCall, 'request'> {
   readonly body: string
 }
 
-function plainForm(text: string): Result<Judged, OAuthError> {
+function plainForm(text: string): Result<ValidBody, OAuthError> {
   const form = new URLSearchParams(text)
   const names = [...form.keys()].filter((name) => name !== 'resource')
   if (new Set(names).size < names.length)
@@ -118,10 +118,10 @@ function plainForm(text: string): Result<Judged, OAuthError> {
   return ok({ body: form.toString(), code, registration: null })
 }
 
-function trimmedRegistration(text: string): Result<Judged, OAuthError> {
-  const judged = judgedRegistration(parsed(text))
-  if (!judged.ok) return err({ status: 400, error: 'invalid_client_metadata', description: judged.error })
-  const { body, ...registration } = judged.value
+function trimmedRegistration(text: string): Result<ValidBody, OAuthError> {
+  const valid = validateRegistration(parsed(text))
+  if (!valid.ok) return err({ status: 400, error: 'invalid_client_metadata', description: valid.error })
+  const { body, ...registration } = valid.value
   return ok({ body: JSON.stringify(body), code: null, registration })
 }
 

@@ -46,17 +46,17 @@ export class UpstreamRouter implements ModelBackend {
 
   async open(call: BackendCall, signal: AbortSignal): Promise<Result<BackendAnswer, UpstreamFailure>> {
     const first = await this.round(call, signal)
-    if (first.ok || first.error.retryAfter === null || signal.aborted) return told(first)
+    if (first.ok || first.error.retryAfter === null || signal.aborted) return toFailure(first)
     // Nothing was sent to the caller, and the vendor (or the failed connection) indicates that a retry is safe.
     const ms = first.error.retryAfter * 1000 * (1 + Math.random() / 4)
-    if (ms > MAX_PAUSE_MS) return told(first)
+    if (ms > MAX_PAUSE_MS) return toFailure(first)
     await (this.options.pause ?? Bun.sleep)(ms)
-    return signal.aborted ? told(first) : told(await this.round(call, signal))
+    return signal.aborted ? toFailure(first) : toFailure(await this.round(call, signal))
   }
 
   /** Calls each upstream once, until one responds or its refusal rules out the others. */
   private async round(call: BackendCall, signal: AbortSignal): Promise<Result<BackendAnswer, Refusal>> {
-    let last: Refusal = refusal('unavailable', 'no upstream can be asked', null)
+    let last: Refusal = refusal('unavailable', 'no upstream is available', null)
     for (const upstream of call.model.upstreams.filter((one) => speaks(one, call.wire.route))) {
       const tried = await this.attempt(upstream, call, signal)
       if (tried.ok) return tried
@@ -137,6 +137,6 @@ function refusal(kind: UpstreamFailure['kind'], reason: string, retryAfter: numb
   return { failure: { kind, reason }, goOn: true, isFault: false, retryAfter }
 }
 
-function told(outcome: Result<BackendAnswer, Refusal>): Result<BackendAnswer, UpstreamFailure> {
+function toFailure(outcome: Result<BackendAnswer, Refusal>): Result<BackendAnswer, UpstreamFailure> {
   return outcome.ok ? outcome : err(outcome.error.failure)
 }

@@ -32,8 +32,8 @@ export function refusalOf(vendor: Vendor, status: number, headers: Headers, body
   const error = errorOf(body)
   const wait = headerWait(headers) ?? vendor.waitSeconds(error)
   const retryAfterSeconds = wait === null ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(wait)) }
-  const said = headers.get('x-should-retry')
-  const retryAfter = said === 'false' ? null : (wait ?? (said === 'true' ? 0.5 : null))
+  const shouldRetry = headers.get('x-should-retry')
+  const retryAfter = shouldRetry === 'false' ? null : (wait ?? (shouldRetry === 'true' ? 0.5 : null))
   if ([401, 402, 403].includes(status) || vendor.isAboutUs(status, error))
     return {
       failure: { kind: 'unavailable', reason: `status ${status}: the provider refused our own credential or balance` },

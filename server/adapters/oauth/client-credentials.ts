@@ -36,7 +36,7 @@ export interface ClientCredentialsDeps {
  */
 export class ClientCredentialTokens implements UpstreamTokens {
   private readonly deps: ClientCredentialsDeps
-  private readonly kept = new Map<string, Fetched>()
+  private readonly cache = new Map<string, Fetched>()
   private readonly underWay = new Map<string, Promise<string | null>>()
 
   constructor(deps: ClientCredentialsDeps) {
@@ -49,8 +49,8 @@ export class ClientCredentialTokens implements UpstreamTokens {
     const secret = this.deps.secretsOf(name, auth.secret)
     if (secret === null) return null
     const id = idOf(name, auth, secret)
-    const kept = this.kept.get(id)
-    if (kept && kept.validUntil > this.deps.clock.now()) return kept.token
+    const cached = this.cache.get(id)
+    if (cached && cached.validUntil > this.deps.clock.now()) return cached.token
     const running = this.underWay.get(id)
     if (running !== undefined) return running
     const fetching = this.fetched(id, api.name, auth, secret, Math.min(timeoutMs, MAX_WAIT_MS)).finally(() =>
@@ -65,10 +65,10 @@ export class ClientCredentialTokens implements UpstreamTokens {
     const secret = this.deps.secretsOf(name, auth.secret)
     if (secret === null) return false
     const id = idOf(name, auth, secret)
-    const kept = this.kept.get(id)
-    if (kept?.token !== token) return true // another call has renewed it
-    if (this.deps.clock.now() - kept.fetchedAt < PAUSE_MS) return false
-    this.kept.delete(id)
+    const cached = this.cache.get(id)
+    if (cached?.token !== token) return true // another call has renewed it
+    if (this.deps.clock.now() - cached.fetchedAt < PAUSE_MS) return false
+    this.cache.delete(id)
     return true
   }
 
@@ -80,16 +80,16 @@ export class ClientCredentialTokens implements UpstreamTokens {
     timeoutMs: number,
   ): Promise<string | null> {
     const now = this.deps.clock.now()
-    for (const [other, { validUntil }] of this.kept) if (validUntil <= now) this.kept.delete(other)
+    for (const [other, { validUntil }] of this.cache) if (validUntil <= now) this.cache.delete(other)
     try {
       const { access_token: token, expires_in: seconds } = await this.grant(auth, secret, timeoutMs)
       const lifeMs = seconds === undefined ? USUAL_LIFE_MS : seconds * 1000
       const validUntil = now + Math.max(lifeMs / 2, lifeMs - BEFORE_EXPIRY_MS)
-      this.kept.set(id, { token, fetchedAt: now, validUntil })
+      this.cache.set(id, { token, fetchedAt: now, validUntil })
       return token
     } catch (error) {
       this.deps.onTrouble(`api ${api}`, `its token endpoint gave no token: ${codeOf(error)}`)
-      this.kept.set(id, { token: null, fetchedAt: now, validUntil: now + PAUSE_MS })
+      this.cache.set(id, { token: null, fetchedAt: now, validUntil: now + PAUSE_MS })
       return null
     }
   }

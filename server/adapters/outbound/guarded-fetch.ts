@@ -98,12 +98,12 @@ async function visit<T>(
     if (!may.ok) return may
     if (!may.value) return err({ kind: 'not_allowed', reason: `${url.host} does not allow this URL to be fetched` })
   }
-  const judged = await judgedAddresses(url, deadline, options)
-  if (!judged.ok) return judged
+  const addresses = await publicAddresses(url, deadline, options)
+  if (!addresses.ok) return addresses
   const headers = new Headers(isFirstOrigin ? request.headers : {})
   headers.set('user-agent', options.userAgent)
   let last: Result<T, OutboundProblem> = err({ kind: 'unreachable', reason: `${url.host} has no address` })
-  for (const address of judged.value) {
+  for (const address of addresses.value) {
     last = await sendHop({
       url,
       connectTo: numbered(url, address),
@@ -126,7 +126,7 @@ function isRepeatable({ method = 'GET' }: OutboundRequest): boolean {
 }
 
 /** The host's addresses, IPv4 first, if every one of them is allowed: a name that mixes public and private addresses is an attack. */
-async function judgedAddresses(
+async function publicAddresses(
   url: URL,
   deadline: Deadline,
   { resolver = systemResolver, permits }: GuardedFetchOptions,

@@ -15,11 +15,11 @@ export interface KeyForm extends Partial<KeySettings> {
 /** What an owner sets to create a key. */
 export type NewKeyForm = Omit<KeyForm, 'stopsAt'> & Pick<KeySettings, 'name'>
 
-type JudgedSettings = { readonly [K in 'expiresAt' | 'rpmLimit' | 'tpmLimit']?: number | null | undefined }
+type CheckedSettings = { readonly [K in 'expiresAt' | 'rpmLimit' | 'tpmLimit']?: number | null | undefined }
 
 /** The rules that need the clock or the account: a key expires in the future, and its caps are at most the tier's. */
 export function brokenKeyRules(
-  { expiresAt = null, rpmLimit = null, tpmLimit = null }: JudgedSettings,
+  { expiresAt = null, rpmLimit = null, tpmLimit = null }: CheckedSettings,
   now: number,
   caps: Limits,
 ): ParameterError[] {

@@ -39,7 +39,7 @@ export function walletRoutes({ payments, topUps, ledger }: WalletParts) {
         if (!account.ok) return reply.refuse(account.error)
         const { id, clientRequestId, credential } = reply.incoming
         const besideKey = credential.kind !== 'payment'
-        const asked: TopUpRequest = {
+        const topUp: TopUpRequest = {
           account: account.value,
           amount: amount.value,
           requestId: id,
@@ -47,7 +47,7 @@ export function walletRoutes({ payments, topUps, ledger }: WalletParts) {
           besideKey,
         }
         const challenged = async (problem: Failure) =>
-          reply.refuse(withOffers(problem, await topUps.offers(payments, asked)))
+          reply.refuse(withOffers(problem, await topUps.offers(payments, topUp)))
         if (!shown)
           return challenged(
             failure(
@@ -55,7 +55,7 @@ export function walletRoutes({ payments, topUps, ledger }: WalletParts) {
               `Pay ${formatUsd(amount.value)} USD to top up: answer the payment challenge in WWW-Authenticate.`,
             ),
           )
-        const paid = await topUps.pay(payments, asked, shown)
+        const paid = await topUps.pay(payments, topUp, shown)
         if (!paid.ok) {
           const problem = failure(paid.error.code, paid.error.reason, { retryAfterSeconds: 2 })
           return mayOfferAgain(paid.error)

@@ -51,22 +51,22 @@ export interface KeyListOptions {
 /** One page of an account's keys, with counts per status over all keys that match the search. */
 export async function keyPage(
   accountId: AccountId,
-  asked: KeyListOptions,
+  options: KeyListOptions,
   parts: { credentials: CredentialStore; ledger: Ledger; now: number },
 ): Promise<{ keys: readonly ApiKey[]; next: string | null; counts: Record<KeyStatus, number> }> {
-  const found = (await parts.credentials.byAccount(accountId)).filter((key) => matchesSearch(key, asked.q))
+  const found = (await parts.credentials.byAccount(accountId)).filter((key) => matchesSearch(key, options.q))
   const listed = await Promise.all(found.map((key) => listedKey(key, parts)))
   const counts: Record<KeyStatus, number> = { active: 0, disabled: 0, expired: 0, exhausted: 0, revoked: 0 }
   for (const { status } of listed) counts[status]++
-  const shown = listed.filter(({ status }) => (asked.status ? status === asked.status : status !== 'revoked'))
-  const compare = ORDERS[asked.sort]
-  const direction = asked.order === 'asc' ? 1 : -1
+  const shown = listed.filter(({ status }) => (options.status ? status === options.status : status !== 'revoked'))
+  const compare = ORDERS[options.sort]
+  const direction = options.order === 'asc' ? 1 : -1
   // Ties are broken by id (creation order), so that pages do not overlap.
   shown.sort((one, other) => direction * (compare(one, other) || (one.key.id < other.key.id ? -1 : 1)))
-  const start = asked.cursor === undefined ? 0 : shown.findIndex(({ key }) => key.id === asked.cursor) + 1
-  if (asked.cursor !== undefined && start === 0) throw refuseCursor(asked.cursor)
-  const keys = shown.slice(start, start + asked.limit).map(({ key }) => key)
-  return { keys, next: shown.length > start + asked.limit ? (keys.at(-1)?.id ?? null) : null, counts }
+  const start = options.cursor === undefined ? 0 : shown.findIndex(({ key }) => key.id === options.cursor) + 1
+  if (options.cursor !== undefined && start === 0) throw refuseCursor(options.cursor)
+  const keys = shown.slice(start, start + options.limit).map(({ key }) => key)
+  return { keys, next: shown.length > start + options.limit ? (keys.at(-1)?.id ?? null) : null, counts }
 }
 
 async function listedKey(

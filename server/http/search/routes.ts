@@ -13,13 +13,13 @@ const CONTEXT = operationEndpoint(LLM_CONTEXT)
 
 /** Image search and LLM context (spec 4.1, 4.2). */
 export function dataRoutes(calls: PricedCalls) {
-  const sold = (method: 'GET' | 'POST', endpoint: typeof IMAGES, operation: Operation) => {
+  const route = (method: 'GET' | 'POST', endpoint: typeof IMAGES, operation: Operation) => {
     const answer = ({ context }: GatedCall) => calls.answer(askedBy(context), operation.name)
     const tables = [routeParameters(operation, method), CALL_OPTIONS, REQUEST_ID_HEADER]
     return served(endpoint, answer, dataDocs(operation, method), ...tables)
   }
   return routeGroup({ name: 'data' })
-    .get(IMAGE_SEARCH.path, ...sold('GET', IMAGES, IMAGE_SEARCH))
-    .get(LLM_CONTEXT.path, ...sold('GET', CONTEXT, LLM_CONTEXT))
-    .post(LLM_CONTEXT.path, ...sold('POST', CONTEXT, LLM_CONTEXT))
+    .get(IMAGE_SEARCH.path, ...route('GET', IMAGES, IMAGE_SEARCH))
+    .get(LLM_CONTEXT.path, ...route('GET', CONTEXT, LLM_CONTEXT))
+    .post(LLM_CONTEXT.path, ...route('POST', CONTEXT, LLM_CONTEXT))
 }

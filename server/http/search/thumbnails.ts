@@ -35,8 +35,8 @@ export class Thumbnails {
   }
 
   async get(account: AccountId, url: string): Promise<Result<Thumbnail, Failure>> {
-    const kept = this.kept(url)
-    if (kept) return ok(kept)
+    const cachedThumbnail = this.cached(url)
+    if (cachedThumbnail) return ok(cachedThumbnail)
     const busy = this.underWay.get(account) ?? 0
     if (busy >= MAX_CONCURRENT)
       return err(
@@ -67,7 +67,7 @@ export class Thumbnails {
     return ok({ contentType, body })
   }
 
-  private kept(url: string): Thumbnail | null {
+  private cached(url: string): Thumbnail | null {
     const entry = this.cache.get(url)
     if (!entry) return null
     this.drop(url, entry)

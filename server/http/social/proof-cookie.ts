@@ -21,9 +21,9 @@ export async function readConfirmation(request: Request): Promise<{ link: string
   const form = new URLSearchParams((await boundedBytes(request.body, MAX_FORM_BYTES))?.toString('utf8') ?? '')
   const link = form.get('link') ?? ''
   if (!LINK_ID.test(link)) return null
-  const mine = `${nameOf(link)}=`
+  const prefix = `${nameOf(link)}=`
   const all = (request.headers.get('cookie') ?? '').split(/; */)
-  const proof = all.find((one) => one.startsWith(mine))?.slice(mine.length)
+  const proof = all.find((one) => one.startsWith(prefix))?.slice(prefix.length)
   return proof ? { link, proof } : null
 }
 

@@ -40,11 +40,11 @@ export class UsageAnswers {
     this.parts = parts
   }
 
-  async report(caller: KnownCaller, asked: UsageAsked): Promise<UsageReport> {
+  async report(caller: KnownCaller, query: UsageAsked): Promise<UsageReport> {
     const { reports, now } = this.parts
     const accountId = caller.account.id
-    if (asked.scope === 'key')
-      return usageReport(reports, asked, { scope: 'key', accountId, keyId: countedOn(caller).id }, null, now())
+    if (query.scope === 'key')
+      return usageReport(reports, query, { scope: 'key', accountId, keyId: countedOn(caller).id }, null, now())
     if (caller.kind === 'key')
       throw new Failed(
         failure(
@@ -52,7 +52,7 @@ export class UsageAnswers {
           'API keys can only read their own usage. Use scope=key, or an OAuth access token to read the usage of the whole account.',
         ),
       )
-    return usageReport(reports, asked, { scope: 'account', accountId, keyId: null }, null, now())
+    return usageReport(reports, query, { scope: 'account', accountId, keyId: null }, null, now())
   }
 
   async explained(caller: KnownCaller, id: string): Promise<ExplainedRequest> {

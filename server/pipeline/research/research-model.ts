@@ -43,9 +43,9 @@ export async function ask(
   signal: AbortSignal,
 ): Promise<Result<Answered, UpstreamFailure>> {
   const { model, cap, onText } = question
-  const judged = CHAT_COMPLETIONS.read(questionBody(question), STREAM)
-  if (!judged.ok) throw new Error(judged.error.message)
-  const request = judged.value
+  const validated = CHAT_COMPLETIONS.read(questionBody(question), STREAM)
+  if (!validated.ok) throw new Error(validated.error.message)
+  const request = validated.value
   const call = { model, wire: CHAT_COMPLETIONS, request, path: STREAM, cap, headers: {} }
   const askedAt = clock.now()
   const opened = await backend.open(call, signal)
@@ -53,9 +53,9 @@ export async function ask(
   const meter = CHAT_COMPLETIONS.meter(request, STREAM)
   let text = ''
   const texts = new SseEvents((event) => {
-    const said = deltaOf(event)
-    text += said
-    if (said !== '') onText?.(said)
+    const delta = deltaOf(event)
+    text += delta
+    if (delta !== '') onText?.(delta)
     return 'drop'
   })
   const read = async (answer: BackendAnswer): Promise<UpstreamFailure | null> => {

@@ -38,8 +38,8 @@ export class ResponseCache {
       ...provider,
       call: async (input, signal, origin) => {
         const question = questionOf(provider.name, operation, input)
-        const kept = wantsFresh(input) ? null : this.fresh(question, seconds)
-        if (kept) return ok({ body: kept.body, ageSeconds: Math.floor((this.clock.now() - kept.at) / 1000) })
+        const cached = wantsFresh(input) ? null : this.fresh(question, seconds)
+        if (cached) return ok({ body: cached.body, ageSeconds: Math.floor((this.clock.now() - cached.at) / 1000) })
         const answer = await provider.call(input, signal, origin)
         if (answer.ok) this.keep(question, answer.value.body)
         return answer
@@ -49,13 +49,13 @@ export class ResponseCache {
   }
 
   private fresh(question: string, seconds: number): CacheEntry | null {
-    const kept = this.answers.get(question)
-    if (!kept) return null
-    this.drop(question, kept)
-    if (this.clock.now() - kept.at >= seconds * 1000) return null
-    this.answers.set(question, kept)
-    this.size += kept.bytes
-    return kept
+    const cached = this.answers.get(question)
+    if (!cached) return null
+    this.drop(question, cached)
+    if (this.clock.now() - cached.at >= seconds * 1000) return null
+    this.answers.set(question, cached)
+    this.size += cached.bytes
+    return cached
   }
 
   private keep(question: string, body: ProviderAnswer['body']): void {
@@ -85,6 +85,8 @@ function questionOf(provider: string, operation: string, input: object): string 
 }
 
 function wantsFresh(input: object): boolean {
-  const wish: unknown = Reflect.get(input, 'cache-control')
-  return typeof wish === 'string' && wish.split(',').some((part) => part.trim().toLowerCase() === 'no-cache')
+  const cacheControl: unknown = Reflect.get(input, 'cache-control')
+  return (
+    typeof cacheControl === 'string' && cacheControl.split(',').some((part) => part.trim().toLowerCase() === 'no-cache')
+  )
 }

@@ -38,7 +38,7 @@ export function LimitRequestForm() {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const typed = typedIn(event.currentTarget)
-    const wrong = judge(typed, now ? { rpm: now.requests_per_minute, tpm: now.tokens_per_minute } : null)
+    const wrong = validate(typed, now ? { rpm: now.requests_per_minute, tpm: now.tokens_per_minute } : null)
     setErrors(wrong)
     const [first] = Object.keys(wrong)
     if (first) return event.currentTarget.querySelector<HTMLElement>(`[name=${first}]`)?.focus()
@@ -99,7 +99,7 @@ function typedIn(form: HTMLFormElement): Typed {
   return { rpm: count('rpm'), tpm: count('tpm'), endpoints: data.getAll('endpoints').map(String), useCase }
 }
 
-function judge({ rpm, tpm, endpoints, useCase }: Typed, now: { rpm: number; tpm: number } | null): Errors {
+function validate({ rpm, tpm, endpoints, useCase }: Typed, now: { rpm: number; tpm: number } | null): Errors {
   const wrong = (count: number) => !(count >= 1)
   const enough = now !== null && rpm <= now.rpm && tpm <= now.tpm
   return {

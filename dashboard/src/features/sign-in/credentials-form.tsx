@@ -24,7 +24,7 @@ export function CredentialsForm({ purpose, submit, onDone, email = '', children 
     event.preventDefault()
     const form = new FormData(event.currentTarget)
     const typed = { email: String(form.get('email')).trim(), password: String(form.get('password')) }
-    const wrong = judge(typed, purpose)
+    const wrong = validate(typed, purpose)
     setErrors(wrong)
     const first = Object.keys(wrong)[0]
     if (first) return event.currentTarget.querySelector<HTMLInputElement>(`[name=${first}]`)?.focus()
@@ -63,7 +63,7 @@ type CredentialsFormProps = {
   children?: ReactNode
 }
 
-function judge({ email, password }: { email: string; password: string }, purpose: 'sign-in' | 'sign-up'): Errors {
+function validate({ email, password }: { email: string; password: string }, purpose: 'sign-in' | 'sign-up'): Errors {
   return {
     ...(!email.includes('@') && { email: TEXT.emailNeeded }),
     ...(password === '' && { password: TEXT.passwordNeeded }),

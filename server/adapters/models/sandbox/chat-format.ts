@@ -1,6 +1,6 @@
 import { isJson, type Json, listOf } from '../../../core/json'
 import type { Prompt, Tool, Turn } from './prompt'
-import type { Said, SandboxFormat } from './sandbox-format'
+import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 
 /** Chat completions, in and out. */
 export const CHAT_FORMAT: SandboxFormat = {
@@ -66,11 +66,11 @@ function call(id: string, name: string, args: object) {
   return { id: `call_${id}`, type: 'function', function: { name, arguments: JSON.stringify(args) } }
 }
 
-function reasonOf(kind: 'text' | 'tool', finish: Said['finish']): string {
+function reasonOf(kind: 'text' | 'tool', finish: SandboxAnswer['finish']): string {
   return kind === 'tool' ? 'tool_calls' : finish
 }
 
-function usageOf({ input, output }: Said['usage']) {
+function usageOf({ input, output }: SandboxAnswer['usage']) {
   return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output }
 }
 

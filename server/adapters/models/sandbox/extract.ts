@@ -20,13 +20,13 @@ export function extract({ turns }: Prompt): Reply {
     ...lines.slice(0, -1),
   ]
   const sentences = given.flatMap(sentencesOf)
-  const asked = new Set(wordsOf(question))
+  const questionWords = new Set(wordsOf(question))
   const found = new Map<string, number>()
   for (const sentence of sentences)
     for (const word of new Set(wordsOf(sentence))) found.set(word, (found.get(word) ?? 0) + 1)
   const ranked = sentences
     .map((sentence, place) => {
-      const hits = [...new Set(wordsOf(sentence))].filter((word) => asked.has(word))
+      const hits = [...new Set(wordsOf(sentence))].filter((word) => questionWords.has(word))
       // A rare word is more significant than a common one.
       const score = hits.reduce((sum, word) => sum + Math.log(1 + sentences.length / (found.get(word) ?? 1)), 0)
       return { sentence, place, score: score / (1 + Math.log(1 + sentence.length / 400)) }

@@ -1,6 +1,6 @@
 import { isJson, type Json, listOf } from '../../../core/json'
 import type { Prompt, Reply, Turn } from './prompt'
-import type { Said, SandboxFormat } from './sandbox-format'
+import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 
 /** Gemini's generateContent, in and out. */
 export const GEMINI_FORMAT: SandboxFormat = {
@@ -28,19 +28,19 @@ export const GEMINI_FORMAT: SandboxFormat = {
             : 'auto',
     }
   },
-  plain: (said) => answer(said, partOf(said.reply, said.text), reasonOf(said), true),
-  events(said) {
-    const { reply, pieces } = said
+  plain: (sent) => answer(sent, partOf(sent.reply, sent.text), reasonOf(sent), true),
+  events(sent) {
+    const { reply, pieces } = sent
     const parts = reply.kind === 'tool' ? [partOf(reply, '')] : pieces.map((text) => ({ text }))
     const texts = parts.length === 0 ? [{ text: '' }] : parts
     return texts.map(
       (part, i) =>
-        `data: ${JSON.stringify(answer(said, part, i === texts.length - 1 ? reasonOf(said) : null, i === texts.length - 1))}\r\n\r\n`,
+        `data: ${JSON.stringify(answer(sent, part, i === texts.length - 1 ? reasonOf(sent) : null, i === texts.length - 1))}\r\n\r\n`,
     )
   },
 }
 
-function answer({ id, model, usage }: Said, part: object, finishReason: string | null, whole: boolean) {
+function answer({ id, model, usage }: SandboxAnswer, part: object, finishReason: string | null, whole: boolean) {
   return {
     candidates: [{ content: { parts: [part], role: 'model' }, ...(finishReason && { finishReason }), index: 0 }],
     usageMetadata: {
@@ -56,12 +56,12 @@ function answer({ id, model, usage }: Said, part: object, finishReason: string |
 function turnsOf(content: Json): Turn[] {
   const parts = listOf(content['parts']).filter(isJson)
   const text = textOf(parts)
-  const said: Turn[] = text === '' ? [] : [{ role: content['role'] === 'model' ? 'assistant' : 'user', text }]
+  const turns: Turn[] = text === '' ? [] : [{ role: content['role'] === 'model' ? 'assistant' : 'user', text }]
   const results = parts.flatMap((part) => {
     const response = part['functionResponse'] ?? part['function_response']
     return isJson(response) ? [{ role: 'tool' as const, text: JSON.stringify(response['response'] ?? null) }] : []
   })
-  return [...said, ...results]
+  return [...turns, ...results]
 }
 
 function textOf(parts: unknown): string {
@@ -74,7 +74,7 @@ function partOf(reply: Reply, text: string) {
   return reply.kind === 'text' ? { text } : { functionCall: { name: reply.name, args: reply.args } }
 }
 
-function reasonOf({ finish }: Said): string {
+function reasonOf({ finish }: SandboxAnswer): string {
   return finish === 'length' ? 'MAX_TOKENS' : 'STOP'
 }
 

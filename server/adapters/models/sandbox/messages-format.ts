@@ -1,6 +1,6 @@
 import { isJson, type Json, listOf } from '../../../core/json'
 import type { Prompt, Reply, Turn } from './prompt'
-import type { Said, SandboxFormat } from './sandbox-format'
+import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 
 /** Anthropic's messages, in and out. */
 export const MESSAGES_FORMAT: SandboxFormat = {
@@ -23,16 +23,16 @@ export const MESSAGES_FORMAT: SandboxFormat = {
             : 'auto',
     }
   },
-  plain(said) {
+  plain(sent) {
     return {
-      ...messageOf(said),
-      content: [blockOf(said.id, said.reply, said.text)],
-      ...stopOf(said),
-      usage: usageOf(said.usage),
+      ...messageOf(sent),
+      content: [blockOf(sent.id, sent.reply, sent.text)],
+      ...stopOf(sent),
+      usage: usageOf(sent.usage),
     }
   },
-  events(said) {
-    const { id, reply, pieces, usage } = said
+  events(sent) {
+    const { id, reply, pieces, usage } = sent
     const deltas =
       reply.kind === 'tool'
         ? [{ type: 'input_json_delta', partial_json: JSON.stringify(reply.args) }]
@@ -41,7 +41,7 @@ export const MESSAGES_FORMAT: SandboxFormat = {
     return [
       event('message_start', {
         message: {
-          ...messageOf(said),
+          ...messageOf(sent),
           content: [],
           stop_reason: null,
           stop_sequence: null,
@@ -52,7 +52,7 @@ export const MESSAGES_FORMAT: SandboxFormat = {
       event('ping', {}),
       ...deltas.map((delta) => event('content_block_delta', { index: 0, delta })),
       event('content_block_stop', { index: 0 }),
-      event('message_delta', { delta: stopOf(said), usage: { output_tokens: usage.output } }),
+      event('message_delta', { delta: stopOf(sent), usage: { output_tokens: usage.output } }),
       event('message_stop', {}),
     ]
   },
@@ -62,8 +62,8 @@ function turnsOf(message: Json): Turn[] {
   const { role, content } = message
   const results = listOf(content).filter((block) => isJson(block) && block['type'] === 'tool_result')
   const text = textOf(content)
-  const said: Turn[] = text === '' ? [] : [{ role: role === 'assistant' ? 'assistant' : 'user', text }]
-  return [...said, ...results.map((block) => ({ role: 'tool' as const, text: textOf(Object(block)['content']) }))]
+  const turns: Turn[] = text === '' ? [] : [{ role: role === 'assistant' ? 'assistant' : 'user', text }]
+  return [...turns, ...results.map((block) => ({ role: 'tool' as const, text: textOf(Object(block)['content']) }))]
 }
 
 function textOf(content: unknown): string {
@@ -73,7 +73,7 @@ function textOf(content: unknown): string {
     .join('\n')
 }
 
-function messageOf({ id, model }: Said) {
+function messageOf({ id, model }: SandboxAnswer) {
   return { id: `msg_${id}`, type: 'message', role: 'assistant', model }
 }
 
@@ -83,12 +83,12 @@ function blockOf(id: string, reply: Reply, text: string) {
     : { type: 'tool_use', id: `toolu_${id}`, name: reply.name, input: reply.args }
 }
 
-function stopOf({ reply, finish }: Said) {
+function stopOf({ reply, finish }: SandboxAnswer) {
   const reason = reply.kind === 'tool' ? 'tool_use' : finish === 'length' ? 'max_tokens' : 'end_turn'
   return { stop_reason: reason, stop_sequence: null }
 }
 
-function usageOf({ input, output }: Said['usage']) {
+function usageOf({ input, output }: SandboxAnswer['usage']) {
   return { input_tokens: input, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: output }
 }
 

@@ -2,7 +2,7 @@ import type { Json } from '../../../core/json'
 import type { Prompt, Reply } from './prompt'
 
 /** A sandbox model's reply before it is written in a wire format. */
-export interface Said {
+export interface SandboxAnswer {
   readonly id: string
   readonly model: string
   /** UNIX seconds. */
@@ -18,7 +18,7 @@ export interface Said {
 /** One wire format, as a vendor's server uses it. */
 export interface SandboxFormat {
   prompt(body: Json): Prompt
-  plain(said: Said): object
+  plain(answer: SandboxAnswer): object
   /** The events of a stream, its end included. */
-  events(said: Said): readonly string[]
+  events(answer: SandboxAnswer): readonly string[]
 }

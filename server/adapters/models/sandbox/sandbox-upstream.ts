@@ -11,7 +11,7 @@ import { extract } from './extract'
 import { GEMINI_FORMAT } from './gemini-format'
 import { MESSAGES_FORMAT } from './messages-format'
 import type { Reply } from './prompt'
-import type { Said, SandboxFormat } from './sandbox-format'
+import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 import { tokenizer } from './tokens'
 
 /** The formats of the routes that write or count text. */
@@ -70,20 +70,21 @@ export async function openSandbox(model: string, call: BackendCall): Promise<Res
   const reply: Reply = model === 'extract' ? extract(prompt) : echo(prompt)
   const written = reply.kind === 'text' ? reply.text : JSON.stringify(reply.args)
   const tokens = encode(written)
-  const kept = reply.kind === 'text' ? tokens.slice(0, request.cap ?? cap) : tokens
-  const said: Said = {
+  const withinCap = reply.kind === 'text' ? tokens.slice(0, request.cap ?? cap) : tokens
+  const sandboxAnswer: SandboxAnswer = {
     id: new Bun.CryptoHasher('sha256').update(request.bytes).digest('hex').slice(0, 24),
     model: call.model.id,
     created: call.model.created,
     reply,
-    text: kept.length < tokens.length ? decode(kept) : reply.kind === 'text' ? reply.text : '',
-    pieces: reply.kind === 'text' ? piecesOf(kept, decode) : [],
-    finish: kept.length < tokens.length ? 'length' : 'stop',
-    usage: { input, output: kept.length },
+    text: withinCap.length < tokens.length ? decode(withinCap) : reply.kind === 'text' ? reply.text : '',
+    pieces: reply.kind === 'text' ? piecesOf(withinCap, decode) : [],
+    finish: withinCap.length < tokens.length ? 'length' : 'stop',
+    usage: { input, output: withinCap.length },
   }
-  if (!request.stream) return ok(answer('application/json', [JSON.stringify(format.plain(said))]))
-  if (path.events || wire.route !== 'generate_content') return ok(answer('text/event-stream', format.events(said)))
-  const elements = format.events(said).map((event) => event.replace(/^data: /, '').trimEnd())
+  if (!request.stream) return ok(answer('application/json', [JSON.stringify(format.plain(sandboxAnswer))]))
+  if (path.events || wire.route !== 'generate_content')
+    return ok(answer('text/event-stream', format.events(sandboxAnswer)))
+  const elements = format.events(sandboxAnswer).map((event) => event.replace(/^data: /, '').trimEnd())
   return ok(answer('application/json', ['[', ...elements.map((json, i) => (i === 0 ? json : `,\r\n${json}`)), ']']))
 }
 

@@ -31,9 +31,9 @@ const OFFER_PATIENCE_MS = 1000
 export class ChainWatch {
   private readonly client: Client
   private readonly options: ChainWatchOptions
-  private wellSince = Number.NEGATIVE_INFINITY
-  private asking: Promise<string | null> | null = null
-  private told: string | null = null
+  private healthyAt = Number.NEGATIVE_INFINITY
+  private checking: Promise<string | null> | null = null
+  private lastReported: string | null = null
 
   constructor(client: Client, options: ChainWatchOptions) {
     this.client = client
@@ -42,40 +42,40 @@ export class ChainWatch {
 
   /** The current problem; null when there is none. */
   async problem(): Promise<string | null> {
-    const age = this.options.now() - this.wellSince
-    return age >= 0 && age < WELL_MS ? null : this.askAgain()
+    const age = this.options.now() - this.healthyAt
+    return age >= 0 && age < WELL_MS ? null : this.checkAgain()
   }
 
   /** Checks for a problem now, ignoring earlier results. */
-  askAgain(): Promise<string | null> {
-    this.asking ??= this.ask().finally(() => {
-      this.asking = null
+  checkAgain(): Promise<string | null> {
+    this.checking ??= this.check().finally(() => {
+      this.checking = null
     })
-    return this.asking
+    return this.checking
   }
 
   /** Whether an offer can be made. A node that does not answer in time counts as a problem. `now`: ignore earlier results. */
   async isWell(now = false): Promise<boolean> {
     const silent = Promise.withResolvers<string>()
     const patience = setTimeout(() => silent.resolve('the node is silent'), OFFER_PATIENCE_MS)
-    const problem = await Promise.race([now ? this.askAgain() : this.problem(), silent.promise])
+    const problem = await Promise.race([now ? this.checkAgain() : this.problem(), silent.promise])
     clearTimeout(patience)
     return problem === null
   }
 
-  private async ask(): Promise<string | null> {
-    const asked = this.options.now()
-    const problem = await this.found().catch((error: unknown) => `the node does not answer: ${reasonOf(error)}`)
-    this.wellSince = problem === null ? asked : Number.NEGATIVE_INFINITY
+  private async check(): Promise<string | null> {
+    const startedAt = this.options.now()
+    const problem = await this.findProblem().catch((error: unknown) => `the node does not answer: ${reasonOf(error)}`)
+    this.healthyAt = problem === null ? startedAt : Number.NEGATIVE_INFINITY
     // A lasting problem is reported once, even if the numbers in it change.
     const kind = problem?.replace(/[\d.]+/g, '') ?? null
-    if (problem !== null && kind !== this.told)
+    if (problem !== null && kind !== this.lastReported)
       this.options.onTrouble('payments are not offered until their network recovers', problem)
-    this.told = kind
+    this.lastReported = kind
     return problem
   }
 
-  private async found(): Promise<string | null> {
+  private async findProblem(): Promise<string | null> {
     const { chainId, maxBlockAgeMs, now, freshen, also } = this.options
     await freshen?.()
     const [answered, { timestamp }, moves, other] = await Promise.all([

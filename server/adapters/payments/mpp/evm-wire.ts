@@ -83,7 +83,7 @@ export function evmWire(options: WireOptions) {
       return { method: 'evm', challengeId, challenge, more }
     },
     /** Verifies the challenge, the terms, the times and the signature. Throws one of the library's errors when one is wrong. */
-    async judge(evmCredential: EvmCredential, terms: Terms): Promise<void> {
+    async verify(evmCredential: EvmCredential, terms: Terms): Promise<void> {
       const credential = (await bound(evmCredential, terms)) as Parameters<typeof mppx.validateCredential>[0]
       const request = { amount: formatUsd(terms.amount) }
       await mppx.validateCredential(credential, { meta: { ...terms.binding }, request })

@@ -82,7 +82,7 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
       if (life) return err(life)
       if (terms.amount < minAmount) return err(TOO_LITTLE)
       try {
-        await wire.judge(credential as EvmCredential, terms)
+        await wire.verify(credential as EvmCredential, terms)
       } catch (error) {
         return err(refusalOf(error))
       }
@@ -92,7 +92,7 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
     settle: (read) =>
       network.settle(read).catch((error) => {
         // Check the chain before the next offer, whatever the problem was.
-        void watch.askAgain()
+        void watch.checkAgain()
         return { kind: 'unknown', reason: reasonOf(error), isOurs: true }
       }),
     lookUp: (handle) =>
@@ -103,8 +103,13 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
     receiptHeaders({ credential }, { reference }) {
       const { form, authorization } = credential as EvmCredential // created by `read`
       if (form !== 'x402') return {}
-      const told = { success: true, transaction: reference, network: `eip155:${chainId}`, payer: authorization.from }
-      return { 'payment-response': Buffer.from(JSON.stringify(told)).toString('base64') }
+      const settlement = {
+        success: true,
+        transaction: reference,
+        network: `eip155:${chainId}`,
+        payer: authorization.from,
+      }
+      return { 'payment-response': Buffer.from(JSON.stringify(settlement)).toString('base64') }
     },
     async balance(payer) {
       const args = [payer as Address] as const
@@ -131,7 +136,7 @@ function evmNetwork(options: EvmOptions, token: Address) {
     fateOf(reads, handle, { confirmations, counts: (transaction) => sentByUs.counts(handle.transaction, transaction) })
 
   /** The chain refused it from us: someone else may have submitted it first. */
-  const spentOr = async ({ handle }: ReadCredential, reason: string): Promise<SettleOutcome> => {
+  const spentOrRefused = async ({ handle }: ReadCredential, reason: string): Promise<SettleOutcome> => {
     const { fate: told, used } = await fate(handle)
     if (told.kind === 'settled') return told
     if (told.kind === 'open' && used) return { kind: 'unknown', reason }
@@ -152,7 +157,7 @@ function evmNetwork(options: EvmOptions, token: Address) {
           watch.problem(),
           movedAmount(reads, token, recipient as Address, transferCall(authorization)).catch(async (error: unknown) => {
             // A token that refuses every transfer is not the payer's fault.
-            if (!isRevert(error) || (await watch.askAgain()) !== null) return null
+            if (!isRevert(error) || (await watch.checkAgain()) !== null) return null
             throw error
           }),
         ])
@@ -177,8 +182,10 @@ function evmNetwork(options: EvmOptions, token: Address) {
       } catch (error) {
         if (!isRevert(error)) throw error
         // The contract refuses it: because of its own state, because the nonce was used before, or permanently.
-        const problem = await watch.askAgain()
-        return problem === null ? spentOr(read, reasonOf(error)) : { kind: 'unknown', reason: problem, isOurs: true }
+        const problem = await watch.checkAgain()
+        return problem === null
+          ? spentOrRefused(read, reasonOf(error))
+          : { kind: 'unknown', reason: problem, isOurs: true }
       }
       const receipt = await relayer.submit({ to: token, data, gas: limit }, () => sentByUs.add(read))
       if (!receipt) return { kind: 'unknown', reason: 'the transfer is not in a block yet', isOurs: true }
@@ -193,7 +200,7 @@ function evmNetwork(options: EvmOptions, token: Address) {
   ): Promise<SettleOutcome> {
     if (status === 'success' && hasMoved(logs, namedOn(chainId, token, authorization)))
       return { kind: 'settled', reference: transactionHash }
-    return spentOr(read, `${transactionHash} did not move the whole amount`)
+    return spentOrRefused(read, `${transactionHash} did not move the whole amount`)
   }
 }
 

@@ -89,8 +89,8 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
   // Its challenges ask for the credential in `Payment-Authorization`. Both instances verify either header.
   const besideKey = Mppx.create({ ...signing, requiresAuth: true })
   const writer = new ChallengeWriter(options.secret, ({ amount, description, binding, besideKey: beside }) => {
-    const asked = { amount: formatUsd(amount), description, meta: { ...binding }, chainId: options.chainId }
-    return (beside ? besideKey : mppx).challenge.tempo.charge(asked)
+    const terms = { amount: formatUsd(amount), description, meta: { ...binding }, chainId: options.chainId }
+    return (beside ? besideKey : mppx).challenge.tempo.charge(terms)
   })
   return {
     name: 'tempo',
@@ -121,7 +121,7 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
         return ok({ payer: String(Reflect.get(details ?? {}, 'sender')).toLowerCase() })
       } catch (error) {
         // A token that refuses every transfer is not the payer's fault.
-        return err((await watch.askAgain()) === null ? refusalOf(error) : NETWORK)
+        return err((await watch.checkAgain()) === null ? refusalOf(error) : NETWORK)
       }
     },
     async settle(read) {
@@ -129,7 +129,7 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
       if (outcome.kind === 'settled') return outcome
       // On a healthy chain the payer may be the cause: another transfer may have used its nonce.
       if (outcome.kind === 'unknown') return { ...outcome, isOurs: !(await watch.isWell(true)) }
-      const problem = await watch.askAgain()
+      const problem = await watch.checkAgain()
       return problem === null ? outcome : { kind: 'unknown', reason: problem, isOurs: true }
     },
     lookUp: (handle) => lookUp(client, handle, options).catch(() => ({ kind: 'open' })),

@@ -20,14 +20,14 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'offline.access': 'Keep this access until you withdraw it',
 }
 
-interface Asked {
+interface AuthorizationRequest {
   readonly scopes: readonly string[]
   readonly state: string
   readonly challenge: string
 }
 
 /** What is wrong with an authorization request, as a message. Never redirects, because the URI is not trusted (RFC 6749 4.1.2.1). */
-function judged(query: URLSearchParams, app: SandboxApp): Asked | string {
+function readRequest(query: URLSearchParams, app: SandboxApp): AuthorizationRequest | string {
   const scopes = (query.get('scope') ?? '').split(' ').filter(Boolean)
   const unknown = scopes.find((scope) => !Object.hasOwn(MEANINGS, scope))
   const challenge = query.get('code_challenge') ?? ''
@@ -44,17 +44,17 @@ function judged(query: URLSearchParams, app: SandboxApp): Asked | string {
 
 /** The consent page. Whoever sees it can approve as any of the test users: that is its purpose. */
 export async function consentPage(query: URLSearchParams, app: SandboxApp, community: Community): Promise<Response> {
-  const asked = judged(query, app)
-  if (typeof asked === 'string') return refusal(asked)
+  const request = readRequest(query, app)
+  if (typeof request === 'string') return refusal(request)
   const people = await community.people()
-  const kept = [...query].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
+  const hiddenFields = [...query].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
   return page(
     'Allow access',
     html`<h1>Allow this gateway to use your account?</h1>
 <p class="notice">This is the sandbox network inside the gateway. Its people are made up, and nothing leaves this machine.</p>
-<form method="post">${kept}
+<form method="post">${hiddenFields}
 <fieldset><legend>Continue as</legend>${people.map(choice)}</fieldset>
-<h2>It asks to</h2><ul>${asked.scopes.map((scope) => html`<li>${MEANINGS[scope] ?? scope} <span class="muted">(${scope})</span></li>`)}</ul>
+<h2>It asks to</h2><ul>${request.scopes.map((scope) => html`<li>${MEANINGS[scope] ?? scope} <span class="muted">(${scope})</span></li>`)}</ul>
 <p>You can withdraw the access at any time on your settings page.</p>
 <p class="row"><button class="primary" name="decision" value="approve">Allow access</button><button name="decision" value="deny">Deny</button></p>
 </form>`,
@@ -77,15 +77,15 @@ export async function decided(
   community: Community,
   grants: Grants,
 ): Promise<Response> {
-  const asked = judged(form, app)
-  if (typeof asked === 'string') return refusal(asked)
+  const request = readRequest(form, app)
+  if (typeof request === 'string') return refusal(request)
   const back = new URL(app.redirectUri)
-  back.searchParams.set('state', asked.state)
+  back.searchParams.set('state', request.state)
   if (form.get('decision') !== 'approve') back.searchParams.set('error', 'access_denied')
   else {
     const person = await community.personById(form.get('user') ?? '')
     if (!person) return refusal('Choose one of the people.')
-    const { scopes, challenge } = asked
+    const { scopes, challenge } = request
     const code = await grants.code({ user: person.id, scopes, challenge, redirectUri: app.redirectUri })
     back.searchParams.set('code', code)
   }

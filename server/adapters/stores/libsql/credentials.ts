@@ -94,13 +94,13 @@ export class LibsqlCredentials implements CredentialStore {
 
   /** The spending of many pools, each since its own start time, from the summary that every charge updates. */
   private async spendings(pools: readonly (readonly [PoolId, number])[]) {
-    const asked = JSON.stringify(pools.map(([pool, from]) => [pool, Math.floor(from / SLOT_MS)]))
+    const windows = JSON.stringify(pools.map(([pool, from]) => [pool, Math.floor(from / SLOT_MS)]))
     const rows = await this.db.all<{ id: PoolId; inAll: number; inPeriod: number }>(sql`
       SELECT p.id AS id, p.spent AS inAll, (
         SELECT coalesce(sum(u.charged), 0) FROM keys k
         JOIN usage_rollup u ON u.account_id = k.account_id AND u.slot >= w.value->>1 AND u.key_id = k.id
         WHERE k.account_id = p.account_id AND k.pool_id = p.id) AS inPeriod
-      FROM json_each(${asked}) w JOIN pools p ON p.id = w.value->>0`)
+      FROM json_each(${windows}) w JOIN pools p ON p.id = w.value->>0`)
     return rows.map(({ id, inAll, inPeriod }) => ({ id, inAll: micros(inAll), inPeriod: micros(inPeriod) }))
   }
 

@@ -61,8 +61,8 @@ function retryAfter(headers: Headers): number {
   const limits = list('x-ratelimit-limit')
   const left = list('x-ratelimit-remaining')
   const waits = list('x-ratelimit-reset').filter((_, i) => left[i] === 0 && (limits[i] ?? 0) > 0)
-  const told = Number(headers.get('retry-after') ?? Number.NaN)
-  const usable = (waits.length > 0 ? waits : [told]).filter((seconds) => Number.isFinite(seconds))
+  const headerSeconds = Number(headers.get('retry-after') ?? Number.NaN)
+  const usable = (waits.length > 0 ? waits : [headerSeconds]).filter((seconds) => Number.isFinite(seconds))
   return usable.length === 0 ? 1 : Math.max(1, Math.ceil(Math.min(...usable)))
 }
 

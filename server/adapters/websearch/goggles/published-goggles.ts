@@ -19,7 +19,7 @@ const MAX_NEW_BYTES = 10 * MAX_GOGGLE_BYTES
 /** Lines that are checked before the thread yields to other work: a few milliseconds. */
 const LINES_AT_ONCE = 1000
 
-interface Kept {
+interface CachedGoggle {
   readonly text: string
   readonly at: number
 }
@@ -30,7 +30,7 @@ export class PublishedGoggles {
   private readonly clock: Clock
   private readonly allowance: CallerAllowance
   /** Least recently used first. */
-  private readonly kept = new Map<string, Kept>()
+  private readonly cache = new Map<string, CachedGoggle>()
   private readonly underWay = new Map<string, Promise<Result<string, UpstreamFailure>>>()
   private bytes = 0
 
@@ -76,8 +76,8 @@ export class PublishedGoggles {
   /** Callers of one URL share a fetch. A caller that aborts stops waiting, and the fetch continues for the others. */
   private async published(url: URL, caller: string, signal: AbortSignal): Promise<Result<string, UpstreamFailure>> {
     const address = rawAddress(url).href
-    const kept = this.fresh(address)
-    if (kept !== null) return ok(kept)
+    const cached = this.fresh(address)
+    if (cached !== null) return ok(cached)
     const sharing = this.underWay.get(address) ?? this.start(address, caller)
     const gaveUp = Promise.withResolvers<Result<string, UpstreamFailure>>()
     const giveUp = () =>
@@ -124,9 +124,9 @@ export class PublishedGoggles {
       return err({ kind: 'unavailable', reason: `goggle: ${url.host} returned ${status}` })
     if (status !== 200) return wrong(`the address answers ${status}`)
     const text = new TextDecoder().decode(body)
-    const judged = await judge(text)
-    if (!judged.ok) return wrong(`line ${judged.error.line}: ${judged.error.rule}`)
-    const moved = judged.value.get('transferred_to')
+    const parsed = await validateLines(text)
+    if (!parsed.ok) return wrong(`line ${parsed.error.line}: ${parsed.error.rule}`)
+    const moved = parsed.value.get('transferred_to')
     if (moved === undefined) return ok(text)
     const next = goggleEntry(moved)
     if (!mayMove || typeof next === 'string' || next.kind !== 'hosted')
@@ -135,30 +135,30 @@ export class PublishedGoggles {
   }
 
   private fresh(address: string): string | null {
-    const kept = this.kept.get(address)
-    if (!kept) return null
-    this.kept.delete(address)
-    if (this.clock.now() - kept.at >= FRESH_MS) {
-      this.bytes -= kept.text.length
+    const cached = this.cache.get(address)
+    if (!cached) return null
+    this.cache.delete(address)
+    if (this.clock.now() - cached.at >= FRESH_MS) {
+      this.bytes -= cached.text.length
       return null
     }
-    this.kept.set(address, kept)
-    return kept.text
+    this.cache.set(address, cached)
+    return cached.text
   }
 
   private keep(address: string, text: string): void {
-    this.kept.set(address, { text, at: this.clock.now() })
+    this.cache.set(address, { text, at: this.clock.now() })
     this.bytes += text.length
-    for (const [oldest, { text: dropped }] of this.kept) {
+    for (const [oldest, { text: dropped }] of this.cache) {
       if (this.bytes <= MAX_CACHED_BYTES) break
-      this.kept.delete(oldest)
+      this.cache.delete(oldest)
       this.bytes -= dropped.length
     }
   }
 }
 
 /** Validates all lines of a goggle, with pauses: the longest goggle takes a third of a second of the serving thread. */
-async function judge(text: string) {
+async function validateLines(text: string) {
   const lines = hostedGoggleLines(text)
   for (let number = 1; ; number++) {
     const next = lines.next()

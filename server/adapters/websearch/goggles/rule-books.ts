@@ -21,7 +21,7 @@ const SLICE_NS = MAX_WORK / 2
  * of an inline goggle is built for each call and counts as the call's work.
  */
 export class RuleBooks {
-  private readonly kept = new Map<string, BookBuilder>()
+  private readonly builders = new Map<string, BookBuilder>()
   private characters = 0
 
   /** The books of a call; null if building needs another turn; or the rule that the goggles break. */
@@ -49,14 +49,14 @@ export class RuleBooks {
   }
 
   private builderOf(text: string): BookBuilder {
-    const kept = this.kept.get(text)
-    const builder = kept ?? new BookBuilder(text)
-    if (kept) this.kept.delete(text)
+    const cached = this.builders.get(text)
+    const builder = cached ?? new BookBuilder(text)
+    if (cached) this.builders.delete(text)
     else this.characters += text.length
-    this.kept.set(text, builder)
-    for (const oldest of this.kept.keys()) {
+    this.builders.set(text, builder)
+    for (const oldest of this.builders.keys()) {
       if (this.characters <= MAX_KEPT_CHARACTERS) break
-      this.kept.delete(oldest)
+      this.builders.delete(oldest)
       this.characters -= oldest.length
     }
     return builder

@@ -51,7 +51,7 @@ export function openIndexClient(options: IndexClientOptions): IndexClient {
   )
 }
 
-interface Asked {
+interface PendingQuery {
   readonly question: Question
   /** Answers the question. Only the first answer counts. */
   readonly settle: (answer: Answer) => void
@@ -61,7 +61,7 @@ interface Asked {
 interface Place {
   readonly thread: IndexThread
   isOpen: boolean
-  working: Asked | null
+  working: PendingQuery | null
 }
 
 const TIMED_OUT: Answer = err({ kind: 'timeout', reason: 'the call was canceled before the index responded' })
@@ -83,7 +83,7 @@ class TurnTakingClient implements IndexClient {
   private readonly start: StartThread
   private readonly maxThreads: number
   private readonly after: After
-  private readonly waiting = new FairQueue<Asked>(BOUNDS)
+  private readonly waiting = new FairQueue<PendingQuery>(BOUNDS)
   /** Oldest first. The oldest is used first, so that a second thread stays idle if one is enough. */
   private readonly places: Place[] = []
   /** Threads that were told to end and are still running. */
@@ -105,11 +105,11 @@ class TurnTakingClient implements IndexClient {
     if (signal.aborted) return Promise.resolve(TIMED_OUT)
     return new Promise((resolve) => {
       const giveUp = (): void => {
-        this.waiting.remove(caller, asked)
-        asked.settle(TIMED_OUT)
+        this.waiting.remove(caller, pending)
+        pending.settle(TIMED_OUT)
         this.plan()
       }
-      const asked: Asked = {
+      const pending: PendingQuery = {
         question,
         settle(answer) {
           signal.removeEventListener('abort', giveUp)
@@ -117,7 +117,7 @@ class TurnTakingClient implements IndexClient {
         },
       }
       signal.addEventListener('abort', giveUp, { once: true })
-      const turnedAway = this.waiting.add(caller, asked)
+      const turnedAway = this.waiting.add(caller, pending)
       turnedAway?.item.settle(FULL[turnedAway.by])
       this.serve()
     })
@@ -129,7 +129,7 @@ class TurnTakingClient implements IndexClient {
   }
 
   private async closeAll(): Promise<void> {
-    for (let asked = this.waiting.take(); asked; asked = this.waiting.take()) asked.settle(CLOSED)
+    for (let pending = this.waiting.take(); pending; pending = this.waiting.take()) pending.settle(CLOSED)
     for (const place of this.places.splice(0)) {
       place.working?.settle(CLOSED)
       this.end(place)

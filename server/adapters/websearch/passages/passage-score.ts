@@ -63,8 +63,8 @@ export function scorePassage(finder: TermFinder, passage: PassageWords, corpus: 
   }
   const all = weights.reduce((sum, weight, at) => (finder.terms[at]?.isJoined ? sum : sum + 1 + weight), 0)
   const coverage = all === 0 ? 0 : found / all
-  const asked = weights.filter((_, at) => !finder.terms[at]?.isJoined)
-  const near = Math.max(nearness(asked, text), nearness(asked, heading), nearness(asked, title))
+  const singleTerms = weights.filter((_, at) => !finder.terms[at]?.isJoined)
+  const near = Math.max(nearness(singleTerms, text), nearness(singleTerms, heading), nearness(singleTerms, title))
   return { score: (score + PROXIMITY * near) * coverage ** COVERAGE_POWER, coverage }
 }
 

@@ -21,7 +21,7 @@ export interface ContextSearchOptions {
   /** Fetches the pages that were found, whose URLs are untrusted. */
   readonly fetchPage: OutboundFetch
   readonly robots: RobotsRules
-  readonly desk: PageReader
+  readonly pageReader: PageReader
   readonly goggles: PublishedGoggles
   readonly clock: Clock
   readonly baseUrl: string
@@ -53,12 +53,12 @@ export class ContextSearch {
   }
 
   async answer(input: LlmContextInput, signal: AbortSignal, { caller }: CallOrigin): Promise<Answer> {
-    const { client, desk, goggles, budgetMs } = this.options
+    const { client, pageReader, goggles, budgetMs } = this.options
     const end = performance.now() + budgetMs
-    desk.warm()
+    pageReader.warm()
     const texts = await goggles.texts(input.goggles ?? [], caller, signal)
     if (!texts.ok) return texts
-    const wish = {
+    const searxngOptions = {
       question: this.question(input),
       spellcheck: input.spellcheck,
       count: input.count,
@@ -66,14 +66,14 @@ export class ContextSearch {
       sameness: ({ url }: SearxngResult) => url.split('#')[0] ?? '',
       timeoutMs: Math.floor(budgetMs * SEARCH_SHARE),
     }
-    const search = await searxngSearch(client, wish, signal)
+    const search = await searxngSearch(client, searxngOptions, signal)
     if (!search.ok) return search
     const ordered = await this.ordered(search.value.results, texts.value, caller, signal)
     if (!ordered.ok) return ordered
     const found = this.candidates(ordered.value, texts.value.length > 0 ? ordered.value.length : input.count)
     const pages = await this.read(found, input, end - budgetMs * ANSWER_SHARE, signal)
     const task = this.task(input, search.value, texts.value, pages)
-    const body = await this.turns.untilBuilt(caller, () => desk.answer(task, signal))
+    const body = await this.turns.untilBuilt(caller, () => pageReader.answer(task, signal))
     return body.ok ? ok({ body: body.value }) : body
   }
 
@@ -98,7 +98,7 @@ export class ContextSearch {
   ): Promise<Result<readonly SearxngResult[], UpstreamFailure>> {
     if (goggles.length === 0) return ok(results)
     const task = { goggles, subjects: results.map(subjectOf) }
-    const order = await this.turns.untilBuilt(caller, () => this.options.desk.order(task, signal))
+    const order = await this.turns.untilBuilt(caller, () => this.options.pageReader.order(task, signal))
     return order.ok ? ok(order.value.flatMap((place) => results[place] ?? [])) : order
   }
 
@@ -112,14 +112,14 @@ export class ContextSearch {
 
   /** Splits the pages into passages, by `end` at the latest. Pages that have not arrived by then use the engine's excerpt. */
   private async read(found: readonly FoundPage[], input: LlmContextInput, end: number, signal: AbortSignal) {
-    const { fetchPage, robots, desk } = this.options
+    const { fetchPage, robots, pageReader } = this.options
     const max = Math.min(MAX_FETCHED, input.maximum_number_of_urls + SPARE_PAGES)
     const soon = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, Math.floor(end - performance.now())))])
     const reading: Promise<ReadPage | null>[] = []
     const take = (page: FoundPage) => {
       const { fetched } = page
-      const excerpt = () => desk.read({ ...page, fetched: null }, signal)
-      reading.push(fetched ? desk.read(page, soon).then((read) => read ?? excerpt()) : excerpt())
+      const excerpt = () => pageReader.read({ ...page, fetched: null }, signal)
+      reading.push(fetched ? pageReader.read(page, soon).then((read) => read ?? excerpt()) : excerpt())
     }
     await fetchPages(found.slice(0, max), fetchPage, robots, soon, take)
     for (const page of found.slice(max)) if (page.excerpt !== '') take(page)

@@ -46,13 +46,13 @@ const MAX_IMAGE_PAGES = 5
 export function openSearxngWebsearch(options: SearxngWebsearchOptions): SearxngWebsearch {
   const { clock, goggles, baseUrl, budgetMs, strictEngines, fetchPage } = options
   const client = new SearxngClient(options.searxngUrl, options.fetch)
-  const desk = new PageReader(options.pages)
+  const pageReader = new PageReader(options.pages)
   const robots = new RobotsRules(fetchPage, clock, options.agent)
   const contexts = new ContextSearch({
     client,
     fetchPage,
     robots,
-    desk,
+    pageReader,
     goggles,
     clock,
     baseUrl,
@@ -73,7 +73,7 @@ export function openSearxngWebsearch(options: SearxngWebsearchOptions): SearxngW
       call: async (input, signal, origin) => health.noted(await contexts.answer(input, signal, origin), signal),
     },
     async close() {
-      desk.close()
+      pageReader.close()
     },
   }
 }
@@ -94,7 +94,7 @@ async function images(
   }
   const { spellcheck, count } = input
   const sameness = ({ imageUrl }: SearxngResult) => imageUrl
-  const wish = { question, spellcheck, count, maxPages: MAX_IMAGE_PAGES, sameness, timeoutMs: budgetMs }
-  const search = await searxngSearch(client, wish, signal)
+  const searxngOptions = { question, spellcheck, count, maxPages: MAX_IMAGE_PAGES, sameness, timeoutMs: budgetMs }
+  const search = await searxngSearch(client, searxngOptions, signal)
   return search.ok ? ok({ body: imageBody(input, search.value, clock.now()) }) : search
 }

@@ -32,9 +32,9 @@ export class RobotsRules {
 
   async mayVisit(url: URL): Promise<boolean> {
     const { origin } = url
-    const kept = this.sites.get(origin)
-    const isFresh = kept && this.clock.now() - kept.at < FRESH_MS
-    const site = isFresh ? kept : { rules: this.read(origin), at: this.clock.now() }
+    const cached = this.sites.get(origin)
+    const isFresh = cached && this.clock.now() - cached.at < FRESH_MS
+    const site = isFresh ? cached : { rules: this.read(origin), at: this.clock.now() }
     this.sites.delete(origin)
     this.sites.set(origin, site)
     for (const oldest of this.sites.keys()) {

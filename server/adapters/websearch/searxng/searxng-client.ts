@@ -152,6 +152,6 @@ function instant(text: string): string | null {
 }
 
 function enginesOf(failed: readonly unknown[]): string {
-  const told = failed.map((one) => (Array.isArray(one) ? one.slice(0, 2).join(': ') : String(one)))
-  return told.join(', ').slice(0, 300)
+  const reports = failed.map((one) => (Array.isArray(one) ? one.slice(0, 2).join(': ') : String(one)))
+  return reports.join(', ').slice(0, 300)
 }

@@ -20,12 +20,12 @@ export interface SearxngOptions {
  */
 export async function searxngSearch(
   client: SearxngClient,
-  wish: SearxngOptions,
+  options: SearxngOptions,
   signal: AbortSignal,
 ): Promise<Result<SearxngSearch, UpstreamFailure>> {
-  const end = performance.now() + wish.timeoutMs
+  const end = performance.now() + options.timeoutMs
   const left = () => Math.max(1, Math.floor(end - performance.now()))
-  let { question } = wish
+  let { question } = options
   if (question.words === '')
     return err({
       kind: 'invalid_input',
@@ -34,15 +34,15 @@ export async function searxngSearch(
     })
   let page = await client.ask(question, 1, left(), signal)
   if (!page.ok) return page
-  const offered = wish.spellcheck
+  const suggestion = options.spellcheck
     ? nearestCorrection(question.words, page.value.corrections.map(searchableWords))
     : null
   let altered: string | null = null
-  if (offered !== null) {
-    const corrected = await client.ask({ ...question, words: offered }, 1, left(), signal)
+  if (suggestion !== null) {
+    const corrected = await client.ask({ ...question, words: suggestion }, 1, left(), signal)
     if (corrected.ok) {
-      altered = offered
-      question = { ...question, words: offered }
+      altered = suggestion
+      question = { ...question, words: suggestion }
       page = corrected
     }
   }
@@ -50,10 +50,11 @@ export async function searxngSearch(
   for (let number = 1; ; number++) {
     const before = found.size
     for (const result of page.value.results) {
-      const name = wish.sameness(result)
+      const name = options.sameness(result)
       if (name !== '' && !found.has(name)) found.set(name, result)
     }
-    if (found.size >= wish.count || found.size === before || number >= wish.maxPages || end <= performance.now()) break
+    if (found.size >= options.count || found.size === before || number >= options.maxPages || end <= performance.now())
+      break
     const next = await client.ask(question, number + 1, left(), signal)
     if (!next.ok) break
     page = next

@@ -46,9 +46,9 @@ export class FileReader {
     const stop = this.watch(child)
     try {
       child.send({ file, settings } satisfies ToReader)
-      const said = await answer.promise
-      if ('problem' in said) throw new Unreadable(said.problem)
-      return said.content
+      const reply = await answer.promise
+      if ('problem' in reply) throw new Unreadable(reply.problem)
+      return reply.content
     } finally {
       stop()
       this.settle = null

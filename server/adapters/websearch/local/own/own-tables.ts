@@ -34,14 +34,14 @@ export async function sourceRows(client: Client): Promise<SourceRow[]> {
 }
 
 /** The content of the current index that a new one must keep. */
-export interface Kept {
+export interface OperatorContent {
   readonly sources: readonly SourceRow[]
   /** Writes all files of all sources in batches. */
   copyTo(writer: IndexWriter): Promise<void>
 }
 
 /** The operators' content of an index. Does not close the client. */
-export async function keptOf(client: Client): Promise<Kept> {
+export async function operatorContentOf(client: Client): Promise<OperatorContent> {
   const sources = await sourceRows(client)
   return {
     sources,
