@@ -17,7 +17,12 @@ export async function takeLoad(
 ): Promise<{ readonly kind: 'taken'; readonly drain: Drain } | RefusedOutcome> {
   const { caller, subjects } = authenticated
   const counted = load.window && (await limiter.countRequest([load.window]))
-  if (counted && !counted.ok) return { kind: 'refused', failure: limitFailure(counted.error, caller) }
+  if (counted && !counted.ok)
+    return {
+      kind: 'refused',
+      failure: limitFailure(counted.error, caller),
+      readings: await limiter.read(load.subjects),
+    }
   const account = accountOf(authenticated)
   const problem = drains.refusal(account, subjects[0]?.limits.concurrency ?? 1, load)
   if (problem) return { kind: 'refused', failure: problem, readings: await limiter.read(load.subjects) }

@@ -87,6 +87,8 @@ export const BAD_LOCATION: readonly (readonly [string, string, RegExp])[] = [
   ['x-loc-country', 'DEU', /2 to 2|two-letter/],
   ['x-loc-country', 'D', /2 to 2|two-letter/],
   ['x-loc-country', '49', /two-letter/],
+  ['x-loc-country', 'ZZ', /two-letter/],
+  ['x-loc-country', 'UK', /two-letter/],
   ['x-loc-lat', '-90.01', /-90 to 90/],
   ['x-loc-lat', '90.01', /-90 to 90/],
   ['x-loc-lat', 'north', /-90 to 90/],

@@ -126,6 +126,21 @@ describe('what is not the dashboard’s business', () => {
     expect(get(path)).toBeNull()
   })
 
+  test.each(['/V1/models', '/MCP', '/Apis/v1', '//v1/models', '///V1Beta/models', '/%56%31/models', '/API/keys'])(
+    "is %s, whose caller meant the API's own path",
+    (path) => {
+      expect(get(path)).toBeNull()
+    },
+  )
+
+  test('is a page for a caller who asks for JSON; a browser gets it', () => {
+    for (const accept of ['application/json', 'application/json, text/plain, */*', 'Application/Problem+JSON'])
+      expect(get('/keys', { accept })).toBeNull()
+    for (const accept of ['text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8', '*/*', 'image/png'])
+      expect(answered(get('/keys', { accept })).status).toBe(200)
+    expect(answered(get('/', { accept: 'application/json' })).status).toBe(200)
+  })
+
   test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('is a %s, also of a page', (method) => {
     expect(get('/', {}, method)).toBeNull()
   })

@@ -157,6 +157,30 @@ describe('GET /apis/v1/websearch/llm/context (spec 4.2)', () => {
       expect(refusal?.rule).toMatch(rule)
     })
 
+    test.each([
+      ['US', 'CA'],
+      ['us', 'ca'],
+      ['AU', 'NSW'],
+      ['JP', '13'],
+      ['FR', '2A'],
+      ['GB', 'ENG'],
+    ])('a state in the form of its country passes: %s %s', async (country, state) => {
+      const headers = { 'x-loc-country': country, 'x-loc-state': state }
+      expect(await asked({ q: 'a' }, headers)).toMatchObject(headers)
+    })
+
+    test.each([
+      ['US', '12'],
+      ['US', 'CAL'],
+      ['DE', 'B'],
+      ['JP', 'TOK'],
+      ['HK', 'HK'],
+    ])('a state in the form of no state of its country is a 400: %s %s', async (country, state) => {
+      const refusal = await wrong({ q: 'a' }, { 'x-loc-country': country, 'x-loc-state': state })
+      expect(refusal).toMatchObject({ param: 'x-loc-state', in: 'header', code: 'invalid_parameter', received: state })
+      expect(refusal?.rule).toContain(`ISO 3166-2 subdivision code of ${country}`)
+    })
+
     test('a location in the query is no parameter: unknown names are ignored', async () => {
       expect(await asked({ q: 'card', 'x-loc-lat': '900' })).toEqual(DEFAULTS as LlmContextInput)
     })

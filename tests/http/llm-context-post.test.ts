@@ -174,6 +174,25 @@ describe('POST /apis/v1/websearch/llm/context (spec 4.2, spec-answers 5)', () =>
       },
     )
 
+    test.each(['gzip', 'br', 'deflate', 'zstd', 'GZIP, identity'])(
+      'a body in %s is 415 that names it: nothing is unpacked',
+      async (encoding) => {
+        const before = gateway.context.asked.length
+        const refusal = await refusalOf(
+          send('{"q":"a"}', { 'content-type': 'application/json', 'content-encoding': encoding }),
+        )
+        expect(refusal).toMatchObject({ status: 415, code: 'unsupported_media_type' })
+        expect(refusal.message).toContain(`Content-Encoding: ${encoding.toLowerCase()}`)
+        expect(gateway.context.asked).toHaveLength(before)
+      },
+    )
+
+    test('a body that says identity is as it is', async () => {
+      expect(
+        (await send('{"q":"a"}', { 'content-type': 'application/json', 'content-encoding': 'identity' })).status,
+      ).toBe(200)
+    })
+
     test.each(['application/json; charset=utf-8', 'Application/JSON', 'application/ld+json'])(
       'a body of type %p is JSON',
       async (type) => {

@@ -2,8 +2,9 @@ import { brokenGoggles } from '../goggles/goggle-entry'
 import { micros } from '../money'
 import { DATA_HEADERS } from './data-headers'
 import type { Operation } from './operation'
-import type { Parameters, ParameterTable } from './parameters'
+import type { ParameterError, Parameters, ParameterTable } from './parameters'
 import { REGION, SPELLCHECK } from './search-parameters'
+import { isCountry, isSubdivisionOf } from './subdivisions'
 
 const FRESHNESS = /^(p[dwmy]|\d{4}-\d{2}-\d{2}to\d{4}-\d{2}-\d{2})$/
 const FRESHNESS_RULE = 'must be pd, pw, pm, py or YYYY-MM-DDtoYYYY-MM-DD with real dates, the earlier one first'
@@ -21,6 +22,8 @@ function isRealDate(text: string): boolean {
   return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text)
 }
 
+const COUNTRY_RULE = 'must be a two-letter ISO 3166-1 alpha-2 code'
+
 const LOCATION_HEADERS = {
   'x-loc-city': { in: 'header', kind: 'text', min: 1, max: 200, description: 'Generic city name.', example: 'Berlin' },
   'x-loc-country': {
@@ -28,7 +31,8 @@ const LOCATION_HEADERS = {
     kind: 'text',
     min: 2,
     max: 2,
-    pattern: { source: /^[A-Za-z]{2}$/, rule: 'must be a two-letter ISO 3166-1 alpha-2 code' },
+    pattern: { source: /^[A-Za-z]{2}$/, rule: COUNTRY_RULE },
+    check: (code) => (isCountry(code) ? null : COUNTRY_RULE),
     description: 'Two-letter ISO 3166-1 alpha-2 code.',
     example: 'DE',
   },
@@ -41,7 +45,8 @@ const LOCATION_HEADERS = {
     min: 1,
     max: 3,
     pattern: { source: /^[A-Za-z0-9]{1,3}$/, rule: 'must be an ISO 3166-2 subdivision code of up to three characters' },
-    description: 'First-level ISO 3166-2 subdivision code, up to three characters.',
+    description:
+      'First-level ISO 3166-2 subdivision code, up to three characters, without the prefix of the country. With `x-loc-country` it must have the form of that country.',
     example: 'BE',
   },
   'x-loc-state-name': {
@@ -168,6 +173,13 @@ const PARAMETERS = {
 
 export type LlmContextInput = Parameters<typeof PARAMETERS>
 
+/** A state must have the form of its country's codes. Without a country, which one it is of is unknown. */
+function brokenState({ 'x-loc-country': country, 'x-loc-state': state }: LlmContextInput): readonly ParameterError[] {
+  if (country === undefined || state === undefined || isSubdivisionOf(country, state)) return []
+  const rule = `must be an ISO 3166-2 subdivision code of ${country.toUpperCase()}, without its prefix`
+  return [{ param: 'x-loc-state', in: 'header', code: 'invalid_parameter', rule, received: state }]
+}
+
 /** GET and read-only POST /apis/v1/websearch/llm/context (spec 4.2). */
 export const LLM_CONTEXT: Operation<typeof PARAMETERS> = {
   name: 'llm-context',
@@ -176,6 +188,7 @@ export const LLM_CONTEXT: Operation<typeof PARAMETERS> = {
   path: '/apis/v1/websearch/llm/context',
   methods: ['GET', 'POST'],
   parameters: PARAMETERS,
+  between: brokenState,
   price: micros(5000),
   unit: 'request',
   scope: 'data:read',

@@ -1,6 +1,6 @@
 import type { Scope } from '../credentials/oauth-grant'
 import type { Money } from '../money'
-import type { Result } from '../result'
+import { err, type Result } from '../result'
 import { type ParameterError, type Parameters, type ParameterTable, parseParameters, type RawInput } from './parameters'
 
 export type SocialOperationName =
@@ -65,6 +65,8 @@ export interface Operation<T extends ParameterTable = ParameterTable> {
   readonly path: string
   readonly methods: readonly ('GET' | 'POST')[]
   readonly parameters: T
+  /** Returns what is wrong between parameters that are each valid alone. */
+  between?(input: Parameters<T>): readonly ParameterError[]
   /** The price of one unit of a successful request (spec 1.3). */
   readonly price: Money
   /** The name of the unit. `request` for a fixed price per call. */
@@ -98,5 +100,7 @@ export function parseInput<T extends ParameterTable>(
   operation: Operation<T>,
   raw: RawInput,
 ): Result<Parameters<T>, readonly ParameterError[]> {
-  return parseParameters(operation.parameters, raw)
+  const read = parseParameters(operation.parameters, raw)
+  const wrong = read.ok ? (operation.between?.(read.value) ?? []) : []
+  return wrong.length > 0 ? err(wrong) : read
 }

@@ -55,6 +55,8 @@ export class Intake {
    */
   async take(request: Request, owner: BodyOwner, terms: BodyTerms): Promise<Result<TakenBody, Failure>> {
     const { body } = request
+    const packed = body ? encodingOf(request.headers) : null
+    if (packed !== null) return err(isPacked(packed))
     const share = this.room.share(owner)
     const announced = Number(request.headers.get('content-length') ?? 0)
     if (announced > terms.maxBytes) return err(tooLarge(terms.maxBytes))
@@ -175,6 +177,21 @@ class Arriving {
     // Cancelling fails if the body has already ended. A pending read resolves as done.
     this.reader.cancel().catch(() => undefined)
   }
+}
+
+/** The compression of a body; null if it has none. */
+function encodingOf(headers: Headers): string | null {
+  const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? ''
+  return encoding === '' || encoding === 'identity' ? null : encoding
+}
+
+/** A few compressed kilobytes may unpack to gigabytes, so none are unpacked. */
+function isPacked(encoding: string): Failure {
+  const shown = encoding.replace(/[^\x20-\x7e]/g, '?').slice(0, 40)
+  return failure(
+    'unsupported_media_type',
+    `The body is compressed (Content-Encoding: ${shown}), which the gateway does not read. Send it uncompressed.`,
+  )
 }
 
 function tooLarge(maxBytes: number): Failure {

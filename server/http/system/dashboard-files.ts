@@ -6,7 +6,7 @@ import { join, relative, sep } from 'node:path'
 export type DashboardFiles = {
   /**
    * The response to a request that matched no route, or null if it is not for the dashboard: a method other than GET or HEAD,
-   * a path of the API, or a file that does not exist. Those remain 404s of the API.
+   * a path of the API, a file that does not exist, or a page for a caller who asks for JSON. Those remain 404s of the API.
    */
   answer(request: Request): Response | null
 }
@@ -34,9 +34,9 @@ const TYPES: Readonly<Record<string, string>> = {
   woff2: 'font/woff2',
 }
 
-/** Under these paths, a missing file is the API's 404, never a page. */
+/** Under these paths, a missing file is the API's 404, never a page; also in another letter case, or with more slashes. */
 const NOT_PAGES =
-  /^\/(api|apis|v1|v1beta|mcp|docs|vendor|media|sandbox|health|ready|\.well-known|openapi\.json|assets)(\/|$)/
+  /^\/+(api|apis|v1|v1beta|mcp|docs|vendor|media|sandbox|health|ready|\.well-known|openapi\.json|assets)(\/|$)/i
 
 const PAGE_HEADERS = {
   'content-security-policy':
@@ -73,7 +73,8 @@ export async function loadDashboard(distDir: string): Promise<DashboardFiles> {
   return {
     answer(request) {
       const path = readPath(request)
-      const file = path === null ? undefined : (files.get(path) ?? (isPage(path) ? index : undefined))
+      const file =
+        path === null ? undefined : (files.get(path) ?? (isPage(path) && !wantsJson(request) ? index : undefined))
       return file === undefined ? null : answerFile(file, request, path !== null && AUTH_PAGES.has(path))
     },
   }
@@ -145,6 +146,12 @@ function readPath(request: Request): string | null {
 function isPage(path: string): boolean {
   const lastSegment = path.slice(path.lastIndexOf('/') + 1)
   return !NOT_PAGES.test(path) && !lastSegment.includes('.')
+}
+
+/** Whether the caller asks for JSON and for no page, as API clients do. Browsers name `text/html` when they open a page. */
+function wantsJson(request: Request): boolean {
+  const accept = (request.headers.get('accept') ?? '').toLowerCase()
+  return /\bapplication\/(?:[\w.+-]+\+)?json\b/.test(accept) && !accept.includes('text/html')
 }
 
 /** The smallest encoding that the caller accepts. Apart from `q=0`, weights are ignored: smaller always wins. */

@@ -202,10 +202,12 @@ describe('a family of models', () => {
     const call = () => gateway.chat(key, { model: 'family', max_tokens: 20 })
     const answers = [await call(), await call(), await call()]
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
-    expect(answers.map((answer) => answer.headers.get('x-ratelimit-remaining-requests')).slice(0, 2)).toEqual([
-      '1',
-      '0',
-    ])
+    const said = (name: string) => answers.map((answer) => answer.headers.get(`x-ratelimit-${name}-requests`))
+    expect(said('remaining')).toEqual(['1', '0', '0'])
+    expect(said('limit')).toEqual(['2', '2', '2'])
+    expect(answers[2]?.headers.get('x-ratelimit-limit-tokens')).toBe(
+      answers[0]?.headers.get('x-ratelimit-limit-tokens'),
+    )
     expect((await gateway.chat(key, { model: 'both', max_tokens: 20 })).status).toBe(200)
   })
 })
