@@ -38,7 +38,7 @@ describe('openai', () => {
   test('lists and reads models, each with its recharge_required (spec 2.2, 4.6)', async () => {
     const ids: string[] = []
     for await (const model of client.models.list()) ids.push(model.id)
-    expect(ids).toEqual(['gpt', 'sandbox/echo', 'sandbox/extract'])
+    expect(ids).toEqual(['gpt', 'sandbox/echo', 'sandbox/embed', 'sandbox/extract'])
     expect((await client.models.retrieve('sandbox/echo')).owned_by).toBe('sandbox')
   })
 
@@ -206,5 +206,81 @@ describe('openai', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([false])
     go.resolve()
     await until(async () => (await balance()).held === 0)
+  })
+})
+
+describe('openai, over Responses', () => {
+  test('plain and streamed, with its helper for the text and its snapshot of the stream', async () => {
+    const response = await client.responses.create({ model: 'sandbox/echo', input: 'Hello there' })
+    expect(response).toMatchObject({ output_text: 'Hello there', status: 'completed', store: false })
+    expect(response.usage).toMatchObject({ input_tokens: 2, output_tokens: 2, total_tokens: 4 })
+    let text = ''
+    const types: string[] = []
+    for await (const event of await client.responses.create({
+      model: 'sandbox/echo',
+      input: 'Hello there',
+      stream: true,
+    })) {
+      types.push(event.type)
+      if (event.type === 'response.output_text.delta') text += event.delta
+    }
+    expect([text, types[0], types.at(-1)]).toEqual(['Hello there', 'response.created', 'response.completed'])
+    const final = await client.responses.stream({ model: 'sandbox/echo', input: 'Hello there' }).finalResponse()
+    expect(final).toMatchObject({ output_text: 'Hello there', usage: { total_tokens: 4 } })
+  })
+
+  test('tools, in two steps: the call of a function, and what it returned', async () => {
+    const tools = [
+      {
+        type: 'function' as const,
+        name: 'weather',
+        strict: true,
+        parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+      },
+    ]
+    const first = await client.responses.stream({ model: 'sandbox/echo', input: 'Paris', tools }).finalResponse()
+    const [call] = first.output
+    if (call?.type !== 'function_call') throw new Error('no call')
+    expect(call).toMatchObject({ name: 'weather', arguments: '{"city":"Paris"}', status: 'completed' })
+    const { call_id } = call
+    const second = await client.responses.create({
+      model: 'sandbox/echo',
+      tools,
+      input: [{ role: 'user', content: 'Paris' }, call, { type: 'function_call_output', call_id, output: 'It rains.' }],
+    })
+    expect(second.output_text).toBe('The tool said: It rains.')
+  })
+
+  test('what is refused, and a failure in the middle of a stream, are its own errors', async () => {
+    const body = { model: 'sandbox/echo', input: 'Hello' }
+    const stored = client.responses.create({ ...body, previous_response_id: 'resp_1' })
+    expect(await stored.catch((error: unknown) => error)).toMatchObject({
+      status: 422,
+      code: 'unsupported_parameter',
+      param: 'previous_response_id',
+    })
+    vendor.answer = () => eventStream([openAi.chunk({ content: 'Hel' })])
+    const stream = await client.responses.create({ ...body, model: 'gpt', stream: true })
+    const reading = (async () => {
+      for await (const _ of stream);
+    })()
+    const problem = await reading.catch((error: unknown) => error)
+    expect(problem).toBeInstanceOf(OpenAI.APIError)
+    expect(problem).toMatchObject({ code: 'upstream_error' })
+  })
+})
+
+describe('openai, over completions of one prompt', () => {
+  test('plain and streamed', async () => {
+    const completion = await client.completions.create({ model: 'sandbox/echo', prompt: 'Hello there' })
+    expect(completion).toMatchObject({ object: 'text_completion', choices: [{ text: 'Hello there' }] })
+    let text = ''
+    for await (const chunk of await client.completions.create({
+      model: 'sandbox/echo',
+      prompt: ['Hello there'],
+      stream: true,
+    }))
+      text += chunk.choices[0]?.text
+    expect(text).toBe('Hello there')
   })
 })

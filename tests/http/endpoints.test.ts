@@ -100,6 +100,8 @@ const EVERY_ENDPOINT = [
   'GET /apis/v1/websearch/llm/context: llm-context or payment, data:read',
   'POST /apis/v1/websearch/llm/context: llm-context or payment, data:read',
   'POST /v1/chat/completions: chat-completions, models:use',
+  'POST /v1/responses: responses, models:use',
+  'POST /v1/completions: completions, models:use',
   'POST /v1/messages: messages, models:use',
   'POST /v1/messages/count_tokens: count-tokens, models:use',
   'POST /v1/embeddings: embeddings, models:use',

@@ -5,7 +5,7 @@ import { accountId } from '../support/ledger-parts'
 
 const upstream = (baseUrl: string, concurrency: number): ModelUpstream => ({
   ...{ kind: 'openai', baseUrl, keyEnv: null, model: 'm', concurrency },
-  ...{ connectMs: 1, firstByteMs: 1, idleMs: 1, capName: 'max_tokens' },
+  ...{ connectMs: 1, firstByteMs: 1, idleMs: 1, capName: 'max_tokens', speaksResponses: false },
 })
 const wide = { upstreams: [upstream('http://wide.test', 10_000)] }
 

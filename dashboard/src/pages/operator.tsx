@@ -1,5 +1,7 @@
+import { useQuery } from '@tanstack/react-query'
+import { accountQuery } from '../api/account/account.ts'
 import { AccountsCard } from '../features/operator/accounts-card.tsx'
-import { OperatorOnly } from '../features/operator/operator-only.tsx'
+import { ClaimCard } from '../features/operator/claim-card.tsx'
 import { PendingRequestsCard } from '../features/operator/pending-requests-card.tsx'
 import { PricesCard } from '../features/operator/prices-card.tsx'
 import { UpstreamsCard } from '../features/operator/upstreams-card.tsx'
@@ -9,14 +11,20 @@ import { Page } from '../ui/layout/page.tsx'
 
 /** For operators only; the server enforces it. */
 export function Operator() {
-  return (
-    <OperatorOnly title={SHELL_TEXT.pagesOf.operator}>
-      <Page title={SHELL_TEXT.pagesOf.operator} lead={OPERATOR_TEXT.lead}>
-        <PendingRequestsCard />
-        <AccountsCard />
-        <UpstreamsCard />
-        <PricesCard />
+  const account = useQuery(accountQuery).data
+  if (account && !account.operator)
+    return (
+      <Page title={SHELL_TEXT.pagesOf.operator}>
+        <p>{OPERATOR_TEXT.onlyOperators}</p>
+        <ClaimCard />
       </Page>
-    </OperatorOnly>
+    )
+  return (
+    <Page title={SHELL_TEXT.pagesOf.operator} lead={OPERATOR_TEXT.lead}>
+      <PendingRequestsCard />
+      <AccountsCard />
+      <UpstreamsCard />
+      <PricesCard />
+    </Page>
   )
 }

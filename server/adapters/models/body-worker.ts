@@ -20,7 +20,8 @@ self.onmessage = ({ data: { route, path, chunks } }: MessageEvent<ToBodyThread>)
   const { buffer } = bytes
   const read = factsOf(WIRES[route], bytes, path)
   const answer: FromBodyThread = read.ok ? ok({ facts: read.value, digest: digestOf(bytes), buffer }) : read
-  self.postMessage(answer, answer.ok ? [buffer] : [])
+  const chat = read.ok ? read.value.chat : undefined
+  self.postMessage(answer, answer.ok ? [buffer, ...(chat ? [chat.body.buffer] : [])] : [])
 }
 
 function factsOf(

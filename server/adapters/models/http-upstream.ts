@@ -1,6 +1,7 @@
 import type { ModelUpstream } from '../../core/models/model'
 import { err, ok, type Result } from '../../core/result'
 import type { BackendCall } from '../../pipeline/models/model-backend'
+import { wireAt } from '../../pipeline/models/wires/model-wire'
 import { StreamGuard, streamBounds } from '../../pipeline/models/wires/stream-bounds'
 import { ANTHROPIC } from './anthropic'
 import { GEMINI } from './gemini'
@@ -47,7 +48,7 @@ export async function openHttp(
         'accept-encoding': 'identity',
         ...vendor.headers(key, call),
       },
-      body: call.wire.bodyFor(call.request, upstream, call.cap),
+      body: wireAt(upstream, call.wire).bodyFor(call.request, upstream, call.cap),
       redirect: 'manual',
       signal: abort.signal,
       // We set the idle timeout ourselves, instead of the client's five minutes.

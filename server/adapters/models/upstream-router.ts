@@ -1,7 +1,8 @@
-import { type Model, type ModelUpstream, speaks, upstreamName } from '../../core/models/model'
+import { type Model, type ModelUpstream, upstreamName } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
 import type { BackendAnswer, BackendCall, ModelBackend, UpstreamState } from '../../pipeline/models/model-backend'
+import { serves, wireAt } from '../../pipeline/models/wires/model-wire'
 import { Breaker } from './breaker'
 import { type Opened, openHttp } from './http-upstream'
 import { openSandbox } from './sandbox/sandbox-upstream'
@@ -57,7 +58,7 @@ export class UpstreamRouter implements ModelBackend {
   /** Calls each upstream once, until one responds or its refusal rules out the others. */
   private async round(call: BackendCall, signal: AbortSignal): Promise<Result<BackendAnswer, Refusal>> {
     let last: Refusal = refusal('unavailable', 'no upstream is available', null)
-    for (const upstream of call.model.upstreams.filter((one) => speaks(one, call.wire.route))) {
+    for (const upstream of call.model.upstreams.filter((one) => serves(one, call.wire, call.request))) {
       const tried = await this.attempt(upstream, call, signal)
       if (tried.ok) return tried
       last = tried.error
@@ -101,7 +102,8 @@ export class UpstreamRouter implements ModelBackend {
       return opened
     }
     breaker.succeeded()
-    return ok({ ...opened.value, upstream: name, idleMs: upstream.idleMs, drainMs: upstream.firstByteMs, close })
+    const wire = wireAt(upstream, call.wire)
+    return ok({ ...opened.value, wire, upstream: name, idleMs: upstream.idleMs, drainMs: upstream.firstByteMs, close })
   }
 
   private async called(
@@ -111,9 +113,7 @@ export class UpstreamRouter implements ModelBackend {
     abort: AbortController,
     isKnown: boolean,
   ): Promise<Result<Opened, Refusal>> {
-    return upstream.kind === 'sandbox'
-      ? openSandbox(upstream.model, call)
-      : openHttp(upstream, key, call, abort, isKnown)
+    return upstream.kind === 'sandbox' ? openSandbox(upstream, call) : openHttp(upstream, key, call, abort, isKnown)
   }
 
   private nameOf(upstream: ModelUpstream): string {

@@ -34,6 +34,8 @@ export interface UpstreamEntry {
   readonly first_byte_timeout_ms?: number
   readonly idle_timeout_ms?: number
   readonly cap_parameter?: 'max_tokens' | 'max_completion_tokens'
+  /** Whether it serves `/responses` itself. Defaults to true for api.openai.com only. */
+  readonly responses?: boolean
 }
 
 /** A model as an operator writes it, in a file or in the database. */
@@ -159,6 +161,9 @@ function upstreamOf(value: unknown, id: string): ModelUpstream {
   const wanted = entry['cap_parameter'] ?? (url.hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens')
   const cap = CAP_PARAMETERS.find((known) => known === wanted)
   if (!cap) throw new BadEntry(`${id}: cap_parameter must be ${CAP_PARAMETERS.join(' or ')}`)
+  const responses = entry['responses'] ?? (kind === 'openai' && url.hostname === 'api.openai.com')
+  if (typeof responses !== 'boolean' || (responses && kind !== 'openai'))
+    throw new BadEntry(`${id}: responses must be true or false, and can be true only for the kind openai`)
   return {
     kind,
     baseUrl: baseUrl.replace(/\/+$/, ''),
@@ -169,6 +174,7 @@ function upstreamOf(value: unknown, id: string): ModelUpstream {
     firstByteMs: count(entry['first_byte_timeout_ms'], `${id}: first_byte_timeout_ms`) ?? 300_000,
     idleMs: count(entry['idle_timeout_ms'], `${id}: idle_timeout_ms`) ?? 60_000,
     capName: cap,
+    speaksResponses: responses,
   }
 }
 

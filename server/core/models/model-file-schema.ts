@@ -73,6 +73,11 @@ export const UPSTREAM_MEMBERS = {
     enum: CAP_PARAMETERS,
     description: "The server's name of the output limit, which the gateway sets when the caller does not.",
   },
+  responses: {
+    type: 'boolean',
+    description:
+      'Whether the server has the Responses API itself. Otherwise calls of `/v1/responses` reach it as chat completions. Defaults to true for api.openai.com only.',
+  },
 } as const satisfies Readonly<Record<string, Schema>>
 
 export const PRICE_MEMBERS = {
@@ -89,6 +94,9 @@ const UPSTREAM: Schema = {
   properties: UPSTREAM_MEMBERS,
   required: ['kind'],
   additionalProperties: false,
+  if: { properties: { kind: { enum: ['anthropic', 'gemini'] } }, required: ['kind'] },
+  // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema
+  then: { properties: { responses: { const: false } } },
 }
 
 export const ENTRY_MEMBERS = {

@@ -1,8 +1,13 @@
 import type { TokenPrice } from './token-price'
 
-/** The APIs for calling models, in display order. A body is never translated from one to another. */
+/**
+ * The APIs for calling models, in display order. Only `responses` and `completions` are translated, for upstreams that speak chat
+ * completions.
+ */
 export const MODEL_ROUTES = [
   'chat_completions',
+  'responses',
+  'completions',
   'messages',
   'messages_count_tokens',
   'generate_content',
@@ -39,6 +44,8 @@ export interface ModelUpstream {
   readonly idleMs: number
   /** An OpenAI-compatible server's name of the output limit, which the gateway sets when the caller does not. */
   readonly capName: 'max_tokens' | 'max_completion_tokens'
+  /** Whether it has OpenAI's Responses API itself. Otherwise such calls reach it as chat completions. */
+  readonly speaksResponses: boolean
 }
 
 /** An available model. */
@@ -75,7 +82,7 @@ export interface Model {
 }
 
 const ROUTES_OF: Readonly<Record<UpstreamKind, readonly ModelRoute[]>> = {
-  openai: ['chat_completions', 'embeddings'],
+  openai: ['chat_completions', 'responses', 'completions', 'embeddings'],
   anthropic: ['messages', 'messages_count_tokens'],
   gemini: ['generate_content', 'count_tokens', 'embed_content', 'batch_embed_contents'],
   sandbox: MODEL_ROUTES,
@@ -94,9 +101,14 @@ export function isLocal({ upstreams }: Pick<Model, 'upstreams'>): boolean {
   return upstreams.every(({ kind }) => kind === 'sandbox')
 }
 
-/** Whether an upstream supports an API. */
+/** Whether an upstream serves an API, by itself or by translation. */
 export function speaks(upstream: ModelUpstream, route: ModelRoute): boolean {
   return ROUTES_OF[upstream.kind].includes(route)
+}
+
+/** Whether calls of an API reach an upstream as chat completions. */
+export function isTranslated(upstream: Pick<ModelUpstream, 'speaksResponses'>, route: ModelRoute): boolean {
+  return route === 'completions' || (route === 'responses' && !upstream.speaksResponses)
 }
 
 /** The APIs that a model can be called on, in a fixed order. */

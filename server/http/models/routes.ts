@@ -1,7 +1,7 @@
+import type { ModelOperationName } from '../../core/catalogue/operation'
 import { failure } from '../../core/failure'
 import type { ModelCatalogue } from '../../core/models/catalogue'
-import type { Model } from '../../core/models/model'
-import type { KnownCaller } from '../../pipeline/call'
+import type { Model, ModelRoute } from '../../core/models/model'
 import { WIRES } from '../../pipeline/models/wires/wires'
 import { CALL_OPTIONS } from '../middleware/call-options'
 import { queryOf } from '../middleware/list-query'
@@ -21,11 +21,7 @@ const MODELS = freeEndpoint('models', 'any')
 const MODEL = freeEndpoint('model', 'any', { pattern: /^\/v1\/models\/[^/]+(\/[^/]+)*$/ })
 const GOOGLE_MODELS = freeEndpoint('models', 'any')
 const GOOGLE_MODEL = freeEndpoint('model', 'any', { pattern: /^\/v1beta\/models\/[^/]+(\/[^/]+)*$/ })
-const CHAT = modelEndpoint('chat-completions')
-const ANTHROPIC = modelEndpoint('messages')
-const COUNT = modelEndpoint('count-tokens')
 const GOOGLE_COUNT = modelEndpoint('count-tokens', { pattern: COUNT_TOKENS_PATH })
-const EMBED = modelEndpoint('embeddings')
 const GOOGLE_EMBED = modelEndpoint('embeddings', { pattern: EMBED_PATH })
 const GENERATE = modelEndpoint('generate-content', {
   rpm: 30,
@@ -64,30 +60,28 @@ export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, resear
       ? anthropicList(catalogue.list(), queryOf(ANTHROPIC_PAGE, context))
       : { object: 'list', data: catalogue.list().map(wireModel) }
   const shown = (context: GatedContext) => one(context, isAnthropic(context) ? anthropicModel : wireModel)
-  const google = (context: GatedContext) => {
-    const { pathname, searchParams } = context.url
-    const { model, method } = googleCall(pathname) ?? { model: '', method: '' }
-    const target = GOOGLE_METHODS[method.toLowerCase()]
-    if (!target) throw new Error(`no method of Google's is at ${pathname}`)
-    const stream = method.toLowerCase() === 'streamgeneratecontent'
-    const path = { model: decoded(model), stream, events: stream && searchParams.get('alt') === 'sse' }
-    return calls.answer(context, { ...target, path })
-  }
-  const chat = { operation: 'chat-completions', wire: WIRES.chat_completions, path: PLAIN } as const
-  const messages = { operation: 'messages', wire: WIRES.messages, path: PLAIN } as const
-  const count = { operation: 'count-tokens', wire: WIRES.messages_count_tokens, path: PLAIN } as const
-  const embeddings = { operation: 'embeddings', wire: WIRES.embeddings, path: PLAIN } as const
   const researched = (context: GatedContext) => {
     context.allowSilence()
     return research.answer(askedBy(context))
   }
   const atGoogle = (docs: EndpointDocs | null) =>
-    served(GENERATE, ({ context }) => google(context), docs, CALL_OPTIONS, REQUEST_ID_HEADER)
-  const call = (
-    endpoint: typeof CHAT,
-    answer: (context: GatedContext<KnownCaller>) => Promise<Response>,
-    docs: EndpointDocs,
-  ) => served(endpoint, ({ context }) => answer(context), docs, CALL_OPTIONS, REQUEST_ID_HEADER)
+    served(
+      GENERATE,
+      ({ context }) => calls.answer(context, googleTarget(context.url)),
+      docs,
+      CALL_OPTIONS,
+      REQUEST_ID_HEADER,
+    )
+  const call = (operation: ModelOperationName, route: ModelRoute, docs: EndpointDocs) => {
+    const target = { operation, wire: WIRES[route], path: PLAIN }
+    return served(
+      modelEndpoint(operation),
+      ({ context }) => calls.answer(context, target),
+      docs,
+      CALL_OPTIONS,
+      REQUEST_ID_HEADER,
+    )
+  }
   return (
     routeGroup({ name: 'models' })
       // Mounted before the model routes, which would match these paths as ids.
@@ -111,13 +105,27 @@ export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, resear
         ...served(GOOGLE_MODEL, ({ context }) => one(context, googleModel), MODEL_DOCS.googleOne),
       )
       .get('/v1beta/models/*', ...served(GOOGLE_MODEL, ({ context }) => one(context, googleModel), null))
-      .post('/v1/chat/completions', ...call(CHAT, (context) => calls.answer(context, chat), MODEL_DOCS.chat))
-      .post('/v1/messages', ...call(ANTHROPIC, (context) => calls.answer(context, messages), MODEL_DOCS.messages))
-      .post('/v1/messages/count_tokens', ...call(COUNT, (context) => calls.answer(context, count), MODEL_DOCS.count))
-      .post('/v1/embeddings', ...call(EMBED, (context) => calls.answer(context, embeddings), MODEL_DOCS.embeddings))
+      .post('/v1/chat/completions', ...call('chat-completions', 'chat_completions', MODEL_DOCS.chat))
+      .post('/v1/responses', ...call('responses', 'responses', MODEL_DOCS.responses))
+      .post('/v1/completions', ...call('completions', 'completions', MODEL_DOCS.completions))
+      .post('/v1/messages', ...call('messages', 'messages', MODEL_DOCS.messages))
+      .post('/v1/messages/count_tokens', ...call('count-tokens', 'messages_count_tokens', MODEL_DOCS.count))
+      .post('/v1/embeddings', ...call('embeddings', 'embeddings', MODEL_DOCS.embeddings))
       .post('/v1beta/models/:model', ...atGoogle(MODEL_DOCS.generate))
-      .post('/v1/deep-research', ...call(RESEARCH, researched, MODEL_DOCS.research))
+      .post(
+        '/v1/deep-research',
+        ...served(RESEARCH, ({ context }) => researched(context), MODEL_DOCS.research, CALL_OPTIONS, REQUEST_ID_HEADER),
+      )
   )
+}
+
+function googleTarget({ pathname, searchParams }: URL): ModelTarget {
+  const { model, method } = googleCall(pathname) ?? { model: '', method: '' }
+  const target = GOOGLE_METHODS[method.toLowerCase()]
+  if (!target) throw new Error(`no method of Google's is at ${pathname}`)
+  const stream = method.toLowerCase() === 'streamgeneratecontent'
+  const path = { model: decoded(model), stream, events: stream && searchParams.get('alt') === 'sse' }
+  return { ...target, path }
 }
 
 function decoded(text: string): string {

@@ -2,7 +2,7 @@ import type { Model } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import type { Result } from '../../core/result'
 import type { ModelRequest } from './wires/model-request'
-import type { ModelWire, WirePath } from './wires/model-wire'
+import type { ModelWire, UpstreamWire, WirePath } from './wires/model-wire'
 
 /** A call on its way to an upstream. */
 export interface BackendCall {
@@ -21,6 +21,8 @@ export interface BackendAnswer {
   /** The upstream's name, for the log. */
   readonly upstream: string
   readonly contentType: string
+  /** How to read the body: the call's own wire, or its translation. */
+  readonly wire: UpstreamWire
   readonly body: ReadableStream<Uint8Array>
   /** The longest silence allowed within the body. */
   readonly idleMs: number

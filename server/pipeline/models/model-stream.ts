@@ -3,15 +3,17 @@ import type { StreamSale } from '../stream'
 import type { ModelDeps, ValidatedCall } from './model-call'
 import { chargeFor, estimatedCharge } from './model-charge'
 import { mayHideOutput } from './wires/hidden-output'
+import type { UpstreamWire } from './wires/model-wire'
 
-/** How a model's stream is metered and charged. */
+/** How a model's stream, which arrives in this wire, is metered and charged. */
 export function modelStream(
   deps: Pick<ModelDeps, 'clock' | 'inputs'>,
   started: { readonly validated: ValidatedCall; readonly startedAt: number },
+  wire: UpstreamWire,
 ): StreamSale {
   const { validated } = started
   const { call, request, model, maxCost } = validated
-  const meter = call.wire.meter(request, call.path)
+  const meter = wire.meter(request, call.path)
   const encoder = new TextEncoder()
   return {
     meter,
@@ -29,6 +31,7 @@ export function modelStream(
       if (isCounted) return chargeFor(validated, meter.seen, code)
       return estimatedCharge(deps, started, meter.seen, code, wasStopped)
     },
-    errorEvent: (problem) => encoder.encode(call.wire.errorEvent(call.failureJson(problem), call.path)),
+    errorEvent: (problem) =>
+      encoder.encode(call.wire.errorEvent(call.failureJson(problem), call.path, meter.sentEvents ?? 0)),
   }
 }

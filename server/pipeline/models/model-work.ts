@@ -12,7 +12,7 @@ import { chargeFor, estimatedCharge, NOTHING } from './model-charge'
 import { modelStream } from './model-stream'
 import { validateModelCall } from './validate-model-call'
 import { isTooDeep } from './wires/json-depth'
-import type { Seen } from './wires/model-wire'
+import type { Seen, UpstreamWire } from './wires/model-wire'
 
 /** The largest plain answer. It may contain images, so the limit is higher than a search's. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -62,7 +62,7 @@ async function ask(deps: ModelDeps, started: StartedCall, open: OpenCall): Promi
     kind: 'stream',
     headers: { 'content-type': answer.contentType },
     lost: chargeFor(started.validated, NOTHING, 'gateway_restarted'),
-    open: () => settledStream(deps, open, answer, modelStream(deps, started)),
+    open: () => settledStream(deps, open, answer, modelStream(deps, started, answer.wire)),
     close: () => answer.close(),
   }
 }
@@ -88,9 +88,9 @@ async function whole(
     deps.onTrouble(answer.upstream, body.error)
     return brokenOff(deps, started, open, body.error === LATE ? TOO_LATE : BROKEN)
   }
-  const seen = seenIn(started.validated, body.value)
-  if (!seen) {
-    deps.onTrouble(answer.upstream, 'the answer is not a JSON object, or is nested too deeply')
+  const read = readAnswer(started.validated, answer.wire, body.value)
+  if (!read) {
+    deps.onTrouble(answer.upstream, 'the answer is not one of this wire, or is nested too deeply')
     const problem = failure(
       'upstream_error',
       'The model returned an unreadable response. You were not charged. Try again.',
@@ -99,21 +99,30 @@ async function whole(
   }
   return {
     kind: 'answer',
-    body: body.value,
+    body: read.body,
     headers: { 'content-type': answer.contentType },
-    charge: chargeFor(started.validated, seen, open.hangUp.aborted ? 'caller_hung_up' : null),
+    charge: chargeFor(started.validated, read.seen, open.hangUp.aborted ? 'caller_hung_up' : null),
   }
 }
 
-/** Null if the body is not a JSON object, or is nested deeper than the gateway allows. */
-function seenIn({ call }: ValidatedCall, body: Uint8Array): Seen | null {
+/** What an answer says, and its body for the caller. Null if it is not a JSON object of this wire, or is nested too deeply. */
+function readAnswer(
+  { request }: ValidatedCall,
+  wire: UpstreamWire,
+  body: Uint8Array<ArrayBuffer>,
+): { readonly seen: Seen; readonly body: Uint8Array<ArrayBuffer> } | null {
   if (isTooDeep(body, false)) return null
   const text = new TextDecoder().decode(body)
+  const json = parsed(text)
+  if (!isJson(json)) return null
+  const said = wire.answerOf ? wire.answerOf(json, request, body) : body
+  const counts = wire.usageOf(json)
+  return said && { seen: { counts, isFinal: counts !== null, textBytes: wire.textBytes(text) }, body: said }
+}
+
+function parsed(text: string): unknown {
   try {
-    const json: unknown = JSON.parse(text)
-    if (!isJson(json)) return null
-    const counts = call.wire.usageOf(json)
-    return { counts, isFinal: counts !== null, textBytes: call.wire.textBytes(text) }
+    return JSON.parse(text)
   } catch {
     return null
   }

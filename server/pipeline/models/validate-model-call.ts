@@ -10,7 +10,7 @@ import { countedOn } from '../call'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
 import { removedBetas } from './wires/betas'
 import { boundsOf, type ModelRequest, type TokenBounds, unsold } from './wires/model-request'
-import type { ModelWire, WirePath } from './wires/model-wire'
+import { type ModelWire, serves, type WirePath } from './wires/model-wire'
 
 /** Validates a parsed model call: its model and its bounds. Reserves nothing. */
 export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<ValidatedCall, Failure> {
@@ -22,7 +22,7 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
   if (!sold.ok) return sold
   const model = sold.value
   call.onRemovedBetas(removedBetas(call.headers['anthropic-beta'], model.betas))
-  const bounded = boundedCall(deps, request, model)
+  const bounded = boundedCall(deps, wire, request, model)
   if (!bounded.ok) return bounded
   const { cap, bounds, maxCost } = bounded.value
   const family = model.family ? windowOf(countedOn(caller).id, model.family) : null
@@ -50,7 +50,7 @@ export function estimateModelCall(
   if (!model) return err(unknownModel(read.value.model))
   const spoken = onRoute(model, wire.route)
   if (!spoken.ok) return spoken
-  const bounded = boundedCall(deps, read.value, model)
+  const bounded = boundedCall(deps, wire, read.value, model)
   return bounded.ok ? ok({ ...bounded.value, model }) : bounded
 }
 
@@ -58,11 +58,12 @@ const NO_TOKENS: TokenBounds = { input: { max: 0, likely: 0 }, output: 0 }
 
 function boundedCall(
   deps: Pick<ModelDeps, 'defaultCap'>,
+  wire: ModelWire,
   request: ModelRequest,
   model: Model,
 ): Result<BoundedCall, Failure> {
   if (request.isFree) return ok({ cap: 0, bounds: NO_TOKENS, maxCost: ZERO })
-  const own = unsold(request, model)
+  const own = unsold(request, model) ?? untranslatable(wire, request, model)
   if (own) return err(own)
   const cap = request.cap ?? defaultCap(deps, model)
   const bounds = boundsOf(request, model, cap)
@@ -82,6 +83,17 @@ function boundedCall(
       hourCache: request.hourCache ?? false,
     }),
   })
+}
+
+/** The failure for the first setting that none of the model's upstreams can be sent; null if there is none. */
+function untranslatable(wire: ModelWire, request: ModelRequest, model: Model): Failure | null {
+  const param = request.chat?.beyond ?? null
+  if (param === null || model.upstreams.some((upstream) => serves(upstream, wire, request))) return null
+  return failure(
+    'unsupported_parameter',
+    `${param} is not available for ${model.id}: its upstream speaks only chat completions, which cannot express it. Remove it and send the request again.`,
+    { param },
+  )
 }
 
 /** The model with this id, if the caller may call it on this route. */

@@ -39,7 +39,7 @@ function input(route: ModelRoute, body: unknown) {
 
 describe('the purpose of a model', () => {
   test('decides on which routes of its upstreams it can be called', () => {
-    expect(routesOf(model('openai'))).toEqual(['chat_completions'])
+    expect(routesOf(model('openai'))).toEqual(['chat_completions', 'responses', 'completions'])
     expect(routesOf(model('openai', { purpose: 'embeddings' }))).toEqual(['embeddings'])
     expect(routesOf(model('gemini'))).toEqual(['generate_content', 'count_tokens'])
     expect(routesOf(model('gemini', { purpose: 'embeddings' }))).toEqual(['embed_content', 'batch_embed_contents'])

@@ -18,12 +18,13 @@ describe('an entry of the model catalogue', () => {
   test('of three lines is enough for any server that speaks as OpenAI does', () => {
     const model = read(OLLAMA)
     if (!model.ok) throw new Error(model.error)
-    expect(routesOf(model.value)).toEqual(['chat_completions'])
+    expect(routesOf(model.value)).toEqual(['chat_completions', 'responses', 'completions'])
     expect(model.value.upstreams[0]).toMatchObject({
       baseUrl: 'http://127.0.0.1:11434/v1',
       model: 'llama3.2',
       keyEnv: null,
       capName: 'max_tokens',
+      speaksResponses: false,
     })
     expect(model.value.rechargeRequired).toBe(true)
   })
@@ -45,11 +46,26 @@ describe('an entry of the model catalogue', () => {
     const upstreams = [{ kind: 'openai' }, { kind: 'gemini', model: 'gemini-x' }]
     const model = read({ id: 'both', upstreams, price: { input: 1, output: 1 } })
     if (!model.ok) throw new Error(model.error)
-    expect(routesOf(model.value)).toEqual(['chat_completions', 'generate_content', 'count_tokens'])
+    expect(routesOf(model.value)).toEqual([
+      'chat_completions',
+      'responses',
+      'completions',
+      'generate_content',
+      'count_tokens',
+    ])
     expect(model.value.upstreams.map((upstream) => upstream.baseUrl)).toEqual([
       'https://api.openai.com/v1',
       'https://generativelanguage.googleapis.com/v1beta',
     ])
+  })
+
+  test('is sent Responses as they came at OpenAI itself, or where it says so; elsewhere as chat completions', () => {
+    const base_url = 'http://127.0.0.1:11434/v1'
+    const speaks = [{}, { base_url }, { base_url, responses: true }, { responses: false }].map((more) => {
+      const model = read({ ...OLLAMA, upstream: { kind: 'openai', ...more } })
+      return model.ok && model.value.upstreams.map(({ speaksResponses }) => speaksResponses)
+    })
+    expect(speaks).toEqual([[true], [false], [true], [false]])
   })
 
   test('names what is wrong with it', () => {
@@ -59,6 +75,8 @@ describe('an entry of the model catalogue', () => {
     expect(refusal({ ...OLLAMA, upstream: { kind: 'cohere' } })).toContain("upstream's kind")
     expect(refusal({ ...OLLAMA, upstream: { kind: 'openai', base_url: 'ftp://x' } })).toContain('base_url')
     expect(refusal({ ...OLLAMA, upstream: { kind: 'openai', key_env: 'sk-live-1' } })).toContain('key_env')
+    expect(refusal({ ...OLLAMA, upstream: { kind: 'openai', responses: 1 } })).toContain('responses must be')
+    expect(refusal({ ...OLLAMA, upstream: { kind: 'gemini', responses: true } })).toContain('responses must be')
     expect(refusal({ ...OLLAMA, upstreams: [] })).toContain('upstream')
     expect(refusal({ ...OLLAMA, context_tokens: 0 })).toContain('context_tokens')
     expect(refusal({ ...OLLAMA, family: 'x' })).toContain('family_rpm')

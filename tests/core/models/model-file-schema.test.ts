@@ -36,6 +36,7 @@ const upstream = fc.record({
   concurrency: counts,
   connect_timeout_ms: counts,
   cap_parameter: some([undefined, 'max_tokens', 'max_completion_tokens'], ['tokens']),
+  responses: some([undefined, false, true], ['yes']),
   url: rarely('x'),
 })
 const GOOD_IDS = ['gpt-4o', 'meta/llama-3', 'a/b/c/d/e', 'sandboxes']

@@ -26,6 +26,7 @@ export const SANDBOX_MODELS: readonly Model[] = NAMES.map(([name, purpose]) => (
       firstByteMs: 30_000,
       idleMs: 30_000,
       capName: 'max_tokens',
+      speaksResponses: false,
     },
   ],
   price: FREE,

@@ -1,7 +1,8 @@
 import { isJson } from '../../../core/json'
-import type { ModelRoute } from '../../../core/models/model'
+import type { ModelRoute, ModelUpstream } from '../../../core/models/model'
 import { err, ok, type Result } from '../../../core/result'
 import type { BackendCall } from '../../../pipeline/models/model-backend'
+import { wireAt } from '../../../pipeline/models/wires/model-wire'
 import type { Opened } from '../http-upstream'
 import type { Refusal } from '../vendor'
 import { CHAT_FORMAT } from './chat-format'
@@ -17,6 +18,8 @@ import { tokenizer } from './tokens'
 /** The formats of the routes that write or count text. */
 const FORMATS: Readonly<Partial<Record<ModelRoute, SandboxFormat>>> = {
   chat_completions: CHAT_FORMAT,
+  responses: CHAT_FORMAT,
+  completions: CHAT_FORMAT,
   messages: MESSAGES_FORMAT,
   messages_count_tokens: MESSAGES_FORMAT,
   generate_content: GEMINI_FORMAT,
@@ -45,10 +48,11 @@ function refusal(message: string, code: string): Refusal {
 }
 
 /** A sandbox model: inside the gateway, free and deterministic, with real token counts. */
-export async function openSandbox(model: string, call: BackendCall): Promise<Result<Opened, Refusal>> {
+export async function openSandbox(upstream: ModelUpstream, call: BackendCall): Promise<Result<Opened, Refusal>> {
   const { wire, request, path, cap } = call
   if (request.bytes.length > MAX_BYTES) return err(TOO_LONG)
-  const body: unknown = JSON.parse(new TextDecoder().decode(request.bytes))
+  const bytes = wire.overChat ? wireAt(upstream, wire).bodyFor(request, upstream, cap) : request.bytes
+  const body: unknown = JSON.parse(new TextDecoder().decode(bytes))
   const json = isJson(body) ? body : {}
   const tokenized = await tokenizer()
   const format = FORMATS[wire.route]
@@ -67,7 +71,7 @@ export async function openSandbox(model: string, call: BackendCall): Promise<Res
   )
   const counted = COUNTS[wire.route]?.(input)
   if (counted) return ok(answer('application/json', [JSON.stringify(counted)]))
-  const reply: Reply = model === 'extract' ? extract(prompt) : echo(prompt)
+  const reply: Reply = upstream.model === 'extract' ? extract(prompt) : echo(prompt)
   const written = reply.kind === 'text' ? reply.text : JSON.stringify(reply.args)
   const tokens = encode(written)
   const withinCap = reply.kind === 'text' ? tokens.slice(0, request.cap ?? cap) : tokens

@@ -3,7 +3,7 @@ import type { ModelUpstream } from '../../../core/models/model'
 import { ok } from '../../../core/result'
 import type { TokenCounts } from '../../../core/usage/call-record'
 import { uncoveredOfChat } from './chat-completions-members'
-import { type Edit, edited, inserted, objectMembers } from './json-members'
+import { assigned, type Edit, edited, objectMembers } from './json-members'
 import {
   type InputParts,
   imagePart,
@@ -67,10 +67,7 @@ export const CHAT_COMPLETIONS: ModelWire = {
   bodyFor(request, upstream, cap) {
     const { bytes, members } = request
     const edits: Edit[] = []
-    const set = (name: string, value: unknown) => {
-      const member = members.get(name)
-      edits.push(member ? { ...member, text: JSON.stringify(value) } : inserted(bytes, 0, name, value))
-    }
+    const set = (name: string, value: unknown) => edits.push(assigned(bytes, members, name, value))
     if (upstream.model !== request.model) set('model', upstream.model)
     if (request.cap === null) set(upstream.capName, cap)
     else edits.push(...capUnder(upstream.capName, request))

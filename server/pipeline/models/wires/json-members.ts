@@ -71,6 +71,17 @@ export function inserted(bytes: Uint8Array, from: number, name: string, value: u
   return { start: at, end: at, text: `${JSON.stringify(name)}:${JSON.stringify(value)}${isEmpty ? '' : ','}` }
 }
 
+/** Sets a property of the outermost object: replaces its value, or inserts it. */
+export function assigned(
+  bytes: Uint8Array,
+  members: ReadonlyMap<string, NamedMember>,
+  name: string,
+  value: unknown,
+): Edit {
+  const member = members.get(name)
+  return member ? { ...member, text: JSON.stringify(value) } : inserted(bytes, 0, name, value)
+}
+
 function skipSpace(bytes: Uint8Array, from: number): number {
   let at = from
   while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++

@@ -28,6 +28,16 @@ export interface ModelRequest {
   readonly hourCache?: boolean
   /** Whether no vendor bills such a call, such as a count of tokens. */
   readonly isFree?: boolean
+  /** The call as a chat completion, for upstreams that speak nothing else. */
+  readonly chat?: ChatForm
+}
+
+/** A call of another API, written as a chat completion. */
+export interface ChatForm {
+  /** The body without its model, cap and stream, which depend on the upstream. Never an empty object. */
+  readonly body: Uint8Array<ArrayBuffer>
+  /** The first setting that a chat completion cannot express, as a path; null if there is none. */
+  readonly beyond: string | null
 }
 
 /** The parts of the input that are not text. */

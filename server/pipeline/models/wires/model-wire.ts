@@ -1,6 +1,6 @@
 import type { Failure } from '../../../core/failure'
 import type { Json } from '../../../core/json'
-import type { ModelRoute, ModelUpstream } from '../../../core/models/model'
+import { isTranslated, type ModelRoute, type ModelUpstream, speaks } from '../../../core/models/model'
 import type { ModelTokens } from '../../../core/models/model-tokens'
 import type { Result } from '../../../core/result'
 import type { UsageSource } from '../../../core/usage/call-record'
@@ -14,20 +14,40 @@ export interface WirePath {
   readonly events: boolean
 }
 
-/** One vendor's format of calls, answers and streams. Pure: bytes in, bytes out. */
-export interface ModelWire {
-  readonly route: ModelRoute
-  /** Validates what the gateway must know of a call. The vendor validates the rest. */
-  read(bytes: Uint8Array<ArrayBuffer>, path: WirePath): Result<ModelRequest, Failure>
+/** How calls are sent to an upstream, and what its answers say. */
+export interface UpstreamWire {
   /** The body for an upstream: as received, except for the model's name, a missing cap, and the request for usage. */
   bodyFor(request: ModelRequest, upstream: ModelUpstream, cap: number): Uint8Array<ArrayBuffer>
   /** The token counts in a plain answer; null if they are missing or impossible. */
   usageOf(answer: Json): ModelTokens | null
   /** The bytes of text in an answer, for an estimate. */
   textBytes(answer: string): number
+  /** Meters a stream, and translates it if the upstream speaks another format. */
   meter(request: ModelRequest, path: WirePath): StreamMeter
-  /** The event that reports a failure after a stream's 200, made from `failureBody`'s JSON. */
-  errorEvent(body: string, path: WirePath): string
+  /** The body for the caller, if it is not always the one that arrived; null if it holds no answer. */
+  answerOf?(answer: Json, request: ModelRequest, bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | null
+}
+
+/** One vendor's format of calls, answers and streams. Pure: bytes in, bytes out. */
+export interface ModelWire extends UpstreamWire {
+  readonly route: ModelRoute
+  /** Validates what the gateway must know of a call. The vendor validates the rest. */
+  read(bytes: Uint8Array<ArrayBuffer>, path: WirePath): Result<ModelRequest, Failure>
+  /** How an upstream that speaks only chat completions serves the same calls. */
+  readonly overChat?: UpstreamWire
+  /** The event that reports a failure after a stream's 200 and `sent` events, made from `failureBody`'s JSON. */
+  errorEvent(body: string, path: WirePath, sent: number): string
+}
+
+/** The wire in which a call reaches an upstream. */
+export function wireAt(upstream: ModelUpstream, wire: ModelWire): UpstreamWire {
+  return wire.overChat && isTranslated(upstream, wire.route) ? wire.overChat : wire
+}
+
+/** Whether an upstream can be sent a call: it speaks its API, and a translation, if it takes one, loses nothing. */
+export function serves(upstream: ModelUpstream, { route }: ModelWire, { chat }: Pick<ModelRequest, 'chat'>): boolean {
+  if (!speaks(upstream, route)) return false
+  return !isTranslated(upstream, route) || chat === undefined || chat.beyond === null
 }
 
 /** Meters one stream. */
@@ -42,6 +62,8 @@ export interface StreamMeter {
   readonly isComplete: boolean
   /** Whether the upstream reported a failure in the stream. */
   readonly hasFailed: boolean
+  /** The events passed on so far, where the wire numbers them. */
+  readonly sentEvents?: number
   readonly seen: Seen
 }
 

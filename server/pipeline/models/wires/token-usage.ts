@@ -7,11 +7,24 @@ import type { TokenCounts } from '../../../core/usage/call-record'
  * it is missing or impossible: not whole numbers, negative, or more cached than there was.
  */
 export function openAiUsage(usage: unknown): TokenCounts | null {
+  return countsOf(usage, { input: 'prompt_tokens', output: 'completion_tokens', details: 'prompt_tokens_details' })
+}
+
+/** The same counts as OpenAI's Responses API names them. */
+export function responsesUsage(usage: unknown): TokenCounts | null {
+  return countsOf(usage, { input: 'input_tokens', output: 'output_tokens', details: 'input_tokens_details' })
+}
+
+function countsOf(
+  usage: unknown,
+  names: { readonly input: string; readonly output: string; readonly details: string },
+): TokenCounts | null {
   if (!isJson(usage)) return null
-  const input = count(usage, 'prompt_tokens')
-  const output = count(usage, 'completion_tokens')
+  const input = count(usage, names.input)
+  const output = count(usage, names.output)
   if (input === null || output === null) return null
-  const details = isJson(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {}
+  const given = usage[names.details]
+  const details = isJson(given) ? given : {}
   return plausible({
     input,
     output,

@@ -1,15 +1,19 @@
 import type { ModelRoute } from '../../../core/models/model'
 import { CHAT_COMPLETIONS } from './chat-completions-wire'
+import { COMPLETIONS } from './completions-wire'
 import { COUNT_CONTENT_TOKENS, COUNT_MESSAGE_TOKENS } from './count-tokens-wires'
 import { BATCH_EMBED_CONTENTS, EMBED_CONTENT } from './embed-content-wires'
 import { EMBEDDINGS } from './embeddings-wire'
 import { GENERATE_CONTENT } from './generate-content-wire'
 import { MESSAGES } from './messages-wire'
 import type { ModelWire } from './model-wire'
+import { RESPONSES } from './responses/responses-wire'
 
 /** The format of each API. */
 export const WIRES: Readonly<Record<ModelRoute, ModelWire>> = {
   chat_completions: CHAT_COMPLETIONS,
+  responses: RESPONSES,
+  completions: COMPLETIONS,
   messages: MESSAGES,
   messages_count_tokens: COUNT_MESSAGE_TOKENS,
   generate_content: GENERATE_CONTENT,
