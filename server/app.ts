@@ -50,6 +50,7 @@ import { modelRoutes } from './http/models/routes'
 import { docsRoutes } from './http/openapi/routes'
 import { operatorAccountRoutes } from './http/operator/account-routes'
 import type { ApiCommandParts } from './http/operator/api-commands'
+import { type ApiReportParts, operatorApiReportRoutes } from './http/operator/api-report-routes'
 import { operatorApiRoutes } from './http/operator/api-routes'
 import type { OperatorParts } from './http/operator/operator-commands'
 import { operatorRoutes } from './http/operator/routes'
@@ -214,7 +215,7 @@ function moneyRoutes(parts: MoneyParts) {
     .use(priceRoutes(parts))
 }
 
-interface OperatorGroup extends OperatorParts, ApiCommandParts {
+interface OperatorGroup extends OperatorParts, ApiCommandParts, ApiReportParts {
   readonly owners: OwnerSessions
   readonly models: ModelCatalogue
   readonly upstreams: ModelBackend['states']
@@ -222,7 +223,11 @@ interface OperatorGroup extends OperatorParts, ApiCommandParts {
 
 /** Routes for operators only. */
 function operatorGroup(parts: OperatorGroup) {
-  return group('operators').use(operatorRoutes(parts)).use(operatorAccountRoutes(parts)).use(operatorApiRoutes(parts))
+  return group('operators')
+    .use(operatorRoutes(parts))
+    .use(operatorAccountRoutes(parts))
+    .use(operatorApiRoutes(parts))
+    .use(operatorApiReportRoutes(parts))
 }
 
 interface OpenParts {

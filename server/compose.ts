@@ -255,7 +255,7 @@ async function composeCore(config: Config, { clock, stopwatch = STOPWATCH, log, 
     },
     holds,
   )
-  const { credentials, accounts, prices, reports, statements } = stores
+  const { credentials, accounts, prices, reports, statements, operationUsage } = stores
   const apis = new ApiRegistry()
   apis.replace(await stores.apis.all())
   const setupToken = new SetupToken()
@@ -280,6 +280,7 @@ async function composeCore(config: Config, { clock, stopwatch = STOPWATCH, log, 
     journal,
     checks: { database: () => stores.ready(), charges: () => charges.canCharge() },
     reports,
+    operationUsage,
     statements,
     ledger,
     ...(await composeAgents(config, { stores, holds, clock, log })),

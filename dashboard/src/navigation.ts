@@ -10,6 +10,8 @@ import {
   type LucideIcon,
   Plug,
   Settings as SettingsIcon,
+  Store,
+  Webhook,
   Wrench,
 } from 'lucide-react'
 import { SHELL_TEXT } from './messages/shell.ts'
@@ -20,6 +22,8 @@ export interface NavigationEntry {
   readonly icon: LucideIcon
   /** Shown only to operators of this gateway. */
   readonly operator?: true
+  /** Pages below it have entries of their own. */
+  readonly exact?: true
   /** Not a page of the dashboard, so it is opened with a full page load. */
   readonly outside?: true
 }
@@ -32,11 +36,13 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/keys', label: pagesOf.keys, icon: KeyRound },
   { to: '/usage', label: pagesOf.usage, icon: BarChart3 },
   { to: '/playground', label: pagesOf.playground, icon: FlaskConical },
+  { to: '/catalogue', label: pagesOf.catalog, icon: Store },
   { to: '/billing', label: pagesOf.billing, icon: CreditCard },
   { to: '/limits', label: pagesOf.limits, icon: Gauge },
   { to: '/social', label: pagesOf.social, icon: AtSign },
   { to: '/apps', label: pagesOf.apps, icon: Plug },
   { to: '/docs', label: SHELL_TEXT.help, icon: BookOpen, outside: true },
   { to: '/settings', label: pagesOf.settings, icon: SettingsIcon },
-  { to: '/operator', label: pagesOf.operator, icon: Wrench, operator: true },
+  { to: '/operator', label: pagesOf.operator, icon: Wrench, operator: true, exact: true },
+  { to: '/operator/apis', label: pagesOf.operatorApis, icon: Webhook, operator: true },
 ]

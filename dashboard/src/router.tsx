@@ -31,11 +31,16 @@ const shell = createRoute({
 })
 
 async function signedIn(href: string): Promise<void> {
+  if (!(await isSignedIn())) throw redirect({ to: '/sign-in', search: href === '/' ? {} : { to: href } })
+}
+
+async function isSignedIn(): Promise<boolean> {
   try {
     await queryClient.ensureQueryData(accountQuery)
+    return true
   } catch (error) {
     if (toFailure(error).code !== 'missing_session') throw error
-    throw redirect({ to: '/sign-in', search: href === '/' ? {} : { to: href } })
+    return false
   }
 }
 
@@ -103,6 +108,24 @@ const publicPage = <P extends string, N extends string>(
   name: N,
 ) => createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load, name) })
 
+/** The catalog is for everybody: inside the shell for signed-in visitors, alone for others. */
+const catalog = createRoute({
+  getParentRoute: () => root,
+  path: '/catalogue',
+  validateSearch: (search: Record<string, unknown>): { q?: string } =>
+    typeof search['q'] === 'string' && search['q'] !== '' ? { q: search['q'] } : {},
+  beforeLoad: async () => ({ isSignedIn: await isSignedIn() }),
+  component: CatalogRoute,
+})
+
+function CatalogRoute() {
+  const { isSignedIn } = catalog.useRouteContext()
+  const page = <Catalog isSignedIn={isSignedIn} />
+  return isSignedIn ? <AppShell>{page}</AppShell> : page
+}
+
+const Catalog = lazyRouteComponent(() => import('./pages/catalog.tsx'), 'Catalog')
+
 const publicPages = [
   publicPage('/forgot-password', () => import('./pages/forgot-password.tsx'), 'ForgotPassword'),
   publicPage('/reset-password', () => import('./pages/reset-password.tsx'), 'ResetPassword'),
@@ -122,12 +145,17 @@ const pages = [
   page('/social', () => import('./pages/social.tsx'), 'Social'),
   page('/settings', () => import('./pages/settings.tsx'), 'Settings'),
   page('/operator', () => import('./pages/operator.tsx'), 'Operator'),
+  page('/operator/apis', () => import('./pages/operator-apis.tsx'), 'OperatorApis'),
+  page('/operator/apis/$name', () => import('./pages/operator-api.tsx'), 'OperatorApi'),
+  page('/operator/apis/$name/import', () => import('./pages/import-api.tsx'), 'ImportAgain'),
+  // Two segments, because an API may have any name.
+  page('/operator/apis/import/new', () => import('./pages/import-api.tsx'), 'ImportNew'),
   usage,
   playground,
 ]
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, signUp, consent, device, ...publicPages, shell.addChildren(pages)]),
+  routeTree: root.addChildren([signIn, signUp, consent, device, catalog, ...publicPages, shell.addChildren(pages)]),
   defaultPreload: 'intent',
   defaultPendingMs: 300,
   scrollRestoration: true,

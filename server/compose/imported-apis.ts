@@ -33,7 +33,8 @@ export function composeImported(
   const { apiDeps, apiInputs } = selling
   const tryApi = (sold: SoldOperation, input: Json) =>
     tryOperation(apiDeps, apiInputs, sold, input, makeId('req', clock.now()))
-  return { ...selling, apiCatalog, tryApi }
+  // Documents are where the operator points, as upstreams are.
+  return { ...selling, apiCatalog, tryApi, fetchDocument: apiDeps.fetch }
 }
 
 /** Imported documents are strangers': what they refer to is fetched by the guarded way out. */

@@ -89,7 +89,11 @@ export const KEY_TEXT = {
   budgetHint: (zone: string) => `When it is used up, requests fail with 429 until the next period. Time zone: ${zone}.`,
   budgetWrong: 'Enter an amount from 0.01 to 1,000,000 with up to two decimals.',
   endpoints: 'Allowed endpoints',
-  endpointsHint: 'If none are selected, all are allowed, including future ones.',
+  endpointsHint:
+    'If none are selected, all are allowed, including future ones, except operations of APIs that change data.',
+  importedEndpoints: 'Operations of APIs',
+  importedSearch: 'Search operations of APIs',
+  importedNone: 'No matching operations.',
   anyEndpoint: 'All',
   /** Settings that have one control each. `none` is shown where the setting is not set. */
   typed: {

@@ -2,6 +2,7 @@
 export const PLAYGROUND_TEXT = {
   operation: 'Endpoint',
   operations: 'Endpoints',
+  browse: 'Browse the catalog',
   input: 'Request',
   more: (count: number) => `More options (${count})`,
   body: 'Body (JSON)',

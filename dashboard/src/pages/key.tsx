@@ -59,7 +59,7 @@ function KeyDetails({ apiKey }: { apiKey: ApiKey }) {
         </span>
       }
       actions={availableActions(apiKey).map(({ label, danger, run }) => (
-        <Button key={label} className={danger ? 'text-bad' : undefined} onClick={() => run(apiKey, actions)}>
+        <Button key={label} tone={danger ? 'warning' : 'plain'} onClick={() => run(apiKey, actions)}>
           {label}
         </Button>
       ))}

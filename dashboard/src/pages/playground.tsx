@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
+import { catalogOperationQuery, importedQuery, isImported } from '../api/catalog.ts'
 import { toFailure } from '../api/client/failure.ts'
-import { type GatewayOperation, operationsQuery } from '../api/playground/operations.ts'
+import { catalogGatewayOperation, type GatewayOperation, operationsQuery } from '../api/playground/operations.ts'
 import { TryOperation } from '../features/playground/try-operation.tsx'
 import { CHAT_TEXT } from '../messages/chat.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../messages/playground.ts'
@@ -57,14 +58,17 @@ function Endpoints() {
   const view = useSearch({ from: '/shell/playground' })
   const navigate = useNavigate({ from: '/playground' })
   const operations = useQuery(operationsQuery)
-  const all = operations.data ?? []
-  const chosen = all.find(({ id }) => id === view.operation) ?? all[0]
+  const all = useOffered(view.operation, operations.data ?? [])
+  const chosen = all.find(({ id, name }) => id === view.operation || name === view.operation) ?? all[0]
   const choose = (operation: string) => void navigate({ search: { operation, values: undefined }, replace: true })
   return (
     <>
       {chosen && (
-        <div>
+        <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
           <OperationSelect operations={all} chosen={chosen} onChoose={choose} />
+          <Link to="/catalogue" search={{}} className="text-accent underline">
+            {TEXT.browse}
+          </Link>
         </div>
       )}
       {operations.error && <Failed failure={toFailure(operations.error)} onRetry={() => void operations.refetch()} />}
@@ -79,6 +83,18 @@ function Endpoints() {
       )}
     </>
   )
+}
+
+/** The built-in operations, the first imported ones, and the imported one that is asked for. */
+function useOffered(asked: string | undefined, builtIn: readonly GatewayOperation[]): readonly GatewayOperation[] {
+  const name = asked !== undefined && isImported(asked) ? asked : null
+  const first = useQuery(importedQuery('')).data ?? []
+  const one = useQuery({ ...catalogOperationQuery(name ?? ''), enabled: name !== null })
+  // Waits for the operation that is asked for instead of showing another one first.
+  if (name !== null && one.isPending) return []
+  const isListed = first.some((operation) => operation.name === name)
+  const imported = one.data && !isListed ? [...first, one.data] : first
+  return [...builtIn, ...imported.map(catalogGatewayOperation)]
 }
 
 function OperationSelect({ operations, chosen, onChoose }: OperationSelectProps) {

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Outlet } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect } from 'react'
 import { subscribeToEvents } from '../api/client/live-events.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { useSignal } from '../signal.ts'
@@ -20,7 +20,7 @@ const loadToaster = () => import('../ui/feedback/toaster.tsx')
 const Toaster = lazy(() => loadToaster().then(({ Toaster }) => ({ default: Toaster })))
 
 /** The frame around every page of a signed-in owner: navigation, banner, page, toasts, and the live events. */
-export function AppShell() {
+export function AppShell({ children = <Outlet /> }: { children?: ReactNode }) {
   const queries = useQueryClient()
   const toasts = useSignal(toastsWanted)
   useEffect(() => subscribeToEvents(queries), [queries])
@@ -31,7 +31,7 @@ export function AppShell() {
       <Rail />
       <main id="main" tabIndex={-1} className="grid min-w-0 grid-cols-1 content-start gap-6 px-4 py-6 md:px-8 md:py-8">
         <Banner />
-        <Outlet />
+        {children}
       </main>
       <PageFocus />
       <PaletteKey />

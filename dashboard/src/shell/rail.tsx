@@ -60,7 +60,7 @@ function Pages() {
 }
 
 function Entry({ entry }: { entry: NavigationEntry }) {
-  const { to, label, icon: Icon } = entry
+  const { to, label, icon: Icon, exact = false } = entry
   const inside = (
     <>
       <Icon size={16} aria-hidden />
@@ -74,7 +74,7 @@ function Entry({ entry }: { entry: NavigationEntry }) {
       </a>
     )
   return (
-    <Link to={to} activeOptions={{ exact: to === '/', includeSearch: false }} className={ITEM}>
+    <Link to={to} activeOptions={{ exact: to === '/' || exact, includeSearch: false }} className={ITEM}>
       {inside}
     </Link>
   )

@@ -1,11 +1,13 @@
 import { clsx } from 'clsx'
 import type { ComponentProps } from 'react'
 
-type Tone = 'primary' | 'plain' | 'danger' | 'quiet'
+type Tone = 'primary' | 'plain' | 'warning' | 'danger' | 'quiet'
 
 const TONES: Record<Tone, string> = {
   primary: 'border-accent bg-accent text-on-accent hover:brightness-110',
   plain: 'border-line-strong bg-surface text-text hover:bg-sunken',
+  /** Opens a dialog that confirms something irreversible. */
+  warning: 'border-line-strong bg-surface text-bad hover:bg-sunken',
   danger: 'border-bad bg-bad text-on-bad hover:brightness-110',
   quiet: 'border-transparent text-text hover:bg-sunken',
 }

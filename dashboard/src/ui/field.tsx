@@ -64,19 +64,19 @@ export function Choice({ label, type = 'radio', ...rest }: { label: ReactNode } 
 }
 
 /** A password field whose content can be shown. */
-export function PasswordField({ label, hint, error, ...rest }: PasswordProps) {
+export function PasswordField({ label, hint, error, showLabel = UI_TEXT.showPassword, ...rest }: PasswordProps) {
   const [shown, setShown] = useState(false)
   return (
     <div className="grid gap-2">
       <Field label={label} hint={hint} error={error}>
         {(control) => <input {...rest} {...control} type={shown ? 'text' : 'password'} />}
       </Field>
-      <Choice type="checkbox" label={UI_TEXT.showPassword} checked={shown} onChange={() => setShown(!shown)} />
+      <Choice type="checkbox" label={showLabel} checked={shown} onChange={() => setShown(!shown)} />
     </div>
   )
 }
 
-type PasswordProps = { label: string; hint?: ReactNode; error?: string | undefined } & Omit<
+type PasswordProps = { label: string; hint?: ReactNode; error?: string | undefined; showLabel?: string } & Omit<
   ComponentProps<'input'>,
   'type' | 'id' | 'className'
 >

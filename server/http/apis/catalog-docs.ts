@@ -17,10 +17,13 @@ export const CATALOG_DOCS = {
             {
               name: 'weather.getForecast',
               api: 'weather',
+              api_title: 'Weather',
               method: 'GET',
               path: '/apis/v1/weather/v1/forecast',
               title: 'Forecast',
               description: 'The forecast of the next days.',
+              effect: 'read',
+              pay_per_request: false,
               price: { mode: 'fixed', usd: '0.01' },
               input_schema: {
                 type: 'object',
@@ -28,6 +31,8 @@ export const CATALOG_DOCS = {
                 required: ['city'],
                 additionalProperties: false,
               },
+              parameters: [{ input: 'city', name: 'city', in: 'query' }],
+              examples: [{ title: 'Paris', input: { city: 'Paris' } }],
             },
           ],
           next_cursor: null,

@@ -1,11 +1,12 @@
 import type { ApiRoutes, SoldOperation } from '../../core/apis/api-routes'
 import type { ApiRegistry } from '../../core/apis/api-store'
-import { inputSchema } from '../../core/apis/input-schema'
+import { inputNames, inputSchema } from '../../core/apis/input-schema'
 import type { Operation } from '../../core/catalogue/operation'
 import { OPERATIONS } from '../../core/catalogue/operations'
 import type { ParameterTable } from '../../core/catalogue/parameters'
 import { type PriceStore, priceOf } from '../../core/catalogue/prices'
 import { formatUsd } from '../../core/money'
+import { isPayable } from '../../pipeline/apis/sold-route'
 import { queryOf } from '../middleware/list-query'
 import { routeGroup } from '../middleware/request-context'
 import { bodySchema } from '../openapi/parameter-documents'
@@ -17,6 +18,12 @@ import { priceRecordOf } from './price-record'
 const CATALOG_QUERY = {
   q: { in: 'query', kind: 'text', min: 1, max: 200, description: 'Only operations with all of these words.' },
   api: { in: 'query', kind: 'text', min: 1, max: 40, description: 'Only operations of this API.' },
+  kind: {
+    in: 'query',
+    kind: 'enum',
+    values: ['built_in', 'imported'],
+    description: 'Only built-in operations, or only those of APIs that the operator imported.',
+  },
   limit: { in: 'query', kind: 'integer', min: 1, max: 100, default: 50, description: 'Maximum number of operations.' },
   cursor: { in: 'query', kind: 'text', min: 1, max: 200, description: '`next_cursor` of the previous page.' },
 } as const satisfies ParameterTable
@@ -25,6 +32,7 @@ const CATALOG_QUERY = {
 interface Entry {
   readonly name: string
   readonly api: string
+  readonly kind: 'built_in' | 'imported'
   readonly text: string
   record(): CatalogOperation
 }
@@ -33,6 +41,8 @@ interface Parts {
   readonly apis: ApiRegistry
   readonly prices: PriceStore
 }
+
+const BUILT_IN_TITLES: Readonly<Record<string, string>> = { websearch: 'Web search', social: 'Social network' }
 
 const CATALOG = publicEndpoint()
 
@@ -51,11 +61,11 @@ export function catalogRoutes({ apis, prices }: Parts) {
     ...served(
       CATALOG,
       ({ context }) => {
-        const { q = '', api, limit, cursor = '' } = queryOf(CATALOG_QUERY, context)
+        const { q = '', api, kind, limit, cursor = '' } = queryOf(CATALOG_QUERY, context)
         const words = q.toLowerCase().split(/\s+/).filter(Boolean)
         const page: Entry[] = []
         for (const entry of indexOf(apis.routes)) {
-          if (entry.name <= cursor || (api !== undefined && entry.api !== api)) continue
+          if (entry.name <= cursor || entry.api !== (api ?? entry.api) || entry.kind !== (kind ?? entry.kind)) continue
           if (words.every((word) => entry.text.includes(word))) page.push(entry)
           if (page.length > limit) break
         }
@@ -73,28 +83,36 @@ export function catalogRoutes({ apis, prices }: Parts) {
 }
 
 function importedEntry({ api, operation }: SoldOperation): Entry {
-  const { name, method, path, title, description } = operation
+  const { name, method, path, title, description, effect, parameters, examples } = operation
+  const inputs = inputNames(parameters)
   return {
-    ...{ name, api: api.name, text: [name, title, description, api.title].join(' ').toLowerCase() },
+    ...{ name, kind: 'imported', api: api.name, text: [name, title, description, api.title].join(' ').toLowerCase() },
     record: () => ({
-      ...{ name, api: api.name, method, path: `/apis/v1/${api.name}${path}`, title, description },
-      price: priceRecordOf(operation.price),
+      ...{ name, api: api.name, api_title: api.title, method, path: `/apis/v1/${api.name}${path}`, title, description },
+      ...{ effect, pay_per_request: isPayable({ api, operation }), price: priceRecordOf(operation.price) },
       input_schema: inputSchema(operation),
+      parameters: parameters.map(({ name, in: place }, i) => ({ input: inputs[i] ?? name, name, in: place })),
+      examples: examples.map(({ title, input }) => ({ title, input })),
     }),
   }
 }
 
 function builtInEntry(
-  { name, title, description, path, methods, parameters, unit }: Operation,
+  { name, title, description, path, methods, parameters, unit, payable, effect, example }: Operation,
   prices: PriceStore,
 ): Entry {
   const api = path.split('/')[3] ?? ''
   return {
-    ...{ name, api, text: [name, title, description].join(' ').toLowerCase() },
+    ...{ name, kind: 'built_in', api, text: [name, title, description].join(' ').toLowerCase() },
     record: () => ({
-      ...{ name, api, method: methods[0] ?? 'GET', path, title, description },
+      ...{ name, api, api_title: BUILT_IN_TITLES[api] ?? api, method: methods[0] ?? 'GET', path, title, description },
+      ...{ effect: effect ?? 'read', pay_per_request: payable === true },
       price: { mode: 'fixed', usd: formatUsd(priceOf(prices, name, null).amount), unit },
       input_schema: bodySchema(parameters),
+      parameters: Object.entries(parameters).flatMap(([name, { in: place }]) =>
+        place === 'query' ? [{ input: name, name, in: methods[0] === 'POST' ? ('body' as const) : place }] : [],
+      ),
+      examples: [{ title, input: example }],
     }),
   }
 }

@@ -37,7 +37,7 @@ import {
 import { Price, Prices, priceOf } from './price-record'
 
 /** The longest document that an import takes. */
-const MAX_DOCUMENT = 20_000_000
+export const MAX_DOCUMENT = 20_000_000
 const MAX_APIS = 1000
 
 const NAME = text('The name in paths and operation names, such as `weather`.', {

@@ -304,12 +304,18 @@ describe('the public catalog', () => {
     expect(operations).toEqual([
       {
         ...{ name: `${api.name}.forecast`, api: api.name, method: 'GET', path: `/apis/v1/${api.name}/v1/forecast` },
-        ...{ title: 'Tidal waves', description: '', price: FIXED },
+        ...{ title: 'Tidal waves', description: '', price: FIXED, effect: 'read', pay_per_request: false },
         input_schema: {
           type: 'object',
           properties: { limit: LIMIT.schema, q: { type: 'string' } },
           ...{ required: ['q'], additionalProperties: false },
         },
+        parameters: [
+          { input: 'limit', name: 'limit', in: 'query' },
+          { input: 'q', name: 'q', in: 'query' },
+        ],
+        examples: [],
+        api_title: api.title,
       },
     ])
     const images = (await catalog('q=image')).operations.find(({ name }) => name === 'image-search')

@@ -1,9 +1,14 @@
 import { queryOptions } from '@tanstack/react-query'
+import type { ApiOperation } from '../apis.ts'
+import type { CatalogOperation } from '../catalog.ts'
 import { callJson } from '../client/client.ts'
+import type { TryCall } from './try-call.ts'
 
 /** A parameter of an operation, from the gateway's OpenAPI document. */
 export interface OperationField {
   readonly name: string
+  /** Its name in the request, if that differs because two parameters have the same name. */
+  readonly sentAs?: string
   readonly location: 'query' | 'header' | 'path' | 'body'
   readonly type: 'text' | 'integer' | 'number' | 'boolean' | 'choice' | 'list'
   readonly required: boolean
@@ -21,18 +26,22 @@ export interface GatewayOperation {
   readonly title: string
   readonly description: string
   readonly group: string
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   /** The catalogue price of one unit in USD, if it is fixed. */
   readonly price: string | null
+  /** The price of an imported operation. */
+  readonly apiPrice?: object
   /** Its name in prices and reports; null if it is not charged per unit. */
   readonly name: string | null
   readonly fields: readonly OperationField[]
   /** An example body to edit, if the body is more than a flat list of fields. */
   readonly exampleBody: string | null
+  /** Whether a body is sent. */
+  readonly takesBody: boolean
 }
 
-/** All operations that a key can call, from `/openapi.json`, so that new operations appear automatically. */
+/** The built-in operations that a key can call, from `/openapi.json`, so that new operations appear automatically. */
 export const operationsQuery = queryOptions({
   queryKey: ['operations'],
   queryFn: async () => operationsOf(await callJson('/openapi.json')),
@@ -43,6 +52,8 @@ function operationsOf(document: unknown): readonly GatewayOperation[] {
   return Object.entries(loose(member(document, 'paths'))).flatMap(([path, item]) =>
     Object.entries(loose(item)).flatMap(([method, operation]) => {
       const takesKey = list(member(operation, 'security')).some((scheme) => 'apiKey' in loose(scheme))
+      // Imported operations come from the catalog, page by page.
+      if (member(operation, 'x-api-price') !== undefined) return []
       if (!takesKey || (method !== 'get' && method !== 'post') || path.startsWith('/api/')) return []
       return [operationOf(document, path, method === 'get' ? 'GET' : 'POST', operation)]
     }),
@@ -70,6 +81,130 @@ function operationOf(document: unknown, path: string, method: 'GET' | 'POST', op
     name: text(member(operation, 'x-operation')),
     fields: [...parameters, ...(isFlat ? bodyFields : [])].filter((field) => field !== null),
     exampleBody: media === undefined || isFlat ? null : JSON.stringify(example ?? {}, null, 2),
+    takesBody: method === 'POST',
+  }
+}
+
+/** The form of an imported operation, from its entry in the catalog. */
+export function catalogGatewayOperation(entry: CatalogOperation): GatewayOperation {
+  const { name, title, description, api_title: group, method, path, price, parameters, input_schema: schema } = entry
+  const required = list(member(schema, 'required')).map(String)
+  const properties = member(schema, 'properties')
+  const fields = parameters.flatMap(({ name: sentAs, input, in: location }) => {
+    const property = member(properties, input)
+    return simpleField({ name: input, in: location, required: required.includes(input), schema: property }, sentAs)
+  })
+  return {
+    ...{ id: name, title, description, group, path, price: null, apiPrice: Object(price), name },
+    method: METHODS.find((one) => one === method) ?? 'GET',
+    ...withBody(fields, member(properties, 'body'), member(entry.examples[0]?.input, 'body')),
+  }
+}
+
+/** The form of an operation for its operator. Its values are sent by input name. */
+export function operatorGatewayOperation(operation: ApiOperation): GatewayOperation {
+  const { id, name, title = id, description = '', method, path, price, parameters = [], body } = operation
+  const fields = parameters.flatMap((parameter) => {
+    const isTaken = parameter.name === 'body' || parameters.filter((one) => one.name === parameter.name).length > 1
+    return simpleField({ ...parameter, name: isTaken ? `${parameter.in}_${parameter.name}` : parameter.name })
+  })
+  return {
+    ...{ id, title, description, group: '', method, path, price: null, apiPrice: price, name },
+    ...withBody(fields, body?.schema, member(operation.examples?.[0]?.input, 'body')),
+  }
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/** A parameter of any type that the form does not know is typed as text. */
+function simpleField(parameter: object, sentAs?: string): OperationField[] {
+  const field = fieldOf(parameter) ?? fieldOf({ ...parameter, schema: { type: 'string' } })
+  return field ? [{ ...field, ...(sentAs !== undefined && sentAs !== field.name && { sentAs }) }] : []
+}
+
+/** Fields for the members of a flat body; any other body is edited as JSON. */
+function withBody(fields: readonly OperationField[], schema: unknown, example: unknown) {
+  const required = list(member(schema, 'required')).map(String)
+  const members = Object.entries(loose(member(schema, 'properties'))).map(([name, property]) =>
+    fieldOf({ name, in: 'body', required: required.includes(name), schema: property }),
+  )
+  const taken = new Set(fields.map(({ name }) => name))
+  const flat = members.filter((field) => field !== null && !taken.has(field.name)).filter((field) => field !== null)
+  const isFlat = members.length > 0 && flat.length === members.length
+  return {
+    fields: isFlat ? [...fields, ...flat] : fields,
+    exampleBody: schema === undefined || isFlat ? null : JSON.stringify(example ?? {}, null, 2),
+    takesBody: schema !== undefined || fields.some(({ location }) => location === 'body'),
+  }
+}
+
+/** The entered values by field name; empty for fields that are not sent. */
+export type FormValues = Readonly<Record<string, string>>
+
+/** The call that a form describes; null if its body is not valid JSON. */
+export function callOf(operation: GatewayOperation, values: FormValues, body: string): Omit<TryCall, 'payer'> | null {
+  const query = new URLSearchParams()
+  const headers: Record<string, string> = {}
+  let path = operation.path
+  for (const { name, sentAs = name, location, type } of operation.fields) {
+    const value = values[name]
+    if (value === undefined || value.trim() === '') continue
+    if (location === 'path') path = path.replace(`{${sentAs}}`, encodeURIComponent(value))
+    else if (location === 'header') headers[sentAs] = value
+    else if (location === 'query')
+      for (const one of type === 'list' ? linesOf(value) : [value]) query.append(sentAs, one)
+  }
+  const sent = bodyOf(operation, values, body)
+  if (sent === undefined) return null
+  const search = query.toString()
+  return {
+    method: operation.method,
+    path: search === '' ? path : `${path}?${search}`,
+    headers,
+    body: operation.takesBody ? sent : undefined,
+  }
+}
+
+/** The input that a form describes, by name, with the body under `body`; null if its body is not valid JSON. */
+export function inputOf(operation: GatewayOperation, values: FormValues, body: string): object | null {
+  const input = operation.fields.flatMap((field) => {
+    const value = values[field.name]
+    return field.location === 'body' || value === undefined || value.trim() === ''
+      ? []
+      : [[field.name, sentValue(field, value)]]
+  })
+  const sent = bodyOf(operation, values, body)
+  if (sent === undefined) return null
+  return { ...Object.fromEntries(input), ...(operation.takesBody && { body: sent }) }
+}
+
+/** The body from its fields, or from JSON text; undefined if that is not valid. */
+function bodyOf({ fields, exampleBody }: GatewayOperation, values: FormValues, body: string): unknown {
+  if (exampleBody !== null) return jsonOf(body)
+  return Object.fromEntries(
+    fields.flatMap((field) => {
+      const value = values[field.name]
+      if (field.location !== 'body' || value === undefined || value.trim() === '') return []
+      return [[field.name, sentValue(field, value)]]
+    }),
+  )
+}
+
+function sentValue({ type }: OperationField, value: string): unknown {
+  if (type === 'integer' || type === 'number') return Number(value)
+  if (type === 'boolean') return value === 'true'
+  return type === 'list' ? linesOf(value) : value
+}
+
+function linesOf(value: string): string[] {
+  return value.split('\n').filter((line) => line.trim() !== '')
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 

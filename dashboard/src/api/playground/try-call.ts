@@ -4,7 +4,7 @@ import { type ApiFailure, noResponse, parseFailure } from '../client/failure.ts'
 
 /** A call to try. */
 export interface TryCall {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Path and query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>

@@ -63,14 +63,14 @@ export function readText(form: FormData, name: string): string {
 export function useOperatorAction<T>(
   act: (values: T) => Promise<unknown>,
   done: string | ((values: T) => string),
-  onDone: () => void,
+  onDone: (values: T) => void,
 ) {
   const queries = useQueryClient()
   return useMutation({
     mutationFn: act,
     onSuccess: (_answer, values) => {
       void toast(typeof done === 'string' ? done : done(values))
-      onDone()
+      onDone(values)
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ['operator'] }),
   })

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import type { FormEvent, KeyboardEvent } from 'react'
 import { type OwnPrice, pricesQuery } from '../../api/billing/billing.ts'
-import type { GatewayOperation } from '../../api/playground/operations.ts'
+import type { FormValues, GatewayOperation } from '../../api/playground/operations.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
+import { priceText } from '../../ui/format/api-price.ts'
 import { costUsd } from '../../ui/format/money.ts'
 import { Card } from '../../ui/layout/card.tsx'
 import { FieldInput } from './field-input.tsx'
-import type { FormValues } from './form-values.ts'
 import { type PayerChoice, PayerField } from './payer-field.tsx'
 
 /** The parameters of an operation, the payer, and a button that shows the price. Ctrl+Enter or Cmd+Enter sends too. */
@@ -94,10 +94,14 @@ type TryFormProps = {
 }
 
 /** The price of the request for this account. Null if nobody pays or the operation is not charged per unit. */
-function usePrice({ name }: GatewayOperation, { kind }: PayerChoice): { words: string | null; notes: string[] } {
+function usePrice(
+  { name, apiPrice }: GatewayOperation,
+  { kind }: PayerChoice,
+): { words: string | null; notes: string[] } {
   const prices = useQuery(pricesQuery).data ?? []
   const of = (wanted: string | null) => prices.find(({ operation }) => operation === wanted)
   const price = of(name)
+  if (kind !== 'nobody' && apiPrice) return { words: priceText(apiPrice), notes: [] }
   if (kind === 'nobody' || !price) return { words: null, notes: [] }
   const withAddress = of(`${name}-with-address`)
   const notes = [

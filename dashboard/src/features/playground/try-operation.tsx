@@ -1,14 +1,14 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { failureFrom } from '../../api/client/failure.ts'
-import type { GatewayOperation } from '../../api/playground/operations.ts'
+import { callOf, type FormValues, type GatewayOperation } from '../../api/playground/operations.ts'
 import { tryCall } from '../../api/playground/try-call.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import type { Sample } from '../../sample.ts'
 import { useCountdown } from '../../ui/browser/use-countdown.ts'
 import { SampleTabs } from '../../ui/code/sample-tabs.tsx'
 import { Card } from '../../ui/layout/card.tsx'
-import { buildCall, type FormValues, validateField } from './form-values.ts'
+import { validateField } from './form-values.ts'
 import { DEFAULT_PAYER, type PayerChoice, toPayer, usePayerKeys } from './payer-field.tsx'
 import { TryForm } from './try-form.tsx'
 import { TryResult } from './try-result.tsx'
@@ -20,7 +20,7 @@ export function TryOperation({ operation, values, onValues }: TryOperationProps)
   const [shown, setShown] = useState(false)
   const { chosen } = usePayerKeys(payerChoice)
   const countdown = useCountdown()
-  const call = buildCall(operation, values, body)
+  const call = callOf(operation, values, body)
   const payer = toPayer(payerChoice, chosen?.id ?? null)
   const trying = useMutation({
     mutationFn: tryCall,
@@ -64,7 +64,7 @@ export function TryOperation({ operation, values, onValues }: TryOperationProps)
 type TryOperationProps = { operation: GatewayOperation; values: FormValues; onValues: (values: FormValues) => void }
 
 /** The code never contains the key; it reads it from an environment variable. */
-function sampleOf(call: NonNullable<ReturnType<typeof buildCall>>, { kind }: PayerChoice): Sample {
+function sampleOf(call: NonNullable<ReturnType<typeof callOf>>, { kind }: PayerChoice): Sample {
   return {
     method: call.method,
     url: window.location.origin + call.path,

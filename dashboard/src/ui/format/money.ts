@@ -20,6 +20,13 @@ export function typedUsd(text: string): number | null {
   return Number(match[1]) * MICROS + Number((match[2] ?? '').padEnd(2, '0')) * 10_000
 }
 
+/** Parses an amount of USD into micro-USD; null unless it is an amount with at most six decimals. */
+export function parseMicros(text: string): number | null {
+  const match = /^\s*\$?(\d{1,9})(?:\.(\d{1,6}))?\s*$/.exec(text)
+  if (!match) return null
+  return Number(match[1]) * MICROS + Number((match[2] ?? '').padEnd(6, '0'))
+}
+
 /** Formats a count: exact up to 9,999, then in thousands or millions. */
 export function shortCount(count: number): string {
   if (count < 10_000) return grouped(count)

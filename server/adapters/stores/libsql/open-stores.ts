@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { drizzle } from 'drizzle-orm/libsql'
 import { migrate } from 'drizzle-orm/libsql/migrator'
+import type { ReadOperationUsage } from '../../../core/apis/api-report'
 import type { Clock } from '../../../core/clock'
 import type { RestorableCounters } from '../../../core/ledger/hold'
 import type { DurableHold } from '../../../core/ledger/journal'
@@ -21,6 +22,7 @@ import { LibsqlIdempotencyRecords } from './idempotency-records'
 import { type OpenJournal, openJournal } from './journal/open-journal'
 import { LibsqlLimitRequests } from './limit-requests'
 import { LibsqlModels } from './models'
+import { operationUsage } from './operation-usage'
 import { LibsqlPaymentClaims } from './payment-claims'
 import { LibsqlPrices } from './prices'
 import { keptHolds } from './schema/usage'
@@ -61,6 +63,7 @@ export interface Stores {
   /** Holds of streams that the previous process left open; the counters hold them again. */
   readonly keptHolds: readonly DurableHold[]
   readonly reports: LibsqlUsageReports
+  readonly operationUsage: ReadOperationUsage
   readonly statements: LibsqlAccountStatements
   readonly paymentClaims: LibsqlPaymentClaims
   readonly keptAnswers: LibsqlIdempotencyRecords
@@ -171,6 +174,7 @@ async function openHeld(
     apis: new LibsqlApis(db),
     keptHolds: kept,
     reports: new LibsqlUsageReports(db, options.isCounted, applied),
+    operationUsage: operationUsage(db, applied),
     statements: new LibsqlAccountStatements(db, applied),
     paymentClaims: new LibsqlPaymentClaims(db),
     keptAnswers: new LibsqlIdempotencyRecords(db, applied),

@@ -1,0 +1,115 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { ArrowLeft } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import { type ApiDetails, type ApiOperation, apiQuery, changeApi } from '../api/apis.ts'
+import { toFailure } from '../api/client/failure.ts'
+import { useOperatorAction } from '../features/operator/action-form.tsx'
+import { SaleBadge } from '../features/operator/apis/api-facts.tsx'
+import { ApiFiguresRow } from '../features/operator/apis/api-figures.tsx'
+import { ApiSettings } from '../features/operator/apis/api-settings.tsx'
+import { OperationsTable } from '../features/operator/apis/operations-table.tsx'
+import { OperatorOnly } from '../features/operator/operator-only.tsx'
+import { API_TEXT as TEXT } from '../messages/apis.ts'
+import { Button, buttonClass } from '../ui/button.tsx'
+import { Failed, FormFailure } from '../ui/feedback/failure.tsx'
+import { Loading } from '../ui/feedback/states.tsx'
+import { Page } from '../ui/layout/page.tsx'
+
+const PriceDialog = lazy(() =>
+  import('../features/operator/apis/price-dialog.tsx').then(({ OperationPriceDialog }) => ({
+    default: OperationPriceDialog,
+  })),
+)
+const RemoveDialog = lazy(() =>
+  import('../features/operator/apis/remove-api.tsx').then(({ RemoveApiDialog }) => ({ default: RemoveApiDialog })),
+)
+const Trial = lazy(() =>
+  import('../features/playground/operation-trial.tsx').then(({ OperationTrial }) => ({ default: OperationTrial })),
+)
+
+type OpenDialog = { what: 'try' | 'price'; operation: ApiOperation } | { what: 'remove' } | null
+
+/** One API: what it earned, where it is, and its operations. */
+export function OperatorApi() {
+  const { name } = useParams({ from: '/shell/operator/apis/$name' })
+  const query = useQuery(apiQuery(name))
+  const { data, error } = query
+  return (
+    <OperatorOnly title={TEXT.title}>
+      <div className="grid min-w-0 gap-4">
+        <Link to="/operator/apis" className="inline-flex items-center gap-1 text-accent">
+          <ArrowLeft size={16} aria-hidden />
+          {TEXT.back}
+        </Link>
+        {data ? (
+          <Details api={data} />
+        ) : (
+          <Page title={TEXT.title}>
+            {error ? <Failed failure={toFailure(error)} onRetry={() => void query.refetch()} /> : <Loading />}
+          </Page>
+        )}
+      </div>
+    </OperatorOnly>
+  )
+}
+
+function Details({ api }: { api: ApiDetails }) {
+  const [dialog, setDialog] = useState<OpenDialog>(null)
+  const navigate = useNavigate()
+  const close = () => setDialog(null)
+  return (
+    <Page
+      title={api.title}
+      lead={
+        <span className="flex flex-wrap items-center gap-3">
+          <SaleBadge enabled={api.enabled} />
+          <span className="code wrap-anywhere">/apis/v1/{api.name}</span>
+        </span>
+      }
+      actions={<Actions api={api} onRemove={() => setDialog({ what: 'remove' })} />}
+    >
+      {!api.enabled && <p className="rounded-md bg-warn-soft px-4 py-3 text-warn">{TEXT.notOnSale}</p>}
+      <ApiFiguresRow name={api.name} />
+      <OperationsTable
+        api={api}
+        onTry={(operation) => setDialog({ what: 'try', operation })}
+        onPrice={(operation) => setDialog({ what: 'price', operation })}
+      />
+      <ApiSettings api={api} />
+      <Suspense>
+        {dialog?.what === 'try' && <Trial api={api.name} operation={dialog.operation} onClose={close} />}
+        {dialog?.what === 'price' && <PriceDialog api={api.name} operation={dialog.operation} onClose={close} />}
+        {dialog?.what === 'remove' && (
+          <RemoveDialog name={api.name} onClose={close} onRemoved={() => void navigate({ to: '/operator/apis' })} />
+        )}
+      </Suspense>
+    </Page>
+  )
+}
+
+function Actions({ api, onRemove }: { api: ApiDetails; onRemove: () => void }) {
+  const switching = useOperatorAction(
+    (enabled: boolean) => changeApi(api.name, { enabled }),
+    (enabled) => (enabled ? TEXT.nowOnSale(api.title) : TEXT.nowOffSale(api.title)),
+    () => undefined,
+  )
+  return (
+    <>
+      <Button
+        tone={api.enabled ? 'plain' : 'primary'}
+        busy={switching.isPending}
+        onClick={() => switching.mutate(!api.enabled)}
+      >
+        {api.enabled ? TEXT.takeOffSale : TEXT.putOnSale}
+      </Button>
+      <Link to="/operator/apis/$name/import" params={{ name: api.name }} className={buttonClass()}>
+        {TEXT.importAgain}
+      </Link>
+      <Button tone="warning" onClick={onRemove}>
+        {TEXT.remove}
+      </Button>
+      {switching.error && <FormFailure failure={toFailure(switching.error)} />}
+    </>
+  )
+}

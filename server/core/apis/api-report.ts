@@ -1,0 +1,85 @@
+import { type Money, micros, ZERO } from '../money'
+import type { Api, ApiOperation } from './api'
+import { parseDecimal } from './decimal'
+
+/** Calls of one imported operation with keys and apps, over all accounts. */
+export interface OperationUsage {
+  /** `{api}.{id}`, also of operations that were removed. */
+  readonly operation: string
+  readonly calls: number
+  /** Calls that succeeded and were charged. */
+  readonly served: number
+  /** Calls that ended with a 5xx: the upstream or the gateway failed. */
+  readonly failed: number
+  readonly charged: Money
+  /** The same counts since a later time. */
+  readonly recentCalls: number
+  readonly recentFailed: number
+}
+
+/** Reads usage of imported operations from the durable sums, off the request thread. Times are exact to a quarter of an hour. */
+export type ReadOperationUsage = (from: number, recentFrom: number) => Promise<readonly OperationUsage[]>
+
+/** What calls brought in, and what they cost at the upstream; null if that is not known. */
+export interface ApiFigures extends Omit<OperationUsage, 'operation'> {
+  readonly upstreamCost: Money | null
+}
+
+export interface ApiReport extends ApiFigures {
+  readonly name: string
+  readonly operations: readonly (ApiFigures & { readonly name: string })[]
+}
+
+const NO_FIGURES: ApiFigures = {
+  ...{ calls: 0, served: 0, failed: 0, charged: ZERO, recentCalls: 0, recentFailed: 0, upstreamCost: ZERO },
+}
+
+/** The figures of each API and its operations, including those that it no longer has. */
+export function apiReports(apis: readonly Api[], usage: readonly OperationUsage[]): readonly ApiReport[] {
+  return apis.map(({ name, operations }) => {
+    const own = new Map(operations.map((operation) => [operation.name as string, operation]))
+    const called = usage
+      .filter(({ operation }) => operation.startsWith(`${name}.`))
+      .map(({ operation, ...counts }) => ({
+        ...counts,
+        name: operation,
+        upstreamCost: upstreamCost(own.get(operation), counts),
+      }))
+    return { name, ...called.reduce<ApiFigures>(sum, NO_FIGURES), operations: called }
+  })
+}
+
+/**
+ * What successful calls cost the operator: the cost that is declared, or what the price passes on, before its multiplier. The latter
+ * is exact unless a minimum or maximum was charged.
+ */
+function upstreamCost(
+  operation: ApiOperation | undefined,
+  { served, charged }: Pick<OperationUsage, 'served' | 'charged'>,
+): Money | null {
+  if (served === 0) return ZERO
+  if (!operation) return null
+  const { price, upstreamCost: each } = operation
+  if (each !== null) return product(each, served)
+  const multiplier = price.mode === 'reported' ? parseDecimal(price.multiplier) : null
+  if (!multiplier || multiplier.digits === 0n) return null
+  return micros(Number((BigInt(charged) * 10n ** BigInt(multiplier.scale)) / multiplier.digits))
+}
+
+/** Never beyond what a sum of money can be. */
+function product(each: Money, count: number): Money {
+  const exact = BigInt(each) * BigInt(count)
+  return micros(exact > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(exact))
+}
+
+function sum(a: ApiFigures, b: ApiFigures): ApiFigures {
+  return {
+    calls: a.calls + b.calls,
+    served: a.served + b.served,
+    failed: a.failed + b.failed,
+    charged: micros(a.charged + b.charged),
+    recentCalls: a.recentCalls + b.recentCalls,
+    recentFailed: a.recentFailed + b.recentFailed,
+    upstreamCost: a.upstreamCost === null || b.upstreamCost === null ? null : micros(a.upstreamCost + b.upstreamCost),
+  }
+}

@@ -1,0 +1,58 @@
+import type { Static } from '@sinclair/typebox'
+import type { ApiFigures, ApiReport as CoreReport } from '../../core/apis/api-report'
+import { form, listOf, microsUsd, named, orNull, record, text, whole } from '../openapi/json-schema'
+import { MAX_DOCUMENT } from './record'
+
+const COUNT = { minimum: 0 }
+
+const FIGURES = {
+  calls: whole('Calls with keys and apps.', COUNT),
+  served: whole('Calls that succeeded and were charged.', COUNT),
+  failed: whole('Calls that ended with a 5xx.', COUNT),
+  revenue_micros_usd: microsUsd('What they brought in.', COUNT),
+  upstream_cost_micros_usd: orNull(
+    microsUsd('What they cost at the upstream. Null if the cost of an operation that was called is not known.', COUNT),
+  ),
+  recent_calls: whole('Calls in the last 24 hours.', COUNT),
+  recent_failed: whole('Calls in the last 24 hours that ended with a 5xx.', COUNT),
+}
+
+export const ApiReport = named(
+  'ApiReport',
+  record('What the APIs of this gateway brought in over the last days.', {
+    days: whole('How many days.', COUNT),
+    apis: listOf(
+      record('One API.', {
+        ...{ name: text('Its name.'), ...FIGURES },
+        operations: listOf(
+          record('One operation.', { name: text('`{api}.{id}`.'), ...FIGURES }),
+          'Its operations that were called, also those that were removed.',
+        ),
+      }),
+      'The APIs, by name.',
+    ),
+  }),
+)
+export type ApiReport = Static<typeof ApiReport>
+
+export const NewDocumentFetch = form('A document to fetch.', {
+  url: text('Its URL.', { minLength: 1, maxLength: 2000 }),
+})
+export const FetchedDocument = record('A document that was fetched.', {
+  document: text('Its text.', { maxLength: MAX_DOCUMENT }),
+})
+export type FetchedDocument = Static<typeof FetchedDocument>
+
+export function apiReportRecord({ name, operations, ...figures }: CoreReport): ApiReport['apis'][number] {
+  return {
+    ...{ name, ...figuresRecord(figures) },
+    operations: operations.map(({ name, ...figures }) => ({ name, ...figuresRecord(figures) })),
+  }
+}
+
+function figuresRecord({ calls, served, failed, charged, upstreamCost, recentCalls, recentFailed }: ApiFigures) {
+  return {
+    ...{ calls, served, failed, revenue_micros_usd: charged, upstream_cost_micros_usd: upstreamCost },
+    ...{ recent_calls: recentCalls, recent_failed: recentFailed },
+  }
+}

@@ -1,0 +1,69 @@
+import { wrong } from '../../core/accounts/submitted'
+import { apiReports, type ReadOperationUsage } from '../../core/apis/api-report'
+import type { ApiRegistry } from '../../core/apis/api-store'
+import { type Failure, wrongParameters } from '../../core/failure'
+import type { OutboundFetch, OutboundProblemKind } from '../../core/outbound/outbound-fetch'
+import { err, ok, type Result } from '../../core/result'
+import { MAX_DOCUMENT } from '../apis/record'
+import { type ApiReport, apiReportRecord, type FetchedDocument, NewDocumentFetch } from '../apis/report-record'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
+import { UNDOCUMENTED } from '../openapi/documented'
+import { operatorGate } from './operator-gate'
+
+const DAYS = 30
+const DAY_MS = 86_400_000
+const FETCH_MS = 20_000
+
+export interface ApiReportParts {
+  readonly owners: OwnerSessions
+  readonly apis: ApiRegistry
+  readonly operationUsage: ReadOperationUsage
+  /** Fetches what operators point at: public addresses, and private ones that the environment allows. */
+  readonly fetchDocument: OutboundFetch
+  readonly now: () => number
+}
+
+/** For the operator's page about APIs: what they brought in, and documents that the browser cannot fetch itself. */
+export function operatorApiReportRoutes({ owners, apis, operationUsage, fetchDocument, now }: ApiReportParts) {
+  const { operator, order } = operatorGate(owners)
+  return routeGroup({ name: 'operator-api-report', prefix: '/api/operator' })
+    .get(
+      '/api-report',
+      async ({ context }): Promise<ApiReport> => {
+        await operator(context)
+        const usage = await operationUsage(now() - DAYS * DAY_MS, now() - DAY_MS)
+        return { days: DAYS, apis: apiReports(apis.routes.apis, usage).map(apiReportRecord) }
+      },
+      UNDOCUMENTED,
+    )
+    .post(
+      '/api-documents',
+      ({ context }): Promise<FetchedDocument> =>
+        order(context, NewDocumentFetch, (_actor, { url }) => fetched(fetchDocument, url)),
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+}
+
+async function fetched(fetchDocument: OutboundFetch, url: string): Promise<Result<FetchedDocument, Failure>> {
+  const refused = (rule: string) => err(wrongParameters([wrong('url', rule, '')]))
+  const answer = await fetchDocument({ url, timeoutMs: FETCH_MS, maxBytes: MAX_DOCUMENT, maxRedirects: 3 })
+  if (!answer.ok) return refused(`could not be fetched: ${PROBLEMS[answer.error.kind]}`)
+  const { status, body } = answer.value
+  if (status !== 200) return refused(`answered with status ${status} instead of a document`)
+  return ok({ document: new TextDecoder().decode(body) })
+}
+
+const PROBLEMS: Readonly<Record<OutboundProblemKind, string>> = {
+  bad_url: 'it must be an http or https URL',
+  not_allowed: 'it is not allowed',
+  forbidden_address: 'its host has no public address',
+  unreachable: 'its host cannot be reached',
+  timeout: 'it took too long',
+  aborted: 'the request was aborted',
+  too_large: 'it is larger than 20 MB',
+  too_many_redirects: 'it redirects too often',
+  wrong_type: 'it is no document',
+  bad_encoding: 'its encoding is invalid',
+  cut: 'the answer broke off',
+}

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { openApiUpstream } from '../support/api-upstream'
+import { becomes, type Dashboard, openDashboard } from '../support/browser'
+import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
+
+let dashboard: Dashboard
+let upstream: ReturnType<typeof openApiUpstream>
+let operator: Awaited<ReturnType<Dashboard['signedIn']>>
+beforeAll(async () => {
+  dashboard = await openDashboard({
+    env: { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', CREDIT_BUYS_PAID_PROVIDERS: 'true' },
+  })
+  upstream = openApiUpstream()
+  operator = await dashboard.signedIn()
+  const price = { mode: 'fixed', usd: '0.02' }
+  const made = await operator.api('/api/operator/apis', {
+    ...{ name: 'weather', title: 'Weather of the world', base_url: upstream.url, auth: 'none' },
+    operations: [
+      {
+        ...{ id: 'forecast', method: 'GET', path: '/v1/{city}/forecast', title: 'Tidal forecast', price },
+        description: 'When the tide comes.',
+        parameters: [
+          { name: 'city', in: 'path', required: true, schema: { type: 'string' }, description: 'A city on a coast.' },
+          { name: 'days', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 9 } },
+        ],
+        examples: [{ title: 'Brest', input: { city: 'Brest', days: 2 } }],
+      },
+      {
+        ...{ id: 'report', method: 'POST', path: '/v1/reports', title: 'Report a wave', price },
+        body: {
+          content_type: 'application/json',
+          schema: { type: 'object', properties: { height: { type: 'number' } }, required: ['height'] },
+        },
+      },
+    ],
+  })
+  expect(made.status).toBe(201)
+})
+afterAll(async () => {
+  await dashboard.close()
+  await upstream.close()
+})
+
+describe('the catalog', () => {
+  test('is for everybody: finds operations by words, shows price, parameters and an example', async () => {
+    await dashboard.browser.clearCookies()
+    const watched = await dashboard.visit('/catalogue')
+    const { page } = watched
+    await heading(page, 'Catalog')
+    await page.getByRole('heading', { name: 'Weather of the world' }).waitFor()
+    await page.getByRole('heading', { name: 'Image search' }).waitFor()
+    await fitsEverybody(page, 'catalog')
+    await page.getByRole('searchbox', { name: 'Search the catalog' }).fill('TIDAL')
+    await page.keyboard.press('Enter')
+    await page.getByText('1 operation', { exact: true }).waitFor()
+    await page.waitForURL('**/catalogue?q=TIDAL')
+    await page.getByText('$0.02 per call').waitFor()
+    await page.getByText('Parameters and example').click()
+    await page.getByText('A city on a coast.').waitFor()
+    const code = page.getByRole('region', { name: 'The request as code' })
+    expect(await code.textContent()).toContain('/apis/v1/weather/v1/Brest/forecast?days=2')
+    await page.getByText('Without a key, the gateway answers 402').waitFor()
+    await fitsEverybody(page, 'catalog-entry')
+    await page.getByRole('searchbox').fill('nothing of that kind')
+    await page.keyboard.press('Enter')
+    await page.getByText('No matching operations.').waitFor()
+    await page.getByRole('button', { name: 'Clear search' }).first().click()
+    await page.getByRole('heading', { name: 'Image search' }).waitFor()
+    await left(watched, [REFUSED])
+  })
+
+  test('leads a visitor through the sign-in, and an owner straight, to the form of the operation', async () => {
+    await dashboard.browser.clearCookies()
+    const visiting = await dashboard.visit('/catalogue?q=tidal')
+    await visiting.page.getByRole('link', { name: 'Try it: Tidal forecast' }).click()
+    await heading(visiting.page, 'Sign in')
+    expect(new URL(visiting.page.url()).searchParams.get('to')).toBe('/playground?operation=weather.forecast')
+    await left(visiting, [REFUSED])
+
+    const owner = await dashboard.signedIn()
+    await owner.api('/api/keys', { name: 'tides', allowed_endpoints: ['weather.forecast', 'weather.report'] })
+    const watched = await dashboard.visit('/catalogue?q=tidal')
+    const { page } = watched
+    await page.getByRole('navigation').getByRole('link', { name: 'Catalog' }).waitFor()
+    await page.getByRole('link', { name: 'Try it: Tidal forecast' }).click()
+    await page.getByRole('heading', { name: 'Tidal forecast' }).waitFor()
+    await page.getByLabel('city', { exact: true }).fill('Saint Malo')
+    await page.getByRole('button', { name: 'Send request · $0.02 per call' }).click()
+    await page.getByText('$0.02 charged').waitFor()
+    expect(upstream.calls.at(-1)?.target).toBe('/v1/Saint%20Malo/forecast')
+    await fitsEverybody(page, 'playground-imported')
+
+    await page.getByRole('combobox', { name: 'Endpoint' }).selectOption({ label: 'Report a wave' })
+    await page.getByLabel('height', { exact: true }).fill('2.5')
+    await page.getByRole('button', { name: /^Send request/ }).click()
+    await becomes(async () => upstream.calls.at(-1)?.body, '{"height":2.5}')
+    await page.getByRole('link', { name: 'Usage', exact: true }).click()
+    await heading(page, 'Usage')
+    await page.getByRole('combobox', { name: 'Endpoint' }).selectOption('weather.forecast')
+    await left(watched)
+  })
+
+  test('narrows a key to imported operations, found by words', async () => {
+    const owner = await dashboard.signedIn()
+    const watched = await dashboard.visit('/keys')
+    const { page } = watched
+    await page.getByRole('main').getByRole('button', { name: 'Create key' }).first().click()
+    const form = page.getByRole('dialog', { name: 'Create key' })
+    await form.getByLabel('Name').fill('tide key')
+    await form.getByText('More settings').click()
+    await form.getByRole('searchbox', { name: 'Search operations of APIs' }).fill('wave')
+    await form.getByRole('checkbox', { name: /Report a wave/ }).check()
+    await becomes(() => form.getByRole('checkbox', { name: /Tidal forecast/ }).count(), 0)
+    await form.getByRole('checkbox', { name: 'Image search' }).check()
+    await fitsEverybody(page, 'key-imported')
+    await form.getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('dialog', { name: 'Save your key now' }).waitFor()
+    const { keys } = await (await owner.api('/api/keys')).json()
+    expect(keys).toMatchObject([{ allowed_endpoints: ['image-search', 'weather.report'] }])
+    await page.getByRole('button', { name: 'I have saved this key' }).click()
+    await page.getByRole('link', { name: 'tide key' }).click()
+    await page.getByText('Image search, weather.report').waitFor()
+    await left(watched)
+  })
+})
