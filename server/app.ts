@@ -125,6 +125,7 @@ interface CallParts {
   readonly ledger: Ledger
   readonly prices: PriceStore
   readonly ownOrigins: ReadonlySet<string>
+  readonly corsOrigins: ReadonlySet<string>
   readonly isLoopback: boolean
   readonly now: () => number
 }

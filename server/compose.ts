@@ -36,6 +36,7 @@ import { TIER_LIMITS } from './core/limits/tier'
 import { formatUsd } from './core/money'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
 import { CompressedResponses, isCompressible } from './http/middleware/compressed-response'
+import { Cors } from './http/middleware/cors'
 import type { OnFault } from './http/middleware/failures'
 import { Gate } from './http/middleware/gate'
 import { Intake } from './http/middleware/intake'
@@ -222,12 +223,14 @@ function sourcesOf({
 }
 
 /** Normalizes the URL of each request, adds security headers to each response and compresses those that may be. */
-function securedBy({ baseUrl }: Config, answer: (request: Request) => Response | Promise<Response>) {
+function securedBy({ baseUrl, corsOrigins }: Config, answer: (request: Request) => Response | Promise<Response>) {
   const isHttps = baseUrl.startsWith('https:')
   const compressed = new CompressedResponses()
+  const cors = new Cors(corsOrigins)
   return async (original: Request): Promise<Response> => {
     const request = normalizeUrl(original)
-    const response = securedResponse(await answer(request), request.url, isHttps)
+    const answered = cors.preflight(request) ?? cors.open(request, await answer(request))
+    const response = securedResponse(answered, request.url, isHttps)
     return isCompressible(request) ? compressed.of(request, response) : response
   }
 }

@@ -35,6 +35,8 @@ export interface Config {
   readonly trustedProxies: Allowlist | null
   /** The forwarding header that they set; null if not configured. */
   readonly trustedProxyHeader: 'x-forwarded-for' | 'forwarded' | null
+  /** Origins of web pages that may call the API with a key of their own. */
+  readonly corsOrigins: ReadonlySet<string>
   /** Whether the first account becomes operator without the one-time token if it signs up on this machine. */
   readonly firstAccountIsOperator: boolean
   readonly websearch: WebsearchConfig
@@ -86,6 +88,7 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
       'x-forwarded-for',
       'forwarded',
     ]),
+    corsOrigins: origins(read('CORS_ORIGINS')),
     firstAccountIsOperator: isLoopback && isLoopbackHost(new URL(baseUrl).hostname) && !production,
     websearch: websearchConfig(read),
     payments: paymentSettings(read, { secretKey: secret, baseUrl, isLoopback, environment: mode }),
@@ -102,6 +105,17 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
     creditBuysPaidProviders:
       oneOf('CREDIT_BUYS_PAID_PROVIDERS', read('CREDIT_BUYS_PAID_PROVIDERS') ?? 'false', ['true', 'false']) === 'true',
   }
+}
+
+/** Exact origins of web pages; a wildcard would let any page spend a key that it was given. */
+function origins(text: string | null): ReadonlySet<string> {
+  const entries = text === null ? [] : text.split(',').map((entry) => entry.trim())
+  for (const entry of entries)
+    if (URL.parse(entry)?.origin !== entry || !/^https?:[^*]+$/.test(entry))
+      throw new ConfigError(
+        `CORS_ORIGINS must be a comma-separated list of origins, such as https://app.example.com, without a path: not "${entry}"`,
+      )
+  return new Set(entries)
 }
 
 /** A host name that clients on this machine can use in a URL. */

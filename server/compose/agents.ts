@@ -39,6 +39,6 @@ interface FaceParts {
 }
 
 /** What the routes of apps and agents need in addition to the core. */
-export function agentFaces({ baseUrl, isLoopback }: Config, { ownOrigins, clock, ...core }: FaceParts) {
-  return { usage: new UsageAnswers({ ...core, now: () => clock.now() }), baseUrl, isLoopback, ownOrigins }
+export function agentFaces({ baseUrl, isLoopback, corsOrigins }: Config, { ownOrigins, clock, ...core }: FaceParts) {
+  return { usage: new UsageAnswers({ ...core, now: () => clock.now() }), baseUrl, isLoopback, ownOrigins, corsOrigins }
 }

@@ -23,6 +23,8 @@ interface McpParts extends ToolCallParts {
   readonly prices: PriceStore
   readonly apis: ApiRegistry
   readonly ownOrigins: ReadonlySet<string>
+  /** Origins of other web pages that may call it. */
+  readonly corsOrigins: ReadonlySet<string>
   /** Whether only this machine can reach the server. A web page could still reach it through a host name that resolves to it. */
   readonly isLoopback: boolean
 }
@@ -131,9 +133,9 @@ class McpRoute {
 
   /** Why a browser's request is refused, or null. */
   private foreign({ request, url }: GatedContext): Failure | null {
-    const { ownOrigins, isLoopback } = this.parts
+    const { ownOrigins, corsOrigins, isLoopback } = this.parts
     const origin = request.headers.get('origin')
-    if (origin !== null && !ownOrigins.has(origin))
+    if (origin !== null && !ownOrigins.has(origin) && !corsOrigins.has(origin))
       return failure('foreign_origin', 'Web pages of other sites cannot call this MCP server.')
     if (isLoopback && !this.hosts.has(url.host))
       return failure('foreign_origin', "The Host header does not name this server. Use the gateway's own URL.")
