@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { openApiUpstream } from '../support/api-upstream'
 import { becomes, type Dashboard, openDashboard } from '../support/browser'
 import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
+import { publishedOpenApi } from '../support/published-openapi'
 
 const SECRET = 'vendor-secret-7431'
 const LONG_NAME = 'An unusually long name of a weather service that nobody would shorten for a narrow screen, whatever'
@@ -189,6 +190,25 @@ describe("the operator's page APIs", () => {
     await page.getByRole('menuitem', { name: 'Take off sale' }).click()
     await page.getByText('getForecast is off sale.').waitFor()
     expect((await dashboard.as(secret, path)).status).toBe(404)
+    await left(watched)
+  })
+
+  test('imports one operation of the largest published file, found by words', async () => {
+    const watched = await dashboard.visit('/operator/apis/import/new')
+    const { page } = watched
+    const buffer = Buffer.from(publishedOpenApi('github.json'))
+    await page
+      .getByRole('button', { name: 'File' })
+      .setInputFiles({ name: 'github.json', mimeType: 'application/json', buffer })
+    await becomes(() => page.getByLabel('Base URL').inputValue(), 'https://api.github.com')
+    await page.getByLabel('Name', { exact: true }).fill('github')
+    await page.getByRole('button', { name: 'Check document' }).click()
+    await page.getByRole('button', { name: 'Select none' }).click()
+    await page.getByRole('searchbox', { name: 'Filter operations' }).fill('octocat')
+    await page.getByRole('button', { name: 'Select all' }).click()
+    await page.getByRole('button', { name: 'Import 1 operation' }).click()
+    await heading(page, "GitHub's official OpenAPI spec + Octokit extension")
+    expect((await stored('github')).operations).toMatchObject([{ path: '/octocat' }])
     await left(watched)
   })
 

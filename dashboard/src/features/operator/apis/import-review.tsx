@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { ApiDetails, ApiPrice, ImportPlan } from '../../../api/apis.ts'
 import { failureFrom } from '../../../api/client/failure.ts'
 import { IMPORT_TEXT as TEXT } from '../../../messages/import-api.ts'
@@ -30,6 +30,11 @@ export function ImportReview({ checked, existing, onBack, onDone }: ImportReview
     else apply.mutate(form)
   }
   const { data } = review
+  // The form with the focus is gone.
+  useEffect(() => {
+    window.scrollTo(0, 0)
+    document.getElementById('main')?.focus()
+  }, [])
   return (
     <div className="grid min-w-0 gap-6">
       <PlanTable checked={checked} chosen={chosen} prices={prices} onChosen={setChosen} onPrices={setPrices} />
@@ -75,6 +80,8 @@ type ImportReviewProps = {
   onDone: (name: string) => void
 }
 
+const MAX_REFUSED = 100
+
 /** What cannot be sold, what disappears, and what the operator should know. */
 function PlanNotes({ plan }: { plan: ImportPlan }) {
   const { refused, notices, removed } = plan
@@ -84,13 +91,14 @@ function PlanNotes({ plan }: { plan: ImportPlan }) {
       {refused.length > 0 && (
         <Card title={TEXT.refused(refused.length)}>
           <dl className="grid gap-3">
-            {refused.map(({ name, reason }) => (
+            {refused.slice(0, MAX_REFUSED).map(({ name, reason }) => (
               <div key={`${name} ${reason}`} className="min-w-0">
                 <dt className="code wrap-anywhere">{name}</dt>
                 <dd className="text-muted wrap-anywhere">{reason}</dd>
               </div>
             ))}
           </dl>
+          {refused.length > MAX_REFUSED && <p className="text-muted">{TEXT.more(refused.length - MAX_REFUSED)}</p>}
         </Card>
       )}
       {notices.length > 0 && (
