@@ -17,7 +17,10 @@ export interface OperationUsage {
   readonly recentFailed: number
 }
 
-/** Reads usage of imported operations from the durable sums, off the request thread. Times are exact to a quarter of an hour. */
+/**
+ * Reads usage of imported operations from the durable sums, off the request thread. `from` counts from the start of its day in UTC,
+ * `recentFrom` from the start of its quarter of an hour.
+ */
 export type ReadOperationUsage = (from: number, recentFrom: number) => Promise<readonly OperationUsage[]>
 
 /** What calls brought in, and what they cost at the upstream; null if that is not known. */

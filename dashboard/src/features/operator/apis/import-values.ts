@@ -111,7 +111,10 @@ function yamlHints(document: string) {
 }
 
 function slug(title: string): string {
-  const words = title.toLowerCase().replace(/['’]/g, '').replace(/\b(open)?api\b/g, ' ')
+  const words = title
+    .toLowerCase()
+    .replace(/['’]/g, '')
+    .replace(/\b(open)?api\b/g, ' ')
   return words
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-+/, '')
