@@ -92,6 +92,7 @@ describe('a call of Responses', () => {
     [{ model: 1, input: 'x' }, 'invalid_parameter model'],
     [{ model: 'm' }, 'missing_parameter input'],
     [{ model: 'm', input: [] }, 'invalid_parameter input'],
+    [{ model: 'm', input: ['x'] }, 'invalid_parameter input'],
     [{ model: 'm', input: { role: 'user' } }, 'invalid_parameter input'],
     [{ model: 'm', input: 'x', max_output_tokens: 0 }, 'invalid_parameter max_output_tokens'],
     [{ model: 'm', input: 'x', stream: 'yes' }, 'invalid_parameter stream'],
@@ -135,6 +136,25 @@ describe('a call of Responses', () => {
       'tool_choice.mcp',
       'tools.type',
     ])
+  })
+
+  test('hides no image, file or tool of the vendor by one object in place of a list, or inside of another item', () => {
+    const file = { type: 'input_file', file_id: 'f' }
+    const hidden = read({
+      tools: FUNCTION,
+      input: [
+        { role: 'user', content: file },
+        { type: 'function_call_output', call_id: 'c', output: { type: 'input_image', file_id: 'f' } },
+        { type: 'reasoning', summary: [], content: [file] },
+      ],
+    })
+    expect(hidden).toMatchObject({ hasTools: true, parts: { images: 1, opaque: 2 }, uncovered: [] })
+    expect(read({ tools: { type: 'web_search' } }).uncovered).toEqual(['tools.web_search'])
+    const sound = { role: 'user', content: { type: 'input_audio' } }
+    expect(read({ input: [sound] }).uncovered).toEqual(['input.input_audio'])
+    expect(asChat({ tools: FUNCTION, input: [{ role: 'user', content: { type: 'input_text', text: 'x' } }] })).toEqual(
+      asChat({ tools: [FUNCTION], input: 'x' }),
+    )
   })
 
   test('may hide output where it reasons', () => {
@@ -446,6 +466,24 @@ describe('an upstream that speaks chat completions only', () => {
     ])
     const empty = eventsOf(through(CHAT_ONLY, openAi.done, 64).sent)
     expect(empty.at(-1)).toMatchObject({ response: { output: [{ content: [{ text: '' }] }] } })
+  })
+
+  test('repeats settings that were sent on several lines without cutting an event', () => {
+    const body = '{"model":"m","stream":true,"input":"x","tools":[\r\n\r\n],"metadata":{\n\n"event":"data: x\\n\\n"}}'
+    const request = RESPONSES.read(bytes(body), SSE)
+    if (!request.ok) throw new Error(request.error.message)
+    const meter = wireAt(CHAT_ONLY, RESPONSES).meter(request.value, SSE)
+    const sent = textOf(meter.push(bytes(openAi.chunk({ content: 'Hi' }, 'stop') + openAi.done))) + textOf(meter.ending)
+    const events = eventsOf(sent)
+    for (const at of [0, 1, -1])
+      expect(events.at(at).response).toMatchObject({ tools: [], metadata: { event: 'data: x\n\n' } })
+    expect(events).toHaveLength(9)
+  })
+
+  test('counts the report of the upstream, also if the end of the stream does not follow it', () => {
+    const counted = openAi.words(['Hi'], { input: 10, output: 4 }).slice(0, -1).join('')
+    const { meter } = through(CHAT_ONLY, counted, 64)
+    expect([meter.isComplete, meter.seen.isFinal, meter.seen.counts?.output]).toEqual([false, true, 4])
   })
 
   test('that breaks off ends without an end; a failure that it reports is a failed response', () => {

@@ -6,6 +6,7 @@ import { Intake } from '../../../server/http/middleware/intake'
 import { readJsonChunks } from '../../../server/http/middleware/json-body'
 import type { ArrivedBody } from '../../../server/pipeline/models/body-reader'
 import { CHAT_COMPLETIONS } from '../../../server/pipeline/models/wires/chat-completions-wire'
+import { RESPONSES } from '../../../server/pipeline/models/wires/responses/responses-wire'
 import { type Harness, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
 
@@ -43,6 +44,16 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
       expect(there.value.request).toEqual(here.value)
       expect(there.value.digest).toBe(digestOf(bytes(chat(more))))
     }
+  })
+
+  test('a call of Responses comes back with the chat completion that it was written as', async () => {
+    const parser = new BodyParser()
+    const body = `{"model":"sandbox/echo","input":"Hello","instructions":"${LONG_TEXT}é"}`
+    const here = RESPONSES.read(bytes(body), PATH)
+    const there = await parser.read(RESPONSES, arrived(body), PATH)
+    if (!here.ok || !there.ok) throw new Error('refused')
+    expect(there.value.request).toEqual(here.value)
+    expect(there.value.request.chat?.body.length).toBeGreaterThan(LONG_TEXT.length)
   })
 
   test('a short body is read there too when it has many parts, or when not all of it was looked at', async () => {

@@ -1,5 +1,5 @@
 import { isJson, type Json, listOf } from '../../../../core/json'
-import type { ChatForm } from '../model-request'
+import { type ChatForm, manyOf } from '../model-request'
 import { ChatMessages } from './chat-messages'
 
 /** Members that have the same name and meaning in both. */
@@ -13,7 +13,7 @@ export function chatFormOf(json: Json): ChatForm {
   const messages = new ChatMessages()
   if (typeof json['instructions'] === 'string') messages.system(json['instructions'])
   messages.addInput(json['input'])
-  const tools = listOf(json['tools']).filter(isJson)
+  const tools = manyOf(json['tools']).filter(isJson)
   const text = object(json['text'])
   const beyond = [messages.beyond, ...beyondChat(json, tools)].find((path) => path !== null) ?? null
   const body = {

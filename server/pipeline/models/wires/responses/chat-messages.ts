@@ -1,4 +1,5 @@
 import { isJson, type Json, listOf } from '../../../../core/json'
+import { manyOf } from '../model-request'
 import { typeOf } from './responses-members'
 
 interface Message {
@@ -60,7 +61,7 @@ export class ChatMessages {
 
   private textOf(content: unknown): string {
     if (typeof content === 'string') return content
-    const texts = listOf(content).map((part) => {
+    const texts = manyOf(content).map((part) => {
       const { text, refusal, type } = isJson(part) ? part : {}
       if (typeof text === 'string') return text
       if (typeof refusal === 'string') return refusal
@@ -72,9 +73,10 @@ export class ChatMessages {
 
   /** A single text stays a text, because some servers take no list. */
   private contentOf(content: unknown): unknown {
-    if (!Array.isArray(content)) return content
-    if (content.length === 1 && isJson(content[0]) && content[0]['type'] === 'input_text') return content[0]['text']
-    return content.map((part: unknown) => {
+    if (typeof content === 'string') return content
+    const [first, ...more] = manyOf(content)
+    if (more.length === 0 && isJson(first) && first['type'] === 'input_text') return first['text']
+    return manyOf(content).map((part) => {
       const { type, text, image_url: url, detail } = isJson(part) ? part : {}
       if (type === 'input_text') return { type: 'text', text }
       if (type === 'input_image' && typeof url === 'string')

@@ -15,7 +15,15 @@ const ITEMS: ReadonlySet<unknown> = new Set([
   'custom_tool_call_output',
   'reasoning',
 ])
-const PARTS: ReadonlySet<unknown> = new Set(['input_text', 'output_text', 'refusal', 'input_image', 'input_file'])
+/** Parts whose byte length bounds their tokens. */
+export const TEXT_PARTS: ReadonlySet<unknown> = new Set([
+  'input_text',
+  'output_text',
+  'refusal',
+  'reasoning_text',
+  'summary_text',
+])
+const PARTS: ReadonlySet<unknown> = new Set([...TEXT_PARTS, 'input_image', 'input_file'])
 
 /** What an answer can include without one of the vendor's tools. */
 const INCLUDES: ReadonlySet<unknown> = new Set(['reasoning.encrypted_content', 'message.output_text.logprobs'])
@@ -37,10 +45,15 @@ const input: MemberRule = (value, path) =>
     if (!isJson(item)) return []
     const type = typeOf(item)
     if (!ITEMS.has(type)) return [`${path}.${shown(type)}`]
-    return [...listOf(item['content']), ...listOf(item['output'])].flatMap((part) =>
-      !isJson(part) || type === 'reasoning' || PARTS.has(part['type']) ? [] : [`${path}.${shown(part['type'])}`],
+    return partsOfItem(item).flatMap((part) =>
+      !isJson(part) || PARTS.has(part['type']) ? [] : [`${path}.${shown(part['type'])}`],
     )
   })
+
+/** The parts of an item, in whichever member, and also where one part stands in place of a list. */
+export function partsOfItem({ content, output, summary }: Json): readonly unknown[] {
+  return [content, output, summary].flatMap(manyOf)
+}
 
 /** The type of an item. A message may leave it out. */
 export function typeOf(item: Json): unknown {

@@ -5,6 +5,7 @@ import { assigned, edited } from '../json-members'
 import {
   type InputParts,
   imagePart,
+  manyOf,
   missing,
   OPAQUE_PART,
   partsOf,
@@ -16,7 +17,7 @@ import {
 import { type ModelWire, stringBytes, stringMembers } from '../model-wire'
 import { responsesUsage } from '../token-usage'
 import { chatFormOf } from './chat-form'
-import { typeOf, uncoveredOfResponses } from './responses-members'
+import { partsOfItem, TEXT_PARTS, uncoveredOfResponses } from './responses-members'
 import { ResponsesMeter } from './responses-meter'
 import { RESPONSES_OVER_CHAT } from './responses-over-chat'
 
@@ -35,7 +36,7 @@ export const RESPONSES: ModelWire = {
     const kept = keptAtTheVendor(json)
     if (kept) return err(kept)
     if (input === undefined) return missing('input')
-    if (typeof input !== 'string' && (!Array.isArray(input) || input.length === 0))
+    if (typeof input !== 'string' && (!Array.isArray(input) || input.length === 0 || !input.every(isJson)))
       return wrong('input', 'must be text or a list of items')
     if (typeof stream !== 'boolean' && stream !== null) return wrong('stream', 'must be true or false')
     if (store !== undefined && store !== null && typeof store !== 'boolean')
@@ -50,8 +51,8 @@ export const RESPONSES: ModelWire = {
       usageAsked: true,
       cap,
       choices: 1,
-      parts: partsOf(listOf(input).flatMap(partsOfItem)),
-      hasTools: listOf(json['tools']).length > 0,
+      parts: partsOf(listOf(input).flatMap(inputParts)),
+      hasTools: manyOf(json['tools']).length > 0,
       uncovered: uncoveredOfResponses(json),
       chat: chatFormOf(json),
     })
@@ -100,17 +101,14 @@ function keptAtTheVendor(json: Json): Failure | null {
   return null
 }
 
-/** Parts whose byte length bounds their tokens. */
-const BOUNDED_BY_BYTES: ReadonlySet<unknown> = new Set(['input_text', 'output_text', 'refusal'])
-
-function partsOfItem(item: unknown): InputParts[] {
-  if (!isJson(item) || typeOf(item) === 'reasoning') return [TEXT_PART]
-  return [...listOf(item['content']), ...listOf(item['output'])].map((part) => {
+function inputParts(item: unknown): InputParts[] {
+  if (!isJson(item)) return [TEXT_PART]
+  return partsOfItem(item).map((part) => {
     if (!isJson(part)) return TEXT_PART
     const { type, image_url: url } = part
     if (type === 'input_image')
       return imagePart(typeof url === 'string' && url.startsWith('data:') ? url.slice(url.indexOf(',') + 1) : null)
-    return BOUNDED_BY_BYTES.has(type) ? TEXT_PART : OPAQUE_PART
+    return TEXT_PARTS.has(type) ? TEXT_PART : OPAQUE_PART
   })
 }
 
