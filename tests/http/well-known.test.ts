@@ -32,10 +32,11 @@ describe('what an app discovers', () => {
   test('the OAuth server: S256 only, and only endpoints that answer (RFC 8414)', async () => {
     const { body } = await read('/.well-known/oauth-authorization-server/api/auth')
     expect(body['issuer']).toBe(`${gateway.config.baseUrl}/api/auth`)
+    expect((await read('/.well-known/oauth-authorization-server')).body).toEqual(body)
     expect(body['code_challenge_methods_supported']).toEqual(['S256'])
     expect(body['response_types_supported']).toEqual(['code'])
     const endpoints = Object.entries(body).filter(([name]) => name.endsWith('_endpoint'))
-    expect(endpoints.length).toBe(5)
+    expect(endpoints.length).toBe(6)
     for (const [name, url] of endpoints) {
       const method = name === 'authorization_endpoint' ? 'GET' : 'POST'
       const answer = await gateway.call(new URL(String(url)).pathname, { method })

@@ -9,6 +9,7 @@ import { CodeUses } from './code-uses'
 import { type Refusal, readRefusal, shapeError } from './error-shape'
 import type { IdentityDatabase } from './identity-database'
 import { libraryOptions, type PasswordHash } from './library-options'
+import { LibraryGrants } from './oauth-grants'
 import { type Answered, openProtocol, type ProtocolCaller } from './oauth-protocol'
 import type { Registration } from './oauth-registration'
 import { openUpkeep } from './oauth-upkeep'
@@ -99,12 +100,15 @@ export function openIdentity(options: IdentityOptions): Identity {
     const fault = visit.hidden?.error ?? (response.status >= 500 ? `the library answered ${response.status}` : null)
     return { response, fault }
   }
+  const tokens = new LibraryGrants({ db: options.db, baseUrl: origin, changes: () => 0, now: () => clock.now() })
   const oauth = openProtocol({
     origin,
     run,
     uses,
     onFault: (requestId, error) => report({ requestId, reason: safeReason(error) }),
     upkeep: openUpkeep(options.db, () => clock.now()),
+    byToken: (token) => tokens.byToken(token),
+    now: () => clock.now(),
   })
 
   return {

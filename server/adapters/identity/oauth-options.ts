@@ -44,7 +44,7 @@ export function oauthPlugins(origin: string): BetterAuthPlugin[] {
         authorize: { window: MINUTE_SECONDS, max: 60 },
         register: { window: MINUTE_SECONDS, max: 5 },
         revoke: { window: MINUTE_SECONDS, max: 60 },
-        introspect: false,
+        introspect: { window: MINUTE_SECONDS, max: 60 },
       },
     }),
     oauthDeviceAuthorization({ verificationUri: `${origin}/device`, expiresIn: '10m', interval: '5s' }),

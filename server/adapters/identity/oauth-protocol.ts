@@ -1,6 +1,8 @@
 import type { IdentityCaller } from '../../core/accounts/identity'
+import type { TokenGrant } from '../../core/credentials/oauth-grant'
 import { addressHeader, BASE_PATH, pathUnder } from './auth-request'
 import type { CodeUses } from './code-uses'
+import { introspected } from './oauth-introspection'
 import { servedMetadata } from './oauth-metadata'
 import type { Registration } from './oauth-registration'
 import { isProtocolPath, OPEN_TO_ALL, protocolError, protocolRequest, protocolResponse } from './oauth-request'
@@ -23,10 +25,13 @@ interface ProtocolParts {
   readonly onFault: (requestId: string, error: unknown) => void
   /** Called with each write, before it. */
   readonly upkeep: () => Promise<void>
+  /** The grant of an access token, as the gateway goes by it. */
+  readonly byToken: (token: string) => Promise<TokenGrant | null>
+  readonly now: () => number
 }
 
 /** The OAuth endpoints that apps call. They answer with the error codes of the RFCs, never with the service's own error shape. */
-export function openProtocol({ origin, run, uses, onFault, upkeep }: ProtocolParts) {
+export function openProtocol({ origin, run, uses, onFault, upkeep, byToken, now }: ProtocolParts) {
   const metadataUrl = `${origin}/.well-known/oauth-authorization-server${BASE_PATH}`
   return {
     speaks: (request: Request) =>
@@ -40,11 +45,15 @@ export function openProtocol({ origin, run, uses, onFault, upkeep }: ProtocolPar
         const accepted = await protocolRequest(request, path, target, addressHeader(caller.address))
         if (!accepted.ok) return protocolResponse(accepted.error)
         await upkeep()
-        const { request: asked, code, registration } = accepted.value
+        const { request: asked, code, registration, introspection } = accepted.value
         const ask = () => run(asked, { ...caller, registration })
         const { response, fault } = await (code === null ? ask() : uses.during(code, ask))
         if (fault !== null) onFault(caller.requestId, fault)
-        if (fault === null && response.status < 400) return openToAll(response)
+        if (fault === null && response.status < 400) {
+          if (!introspection) return openToAll(response)
+          const said = { byToken, issuer: origin + BASE_PATH, now: now() }
+          return openToAll(Response.json(await introspected(introspection, await response.json(), said)))
+        }
         const status = fault === null ? response.status : 500
         const problem = protocolError(status, await response.text(), response.headers.get('x-retry-after'))
         return protocolResponse(problem, problem.wait)

@@ -1,5 +1,6 @@
 import { boundedBytes } from '../../core/bounded-bytes'
 import { err, ok, type Result } from '../../core/result'
+import { type IntrospectionCall, introspectionIn } from './oauth-introspection'
 import { type Registration, validateRegistration } from './oauth-registration'
 
 type MediaType = 'application/x-www-form-urlencoded' | 'application/json'
@@ -13,10 +14,13 @@ const FORM = 'application/x-www-form-urlencoded'
 const JSON_TYPE = 'application/json'
 const SMALL = 16 * 1024
 
+const INTROSPECTION = '/oauth2/introspect'
+
 /** Endpoints for apps, not people: no cookies, any origin, errors as in RFC 6749 5.2. */
 const PROTOCOL: ReadonlyMap<string, ProtocolEndpoint> = new Map([
   ['/oauth2/token', { mediaTypes: [FORM], maxBytes: SMALL }],
   ['/oauth2/revoke', { mediaTypes: [FORM], maxBytes: SMALL }],
+  [INTROSPECTION, { mediaTypes: [FORM], maxBytes: SMALL }],
   ['/oauth2/register', { mediaTypes: [JSON_TYPE], maxBytes: SMALL }],
   ['/device/code', { mediaTypes: [FORM], maxBytes: SMALL }],
 ])
@@ -41,6 +45,8 @@ export interface ProtocolCall {
   /** The authorization code that it redeems. */
   readonly code: string | null
   readonly registration: Registration | null
+  /** What it asks about a token. */
+  readonly introspection: IntrospectionCall | null
 }
 
 export function isProtocolPath(path: string): boolean {
@@ -72,7 +78,8 @@ export async function protocolRequest(
   const authorization = request.headers.get('authorization')
   if (authorization !== null) headers.set('authorization', authorization)
   if (addressHeader) headers.set(...addressHeader)
-  return ok({ request: new Request(target, { method: 'POST', headers, body }), code, registration })
+  const introspection = path === INTROSPECTION ? introspectionIn(new URLSearchParams(body), authorization) : null
+  return ok({ request: new Request(target, { method: 'POST', headers, body }), code, registration, introspection })
 }
 
 /** A response to an app: the library's own error if the protocol defines it, else the closest code that the RFCs define. */
@@ -103,7 +110,7 @@ export function askingForConsent(target: URL): URL {
   return target
 }
 
-interface ValidBody extends Omit<ProtocolCall, 'request'> {
+interface ValidBody extends Pick<ProtocolCall, 'code' | 'registration'> {
   readonly body: string
 }
 

@@ -1,3 +1,4 @@
+import { SCOPES, type Scope } from '../../core/credentials/oauth-grant'
 import { type Failure, type FailureCode, failure } from '../../core/failure'
 import { formatUsd } from '../../core/money'
 import type { Result } from '../../core/result'
@@ -131,13 +132,19 @@ function passedType(contentType: string): string {
   return JSON_TYPE.test(contentType) ? contentType : 'text/plain; charset=utf-8'
 }
 
+/** Where an app gets a token, and the scope that the route needs; null if it needs none, or several. */
+interface TokenSource {
+  readonly origin: string
+  readonly scope: Scope | null
+}
+
 /** The response to a failure: its body in the format of the route's SDK, and its headers. */
 export function failureResponse(
   problem: Failure,
   requestId: string,
   path: string,
   headers: Headers,
-  origin: string | null = null,
+  grants: TokenSource | null = null,
 ): Response {
   const { status } = FAILURES[problem.code]
   headers.set('cache-control', 'no-store')
@@ -153,8 +160,7 @@ export function failureResponse(
   headers.set('content-type', problem.offers ? 'application/problem+json' : 'application/json')
   if (problem.allow) headers.set('allow', problem.allow.join(', '))
   if (status === 402 || (status === 401 && !SESSION_FAILURES.has(problem.code))) setChallenge(headers, problem)
-  if (origin !== null && asksForToken(problem, path))
-    headers.set('www-authenticate', tokenChallenge(problem, path, origin))
+  if (grants && asksForToken(problem, path)) headers.set('www-authenticate', tokenChallenge(problem, path, grants))
   for (const [name, value] of Object.entries(problem.offers?.headers ?? {})) headers.set(name, value)
   const body = failureBody(problem, requestId, path)
   return new Response(JSON.stringify(problem.offers ? { ...problemDetails(problem), ...Object(body) } : body), {
@@ -244,15 +250,22 @@ function setChallenge(headers: Headers, problem: Failure): void {
 }
 
 /** Whether a new access token would help: always on the MCP server, elsewhere only if a token was sent. */
-function asksForToken({ code }: Failure, path: string): boolean {
-  if (code === 'invalid_token' || code === 'insufficient_scope') return true
+function asksForToken(problem: Failure, path: string): boolean {
+  const { code } = problem
+  if (code === 'invalid_token' || missingScope(problem) !== null) return true
   return audienceOf(path) === '/mcp' && FAILURES[code].status === 401
 }
 
+/** The scope of ours that an app lacks. A social network's own scopes are not for this server to grant. */
+function missingScope({ code, param }: Failure): Scope | null {
+  return code === 'insufficient_scope' ? (SCOPES.find((scope) => scope === param) ?? null) : null
+}
+
 /** Points an app to the authorization server and the scopes to request (RFC 6750 3, RFC 9728 5.1). */
-function tokenChallenge({ code, param }: Failure, path: string, origin: string): string {
+function tokenChallenge(problem: Failure, path: string, { origin, scope: needed }: TokenSource): string {
+  const { code } = problem
   const resource = audienceOf(path)
-  const scope = code === 'insufficient_scope' && param ? param : FIRST_SCOPES
+  const scope = missingScope(problem) ?? (needed === null ? FIRST_SCOPES : `${needed} offline_access`)
   const parts = [
     'Bearer realm="gateway"',
     `resource_metadata="${origin}/.well-known/oauth-protected-resource${resource}"`,
@@ -263,7 +276,7 @@ function tokenChallenge({ code, param }: Failure, path: string, origin: string):
   return parts.join(', ')
 }
 
-/** The initial scopes of an agent. Without `offline_access` it would have to ask again within an hour. */
+/** The initial scopes of an agent. Without `offline_access` an app would have to ask again within an hour. */
 const FIRST_SCOPES = 'data:read usage:read offline_access'
 
 function googleStatus(status: number): string {

@@ -1,3 +1,4 @@
+import type { Scope } from '../../core/credentials/oauth-grant'
 import type { Failure } from '../../core/failure'
 import type { Journal } from '../../core/ledger/journal'
 import type { Readings } from '../../core/limits/limiter'
@@ -100,7 +101,10 @@ export class Reply {
     if (!hasRow && problem.code !== 'service_unavailable') this.note(status, problem.code)
     const headers = this.headers({}, readings)
     if (this.incoming.route.kind === 'priced') headers.set('x-cost-micros-usd', '0')
-    return failureResponse(problem, this.ids.own, this.path, headers, this.origin)
+    return failureResponse(problem, this.ids.own, this.path, headers, {
+      origin: this.origin,
+      scope: scopeOf(this.incoming.route),
+    })
   }
 
   /** Why this caller may not call that route, or null. */
@@ -178,6 +182,11 @@ export class Reply {
     })
     this.journal.note(this.model === null ? record : { ...record, model: this.model })
   }
+}
+
+/** The one scope that an app needs for this route. */
+function scopeOf(route: Route): Scope | null {
+  return (route.kind === 'priced' || route.kind === 'free') && route.scope !== 'any' ? route.scope : null
 }
 
 function operationOf(route: Route): string {

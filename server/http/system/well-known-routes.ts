@@ -4,7 +4,8 @@ import { AUDIENCES, type Audience, SCOPES } from '../../core/credentials/oauth-g
 import { documented, UNDOCUMENTED } from '../openapi/documented'
 import { WELL_KNOWN_DOCS } from './well-known-docs'
 
-const AUTHORIZATION_SERVER = '/.well-known/oauth-authorization-server/api/auth'
+const ROOT_AUTHORIZATION_SERVER = '/.well-known/oauth-authorization-server'
+const AUTHORIZATION_SERVER = `${ROOT_AUTHORIZATION_SERVER}/api/auth`
 const RESOURCE = '/.well-known/oauth-protected-resource'
 
 /** Public, identical for everyone, and readable by apps in a browser. */
@@ -33,6 +34,13 @@ export function wellKnownRoutes(parts: { readonly identity: Identity; readonly b
       documented(WELL_KNOWN_DOCS.authorizationServer),
     )
     .options(AUTHORIZATION_SERVER, preflight, UNDOCUMENTED)
+    // For clients that look only at the origin, as before RFC 9728.
+    .get(
+      ROOT_AUTHORIZATION_SERVER,
+      async () => Response.json(await identity.authorizationServer(), { headers: OPEN }),
+      UNDOCUMENTED,
+    )
+    .options(ROOT_AUTHORIZATION_SERVER, preflight, UNDOCUMENTED)
     // For clients that know only the origin; they mean the MCP server.
     .get(RESOURCE, () => Response.json(describe('/mcp'), { headers: OPEN }), UNDOCUMENTED)
     .options(RESOURCE, preflight, UNDOCUMENTED)

@@ -249,6 +249,21 @@ async function openCrowded() {
   }
 }
 
+describe('the scope that a 401 names', () => {
+  test('is the one that the route needs, with offline_access', async () => {
+    const named = async (path: string, method = 'GET') => {
+      const answer = await gateway.as('gwat_nobody', path, { method })
+      expect(answer.status).toBe(401)
+      return / scope="([^"]+)"/.exec(answer.headers.get('www-authenticate') ?? '')?.[1]
+    }
+    expect(await named(SEARCH)).toBe('data:read offline_access')
+    expect(await named('/v1/chat/completions', 'POST')).toBe('models:use offline_access')
+    expect(await named('/v1/keys')).toBe('keys:write offline_access')
+    expect(await named('/apis/v1/social/post_social', 'POST')).toBe('social:write offline_access')
+    expect(await named('/v1/models')).toBe('data:read usage:read offline_access')
+  })
+})
+
 describe('403 insufficient_scope', () => {
   test('names the scope that is missing, in the body and in the challenge', async () => {
     const { access_token } = await app.connect('usage:read offline_access', ['/v1', '/apis/v1'])

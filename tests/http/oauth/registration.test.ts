@@ -174,8 +174,8 @@ describe('dynamic registration (RFC 7591)', () => {
   })
 })
 
-test('client and resource records, introspection and userinfo are nobody’s to call', async () => {
-  for (const path of ['/oauth2/create-client', '/oauth2/get-clients', '/oauth2/delete-client', '/oauth2/introspect'])
+test('client and resource records and userinfo are nobody’s to call', async () => {
+  for (const path of ['/oauth2/create-client', '/oauth2/get-clients', '/oauth2/delete-client'])
     expect((await app.call(`/api/auth${path}`, { method: 'POST' })).status).toBe(404)
   for (const path of [
     '/oauth2/userinfo',

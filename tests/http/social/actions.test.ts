@@ -27,6 +27,7 @@ async function newLinked(scopes?: readonly string[], user?: string): Promise<Mad
 interface Told {
   readonly status: number
   readonly cost: string | null
+  readonly headers: Headers
   readonly data: Record<string, unknown>
   readonly error: {
     readonly code: string
@@ -37,7 +38,7 @@ interface Told {
 }
 async function told(answer: Response): Promise<Told> {
   const body = (await answer.json()) as Pick<Told, 'data' | 'error'>
-  return { ...body, status: answer.status, cost: answer.headers.get('x-cost-micros-usd') }
+  return { ...body, status: answer.status, headers: answer.headers, cost: answer.headers.get('x-cost-micros-usd') }
 }
 const write = async (name: string, body: unknown, key: MadeKey = linked, headers: Record<string, string> = {}) =>
   told(
@@ -233,8 +234,10 @@ describe('403', () => {
     'insufficient_scope: %s names the scope that is missing and how to add it (spec 4.3)',
     async (name, body, scope) => {
       const key = await newLinked(['tweet.read'])
-      const { status, error } = await write(name, body, key)
+      const { status, error, headers } = await write(name, body, key)
       expect([status, error.code, error.param]).toEqual([403, 'insufficient_scope', scope])
+      // It is the network's to grant: an app that asked our server for it would be refused.
+      expect(headers.get('www-authenticate')).toBeNull()
       expect(error.message).toContain(`auth_social with "${scope}"`)
       expect(await spent(key)).toBe(0)
     },
