@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
 import { parseModelEntry } from '../../../server/core/models/model-entry'
 import { mayHideOutput } from '../../../server/pipeline/models/wires/hidden-output'
 import { serves, type WirePath, wireAt } from '../../../server/pipeline/models/wires/model-wire'
@@ -484,6 +485,36 @@ describe('an upstream that speaks chat completions only', () => {
     const counted = openAi.words(['Hi'], { input: 10, output: 4 }).slice(0, -1).join('')
     const { meter } = through(CHAT_ONLY, counted, 64)
     expect([meter.isComplete, meter.seen.isFinal, meter.seen.counts?.output]).toEqual([false, true, 4])
+  })
+
+  test('writes whatever it sends as whole events, numbered, and each item that was opened is closed once', () => {
+    const odd = fc.jsonValue({ maxDepth: 2 })
+    const or = <T>(good: fc.Arbitrary<T>) => fc.oneof({ weight: 4, arbitrary: good as fc.Arbitrary<unknown> }, odd)
+    const call = fc.record({
+      index: or(fc.nat(2)),
+      id: or(fc.constantFrom('c0', '')),
+      function: or(fc.record({ name: or(fc.constant('f')), arguments: or(fc.string()) })),
+    })
+    const delta = fc.record({
+      content: or(fc.string()),
+      refusal: or(fc.constantFrom(null, 'No')),
+      tool_calls: or(fc.array(call, { maxLength: 2 })),
+    })
+    const choice = fc.record({ delta: or(delta), finish_reason: or(fc.constantFrom(null, 'stop', 'length')) })
+    const chunk = fc.record({ id: odd, created: odd, model: odd, choices: or(fc.array(or(choice), { maxLength: 1 })) })
+    fc.assert(
+      fc.property(fc.array(chunk, { maxLength: 6 }), fc.integer({ min: 1, max: 200 }), (chunks, size) => {
+        const stream = chunks.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('') + openAi.done
+        const events = eventsOf(through(CHAT_ONLY, stream, size).sent)
+        expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, at) => at))
+        const places = (type: string) => events.filter((event) => event.type === type).map(({ output_index: at }) => at)
+        const opened = places('response.output_item.added')
+        expect(opened).toEqual(opened.map((_, at) => at))
+        expect(places('response.output_item.done').toSorted((a, b) => a - b)).toEqual(opened)
+        expect(events.at(-1).response.output).toHaveLength(opened.length)
+      }),
+      { numRuns: 300 },
+    )
   })
 
   test('that breaks off ends without an end; a failure that it reports is a failed response', () => {
