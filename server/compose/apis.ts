@@ -1,5 +1,5 @@
 import { ClientCredentialTokens } from '../adapters/oauth/client-credentials'
-import { judgeJsonSchema } from '../adapters/openapi/json-schema-judge'
+import { compileJsonSchema } from '../adapters/openapi/compile-json-schema'
 import { type GuardedFetchOptions, openGuardedFetch, openGuardedStreams } from '../adapters/outbound/guarded-fetch'
 import { isNeverAllowed } from '../adapters/outbound/public-address'
 import { KeyRing } from '../adapters/sealing/key-ring'
@@ -55,7 +55,7 @@ export function composeApis(config: Config, needs: ApiNeeds) {
     creditBuys: config.creditBuysPaidProviders,
     onTrouble,
   }
-  const inputs = new ApiInputs(judgeJsonSchema)
+  const inputs = new ApiInputs(compileJsonSchema)
   return { apis, apiCalls: new ApiCalls(pipeline, deps, inputs), apiDeps: deps, apiInputs: inputs }
 }
 

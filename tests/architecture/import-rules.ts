@@ -52,7 +52,7 @@ const IDENTITY_SCHEMA = [
 
 /** The documents of one resource, and the schemas of its records. */
 const RESOURCE_DOCS = ['server/http/*/*docs.ts', 'server/http/keys/key-failures.ts']
-/** The records of each resource: schemas that judge bodies, type answers, and are the documents. */
+/** The records of each resource: schemas that validate bodies, type answers, and are the documents. */
 const RECORDS = ['server/http/*/*record.ts', 'server/http/keys/key-history.ts']
 /** What every resource stands on. */
 const EVERY_RESOURCE = [
@@ -105,7 +105,7 @@ export const RULES: readonly Rule[] = [
   // Events tell of calls and of money, which pass the journal.
   { files: ['server/core/events/**'], may: [...BASE, SELF], types: [USAGE_EVENT, 'server/core/ledger/journal.ts'] },
   {
-    // Goggles that stand in a request are input, judged with the rest of it.
+    // Goggles that stand in a request are input, validated with the rest of it.
     files: ['server/core/catalogue/**'],
     may: [...BASE, SELF, 'server/core/goggles/**'],
     // What an app must have been allowed is said of each operation.
@@ -263,8 +263,8 @@ export const RULES: readonly Rule[] = [
     packages: ['@sinclair/typebox'],
   },
   {
-    // It judges a body by its schema.
-    files: ['server/http/middleware/judge-body.ts'],
+    // It validates a body by its schema.
+    files: ['server/http/middleware/validate-body.ts'],
     may: [CORE, 'server/http/middleware/**', 'server/http/openapi/json-schema.ts'],
     packages: ['@sinclair/typebox'],
   },
@@ -356,7 +356,7 @@ export const RULES: readonly Rule[] = [
       'server/log.ts',
       'server/welcome.ts',
       'server/http/operator/control.ts',
-      // It is judged before every start, whoever starts it.
+      // It is checked before every start, whoever starts it.
       'server/setup/secure-folder.ts',
     ],
     packages: ['node:path'],
@@ -404,7 +404,7 @@ export const RULES: readonly Rule[] = [
     packages: REACT,
   },
   {
-    // The form of a key judges addresses by the server's own rules: pure functions, so that two sides never differ.
+    // The form of a key validates addresses by the server's own rules: pure functions, so that two sides never differ.
     files: ['dashboard/src/features/keys/form/key-form-values.ts'],
     may: [
       'dashboard/src/features/keys/form/endpoints.ts',

@@ -99,7 +99,7 @@ export class ClientCredentialTokens implements UpstreamTokens {
     const server = { issuer: new URL(tokenUrl).origin, token_endpoint: tokenUrl }
     const config = new oauth.Configuration(server, clientId, undefined, oauth.ClientSecretBasic(secret))
     config[oauth.customFetch] = (url, { method, headers, body }) => this.sent(url, { method, headers, body }, timeoutMs)
-    // Whether plain HTTP is allowed was judged when the API was saved.
+    // Whether plain HTTP is allowed was checked when the API was saved.
     oauth.allowInsecureRequests(config)
     return oauth.clientCredentialsGrant(config, scope === null ? {} : { scope })
   }

@@ -2,8 +2,8 @@ import type { ApiBody, ApiExample, ApiParameter, DataSchema } from '../../core/a
 import { inputNames } from '../../core/apis/input-schema'
 import { isJson, type Json } from '../../core/json'
 import { isPlainText } from '../../core/plain-text'
+import { compileJsonSchema } from './compile-json-schema'
 import type { Documents, Located } from './documents'
-import { judgeJsonSchema } from './json-schema-judge'
 import { plainTitle } from './plain-texts'
 import { chosen } from './read-body'
 
@@ -64,8 +64,8 @@ export class ExampleReader {
 
   /** The examples that the schema allows. */
   private values(part: Located, schema: DataSchema): Example[] {
-    const judge = judgeJsonSchema(schema)
-    return this.declaredValues(part).filter(({ value }) => judge(value) === null)
+    const validate = compileJsonSchema(schema)
+    return this.declaredValues(part).filter(({ value }) => validate(value) === null)
   }
 
   /** The examples of a parameter or a content type, or of its schema. */

@@ -184,7 +184,7 @@ function details(key: KeyRecord): string {
   )
 }
 
-/** Settings by their names in the API, which the server judges. */
+/** Settings by their names in the API, which the server validates. */
 function settingsIn(settings: readonly string[]): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     settings.map((setting) => {

@@ -101,7 +101,7 @@ function parsed(args: readonly string[]) {
 type Options = ReturnType<typeof parsed>['values']
 type Body = Readonly<Record<string, unknown>>
 
-/** The body of a command. The server judges its values; only how many there are is judged here. */
+/** The body of a command. The server validates its values; only their number is checked here. */
 function bodyOf(command: string, rest: readonly string[], options: Options): Body {
   const { account, note, reference, reason } = options
   const [first = '', second = '', third, fourth] = rest
@@ -125,7 +125,7 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Bod
     case 'price':
       expect(options.none ? 1 : 2)
       return {
-        operation: first as NewPrice['operation'], // the server judges it
+        operation: first as NewPrice['operation'], // the server validates it
         usd: options.none ? null : second,
         ...given({ account }),
       } satisfies NewPrice

@@ -3,7 +3,7 @@ import { type Failure, wrongParameters } from '../failure'
 import { err, ok, type Result } from '../result'
 
 /**
- * A form that somebody sent: what of it can be read, and every rule that the rest breaks. The wire judges its shape; core adds what
+ * A form that somebody sent: what of it can be read, and every rule that the rest breaks. HTTP validates its shape; core adds what
  * needs the clock or the account, so that one answer lists all that is wrong.
  */
 export type Submitted<T> =

@@ -123,16 +123,16 @@ export class ApiCatalog {
       if (!assembled.ok) return assembled
       const next = assembled.value
       const current = this.all()
-      const gone = current.filter(({ name }) => !next.some((api) => api.name === name))
+      const removed = current.filter(({ name }) => !next.some((api) => api.name === name))
       const plan: CatalogPlan = {
-        apis: [...next.map((api) => apiPlan(api, this.byName(api.name))), ...gone.map((api) => apiPlan(null, api))],
+        apis: [...next.map((api) => apiPlan(api, this.byName(api.name))), ...removed.map((api) => apiPlan(null, api))],
         notices: next.flatMap((api) => this.notices(api)),
         confirm: planHash(next, current),
       }
       const removes = plan.apis.some(({ action, removed }) => action === 'remove' || removed.length > 0)
       if (dryRun) return ok({ plan, applied: false })
       if (confirm === undefined ? removes : confirm !== plan.confirm) return err(failure('invalid_state', UNCONFIRMED))
-      for (const { name } of gone) {
+      for (const { name } of removed) {
         const removed = await this.removed(actor, name)
         if (!removed.ok) return removed
       }

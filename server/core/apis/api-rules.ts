@@ -167,9 +167,9 @@ function keywordProblem(schema: unknown, depth: number): string | null {
   })
 }
 
-function first<T>(values: readonly T[], judge: (value: T) => string | null): string | null {
+function first<T>(values: readonly T[], broken: (value: T) => string | null): string | null {
   for (const value of values) {
-    const problem = judge(value)
+    const problem = broken(value)
     if (problem !== null) return problem
   }
   return null

@@ -22,7 +22,7 @@ export type PricedOperation = ImportedOperation & { readonly price: ApiPrice }
 /** Compares operations by their ids. The order of members in schemas does not count, nor does the order of parameters. */
 export function importDiff(before: readonly PricedOperation[], after: readonly PricedOperation[]): ImportDiff {
   const old = new Map(before.map((operation) => [operation.id, operation]))
-  const kept = new Set(after.map(({ id }) => id))
+  const remaining = new Set(after.map(({ id }) => id))
   return {
     added: after.filter(({ id }) => !old.has(id)).map(({ id }) => id),
     changed: after.flatMap((operation) => {
@@ -30,7 +30,7 @@ export function importDiff(before: readonly PricedOperation[], after: readonly P
       const changed = was ? changedAspects(was, operation) : []
       return changed.length > 0 ? [{ id: operation.id, changed }] : []
     }),
-    removed: before.filter(({ id }) => !kept.has(id)).map(({ id }) => id),
+    removed: before.filter(({ id }) => !remaining.has(id)).map(({ id }) => id),
   }
 }
 

@@ -26,7 +26,7 @@ export function pricedOperations(
   for (const imported of document.operations) {
     const old = was.get(imported.id)
     const itsPrice = own.get(imported.id) ?? own.get(placeOf(imported)) ?? price ?? old?.price
-    if (itsPrice) operations.push(kept(imported, old, itsPrice))
+    if (itsPrice) operations.push(keepOperatorSettings(imported, old, itsPrice))
     else refused.push({ name: placeOf(imported), reason: 'It has no price. Give one price for all, or one for it.' })
   }
   return { operations, refused }
@@ -56,7 +56,11 @@ export function soldPart(api: Api): { readonly api: Api; readonly refused: reado
   return { api: { ...api, operations }, refused }
 }
 
-function kept(imported: ImportedOperation, old: ApiOperation | undefined, price: ApiPrice): OperationForm {
+function keepOperatorSettings(
+  imported: ImportedOperation,
+  old: ApiOperation | undefined,
+  price: ApiPrice,
+): OperationForm {
   if (!old) return { ...imported, price }
   const { success, upstreamCost, effect, idempotencyHeader, refusedStatuses, headersUp, enabled } = old
   const own = { success, upstreamCost, effect, idempotencyHeader, refusedStatuses, headersUp, enabled }

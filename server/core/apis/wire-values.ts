@@ -1,14 +1,14 @@
 import { isJson } from '../json'
 import type { ApiParameter, DataSchema } from './api'
 
-/** A parameter of a call: its value for the judge, and the texts that are sent, by the parameter's style. */
+/** A parameter of a call: its value to validate, and the texts that are sent, by the parameter's style. */
 export interface WireValue {
   readonly value: unknown
   /** Pairs of name and text, not encoded yet. For a path or header parameter one pair. */
   readonly pairs: readonly (readonly [string, string])[]
 }
 
-type Judge = (value: unknown) => string | null
+type Validate = (value: unknown) => string | null
 
 /**
  * Reads a parameter from the texts that a caller sent, by its style. `texts` holds them by name, as `sent(name)` found them; undefined if
@@ -18,7 +18,7 @@ export function readParameter(
   parameter: ApiParameter,
   sent: (name: string) => readonly string[],
   names: Iterable<string>,
-  judge: Judge,
+  validate: Validate,
 ): WireValue | undefined {
   const { name, schema, style, explode } = parameter
   const kind = kindOf(schema)
@@ -41,9 +41,9 @@ export function readParameter(
       ),
     }
   }
-  // Sent more than once: the judge refuses the list.
+  // Sent more than once: validation refuses the list.
   if (texts.length > 1) return { value: texts, pairs: [] }
-  const { value, text } = typed(texts[0] ?? '', schema, judge)
+  const { value, text } = typed(texts[0] ?? '', schema, validate)
   return { value, pairs: [[name, text]] }
 }
 
@@ -115,11 +115,15 @@ function typedMembers(members: ReadonlyMap<string, readonly string[]>, schema: D
 }
 
 /** A text as the value that its schema wants: a number, a boolean, or the text itself. */
-function typed(text: string, schema: DataSchema, judge: Judge): { readonly value: unknown; readonly text: string } {
+function typed(
+  text: string,
+  schema: DataSchema,
+  validate: Validate,
+): { readonly value: unknown; readonly text: string } {
   const kinds = kindsOf(schema)
   for (const kind of kinds) {
     const value = kind === 'boolean' ? booleanIn(text) : kind === 'string' ? text : numberIn(text)
-    if (value !== undefined && (kinds.length === 1 || judge(value) === null)) return { value, text }
+    if (value !== undefined && (kinds.length === 1 || validate(value) === null)) return { value, text }
   }
   return { value: text, text }
 }

@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import type { LimitRequest, LimitRequestForm } from '../../core/accounts/limit-request'
 import type { Submitted } from '../../core/accounts/submitted'
 import { isoTime } from '../../core/clock'
-import { judgeBody } from '../middleware/judge-body'
+import { validateBody } from '../middleware/validate-body'
 import {
   form,
   instant,
@@ -68,7 +68,7 @@ export type LimitRequestPage = Static<typeof LimitRequestPage>
 
 /** The body of a request for higher limits, as core takes it. */
 export function limitRequestForm(body: unknown): Submitted<LimitRequestForm> {
-  const sent = judgeBody(NewLimitRequest, body)
+  const sent = validateBody(NewLimitRequest, body)
   if (sent.isWhole) return { ...sent, form: limitRequestOf(sent.form) }
   const { peak_rpm: peakRpm, peak_tpm: peakTpm } = sent.form
   return { ...sent, form: { ...(peakRpm !== undefined && { peakRpm }), ...(peakTpm !== undefined && { peakTpm }) } }

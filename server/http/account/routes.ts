@@ -9,9 +9,9 @@ import type { Limiter, Reading } from '../../core/limits/limiter'
 import { type Limits, limitsOf, lowered, tierOf } from '../../core/limits/tier'
 import { Failed, taken } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
-import { judgeBody } from '../middleware/judge-body'
 import { type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
+import { validateBody } from '../middleware/validate-body'
 import { documented } from '../openapi/documented'
 import { ACCOUNT_DOCS } from './docs'
 import {
@@ -61,7 +61,7 @@ export function accountRoutes(parts: {
       async ({ context }): Promise<OperatorClaimed> => {
         const { account, actor } = await owners.owner(context, SIGNED_IN_TODAY)
         // Whatever is wrong with the body gets the answer of a wrong token.
-        const { token = '' } = judgeBody(OperatorClaim, taken(await readJson(context))).form
+        const { token = '' } = validateBody(OperatorClaim, taken(await readJson(context))).form
         if (!setupToken.use(token))
           throw new Failed(
             failure(

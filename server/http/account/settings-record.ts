@@ -3,9 +3,9 @@ import type { AccountSettings } from '../../core/accounts/account-settings'
 import { readEmail } from '../../core/accounts/email-change'
 import type { SessionLine } from '../../core/accounts/identity'
 import {
+  checked,
   form,
   instant,
-  judged,
   line,
   listOf,
   microsUsd,
@@ -38,7 +38,7 @@ export const SettingsRecord = record('The settings of the owner who is signed in
 export type SettingsRecord = Static<typeof SettingsRecord>
 
 export const NewEmail = form('The new email address.', {
-  email: judged<string>({ type: 'string', format: 'email', description: 'The address.' }, (value) =>
+  email: checked<string>({ type: 'string', format: 'email', description: 'The address.' }, (value) =>
     typeof value === 'string' && readEmail(value) !== null ? null : 'must be an email address',
   ),
 })

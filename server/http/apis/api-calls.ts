@@ -16,7 +16,7 @@ const MAX_FORM_BYTES = 16 * 1024 * 1024
 const MAX_BODY_BYTES = 1024 * 1024
 
 /** A call of an imported operation whose input is not validated yet. */
-interface Asked {
+interface ApiCallRequest {
   readonly reply: Reply
   readonly authenticated: AuthenticatedCall
   readonly hangUp: AbortSignal
@@ -39,8 +39,8 @@ export class ApiCalls {
   async answer(context: GatedContext): Promise<Response> {
     const { request, reply, authenticated, url } = context
     const header = (name: string) => request.headers.get(name)
-    const asked = { reply, authenticated, hangUp: request.signal, header }
-    return this.run(asked, async (match) => {
+    const call = { reply, authenticated, hangUp: request.signal, header }
+    return this.run(call, async (match) => {
       const body = await sentBody(context, match)
       if (!body.ok) return body
       const read = this.inputs.read(match, { query: url.searchParams, header, body: body.value })
@@ -49,15 +49,15 @@ export class ApiCalls {
   }
 
   /** Answers a tool call, whose input is JSON by parameter name. */
-  answerTool(asked: Asked, values: Readonly<Record<string, unknown>>): Promise<Response> {
-    return this.run(asked, async (match) => {
+  answerTool(call: ApiCallRequest, values: Readonly<Record<string, unknown>>): Promise<Response> {
+    return this.run(call, async (match) => {
       const read = this.inputs.readJson(match, values)
       return read.ok ? read : err(wrongParameters(read.error))
     })
   }
 
   private async run(
-    { reply, authenticated, hangUp, header }: Asked,
+    { reply, authenticated, hangUp, header }: ApiCallRequest,
     read: (match: ApiMatch) => Promise<Result<ApiInput, Failure>>,
   ): Promise<Response> {
     const { route } = reply.incoming

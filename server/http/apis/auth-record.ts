@@ -1,6 +1,6 @@
 import type { UpstreamAuth } from '../../core/apis/api'
 import type { GivenAuth, GivenSecret } from '../../core/apis/catalog-form'
-import { judged } from '../openapi/json-schema'
+import { checked } from '../openapi/json-schema'
 
 const MAX_TEXT = 8_000
 /** Shown for a secret in the database, and sent to keep it. */
@@ -12,7 +12,7 @@ const RULE =
  * How the gateway authenticates to the upstream, as one text. Secrets of the database are written as `secret:TEXT` and never shown
  * again: they read `sealed`.
  */
-export const AUTH = judged<string>(
+export const AUTH = checked<string>(
   {
     type: 'string',
     maxLength: MAX_TEXT,

@@ -4,11 +4,11 @@ import { MAX_DESCRIPTION, MAX_TITLE } from '../../core/apis/api-rules'
 import type { OperationChange as CoreChange, OperationForm } from '../../core/apis/catalog-form'
 import { isJson } from '../../core/json'
 import { formatUsd, type Money, parseUsd } from '../../core/money'
-import { readable } from '../middleware/judge-body'
+import { readable } from '../middleware/validate-body'
 import {
   anyObject,
+  checked,
   form,
-  judged,
   line,
   listOf,
   named,
@@ -26,7 +26,7 @@ const MAX_LIST = 200
 const MAX_HEADERS = 30
 const MAX_EXAMPLES = 20
 
-const SCHEMA = judged<boolean | Readonly<Record<string, unknown>>>(
+const SCHEMA = checked<boolean | Readonly<Record<string, unknown>>>(
   { type: ['object', 'boolean'], description: 'A JSON Schema (2020-12) that refers to its own `$defs` only.' },
   (value) => (typeof value === 'boolean' || isJson(value) ? null : 'must be a JSON Schema'),
 )
@@ -44,7 +44,7 @@ const Parameter = form(
       'How a list or an object is written (OpenAPI). Default: form in the query, simple elsewhere.',
     ),
     explode: yesOrNo('Whether each entry is written by itself (OpenAPI). Default: true for form, else false.'),
-    default: judged<unknown>({ description: 'Sent when the caller omits it.' }, () => null),
+    default: checked<unknown>({ description: 'Sent when the caller omits it.' }, () => null),
   },
   ['required', 'description', 'style', 'explode', 'default'],
 )
@@ -62,7 +62,7 @@ const Body = form(
   ['required'],
 )
 
-const Condition = judged<
+const Condition = checked<
   { pointer: string; equals: string | number | boolean | null } | { pointer: string; not_empty: true }
 >(
   {
@@ -98,7 +98,7 @@ const Example = form('An example call.', {
   input: anyObject('Parameters by name; a body under `body`.'),
 })
 
-const UPSTREAM_COST = judged<string>(
+const UPSTREAM_COST = checked<string>(
   {
     type: 'string',
     description: 'What a call costs you at the upstream, in US dollars as text, for reports on margin.',
@@ -171,7 +171,7 @@ export const OperationRecord = named(
 )
 export type OperationRecord = Static<typeof OperationRecord>
 
-/** The operation of core, of a form that its schema has judged. */
+/** The operation of core, of a form that its schema has validated. */
 export function operationForm(sent: NewOperation): OperationForm {
   return { ...operationChange(sent), method: sent.method, path: sent.path, price: priceOf(sent.price) }
 }

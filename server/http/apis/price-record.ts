@@ -2,19 +2,19 @@ import type { Static } from '@sinclair/typebox'
 import type { ApiPrice, Figure } from '../../core/apis/api'
 import { isJson } from '../../core/json'
 import { formatUsd, type Money, parseUsd, ZERO } from '../../core/money'
-import { readable } from '../middleware/judge-body'
-import { brokenRule, form, judged, named, oneOf, text, whole } from '../openapi/json-schema'
+import { readable } from '../middleware/validate-body'
+import { brokenRule, checked, form, named, oneOf, text, whole } from '../openapi/json-schema'
 
 const MAX_UNITS = 1_000_000_000
 const UNITS = { minimum: 0, maximum: MAX_UNITS }
 
 function usdText(description: string) {
-  return judged<string>({ type: 'string', description, pattern: '^\\d{1,10}(\\.\\d{1,6})?$' }, (value) =>
+  return checked<string>({ type: 'string', description, pattern: '^\\d{1,10}(\\.\\d{1,6})?$' }, (value) =>
     typeof value === 'string' && parseUsd(value) !== null ? null : 'must be US dollars as text, such as "0.01"',
   )
 }
 
-const MULTIPLIER = judged<string>(
+const MULTIPLIER = checked<string>(
   { type: 'string', description: 'The factor on what the upstream reports, such as "1.2". Default: "1".' },
   (value) =>
     typeof value === 'string' && /^\d{1,6}(\.\d{1,6})?$/.test(value) ? null : 'must be a factor as text, such as "1.2"',
@@ -67,7 +67,7 @@ export type PriceRecord = Static<typeof Fixed> | Static<typeof Units> | Static<t
 /** The price of an imported operation, in forms and in records (issue 17). */
 export const Price = named(
   'ApiPrice',
-  judged<PriceRecord>(
+  checked<PriceRecord>(
     {
       anyOf: Object.values(MODES),
       description:
@@ -96,7 +96,7 @@ function priceRule(value: unknown): string | null {
 
 const UNBOUNDED = 'needs maximum or maximum_from: without a bound, nothing can be held before the call'
 
-/** The price of core, of one that its schema has judged. */
+/** The price of core, of one that its schema has validated. */
 export function priceOf(price: PriceRecord): ApiPrice {
   switch (price.mode) {
     case 'fixed':
@@ -166,7 +166,7 @@ function usd(text: string): Money {
 const MAX_PRICES = 2000
 
 /** Prices by the id of an operation, or by its method and path. */
-export const Prices = judged<Readonly<Record<string, PriceRecord>>>(
+export const Prices = checked<Readonly<Record<string, PriceRecord>>>(
   {
     type: 'object',
     description: 'Prices of single operations, by id or as `GET /v1/forecast`.',

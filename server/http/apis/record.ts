@@ -7,12 +7,12 @@ import { isoTime } from '../../core/clock'
 import { isJson } from '../../core/json'
 import { formatUsd } from '../../core/money'
 import type { Trial } from '../../pipeline/apis/try-operation'
-import { readable } from '../middleware/judge-body'
+import { readable } from '../middleware/validate-body'
 import {
   anyObject,
+  checked,
   form,
   instant,
-  judged,
   line,
   listOf,
   named,
@@ -46,7 +46,7 @@ const NAME = text('The name in paths and operation names, such as `weather`.', {
   pattern: API_NAME.source,
 })
 const BASE_URL = text('The URL that all calls go to. Their paths follow it.', { minLength: 8, maxLength: 2000 })
-const OUTGOING = judged<Readonly<Record<string, string>>>(
+const OUTGOING = checked<Readonly<Record<string, string>>>(
   {
     type: 'object',
     description: 'Headers that are sent with every call.',
@@ -254,7 +254,7 @@ export const ApplyCommand = form(
   ['dry_run', 'confirm'],
 )
 
-/** The settings of an API, of a form that its schema has judged. */
+/** The settings of an API, of a form that its schema has validated. */
 function settingsOf(sent: Partial<Static<ReturnType<typeof partialForm<typeof SETTINGS>>>>) {
   const { title, description, timeout_ms, concurrency, cache_seconds, headers, enabled } = sent
   return {

@@ -5,9 +5,9 @@ import { isoTime } from '../../core/clock'
 import { TIERS } from '../../core/limits/tier'
 import type { Claim } from '../../core/payments/claim'
 import {
+  checked,
   form,
   instant,
-  judged,
   listOf,
   microsUsd,
   named,
@@ -21,7 +21,7 @@ import {
 
 const TOP_UP_METHODS = ['card', 'sandbox'] as const
 
-const amount = judged<string>(
+const amount = checked<string>(
   {
     type: 'string',
     description: 'USD from 1 to 10000, with at most two decimals.',

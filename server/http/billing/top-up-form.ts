@@ -3,8 +3,8 @@ import { wrong } from '../../core/accounts/submitted'
 import { parseTopUp } from '../../core/accounts/top-ups'
 import { wrongParameters } from '../../core/failure'
 import { Failed } from '../middleware/failures'
-import { readable, readBody } from '../middleware/judge-body'
 import type { RequestContext } from '../middleware/request-context'
+import { readable, readBody } from '../middleware/validate-body'
 import { NewTopUp } from './record'
 
 /** The ways to top up on a page, as configured. */

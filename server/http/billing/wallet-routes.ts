@@ -10,8 +10,8 @@ import { mayOfferAgain } from '../../core/payments/refusal'
 import { err, ok, type Result } from '../../core/result'
 import type { AuthenticatedCall } from '../../pipeline/call'
 import { readJson } from '../middleware/json-body'
-import { judgeBody, readable } from '../middleware/judge-body'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
+import { readable, validateBody } from '../middleware/validate-body'
 import { paidInEndpoint, served } from '../routing/endpoint'
 import { NewWalletTopUp, type PaidTopUp, topUpRecord } from './record'
 import { WALLET_DOCS } from './wallet-docs'
@@ -77,7 +77,7 @@ export function walletRoutes({ payments, topUps, ledger }: WalletParts) {
 
 async function amountOf(context: GatedContext) {
   const body = await readJson(context)
-  const sent = body.ok ? accepted(judgeBody(NewWalletTopUp, body.value)) : body
+  const sent = body.ok ? accepted(validateBody(NewWalletTopUp, body.value)) : body
   return sent.ok ? ok(readable(parseTopUp(sent.value.amount))) : sent
 }
 

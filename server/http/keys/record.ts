@@ -11,11 +11,11 @@ import { type ApiKey, KEY_STATUSES, keyStatus } from '../../core/credentials/api
 import type { CredentialStore } from '../../core/credentials/store'
 import type { Ledger } from '../../core/ledger/ledger'
 import { fromUsdNumber, least, minus, toUsdNumber } from '../../core/money'
-import { judgeBody, readable } from '../middleware/judge-body'
+import { readable, validateBody } from '../middleware/validate-body'
 import {
+  checked,
   form,
   instant,
-  judged,
   line,
   listOf,
   microsUsd,
@@ -35,7 +35,7 @@ import {
 
 const MAX_NAME = 64
 const MAX_LIST = 100
-const SOLD_NAME = judged<SoldName>(
+const SOLD_NAME = checked<SoldName>(
   { type: 'string', description: 'A built-in operation, or `{api}.{operation}` of the catalog.', maxLength: 105 },
   (value) => (typeof value === 'string' && isSold(value) ? null : 'must be an operation'),
 )
@@ -49,7 +49,7 @@ const SETTINGS = {
     ),
     'no limit',
   ),
-  allowed_ips: judged<readonly string[]>(
+  allowed_ips: checked<readonly string[]>(
     {
       ...listOf(
         text('An IPv4 or IPv6 address, or a CIDR range.'),
@@ -240,7 +240,7 @@ export async function keyRecord(
 
 /** The body of a request to create a key, as core takes it. */
 export function newKeyForm(body: unknown): Submitted<NewKeyForm> {
-  const sent = judgeBody(NewKey, body)
+  const sent = validateBody(NewKey, body)
   return sent.isWhole
     ? { ...sent, form: { ...keyFormOf(sent.form), name: sent.form.name.trim() } }
     : { ...sent, form: keyFormOf(sent.form) }
@@ -248,7 +248,7 @@ export function newKeyForm(body: unknown): Submitted<NewKeyForm> {
 
 /** The body of a request to change a key, as core takes it. */
 export function keyChangeForm(body: unknown): Submitted<KeyForm> {
-  const sent = judgeBody(KeyChange, body)
+  const sent = validateBody(KeyChange, body)
   return { ...sent, form: keyFormOf(sent.form) }
 }
 

@@ -8,7 +8,7 @@ import type { ApiCalls } from '../apis/api-calls'
 import { failureResponse, type OnFault, problemOf } from '../middleware/failures'
 import type { Gate } from '../middleware/gate'
 import { queryOf } from '../middleware/list-query'
-import type { AskedCall, PricedCalls } from '../middleware/priced'
+import type { CallRequest, PricedCalls } from '../middleware/priced'
 import type { Reply } from '../middleware/reply'
 import type { GatedContext } from '../middleware/request-context'
 import { idHeaders } from '../middleware/request-ids'
@@ -56,9 +56,9 @@ export class ToolCalls {
       reply = opened.reply
       if (reply.refusal) return reply.refuse(reply.refusal)
       if (!opened.authenticated) throw new Error('a call that was not refused is authenticated')
-      const asked = askedBy(call, context, { url, reply, authenticated: opened.authenticated, hangUp: signal })
-      if (call.imported) return await this.parts.apiCalls.answerTool(asked, call.imported.values)
-      return await this.run(asked)
+      const request = toolRequest(call, context, { url, reply, authenticated: opened.authenticated, hangUp: signal })
+      if (call.imported) return await this.parts.apiCalls.answerTool(request, call.imported.values)
+      return await this.run(request)
     } catch (error) {
       const { ids } = context
       const problem = problemOf(error, reply?.incoming.id ?? ids.own, onFault)
@@ -67,12 +67,12 @@ export class ToolCalls {
     }
   }
 
-  private async run(asked: AskedCall): Promise<Response> {
+  private async run(request: CallRequest): Promise<Response> {
     const { priced, researchCalls, usage } = this.parts
-    const { reply, url, authenticated } = asked
+    const { reply, url, authenticated } = request
     const { route } = reply.incoming
     if (route.kind === 'priced')
-      return isOperationName(route.operation) ? priced.answer(asked, route.operation) : researchCalls.answer(asked)
+      return isOperationName(route.operation) ? priced.answer(request, route.operation) : researchCalls.answer(request)
     const { caller } = authenticated
     if (route.kind !== 'free' || caller.kind === 'anonymous') throw new Error(`no tool calls ${url.pathname}`)
     const free = (body: unknown) => reply.free(body, { 'cache-control': 'no-store' })
@@ -80,7 +80,7 @@ export class ToolCalls {
       case 'balance':
         return free(await usage.balance(caller))
       case 'usage':
-        return free(await usage.report(caller, queryOf(CALLER_USAGE_QUERY, asked)))
+        return free(await usage.report(caller, queryOf(CALLER_USAGE_QUERY, request)))
       case 'usage-request':
         return free(await usage.explained(caller, decodeURIComponent(url.pathname.slice('/v1/usage/'.length))))
       default:
@@ -89,7 +89,7 @@ export class ToolCalls {
   }
 }
 
-function askedBy(
+function toolRequest(
   { method, headers, body }: ToolCall,
   { request }: GatedContext,
   to: {
@@ -98,7 +98,7 @@ function askedBy(
     readonly authenticated: AuthenticatedCall
     readonly hangUp: AbortSignal
   },
-): AskedCall {
+): CallRequest {
   // An operation may read the agent's name.
   const sent = new Headers(headers)
   const userAgent = request.headers.get('user-agent')

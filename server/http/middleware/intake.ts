@@ -26,7 +26,7 @@ export interface BodyTerms {
   /** Maximum total time. If absent, only the minimum speed applies. */
   readonly maxMs?: number
   /** Checks each chunk as it arrives; chunks are never empty. A failure ends the body. */
-  judge(chunk: Uint8Array): Failure | null
+  check(chunk: Uint8Array): Failure | null
 }
 
 /** A request whose body can be read, and the owner it counts against. */
@@ -169,7 +169,7 @@ class Arriving {
     if (overfull) return noRoom(overfull, this.owner)
     this.bytesInPeriod += chunk.byteLength
     this.checkPace()
-    return this.problem ?? this.terms.judge(chunk)
+    return this.problem ?? this.terms.check(chunk)
   }
 
   private end(problem: Failure): void {

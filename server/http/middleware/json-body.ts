@@ -25,8 +25,8 @@ export const OPERATOR_BODY: BodySize = { maxBytes: 32 * 1024 * 1024, bounds: { d
  * about its length), 400 if it cannot be parsed or its structure exceeds the bounds for safe parsing.
  */
 export async function readJson(source: BodySource, size: BodySize = SHORT): Promise<Result<unknown, Failure>> {
-  const { judge } = jsonJudge(source.request.headers, size.bounds)
-  const taken = await takeBody(source, { maxBytes: size.maxBytes, judge })
+  const { check } = boundsCheck(source.request.headers, size.bounds)
+  const taken = await takeBody(source, { maxBytes: size.maxBytes, check })
   if (!taken.ok) return taken
   const { chunks, byteLength, giveBack } = taken.value
   try {
@@ -47,8 +47,8 @@ export async function readJsonChunks(
   maxBytes: number,
   maxMs?: number,
 ): Promise<Result<TakenBody & ArrivedBody, Failure>> {
-  const { judge, parts } = jsonJudge(source.request.headers, BODY_BOUNDS)
-  const taken = await takeBody(source, { maxBytes, ...(maxMs !== undefined && { maxMs }), judge })
+  const { check, parts } = boundsCheck(source.request.headers, BODY_BOUNDS)
+  const taken = await takeBody(source, { maxBytes, ...(maxMs !== undefined && { maxMs }), check })
   return taken.ok ? ok({ ...taken.value, parts: parts() }) : taken
 }
 
@@ -57,8 +57,8 @@ export async function withTakenBody(source: BodySource, maxBytes: number): Promi
   const { request } = source
   if (!request.body) return ok(request)
   const isJson = isJsonType(request.headers.get('content-type'))
-  const judge = isJson ? jsonJudge(request.headers, SERVED_BODY_BOUNDS).judge : () => null
-  const taken = await takeBody(source, { maxBytes, judge })
+  const check = isJson ? boundsCheck(request.headers, SERVED_BODY_BOUNDS).check : () => null
+  const taken = await takeBody(source, { maxBytes, check })
   if (!taken.ok) return taken
   const { method, headers, signal } = request
   const { chunks, byteLength, giveBack } = taken.value
@@ -67,12 +67,12 @@ export async function withTakenBody(source: BodySource, maxBytes: number): Promi
 }
 
 interface JsonJudge {
-  readonly judge: BodyTerms['judge']
+  readonly check: BodyTerms['check']
   /** Number of JSON parts in the body; null if it was not scanned to the end. */
   parts(): number | null
 }
 
-function jsonJudge(headers: Headers, bounds: JsonBounds): JsonJudge {
+function boundsCheck(headers: Headers, bounds: JsonBounds): JsonJudge {
   const scan = new JsonScan(bounds)
   const tooMuch = failure('invalid_request', beyondBounds(bounds))
   const isLong = Number(headers.get('content-length') ?? 0) > SHORT_BODY_BYTES
@@ -80,7 +80,7 @@ function jsonJudge(headers: Headers, bounds: JsonBounds): JsonJudge {
   let isDeclared = false
   let came = 0
   return {
-    judge: (chunk) => {
+    check: (chunk) => {
       isDeclared ||= isJsonType(headers.get('content-type'))
       if (!isDeclared) return NOT_DECLARED
       // A chunk may be many mebibytes, so only the beginning of a long body is scanned here.

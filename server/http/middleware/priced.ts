@@ -58,7 +58,7 @@ export function pricedRoutes(
 }
 
 /** The input of a priced call, from an HTTP request or an MCP tool call. */
-export interface AskedCall {
+export interface CallRequest {
   readonly reply: Reply
   readonly authenticated: AuthenticatedCall
   readonly method: string
@@ -69,7 +69,7 @@ export interface AskedCall {
   body(): Promise<Result<unknown, Failure>>
 }
 
-export function askedBy(context: GatedContext): AskedCall {
+export function callRequestOf(context: GatedContext): CallRequest {
   const { request, reply, authenticated, url } = context
   return {
     ...{ reply, authenticated, url },
@@ -91,25 +91,29 @@ export class PricedCalls {
   }
 
   /** Answers an authenticated call. Lists all input errors at once. */
-  async answer(asked: AskedCall, name: OperationName): Promise<Response> {
-    const { reply, authenticated, hangUp } = asked
+  async answer(request: CallRequest, name: OperationName): Promise<Response> {
+    const { reply, authenticated, hangUp } = request
     const route = this.routes.get(name)
     if (!route) throw new Error(`no route serves ${name}`)
-    if (!admitsJson(asked.header('accept')))
+    if (!admitsJson(request.header('accept')))
       return reply.refuse(failure('not_acceptable', 'This endpoint returns JSON only. Accept application/json or */*.'))
-    const raw = await rawInput(asked)
+    const raw = await rawInput(request)
     if (!raw.ok) return reply.refuse(raw.error)
     const { operation } = route
     const parsed = parseInput(operation, raw.value)
     const options = readCallOptions(raw.value.header)
     if (!parsed.ok || !options.ok)
       return reply.refuse(wrongParameters([...(parsed.ok ? [] : parsed.error), ...(options.ok ? [] : options.error)]))
-    const work = ok(this.work(asked, route, parsed.value))
+    const work = ok(this.work(request, route, parsed.value))
     const call = { authenticated, options: options.value, hangUp, takesPlace: operation.takesConcurrency }
     return reply.outcome(await runPaidCall(this.deps, call, () => work))
   }
 
-  private work({ authenticated, method, url }: AskedCall, route: PricedRoute, input: Parameters<ParameterTable>): Work {
+  private work(
+    { authenticated, method, url }: CallRequest,
+    route: PricedRoute,
+    input: Parameters<ParameterTable>,
+  ): Work {
     const { operation } = route
     const { caller } = authenticated
     return providerWork(this.deps, {
@@ -122,7 +126,7 @@ export class PricedCalls {
   }
 }
 
-async function rawInput({ method, url, header, body }: AskedCall): Promise<Result<RawInput, Failure>> {
+async function rawInput({ method, url, header, body }: CallRequest): Promise<Result<RawInput, Failure>> {
   const sent = queryValues(url.search)
   const wire: RawInput = { query: (name) => sent.get(name) ?? NONE, header }
   if (method !== 'POST') return ok(wire)

@@ -7,7 +7,7 @@ import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import type { ResearchParts, ResearchState } from '../../pipeline/research/deep-research'
 import { type ResearchCall, type ResearchWire, researchWork } from '../../pipeline/research/research-work'
 import { readCallOptions } from '../middleware/call-options'
-import type { AskedCall } from '../middleware/priced'
+import type { CallRequest } from '../middleware/priced'
 import type { Reply } from '../middleware/reply'
 
 const SEARCHES = { most: 10, usual: 4 }
@@ -25,30 +25,30 @@ export class ResearchCalls {
   }
 
   /** Answers an authenticated call: takes a concurrency slot, reads the body, then runs the job. */
-  async answer({ reply, authenticated, hangUp, header, body }: AskedCall): Promise<Response> {
+  async answer({ reply, authenticated, hangUp, header, body }: CallRequest): Promise<Response> {
     const options = readCallOptions(header)
     if (!options.ok) return reply.refuse(wrongParameters(options.error))
     const call = { authenticated, options: options.value, hangUp, takesPlace: true }
     const outcome = await runPaidCall(this.pipeline, call, async () => {
       const read = await body()
-      const asked = read.ok ? askedOf(read.value) : read
-      if (!asked.ok) return asked
+      const input = read.ok ? readInput(read.value) : read
+      if (!input.ok) return input
       return researchWork(this.parts, {
-        ...asked.value,
+        ...input.value,
         authenticated,
         options: options.value,
         onModel: (model: string) => reply.about(model),
-        fingerprint: () => fingerprintOf({ method: 'POST', path: '/v1/deep-research', query: [], input: asked.value }),
-        wire: completionWire(reply, asked.value.model, this.parts.clock.now()),
+        fingerprint: () => fingerprintOf({ method: 'POST', path: '/v1/deep-research', query: [], input: input.value }),
+        wire: completionWire(reply, input.value.model, this.parts.clock.now()),
       })
     })
     return reply.outcome(outcome)
   }
 }
 
-type Asked = Pick<ResearchCall, 'model' | 'question' | 'maxSearches' | 'cap' | 'stream'>
+type ResearchInput = Pick<ResearchCall, 'model' | 'question' | 'maxSearches' | 'cap' | 'stream'>
 
-function askedOf(body: unknown): Result<Asked, Failure> {
+function readInput(body: unknown): Result<ResearchInput, Failure> {
   const wrong = (param: string, rule: string) => err(failure('invalid_parameter', `${param} ${rule}`, { param }))
   if (!isJson(body)) return err(failure('invalid_request', 'The body must be a JSON object.'))
   const { model, query, messages, stream = false } = body

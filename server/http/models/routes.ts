@@ -5,7 +5,7 @@ import type { Model, ModelRoute } from '../../core/models/model'
 import { WIRES } from '../../pipeline/models/wires/wires'
 import { CALL_OPTIONS } from '../middleware/call-options'
 import { queryOf } from '../middleware/list-query'
-import { askedBy } from '../middleware/priced'
+import { callRequestOf } from '../middleware/priced'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
 import type { EndpointDocs } from '../openapi/documented'
@@ -62,7 +62,7 @@ export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, resear
   const shown = (context: GatedContext) => one(context, isAnthropic(context) ? anthropicModel : wireModel)
   const researched = (context: GatedContext) => {
     context.allowSilence()
-    return research.answer(askedBy(context))
+    return research.answer(callRequestOf(context))
   }
   const atGoogle = (docs: EndpointDocs | null) =>
     served(

@@ -20,17 +20,17 @@ import { isTimeZone } from '../../core/usage/calendar'
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 /** A schema's own check, for what JSON Schema cannot express. Returns the rule that a value violates, or null. */
-const JUDGE: unique symbol = Symbol('judge')
+const CHECK: unique symbol = Symbol('check')
 /** A schema's rule in words, instead of the rule derived from its keywords. */
 const RULE: unique symbol = Symbol('rule')
-const JUDGED = 'Judged'
+const CHECKED = 'Checked'
 /** Maximum length of the path of a nested property in an error. */
 const MAX_PLACE = 100
 
-interface TJudged<T> extends TSchema {
-  [Kind]: typeof JUDGED
+interface TChecked<T> extends TSchema {
+  [Kind]: typeof CHECKED
   static: T
-  [JUDGE]: (value: unknown) => string | null
+  [CHECK]: (value: unknown) => string | null
 }
 
 interface TList<T extends TSchema> extends TSchema {
@@ -42,7 +42,7 @@ type Members<P extends TProperties, O extends keyof P> = {
   readonly [K in keyof P]: K extends O ? TOptional<P[K]> : P[K]
 }
 
-TypeRegistry.Set<TJudged<unknown>>(JUDGED, (schema, value) => schema[JUDGE](value) === null)
+TypeRegistry.Set<TChecked<unknown>>(CHECKED, (schema, value) => schema[CHECK](value) === null)
 
 /** An object whose properties are all required, except those in `optional`. */
 export function record<P extends TProperties, O extends keyof P & string = never>(
@@ -85,9 +85,9 @@ export function saying<T extends TSchema>(rule: string, schema: T): T {
 }
 
 /** A value checked by a function, which returns the rule that the value violates, or null. `schema` is for the documentation. */
-export function judged<T>(schema: JsonSchema, judge: (value: unknown) => string | null): TJudged<T> {
+export function checked<T>(schema: JsonSchema, check: (value: unknown) => string | null): TChecked<T> {
   // `static` and `params` exist in types only.
-  return { ...schema, [Kind]: JUDGED, [JUDGE]: judge, [RULE]: undefined } as unknown as TJudged<T>
+  return { ...schema, [Kind]: CHECKED, [CHECK]: check, [RULE]: undefined } as unknown as TChecked<T>
 }
 
 /** Documents a value that the gateway neither creates nor reads, such as a vendor's body. */
@@ -96,8 +96,8 @@ export function opaque<T = unknown>(schema: JsonSchema): TUnsafe<T> {
 }
 
 /** An object with any properties, such as a vendor's request body. */
-export function anyObject(description: string): TJudged<object> {
-  return judged({ type: 'object', additionalProperties: true, description }, (value) =>
+export function anyObject(description: string): TChecked<object> {
+  return checked({ type: 'object', additionalProperties: true, description }, (value) =>
     typeof value === 'object' && value !== null && !Array.isArray(value) ? null : 'must be an object',
   )
 }
@@ -112,21 +112,21 @@ export function text(description: string, more: JsonSchema = {}) {
 }
 
 /** A line of text from a person, without control characters. Its length is in characters, after trimming. */
-export function line(description: string, max: number, min = 1): TJudged<string> {
+export function line(description: string, max: number, min = 1): TChecked<string> {
   return written(description, { min, max, isPlain: isPlainLine })
 }
 
 /** The same with several lines. */
-export function prose(description: string, max: number, min = 1): TJudged<string> {
+export function prose(description: string, max: number, min = 1): TChecked<string> {
   return written(description, { min, max, isPlain: isPlainText })
 }
 
 function written(
   description: string,
   { min, max, isPlain }: { min: number; max: number; isPlain: (text: string) => boolean },
-): TJudged<string> {
+): TChecked<string> {
   const schema = { type: 'string', description, minLength: min, maxLength: max, ...(min > 0 && { pattern: '\\S' }) }
-  return judged(schema, (value) => {
+  return checked(schema, (value) => {
     const trimmed = typeof value === 'string' ? value.trim() : ''
     const length = [...trimmed].length
     if (length >= min && length <= max && isPlain(trimmed)) return null
@@ -134,9 +134,9 @@ function written(
   })
 }
 
-export function oneOf<const V extends string>(values: readonly V[], description: string): TJudged<V> {
+export function oneOf<const V extends string>(values: readonly V[], description: string): TChecked<V> {
   const rule = `must be one of ${values.join(', ')}`
-  return judged({ type: 'string', description, enum: values }, (value) =>
+  return checked({ type: 'string', description, enum: values }, (value) =>
     values.some((one) => one === value) ? null : rule,
   )
 }
@@ -151,7 +151,7 @@ export function whole(description: string, bounds: { readonly minimum?: number; 
         : minimum === 1
           ? 'must be a positive integer'
           : `must be an integer of at least ${minimum}`
-  return judged<number>({ type: 'integer', description, ...bounds }, (value) => {
+  return checked<number>({ type: 'integer', description, ...bounds }, (value) => {
     const number = Number.isSafeInteger(value) ? Number(value) : Number.NaN
     return number >= (minimum ?? Number.NEGATIVE_INFINITY) && number <= (maximum ?? number) ? null : rule
   })
@@ -165,9 +165,9 @@ export function microsUsd(description: string, bounds: { readonly minimum?: numb
 const USD = { least: 0.000001, most: 1_000_000 }
 
 /** An amount of US dollars that an owner sets. */
-export function usd(description: string): TJudged<number> {
+export function usd(description: string): TChecked<number> {
   const schema = { type: 'number', description, minimum: USD.least, maximum: USD.most }
-  return judged(schema, (value) =>
+  return checked(schema, (value) =>
     typeof value === 'number' && value <= USD.most && fromUsdNumber(value)
       ? null
       : `must be USD from 0.000001 to ${USD.most} with at most 6 decimals`,
@@ -179,27 +179,27 @@ export function yesOrNo(description: string) {
 }
 
 /** A time zone by its IANA name. */
-export function timeZone(description: string): TJudged<string> {
-  return judged({ type: 'string', description }, (value) =>
+export function timeZone(description: string): TChecked<string> {
+  return checked({ type: 'string', description }, (value) =>
     typeof value === 'string' && isTimeZone(value) ? null : 'must be an IANA time zone such as Europe/Berlin',
   )
 }
 
-export function instant(description: string): TJudged<string> {
-  return judged({ type: 'string', format: 'date-time', description }, (value) =>
+export function instant(description: string): TChecked<string> {
+  return checked({ type: 'string', format: 'date-time', description }, (value) =>
     typeof value === 'string' && parseInstant(value) !== null ? null : 'must be an RFC 3339 time',
   )
 }
 
 /** The same, or null, which means `meaning`. */
-export function orNull<T extends TSchema>(schema: T, meaning?: string): TJudged<Static<T> | null> {
+export function orNull<T extends TSchema>(schema: T, meaning?: string): TChecked<Static<T> | null> {
   const { type, anyOf } = schema
   const isNamed = schema.$id !== undefined || anyOf !== undefined
   const shown = isNamed
     ? { anyOf: [schema, { type: 'null' }] }
     : { ...schema, type: [type, 'null'], ...(Array.isArray(schema['enum']) && { enum: [...schema['enum'], null] }) }
   const none = meaning === undefined ? 'null' : `null (${meaning})`
-  return judged(shown, (value) =>
+  return checked(shown, (value) =>
     value === null ? null : (brokenRule(schema, value)?.replace(/^must be /, `must be ${none} or `) ?? null),
   )
 }
@@ -229,8 +229,8 @@ function ruleOf({ type, schema, value }: ValueError): string {
   if (type === ValueErrorType.ObjectRequiredProperty) return 'is required'
   const own: unknown = Reflect.get(schema, RULE)
   if (typeof own === 'string') return own
-  const judge: unknown = Reflect.get(schema, JUDGE)
-  if (typeof judge === 'function') return String(judge(value))
+  const check: unknown = Reflect.get(schema, CHECK)
+  if (typeof check === 'function') return String(check(value))
   const { minLength = 0, maxLength, minItems = 0, maxItems } = schema
   switch (schema[Kind]) {
     case 'String':

@@ -1,5 +1,5 @@
 import { brokenBodyRule, describeRule, type ParameterRule, type ParameterTable } from '../../core/catalogue/parameters'
-import { form, type JsonSchema, judged } from './json-schema'
+import { checked, form, type JsonSchema } from './json-schema'
 
 /** A parameter object of OpenAPI 3.1. */
 export interface OpenApiParameter {
@@ -33,7 +33,7 @@ export function openApiParameters(table: ParameterTable): OpenApiParameter[] {
 
 /**
  * The JSON body that takes a table's query parameters as properties of one flat object; header parameters stay headers. Its members
- * are judged by the rules of the table.
+ * are validated by the rules of the table.
  */
 export function bodySchema(table: ParameterTable) {
   const members = Object.entries(table).filter(([, rule]) => rule.in === 'query')
@@ -46,7 +46,7 @@ export function bodySchema(table: ParameterTable) {
 
 function memberSchema(rule: ParameterRule) {
   const shown = { ...bodyForm(rule), description: descriptionOf(rule) }
-  return judged<unknown>(shown, (value) => brokenBodyRule(rule, value))
+  return checked<unknown>(shown, (value) => brokenBodyRule(rule, value))
 }
 
 /** A valid value to show and try: the table's own example, else the default, else the first value of the set. */

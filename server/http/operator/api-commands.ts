@@ -35,7 +35,7 @@ import {
   TrialCommand,
   trialRecord,
 } from '../apis/record'
-import { judgeBody } from '../middleware/judge-body'
+import { validateBody } from '../middleware/validate-body'
 import { NoBody } from './record'
 import { type SocketCommand, socketCommand } from './socket-command'
 
@@ -47,7 +47,7 @@ export interface ApiCommandParts {
   readonly tryApi: (sold: SoldOperation, input: Json) => Promise<Trial>
 }
 
-/** What an operator can order about APIs, over the control socket and over HTTP. Bodies have been judged by their schemas. */
+/** What an operator can order about APIs, over the control socket and over HTTP. Bodies are already validated by their schemas. */
 export class ApiCommands {
   private readonly catalog: ApiCatalog
   private readonly tryApi: ApiCommandParts['tryApi']
@@ -110,9 +110,9 @@ export class ApiCommands {
   }
 
   async apply(actor: Actor, file: unknown, dryRun: boolean, confirm: string | undefined): Answer<CatalogPlan> {
-    const judged = accepted(judgeBody(CatalogFile, file))
-    if (!judged.ok) return judged
-    const forms: ApiForm[] = judged.value.apis.map(apiForm)
+    const validated = accepted(validateBody(CatalogFile, file))
+    if (!validated.ok) return validated
+    const forms: ApiForm[] = validated.value.apis.map(apiForm)
     const done = await this.catalog.apply(actor, forms, { dryRun, confirm })
     return done.ok ? ok(catalogPlanRecord(done.value.plan, done.value.applied)) : done
   }

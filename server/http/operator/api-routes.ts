@@ -12,10 +12,10 @@ import {
 } from '../apis/record'
 import { taken } from '../middleware/failures'
 import { OPERATOR_BODY } from '../middleware/json-body'
-import { readBody } from '../middleware/judge-body'
 import { queryOf } from '../middleware/list-query'
 import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
+import { readBody } from '../middleware/validate-body'
 import { documented } from '../openapi/documented'
 import { type ApiCommandParts, ApiCommands } from './api-commands'
 import { API_DOCS } from './api-docs'
@@ -31,7 +31,11 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
   const { operator } = operatorGate(parts.owners)
   const actorOf = async (context: RequestContext) => ({ ...(await operator(context)).actor, kind: 'operator' as const })
   /** A change that sends a secret to another place, or sets one, needs a recent sign-in. */
-  const judged = async (context: RequestContext, name: string, sent: Pick<ApiChange, 'auth' | 'base_url'>) => {
+  const requireRecentSignIn = async (
+    context: RequestContext,
+    name: string,
+    sent: Pick<ApiChange, 'auth' | 'base_url'>,
+  ) => {
     if (orders.movesSecret(name, sent)) await operator(context, SIGNED_IN_JUST_NOW)
   }
   return routeGroup({ name: 'operator-apis', prefix: '/api/operator/apis' })
@@ -48,7 +52,7 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
       async ({ context, set }): Promise<OneApi> => {
         const actor = await actorOf(context)
         const sent = await readBody(NewApi, context, undefined, OPERATOR_BODY)
-        await judged(context, sent.name, sent)
+        await requireRecentSignIn(context, sent.name, sent)
         const created = taken(await orders.create(actor, sent))
         set.status = 201
         return created
@@ -61,7 +65,7 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
         const actor = await actorOf(context)
         const { dry_run } = queryOf(IMPORT_QUERY, context)
         const sent = await readBody(ApiImport, context, undefined, OPERATOR_BODY)
-        if (!dry_run) await judged(context, sent.name, sent)
+        if (!dry_run) await requireRecentSignIn(context, sent.name, sent)
         return taken(await orders.importDocument(actor, sent, dry_run))
       },
       { parse: 'none', ...documented(API_DOCS.import, IMPORT_QUERY) },
@@ -80,7 +84,7 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
         const actor = await actorOf(context)
         taken(orders.show(params.name))
         const sent = await readBody(ApiChange, context, undefined, OPERATOR_BODY)
-        await judged(context, params.name, sent)
+        await requireRecentSignIn(context, params.name, sent)
         return taken(await orders.change(actor, params.name, sent))
       },
       { parse: 'none', ...documented(API_DOCS.change) },

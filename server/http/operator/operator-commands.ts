@@ -16,7 +16,7 @@ import { limitsOf, MAX_KEYS, tierOf } from '../../core/limits/tier'
 import { formatUsd, parseUsd, ZERO } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import { limitRequestRecord } from '../account/limit-request-record'
-import { readable } from '../middleware/judge-body'
+import { readable } from '../middleware/validate-body'
 import {
   type AccountsAndPrices,
   type ApproveCommand,

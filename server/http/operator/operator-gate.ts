@@ -3,9 +3,9 @@ import type { Actor } from '../../core/audit'
 import { type Failure, failure } from '../../core/failure'
 import type { Result } from '../../core/result'
 import { Failed, taken } from '../middleware/failures'
-import { readBody } from '../middleware/judge-body'
 import { type Owner, type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/owner-session'
 import type { RequestContext } from '../middleware/request-context'
+import { readBody } from '../middleware/validate-body'
 
 /** Restricts the actions of the Operator page to operators, and records them in the audit log. */
 export function operatorGate(owners: OwnerSessions) {

@@ -9,9 +9,9 @@ import { LimitRequestRecord } from '../account/limit-request-record'
 import { ModelRecord } from '../models/record'
 import {
   anyObject,
+  checked,
   form,
   instant,
-  judged,
   line,
   listOf,
   named,
@@ -216,7 +216,7 @@ export type UpstreamList = Static<typeof UpstreamList>
 /** An amount of at least `leastMicros`, as text: exact, with at most 6 decimals. */
 function amount(description: string, leastMicros: number) {
   const more = leastMicros > 0 ? ' above 0' : ''
-  return judged<string>({ type: 'string', description, pattern: '^\\d{1,10}(\\.\\d{1,6})?$' }, (value) => {
+  return checked<string>({ type: 'string', description, pattern: '^\\d{1,10}(\\.\\d{1,6})?$' }, (value) => {
     const micros = typeof value === 'string' ? parseUsd(value) : null
     return micros !== null && micros >= leastMicros ? null : `must be a string such as "25" or "0.005"${more}`
   })

@@ -2,7 +2,7 @@ import type { Static, TObject } from '@sinclair/typebox'
 import { accepted } from '../../core/accounts/submitted'
 import type { Failure } from '../../core/failure'
 import type { Result } from '../../core/result'
-import { judgeBody } from '../middleware/judge-body'
+import { validateBody } from '../middleware/validate-body'
 
 /** Runs a command with a body that is not validated yet. */
 export type SocketCommand = (body: unknown) => Promise<Result<unknown, Failure>>
@@ -13,7 +13,7 @@ export function socketCommand<T extends TObject>(
   run: (form: Static<T>) => Promise<Result<unknown, Failure>>,
 ): SocketCommand {
   return async (body) => {
-    const form = accepted(judgeBody(schema, body === undefined ? {} : body))
+    const form = accepted(validateBody(schema, body === undefined ? {} : body))
     return form.ok ? run(form.value) : form
   }
 }

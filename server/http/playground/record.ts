@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import { anyObject, form, judged, saying, text } from '../openapi/json-schema'
+import { anyObject, checked, form, saying, text } from '../openapi/json-schema'
 
 /** A call that an owner makes from the playground with one of their keys. */
 export const TriedCall = form(
@@ -9,7 +9,7 @@ export const TriedCall = form(
     method: text('The method of the endpoint.'),
     path: text('The path and query of an endpoint that accepts API keys.'),
     headers: anyObject('Headers of the call. Headers that endpoints do not use are ignored.'),
-    body: judged<unknown>({ description: 'The body of the call: any JSON.' }, () => null),
+    body: checked<unknown>({ description: 'The body of the call: any JSON.' }, () => null),
   },
   ['headers', 'body'],
 )

@@ -2,10 +2,10 @@ import type { Keys } from '../../core/accounts/keys'
 import { accepted, wrong } from '../../core/accounts/submitted'
 import { notFound, taken } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
-import { judgeBody, readable } from '../middleware/judge-body'
 import { OwnKeyRequest } from '../middleware/own-key-request'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
+import { readable, validateBody } from '../middleware/validate-body'
 import { UNDOCUMENTED } from '../openapi/documented'
 import type { Endpoints, EndpointTable } from '../routing/endpoint-table'
 import { TriedCall } from './record'
@@ -47,7 +47,7 @@ function describedCall(
   origin: string,
   table: EndpointTable,
 ): { keyId: string; url: URL; init: RequestInit } {
-  const sent = judgeBody(TriedCall, body)
+  const sent = validateBody(TriedCall, body)
   const { path, method } = sent.form
   const url = path?.startsWith('/') ? URL.parse(path, origin) : null
   const route = url?.origin === origin && method !== undefined ? table.routeOf(method, url.pathname) : null

@@ -2,7 +2,7 @@ import { IMAGE_SEARCH } from '../../core/catalogue/image-search'
 import { LLM_CONTEXT } from '../../core/catalogue/llm-context'
 import type { Operation } from '../../core/catalogue/operation'
 import { CALL_OPTIONS } from '../middleware/call-options'
-import { askedBy, type PricedCalls } from '../middleware/priced'
+import { callRequestOf, type PricedCalls } from '../middleware/priced'
 import { routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
 import { type GatedCall, operationEndpoint, served } from '../routing/endpoint'
@@ -14,7 +14,7 @@ const CONTEXT = operationEndpoint(LLM_CONTEXT)
 /** Image search and LLM context (spec 4.1, 4.2). */
 export function dataRoutes(calls: PricedCalls) {
   const route = (method: 'GET' | 'POST', endpoint: typeof IMAGES, operation: Operation) => {
-    const answer = ({ context }: GatedCall) => calls.answer(askedBy(context), operation.name)
+    const answer = ({ context }: GatedCall) => calls.answer(callRequestOf(context), operation.name)
     const tables = [routeParameters(operation, method), CALL_OPTIONS, REQUEST_ID_HEADER]
     return served(endpoint, answer, dataDocs(operation, method), ...tables)
   }

@@ -15,11 +15,11 @@ import {
 import { type LinkAttempt, type SocialSession, sessionState } from '../../core/social/session'
 import type { SocialStore } from '../../core/social/store'
 import type { SocialParts } from '../../pipeline/social/social-actions'
-import { form, instant, judged, listOf, named, oneOf, orNull, partialForm, record, text } from '../openapi/json-schema'
+import { checked, form, instant, listOf, named, oneOf, orNull, partialForm, record, text } from '../openapi/json-schema'
 
 const MAX_SCOPES = 50
 
-const AskedScopes = judged<readonly SocialScope[]>(
+const RequestedScopes = checked<readonly SocialScope[]>(
   {
     ...listOf(
       oneOf(SOCIAL_SCOPES, SOCIAL_SCOPES.map((scope) => `\`${scope}\`: ${SCOPE_MEANINGS[scope]}`).join('. ')),
@@ -33,7 +33,7 @@ const AskedScopes = judged<readonly SocialScope[]>(
 
 /** The body of a request to link an account. Without scopes, all are requested. */
 export const NewSocialLink = partialForm('What to request from the user.', {
-  scopes: AskedScopes,
+  scopes: RequestedScopes,
   key_id: text(
     'Only with an access token: the API key to link to. With an API key, omit it; the key links to itself.',
     {
@@ -46,7 +46,7 @@ export type NewSocialLink = Static<typeof NewSocialLink>
 /** The same from an owner who is signed in. */
 export const NewOwnerSocialLink = form(
   'The key and the scopes to request.',
-  { key_id: text('Id of one of your keys.', { minLength: 1 }), scopes: AskedScopes },
+  { key_id: text('Id of one of your keys.', { minLength: 1 }), scopes: RequestedScopes },
   ['scopes'],
 )
 export type NewOwnerSocialLink = Static<typeof NewOwnerSocialLink>

@@ -4,10 +4,10 @@ import { countedOn } from '../../pipeline/call'
 import { actingKey, SOCIAL_SALES } from '../../pipeline/social/social-actions'
 import { CALL_OPTIONS } from '../middleware/call-options'
 import { readJson } from '../middleware/json-body'
-import { judgeBody } from '../middleware/judge-body'
-import { askedBy, type PricedCalls } from '../middleware/priced'
+import { callRequestOf, type PricedCalls } from '../middleware/priced'
 import { routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'
+import { validateBody } from '../middleware/validate-body'
 import { freeEndpoint, type GatedCall, operationEndpoint, publicEndpoint, served } from '../routing/endpoint'
 
 import { UNKNOWN_ENDPOINT } from '../routing/endpoint-table'
@@ -32,7 +32,9 @@ export function socialRoutes({ priced, social }: { priced: PricedCalls; social: 
           const { reply, address, ids } = context
           const { caller } = context.authenticated
           const body = await readJson(context)
-          const sent = body.ok ? accepted(judgeBody(NewSocialLink, body.value === undefined ? {} : body.value)) : body
+          const sent = body.ok
+            ? accepted(validateBody(NewSocialLink, body.value === undefined ? {} : body.value))
+            : body
           if (!sent.ok) return reply.refuse(sent.error)
           const { key_id: keyId, scopes = [] } = sent.value
           if (!social) return reply.refuse(NO_NETWORK)
@@ -83,7 +85,7 @@ export function socialRoutes({ priced, social }: { priced: PricedCalls; social: 
   // Untyped for clients: the dashboard never calls these.
   for (const { operation } of SOCIAL_SALES) {
     const endpoint = operationEndpoint(operation)
-    const answer = ({ context }: GatedCall) => priced.answer(askedBy(context), operation.name)
+    const answer = ({ context }: GatedCall) => priced.answer(callRequestOf(context), operation.name)
     for (const method of operation.methods) {
       const tables = [routeParameters(operation, method), CALL_OPTIONS, REQUEST_ID_HEADER]
       web.route(method, operation.path, ...served(endpoint, answer, dataDocs(operation, method), ...tables))

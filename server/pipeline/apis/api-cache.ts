@@ -4,7 +4,7 @@ import type { ApiAnswer } from './ask-api'
 /** What an entry weighs beside its body. */
 const ENTRY_BYTES = 500
 
-interface Kept {
+interface CachedAnswer {
   readonly answer: ApiAnswer
   readonly at: number
   readonly bytes: number
@@ -18,7 +18,7 @@ export class ApiCache {
   private readonly clock: Clock
   private readonly maxBytes: number
   /** Least recently used first. */
-  private readonly answers = new Map<string, Kept>()
+  private readonly answers = new Map<string, CachedAnswer>()
   private size = 0
 
   constructor(clock: Clock, maxBytes = 64 * 1024 * 1024) {
@@ -31,14 +31,14 @@ export class ApiCache {
   }
 
   find(key: string, seconds: number): { readonly answer: ApiAnswer; readonly ageSeconds: number } | null {
-    const kept = this.answers.get(key)
-    if (!kept) return null
-    this.drop(key, kept)
-    const age = this.clock.now() - kept.at
+    const cached = this.answers.get(key)
+    if (!cached) return null
+    this.drop(key, cached)
+    const age = this.clock.now() - cached.at
     if (age >= seconds * 1000) return null
-    this.answers.set(key, kept)
-    this.size += kept.bytes
-    return { answer: kept.answer, ageSeconds: Math.floor(age / 1000) }
+    this.answers.set(key, cached)
+    this.size += cached.bytes
+    return { answer: cached.answer, ageSeconds: Math.floor(age / 1000) }
   }
 
   keep(key: string, answer: ApiAnswer): void {
@@ -54,7 +54,7 @@ export class ApiCache {
     }
   }
 
-  private drop(key: string, { bytes }: Kept): void {
+  private drop(key: string, { bytes }: CachedAnswer): void {
     this.answers.delete(key)
     this.size -= bytes
   }

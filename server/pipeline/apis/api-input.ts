@@ -1,7 +1,7 @@
 import type { Api, ApiBody, ApiOperation, ApiParameter } from '../../core/apis/api'
 import type { ApiMatch } from '../../core/apis/api-routes'
+import type { CompileSchema } from '../../core/apis/compile-schema'
 import { inputNames } from '../../core/apis/input-schema'
-import type { JudgeSchema } from '../../core/apis/judge'
 import { mayGoUp, namesUp } from '../../core/apis/upstream-headers'
 import { claimsName, readParameter, type WireValue, writeParameter } from '../../core/apis/wire-values'
 import type { ParameterError } from '../../core/catalogue/parameters'
@@ -48,47 +48,47 @@ export type UpstreamBody =
   | { readonly kind: 'multipart'; readonly fields: FormFields }
 
 type Read = Result<ApiInput, readonly ParameterError[]>
-type Judge = (value: unknown) => string | null
+type Validate = (value: unknown) => string | null
 
-/** The judges of one operation. Compiled once: an operation is immutable. */
-interface Judges {
-  readonly parameters: readonly { readonly parameter: ApiParameter; readonly judge: Judge }[]
-  readonly body: Judge
+/** The validators of one operation. Compiled once: an operation is immutable. */
+interface Validators {
+  readonly parameters: readonly { readonly parameter: ApiParameter; readonly validate: Validate }[]
+  readonly body: Validate
   readonly headersUp: readonly string[]
 }
 
 /** Validates what callers send to imported operations, by their schemas. Lists all errors at once. Only declared input passes. */
 export class ApiInputs {
-  private readonly judgeSchema: JudgeSchema
-  private readonly compiled = new WeakMap<ApiOperation, Judges>()
+  private readonly compileSchema: CompileSchema
+  private readonly compiled = new WeakMap<ApiOperation, Validators>()
 
-  constructor(judgeSchema: JudgeSchema) {
-    this.judgeSchema = judgeSchema
+  constructor(compileSchema: CompileSchema) {
+    this.compileSchema = compileSchema
   }
 
   /** The input of an HTTP request. */
   read(match: ApiMatch, sent: SentRequest): Read {
-    const judges = this.judgesOf(match)
+    const validators = this.validatorsOf(match)
     const names = [...new Set(sent.query.keys())]
     const texts = (name: string) => sent.query.getAll(name)
     const unknown = names
-      .filter((name) => !judges.parameters.some(({ parameter }) => claimsName(parameter, name)))
+      .filter((name) => !validators.parameters.some(({ parameter }) => claimsName(parameter, name)))
       .map((name) => wrong(shown(name), 'query', 'is not a parameter of this operation'))
     const headers: Record<string, string> = {}
-    for (const name of judges.headersUp) {
+    for (const name of validators.headersUp) {
       const value = sent.header(name)
       if (value !== null && isHeaderValue(value)) headers[name] = value
     }
-    return this.input(match, judges, { headers, body: sent.body }, unknown, (parameter, judge) => {
-      if (parameter.in === 'query') return readParameter(parameter, texts, names, judge)
+    return this.input(match, validators, { headers, body: sent.body }, unknown, (parameter, validate) => {
+      if (parameter.in === 'query') return readParameter(parameter, texts, names, validate)
       const text = parameter.in === 'path' ? match.values[parameter.name] : sent.header(parameter.name)
-      return text === null || text === undefined ? undefined : readParameter(parameter, () => [text], [], judge)
+      return text === null || text === undefined ? undefined : readParameter(parameter, () => [text], [], validate)
     })
   }
 
   /** The input of a tool call: parameters by name, and the body under `body`. */
   readJson(match: ApiMatch, values: Readonly<Record<string, unknown>>): Read {
-    const judges = this.judgesOf(match)
+    const validators = this.validatorsOf(match)
     const { parameters } = match.operation
     const names = inputNames(parameters)
     const nameOf = new Map(parameters.map((parameter, i) => [parameter, names[i] ?? '']))
@@ -104,7 +104,7 @@ export class ApiInputs {
         : match.operation.body?.contentType === 'application/json'
           ? { kind: 'json', value: given, text: JSON.stringify(given) }
           : { kind: 'form', fields: formOf(given) }
-    return this.input(match, judges, { headers: {}, body }, unknown, (parameter) => {
+    return this.input(match, validators, { headers: {}, body }, unknown, (parameter) => {
       const name = nameOf.get(parameter) ?? ''
       return Object.hasOwn(values, name) ? writeParameter(parameter, values[name]) : undefined
     })
@@ -112,24 +112,24 @@ export class ApiInputs {
 
   private input(
     { operation, api }: ApiMatch,
-    judges: Judges,
+    validators: Validators,
     { headers, body }: { readonly headers: Record<string, string>; readonly body: SentBody },
     unknown: readonly ParameterError[],
-    find: (parameter: ApiParameter, judge: Judge) => WireValue | undefined,
+    find: (parameter: ApiParameter, validate: Validate) => WireValue | undefined,
   ): Read {
     const errors = [...unknown]
     const path: Record<string, string> = {}
     const query: (readonly [string, string])[] = []
     const numbers = new Map<string, number>()
-    for (const { parameter, judge } of judges.parameters) {
+    for (const { parameter, validate } of validators.parameters) {
       const place = parameter.in === 'header' ? 'header' : 'query'
       const fallback = parameter.default === undefined ? undefined : writeParameter(parameter, parameter.default)
-      const found = find(parameter, judge) ?? fallback
+      const found = find(parameter, validate) ?? fallback
       if (!found) {
         if (parameter.required) errors.push(missing(parameter.name, place))
         continue
       }
-      const problem = judge(found.value) ?? unsafe(parameter, found)
+      const problem = validate(found.value) ?? unsafe(parameter, found)
       if (problem !== null) {
         errors.push(wrong(parameter.name, place, problem))
         continue
@@ -139,26 +139,26 @@ export class ApiInputs {
       else if (parameter.in === 'path') path[parameter.name] = found.pairs[0]?.[1] ?? ''
       else headers[parameter.name.toLowerCase()] = found.pairs[0]?.[1] ?? ''
     }
-    const written = bodyOf(operation.body, judges.body, body)
+    const written = bodyOf(operation.body, validators.body, body)
     if (!written.ok) errors.push(written.error)
     if (errors.length > 0 || !written.ok) return err(errors)
     const numberOf = (name: string) => numbers.get(name) ?? boundOf(operation, name, api.name)
     return ok({ path, query, headers, body: written.value, numberOf })
   }
 
-  private judgesOf({ operation, api }: ApiMatch): Judges {
+  private validatorsOf({ operation, api }: ApiMatch): Validators {
     const known = this.compiled.get(operation)
     if (known) return known
-    const judges = {
+    const validators = {
       // The catalog refuses such parameters too; what is stored from before a rule must not go up either.
       parameters: operation.parameters
         .filter((parameter) => isPassable(parameter, api.auth))
-        .map((parameter) => ({ parameter, judge: this.judgeSchema(parameter.schema) })),
-      body: this.judgeSchema(operation.body?.schema ?? true),
+        .map((parameter) => ({ parameter, validate: this.compileSchema(parameter.schema) })),
+      body: this.compileSchema(operation.body?.schema ?? true),
       headersUp: namesUp(operation.headersUp, api.auth),
     }
-    this.compiled.set(operation, judges)
-    return judges
+    this.compiled.set(operation, validators)
+    return validators
   }
 }
 
@@ -175,14 +175,18 @@ function boundOf({ parameters }: ApiOperation, name: string, api: string): numbe
   return value
 }
 
-function bodyOf(declared: ApiBody | null, judge: Judge, sent: SentBody): Result<UpstreamBody | null, ParameterError> {
+function bodyOf(
+  declared: ApiBody | null,
+  validate: Validate,
+  sent: SentBody,
+): Result<UpstreamBody | null, ParameterError> {
   if (sent.kind === 'none') return declared?.required ? err(missing('body', 'body')) : ok(null)
   if (!declared) return err(wrong('body', 'body', 'is not accepted by this operation'))
   const isJsonBody = declared.contentType === 'application/json'
   if (isJsonBody !== (sent.kind === 'json'))
     return err(wrong('content-type', 'body', `must be ${declared.contentType}`))
   const value = sent.kind === 'json' ? sent.value : objectOf(sent.fields, declared)
-  const problem = judge(value)
+  const problem = validate(value)
   if (problem !== null) return err(wrong('body', 'body', problem))
   if (sent.kind === 'json') return ok({ kind: 'json', text: rewritten(sent.text, value) })
   if (declared.contentType === 'multipart/form-data') return ok({ kind: 'multipart', fields: sent.fields })
@@ -191,7 +195,7 @@ function bodyOf(declared: ApiBody | null, judge: Judge, sent: SentBody): Result<
 }
 
 /**
- * The JSON of a body, written anew: a member that was sent twice goes up once, as it was judged. Numbers that a double cannot hold
+ * The JSON of a body, written anew: a member that was sent twice goes up once, as it was validated. Numbers that a double cannot hold
  * keep their digits.
  */
 function rewritten(text: string, value: unknown): string {

@@ -69,15 +69,15 @@ export function apiWork(deps: ApiDeps, sale: ApiSale, authenticated: Authenticat
 async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
   const { match } = sale
   const key = cacheKey(sale)
-  const kept = key === null ? null : deps.cache.find(key, match.api.cacheSeconds)
-  if (kept) return answered(deps, sale, open, kept.answer, kept.ageSeconds)
+  const cached = key === null ? null : deps.cache.find(key, match.api.cacheSeconds)
+  if (cached) return answered(deps, sale, open, cached.answer, cached.ageSeconds)
   const place = deps.places.take(match.api, callerOf(open.authenticated))
   if (typeof place === 'string') return { kind: 'failed', failure: noPlace(place), didNothing: true }
   try {
-    const asked = await ask(deps, sale, open, (request, limits) => askApi(deps.fetch, match, request, limits))
-    if (!asked.ok) return unanswered(deps, match, asked.error)
-    const result = answered(deps, sale, open, asked.value)
-    if (result.kind === 'answer' && key !== null && asked.value.isCacheable) deps.cache.keep(key, asked.value)
+    const response = await ask(deps, sale, open, (request, limits) => askApi(deps.fetch, match, request, limits))
+    if (!response.ok) return unanswered(deps, match, response.error)
+    const result = answered(deps, sale, open, response.value)
+    if (result.kind === 'answer' && key !== null && response.value.isCacheable) deps.cache.keep(key, response.value)
     return result
   } finally {
     place()

@@ -29,7 +29,7 @@ export interface ApiAnswer extends UpstreamAnswer {
 export type AskProblem = UpstreamFailure & { readonly didNothing: boolean; readonly status?: number }
 
 /** What came of a request. */
-export type Asked = Result<ApiAnswer, AskProblem>
+export type ApiResult = Result<ApiAnswer, AskProblem>
 
 /** A 2xx answer whose headers have arrived, with those that a caller gets. */
 export interface ApiStream {
@@ -48,7 +48,7 @@ interface Limits {
 }
 
 /**
- * Sends one request and judges what comes back: size, content type, and that it holds none of our secrets. It does not judge whether it is a
+ * Sends one request and validates the answer: size, content type, and that it holds none of our secrets. It does not decide whether it is a
  * success. Never throws for errors of the upstream.
  */
 export async function askApi(
@@ -56,7 +56,7 @@ export async function askApi(
   { operation }: SoldOperation,
   request: UpstreamRequest,
   limits: Limits,
-): Promise<Asked> {
+): Promise<ApiResult> {
   const fetched = await fetch(outbound(request, limits))
   if (!fetched.ok) return err(unfetched(fetched.error))
   const answer = fetched.value
@@ -73,7 +73,7 @@ export async function askApi(
   })
 }
 
-/** The same for an answer that is passed on as it comes: everything is judged but its body. */
+/** The same for an answer that is passed on as it comes: everything is validated but its body. */
 export async function openApi(
   fetch: OutboundStreamFetch,
   { operation }: SoldOperation,

@@ -55,17 +55,17 @@ export async function tryOperation(
   if (!input.ok) return { ...NOTHING, problem: wrongParameters(input.error).message }
   const { numberOf } = input.value
   const held = maximumOf(operation.price, numberOf)
-  const asked = await withCredentials(deps, sold, api.timeoutMs, async (credentials, timeoutMs) => {
+  const result = await withCredentials(deps, sold, api.timeoutMs, async (credentials, timeoutMs) => {
     const request = await upstreamRequest(sold, input.value, credentials, { requestId, hops: 0 })
     if (!request.ok) return err({ kind: 'error', reason: request.error, didNothing: true })
     return ask(deps, sold, request.value, timeoutMs)
   })
-  if (!asked.ok) {
-    const { reason, passThrough } = asked.error
+  if (!result.ok) {
+    const { reason, passThrough } = result.error
     const preview = passThrough?.body.slice(0, MAX_PREVIEW) ?? null
     return { ...NOTHING, held, status: passThrough?.status ?? null, preview, problem: `The call failed: ${reason}.` }
   }
-  const answer = asked.value
+  const answer = result.value
   const read = readOf(answer)
   const isText = /json|text|xml|csv|yaml/.test(answer.contentType)
   const shown = {

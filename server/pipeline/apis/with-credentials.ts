@@ -35,8 +35,8 @@ export async function withCredentials<T>(
     }
     const leftMs = timeoutMs - (performance.now() - startedAt)
     if (leftMs <= 0) return err({ kind: 'timeout', reason: 'no time was left after its token came', didNothing: true })
-    const asked = await send(credentials, leftMs)
-    const isRefused = !asked.ok && asked.error.status === 401 && token !== null
-    if (!isRefused || attempt > 1 || operation.effect !== 'read' || !tokens.renew(api, token)) return asked
+    const result = await send(credentials, leftMs)
+    const isRefused = !result.ok && result.error.status === 401 && token !== null
+    if (!isRefused || attempt > 1 || operation.effect !== 'read' || !tokens.renew(api, token)) return result
   }
 }

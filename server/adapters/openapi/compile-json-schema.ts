@@ -1,4 +1,4 @@
-import type { JudgeSchema } from '../../core/apis/judge'
+import type { CompileSchema } from '../../core/apis/compile-schema'
 import { isJson, type Json, listOf } from '../../core/json'
 import { shownName } from '../../core/plain-text'
 
@@ -41,13 +41,13 @@ class TooComplex extends Error {}
  * Interprets schemas of draft 2020-12 as the importer writes them: references lead to `$defs` of the same schema, `pattern` and `format`
  * are not there. Unlike the draft, `contentSchema` of `application/json` is checked.
  */
-export const judgeJsonSchema: JudgeSchema = (schema) => {
+export const compileJsonSchema: CompileSchema = (schema) => {
   const defs = isJson(schema) && isJson(schema['$defs']) ? schema['$defs'] : {}
   const enums = new WeakMap<readonly unknown[], ReadonlySet<unknown>>()
   return (value) => {
     try {
-      const problem = new Judgement(defs, enums).check(schema, value, null, null)
-      return problem && said(problem)
+      const problem = new Validation(defs, enums).check(schema, value, null, null)
+      return problem && described(problem)
     } catch (error) {
       if (error instanceof TooComplex) return 'is too complex to be checked'
       throw error
@@ -57,7 +57,7 @@ export const judgeJsonSchema: JudgeSchema = (schema) => {
 
 type Check = (schema: Json, value: unknown, path: Path | null, evaluated: Evaluated | null) => Problem | null
 
-class Judgement {
+class Validation {
   private readonly defs: Json
   private readonly enums: WeakMap<readonly unknown[], ReadonlySet<unknown>>
   private readonly checks: readonly Check[]
@@ -467,7 +467,7 @@ function entriesOf(value: unknown): [string, unknown][] {
   return isJson(value) ? Object.entries(value) : []
 }
 
-function said({ path, message }: Problem): string {
+function described({ path, message }: Problem): string {
   const keys: string[] = []
   for (let at = path; at; at = at.parent) keys.push(String(at.key).replaceAll('~', '~0').replaceAll('/', '~1'))
   const pointer = keys.reverse().map((key) => `/${shownName(key, 60)}`)

@@ -12,7 +12,7 @@ const MAX_NAME = 60
  * Validates a body against its schema. Elysia would stop at the first error and silently drop unknown properties; this lists every
  * property that is missing, invalid or unknown, and returns the valid ones.
  */
-export function judgeBody<T extends TObject>(schema: T, body: unknown): Submitted<Static<T>> {
+export function validateBody<T extends TObject>(schema: T, body: unknown): Submitted<Static<T>> {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     return { isWhole: false, form: {}, errors: [wrong('body', 'must be a JSON object', body)] }
   const errors: ParameterError[] = []
@@ -42,7 +42,7 @@ export async function readBody<T extends TObject>(
   size?: BodySize,
 ): Promise<Static<T>> {
   const body = taken(await readJson(source, size))
-  return taken(accepted(judgeBody(schema, body === undefined ? unsent : body)))
+  return taken(accepted(validateBody(schema, body === undefined ? unsent : body)))
 }
 
 /** Unwraps the result of a parser for a value that its schema has already validated. */

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { judgeJsonSchema } from '../../../server/adapters/openapi/json-schema-judge'
+import { compileJsonSchema } from '../../../server/adapters/openapi/compile-json-schema'
 import type { DataSchema } from '../../../server/core/apis/api'
 
-const problem = (schema: DataSchema, value: unknown) => judgeJsonSchema(schema)(value)
+const problem = (schema: DataSchema, value: unknown) => compileJsonSchema(schema)(value)
 
-describe('the judge', () => {
+describe('our JSON Schema validator', () => {
   test('names where the first problem is, and never the value', () => {
     const item = { type: 'object', properties: { name: { type: 'string' }, 'a/b': { type: 'integer' } } }
     const schema = { type: 'object', properties: { items: { type: 'array', items: item } } }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { BytesUnderWay } from '../../server/core/limits/bytes-under-way'
 import { Intake } from '../../server/http/middleware/intake'
-import { judgeBody, readable, readBody } from '../../server/http/middleware/judge-body'
+import { readable, readBody, validateBody } from '../../server/http/middleware/validate-body'
 import {
+  checked,
   form,
   instant,
-  judged,
   line,
   listOf,
   named,
@@ -45,10 +45,10 @@ const Dog = form(
 )
 
 /** The rules that a body breaks, in sentences. */
-const broken = (body: unknown) => judgeBody(Dog, body).errors.map(({ param, rule }) => `${param} ${rule}`)
+const broken = (body: unknown) => validateBody(Dog, body).errors.map(({ param, rule }) => `${param} ${rule}`)
 const rule = (member: string, value: unknown) => broken({ name: 'Rex', [member]: value })
 
-describe('a body judged by its schema', () => {
+describe('a body validated by its schema', () => {
   test('comes out as it was sent when nothing is wrong with it', () => {
     const body = {
       name: ' Rex ',
@@ -60,12 +60,18 @@ describe('a body judged by its schema', () => {
       tags: ['good', 'old'],
       owner: { name: 'Ada', address: { city: 'London', more: 'may stand here' } },
     }
-    expect(judgeBody(Dog, body)).toEqual({ isWhole: true, form: body, errors: [] })
+    expect(validateBody(Dog, body)).toEqual({ isWhole: true, form: body, errors: [] })
     expect(broken({ name: 'Rex', story: null, price: null, owner: null })).toEqual([])
   })
 
   test('names every member that is missing, wrong or unknown at once, and keeps the rest', () => {
-    const { isWhole, form, errors } = judgeBody(Dog, { legs: 5, coat: 'short', tame: 'yes', colour: 'red', wings: 2 })
+    const { isWhole, form, errors } = validateBody(Dog, {
+      legs: 5,
+      coat: 'short',
+      tame: 'yes',
+      colour: 'red',
+      wings: 2,
+    })
     expect([isWhole, form]).toEqual([false, { coat: 'short' }])
     expect(errors).toEqual([
       { param: 'name', in: 'body', code: 'missing_parameter', rule: 'is required', received: null },
@@ -127,18 +133,18 @@ describe('a body judged by its schema', () => {
 
   test('takes names that every object has for what they are: unknown members', () => {
     const body: unknown = JSON.parse('{"name":"Rex","__proto__":1,"constructor":1,"toString":1}')
-    expect(judgeBody(Dog, body).errors.map(({ param }) => param)).toEqual(['__proto__', 'constructor', 'toString'])
-    const long = judgeBody(Dog, { name: 'Rex', ['x'.repeat(1000)]: 1 })
+    expect(validateBody(Dog, body).errors.map(({ param }) => param)).toEqual(['__proto__', 'constructor', 'toString'])
+    const long = validateBody(Dog, { name: 'Rex', ['x'.repeat(1000)]: 1 })
     expect(long.errors.map(({ param }) => param)).toEqual(['x'.repeat(60)])
     const Odd = partialForm('Odd.', { valueOf: text('A text.') })
-    expect(Object.keys(judgeBody(Odd, {}).form)).toEqual([])
+    expect(Object.keys(validateBody(Odd, {}).form)).toEqual([])
   })
 
-  test('judges no entry of a list that is too long', () => {
+  test('validates no entry of a list that is too long', () => {
     let seen = 0
     const Counted = form('Counted.', {
       list: listOf(
-        judged<string>({ type: 'string' }, () => {
+        checked<string>({ type: 'string' }, () => {
           seen++
           return null
         }),
@@ -146,7 +152,7 @@ describe('a body judged by its schema', () => {
         { maxItems: 10 },
       ),
     })
-    expect(judgeBody(Counted, { list: Array.from({ length: 1000 }, () => '') }).isWhole).toBe(false)
+    expect(validateBody(Counted, { list: Array.from({ length: 1000 }, () => '') }).isWhole).toBe(false)
     expect(seen).toBe(0)
   })
 })
@@ -174,7 +180,7 @@ describe('readBody', () => {
     expect(await readBody(Grace, post()).catch(() => 'refused')).toBe('refused')
   })
 
-  test('never takes a judged value that cannot be read for null, which may mean no limit', () => {
+  test('throws when a validated value cannot be parsed, instead of returning null, which may mean no limit', () => {
     expect(() => readable(null)).toThrow('its parser rejected it')
     expect(readable(0)).toBe(0)
   })
