@@ -77,7 +77,7 @@ describe('allowed IPs (spec 2.1, 5.5, spec-answers 2, 3)', () => {
     expect(await verdictOf(gateway.as(key, IMAGES_CALL, { headers }))).toBe('403 ip_not_allowed')
   })
 
-  test('an unknown address is on no list, not even one of all addresses, and the log says once why', async () => {
+  test('an unknown address matches no allowlist, not even one of all addresses, and is logged once', async () => {
     const key = await keyFor('0.0.0.0/0', '::/0', '127.0.0.1')
     const headers = { forwarded: 'for=203.0.113.7' }
     for (let i = 0; i < 3; i++) {
@@ -129,7 +129,7 @@ describe('with TRUSTED_PROXY_HEADER=forwarded (spec-answers 3)', () => {
     expect(await verdictOf(gateway.as(key, IMAGES_CALL, { headers: allowed }))).toBe('403 ip_not_allowed')
   })
 
-  test('a quoted comma of the caller does not become an address of its own', async () => {
+  test('a comma inside a quoted value from the caller does not start a new address', async () => {
     const key = await gateway.key(await gateway.account(), { allowed_ips: ['203.0.113.7'] })
     const headers = { forwarded: 'for=1.2.3.4;host="a,for=203.0.113.7;b"' }
     expect(await verdictOf(gateway.as(key, IMAGES_CALL, { headers }))).toBe('403 ip_not_allowed')
@@ -152,7 +152,7 @@ describe('without a trusted proxy (spec-answers 3)', () => {
   })
   afterAll(() => endAndReconcile(gateway))
 
-  test('the socket is the client: no forwarding header lets a caller in or puts it out', async () => {
+  test('the socket address counts: no forwarding header admits or excludes a caller', async () => {
     const account = await gateway.account()
     const home = await gateway.key(account, { allowed_ips: ['127.0.0.1'] })
     const away = await gateway.key(account, { allowed_ips: ['203.0.113.7'] })

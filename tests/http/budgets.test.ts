@@ -56,7 +56,7 @@ describe('a budget per period (spec 7, spec-answers 3)', () => {
     expect(await served(key)).toEqual([2, '429 quota_exceeded 86400'])
   })
 
-  test('one call while the clock is four years ahead locks nothing: today goes on as it was, and tomorrow is a day of its own', async () => {
+  test("one call while the clock is four years ahead locks nothing: today's budget is unchanged, and tomorrow starts a new one", async () => {
     until('2026-11-25T23:00:00Z')
     const key = await gateway.key(account, { budget: daily(0.012) })
     expect(await outcome(key)).toBe('200')
@@ -75,7 +75,7 @@ describe('a budget per period (spec 7, spec-answers 3)', () => {
     ['week', '2027-10-25T00:30:00+02:00', 6 * 24 + 24.5],
     ['month', '2028-03-01T00:30:00+01:00', 30 * 24 + 22.5],
     ['month', '2028-10-01T00:30:00+02:00', 30 * 24 + 24.5],
-  ])('of a %s in Berlin from %s lasts as long as its clock makes it', async (period, from, hours) => {
+  ])('of a %s in Berlin from %s lasts exactly that calendar period, through clock changes', async (period, from, hours) => {
     until(from)
     const key = await gateway.key(account, { budget: daily(0.005, 'Europe/Berlin', period) })
     expect(await served(key)).toEqual([1, `429 quota_exceeded ${hours * 3600}`])
@@ -85,14 +85,14 @@ describe('a budget per period (spec 7, spec-answers 3)', () => {
     expect((await served(key))[0]).toBe(1)
   })
 
-  test('holds under twenty calls at once: what is under way counts', async () => {
+  test('is not exceeded by twenty calls at once: calls in progress count', async () => {
     const key = await gateway.key(account, { budget: daily(0.04) })
     const ends = await Promise.all(Array.from({ length: 20 }, () => outcome(key)))
     expect(ends.filter((end) => end === '200')).toHaveLength(8)
     expect(ends.filter((end) => end.startsWith('429 quota_exceeded'))).toHaveLength(12)
   })
 
-  test('gives back what a failed call had held', async () => {
+  test('releases the hold of a failed call', async () => {
     const key = await gateway.key(account, { budget: daily(0.005) })
     const good = gateway.images.answer
     gateway.images.answer = async () => ({ ok: false, error: { kind: 'error', reason: 'broken' } })
@@ -120,7 +120,7 @@ describe('a budget per period (spec 7, spec-answers 3)', () => {
     expect(await outcome(key)).toStartWith('429 quota_exceeded')
   })
 
-  test('is judged after the spending limit and before the balance', async () => {
+  test('is checked after the spending limit and before the balance', async () => {
     const poor = await gateway.account()
     const empty = async (body: Record<string, unknown>) => outcome(await gateway.key(poor, body))
     const drain = await gateway.key(poor)
@@ -158,7 +158,7 @@ describe('the owner', () => {
     expect((await keyBench(owner).create()).key.budget_window).toBeNull()
   })
 
-  test('gives a budget to a key that has spent already: that counts, from the ledger', async () => {
+  test('adds a budget to a key with spending: earlier charges of the period count, from the ledger', async () => {
     until('2029-05-10T10:00:00Z')
     const owner = await gateway.owner()
     const { key, secret } = await keyBench(owner).create()
@@ -176,7 +176,7 @@ describe('the owner', () => {
     expect(await spent('day')).toBe(4 * PRICE)
   })
 
-  test('changes it while calls run: nothing passes the new amount beyond what was under way', async () => {
+  test('changes it while calls run: only calls already in progress can exceed the new amount', async () => {
     const owner = await gateway.owner()
     const { key, secret } = await keyBench(owner).create({ budget: daily(0.1) })
     const made = { id: key.id, secret }

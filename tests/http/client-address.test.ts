@@ -95,7 +95,7 @@ describe('the client address (spec 5.5, spec-answers 3)', () => {
     expect(addressOf(PROXY, { forwarded: header }, PROXIES, 'forwarded')).toBe(expected)
   })
 
-  test('Forwarded: nothing that a caller sends before it changes what the proxy wrote, except that it is unknown', () => {
+  test("Forwarded: entries sent by the caller never replace the proxy's entry; at most they make the address unknown", () => {
     const own = ['for=203.0.113.7', 'for="203.0.113.7:80";proto=https', 'proto=https;host="a, b";for=203.0.113.7']
     const sent = fc.stringMatching(/^([ -~]|for=|1\.1\.1\.1|[";,=\\]){0,40}$/)
     fc.assert(

@@ -24,7 +24,7 @@ describe('the OpenAPI document', () => {
     expect(gunzipSync(Buffer.from(await gz.arrayBuffer())).toString()).toBe(plain)
   })
 
-  test('is a 304 for whoever has it', async () => {
+  test('answers 304 to a client that has the current version', async () => {
     const etag = (await get('/openapi.json')).headers.get('etag') ?? ''
     const again = await get('/openapi.json', { 'if-none-match': etag, 'accept-encoding': 'br' })
     expect([again.status, await again.text()]).toEqual([304, ''])
@@ -33,7 +33,7 @@ describe('the OpenAPI document', () => {
 })
 
 describe('the owner’s lists', () => {
-  test('of over 1 KB are compressed; short ones and what a POST shows are not', async () => {
+  test('are compressed above 1 KB; short ones and responses to POST are not', async () => {
     const owner = await gateway.owner()
     const made = await owner.api('/api/keys', { name: 'first' })
     expect(made.headers.get('content-encoding')).toBeNull()
@@ -46,7 +46,7 @@ describe('the owner’s lists', () => {
   })
 })
 
-test('a priced answer is sent as it is', async () => {
+test('a paid response is never compressed', async () => {
   const key = await gateway.key(await gateway.account(1))
   gateway.images.answer = async () => ({ ok: true, value: { body: JSON.stringify({ a: 'x'.repeat(5000) }) } })
   const answer = await get('/apis/v1/websearch/images/search?q=x', {

@@ -69,7 +69,7 @@ function confirm(email: string) {
 const CONSOLE = { actor_kind: 'operator', actor_id: 'console', address: null, key_id: null }
 
 describe('list', () => {
-  test('tells every account, newest first, and every price', async () => {
+  test('lists every account, newest first, and every price', async () => {
     const { accounts, prices } = await command<AccountsAndPrices>('list')
     const free = {
       tier: 'free' as const,
@@ -127,7 +127,7 @@ describe('grant', () => {
     expect((await accountOf(bob)).balance_micros_usd).toBe(before + 2_000_000)
   })
 
-  test('takes an email, in any case, only once its owner confirmed it, and else names the id to use', async () => {
+  test('accepts a confirmed email address in any letter case; for an unconfirmed one it names the id to use', async () => {
     const before = (await accountOf(bob)).balance_micros_usd
     const squatted = { account: 'BOB@example.com', usd: '0.000001' }
     for (const [name, body] of [
@@ -172,7 +172,7 @@ describe('grant', () => {
 
 describe('a note or a reference', () => {
   test.each([{ note: { text: 'hi' } }, { reference: 7 }, { note: null }])(
-    'that is no text is refused: %j',
+    'is refused unless it is text: %j',
     async (more) => {
       expect(await refused('grant', { account: bobId, usd: '1', ...more })).toMatchObject({ status: 400 })
     },
@@ -180,7 +180,7 @@ describe('a note or a reference', () => {
 })
 
 describe('a balance', () => {
-  test('never passes what the ledger can count, also by two grants at once (spec-answers 1)', async () => {
+  test('never exceeds what the ledger can count, even with two grants at once (spec-answers 1)', async () => {
     const { id } = await gateway.account()
     const answers = await Promise.all([1, 2].map(() => send('grant', { account: id, usd: '9000000000' })))
     expect(answers.map((answer) => answer.status)).toEqual([200, 400])
@@ -190,7 +190,7 @@ describe('a balance', () => {
 })
 
 describe('limits', () => {
-  test('give an account limits of its own that bind the next call, and null takes them back', async () => {
+  test('give an account its own limits from the next call on; null resets them', async () => {
     const limits = { rpm: 2, tpm: 10, concurrency: 1 }
     const { secret } = await keyBench(bob).create()
     expect(await callWith(gateway, secret)).toBe('200')
@@ -284,7 +284,7 @@ describe('price', () => {
     expect(await charged(bobKey)).toMatchObject({ price_version: '2.0.0', charged_micros_usd: 5_000 })
   })
 
-  test('of one operation leaves the other as it is', async () => {
+  test("of one operation does not change another's", async () => {
     await setPrice('0.001')
     const answer = await gateway.as(bobKey.secret, '/apis/v1/websearch/llm/context?q=card')
     expect(answer.headers.get('x-cost-micros-usd')).toBe('5000')
@@ -300,7 +300,7 @@ describe('price', () => {
     await setPrice(null)
   })
 
-  test('of 0 is free, yet a call with its row', async () => {
+  test('of 0 makes a call free, and it is still logged', async () => {
     await setPrice('0', bobId)
     const before = (await accountOf(bob)).balance_micros_usd
     expect(await charged(bobKey)).toMatchObject({ charged_micros_usd: 0, arithmetic: '1 request x 0 USD = 0 USD' })
@@ -343,7 +343,7 @@ describe('price', () => {
 })
 
 describe('requests for higher limits', () => {
-  test('are listed while they wait, and decided from the console, which the audit names', async () => {
+  test('are listed while pending and decided from the console, which the audit log names', async () => {
     const wish = {
       peak_rpm: 900,
       peak_tpm: 1,
@@ -363,20 +363,20 @@ describe('requests for higher limits', () => {
   })
 })
 
-describe('the desk', () => {
+describe('the control socket', () => {
   test.each([
     ['grant', { usd: '1' }],
     ['limits', { limits: null }],
     ['keys', { keys: 5 }],
     ['reset-link', {}],
-  ])('%s finds no account by a wrong id or a wrong email, and asks for one', async (name, body) => {
+  ])('%s refuses an unknown id, an unknown email and a missing account', async (name, body) => {
     for (const account of ['acct_0', 'nobody@example.com', ''])
       expect(await refused(name, { ...body, account })).toMatchObject({ status: 404, code: 'resource_not_found' })
     expect(await refused(name, body)).toMatchObject({ status: 400, code: 'missing_parameter', param: 'account' })
     expect(await refused(name, { ...body, account: 7 })).toMatchObject({ status: 400, param: 'account' })
   })
 
-  test('lists all that is wrong with a body at once, as HTTP does, and refuses what it does not know', async () => {
+  test('lists all errors of a body at once, as HTTP does, and refuses unknown properties', async () => {
     const body = { usd: 'much', note: '', limits: null }
     const over = await refused('grant', body)
     expect(over).toMatchObject({
@@ -401,7 +401,7 @@ describe('the desk', () => {
     )
   })
 
-  test('takes no member that every object has, and answers a thousand wrong ones with a hundred', async () => {
+  test('refuses names that every JavaScript object has, and lists at most 100 of a thousand errors', async () => {
     const rows = await newRows(async () => {
       for (const name of ['__proto__', 'constructor', 'toString'])
         for (const [command, body] of [
@@ -419,17 +419,17 @@ describe('the desk', () => {
   })
 
   test.each([['requests'], ['ready'], ['payments'], ['models']])(
-    '%s refuses a body that says anything',
+    '%s takes no body',
     async (name) => {
       expect(await refused(name, { all: true })).toMatchObject({ status: 400, param: 'all' })
     },
   )
 
-  test.each([['erase'], ['toString'], ['__proto__'], [''], ['grant/more']])('knows no command "%s"', async (name) => {
+  test.each([['erase'], ['toString'], ['__proto__'], [''], ['grant/more']])('refuses the unknown command "%s"', async (name) => {
     expect(await refused(name, {})).toMatchObject({ status: 404, code: 'unknown_endpoint' })
   })
 
-  test('refuses a body that is no JSON, and takes no body for an empty one', async () => {
+  test('refuses a body that is not JSON, and reads a missing body as an empty one', async () => {
     const broken = await gateway.gateway.control(
       new Request('http://gateway/grant', {
         method: 'POST',

@@ -60,7 +60,7 @@ describe('credentials (spec 5, 7, spec-answers 2, 3)', () => {
       expect(await verdictOf(authorized(`Bearer ${key.id}`))).toBe('401 invalid_api_key')
     })
 
-    test('401 never idempotency what was sent as a secret', async () => {
+    test('a 401 never repeats the secret that was sent', async () => {
       const answer = await authorized(`Bearer ${key.secret}x`)
       const text = (await answer.text()) + JSON.stringify([...answer.headers])
       expect(text).not.toContain(key.secret)
@@ -178,7 +178,7 @@ describe('credentials (spec 5, 7, spec-answers 2, 3)', () => {
       expect(await refusalOf(answer)).toMatchObject({ status: 401, code: 'expired_api_key' })
     })
 
-    test('a revoked key is 401 invalid_api_key, like one that never was', async () => {
+    test('a revoked key is 401 invalid_api_key, like an unknown one', async () => {
       const { secret, to } = await ownedKey()
       await to('revoke')
       const revoked = await refusalOf(judged(secret))
@@ -215,7 +215,7 @@ describe('credentials (spec 5, 7, spec-answers 2, 3)', () => {
       expect(await verdictOf(judged(secret))).toBe(verdict)
     })
 
-    test('an exhausted key still reads its usage and balance; it is judged at funds only (spec-answers 2)', async () => {
+    test('an exhausted key still reads its usage and balance: only paid calls are refused (spec-answers 2)', async () => {
       const { secret } = await ownedKey({ spending_limit: 0.005 })
       expect((await judged(secret)).status).toBe(200)
       expect(await verdictOf(judged(secret, `${IMAGES_CALL}&count=0`))).toBe('400 invalid_parameter')
@@ -223,14 +223,14 @@ describe('credentials (spec 5, 7, spec-answers 2, 3)', () => {
       for (const path of ['/v1/usage', '/v1/credits/balance']) expect((await judged(secret, path)).status).toBe(200)
     })
 
-    test('a disabled or expired key reads nothing either', async () => {
+    test('a disabled or expired key cannot read its usage or balance', async () => {
       const disabled = await ownedKey()
       await disabled.to('disable')
       for (const path of FREE_ROUTES)
         expect(await verdictOf(judged(disabled.secret, path))).toBe('401 api_key_disabled')
     })
 
-    test('the key state is judged before the input: a bad call of a bad key is 401 (spec-answers 2)', async () => {
+    test('the key is checked before the input: bad input with a bad key is 401 (spec-answers 2)', async () => {
       const { secret, to } = await ownedKey()
       await to('disable')
       expect(await verdictOf(judged(secret, `${IMAGES_CALL}&count=0`))).toBe('401 api_key_disabled')
@@ -239,7 +239,7 @@ describe('credentials (spec 5, 7, spec-answers 2, 3)', () => {
   })
 
   describe('allowed_endpoints (spec-answers 3)', () => {
-    test('a key opens the operations of its list; another one is 403 insufficient_permissions; free routes stay open', async () => {
+    test('a key can call the operations of its list and free routes; any other operation is 403 insufficient_permissions', async () => {
       const limited = await gateway.key(await gateway.account(), { allowed_endpoints: ['llm-context'] })
       expect((await gateway.as(limited, '/apis/v1/websearch/llm/context?q=a')).status).toBe(200)
       expect(await refusalOf(gateway.as(limited, IMAGES_CALL))).toMatchObject({

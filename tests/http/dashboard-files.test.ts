@@ -51,7 +51,7 @@ describe('a page', () => {
     expect(headers.get('referrer-policy')).toBe('strict-origin-when-cross-origin')
   })
 
-  test('is asked for again each time and answers 304 while it is the same', () => {
+  test('is revalidated each time, with 304 while it is unchanged', () => {
     const first = answered(get('/'))
     expect(first.headers.get('cache-control')).toBe('no-cache')
     const etag = first.headers.get('etag') ?? ''
@@ -73,7 +73,7 @@ describe('a page', () => {
 })
 
 describe('a file', () => {
-  test('below /assets may be kept for good', async () => {
+  test('under /assets may be cached forever', async () => {
     const response = answered(get('/assets/main-a1b2.js'))
     expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
     expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
@@ -81,11 +81,11 @@ describe('a file', () => {
     expect(await response.text()).toBe(SCRIPT)
   })
 
-  test('elsewhere is asked for again each time', () => {
+  test('elsewhere is revalidated each time', () => {
     expect(answered(get('/favicon.svg')).headers.get('cache-control')).toBe('no-cache')
   })
 
-  test('goes out in the smallest encoding the caller takes, each with its own tag', async () => {
+  test('is sent in the smallest encoding that the client accepts, each with its own ETag', async () => {
     const load = async (accepted: string) => {
       const response = answered(get('/assets/main-a1b2.js', { 'accept-encoding': accepted }))
       expect(response.headers.get('vary')).toBe('accept-encoding')
@@ -101,7 +101,7 @@ describe('a file', () => {
   })
 })
 
-describe('what is not the dashboard’s business', () => {
+describe('a request that the dashboard does not serve', () => {
   test.each([
     '/api',
     '/api/keys',
@@ -146,7 +146,7 @@ describe('what is not the dashboard’s business', () => {
   })
 
   test.each(['/%2e%2e/secret.txt', '/..%2fsecret.txt', '/assets/..%2f..%2fsecret.txt', '/%E0%A4%A'])(
-    'is the way out of the folder %s',
+    'finds no file for the path traversal %s',
     (path) => {
       expect(get(path)).toBeNull()
     },
@@ -154,7 +154,7 @@ describe('what is not the dashboard’s business', () => {
 })
 
 describe('a dashboard that was not built', () => {
-  test('says so at / with the command that builds it, is not kept, and leaves the rest alone', async () => {
+  test('says so at /, uncached, with the command that builds it; other routes work', async () => {
     const missing = await loadDashboard(join(root, 'nothing-here'))
     const response = answered(missing.answer(new Request('http://localhost/')))
     expect(response.status).toBe(503)

@@ -48,13 +48,13 @@ describe('the table of endpoints', () => {
     expect(() => EndpointTable.ofGateway(rest)).toThrow('No route serves image-search, messages')
   })
 
-  test('a declaration where no key is taken, and two that differ, fail the start', () => {
+  test('a declaration on an ungated path, and two that differ, fail the start', () => {
     expect(() => new EndpointTable(mounted(['GET', '/api/balance', BALANCE]))).toThrow('its path accepts no keys')
     const twice = [...mounted(['GET', '/v1/some', BALANCE]), ...mounted(['GET', '/v1/some', USAGE])]
     expect(() => new EndpointTable(twice)).toThrow('GET /v1/some is declared twice')
   })
 
-  test('is replaced in one step: what was mounted later is found from then on', () => {
+  test('is replaced in one step: routes that are mounted later are found from then on', () => {
     const endpoints = new Endpoints()
     endpoints.replace(EndpointTable.ofGateway(routes))
     const before = endpoints.table
@@ -65,7 +65,7 @@ describe('the table of endpoints', () => {
     expect(before.routeOf('GET', '/apis/v1/weather/now')).toMatchObject({ failure: { code: 'unknown_endpoint' } })
   })
 
-  test('tells the routes of one path apart by their method, and each wrong method its Allow', () => {
+  test('distinguishes routes of one path by method, and names the allowed methods', () => {
     const write = freeEndpoint('write', 'keys:write')
     const table = new EndpointTable(mounted(['POST', '/v1/some', write], ['GET', '/v1/some', USAGE]))
     expect(table.routeOf('GET', '/v1/some')).toBe(USAGE.route)
@@ -75,7 +75,7 @@ describe('the table of endpoints', () => {
     expect(table.routeOf('GET', '/api/keys')).toBeNull()
   })
 
-  test('a handler of an endpoint for anybody cannot take its caller for known: it does not compile', () => {
+  test('a handler of a public endpoint that treats its caller as known does not compile', () => {
     const accountOf = ({ context }: GatedCall<KnownCaller>) => context.authenticated.caller.account.id
     expect<unknown>(served(BALANCE, accountOf, null)[0]).toBe(accountOf)
     // @ts-expect-error a caller of it may have no account

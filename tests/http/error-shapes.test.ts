@@ -67,7 +67,7 @@ describe('the shape of failures (spec 7, spec-answers 2)', () => {
       })
     })
 
-    test('neighbours of those two routes keep the plain shape', async () => {
+    test('other routes near those two keep the plain shape', async () => {
       for (const path of ['/v1/messages/counts', '/v1beta', '/v1/message'])
         expect((await refusalOf(gateway.as(key, path))).code).toBe('unknown_endpoint')
     })
@@ -136,7 +136,7 @@ describe('the shape of failures (spec 7, spec-answers 2)', () => {
       expect((await get('q=a&unknown=1&unknown=2&=&__proto__=x&constructor=')).status).toBe(200)
     })
 
-    test('the input is judged for everybody alike: with a key, and without one before the 402', async () => {
+    test('input is validated for every caller: with a key, and without one before the 402', async () => {
       const { request_id: _1, ...withKey } = await refusalOf(get('count=0'))
       const { request_id: _2, ...without } = await refusalOf(gateway.call(`${IMAGES}?count=0`))
       expect(without).toEqual(withKey)
@@ -169,7 +169,7 @@ describe('the shape of failures (spec 7, spec-answers 2)', () => {
       ['U+200B', '\u200b'],
       ['U+FEFF', '\ufeff'],
       ['U+2060', '\u2060'],
-    ] as const)('%s is no Unicode white space: it separates nothing', async (_, joiner) => {
+    ] as const)('%s is not Unicode white space and does not separate words', async (_, joiner) => {
       expect(await status(Array<string>(51).fill('a').join(joiner))).toBe(200)
     })
 

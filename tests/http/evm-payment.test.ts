@@ -232,7 +232,7 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
       expect(await verdict(await paid(paying))).toBe(`402 invalid_challenge ${invited}`)
     })
 
-    test('an upstream that fails moves nothing, and leaves the credential good', async () => {
+    test('when the upstream fails, no money moves and the credential stays valid', async () => {
       const paying = await buy()
       gateway.images.answer = async () => ({ ok: false, error: BAD_GATEWAY })
       expect(await moved(async () => expect(await verdict(await paid(paying))).toBe('502 upstream_error'))).toBe(0n)
@@ -301,14 +301,14 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
     })
   })
 
-  test('an x402 header that is none is malformed; the one of version 1 is not a credential', async () => {
+  test('an unreadable x402 header is malformed; one of version 1 is not a credential', async () => {
     const malformed = '402 malformed_credential +challenge +x402'
     expect(await verdict(await paid({ 'payment-signature': '@@@' }))).toBe(malformed)
     expect(await verdict(await paid({ 'payment-signature': btoa('{"x402Version":1}') }))).toBe(malformed)
     expect(await verdict(await paid({ 'x-payment': btoa('{}') }))).toBe('402 payment_required +challenge +x402')
   })
 
-  test('a challenge whose time is over is payment_expired, and the new one beside it is paid and served', async () => {
+  test('an expired challenge is payment_expired, and the new one that comes with it can be paid', async () => {
     const over = expiredChallenge(challengeIn(await gateway.call(IMAGES_CALL)), SECRET)
     const late = await paid({ authorization: await sandbox.lie(over, {}) })
     expect(await verdict(late.clone())).toBe('402 payment_expired +challenge +x402')
@@ -318,12 +318,12 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
     )
   })
 
-  test('an authorization of x402 whose time is over is payment_expired', async () => {
+  test('an expired authorization of x402 is payment_expired', async () => {
     const over = await FORMS.x402.lie({ validBefore: Math.floor(Date.now() / 1000) - 5 })
     expect(await verdict(await paid(over))).toBe('402 payment_expired +challenge +x402')
   })
 
-  test('the clients of x402 leave a key that cannot pay beside the payment: the payment pays, the key does not', async () => {
+  test('x402 clients send the key along with the payment: a key that cannot pay does not stop the payment', async () => {
     const account = await gateway.account()
     const key = await gateway.key(account, { spending_limit: 0.001 })
     const headers = { authorization: `Bearer ${key.secret}` }
@@ -335,7 +335,7 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
     expect([amount, await gateway.core.ledger.balance(account.id)]).toEqual([PRICE_UNITS, before])
   })
 
-  test('a relayer without gas takes nothing: 503 without an offer, and the log says so', async () => {
+  test('a relayer without gas accepts no payment: 503 without an offer, and a log line', async () => {
     const has = await sandbox.ask('eth_getBalance', [RELAYER.address, 'latest'])
     const paying = await FORMS.evm.buy()
     await sandbox.ask('anvil_setBalance', [RELAYER.address, '0x0'])
@@ -349,7 +349,7 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
     expect(await verdict(await paid(paying))).toBe('200 ok')
   })
 
-  test('settings that do not fit the chain offer nothing, and the log says what does not fit', async () => {
+  test('settings that do not match the chain disable the offer, and the log names the mismatch', async () => {
     const wrong = await openPayable(sandbox, { PAYMENTS_EVM_TOKEN_NAME: 'USD Coin' })
     const answer = await wrong.call(IMAGES_CALL)
     expect([challengeIn(answer), requiredIn(answer)]).toEqual(['Bearer realm="gateway"', ''])

@@ -4,7 +4,7 @@ import { err, ok } from '../../server/core/result'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, PRICE } from './wire'
 
-describe('from the moment the source is asked, a hang-up changes nothing (spec-answers 4)', () => {
+describe('once the source is called, a hang-up changes nothing (spec-answers 4)', () => {
   let gateway: Harness
   let account: Account
   let key: MadeKey
@@ -39,12 +39,12 @@ describe('from the moment the source is asked, a hang-up changes nothing (spec-a
     expect(signals.map(({ aborted }) => aborted)).toEqual([false])
   }
 
-  test.each([IMAGES_CALL, CONTEXT_CALL])('%s goes to its end and is charged', async (path) => {
+  test.each([IMAGES_CALL, CONTEXT_CALL])('%s runs to its end and is charged', async (path) => {
     await leftAlone((signal) => gateway.as(key, path, { signal }))
     expect(await spent()).toBe(PRICE)
   })
 
-  test('before that it ends it: the source is not asked, and nothing is charged', async () => {
+  test('before that a hang-up ends the call: the source is not called, and nothing is charged', async () => {
     let asked = 0
     gateway.images.answer = async () => {
       asked++
@@ -54,12 +54,12 @@ describe('from the moment the source is asked, a hang-up changes nothing (spec-a
     expect([asked, await spent()]).toEqual([0, 0])
   })
 
-  test('a search that fails after its caller left costs nothing, as it does one who waits', async () => {
+  test('a search that fails after its caller left costs nothing, as for a caller who waits', async () => {
     await leftAlone((signal) => gateway.as(key, IMAGES_CALL, { signal }), false)
     expect(await spent()).toBe(0)
   })
 
-  test('under an Idempotency-Key the repeat gets the answer that nobody waited for, and is not charged again', async () => {
+  test('under an Idempotency-Key a repeat gets the answer of the abandoned call, and is not charged again', async () => {
     const headers = { 'idempotency-key': 'left' }
     await leftAlone((signal) => gateway.as(key, IMAGES_CALL, { signal, headers }))
     const again = await gateway.as(key, IMAGES_CALL, { headers })

@@ -17,21 +17,21 @@ describe('/health and /ready', () => {
   })
   afterAll(() => endAndReconcile(gateway))
 
-  test('/health is 200 while the process lives, whatever else does not', async () => {
+  test('/health is 200 while the process lives, whatever else fails', async () => {
     gateway.context.isReady = false
     const answer = await gateway.call('/health')
     expect(answer.status).toBe(200)
     expect(await answer.json()).toEqual({ status: 'ok' })
   })
 
-  test('/ready is 200 when the database answers and takes charges, and no cache keeps it', async () => {
+  test('/ready is 200, uncached, when the database responds and accepts charges', async () => {
     const answer = await gateway.call('/ready')
     expect(answer.status).toBe(200)
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(await answer.json()).toEqual({ status: 'ready' })
   })
 
-  test('/ready stays 200 when a provider does not answer, and tells strangers and owners the status alone', async () => {
+  test('/ready stays 200 when a provider fails, and shows only the status to anyone but operators', async () => {
     gateway.context.isReady = false
     const operator = await gateway.owner()
     const owner = await gateway.owner()
@@ -50,7 +50,7 @@ describe('/health and /ready', () => {
     expect(await gateway.readiness()).toEqual(told)
   })
 
-  test('neither needs a key or takes from a window', async () => {
+  test('neither needs a key or counts toward a rate limit', async () => {
     for (const path of ['/health', '/ready']) {
       const answer = await gateway.as('gwk_nobody', path)
       expect(answer.status).toBe(200)
@@ -76,7 +76,7 @@ describe('a database that does not answer (spec-answers 2)', () => {
     expect(await answer.json()).toEqual({ status: 'not_ready' })
   })
 
-  test('a report that it fails is 503 service_unavailable with Retry-After and the limit headers, never 401, 404 or 500', async () => {
+  test('a usage report is then 503 service_unavailable with Retry-After and the limit headers, never 401, 404 or 500', async () => {
     const gateway = await openHarness()
     const key = await gateway.key(await gateway.account())
     await logWritten(gateway)
@@ -120,7 +120,7 @@ describe('draining', () => {
     await endAndReconcile(gateway)
   })
 
-  test('/ready says draining with 503, so that no more is sent here; /health is still 200', async () => {
+  test('/ready says draining with 503, so that load balancers stop sending calls; /health is still 200', async () => {
     gateway.gateway.drain()
     const answer = await gateway.call('/ready')
     expect(answer.status).toBe(503)
@@ -129,7 +129,7 @@ describe('draining', () => {
     await endAndReconcile(gateway)
   })
 
-  test('a call that was under way is served and charged', async () => {
+  test('a call in progress is served and charged', async () => {
     const begun = Promise.withResolvers<void>()
     const go = Promise.withResolvers<void>()
     gateway.images.answer = async () => {

@@ -100,7 +100,7 @@ describe('nested and wide JSON is refused before anything parses it (issue 14.11
       ])
     })
 
-    test(`${name}: by the routes of anybody, and of an owner`, async () => {
+    test(`${name}: by public routes and those of an owner`, async () => {
       const owner = await gateway.owner()
       const cookie = { cookie: owner.cookie }
       for (const [path, headers] of [
@@ -120,7 +120,7 @@ describe('nested and wide JSON is refused before anything parses it (issue 14.11
     })
   }
 
-  test('by the sign-in library and the registration of apps, which never see it', async () => {
+  test('before it reaches the sign-in library or the registration of apps', async () => {
     for (const path of ['/api/auth/sign-up/email', '/api/auth/sign-in/email', '/api/auth/oauth2/register']) {
       const answer = await post(path, DEEP)
       expect([path, answer.status, await answer.json()]).toMatchObject([
@@ -131,7 +131,7 @@ describe('nested and wide JSON is refused before anything parses it (issue 14.11
     }
   })
 
-  test('a body of 100 levels and 300,000 numbers is no attack', async () => {
+  test('a body of 100 levels and 300,000 numbers is accepted', async () => {
     const { headers } = await bearer()
     const inner = `${'['.repeat(98)}${'1,'.repeat(300_000)}1${']'.repeat(98)}`
     const answer = await post('/apis/v1/websearch/llm/context', `{"q":"a","pad":${inner}}`, headers)
@@ -139,7 +139,7 @@ describe('nested and wide JSON is refused before anything parses it (issue 14.11
   })
 })
 
-describe('bodies under way are bounded (issue 14.13)', () => {
+describe('bodies being received are bounded (issue 14.13)', () => {
   const allGivenBack = async ({ headers }: { headers: Record<string, string> }) => {
     const whoami = await gateway.call('/v1/models', { headers })
     expect(whoami.headers.get('x-ratelimit-remaining-concurrency')).toBe(
@@ -147,7 +147,7 @@ describe('bodies under way are bounded (issue 14.13)', () => {
     )
   }
 
-  test('an account has one place for each before a byte of it is read', async () => {
+  test("each body takes one of the account's places before a byte of it is read", async () => {
     const narrow = await bearer({}, { ...WIDE, concurrency: 1 })
     const first = unfinished(MIB)
     const begun = post(CHAT, first.stream, narrow.headers)
@@ -163,7 +163,7 @@ describe('bodies under way are bounded (issue 14.13)', () => {
     await allGivenBack(narrow)
   })
 
-  test('64 MiB of an account are under way, and no more; what is aborted gives its room back', async () => {
+  test('an account can have 64 MiB in transit, no more; an aborted upload frees its share', async () => {
     const caller = await bearer()
     const bodies = Array.from({ length: 3 }, () => unfinished(21 * MIB))
     const begun = bodies.map(({ stream }) => post(CHAT, stream, caller.headers))
@@ -186,7 +186,7 @@ describe('bodies under way are bounded (issue 14.13)', () => {
     await allGivenBack(caller)
   })
 
-  test('an announced length that has no room is refused before a byte is read', async () => {
+  test('a declared length that does not fit is refused before a byte is read', async () => {
     const caller = await bearer()
     const first = unfinished(30 * MIB)
     const second = unfinished(30 * MIB)
@@ -214,7 +214,7 @@ describe('bodies under way are bounded (issue 14.13)', () => {
     for (const { answer } of begun) expect((await answer).status).toBe(400)
   })
 
-  test('a body that trickles is 408 request_timeout, and gives its place back', async () => {
+  test('a body that arrives too slowly is 408 request_timeout, and frees its place', async () => {
     const narrow = await bearer({}, { ...WIDE, concurrency: 1 })
     const slow = unfinished(1000)
     const begun = post(CHAT, slow.stream, narrow.headers)
@@ -230,7 +230,7 @@ describe('bodies under way are bounded (issue 14.13)', () => {
     await allGivenBack(narrow)
   })
 
-  test('a clock that is set while a body is under way is no fault of its sender, and no time for him', async () => {
+  test('a system clock that is changed during an upload neither ends nor extends its time', async () => {
     const caller = await bearer()
     const body = unfinished(1000)
     const begun = post('/apis/v1/websearch/llm/context', body.stream, caller.headers)
@@ -244,7 +244,7 @@ describe('bodies under way are bounded (issue 14.13)', () => {
     expect((await begun).status).toBe(408)
   })
 
-  test('a body that keeps its pace is read, however long it takes', async () => {
+  test('a body that keeps the minimum pace is read, however long it takes', async () => {
     const caller = await bearer()
     const steady = unfinished(1)
     const begun = post('/apis/v1/websearch/llm/context', steady.stream, caller.headers)
@@ -258,7 +258,7 @@ describe('bodies under way are bounded (issue 14.13)', () => {
     expect((await begun).status).toBe(400)
   })
 
-  test('who shows no key counts on the address', async () => {
+  test('bodies of callers without a key count toward their address', async () => {
     const bodies = Array.from({ length: 64 }, () => unfinished(MIB - 100))
     const begun = bodies.map(({ stream }) => post('/mcp/paid', stream))
     for (const body of bodies) await taken(body, 1)

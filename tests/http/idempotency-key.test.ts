@@ -45,7 +45,7 @@ describe('Idempotency-Key (spec-answers 5)', () => {
     expect(await spent()).toBe(PRICE)
   })
 
-  test('of many at once one runs and is charged; the others wait and get its answer', async () => {
+  test('of many requests at once one runs and is charged; the others wait and get its answer', async () => {
     gateway.images.answer = async () => {
       await Bun.sleep(20)
       return ok({ body: '{"answer":1}' })
@@ -71,7 +71,7 @@ describe('Idempotency-Key (spec-answers 5)', () => {
     expect(await told(await ask('three', IMAGES_CALL, stranger))).toEqual([200, { answer: 2 }])
   })
 
-  test('a failure is not kept: the next one runs', async () => {
+  test('a failure is not stored: the next request runs', async () => {
     gateway.images.answer = async () => err({ kind: 'error', reason: 'test' })
     expect((await ask('four')).status).toBe(502)
     gateway.images.answer = async () => ok({ body: '{"answer":9}' })
@@ -79,7 +79,7 @@ describe('Idempotency-Key (spec-answers 5)', () => {
     expect(await spent()).toBe(PRICE)
   })
 
-  test('an answer over 256 KiB is given and charged once, and not kept: its repeat is 409 answer_not_kept', async () => {
+  test('an answer over 256 KiB is served and charged once, and not stored: a repeat is 409 answer_not_kept', async () => {
     gateway.images.answer = async () => ok({ body: JSON.stringify({ long: 'x'.repeat(256 * 1024) }) })
     expect((await ask('five')).status).toBe(200)
     expect(await told(await ask('five'))).toEqual([409, 'answer_not_kept'])
@@ -98,7 +98,7 @@ describe('Idempotency-Key (spec-answers 5)', () => {
     expect(await spent()).toBe(3 * PRICE)
   })
 
-  test('it outlives a restart', async () => {
+  test('stored answers survive a restart', async () => {
     await ask('seven')
     await gateway.close(true)
     gateway = await openHarness({ folder: gateway.folder, env: { ANON_RPM: '1000000' } })
@@ -106,7 +106,7 @@ describe('Idempotency-Key (spec-answers 5)', () => {
     expect(gateway.images.asked).toHaveLength(0)
   })
 
-  test('without an account it is ignored, and a bad one is a 400', async () => {
+  test('without an account the header is ignored, and an invalid one is a 400', async () => {
     expect((await gateway.call(IMAGES_CALL, { headers: { 'idempotency-key': 'eight' } })).status).toBe(402)
     expect(await told(await ask('with a space'))).toEqual([400, 'invalid_parameter'])
     expect(await told(await ask('x'.repeat(256)))).toEqual([400, 'invalid_parameter'])

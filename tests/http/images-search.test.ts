@@ -134,7 +134,7 @@ describe('GET /apis/v1/websearch/images/search (spec 4.1)', () => {
       for (const lang of LANGUAGES) expect((await asked(`q=a&search_lang=${lang}`)).search_lang).toBe(lang)
     })
 
-    test('there is no offset: it is ignored like every unknown name, and reaches nobody (spec 4.1, spec-answers 2)', async () => {
+    test('offset is ignored like every unknown parameter, and not passed on (spec 4.1, spec-answers 2)', async () => {
       const input = await asked('q=a&offset=10&page=2&x=&x=1')
       expect(Object.keys(input).toSorted()).toEqual(Object.keys(await asked('q=a')).toSorted())
     })
@@ -150,7 +150,7 @@ describe('GET /apis/v1/websearch/images/search (spec 4.1)', () => {
       'APPLICATION/JSON',
       'application/json; charset=utf-8',
       '',
-    ])('accept: %p is answered with JSON', async (accept) => {
+    ])('accept: %p returns JSON', async (accept) => {
       const answer = await search('q=card', { accept })
       expect(answer.status).toBe(200)
       expect(answer.headers.get('content-type')).toBe('application/json')
@@ -180,7 +180,7 @@ describe('GET /apis/v1/websearch/images/search (spec 4.1)', () => {
       },
     )
 
-    test('without api-version the latest is used and told (spec 9)', async () => {
+    test('without api-version the latest is used and named in API-Version (spec 9)', async () => {
       expect((await search('q=a')).headers.get('api-version')).toBe('2026-07-31')
     })
 
@@ -206,7 +206,7 @@ describe('GET /apis/v1/websearch/images/search (spec 4.1)', () => {
       expect((await asked('q=a', { 'user-agent': 'Phone/1.0' }))['user-agent']).toBe('Phone/1.0')
     })
 
-    test('location headers belong to LLM context: image search does not look at them (spec 4.1)', async () => {
+    test('location headers belong to LLM context: image search ignores them (spec 4.1)', async () => {
       expect(await asked('q=a', { 'x-loc-lat': '900' })).not.toHaveProperty('x-loc-lat')
     })
   })

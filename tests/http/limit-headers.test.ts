@@ -97,7 +97,7 @@ describe('the limit headers are on every answer of the gated prefixes (spec 8, s
     else expect(wait).toBeNull()
   })
 
-  test('an answer outside the gated prefixes has none', async () => {
+  test('a response outside the gated prefixes has none', async () => {
     const answer = await gateway.call('/health')
     for (const name of HEADERS) expect(answer.headers.get(name)).toBeNull()
   })

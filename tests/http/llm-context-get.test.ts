@@ -31,7 +31,7 @@ describe('GET /apis/v1/websearch/llm/context (spec 4.2)', () => {
   const asked = (query: Query, headers?: Record<string, string>) => askedBy(gateway, () => search(query, headers))
   const wrong = (query: Query, headers?: Record<string, string>) => wrongIn(gateway, () => search(query, headers))
 
-  test('a call with only q asks the provider with every default, and nothing that has none (spec 4.2)', async () => {
+  test('a call with only q passes every default to the provider, and omits parameters without one (spec 4.2)', async () => {
     expect(await asked({ q: 'card' })).toEqual(DEFAULTS as LlmContextInput)
   })
 
@@ -46,7 +46,7 @@ describe('GET /apis/v1/websearch/llm/context (spec 4.2)', () => {
     })
 
     test.each([...INTEGERS])(
-      '%s outside %d to %d, or no integer, is a 400 that names it',
+      '%s outside %d to %d, or not an integer, is a 400 that names it',
       async (name, least, most) => {
         for (const value of [least - 1, most + 1, `${least}.5`, 'many', '1e3', '+5'].map(String)) {
           const refusal = await wrong({ q: 'a', [name]: value })
@@ -76,7 +76,7 @@ describe('GET /apis/v1/websearch/llm/context (spec 4.2)', () => {
       expect(await asked({ q: 'a', [name]: 'false' })).toMatchObject({ [name]: false })
     })
 
-    test.each([...BOOLEANS])('%s takes no other spelling (spec-answers 2)', async (name) => {
+    test.each([...BOOLEANS])('%s accepts no other spelling (spec-answers 2)', async (name) => {
       for (const value of ['1', '0', 'yes', 'TRUE', 'False', 'null'])
         expect(await wrong({ q: 'a', [name]: value })).toMatchObject({
           param: name,
@@ -133,14 +133,14 @@ describe('GET /apis/v1/websearch/llm/context (spec 4.2)', () => {
       expect(await wrong(goggles(' '))).toMatchObject({ param: 'goggles' })
     })
 
-    test('a wrong line is a 400 that names entry and line', async () => {
+    test('an invalid line is a 400 that names entry and line', async () => {
       expect(await wrong(goggles('$discard', '! mine\n/blog/$boost\n/shop/$boost=11'))).toMatchObject({
         param: 'goggles',
         rule: 'entry 2, line 3: boost goes from 1 to 10',
       })
     })
 
-    test('an address that no goggle may be at is a 400', async () => {
+    test('a URL on a host that is not allowed for goggles is a 400', async () => {
       for (const address of ['http://github.com/a', 'https://example.com/a', 'http://169.254.169.254/'])
         expect((await wrong(goggles(address)))?.rule).toMatch(/^entry 1 must be an https address on github.com/)
     })
@@ -181,13 +181,13 @@ describe('GET /apis/v1/websearch/llm/context (spec 4.2)', () => {
       expect(refusal?.rule).toContain(`ISO 3166-2 subdivision code of ${country}`)
     })
 
-    test('a location in the query is no parameter: unknown names are ignored', async () => {
+    test('a location in the query is ignored like any unknown parameter', async () => {
       expect(await asked({ q: 'card', 'x-loc-lat': '900' })).toEqual(DEFAULTS as LlmContextInput)
     })
   })
 
   describe('the four headers of spec 4.1', () => {
-    test('api-version is used and repeated; the accepted ones are told when it is wrong (spec 9)', async () => {
+    test('api-version is used and returned; an invalid one is refused with the accepted versions (spec 9)', async () => {
       expect((await asked({ q: 'a' }, { 'api-version': '2026-02-06' }))['api-version']).toBe('2026-02-06')
       const answer = await search({ q: 'a' }, { 'api-version': '2026-02-06' })
       expect(answer.headers.get('api-version')).toBe('2026-02-06')

@@ -40,7 +40,7 @@ describe('methods and paths (spec 1, 4, spec-answers 2)', () => {
     expect(asked()).toBe(before)
   })
 
-  test('a wrong method is 405 whoever asks: no credential, an unknown one, a good one', async () => {
+  test('a wrong method is 405 for every caller: no credential, an unknown one, a valid one', async () => {
     expect(await verdictOf(gateway.call(IMAGES_CALL, { method: 'POST' }))).toBe('405 method_not_allowed')
     expect(await verdictOf(gateway.as('gwk_nobody', IMAGES_CALL, { method: 'POST' }))).toBe('405 method_not_allowed')
   })
@@ -76,7 +76,7 @@ describe('methods and paths (spec 1, 4, spec-answers 2)', () => {
     expect(asked()).toBe(before)
   })
 
-  test('the path is judged before the credential: a 404 is one without a key too', async () => {
+  test('the path is checked before the credential: an unknown path is 404 without a key too', async () => {
     expect(await verdictOf(gateway.call('/apis/v1/nothing'))).toBe('404 unknown_endpoint')
     expect(await verdictOf(gateway.as('gwk_nobody', '/v1/nothing'))).toBe('404 unknown_endpoint')
   })

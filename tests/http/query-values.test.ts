@@ -29,7 +29,7 @@ const PIECES = [
   '__proto__',
 ]
 
-test('a query is read as the platform reads it, whatever stands in it', () => {
+test('any query is parsed as URLSearchParams parses it', () => {
   for (const search of [
     '',
     '?',

@@ -86,7 +86,7 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
       expect(limitsOn(await gateway.as(key, IMAGES_CALL)).resets).toEqual([end + 60, end + 60])
     })
 
-    test('is its own: two keys of one account have two windows', async () => {
+    test('is per key: two keys of one account have two windows', async () => {
       const account = await free()
       const [one, two] = [await gateway.key(account, { rpm_limit: 1 }), await gateway.key(account, { rpm_limit: 1 })]
       expect((await gateway.as(one, IMAGES_CALL)).status).toBe(200)
@@ -115,7 +115,7 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
       expect(await statuses(2)).toEqual([200, 429])
     })
 
-    test('refused calls count: 400, 402, 403, 406, 412, 502 and a quote take one each', async () => {
+    test('refused calls and quotes count: 400, 402, 403, 406, 412, 502', async () => {
       const account = await free()
       const key = await gateway.key(account, { spending_limit: 0.001 })
       const elsewhere = await gateway.key(account, { allowed_ips: ['203.0.113.7'] })
@@ -129,7 +129,7 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
       expect(remaining(await gateway.as(elsewhere, IMAGES_CALL))).toBe(58)
     })
 
-    test('a disabled key uses its own window, and is told 401 even when that is full', async () => {
+    test('a disabled key uses its own window, and gets 401 even when that is full', async () => {
       const { api } = await gateway.owner()
       const { key, secret } = await (await api('/api/keys', { name: 'off', rpm_limit: 2 })).json()
       await api(`/api/keys/${key.id}/disable`, {})
@@ -140,13 +140,13 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
       }
     })
 
-    test('the limit is judged before the input and the funds (spec-answers 2)', async () => {
+    test('the rate limit is checked before the input and the balance (spec-answers 2)', async () => {
       const key = await gateway.key(await free(), { rpm_limit: 1, spending_limit: 0.001 })
       await gateway.as(key, IMAGES_CALL)
       expect(await verdictOf(gateway.as(key, `${IMAGES}?count=0`))).toBe('429 rate_limit_exceeded')
     })
 
-    test('404 and 405 read the window and take nothing, and are no 429 when it is full', async () => {
+    test('404 and 405 show the window without using it, even when it is full', async () => {
       const key = await gateway.key(await free(), { rpm_limit: 1 })
       for (let i = 0; i < 3; i++) {
         expect(limitsOn(await gateway.as(key, '/v1/nothing')).rpm).toEqual([1, 1])
@@ -190,11 +190,11 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
       expect(await capsOf(account)).toEqual([3_000, 3_000_000, 50])
     })
 
-    test("Enterprise has the operator's own numbers", async () => {
+    test('Enterprise has the limits that the operator set', async () => {
       expect(await capsOf(await gateway.account(0, { rpm: 11, tpm: 22, concurrency: 33 }))).toEqual([11, 22, 33])
     })
 
-    test('a tier that rises binds the next call of a key that exists', async () => {
+    test('a higher tier applies from the next call of existing keys', async () => {
       const account = await free()
       const key = await gateway.key(account)
       expect(limitsOn(await gateway.as(key, IMAGES_CALL)).rpm).toEqual([60, 59])
@@ -206,7 +206,7 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
       expect(await capsOf(await free(), { rpm_limit: 7, tpm_limit: 77 })).toEqual([7, 77, 5])
     })
 
-    test('data endpoints take no tokens and no concurrency place', async () => {
+    test('data endpoints use no tokens and no concurrency place', async () => {
       const key = await gateway.key(await gateway.account(0, { rpm: 100, tpm: 50, concurrency: 1 }))
       let together = 0
       const all = Promise.withResolvers<void>()
@@ -223,7 +223,7 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
     })
   })
 
-  describe('a caller who is not known counts on its address', () => {
+  describe('an unknown caller counts toward its address', () => {
     test('unknown keys and calls without one share the address, which becomes 429 with limit_source address', async () => {
       const address = newAddress()
       expect(await verdictOf(unknown(address))).toBe('401 invalid_api_key')
@@ -245,7 +245,7 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
       expect((await anonymous(address)).status).toBe(402)
     })
 
-    test('a revoked key counts on the address too', async () => {
+    test('a revoked key counts toward the address too', async () => {
       const address = newAddress()
       const { api } = await gateway.owner()
       const { key, secret } = await (await api('/api/keys', { name: 'gone' })).json()
@@ -255,7 +255,7 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
       expect(limitsOn(answer).rpm).toEqual([ANON_RPM, ANON_RPM - 1])
     })
 
-    test('a full address does not touch a known key behind it, nor another address', async () => {
+    test('a full address affects neither known keys behind it nor other addresses', async () => {
       const address = newAddress()
       for (let i = 0; i <= ANON_RPM; i++) await unknown(address)
       expect((await unknown(address)).status).toBe(429)
@@ -275,7 +275,7 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
       expect(remaining(await anonymous(`::ffff:${four}`))).toBe(ANON_RPM - 2)
     })
 
-    test('404 and 405 take nothing, also where the credential is unknown', async () => {
+    test('404 and 405 do not count, even with an unknown credential', async () => {
       const address = newAddress()
       for (let i = 0; i < 5; i++) {
         expect(remaining(await anonymous(address, '/v1/nothing'))).toBe(ANON_RPM)
@@ -284,7 +284,7 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
       }
     })
 
-    test('a spoofed hop is no new window', async () => {
+    test('a spoofed hop does not get a new window', async () => {
       const address = newAddress()
       for (let i = 0; i < ANON_RPM; i++) await anonymous(`203.0.113.${i}, ${address}`)
       expect((await anonymous(`203.0.113.99, ${address}`)).status).toBe(429)
@@ -293,7 +293,7 @@ describe('rate limits (spec 7, 8, spec-answers 9)', () => {
 })
 
 describe('an address without ANON_RPM', () => {
-  test('has the numbers of Free (spec-answers 9)', async () => {
+  test('has the limits of the Free tier (spec-answers 9)', async () => {
     const gateway: Harness = await openHarness()
     expect(limitsOn(await gateway.call(IMAGES_CALL))).toMatchObject({
       rpm: [60, 59],

@@ -5,7 +5,7 @@ import { endAndReconcile, IMAGES, PRICE } from './wire'
 
 const EACH = 25
 
-describe('requests that are under way at the same time', () => {
+describe('concurrent requests', () => {
   let gateway: Harness
   let keys: MadeKey[]
   let session: Awaited<ReturnType<Harness['owner']>>['api']
@@ -17,7 +17,7 @@ describe('requests that are under way at the same time', () => {
   })
   afterAll(() => endAndReconcile(gateway))
 
-  test('never mix: each answer has the ids, the verdict, the limits and the charge of its own request', async () => {
+  test('never mix: each response has the ids, status, limits and charge of its own request', async () => {
     const allAsked = Promise.withResolvers<void>()
     gateway.images.answer = async ({ q }) => {
       if (gateway.images.asked.length === keys.length * EACH) allAsked.resolve()

@@ -18,7 +18,7 @@ describe('request ids (spec 5.3, spec-answers 1)', () => {
     gateway.as(key, path, id === null ? {} : { headers: { 'x-request-id': id } })
 
   test.each(['a', 'order-7', 'A.b_c:D-9', 'x'.repeat(128), 'req_notreallyours'])(
-    'a good X-Request-ID %p is echoed, and ours goes beside it',
+    "a valid X-Request-ID %p is echoed, beside the gateway's id",
     async (id) => {
       const answer = await called(id)
       expect(answer.headers.get('x-request-id')).toBe(id)
@@ -28,7 +28,7 @@ describe('request ids (spec 5.3, spec-answers 1)', () => {
   )
 
   test.each(['x'.repeat(129), 'with space', 'a/b', 'a,b', 'ü', '<script>', 'a"b', 'a;b', ''])(
-    'a bad X-Request-ID %p is replaced by ours',
+    "an invalid X-Request-ID %p is replaced by the gateway's id",
     async (id) => {
       const answer = await called(id)
       expect(answer.status).toBe(200)
@@ -37,7 +37,7 @@ describe('request ids (spec 5.3, spec-answers 1)', () => {
     },
   )
 
-  test('without an X-Request-ID both headers are ours, new for every call', async () => {
+  test("without an X-Request-ID both headers have the gateway's id, new for every call", async () => {
     const ids = await Promise.all(Array.from({ length: 50 }, async () => (await called(null)).headers))
     for (const headers of ids) expect(headers.get('x-request-id')).toBe(headers.get('x-gateway-request-id'))
     expect(new Set(ids.map((headers) => headers.get('x-gateway-request-id'))).size).toBe(50)
@@ -71,7 +71,7 @@ describe('request ids (spec 5.3, spec-answers 1)', () => {
     }
   })
 
-  test('a client id sent again is charged again: it is never a replay key', async () => {
+  test('a repeated X-Request-ID is charged again: it is not an idempotency key', async () => {
     const before = await (await gateway.as(key, '/v1/credits/balance')).json()
     const first = await called('again')
     const second = await called('again')

@@ -71,7 +71,7 @@ describe('hosts and targets that fetch would never send (RFC 9112 3.2)', () => {
     }
   })
 
-  test.each(['gw', 'x', 'abc', 'gw:80', 'X'])('a host of under four characters is a host: %s', async (host) => {
+  test.each(['gw', 'x', 'abc', 'gw:80', 'X'])('a host of fewer than four characters is valid: %s', async (host) => {
     const { status, headers } = await get(IMAGES_CALL, host)
     expect(status).toBe(200)
     expect(headers.get('x-cost-micros-usd')).toBe('5000')
@@ -85,17 +85,17 @@ describe('hosts and targets that fetch would never send (RFC 9112 3.2)', () => {
     },
   )
 
-  test('HTTP/1.0 may name no host, and is served', async () => {
+  test('HTTP/1.0 without a Host is served', async () => {
     expect((await get(IMAGES_CALL, null)).status).toBe(200)
     expect((await get('/health', null)).body).toEqual({ status: 'ok' })
     expect((await get('//openapi.json', null)).body.error.code).toBe('unknown_endpoint')
   })
 
-  test('a fragment is no part of the path', async () => {
+  test('a fragment is not part of the path', async () => {
     expect((await get(`${IMAGES_CALL}#x`, 'localhost')).status).toBe(200)
   })
 
-  test('a body comes along', async () => {
+  test('the body is kept', async () => {
     const body = '{"q":"card"}'
     const { status } = await raw(
       `POST ${CONTEXT} HTTP/1.1\r\nHost: gw\r\nConnection: close\r\nAuthorization: Bearer ${key.secret}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
@@ -104,7 +104,7 @@ describe('hosts and targets that fetch would never send (RFC 9112 3.2)', () => {
   })
 
   test.each(['', 'a b', 'x:99999', 'x/y', 'x?y', 'a@b', '[::', '%zz'])(
-    'a Host that is none is a 400 with all that an answer has: "%s"',
+    'an invalid Host is a 400 with all the usual headers: "%s"',
     async (host) => {
       const { status, headers, body } = await get(IMAGES_CALL, host)
       expect([status, body.error.code]).toEqual([400, 'invalid_request'])

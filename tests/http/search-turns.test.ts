@@ -34,7 +34,7 @@ describe('one owner who floods the index with slow searches', () => {
   }
   const balanceOf = async (account: Account) => Number((await gateway.core.ledger.balance(account.id))?.posted)
 
-  test('does not keep another owner waiting: the single search of the other one is next but one, and is served', async () => {
+  test('does not block another owner, whose single search is served next but one', async () => {
     const { client, threads, asked } = slowIndex()
     const flooder = await gateway.account()
     const other = await gateway.account()
@@ -59,7 +59,7 @@ describe('one owner who floods the index with slow searches', () => {
     await client.close()
   })
 
-  test('is told 429 above what one caller may have waiting, and pays nothing for it; the other one is served', async () => {
+  test("gets an uncharged 429 above one caller's share of the queue, while the other owner is served", async () => {
     const { client, threads, asked } = slowIndex()
     const flooder = await gateway.account()
     const other = await gateway.account()
@@ -82,7 +82,7 @@ describe('one owner who floods the index with slow searches', () => {
     await client.close()
   })
 
-  test('who hangs up leaves the line at once, uncharged', async () => {
+  test('leaves the queue at once on hanging up, uncharged', async () => {
     const { client, threads, asked } = slowIndex()
     const account = await gateway.account()
     const key = await gateway.key(account)
@@ -121,7 +121,7 @@ describe('one owner who floods the index with slow searches', () => {
   })
 })
 
-test('callers who pay by the call without an account are one caller by their address, or by its /64', async () => {
+test('callers without an account count as one per address, or per /64', async () => {
   const calls = await openPaidCalls()
   const callers: string[] = []
   calls.gateway.images.answer = async (_input, _signal, { caller }) => {

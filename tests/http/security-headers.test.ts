@@ -52,7 +52,7 @@ describe('security headers, over real sockets', () => {
     gone.abort()
   })
 
-  test('a page has a window and a policy of its own; a page that an app opens can still answer that app', async () => {
+  test('a page has its own window isolation and policy; a page that an app opens can still answer that app', async () => {
     const page = await fetch(`${local}/keys`)
     expect(page.headers.get('cross-origin-opener-policy')).toBe('same-origin')
     expect(page.headers.get('permissions-policy')).toContain('geolocation=()')
@@ -61,7 +61,7 @@ describe('security headers, over real sockets', () => {
   })
 })
 
-test('on plain http nothing is bound to https', async () => {
+test('on plain http there is no HSTS', async () => {
   const gateway = await openServedGateway()
   const answer = await fetch(`${gateway.origin}/health`)
   expect(answer.headers.get('strict-transport-security')).toBeNull()

@@ -10,7 +10,7 @@ import { endAndReconcile } from './wire'
 const PATH = '/v1/wallet/topups'
 const TEN = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"amount":"10.00"}' }
 
-describe('two gateways with one recipient', () => {
+describe('two gateways with one payment recipient', () => {
   let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>
   const gateways: Harness[] = []
   beforeAll(async () => {

@@ -62,7 +62,7 @@ describe('a top-up counts when its network has confirmed it', () => {
     expect([await pay(), await balance()]).toEqual([200, [10_000_000, 10_000_000]])
   })
 
-  test('nobody needs to come back for it: the job books it', async () => {
+  test('a job books it without another request', async () => {
     const { pay, balance, listed } = await payer()
     expect(await pay()).toBe(503)
     await mine(2)
@@ -70,7 +70,7 @@ describe('a top-up counts when its network has confirmed it', () => {
     expect([await balance(), await listed()]).toEqual([[10_000_000, 10_000_000], ['paid']])
   })
 
-  test('a reorganisation takes back what was booked by an entry, and what was not is never booked', async () => {
+  test('a reorganisation reverses a booked top-up by an entry; an unbooked one is never booked', async () => {
     const log: string[] = []
     const { rail, topUps } = gateway.gateway
     const parts = { methods: rail.lasting, claims: gateway.core.stores.paymentClaims, clock: gateway.clock }

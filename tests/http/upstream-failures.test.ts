@@ -53,7 +53,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
     await expectUncharged()
   })
 
-  test('what only the source could judge is 400, says what to change, and is not charged', async () => {
+  test('input that only the source can reject is an uncharged 400 that says what to change', async () => {
     const input = { param: 'goggles', rule: 'entry 1: the address answers 404' }
     const refusal = await refusalOf(await failing({ kind: 'invalid_input', reason: 'no goggle', input }))
     expect(refusal).toMatchObject({ status: 400, code: 'invalid_parameter', param: 'goggles' })
@@ -67,13 +67,13 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
     await expectUncharged()
   })
 
-  test('an upstream 429 says whose limit it was, and waits at least a second (spec 7 rule 1)', async () => {
+  test("an upstream's 429 says whose limit was reached, with a Retry-After of at least a second (spec 7 rule 1)", async () => {
     const answer = await failing({ kind: 'rate_limited', reason: 'busy' })
     expect(answer.headers.get('retry-after')).toBe('1')
     expect(await refusalOf(answer)).toMatchObject({ limit_source: 'upstream', retry_after: 1 })
   })
 
-  test("an upstream's own Retry-After is told on", async () => {
+  test("an upstream's own Retry-After is passed on", async () => {
     for (const kind of ['rate_limited', 'unavailable'] as const) {
       const answer = await failing({ kind, reason: 'busy', retryAfterSeconds: 17 })
       expect(answer.headers.get('retry-after')).toBe('17')
@@ -81,7 +81,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
     }
   })
 
-  test('a provider that throws is 502 upstream_error, uncharged, and its words stay in the log', async () => {
+  test('a provider that throws is 502 upstream_error, uncharged; its message is only logged', async () => {
     gateway.images.answer = async () => {
       throw new Error('token sk-secret refused')
     }
@@ -114,7 +114,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
   describe('an error body of the upstream (spec 7 rule 2)', () => {
     const passThrough = { status: 422, contentType: 'application/problem+json', body: '{"type":"ErrorResponse"}' }
 
-    test('passes through as it came, with our headers, uncharged', async () => {
+    test('is passed on unchanged with our headers, uncharged', async () => {
       const answer = await failing({ kind: 'error', reason: '422', passThrough })
       expect(answer.status).toBe(422)
       expect(answer.headers.get('content-type')).toBe('application/problem+json')
@@ -134,7 +134,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
       ['multipart/mixed; boundary=x', '--x'],
       ['application/json, text/html', '<script>'],
       ['text/plain;charset=utf-7', '+ADw-script'],
-    ])('that says it is %s passes as plain text: no page runs on our origin', async (contentType, body) => {
+    ])('of type %s is passed on as plain text: no page runs on our origin', async (contentType, body) => {
       const answer = await failing({ kind: 'error', reason: '422', passThrough: { status: 422, contentType, body } })
       expect(answer.status).toBe(422)
       expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8')
@@ -160,7 +160,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
       expect(gateway.images.asked).toHaveLength(before)
     })
 
-    test('a local source, which costs nothing, is told to stop and nothing is charged', async () => {
+    test('a local source, which costs nothing, is stopped and nothing is charged', async () => {
       const abort = new AbortController()
       let told = false
       gateway.images.isLocal = true
@@ -177,7 +177,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
   })
 
   test.each([401, 402, 403])(
-    'a passed-through %d speaks of our own credential: it becomes 503 of ours',
+    'a %d about our own credential becomes a 503',
     async (status) => {
       const passThrough = { status, contentType: 'application/json', body: '{"secret":"plan"}' }
       const answer = await failing({ kind: 'error', reason: 'not entitled', passThrough })

@@ -64,7 +64,7 @@ describe('GET /v1/usage (spec 4.6, spec-answers 8)', () => {
     expect(totals).toEqual({ ...NOTHING, requests: 4, failed_requests: 2, charged_micros_usd: 2 * PRICE })
   })
 
-  test('reading it, a 404 and a 405 change nothing', async () => {
+  test('reading usage, a 404 and a 405 do not count', async () => {
     const before = await usage()
     await gateway.as(key, '/v1/credits/balance')
     await gateway.as(key, '/v1/nothing')
@@ -151,7 +151,7 @@ describe('GET /v1/usage (spec 4.6, spec-answers 8)', () => {
       ])
     })
 
-    test('the hour that comes twice is two buckets', async () => {
+    test('the hour that occurs twice is two buckets', async () => {
       const { buckets } = await usage({
         timezone: 'Europe/Berlin',
         bucket_width: '1h',
@@ -197,7 +197,7 @@ describe('GET /v1/usage (spec 4.6, spec-answers 8)', () => {
       expect(details?.map((wrong) => wrong.param)).toEqual([param])
     })
 
-    test('the longest ranges are taken: 366 days by days, 31 by hours', async () => {
+    test('the longest ranges are accepted: 366 days by day, 31 days by hour', async () => {
       expect((await usage({ start_time: 0, end_time: 366 * DAY })).buckets).toHaveLength(366)
       expect((await usage({ start_time: 0, end_time: 31 * DAY, bucket_width: '1h' })).buckets).toHaveLength(31 * 24)
     })
@@ -252,7 +252,7 @@ describe('GET /v1/usage (spec 4.6, spec-answers 8)', () => {
       expect(await explained('order-7')).toEqual(body)
     })
 
-    test('by a client id that was used again is the newest call; its own id still finds the older one', async () => {
+    test("by a repeated client id finds the newest call; the gateway's id still finds the older one", async () => {
       const headers = { 'x-request-id': 'again' }
       const older = (await gateway.as(key, IMAGES_CALL, { headers })).headers.get('x-gateway-request-id')
       const newer = (await gateway.as(key, CONTEXT_CALL, { headers })).headers.get('x-gateway-request-id')

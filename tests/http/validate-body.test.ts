@@ -64,7 +64,7 @@ describe('a body validated by its schema', () => {
     expect(broken({ name: 'Rex', story: null, price: null, owner: null })).toEqual([])
   })
 
-  test('names every member that is missing, wrong or unknown at once, and keeps the rest', () => {
+  test('lists every missing, invalid or unknown property at once, and keeps the valid ones', () => {
     const { isWhole, form, errors } = validateBody(Dog, {
       legs: 5,
       coat: 'short',
@@ -127,11 +127,11 @@ describe('a body validated by its schema', () => {
     expect(rule(member, value)).toEqual([`${member} ${words}`])
   })
 
-  test('of anything but an object is refused as a whole', () => {
+  test('is refused unless it is an object', () => {
     for (const body of [null, undefined, [], 'x', 1]) expect(broken(body)).toEqual(['body must be a JSON object'])
   })
 
-  test('takes names that every object has for what they are: unknown members', () => {
+  test('treats names that every JavaScript object has as unknown properties', () => {
     const body: unknown = JSON.parse('{"name":"Rex","__proto__":1,"constructor":1,"toString":1}')
     expect(validateBody(Dog, body).errors.map(({ param }) => param)).toEqual(['__proto__', 'constructor', 'toString'])
     const long = validateBody(Dog, { name: 'Rex', ['x'.repeat(1000)]: 1 })
@@ -173,7 +173,7 @@ describe('readBody', () => {
     expect(Object(failed).failure.details).toHaveLength(3)
   })
 
-  test('takes no body for what it stands for, and never null', async () => {
+  test('reads a missing body as the given default, and refuses null', async () => {
     const Grace = partialForm('Grace.', { seconds: whole('Seconds.') })
     expect(await readBody(Grace, post(), {})).toEqual({})
     expect(await readBody(Grace, post('null'), {}).catch(() => 'refused')).toBe('refused')
@@ -189,7 +189,7 @@ describe('readBody', () => {
 describe('a named schema', () => {
   const Ball = named('Ball', record('A ball.', { size: whole('Its size.') }))
 
-  test('is referred to wherever it is used, and stands in the components once', () => {
+  test('is referenced wherever it is used, and defined once in the components', () => {
     const { node, schemas } = extractNamed({
       a: { schema: Ball },
       b: { schema: record('Two.', { one: Ball, other: orNull(Ball) }), examples: { x: { $id: 'Ball', size: 1 } } },
@@ -212,7 +212,7 @@ describe('a named schema', () => {
     })
   })
 
-  test('has its name to itself', () => {
+  test('cannot share its name', () => {
     const other = named('Ball', record('Another.', {}))
     expect(() => extractNamed([Ball, other])).toThrow('two different schemas are named Ball')
   })

@@ -50,7 +50,7 @@ describe('POST /v1/wallet/topups (spec 3)', () => {
   }
   const moved = moneyMoved(() => sandbox.balance(MERCHANT))
 
-  test('without a payment it is 402 with a challenge of the amount, which leaves the key in its own header', async () => {
+  test('without a payment it is 402 with a challenge for the amount, in a header separate from the key', async () => {
     const answer = await ask()
     const challenge = Challenge.deserialize(answer.headers.get('www-authenticate') ?? '')
     expect(challenge).toMatchObject({ request: { amount: '10000000' }, header: 'Payment-Authorization' })
@@ -90,13 +90,13 @@ describe('POST /v1/wallet/topups (spec 3)', () => {
     expect([amount, await balance()]).toEqual([10_000_000n, { paid: 10_000_000, toppedUp: 10_000_000 }])
   })
 
-  test('a credential alone fills the wallet that its challenge is bound to', async () => {
+  test('a credential without a key tops up the wallet that its challenge is bound to', async () => {
     const credential = await bought()
     expect(await verdict(await ask({ authorization: credential }, '10.00', null))).toBe('201 paid')
     expect((await balance()).paid).toBe(10_000_000)
   })
 
-  test('it fills no other wallet, and by no other amount', async () => {
+  test('a credential tops up no other wallet, and by no other amount', async () => {
     const credential = await bought()
     const other = await gateway.account(0, null)
     const stranger = await gateway.key(other)
@@ -112,7 +112,7 @@ describe('POST /v1/wallet/topups (spec 3)', () => {
     ])
   })
 
-  test('without a key and without a payment it is 401; amounts are judged', async () => {
+  test('without a key and a payment it is 401; amounts are validated', async () => {
     expect(await verdict(await ask({}, '10.00', null))).toBe('401 missing_api_key')
     for (const amount of ['0.99', '10000.01', '1.001', 'ten', 10, null])
       expect(await verdict(await ask({}, amount))).toBe('400 invalid_parameter')

@@ -85,7 +85,7 @@ describe('WEBSEARCH_PROVIDER=brave,local', () => {
     expect(gateway.logged.join('')).not.toContain(KEY)
   })
 
-  test('fails uncharged when both fail, with what Brave said', async () => {
+  test("fails uncharged when both fail, with Brave's error", async () => {
     await open(ORDER, false)
     const { account, key } = await accountWith(0)
     brave.instead = () => new Response(TOKEN_INVALID, { status: 422 })
@@ -95,7 +95,7 @@ describe('WEBSEARCH_PROVIDER=brave,local', () => {
     expect(await posted(account)).toBe(2_000_000)
   })
 
-  test('each has a state of its own, which operators see; the gateway is ready without any', async () => {
+  test('each has its own state, which operators see; the gateway is ready even if none works', async () => {
     await open(ORDER, false)
     const { key } = await accountWith(0)
     const ready = () => gateway.readiness()
@@ -110,7 +110,7 @@ describe('WEBSEARCH_PROVIDER=brave,local', () => {
 })
 
 describe('an account that runs on signup credit (spec-answers 4)', () => {
-  test('never reaches Brave: of brave,local it gets local', async () => {
+  test('never reaches Brave: with brave,local it gets local', async () => {
     await open({ WEBSEARCH_PROVIDER: 'brave,local' })
     const { account, key } = await accountWith(0)
     expect((await urlsOf(await gateway.as(key, CONTEXT_CALL)))[0]).toContain('https://pages.example/quartz/')
@@ -127,7 +127,7 @@ describe('an account that runs on signup credit (spec-answers 4)', () => {
     expect(await posted(account)).toBe(2_000_000)
   })
 
-  test('is told to top up where there is nothing but Brave', async () => {
+  test('must top up if Brave is the only source', async () => {
     await open({ WEBSEARCH_PROVIDER: 'brave' })
     const { account, key } = await accountWith(0)
     const refusal = await refusalOf(gateway.as(key, CONTEXT_CALL))
@@ -162,7 +162,7 @@ describe('an account that runs on signup credit (spec-answers 4)', () => {
 describe('answers of Brave that are no success (facts/upstreams.md 1.3)', () => {
   const ONLY = { WEBSEARCH_PROVIDER: 'brave', CREDIT_BUYS_PAID_PROVIDERS: 'true' }
 
-  test('about our key: 503 of ours, uncharged, and Brave’s words stay in the log', async () => {
+  test("about our key become an uncharged 503; Brave's message is only logged", async () => {
     await open(ONLY)
     const { account, key } = await accountWith(0)
     brave.instead = () => new Response(TOKEN_INVALID, { status: 422 })
@@ -218,7 +218,7 @@ describe('WEBSEARCH_PROVIDER=searxng', () => {
     expect(await posted(account)).toBe(2_000_000)
   })
 
-  test('a question of commands alone is 400, and not charged', async () => {
+  test('a query that consists of commands is 400, and not charged', async () => {
     found = { results: [] }
     await openSearxng()
     const { account, key } = await accountWith(0)
@@ -226,7 +226,7 @@ describe('WEBSEARCH_PROVIDER=searxng', () => {
     expect(await posted(account)).toBe(2_000_000)
   })
 
-  test('as it is composed, no page on this machine is ever fetched', async () => {
+  test('with the real configuration, no page on this machine is ever fetched', async () => {
     const inside = new HttpDouble(
       () => new Response('<p>quartz secret</p>', { headers: { 'content-type': 'text/html' } }),
     )
@@ -245,7 +245,7 @@ describe('WEBSEARCH_PROVIDER=searxng', () => {
 })
 
 describe('WEBSEARCH_CACHE', () => {
-  test('a kept answer has an Age, asks nobody, and is charged as the catalogue says', async () => {
+  test('a cached answer has an Age, calls no source, and is charged the catalogue price', async () => {
     await open({ WEBSEARCH_PROVIDER: 'brave', CREDIT_BUYS_PAID_PROVIDERS: 'true', WEBSEARCH_CACHE: 'llm-context=60' })
     const { account, key } = await accountWith(0)
     const fresh = await gateway.as(key, CONTEXT_CALL)

@@ -13,7 +13,7 @@ const read = async (path: string) => {
 }
 
 describe('what an app discovers', () => {
-  test.each(['/mcp', '/v1', '/apis/v1'])('for %s: who gives tokens (RFC 9728, spec 5.2)', async (path) => {
+  test.each(['/mcp', '/v1', '/apis/v1'])('for %s: the authorization server (RFC 9728, spec 5.2)', async (path) => {
     const { answer, body } = await read(`/.well-known/oauth-protected-resource${path}`)
     expect(answer.status).toBe(200)
     expect(answer.headers.get('access-control-allow-origin')).toBe('*')
@@ -44,7 +44,7 @@ describe('what an app discovers', () => {
     }
   })
 
-  test('from a browser: a preflight passes', async () => {
+  test('from a browser: a preflight succeeds', async () => {
     for (const path of ['/.well-known/oauth-protected-resource/mcp', '/api/auth/oauth2/token'])
       expect((await gateway.call(path, { method: 'OPTIONS' })).status).toBe(204)
   })

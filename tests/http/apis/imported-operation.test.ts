@@ -47,7 +47,7 @@ const DAYS: ApiParameter = {
 const READ = { parameters: [CITY, DAYS] } as const
 
 describe('a call with a key', () => {
-  test('is answered by the upstream as it is and charged the price, once', async () => {
+  test("returns the upstream's response unchanged and charges the price once", async () => {
     const { as, key, balance, upstream } = await selling([READ], {}, { answer: () => Response.json({ sun: true }) })
     const before = await balance()
     const answer = await as(key, '/apis/v1/weather/v1/forecast?city=Z%C3%BCrich')
@@ -175,7 +175,7 @@ describe('what is sold', () => {
 })
 
 describe('a gateway that calls itself', () => {
-  test('is found after three hops, however its host is written, and charges none of them', async () => {
+  test('is detected after three hops, however its host is written, and no hop is charged', async () => {
     const { as, key, upstream, balance, call } = await selling([READ])
     const before = await balance()
     const path = '/apis/v1/weather/v1/forecast?city=x'
@@ -193,7 +193,7 @@ describe('a gateway that calls itself', () => {
 })
 
 describe('an upstream that wants to be paid per request', () => {
-  test('is never asked, because the gateway cannot pay it', async () => {
+  test('is never called, because the gateway cannot pay it', async () => {
     const { as, key, upstream, balance } = await selling([READ], { auth: { kind: '402', payees: [] } })
     const before = await balance()
     expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(503)
@@ -323,7 +323,7 @@ describe('the upstream', () => {
     expect((await closed.as(closed.key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(503)
   })
 
-  test('that redirects is not followed', async () => {
+  test('is not followed when it redirects', async () => {
     const { as, key, upstream } = await selling([READ], {}, { answer: () => Response.redirect('http://127.0.0.1:1/') })
     expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(502)
     expect(upstream.calls.length).toBe(1)
@@ -404,7 +404,7 @@ describe('prices by the answer', () => {
     parameters: [DAYS],
   } as const
 
-  test('hold the most of the request and charge what came', async () => {
+  test('hold the maximum for the request and charge for what was returned', async () => {
     const { as, key, upstream } = await selling([UNITS], {}, { answer: () => Response.json({ data: [1, 2, 3] }) })
     const quote = await (
       await as(key, '/apis/v1/weather/v1/forecast?days=10', { headers: { 'x-cost-mode': 'quote' } })
@@ -455,7 +455,7 @@ describe('writes', () => {
     body,
   })
 
-  test('go up once, with members that are declared only and numbers as they were written', async () => {
+  test('are sent once, with declared properties only and numbers exactly as written', async () => {
     const { as, key, upstream } = await selling([WRITE])
     expect((await as(key, '/apis/v1/weather/v1/orders', order('{"item":1,"admin":true}'))).status).toBe(400)
     const sent = await as(key, '/apis/v1/weather/v1/orders', order('{"item":1,"item":12345678901234567890}'))
@@ -464,7 +464,7 @@ describe('writes', () => {
     expect(upstream.calls[0]?.headers['x-request-key']).toBe(sent.headers.get('x-gateway-request-id') ?? '')
   })
 
-  test('need to be named in the list of the key: a key without a list may only read', async () => {
+  test("must be named in the key's list: a key without a list can only read", async () => {
     const { as, key, account, makeKey, upstream } = await selling([WRITE, READ])
     const path = '/apis/v1/weather/v1/orders'
     const open = await makeKey(account)
@@ -478,7 +478,7 @@ describe('writes', () => {
     expect((await as(key, path, order('{"item":1}'))).status).toBe(200)
   })
 
-  test('and reads: a list does not revive when the name of a removed API is used again, until it is set again', async () => {
+  test('and reads: a list that names a removed API does not apply to a new API of that name until it is set again', async () => {
     const { as, key, sell, core, clock, account, upstream } = await selling([WRITE, READ])
     const owner = { accountId: account.id, tier: { ...account, toppedUp: ZERO }, actor: OPERATOR }
     core.apis.replace([])
@@ -514,7 +514,7 @@ describe('writes', () => {
     expect(upstream.calls.length).toBe(2)
   })
 
-  test('forms are written anew', async () => {
+  test('forms are rebuilt from their declared fields', async () => {
     const fields = { type: 'object', properties: { name: { type: 'string' }, photo: {} }, unevaluatedProperties: false }
     const { as, key, upstream } = await selling([
       { ...WRITE, body: { contentType: 'multipart/form-data', required: true, schema: fields } },

@@ -40,7 +40,7 @@ afterAll(async () => {
   await rm(profile, { recursive: true, force: true })
 })
 
-test('/docs shows the operations, says nothing on the console, and asks no other origin', async () => {
+test('/docs shows the operations, logs nothing to the console, and requests nothing from another origin', async () => {
   const { baseUrl } = gateway.config
   const page = await browser.newPage()
   const said: string[] = []

@@ -31,13 +31,13 @@ describe('the document', () => {
     expect(gateway.document.info.version).toBe('2.0.0')
   })
 
-  test('goes out as JSON and is the same each time', async () => {
+  test('is JSON and identical each time', async () => {
     const [one, two] = await Promise.all([gateway.call('/openapi.json'), gateway.call('/openapi.json')])
     expect(one.headers.get('content-type')).toBe('application/json')
     expect(await one.text()).toBe(await two.text())
   })
 
-  test('names only components that are there, and no operation twice', () => {
+  test('refers only to existing components, and has each operation once', () => {
     const text = JSON.stringify(gateway.document)
     const { components } = gateway.document
     for (const [, kind = '', name = ''] of text.matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g))
@@ -48,7 +48,7 @@ describe('the document', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('says of every operation what it is, in whose group, and what it answers', () => {
+  test('has a summary, a group and responses for every operation', () => {
     const tags = gateway.document.tags.map(({ name }) => name)
     for (const { operation, ...route } of routes) {
       expect(operation.summary, named(route)).toBeTruthy()

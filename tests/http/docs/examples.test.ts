@@ -140,7 +140,7 @@ async function exampleRequest(
 }
 
 describe('every documented example runs', () => {
-  test('each curl sample is answered with the documented success', async () => {
+  test('each curl sample returns the documented success', async () => {
     let count = 0
     for (const route of routes)
       for (const { source } of route.operation['x-codeSamples'] ?? []) {
@@ -154,7 +154,7 @@ describe('every documented example runs', () => {
     expect(count).toBeGreaterThanOrEqual(routes.length)
   })
 
-  test('each example of a parameter is taken, alone and with all others', async () => {
+  test('each example of a parameter is accepted, alone and with all others', async () => {
     const isSocial = ({ path }: DocumentedRoute) => path.startsWith('/apis/v1/social/')
     // Social last: its clock runs for hours, and making a key needs a sign-in of today.
     for (const route of [...routes].sort((a, b) => Number(isSocial(a)) - Number(isSocial(b)))) {
@@ -170,7 +170,7 @@ describe('every documented example runs', () => {
     }
   })
 
-  test('each example of a body is taken and fits the schema of the body', async () => {
+  test('each example of a body is accepted and matches its schema', async () => {
     for (const route of routes.filter(({ path }) => !path.startsWith('/api/auth/') && !path.endsWith('/operator'))) {
       const media = route.operation.requestBody?.content['application/json']
       for (const [name, { value }] of Object.entries(media?.examples ?? {})) {
@@ -184,7 +184,7 @@ describe('every documented example runs', () => {
   })
 })
 
-test('each example of an operator fits its schema, of a body and of an answer', () => {
+test('each example for operators matches its schema, requests and responses', () => {
   expect(operators).not.toBeEmpty()
   for (const { path, operation } of operators) {
     const answers = Object.values(operation.responses).map(({ content }) => content)
@@ -195,8 +195,8 @@ test('each example of an operator fits its schema, of a body and of an answer', 
   }
 })
 
-describe('documented bounds are the ones that are judged', () => {
-  test('an integer, a text and a set: the bounds are taken, what lies beyond is refused by name', async () => {
+describe('documented bounds are the ones that are enforced', () => {
+  test('an integer, a text and a set: values at the bounds are accepted, values beyond are refused by name', async () => {
     for (const route of routes)
       for (const parameter of route.operation.parameters ?? []) {
         if (parameter.in === 'path' || parameter.name === 'x-request-id') continue

@@ -125,7 +125,7 @@ const NOT_MADE_HERE: readonly string[] = [
   'payment_network_unavailable',
 ]
 
-test('every code that a data endpoint documents can be had, with its status, headers and a body of the schema', async () => {
+test('every code that a data endpoint documents can occur, with its status, headers and a body that matches the schema', async () => {
   let seen = 0
   for (const route of routes) {
     const { method, path, operation } = route

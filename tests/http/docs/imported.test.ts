@@ -53,7 +53,7 @@ test('/openapi.json has the imported operations of this moment, with price and p
   await gateway.close()
 })
 
-test('/schemas/catalog.json is a JSON Schema that takes what the export writes and refuses what nobody knows', async () => {
+test('/schemas/catalog.json is a JSON Schema that accepts an export and refuses unknown properties', async () => {
   const gateway = await openHarness()
   const schema = (await (await gateway.call('/schemas/catalog.json')).json()) as object
   const judge = new Ajv2020({ strict: false, validateFormats: false }).compile(schema)

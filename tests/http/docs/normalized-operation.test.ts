@@ -36,7 +36,7 @@ test('the output of the generator is not valid OpenAPI; normalized, it is', asyn
   expect(verdict.valid).toBe(true)
 })
 
-test('coerced unions become what they mean, bodies stand once, a 204 has none', async () => {
+test('coerced unions become their plain types, each body appears once, and a 204 has none', async () => {
   const { paths } = openApiDocument(await generated(), 'http://localhost')
   const schemas = Object.fromEntries(
     (paths['/search']?.['get']?.parameters ?? []).map(({ name, schema }) => [name, schema]),

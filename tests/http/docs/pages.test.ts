@@ -32,7 +32,7 @@ describe('/docs', () => {
     expect(policy).not.toMatch(/https?:|\*|unsafe-eval|script-src[^;]*unsafe-inline/)
   })
 
-  test('its script is our own, compressed, and kept for good', async () => {
+  test('its script comes from the gateway, compressed and immutable', async () => {
     const html = await (await gateway.call('/docs')).text()
     const [, address = ''] = /<script src="([^"]+)"/.exec(html) ?? []
     expect(address).toMatch(/^\/vendor\/scalar\.js\?v=[\w-]{10,}$/)
@@ -44,7 +44,7 @@ describe('/docs', () => {
     expect((await script.bytes()).length).toBeLessThan(1_500_000)
   })
 
-  test('without its script says so and leads to the document', async () => {
+  test('without its script says so and links to the document', async () => {
     const dashboard = await loadDashboard(join(DIST, 'nothing-here'))
     const app = new Elysia().use(
       docsRoutes({
@@ -64,7 +64,7 @@ describe('/docs', () => {
 })
 
 describe('/llms.txt', () => {
-  test('names every operation with its price and parameters, every code, and where to go on', async () => {
+  test('names every operation with its price and parameters, every error code, and links to more', async () => {
     const answer = await gateway.call('/llms.txt')
     expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8')
     const text = await answer.text()
@@ -82,7 +82,7 @@ describe('/llms.txt', () => {
 })
 
 describe("an operator's price", () => {
-  test('changes what a quote says and not what the documents say, which call theirs the catalogue price', async () => {
+  test('changes quotes, but not the documents, which call theirs the catalogue price', async () => {
     const account = await gateway.account()
     const key = await gateway.key(account)
     const by = { kind: 'operator', id: 'test', address: null } as const

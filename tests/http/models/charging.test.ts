@@ -76,7 +76,7 @@ describe('a plain call', () => {
     })
   })
 
-  test("goes on byte for byte, but for the model's name there and the cap that was missing; our key goes, the caller's does not", async () => {
+  test("is forwarded byte for byte except for the upstream's model name and a missing cap, with our key instead of the caller's", async () => {
     const { key } = await gateway.funded()
     vendor.received.length = 0
     await gateway.post(key, '/v1/chat/completions', '{ "model":"paid", "messages":[{"role":"user","content":"Ünï"}] }')
@@ -153,7 +153,7 @@ describe('a plain call', () => {
     expect(vendor.received[0]?.headers.get('x-goog-api-key')).toBeNull()
   })
 
-  test('that the vendor says nothing of is estimated, and told so', async () => {
+  test('without reported usage is estimated, and marked as estimated', async () => {
     const { key } = await gateway.funded()
     vendor.answer = () => openAi.plain('x'.repeat(400), null)
     const answer = await gateway.chat(key, { model: 'paid', max_tokens: 1000 })
@@ -168,7 +168,7 @@ describe('a plain call', () => {
     expect(await gateway.explained(key, requestId(lie))).toMatchObject({ usage_source: 'estimated', output_tokens: 1 })
   })
 
-  test('that the vendor counts above what was held costs the caller the hold, and the house the rest, with an alarm', async () => {
+  test('that costs more than was held is charged the hold; the operator bears the rest and is alerted', async () => {
     const { key, balance } = await gateway.funded()
     vendor.answer = () => openAi.plain('Hi', { input: 100, output: 100_000 })
     const quote = await gateway.chat(key, { model: 'paid', max_tokens: 100 }, { headers: { 'x-cost-mode': 'quote' } })
@@ -186,7 +186,7 @@ describe('a plain call', () => {
 })
 
 describe('X-Cost-Mode and X-Max-Price-USD', () => {
-  test('tell and bind the most that a call can cost, and run nothing', async () => {
+  test('return or enforce the maximum price of a call without running it', async () => {
     const { key, balance } = await gateway.funded()
     vendor.received.length = 0
     const tooDear = await gateway.chat(
@@ -217,7 +217,7 @@ describe('who may call which model', () => {
     expect(open.headers.get('x-cost-micros-usd')).toBe('65')
   })
 
-  test('402 recharge_required asks whether there ever was a top-up: a grant is none, and one that is spent still is one', async () => {
+  test('402 recharge_required depends on a first top-up: a grant does not count, a spent top-up does', async () => {
     const granted = await gateway.key(await gateway.account(100))
     expect(await code(await gateway.chat(granted, { model: 'paid', max_tokens: 10 }))).toBe('402 recharge_required')
     const { account, key, balance } = await gateway.funded(10)
@@ -231,7 +231,7 @@ describe('who may call which model', () => {
     expect(await code(await gateway.chat(key, { model: 'paid', max_tokens: 10 }))).toBe('402 insufficient_balance')
   })
 
-  test('402 insufficient_api_key_balance where the key leaves less than the most it can cost, insufficient_balance of the account', async () => {
+  test("402 insufficient_api_key_balance when the key's limit cannot cover the maximum cost, insufficient_balance when the account cannot", async () => {
     const limited = await gateway.funded(10, { spending_limit: 0.001 })
     expect(await code(await gateway.chat(limited.key, { model: 'paid', max_tokens: 1000 }))).toBe(
       '402 insufficient_api_key_balance',
@@ -277,7 +277,7 @@ describe('who may call which model', () => {
 })
 
 describe('a streamed call', () => {
-  test('hides the usage that only we asked for, and is charged before its end is sent', async () => {
+  test('hides the usage that only the gateway requested, and is charged before its end is sent', async () => {
     const { key, balance } = await gateway.funded()
     vendor.received.length = 0
     vendor.answer = () => eventStream(openAi.words(['Hel', 'lo'], { input: 100, output: 40, cached: 60 }))
@@ -296,7 +296,7 @@ describe('a streamed call', () => {
     })
   })
 
-  test('shows the usage to who asked for it', async () => {
+  test('shows the usage to a caller who requested it', async () => {
     const { key } = await gateway.funded()
     vendor.answer = () => eventStream(openAi.words(['Hel', 'lo'], { input: 100, output: 40 }))
     const answer = await gateway.chat(key, {
@@ -341,7 +341,7 @@ describe('limits (spec 8)', () => {
     expect(await answer.json()).toMatchObject({ error: { code: 'max_tokens_exceeded' } })
   })
 
-  test('tokens are reserved while a call is under way, and corrected to what they were; headers show it (spec 8)', async () => {
+  test('tokens are reserved during a call, then corrected to the actual count, as the headers show (spec 8)', async () => {
     const { key } = await gateway.funded(10, {}, LIMITS)
     vendor.answer = () => openAi.plain('Hi', { input: 100, output: 40 })
     const first = await gateway.chat(key, { model: 'paid', max_tokens: 6000 })
@@ -359,7 +359,7 @@ describe('limits (spec 8)', () => {
     expect((await under).headers.get('x-ratelimit-remaining-tokens')).toBe(String(10_000 - 140 - 14))
   })
 
-  test('a stream takes a place until its last byte, and its headers show it', async () => {
+  test('a stream takes a concurrency place until its last byte', async () => {
     const { key, balance } = await gateway.funded(10, {}, LIMITS)
     const open: ReadableStreamDefaultController<Uint8Array>[] = []
     vendor.answer = () => eventStream([openAi.chunk({ content: 'Hi' })], (controller) => void open.push(controller))
@@ -400,7 +400,7 @@ describe('limits (spec 8)', () => {
 })
 
 describe('bodies', () => {
-  test('are taken up to 32 MiB, and refused above with 413', async () => {
+  test('are accepted up to 32 MiB, and refused above with 413', async () => {
     const { key } = await gateway.funded(1000)
     vendor.answer = () => openAi.plain('Hi', { input: 10, output: 4 })
     const image = (length: number) => ({

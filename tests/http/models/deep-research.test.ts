@@ -103,7 +103,7 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     expect(answer.headers.get('x-cost-micros-usd')).toBe(String(gateway.context.asked.length * 5000))
   })
 
-  test('streams its steps, then its text, then its sources, and its end comes behind the charge', async () => {
+  test('streams its steps, text and sources, and ends only after the charge is durable', async () => {
     const { key, balance } = await gateway.funded()
     const answer = await research(key, { stream: true })
     expect(answer.headers.get('content-type')).toBe('text/event-stream')
@@ -138,7 +138,7 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     })
   })
 
-  test('whose caller leaves goes to the end of the step under way, begins no other, and is charged for what was done', async () => {
+  test('whose caller leaves finishes the current step, starts no other, and is charged for what was done', async () => {
     const { key, balance } = await gateway.funded()
     const found = Promise.withResolvers<void>()
     gateway.context.answer = async ({ q }) => {
@@ -161,7 +161,7 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     expect(10_000_000 - (await balance()).paid).toBe(Number(explained['cost_micros_usd']))
   })
 
-  test('whose caller leaves while the model answers, hidden thoughts and all, is charged for that answer to its end', async () => {
+  test("whose caller leaves during the model's answer is charged for the whole answer, hidden reasoning included", async () => {
     const { key, balance } = await gateway.funded()
     const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const before = vendor.answer
@@ -182,7 +182,7 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     expect([gateway.context.asked.length, vendor.received.length]).toEqual([0, 1])
   })
 
-  test('that nobody waits for and the end of the process breaks off is charged what the model writes in its time', async () => {
+  test("whose caller left and that a shutdown interrupts is charged an estimate of the model's output", async () => {
     const { key, balance } = await gateway.funded()
     const before = vendor.answer
     vendor.answer = () => new Promise(() => undefined)
@@ -199,7 +199,7 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     expect(10_000_000 - (await balance()).paid).toBe(Number(explained['cost_micros_usd']))
   })
 
-  test('is broken off by the end of the process: the caller is told in the stream, and nothing is charged', async () => {
+  test('that a shutdown interrupts reports an error in the stream, and nothing is charged', async () => {
     const { key, balance } = await gateway.funded()
     gateway.context.answer = (_input, signal) =>
       new Promise((resolve) =>
@@ -215,7 +215,7 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     expect(await gateway.explained(key, id(answer))).toMatchObject({ code: 'gateway_shutdown' })
   })
 
-  test('a search that fails costs nothing; when all fail, the job does', async () => {
+  test('a failed search costs nothing; when all fail, the research fails', async () => {
     const { key, balance } = await gateway.funded()
     gateway.context.answer = async () => err({ kind: 'unavailable', reason: 'down' })
     const answer = await research(key, {})
@@ -244,7 +244,7 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     vendor.answer = before
   })
 
-  test('X-Max-Price-USD makes it search less; not even one search is 412; a quote runs nothing (spec-answers 5)', async () => {
+  test('X-Max-Price-USD limits its searches, and is 412 if too low for one; a quote runs nothing (spec-answers 5)', async () => {
     const { key } = await gateway.funded()
     const quote = async (body: object) => {
       const answer = await research(key, body, { headers: { 'x-cost-mode': 'quote' } })
@@ -264,7 +264,7 @@ describe('POST /v1/deep-research (spec 4.6)', () => {
     expect(dear.status).toBe(412)
   })
 
-  test('5 a minute and key, and the headers show it (spec 8)', async () => {
+  test('is limited to 5 a minute per key, as the headers show (spec 8)', async () => {
     const { key } = await gateway.funded()
     const wrong = () => research(key, { max_searches: 0 })
     const first = await wrong()

@@ -71,7 +71,7 @@ describe('POST /v1/embeddings', () => {
     })
   })
 
-  test('that the vendor says nothing of is charged a quarter of the bytes of its texts', async () => {
+  test('without reported usage is charged one token per four bytes of text', async () => {
     const { key } = await gateway.funded()
     vendor.answer = () => vectors(null)
     const answer = await gateway.post(key, '/v1/embeddings', { model: 'vectors', input: ['x'.repeat(400)] })
@@ -121,7 +121,7 @@ describe('POST /v1/embeddings', () => {
 })
 
 describe('embeddings of Google', () => {
-  test('reach the vendor under its names and cost what it counts, or the length of the texts', async () => {
+  test('reach the vendor under its model names and cost what it counts, or an estimate by length', async () => {
     const { key, balance } = await gateway.funded()
     vendor.received.length = 0
     vendor.answer = () => Response.json({ embeddings: [{ values: [1] }], usageMetadata: { promptTokenCount: 20 } })
@@ -177,7 +177,7 @@ describe('counting tokens', () => {
     })
   })
 
-  test('passes when the money is spent, because it needs none', async () => {
+  test('works without a balance, because it is free', async () => {
     const { key } = await gateway.funded(0.000001)
     vendor.answer = () => Response.json({ input_tokens: 12 })
     const body = { model: 'claude', messages: [{ role: 'user', content: 'x'.repeat(10_000) }] }

@@ -36,9 +36,9 @@ function endless(text: string): Response {
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
 }
 
-describe.each(Object.entries(CALLS))('a stream without end, on %s', (_, [path, body]) => {
+describe.each(Object.entries(CALLS))('an endless stream, on %s', (_, [path, body]) => {
   test.each(['\n', ': keep-alive\n\n', 'event: ping\ndata: {"type": "ping"}\n\n'])(
-    'of %j alone is ended as a failure of the upstream, and costs nothing',
+    'of only %j is ended as a failure of the upstream, and costs nothing',
     async (text) => {
       const { key, balance } = await gateway.funded()
       vendor.answer = () => endless(text)
@@ -71,7 +71,7 @@ describe('an event that nests 400,000 deep', () => {
     events: `data: {"usageMetadata":${deep}}\n\n`,
     array: `[{"usageMetadata":${deep}}`,
   }
-  test.each(Object.entries(CALLS))('is not passed on, on %s', async (name, [path, body]) => {
+  test.each(Object.entries(CALLS))('is not forwarded, on %s', async (name, [path, body]) => {
     const { key } = await gateway.funded()
     vendor.answer = () => eventStream([events[name as keyof typeof CALLS]])
     const came = await (await gateway.post(key, path, body)).text()
@@ -79,7 +79,7 @@ describe('an event that nests 400,000 deep', () => {
     expect(came).toContain('stopped in the middle')
   })
 
-  test('ends a stream that had begun, as any break does', async () => {
+  test('ends a stream that had begun, as an interruption does', async () => {
     const { key } = await gateway.funded()
     vendor.answer = () => eventStream([started, events.chat, openAi.done])
     const [path, body] = CALLS.chat
@@ -108,7 +108,7 @@ test('a stream with probabilities, padding and pings goes through whole', async 
   expect(await (await gateway.post(key, CALLS.messages[0], CALLS.messages[1])).text()).toContain('message_stop')
 })
 
-test("a model's refusal that is a page passes as plain text, as every upstream's does", async () => {
+test("an HTML error of a model's upstream is passed on as plain text", async () => {
   const { key } = await gateway.funded()
   vendor.answer = () =>
     new Response('<script>alert(1)</script>', { status: 400, headers: { 'content-type': 'text/html' } })

@@ -73,7 +73,7 @@ async function settled(balance: () => Promise<{ paid: number; held: number }>, w
 }
 
 describe('a stream whose caller hangs up after the last useful word (spec-answers 4)', () => {
-  test('costs what it costs read to its end, hidden reasoning and all, and its upstream is not told', async () => {
+  test('costs as much as one read to its end, hidden reasoning included, and its upstream is not cancelled', async () => {
     const reader = await gateway.funded()
     const leaver = await gateway.funded()
     const read = held()
@@ -114,7 +114,7 @@ describe('a stream whose caller hangs up after the last useful word (spec-answer
     expect((await windows()).tokens).toBe(THOUGHT.input + THOUGHT.output)
   })
 
-  test('before the vendor answered: it is asked for good, and its end is charged', async () => {
+  test('before the vendor responded: the call continues to its end and is charged', async () => {
     const { key, balance } = await gateway.funded()
     const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     vendor.answer = async () => {
@@ -131,7 +131,7 @@ describe('a stream whose caller hangs up after the last useful word (spec-answer
     expect(await settled(balance)).toBe(THOUGHT_COST)
   })
 
-  test('before the vendor was asked: nothing', async () => {
+  test('before the vendor was called: nothing is charged', async () => {
     const { key, balance } = await gateway.funded()
     for (const stream of [true, false])
       await chat(key, 'thinker', { stream }, { signal: AbortSignal.abort() }).catch(() => undefined)
@@ -162,7 +162,7 @@ test('plain calls whose caller hangs up before the answer cost their tokens, and
   expect(Number(limit) - Number(left)).toBe(20 * 1_500)
 })
 
-describe('a plain answer that begins and never ends', () => {
+describe('a plain response that starts and never ends', () => {
   const begun = () => {
     const asked = Promise.withResolvers<void>()
     vendor.answer = () => {
@@ -178,7 +178,7 @@ describe('a plain answer that begins and never ends', () => {
     return Number(limit) - Number(left)
   }
 
-  test('is given up when the time of its entry is over: 504, uncharged, and its place is free', async () => {
+  test('is abandoned at its time limit: 504, uncharged, and its place is free', async () => {
     const { key, balance } = await gateway.funded()
     void begun()
     const answer = await chat(key, 'endless', { stream: false })
@@ -187,7 +187,7 @@ describe('a plain answer that begins and never ends', () => {
     expect([await settled(balance), await places(key)]).toEqual([0, 0])
   })
 
-  test('and whose caller has left is charged by estimate, as a stream is, and its place is free', async () => {
+  test('is charged by estimate if its caller left, and its place is free', async () => {
     const { key, balance } = await gateway.funded()
     const gone = new AbortController()
     const asked = begun()
@@ -214,19 +214,19 @@ describe('a stream that goes on without its caller and ends without a report (sp
     return explained
   }
 
-  test('because it broke: its input, and what the model writes in its time', async () => {
+  test('because it was interrupted: its input, and an estimate of what the model writes in that time', async () => {
     const { input_tokens, output_tokens } = await explain('broken', () => breaker.drop())
     expect(output_tokens).toBe(20 * 50)
     expect(Number(input_tokens)).toBeWithin(countTokens('Hello'), 20)
   })
 
-  test('because it was never at its end: the same, when the time of its entry is over', async () => {
+  test('because it never ended: the same, at its time limit', async () => {
     held()
     expect(await explain('endless', () => undefined)).toMatchObject({ output_tokens: 20 * 50 })
     expect(vendor.received).toHaveLength(1)
   })
 
-  test('but for its last word, behind the report: what the vendor counted', async () => {
+  test('after the usage report but before its last event: what the vendor counted', async () => {
     const { key, balance } = await gateway.funded()
     const { finish } = held([openAi.chunk({}, 'stop'), openAi.total({ input: 1_000, output: 50 })])
     const answer = await chat(key, 'endless')
@@ -239,7 +239,7 @@ describe('a stream that goes on without its caller and ends without a report (sp
     })
   })
 
-  test('and told a running count until it broke: that is no report', async () => {
+  test('after running counts but no final one: a running count is not a report', async () => {
     const running = openAi
       .chunk({ content: words })
       .replace('"usage":null', `"usage":${JSON.stringify(openAi.usage({ input: 9, output: 1 }))}`)
@@ -256,7 +256,7 @@ describe('a stream that goes on without its caller and ends without a report (sp
     })
   })
 
-  test('because the vendor told of a failure, which it does not bill: nothing', async () => {
+  test('because the vendor reported a failure, which it does not bill: nothing', async () => {
     const { key, balance } = await gateway.funded()
     const { finish } = held([`data: ${JSON.stringify({ error: { message: 'overloaded' } })}\n\n`])
     await leave(await chat(key, 'endless'))
@@ -298,7 +298,7 @@ describe('an entry that stops billing', () => {
     expect(explained['cost_micros_usd']).toBe(cost)
   })
 
-  test('knows what the vendor told of the input already', async () => {
+  test('uses the input count that the vendor already reported', async () => {
     const { key, balance } = await gateway.funded()
     const text = anthropic.event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: words } })
     vendor.answer = () => eventStream([anthropic.start({ input: 321, output: 0, cached: 21 }), text], () => undefined)
@@ -311,7 +311,7 @@ describe('an entry that stops billing', () => {
     })
   })
 
-  test('counts what the vendor had sent, also where its caller had not read it', async () => {
+  test('counts what the vendor had sent, even if its caller had not read it', async () => {
     const { key, balance } = await gateway.funded()
     vendor.answer = () =>
       eventStream(
@@ -327,7 +327,7 @@ describe('an entry that stops billing', () => {
   test.each([
     { reasoning_effort: 'high' },
     { tools: [{ type: 'function', function: { name: 'mine' } }], reasoning_effort: 'low' },
-  ])('goes on where the call may hide output: %j', async (more) => {
+  ])('is not stopped if the call may have hidden output: %j', async (more) => {
     const { key, balance } = await gateway.funded()
     const { finish, signals } = held()
     await leave(await chat(key, 'stops', { ...LONG, ...more }))
@@ -337,7 +337,7 @@ describe('an entry that stops billing', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([false])
   })
 
-  test('goes on under an Idempotency-Key: its repeat gets the whole', async () => {
+  test('is not stopped under an Idempotency-Key: a repeat gets the whole answer', async () => {
     const { finish } = held()
     const { key, balance } = await gateway.funded()
     const headers = { 'idempotency-key': 'whole' }
@@ -351,8 +351,8 @@ describe('an entry that stops billing', () => {
   })
 })
 
-describe('calls that go on without their callers', () => {
-  test('are at most twice the concurrency of the tier, over all keys of an account; none is cut for a new one', async () => {
+describe('calls that continue without their callers', () => {
+  test('number at most twice the concurrency of the tier, over all keys of an account; none is cut for a new one', async () => {
     const limits = { rpm: 1_000, tpm: 100_000_000, concurrency: 2 }
     const { account, balance } = await gateway.funded(100, {}, limits)
     const other = await gateway.funded(100, {}, limits)
@@ -375,7 +375,7 @@ describe('calls that go on without their callers', () => {
     expect((await chat(fresh, 'thinker', { max_tokens: 1_000 })).status).toBe(200)
   })
 
-  test('count where they went when the first upstream was down', async () => {
+  test('count for the upstream that served them when the first was down', async () => {
     const { account, key, balance } = await gateway.funded(100)
     const { finish } = held()
     for (let i = 0; i < 2; i++) await leave(await chat(key, 'behind', { max_tokens: 1_000 }))
@@ -407,7 +407,7 @@ describe('calls that go on without their callers', () => {
     expect((await chat(keys[2], 'thinker', body)).status).toBe(200)
   })
 
-  test('of one account keep it from filling more than half of an upstream; others go there', async () => {
+  test("of one account fill at most half of an upstream's places", async () => {
     const { account, key, balance } = await gateway.funded(100)
     const other = await gateway.funded(100)
     const { finish } = held()
@@ -423,7 +423,7 @@ describe('calls that go on without their callers', () => {
   })
 })
 
-test('a caller who leaves a stream unread until its vendor gives up has not listened: what came is charged', async () => {
+test('a caller who does not read a stream until its vendor gives up is charged for what arrived', async () => {
   const { key, balance } = await gateway.funded()
   const [more, drop] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   vendor.answer = () =>
@@ -451,7 +451,7 @@ test('a caller who leaves a stream unread until its vendor gives up has not list
   expect(await gateway.explained(key, requestId(answer))).toMatchObject({ code: 'stream_cut' })
 })
 
-describe('the process ends (spec-answers 4)', () => {
+describe('the process shuts down (spec-answers 4)', () => {
   test('an open stream ends with the error of its wire, as our break: nothing is charged, and the log blames no caller', async () => {
     const { key, balance } = await gateway.funded()
     held()
@@ -466,7 +466,7 @@ describe('the process ends (spec-answers 4)', () => {
     expect(await gateway.explained(key, requestId(answer))).toMatchObject({ status: 503, code: 'gateway_shutdown' })
   })
 
-  test('a stream whose reader was slow before, and listens: nothing, as the error in it says', async () => {
+  test('a stream whose caller read slowly but still listens: nothing is charged, as its error says', async () => {
     const { key, balance } = await gateway.funded()
     const more = Promise.withResolvers<void>()
     vendor.answer = () =>
@@ -506,7 +506,7 @@ describe('the process ends (spec-answers 4)', () => {
     })
   })
 
-  test('a plain call: 503 to whoever waits, and nothing is charged; an estimate to whoever left', async () => {
+  test('a plain call: 503 and no charge for a caller who waits; an estimate for one who left', async () => {
     const [waiting, leaving] = [await gateway.funded(), await gateway.funded()]
     const both = Promise.withResolvers<void>()
     vendor.answer = () => {

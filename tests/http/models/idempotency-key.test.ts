@@ -123,7 +123,7 @@ describe.each(Object.entries(WIRES))('Idempotency-Key on %s (spec-answers 5)', (
     expect([vendor.received.length, await paid()]).toEqual([1, COST])
   })
 
-  test('of many at once the model is asked once; the others wait for its answer, and nobody pays twice', async () => {
+  test('of many requests at once the model is called once; the others wait for its answer, and nobody pays twice', async () => {
     vendor.answer = wire.vendor
     const all = await Promise.all(
       Array.from({ length: 6 }, async () => {
@@ -146,7 +146,7 @@ describe.each(Object.entries(WIRES))('Idempotency-Key on %s (spec-answers 5)', (
     expect([vendor.received.length, await paid()]).toEqual([1, COST])
   })
 
-  test('what the vendor refuses is not kept: the next one runs', async () => {
+  test("a vendor's refusal is not stored: the next request runs", async () => {
     vendor.answer = () => new Response('{"error":{"message":"no"}}', { status: 400 })
     expect((await ask('refused')).status).toBe(400)
     vendor.answer = wire.vendor
@@ -225,7 +225,7 @@ describe('a model call under an Idempotency-Key whose caller hangs up (ADR 17)',
   })
 })
 
-describe('what of a model call is not answered again', () => {
+describe('results of a model call that are not replayed', () => {
   test('a stream that broke off while its caller listened: nothing was charged, and the next one runs', async () => {
     broken = [openAi.chunk({ content: 'x'.repeat(400) })]
     const first = await chat('broke', { model: 'broken', stream: true })
@@ -254,7 +254,7 @@ describe('what of a model call is not answered again', () => {
     expect(await paid()).toBe(charged)
   })
 
-  test('a stream before whose first word the upstream broke: nothing was charged, and the next one runs', async () => {
+  test('a stream that broke before its first event: nothing was charged, and the next request runs', async () => {
     vendor.answer = () => eventStream([])
     await (await chat('empty', { stream: true })).text()
     vendor.answer = () => eventStream(openAi.words(['Hi'], COUNTS))
@@ -277,7 +277,7 @@ describe('what of a model call is not answered again', () => {
     },
   )
 
-  test('what is older than 24 hours', async () => {
+  test('an answer older than 24 hours', async () => {
     vendor.answer = () => openAi.plain('Hi', COUNTS)
     await chat('old')
     gateway.clock.advance(DAY_MS - 1)
@@ -299,7 +299,7 @@ test('a repeat takes no tokens of the minute and no place; the key is its own pe
   expect([other.status, other.headers.get('idempotency-replayed')]).toEqual([200, null])
 })
 
-test('what costs nothing is kept as well', async () => {
+test('free calls are stored as well', async () => {
   const body = { model: 'sandbox/echo', stream: true }
   const told = await (await chat('free', body)).text()
   const again = await chat('free', body)
@@ -333,7 +333,7 @@ describe('Idempotency-Key on deep research', () => {
     },
   )
 
-  test('goes on when its caller hangs up, for the repeat', async () => {
+  test('continues when its caller hangs up, for the repeat', async () => {
     gateway.context.answer = async () => ok({ body: JSON.stringify({ grounding: { generic: [page] } }) })
     vendor.answer = () => eventStream(openAi.words(['QUERY: otters'], COUNTS))
     const reader = (await research({ stream: true })).body?.getReader()

@@ -56,7 +56,7 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
     expect(there.value.request.chat?.body.length).toBeGreaterThan(LONG_TEXT.length)
   })
 
-  test('a short body is read there too when it has many parts, or when not all of it was looked at', async () => {
+  test('a short body is read there too if it has many parts or was not fully scanned', async () => {
     const parser = new BodyParser()
     const digests = [9, 20_000, null].map(async (parts) => {
       const read = await parser.read(CHAT_COMPLETIONS, arrived(chat(''), parts), PATH)
@@ -65,7 +65,7 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
     expect(await Promise.all(digests)).toEqual([null, digestOf(bytes(chat(''))), digestOf(bytes(chat('')))])
   })
 
-  test('what is seen of a body on its way are all of its parts, or none when it says that it is long', async () => {
+  test('a body is scanned on arrival for all its parts, or not at all if its declared length is long', async () => {
     const intake = new Intake(new BytesUnderWay({ subject: 8 * MIB, all: 8 * MIB }), { now: () => 0 })
     const partsOf = async (body: string, headers = {}) => {
       const request = new Request('http://gateway/', {
@@ -97,7 +97,7 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
     expect(await refusal(',')).toBe('json_parse_error')
   })
 
-  test('many at once are read one after the other; what finds no room is 503, and the next is read again', async () => {
+  test('many at once are read one after another; one that does not fit is 503, and later ones are read', async () => {
     const parser = new BodyParser()
     const read = () => parser.read(CHAT_COMPLETIONS, arrived(chat(`,"user":"${LONG_TEXT}"`)), PATH)
     const outcomes = await Promise.all(Array.from({ length: 20 }, read))
@@ -107,7 +107,7 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
     expect((await read()).ok).toBe(true)
   })
 
-  test('a thread that dies takes one body with it, and no other', async () => {
+  test('a thread that dies fails only the body that it was reading', async () => {
     const parser = new BodyParser(new URL('../../fixtures/dying-worker.ts', import.meta.url))
     const read = () => parser.read(CHAT_COMPLETIONS, arrived(chat(`,"user":"${LONG_TEXT}"`)), PATH)
     const outcomes = await Promise.all([read(), read()])

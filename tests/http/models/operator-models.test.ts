@@ -25,7 +25,7 @@ async function order(command: string, body: object) {
 }
 
 describe("an operator's models", () => {
-  test('are sold from the next call on, priced anew, explained at the price of their time, and gone when removed', async () => {
+  test('are sold from the next call on, can be repriced, explain charges at the price of the time, and end when removed', async () => {
     const { key } = await gateway.funded()
     const call = () => gateway.chat(key, { model: 'llama', max_tokens: 100 })
     expect((await call()).status).toBe(404)
@@ -57,7 +57,7 @@ describe("an operator's models", () => {
     expect(entries.map(({ action }) => action)).toEqual(['model.put', 'model.put', 'model.remove'])
   })
 
-  test('that are wrong are refused with what is wrong', async () => {
+  test('are refused if invalid, with every error', async () => {
     expect(await order('model-put', { entry: { id: 'x', upstream: { kind: 'openai' } } })).toMatchObject({
       status: 400,
       body: { error: { code: 'invalid_parameter', message: 'x: price is missing; for a free model, set it to 0' } },

@@ -62,7 +62,7 @@ async function readUntil(
 }
 
 describe('a stream that the upstream breaks', () => {
-  test('in the middle while its caller listens is not charged, and tells the caller so', async () => {
+  test('in the middle while its caller listens is not charged, and says so in the stream', async () => {
     const { key, balance } = await gateway.funded()
     broken = [openAi.chunk({ content: words })]
     const answer = await gateway.chat(key, { ...BODY, model: 'broken' })
@@ -78,7 +78,7 @@ describe('a stream that the upstream breaks', () => {
     expect(await uncharged(key, answer)).toMatchObject({ status: 502, code: 'stream_cut' })
   })
 
-  test('in the middle of an event: the one that tells of it can be read', async () => {
+  test('in the middle of an event still ends with a readable error event', async () => {
     const { key } = await gateway.funded()
     vendor.answer = () => eventStream([openAi.chunk({ content: words }), 'data: {"choices":[{"del'])
     const events = (await (await gateway.chat(key, BODY)).text()).split('\n\n').filter((event) => event !== '')
@@ -86,7 +86,7 @@ describe('a stream that the upstream breaks', () => {
     expect(last).toMatchObject({ error: { code: 'upstream_error' } })
   })
 
-  test('by ending without its end is a cut as well', async () => {
+  test('by closing without its final event counts as interrupted', async () => {
     const { key } = await gateway.funded()
     vendor.answer = () => eventStream([openAi.chunk({ content: words })])
     const answer = await gateway.chat(key, BODY)
@@ -104,7 +104,7 @@ describe('a stream that the upstream breaks', () => {
     expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
   })
 
-  test("by telling of a failure passes that on in the vendor's own format", async () => {
+  test("by reporting a failure passes that on in the vendor's own format", async () => {
     const { key, balance } = await gateway.funded()
     vendor.answer = () => eventStream(['data: {"error":{"message":"overloaded","type":"server_error"}}\n\n'])
     const answer = await gateway.chat(key, BODY)
@@ -136,7 +136,7 @@ describe('a stream whose vendor', () => {
     })
   })
 
-  test('says that nothing came out, where something did, is not believed', async () => {
+  test('reports no output although there was some is not believed', async () => {
     const { key } = await gateway.funded()
     vendor.answer = () => eventStream(openAi.words([words], { input: 50, output: 0 }))
     const answer = await gateway.chat(key, BODY)
@@ -148,7 +148,7 @@ describe('a stream whose vendor', () => {
     })
   })
 
-  test('counts above the hold costs the caller the hold', async () => {
+  test('counts more than was held charges the hold', async () => {
     const { key, balance } = await gateway.funded()
     const quote = await gateway.chat(key, BODY, { headers: { 'x-cost-mode': 'quote' } })
     const { quote: most } = (await quote.json()) as { quote: { cost_micros_usd: number } }
@@ -163,7 +163,7 @@ describe('a stream whose vendor', () => {
 })
 
 describe('the end of a stream', () => {
-  test('is sent only when the charge is durable: the row is there when the caller has seen it', async () => {
+  test('is sent only after the charge is durable', async () => {
     const { key } = await gateway.funded()
     vendor.answer = () => eventStream(openAi.words(['Hi'], { input: 50, output: 4 }))
     const answer = await gateway.chat(key, BODY)
@@ -175,7 +175,7 @@ describe('the end of a stream', () => {
     expect(await gateway.explained(key, requestId(answer))).toMatchObject({ cost_micros_usd: 165, code: null })
   })
 
-  test('that comes in one piece with all the words: none of them goes out before the charge is durable', async () => {
+  test('that arrives in one chunk with all the text: none of it is sent before the charge is durable', async () => {
     const { key } = await gateway.funded()
     vendor.answer = () => eventStream([openAi.words(['Hi'], { input: 50, output: 4 }).join('')])
     const { ledger } = gateway.core
@@ -200,7 +200,7 @@ describe('the end of a stream', () => {
     spy.mockRestore()
   })
 
-  test('many at once, each ended in another way: no place and no hold is left, and the books agree', async () => {
+  test('many at once, each ended differently: no place and no hold is left, and the books agree', async () => {
     const { key, balance } = await gateway.funded(1000)
     const ways = [
       () => eventStream(openAi.words(['Hi', words], { input: 50, output: 4 })),

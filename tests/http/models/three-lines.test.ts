@@ -28,7 +28,7 @@ afterAll(async () => {
   expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
 })
 
-test('any server that speaks as OpenAI does is three lines: listed, called plain and streamed, without a key there', async () => {
+test('an OpenAI-compatible server needs three lines: it is listed, called and streamed, without a key for it', async () => {
   const { key, balance } = await gateway.funded()
   const { data } = (await (await gateway.as(key, '/v1/models')).json()) as { data: { id: string }[] }
   expect(data.map(({ id }) => id)).toContain(written.id)

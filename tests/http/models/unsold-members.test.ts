@@ -27,8 +27,8 @@ afterAll(async () => {
 const hello = { max_tokens: 10, messages: [{ role: 'user', content: 'Hello' }] }
 const errorOf = async (answer: Response) => ((await answer.json()) as { error: Record<string, unknown> }).error
 
-describe('a member that the price of a token does not cover', () => {
-  test('is 422 and named, on each wire; the vendor is not asked and nothing is charged', async () => {
+describe('a property whose cost the token price does not cover', () => {
+  test('is 422 and named, on each wire; the vendor is not called and nothing is charged', async () => {
     const { key, balance } = await gateway.funded()
     vendor.received.length = 0
     const asked = [
@@ -55,7 +55,7 @@ describe('a member that the price of a token does not cover', () => {
     expect(await balance()).toEqual({ paid: 10_000_000, held: 0 })
   })
 
-  test("passes where the model's entry names it, and best_of multiplies what is held", async () => {
+  test("passes if the model's entry names it, and best_of multiplies the hold", async () => {
     const { key } = await gateway.funded()
     const body = { ...hello, model: 'gpt-more', best_of: 20, tools: [{ type: 'web_search' }] }
     vendor.answer = () => openAi.plain('Hi', { input: 10, output: 4 })
@@ -70,7 +70,7 @@ describe('a member that the price of a token does not cover', () => {
     expect((await quoted({ best_of: 20 })) - (await quoted({}))).toBeCloseTo(19 * 10 * 10 + 13 * 3.125, -1)
   })
 
-  test('does not stop what SDKs send', async () => {
+  test('is none of those that SDKs send', async () => {
     const { key } = await gateway.funded()
     const body = { ...hello, model: 'gpt', user: 'u', metadata: {}, store: false, parallel_tool_calls: true, seed: 1 }
     vendor.answer = () => openAi.plain('Hi', { input: 10, output: 4 })
@@ -92,7 +92,7 @@ describe('anthropic-beta', () => {
     return gateway.post(key, '/v1/messages', { ...hello, model, ...more }, { headers: { 'anthropic-beta': SENT } })
   }
 
-  test('passes where it does not change billing; what is removed is named, and the call works', async () => {
+  test('passes if it does not change billing; removed values are named, and the call works', async () => {
     vendor.answer = () => anthropic.plain('Hi', { input: 10, output: 4 })
     const answer = await call('claude')
     expect(answer.status).toBe(200)
@@ -100,7 +100,7 @@ describe('anthropic-beta', () => {
     expect(vendor.received.at(-1)?.headers.get('anthropic-beta')).toBe(KNOWN)
   })
 
-  test('is told of in a stream and in a refusal too', async () => {
+  test('removed values are named in streams and refusals too', async () => {
     vendor.answer = () => eventStream(anthropic.words(['Hi'], { input: 10, output: 4 }))
     const stream = await call('claude', { stream: true })
     expect(stream.headers.get('x-gateway-removed-betas')).toBe('context-1m-2025-08-07, mine')
@@ -116,7 +116,7 @@ describe('anthropic-beta', () => {
     expect(vendor.received.at(-1)?.headers.get('anthropic-beta')).toBe(`${KNOWN},context-1m-2025-08-07`)
   })
 
-  test('that holds nothing known is not sent at all', async () => {
+  test('without a known value is not sent at all', async () => {
     const { key } = await gateway.funded()
     vendor.answer = () => anthropic.plain('Hi', { input: 10, output: 4 })
     const headers = { 'anthropic-beta': ' fast-mode-2026-02-01 ,, x'.padEnd(4000, ',y') }
@@ -143,7 +143,7 @@ describe('402 on a model call', () => {
     expect((await gateway.chat(key, { ...call, max_tokens: cap })).status).toBe(200)
   })
 
-  test("goes by the key's limit, and says where no cap would fit", async () => {
+  test("goes by the key's limit, and says when no cap would fit", async () => {
     const { key } = await gateway.funded(10, { spending_limit: 0.01 })
     const limited = await errorOf(await gateway.chat(key, { ...call, max_tokens: 5000 }))
     expect(limited['code']).toBe('insufficient_api_key_balance')

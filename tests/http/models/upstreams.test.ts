@@ -78,7 +78,7 @@ async function outcome(model: string, init: RequestInit = {}) {
 }
 
 describe('an upstream that refuses', () => {
-  test('the call itself: its own error comes through, in its own format, uncharged, and nobody else is asked', async () => {
+  test('the request itself: its error is passed on in its own format, uncharged, and no other upstream is tried', async () => {
     first.answer = () => openAi.error(400, { message: 'temperature is too hot', code: 'bad', param: 'temperature' })
     const { status, body } = await outcome('both')
     expect(status).toBe(400)
@@ -143,13 +143,13 @@ describe('429 of an upstream', () => {
     expect([google.status, google.headers.get('retry-after')]).toEqual([429, '22'])
   })
 
-  test('with a short wait is tried once more, as the vendor allows, and answered', async () => {
+  test('with a short wait is retried once, as the vendor allows', async () => {
     first.answer = () => (first.received.length === 1 ? openAi.error(429, {}, { 'retry-after-ms': '1' }) : good())
     expect((await outcome('one')).status).toBe(200)
     expect(first.received).toHaveLength(2)
   })
 
-  test('that must not be repeated is not', async () => {
+  test('is not retried if the vendor forbids it', async () => {
     first.answer = () => openAi.error(429, {}, { 'retry-after-ms': '1', 'x-should-retry': 'false' })
     expect((await outcome('one')).status).toBe(429)
     expect(first.received).toHaveLength(1)
@@ -157,13 +157,13 @@ describe('429 of an upstream', () => {
 })
 
 describe('several upstreams', () => {
-  test.each([500, 502, 503, 529, 429])('the next one is asked after %d', async (status) => {
+  test.each([500, 502, 503, 529, 429])('the next one is called after %d', async (status) => {
     first.answer = () => openAi.error(status, {})
     expect((await outcome('both')).status).toBe(200)
     expect(second.received).toHaveLength(1)
   })
 
-  test('the next one is asked when the first takes no connection', async () => {
+  test('the next one is called when the first refuses the connection', async () => {
     expect((await outcome('gone-first')).status).toBe(200)
     const alone = await outcome('gone')
     expect([alone.status, alone.code]).toEqual([503, 'upstream_unavailable'])
@@ -176,7 +176,7 @@ describe('several upstreams', () => {
 })
 
 describe('an upstream that is slow', () => {
-  test('is 504 after its time, and not charged', async () => {
+  test('is 504 after its timeout, and not charged', async () => {
     second.answer = () => new Promise<Response>(() => undefined)
     const told = await outcome('slow')
     expect([told.status, told.code]).toEqual([504, 'upstream_timeout'])
@@ -233,7 +233,7 @@ describe('the breaker', () => {
     expect((await outcome('one')).status).toBe(200)
   })
 
-  test('is on the operator: which upstream, of which models, since when it fails, and when it is tried again', async () => {
+  test('is shown to operators: the upstream, its models, since when it fails, and when it is tried again', async () => {
     const ofOne = async () => {
       const { upstreams } = (await (await operator.api('/api/operator/upstreams')).json()) as {
         upstreams: (Record<string, unknown> & { name: string; models: string[] })[]
@@ -256,7 +256,7 @@ describe('the breaker', () => {
     expect(await ofOne()).toMatchObject({ breaker: 'closed', failures: 0, failing_since: null, next_try_at: null })
   })
 
-  test('of an upstream that nobody called is there all the same', async () => {
+  test('of an upstream that was never called is shown too', async () => {
     const { upstreams } = (await (await operator.api('/api/operator/upstreams')).json()) as {
       upstreams: { name: string }[]
     }

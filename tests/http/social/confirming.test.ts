@@ -22,8 +22,8 @@ async function approved(key: MadeKey, user = '1001') {
   return questionOf(await comeBack(gateway, await decide(gateway, await startLink(gateway, key), 'approve', user)))
 }
 
-describe('a stranger who sends somebody his own linking address (spec-answers 7)', () => {
-  test('gets nothing by the approval: the page says whose app it is, by name and not by email, and for what', async () => {
+describe('an attacker who sends a victim their own linking URL (spec-answers 7)', () => {
+  test('gains nothing by the approval: the page names the requesting account, without its email, and the purpose', async () => {
     const attacker = await gateway.owner('mallory@example.com')
     await attacker.api('/api/settings/profile', { name: 'Mallory' }, 'PATCH')
     const made = (await (await attacker.api('/api/keys', { name: 'Photo contest' })).json()) as {
@@ -40,7 +40,7 @@ describe('a stranger who sends somebody his own linking address (spec-answers 7)
     expect(await actsWith(key)).toBe('not linked')
   })
 
-  test('cannot press the button for him: another browser, no cookie, a forged one and another page are all refused', async () => {
+  test('cannot press the button for the victim: another browser, no cookie, a forged one and another page are refused', async () => {
     const key = await anyKey()
     const [question, other] = [await approved(key), await approved(await anyKey())]
     const name = question.cookie.split('=')[0]
@@ -68,7 +68,7 @@ describe('a stranger who sends somebody his own linking address (spec-answers 7)
     expect(await actsWith(key)).toBe('linked')
   })
 
-  test('cannot have his page confirmed by the press on another one in the same browser', async () => {
+  test('cannot get their page confirmed by a press on another one in the same browser', async () => {
     const [mine, his] = [await anyKey(), await anyKey()]
     const [question, trap] = [await approved(mine), await approved(his)]
     const jar = `${question.cookie}; ${trap.cookie}`
@@ -76,7 +76,7 @@ describe('a stranger who sends somebody his own linking address (spec-answers 7)
     expect([await actsWith(mine), await actsWith(his)]).toEqual(['linked', 'not linked'])
   })
 
-  test('cannot draw on the page: markup and direction signs in names of key, account and person do nothing', async () => {
+  test('cannot change the page: markup and direction characters in names have no effect', async () => {
     const account = await gateway.account()
     const key = await gateway.key(account, { name: '<img src=x onerror=alert(1)>"' })
     const { db } = gateway.core.stores
@@ -95,7 +95,7 @@ describe('a stranger who sends somebody his own linking address (spec-answers 7)
 })
 
 describe('the cookie of the button', () => {
-  test('is of this page alone: no script reads it, no other site sends it, and it ends with the press', async () => {
+  test('is limited to this page: no script reads it, no other site sends it, and the press removes it', async () => {
     const answer = await comeBack(gateway, await decide(gateway, await startLink(gateway, await anyKey())))
     const [line] = answer.headers.getSetCookie()
     expect(line).toMatch(
@@ -109,7 +109,7 @@ describe('the cookie of the button', () => {
     expect(done.headers.getSetCookie()[0]).toContain('Max-Age=0')
   })
 
-  test('goes over https only where the gateway is reached so', async () => {
+  test('is Secure if the gateway is reached by https', async () => {
     const behind = await openHarness({ env: { BASE_URL: 'https://gateway.example' } })
     const key = await behind.key(await behind.account())
     const link = await startLink(behind, key)
@@ -127,7 +127,7 @@ describe('the cookie of the button', () => {
     expect((await press(gateway, question)).status).toBe(400)
   })
 
-  test('is taken by POST only, and 405 says so', async () => {
+  test('accepts only POST, and answers 405 otherwise', async () => {
     const answer = await gateway.call(CONFIRM)
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
   })
@@ -152,7 +152,7 @@ describe('an approval that nobody confirms', () => {
     ).toEqual([])
   })
 
-  test('leaves the account alone that the key had before', async () => {
+  test("leaves the key's previous account linked", async () => {
     const key = await anyKey()
     await linkKey(gateway, key, undefined, '1003')
     const question = await approved(key, '1003')
@@ -162,7 +162,7 @@ describe('an approval that nobody confirms', () => {
     expect(await actsWith(key)).toBe('linked')
   })
 
-  test('is revoked also when the process that waited is gone', async () => {
+  test('is revoked even if the gateway restarted meanwhile', async () => {
     const before = await openHarness()
     const key = await before.key(await before.account())
     await questionOf(await comeBack(before, await decide(before, await startLink(before, key), 'approve', '1002')))
@@ -176,7 +176,7 @@ describe('an approval that nobody confirms', () => {
     await after.close()
   })
 
-  test('whose key was revoked meanwhile links nothing, and is taken back', async () => {
+  test('links nothing if the key was revoked meanwhile, and is revoked', async () => {
     const account = await gateway.account()
     const key = await gateway.key(account)
     const question = await approved(key, '1004')
@@ -192,7 +192,7 @@ describe('an approval that nobody confirms', () => {
   })
 })
 
-test('what was linked by a version before goes on: its row has no approval and needs none', async () => {
+test('accounts that an earlier version linked keep working without a confirmation', async () => {
   const key = await anyKey()
   expect((await confirmed(gateway, await decide(gateway, await startLink(gateway, key)))).status).toBe(200)
   await gateway.core.stores.db.run(sql`DELETE FROM social_approvals`)

@@ -57,7 +57,7 @@ describe('Idempotency-Key on a write (spec-answers 5)', () => {
     expect([await saying('Perhaps said'), (await spent()) - before]).toEqual([1, 0])
   })
 
-  test('a refusal that surely sent nothing frees its key: once the account is linked, the same call goes', async () => {
+  test('a refusal that sent nothing frees its key: once the account is linked, the same call succeeds', async () => {
     const unlinked = await gateway.key(await gateway.account(5))
     expect(await post('Said after linking', 'k-3', unlinked)).toMatchObject({ code: 'social_session_required' })
     await linkKey(gateway, unlinked, ['tweet.read', 'users.read'])

@@ -31,12 +31,12 @@ describe('POST /apis/v1/social/auth_social (spec 4.3)', () => {
       expect(url.searchParams.get('redirect_uri')).toBe(`${gateway.config.baseUrl}/apis/v1/social/oauth_callback`)
     })
 
-    test('a narrower set is completed by what every call needs, and the answer says so (spec-answers 7)', async () => {
+    test('a narrower set is extended by the scopes that every call needs, and the response names them (spec-answers 7)', async () => {
       const { scopes } = await startLink(gateway, await key(), ['dm.write', 'dm.write'])
       expect(scopes).toEqual(['tweet.read', 'users.read', 'dm.write', 'offline.access'])
     })
 
-    test('is free, kept by no cache, and carries the limit headers (spec 8)', async () => {
+    test('is free, uncached, and carries the limit headers (spec 8)', async () => {
       const made = await key()
       const answer = await gateway.as(made, LINK, { method: 'POST' })
       expect(answer.headers.get('cache-control')).toBe('no-store')
@@ -70,7 +70,7 @@ describe('POST /apis/v1/social/auth_social (spec 4.3)', () => {
     })
   })
 
-  test('401 without a key: a linked account hangs on one (spec 5)', async () => {
+  test('401 without a key: accounts are linked to keys (spec 5)', async () => {
     const answer = await gateway.call(LINK, { method: 'POST' })
     expect([answer.status, ((await answer.json()) as { error: { code: string } }).error.code]).toEqual([
       401,
@@ -102,7 +102,7 @@ describe('GET /apis/v1/social/oauth_callback (spec 4.3)', () => {
     expect(((await (await me(made)).json()) as { data: unknown }).data).toMatchObject(ADA)
   })
 
-  test('shows no token, no code and no state, runs nothing, and is kept and framed by nobody', async () => {
+  test('shows no token, code or state, runs no script, and cannot be cached or framed', async () => {
     const query = await decide(gateway, await startLink(gateway, await key()))
     const { text, headers } = await pageOf(await comeBack(gateway, query))
     for (const secret of [query.get('code') ?? '-', query.get('state') ?? '-']) expect(text).not.toContain(secret)
@@ -141,7 +141,7 @@ describe('GET /apis/v1/social/oauth_callback (spec 4.3)', () => {
     expect((await me(made)).status).toBe(200)
   })
 
-  test('of many at once, one may be confirmed', async () => {
+  test('of many callbacks at once, one can be confirmed', async () => {
     const query = await decide(gateway, await startLink(gateway, await key()))
     const pages = await Promise.all(Array.from({ length: 8 }, () => comeBack(gateway, query)))
     expect(pages.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(400)])
@@ -164,7 +164,7 @@ describe('GET /apis/v1/social/oauth_callback (spec 4.3)', () => {
     expect([page.status, page.text.includes('could not be linked')]).toEqual([502, true])
   })
 
-  test('leads nowhere else, whatever its query asks for: there is no open redirect', async () => {
+  test('is not an open redirect, whatever its query contains', async () => {
     const { state } = await startLink(gateway, await key())
     const query = new URLSearchParams({
       state,
@@ -191,7 +191,7 @@ describe('GET /apis/v1/social/oauth_callback (spec 4.3)', () => {
     expect([page.status, page.text.includes('no longer has access')]).toEqual([400, true])
   })
 
-  test('takes GET only', async () => {
+  test('accepts only GET', async () => {
     const answer = await gateway.call('/apis/v1/social/oauth_callback', { method: 'POST' })
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
   })

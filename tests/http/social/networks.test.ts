@@ -71,7 +71,7 @@ describe('the real network (SOCIAL_PROVIDER=x), against a double of it on a sock
     ['403 of the plan', () => problem(FORBIDDEN), 503, 'upstream_unavailable'],
     ['429', () => tooMany(), 429, 'upstream_rate_limit'],
     ['500', () => problem({ title: 'Internal Error' }, 500), 504, 'upstream_timeout'],
-  ])('its %s is told the caller in our words, and nothing of our own account', async (_, response, status, code) => {
+  ])("its %s is reported in the gateway's words, without details of our account there", async (_, response, status, code) => {
     double.next = response
     const answer = await post(`A sentence about ${status} ${code} ${Math.floor(performance.now() * 1000)}`)
     const body = (await answer.json()) as Partial<Told>
@@ -84,7 +84,7 @@ describe('the real network (SOCIAL_PROVIDER=x), against a double of it on a sock
   test.each([
     ['403 about the content', () => problem(DUPLICATE), 403, 'duplicate content'],
     ['200 with only errors', () => Response.json(noSuchUser('nobody')), 404, 'Could not find user'],
-  ])('its %s comes through in its own format', async (_, response, status, words) => {
+  ])('its %s is passed on in its own format', async (_, response, status, words) => {
     double.next = response
     const answer = await post('Something')
     expect(answer.status).toBe(status)
@@ -106,7 +106,7 @@ describe('the real network (SOCIAL_PROVIDER=x), against a double of it on a sock
     expect([answer.status, ((await answer.json()) as Told).error.code]).toEqual([402, 'insufficient_balance'])
   })
 
-  test('access that was withdrawn asks for a new link; nothing more is asked of the network', async () => {
+  test('withdrawn access requires a new link; the network is not called again', async () => {
     double.withdrawAll()
     const answer = await as('/apis/v1/social/user_social')
     expect([answer.status, ((await answer.json()) as Told).error.code]).toEqual([403, 'social_session_required'])

@@ -45,7 +45,7 @@ describe('the consent page', () => {
     ['code_challenge', 'short'],
     ['scope', 'tweet.read admin'],
     ['state', ''],
-  ])('with %s=%s is an error page that leads nowhere: neither shown nor sent is it taken', async (name, value) => {
+  ])('with %s=%s is an error page without a redirect, for GET and POST', async (name, value) => {
     const wrong = new URL(consent)
     wrong.searchParams.set(name, value)
     const page = await at(wrong)
@@ -91,7 +91,7 @@ describe('the timeline', () => {
 })
 
 describe("a test user's settings", () => {
-  test('withdraw access, expire tokens and let calls fail: each is what the gateway then meets', async () => {
+  test('can withdraw access, expire tokens and make calls fail, and the gateway then meets each', async () => {
     const key = await gateway.key(await gateway.account(5))
     await linkKey(gateway, key)
     const who = () => gateway.as(key, '/apis/v1/social/user_social')
@@ -109,7 +109,7 @@ describe("a test user's settings", () => {
   })
 })
 
-describe('what is not there', () => {
+describe('unknown paths', () => {
   test.each(['/sandbox/social/people/nobody', '/sandbox/social/nothing', '/sandbox/social/people/a%2Fb'])(
     '%s is 404',
     async (path) => {
