@@ -75,15 +75,18 @@ describe('a budget per period (spec 7, spec-answers 3)', () => {
     ['week', '2027-10-25T00:30:00+02:00', 6 * 24 + 24.5],
     ['month', '2028-03-01T00:30:00+01:00', 30 * 24 + 22.5],
     ['month', '2028-10-01T00:30:00+02:00', 30 * 24 + 24.5],
-  ])('of a %s in Berlin from %s lasts exactly that calendar period, through clock changes', async (period, from, hours) => {
-    until(from)
-    const key = await gateway.key(account, { budget: daily(0.005, 'Europe/Berlin', period) })
-    expect(await served(key)).toEqual([1, `429 quota_exceeded ${hours * 3600}`])
-    gateway.clock.advance(hours * HOUR - 1)
-    expect(await outcome(key)).toBe('429 quota_exceeded 1')
-    gateway.clock.advance(1)
-    expect((await served(key))[0]).toBe(1)
-  })
+  ])(
+    'of a %s in Berlin from %s lasts exactly that calendar period, through clock changes',
+    async (period, from, hours) => {
+      until(from)
+      const key = await gateway.key(account, { budget: daily(0.005, 'Europe/Berlin', period) })
+      expect(await served(key)).toEqual([1, `429 quota_exceeded ${hours * 3600}`])
+      gateway.clock.advance(hours * HOUR - 1)
+      expect(await outcome(key)).toBe('429 quota_exceeded 1')
+      gateway.clock.advance(1)
+      expect((await served(key))[0]).toBe(1)
+    },
+  )
 
   test('is not exceeded by twenty calls at once: calls in progress count', async () => {
     const key = await gateway.key(account, { budget: daily(0.04) })

@@ -176,18 +176,15 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
     })
   })
 
-  test.each([401, 402, 403])(
-    'a %d about our own credential becomes a 503',
-    async (status) => {
-      const passThrough = { status, contentType: 'application/json', body: '{"secret":"plan"}' }
-      const answer = await failing({ kind: 'error', reason: 'not entitled', passThrough })
-      expect(answer.status).toBe(503)
-      const text = await answer.text()
-      expect(text).toContain('upstream_unavailable')
-      expect(text).not.toContain('plan')
-      await expectUncharged()
-    },
-  )
+  test.each([401, 402, 403])('a %d about our own credential becomes a 503', async (status) => {
+    const passThrough = { status, contentType: 'application/json', body: '{"secret":"plan"}' }
+    const answer = await failing({ kind: 'error', reason: 'not entitled', passThrough })
+    expect(answer.status).toBe(503)
+    const text = await answer.text()
+    expect(text).toContain('upstream_unavailable')
+    expect(text).not.toContain('plan')
+    await expectUncharged()
+  })
 
   describe('the deadline of a call', () => {
     test('ends it with 504 also when the provider does not listen, or throws at the abort', async () => {

@@ -71,15 +71,18 @@ describe('the real network (SOCIAL_PROVIDER=x), against a double of it on a sock
     ['403 of the plan', () => problem(FORBIDDEN), 503, 'upstream_unavailable'],
     ['429', () => tooMany(), 429, 'upstream_rate_limit'],
     ['500', () => problem({ title: 'Internal Error' }, 500), 504, 'upstream_timeout'],
-  ])("its %s is reported in the gateway's words, without details of our account there", async (_, response, status, code) => {
-    double.next = response
-    const answer = await post(`A sentence about ${status} ${code} ${Math.floor(performance.now() * 1000)}`)
-    const body = (await answer.json()) as Partial<Told>
-    expect([answer.status, body.error?.code ?? null]).toEqual([status, code])
-    expect(answer.headers.get('x-cost-micros-usd')).toBe(status === 200 ? '15000' : '0')
-    expect(JSON.stringify(body)).not.toMatch(/credits|2036532529868496897|enrolled/i)
-    for (const name of answer.headers.keys()) expect(name).not.toStartWith('x-rate-limit-')
-  })
+  ])(
+    "its %s is reported in the gateway's words, without details of our account there",
+    async (_, response, status, code) => {
+      double.next = response
+      const answer = await post(`A sentence about ${status} ${code} ${Math.floor(performance.now() * 1000)}`)
+      const body = (await answer.json()) as Partial<Told>
+      expect([answer.status, body.error?.code ?? null]).toEqual([status, code])
+      expect(answer.headers.get('x-cost-micros-usd')).toBe(status === 200 ? '15000' : '0')
+      expect(JSON.stringify(body)).not.toMatch(/credits|2036532529868496897|enrolled/i)
+      for (const name of answer.headers.keys()) expect(name).not.toStartWith('x-rate-limit-')
+    },
+  )
 
   test.each([
     ['403 about the content', () => problem(DUPLICATE), 403, 'duplicate content'],
