@@ -3,7 +3,7 @@ import type { DataSchema } from '../../core/apis/api'
 import { isJson, type Json, listOf } from '../../core/json'
 import { isPlainLine, shownName } from '../../core/plain-text'
 import type { Documents, Located } from './documents'
-import { plainDescription, plainTitle } from './plain-texts'
+import { plainDescription, plainTitle, textIn } from './plain-texts'
 
 /** Keywords, list elements and members of one schema. A hundred characters of text count as one. */
 export const MAX_PARTS = 20_000
@@ -56,7 +56,7 @@ export class SchemaConverter {
 
   constructor(documents: Documents) {
     this.documents = documents
-    this.bareRefs = String(documents.root['openapi']).startsWith('3.0')
+    this.bareRefs = textIn(documents.root['openapi']).startsWith('3.0')
   }
 
   /** Throws a `SchemaProblem`. */
@@ -123,8 +123,10 @@ export class SchemaConverter {
   private types(value: Json, label: string): [string, unknown][] {
     const { type, format, pattern, contentMediaType, contentEncoding } = value
     const types = Array.isArray(type) ? type : type === undefined ? [] : [type]
-    const unknown = types.find((one) => !TYPES.includes(String(one)))
-    if (unknown !== undefined) throw new SchemaProblem(`has a schema of the unknown type ${JSON.stringify(unknown)}`)
+    const unknown = types.find((one) => typeof one !== 'string' || !TYPES.includes(one))
+    if (unknown !== undefined) {
+      throw new SchemaProblem(`has a schema of an unknown type: ${shownName(textIn(unknown), 60)}`)
+    }
     const out: [string, unknown][] = types.length > 0 ? [['type', type]] : []
     if (typeof pattern === 'string') this.unchecked.add(`${label} (pattern)`)
     if (format === 'binary') out.push(['contentMediaType', 'application/octet-stream'])

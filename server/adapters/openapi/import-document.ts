@@ -3,7 +3,7 @@ import { isJson, type Json } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import { Documents, type LoadExternal } from './documents'
 import { listed, shownPart } from './operation-notes'
-import { plainDescription, plainTitle } from './plain-texts'
+import { plainDescription, plainTitle, textIn } from './plain-texts'
 import { readDocument } from './read-document'
 import { readOperations } from './read-operations'
 import { serverUrls } from './read-servers'
@@ -81,8 +81,8 @@ function documentNotices({ webhooks, components }: Json): string[] {
 function wayOf(scheme: unknown): string {
   if (!isJson(scheme)) return 'unknown'
   const { type, in: place, name, scheme: way } = scheme
-  if (type === 'apiKey') return shownPart(`${place} ${name}`)
-  return shownPart(typeof way === 'string' ? `${type} ${way}` : String(type))
+  if (type === 'apiKey') return shownPart(`${textIn(place)} ${textIn(name)}`)
+  return shownPart(`${textIn(type)} ${textIn(way)}`.trim())
 }
 
 function versionProblem({ openapi, swagger }: Json): string | null {

@@ -68,6 +68,9 @@ class ImportProcess {
   async run(text: string, message: ToImporter): Promise<ImportResult> {
     const child = Bun.spawn([process.execPath, '--smol', new URL('./import-process.ts', import.meta.url).pathname], {
       stdio: [Buffer.from(text), 'ignore', 'ignore'],
+      // It needs no secret, and finds no `.env` file.
+      env: {},
+      cwd: import.meta.dir,
       serialization: 'advanced',
       ipc: (said: FromImporter) => this.heard(child, said),
       onExit: () => this.giveUp('could not be read: it crashed the importer'),

@@ -5,6 +5,11 @@ const MAX_DESCRIPTION = 1_000
 /** What is looked at of a text at most, before markup is removed. */
 const MAX_READ = 5_000
 
+/** A member of a document that should be text. Numbers and booleans are written; of all else nothing is. */
+export function textIn(value: unknown): string {
+  return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : ''
+}
+
 /** A title of a stranger as plain text on one line. */
 export function plainTitle(value: unknown): string {
   return typeof value === 'string' ? shownName(withoutTags(value.slice(0, MAX_READ)), MAX_TITLE) : ''

@@ -7,7 +7,7 @@ import type { Documents, Located } from './documents'
 import { isNamedDown } from './header-names'
 import { operationIds } from './operation-ids'
 import { listed, OperationNotes, shownPart } from './operation-notes'
-import { plainDescription, plainTitle } from './plain-texts'
+import { plainDescription, plainTitle, textIn } from './plain-texts'
 import { BodyReader } from './read-body'
 import { ExampleReader } from './read-examples'
 import { ParameterReader } from './read-parameters'
@@ -193,7 +193,7 @@ function authenticating(documents: Documents): ReadonlySet<string> {
     const scheme = followed.ok && isJson(followed.value.value) ? followed.value.value : {}
     const { type, in: place, name } = scheme
     if (type !== 'apiKey' || typeof name !== 'string') return []
-    return [`${place} ${place === 'header' ? name.toLowerCase() : name}`]
+    return [`${textIn(place)} ${place === 'header' ? name.toLowerCase() : name}`]
   })
   return new Set(keys)
 }

@@ -6,7 +6,7 @@ import { err, ok, type Result } from '../../core/result'
 import type { Documents, Located } from './documents'
 import { isCallersHeader } from './header-names'
 import { type OperationNotes, shownPart } from './operation-notes'
-import { plainDescription } from './plain-texts'
+import { plainDescription, textIn } from './plain-texts'
 import type { SchemaReader } from './schema-reader'
 
 const MAX_PARAMETERS = 200
@@ -48,8 +48,9 @@ export class ParameterReader {
       if (!followed.ok) return err(`has a parameter that cannot be read: ${followed.error}`)
       const parameter = followed.value
       if (!isJson(parameter.value)) return err('has a parameter that is not an object')
-      const name = String(parameter.value['name'])
-      const key = `${parameter.value['in']} ${parameter.value['in'] === 'header' ? name.toLowerCase() : name}`
+      const name = textIn(parameter.value['name'])
+      const place = textIn(parameter.value['in'])
+      const key = `${place} ${place === 'header' ? name.toLowerCase() : name}`
       if (seen.has(key)) continue
       seen.add(key)
       const label = `parameter ${shownPart(name)}`
@@ -114,8 +115,8 @@ export class ParameterReader {
     const style = parameter['style'] ?? (place === 'query' ? 'form' : 'simple')
     const known: readonly Style[] = STYLES[place]
     const supported = known.find((one) => one === style)
-    if (!supported) return err(`has the style ${shownPart(String(style))}, which is not supported in a ${place}`)
-    const read = this.schemas.read({ ...part, value: parameter['schema'] ?? {} }, String(parameter['name']))
+    if (!supported) return err(`has the style ${shownPart(textIn(style))}, which is not supported in a ${place}`)
+    const read = this.schemas.read({ ...part, value: parameter['schema'] ?? {} }, textIn(parameter['name']))
     if (!read.ok) return read
     notes.notChecked(read.value.unchecked)
     notes.anyMembers(read.value.open)
@@ -167,7 +168,7 @@ function leftOut(path: string, parameter: Json, secrets: ReadonlySet<string>): s
   if (typeof name !== 'string') return null
   if (place === 'header' && !isCallersHeader(name)) return 'the gateway decides on this header'
   if (place === 'path' && !pathParameters(path).includes(name)) return 'the path does not have it'
-  if (secrets.has(`${place} ${place === 'header' ? name.toLowerCase() : name}`)) {
+  if (secrets.has(`${textIn(place)} ${place === 'header' ? name.toLowerCase() : name}`)) {
     return 'it authenticates, which the gateway does'
   }
   return null

@@ -1,4 +1,5 @@
 import { isJson, listOf } from '../../core/json'
+import { textIn } from './plain-texts'
 
 const MAX_SERVERS = 20
 const MAX_URL = 500
@@ -12,7 +13,7 @@ export function serverUrls(servers: unknown, base: string): string[] {
       const variables = isJson(server['variables']) ? server['variables'] : {}
       const text = server['url'].slice(0, MAX_URL).replace(/\{([^{}]+)\}/g, (whole, name: string) => {
         const variable = Object.hasOwn(variables, name) ? variables[name] : undefined
-        return isJson(variable) && variable['default'] !== undefined ? String(variable['default']) : whole
+        return isJson(variable) && variable['default'] !== undefined ? textIn(variable['default']) : whole
       })
       const url = URL.parse(text, base || undefined)
       if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return []

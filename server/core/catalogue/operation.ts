@@ -45,7 +45,10 @@ export type BuiltInName = OperationName | ModelOperationName
 export type SoldName = BuiltInName | ImportedName
 
 /** A price that an operator can override. An operation's base price has its name; prices that depend on the input have their own. */
-export type PriceName = OperationName | 'social-post-with-address'
+export type BasePriceName = OperationName | 'social-post-with-address'
+
+/** A price that an operator can set for everyone or for one account. Of an imported operation: the price of a call, or of a block of units. */
+export type PriceName = BasePriceName | ImportedName
 
 /** The version of the data catalogue (spec 1), and the price version of every price without an override. */
 export const CATALOGUE_VERSION = '2.0.0'
@@ -91,7 +94,7 @@ export interface Operation<T extends ParameterTable = ParameterTable> {
 
 /** How the price of a call depends on its input. */
 export interface Metering<I> {
-  priceName(input: I): PriceName
+  priceName(input: I): BasePriceName
   /** The maximum number of units for this input. They are held; the response's own number is charged (`ProviderAnswer.units`). */
   maxUnits(input: I): number
 }

@@ -2,11 +2,12 @@ import type { Money } from '../money'
 import { IMAGE_SEARCH } from './image-search'
 import { LLM_CONTEXT } from './llm-context'
 import {
+  type BasePriceName,
   type BuiltInName,
+  type ImportedName,
   MODEL_OPERATIONS,
   type Operation,
   type OperationName,
-  type PriceName,
   type SoldName,
 } from './operation'
 import {
@@ -38,17 +39,17 @@ export const OPERATIONS = {
 } as const satisfies Record<OperationName, Operation>
 
 /** Prices that depend on the input, in addition to the base prices. */
-const INPUT_PRICES: Readonly<Record<Exclude<PriceName, OperationName>, Money>> = {
+const INPUT_PRICES: Readonly<Record<Exclude<BasePriceName, OperationName>, Money>> = {
   'social-post-with-address': POST_WITH_ADDRESS_PRICE,
 }
 
 /** The catalogue price of one unit. */
-export function cataloguePrice(name: PriceName): Money {
+export function cataloguePrice(name: BasePriceName): Money {
   return isOperationName(name) ? OPERATIONS[name].price : INPUT_PRICES[name]
 }
 
 /** All prices that an operator can override. */
-export const PRICE_NAMES: readonly PriceName[] = [
+export const PRICE_NAMES: readonly BasePriceName[] = [
   ...Object.values(OPERATIONS).map(({ name }) => name),
   'social-post-with-address',
 ]
@@ -67,7 +68,11 @@ export const SOLD: readonly BuiltInName[] = [...Object.values(OPERATIONS).map(({
 
 /** Whether calls of this name are sold: a built-in operation, or one of an imported API, on sale now or earlier. */
 export function isSold(name: string): name is SoldName {
-  return SOLD.some((sold) => sold === name) || IMPORTED.test(name)
+  return SOLD.some((sold) => sold === name) || isImportedName(name)
+}
+
+export function isImportedName(name: string): name is ImportedName {
+  return IMPORTED.test(name)
 }
 
 /** `{api}.{operationId}` (core/apis). Names of free routes have no dot. */

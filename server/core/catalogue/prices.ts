@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../audit'
 import type { AccountId, PriceId } from '../ids'
 import type { Money } from '../money'
-import { CATALOGUE_VERSION, type Price, type PriceName } from './operation'
+import { type BasePriceName, CATALOGUE_VERSION, type Price, type PriceName } from './operation'
 import { cataloguePrice } from './operations'
 
 /** An operator's price for an operation, for everyone or for one account. Overrides are never changed; the newest one applies. */
@@ -22,10 +22,19 @@ export interface PriceStore {
 }
 
 /** The current price of a unit: the account's, else the operator's, else the catalogue's (spec-answers 5). */
-export function priceOf(store: PriceStore, operation: PriceName, account: AccountId | null): Price {
+export function priceOf(store: PriceStore, operation: BasePriceName, account: AccountId | null): Price {
+  return operatorPrice(store, operation, account) ?? { amount: cataloguePrice(operation), version: CATALOGUE_VERSION }
+}
+
+/** The price that an operator set for the account, else for everyone, or null. */
+export function operatorPrice(
+  store: Pick<PriceStore, 'newest'>,
+  operation: PriceName,
+  account: AccountId | null,
+): Price | null {
   for (const scope of account ? [account, null] : [null]) {
     const override = store.newest(operation, scope)
     if (override && override.amount !== null) return { amount: override.amount, version: override.id }
   }
-  return { amount: cataloguePrice(operation), version: CATALOGUE_VERSION }
+  return null
 }

@@ -1,5 +1,9 @@
+import type { ApiOperation } from '../../core/apis/api'
 import type { ApiMatch } from '../../core/apis/api-routes'
+import type { CallPrice } from '../../core/apis/price'
+import { operatorPrice, type PriceStore } from '../../core/catalogue/prices'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
+import type { AccountId } from '../../core/ids'
 import { err, ok, type Result } from '../../core/result'
 import type { ApiInput, ApiInputs, FormFields, SentBody } from '../../pipeline/apis/api-input'
 import { type ApiDeps, apiWork } from '../../pipeline/apis/api-work'
@@ -68,7 +72,8 @@ export class ApiCalls {
     const prepare = async () => {
       const input = await read(match)
       if (!input.ok) return input
-      const price = { price: match.operation.price, version: match.operation.priceVersion }
+      const { caller } = authenticated
+      const price = callPrice(this.deps.prices, match.operation, caller.kind === 'anonymous' ? null : caller.account.id)
       return apiWork(this.apis, { match, input: input.value, price, hops: hopsIn(header(HOPS_HEADER)) }, authenticated)
     }
     // It may be slow, so it takes one of the caller's places, before its body is read.
@@ -79,6 +84,17 @@ export class ApiCalls {
 
 function hopsIn(text: string | null): number {
   return text !== null && /^\d{1,4}$/.test(text) ? Number(text) : 0
+}
+
+/** The operation's price, or the amount that the operator set for everyone or for this account. What an upstream reports has no amount. */
+function callPrice(
+  prices: PriceStore,
+  { name, price, priceVersion }: ApiOperation,
+  account: AccountId | null,
+): CallPrice {
+  const set = price.mode === 'reported' ? null : operatorPrice(prices, name, account)
+  if (!set || price.mode === 'reported') return { price, version: priceVersion }
+  return { price: { ...price, amount: set.amount }, version: set.version }
 }
 
 async function sentBody(context: GatedContext, { operation }: ApiMatch): Promise<Result<SentBody, Failure>> {

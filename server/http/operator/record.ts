@@ -1,5 +1,6 @@
 import type { Static } from '@sinclair/typebox'
-import { PRICE_NAMES } from '../../core/catalogue/operations'
+import type { PriceName } from '../../core/catalogue/operation'
+import { isImportedName, PRICE_NAMES } from '../../core/catalogue/operations'
 import type { PriceOverride } from '../../core/catalogue/prices'
 import { isoTime } from '../../core/clock'
 import { TIERS } from '../../core/limits/tier'
@@ -37,7 +38,17 @@ const LIMITS = {
 const NewLimits = form('Custom limits, which make an account Enterprise.', LIMITS)
 
 const REASON = prose('The reason. Visible to the owner of the account.', MAX_REASON)
-const OPERATION = oneOf(PRICE_NAMES, 'The operation, or one of its input-dependent prices.')
+const OPERATION = judged<PriceName>(
+  {
+    type: 'string',
+    description:
+      'The operation, one of its input-dependent prices, or an operation of an imported API such as weather.forecast.',
+  },
+  (value) =>
+    typeof value === 'string' && (PRICE_NAMES.some((name) => name === value) || isImportedName(value))
+      ? null
+      : `must be one of ${PRICE_NAMES.join(', ')}, or an operation of an imported API such as weather.forecast`,
+)
 /** For commands over the socket, which have no path that names the account or the request. */
 const ACCOUNT = text('Id of the account, or the email address that its owner confirmed.')
 const REQUEST = text('Id of the request.')

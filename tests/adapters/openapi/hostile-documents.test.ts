@@ -131,7 +131,21 @@ describe('a hostile document is imported in part or refused:', () => {
   })
 
   test('parts of the wrong kind, everywhere', async () => {
-    const wrong = [null, 1, 'x', true, [], {}, [null], { $ref: 1 }, { $ref: '' }, { type: 'any' }, { type: {} }]
+    const wrong: unknown[] = [
+      null,
+      1,
+      'x',
+      true,
+      [],
+      {},
+      [null],
+      { $ref: 1 },
+      { $ref: '' },
+      { type: 'any' },
+      { type: {} },
+      { toString: 1 },
+      [['string']],
+    ]
     const good = {
       openapi: '3.0.0',
       info: { title: 'X', description: 'Y' },

@@ -6,6 +6,7 @@ import { API_METHODS, type DataSchema, OPERATION_ID } from '../../../server/core
 import { clashes, pathParameters, templateProblem } from '../../../server/core/apis/api-routes'
 import type { ImportedDocument } from '../../../server/core/apis/imported'
 import { isPlainLine, isPlainText } from '../../../server/core/plain-text'
+import { ApiInputs } from '../../../server/pipeline/apis/api-input'
 import { anApi, anOperation } from '../../support/apis'
 import { PUBLISHED, publishedOpenApi } from '../../support/published-openapi'
 
@@ -70,6 +71,16 @@ for (const file of PUBLISHED) {
         expect(inPath.sort()).toEqual(pathParameters(path).sort())
       }
       expect(clashes(anApi({ operations: operations.map((operation) => anOperation(operation)) }))).toEqual([])
+    })
+
+    test('gives examples that the gateway would accept', () => {
+      const api = anApi({ operations: document.operations.map((operation) => anOperation(operation)) })
+      const inputs = new ApiInputs(judgeJsonSchema)
+      for (const operation of api.operations) {
+        for (const { input } of operation.examples) {
+          expect(inputs.readJson({ api, operation, values: {} }, input)).toMatchObject({ ok: true })
+        }
+      }
     })
 
     test('gives plain texts', () => {

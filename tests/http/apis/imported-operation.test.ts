@@ -391,6 +391,18 @@ describe('the upstream', () => {
 })
 
 describe('prices by the answer', () => {
+  test('an operator sets the price for one account, and the charge is explained by it', async () => {
+    const open = await selling([READ])
+    const path = '/apis/v1/weather/v1/forecast?city=x'
+    const set = await open.core.operator.setPrice(OPERATOR, 'weather.forecast', open.account.id, micros(2500))
+    const answer = await open.as(open.key, path)
+    expect(answer.headers.get('x-cost-micros-usd')).toBe('2500')
+    const explained = await (await open.as(open.key, `/v1/usage/${answer.headers.get('x-gateway-request-id')}`)).json()
+    expect(explained.charge.price_version).toBe(set.ok ? set.value.id : '')
+    const other = await open.makeKey(await open.newAccount(5))
+    expect((await open.as(other, path)).headers.get('x-cost-micros-usd')).toBe('10000')
+  })
+
   const UNITS = {
     price: {
       mode: 'units',
