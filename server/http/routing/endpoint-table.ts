@@ -7,9 +7,6 @@ import { pathPattern } from './path-pattern'
 /** Paths that need a credential and carry limit headers (spec-answers 9). */
 const GATED = /^\/(apis|v1|v1beta|mcp)(\/|$)/
 
-/** Named before their routes landed. Remove a name with its route. */
-const ROUTE_FOLLOWS: ReadonlySet<string> = new Set(['responses', 'completions'])
-
 /** Health probes, which respond even while the server is draining. */
 export function isProbe(path: string): boolean {
   return path === '/health' || path === '/ready'
@@ -53,7 +50,7 @@ export class EndpointTable {
   /** The table of the whole gateway. Also throws if an operation that is sold has no route. */
   static ofGateway(mounted: readonly MountedRoute[], imported?: ImportedRoutes): EndpointTable {
     const served = new Set(mounted.flatMap(({ hooks }) => declaredEndpoints(hooks).map(soldName)))
-    const missing = SOLD.filter((name) => !served.has(name) && !ROUTE_FOLLOWS.has(name))
+    const missing = SOLD.filter((name) => !served.has(name))
     if (missing.length > 0) throw new Error(`No route serves ${missing.join(', ')}. Mount each with served(...).`)
     return new EndpointTable(mounted, imported)
   }
