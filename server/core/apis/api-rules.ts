@@ -27,7 +27,7 @@ export const API_LIMITS = {
 const MAX_SCHEMA_BYTES = 256 * 1024
 const MAX_SCHEMA_DEPTH = 100
 const HEADER_NAME = /^[a-z0-9][a-z0-9_-]{0,99}$/i
-const NO_AUTH = { kind: 'none' } as const
+const WITHOUT_CREDENTIAL = { kind: 'none' } as const
 const UPSTREAM_VARIABLE = /^UPSTREAM_[A-Z0-9_]{1,100}$/
 
 /** Every rule that an API breaks, each with the member that breaks it. Empty if it can be stored and sold. */
@@ -107,7 +107,7 @@ function authProblem(auth: UpstreamAuth): string | null {
   if (auth.kind === 'header') {
     const name = auth.name.toLowerCase()
     const own = ['authorization', 'x-api-key', 'x-goog-api-key'].includes(name)
-    if (!HEADER_NAME.test(name) || !(own || mayGoUp(name, NO_AUTH)))
+    if (!HEADER_NAME.test(name) || !(own || mayGoUp(name, WITHOUT_CREDENTIAL)))
       return 'must name a header that the gateway does not set itself'
   }
   if (auth.kind === 'query' && !/^[\w.~-]{1,100}$/.test(auth.name)) return 'must name a query parameter'

@@ -38,7 +38,7 @@ const LIMITS = {
 const NewLimits = form('Custom limits, which make an account Enterprise.', LIMITS)
 
 const REASON = prose('The reason. Visible to the owner of the account.', MAX_REASON)
-const OPERATION = judged<PriceName>(
+const OPERATION = checked<PriceName>(
   {
     type: 'string',
     description:
