@@ -1,5 +1,5 @@
 /**
- * Who may import whom: the table of docs/architecture.md (design 3) as data. It is an allow-list.
+ * Who may import whom: the table of docs/architecture.md in full. It is an allow-list.
  *
  * - A file is judged by the FIRST row with a pattern that matches it, so narrow rows stand above wide ones.
  * - A file that no row matches may import nothing. A new folder needs a row.
@@ -7,8 +7,8 @@
  *   SELF wins over both: the folder that the row's own pattern caught (of dashboard features the one, not all).
  * - `packages`: names without their sub-path (`drizzle-orm` covers `drizzle-orm/libsql`); `node:*` is every built-in.
  *
- * SEAM marks a row that goes beyond the table of design 3: a type that still lives in the wrong place.
- * To extend: add to the narrowest row that needs it, one line, and say why in a comment where the design does not.
+ * SEAM marks a type that still lives in the wrong place.
+ * To extend: add to the narrowest row that needs it, one line, and say why in a comment.
  */
 export interface Rule {
   readonly files: readonly string[]
@@ -25,7 +25,7 @@ const BASE = [
   'server/core/clock.ts',
   'server/core/result.ts',
   'server/core/failure.ts',
-  // Beside the five of design 3: every change, of any concern, is written with its audit line.
+  // Every change, of any concern, is written with its audit line.
   'server/core/audit.ts',
   'server/core/page.ts',
   // The port by which any concern keeps a secret that must be read back.
@@ -42,7 +42,7 @@ const PIPELINE = 'server/pipeline/**'
 const PROVIDERS = 'server/core/providers/**'
 const PARAMETERS = 'server/core/catalogue/parameters.ts'
 const OPERATION = 'server/core/catalogue/operation.ts'
-// The usage event of design 3 is a call record that was charged.
+// A usage event is a call record that was charged.
 const USAGE_EVENT = 'server/core/usage/call-record.ts'
 const PASSAGES = 'server/adapters/websearch/passages/**'
 const IDENTITY_SCHEMA = [
@@ -326,7 +326,7 @@ export const RULES: readonly Rule[] = [
   // the top: only here do the parts meet.
   { files: ['server/app.ts'], may: ['server/http/**', 'server/mcp/**'], types: [CORE, PIPELINE], packages: ['elysia'] },
   {
-    // It chooses the adapters, and builds the desks of `http/*.ts` that the app's routes stand behind.
+    // It chooses the adapters, and builds what the app's routes call.
     files: ['server/compose.ts'],
     may: [CORE, PIPELINE, 'server/adapters/**', 'server/compose/**', 'server/app.ts', 'server/http/**'],
     types: ['server/config.ts', 'server/log.ts'],
