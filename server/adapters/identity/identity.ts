@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { betterAuth } from 'better-auth'
+import { betterAuth } from 'better-auth/minimal'
 import type { Identity, IdentityCaller, SignedUpUser } from '../../core/accounts/identity'
 import type { Clock } from '../../core/clock'
 import { isUnavailable } from '../../core/unavailable'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { APIError, type BetterAuthOptions, type DBAdapter, type DBAdapterInstance, type Where } from 'better-auth'
+import type { BetterAuthOptions, DBAdapter, DBAdapterInstance, Where } from 'better-auth'
+import { APIError } from 'better-auth/api'
 import type { CodeUses } from './code-uses'
 import type { Registration } from './oauth-registration'
 import { SECRET_FIELDS, type SecretHash } from './secret-hash'

@@ -1,5 +1,6 @@
 import { Errors } from 'mppx'
-import { evm, Mppx } from 'mppx/server'
+import { evm } from 'mppx/evm/server'
+import { Mppx } from 'mppx/server/core'
 import { getAddress } from 'viem'
 import { formatUsd } from '../../../core/money'
 import { bindingText } from '../../../core/payments/binding'

@@ -4,18 +4,10 @@ import type { Account } from '../../../core/accounts/account'
 import type { AccountStore } from '../../../core/accounts/store'
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId } from '../../../core/ids'
-import type { Money } from '../../../core/money'
+import type { RestorableCounters } from '../../../core/ledger/hold'
 import { auditRow } from './audit-row'
 import { RESTORED_AT_ONCE, restoredRows } from './journal/restored-rows'
 import { accounts, auditLog } from './schema/accounts'
-
-export interface AccountCounters {
-  readonly id: AccountId
-  readonly credit: Money
-  readonly paid: Money
-  readonly toppedUp: Money
-  readonly debt: Money
-}
 
 /** Accounts in memory, written through. Balances live in the counters and the ledger, not here. */
 export class LibsqlAccounts implements AccountStore {
@@ -28,9 +20,8 @@ export class LibsqlAccounts implements AccountStore {
     this.db = db
   }
 
-  /** Loads all accounts before anything is served. Returns their balances, for the counters. */
-  async restore(): Promise<AccountCounters[]> {
-    const found: AccountCounters[] = []
+  /** Loads all accounts and, into the counters, their balances, before anything is served. */
+  async restore(counters: Pick<RestorableCounters, 'restoreAccount'>): Promise<void> {
     const page = (after: AccountId | null) =>
       this.db
         .select()
@@ -40,9 +31,8 @@ export class LibsqlAccounts implements AccountStore {
         .limit(RESTORED_AT_ONCE)
     for await (const { credit, paid, toppedUp, debt, ...account } of restoredRows(page)) {
       this.ids.set(account.id, account)
-      found.push({ id: account.id, credit, paid, toppedUp, debt })
+      counters.restoreAccount(account.id, credit, paid, toppedUp, debt)
     }
-    return found
   }
 
   async byId(id: AccountId): Promise<Account | null> {

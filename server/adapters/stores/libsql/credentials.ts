@@ -5,7 +5,7 @@ import { Allowlist } from '../../../core/credentials/allowlist'
 import type { ApiKey, Budget } from '../../../core/credentials/api-key'
 import type { CredentialStore, KeyChange } from '../../../core/credentials/store'
 import type { AccountId, KeyId, PoolId } from '../../../core/ids'
-import type { PoolBudget } from '../../../core/ledger/hold'
+import type { PoolBudget, RestorableCounters } from '../../../core/ledger/hold'
 import { poolBudget } from '../../../core/ledger/pool-budget'
 import { type Money, micros } from '../../../core/money'
 import { periodAround } from '../../../core/usage/calendar'
@@ -13,15 +13,15 @@ import { auditRow } from './audit-row'
 import { SLOT_MS } from './journal/group-statements'
 import type { Applier } from './journal/log-applier'
 import { RESTORED_AT_ONCE, restoredRows } from './journal/restored-rows'
+import { KeyTable } from './key-table'
 import { auditLog } from './schema/accounts'
 import { keys, pools } from './schema/keys'
-import { apiKeyOf, type StoredKey, storedKey } from './stored-key'
 
 /** The last use is written again only when the stored one is older than this. */
 const TOUCH_EVERY_MS = 30_000
 
 /**
- * Keys in memory by their hash, written through: reading a key costs no query, and the next lookup sees a change,
+ * Keys in memory, written through: reading a key costs no query, and the next lookup sees a change,
  * because memory is updated after the commit and before the change's promise resolves. Lookups by id or account, for owners only,
  * start from the table's indexes.
  */
@@ -29,7 +29,7 @@ export class LibsqlCredentials implements CredentialStore {
   private readonly db: LibSQLDatabase
   private readonly groups: Pick<Applier, 'touch'>
   private readonly applied: () => Promise<void>
-  private readonly hashes = new Map<string, StoredKey>()
+  private readonly keys = new KeyTable()
   private readonly budgets = new Map<PoolId, Budget>()
   /** Last uses since startup. */
   private readonly used = new Map<KeyId, { at: number; written: number }>()
@@ -41,27 +41,23 @@ export class LibsqlCredentials implements CredentialStore {
     this.applied = applied
   }
 
-  /** Loads all keys before anything is served. Returns the pools, for the counters. */
-  async restore(): Promise<{ id: PoolId; accountId: AccountId; limit: Money | null; spent: Money }[]> {
-    // One string for each account and pool, however many rows name it.
+  /** Loads all keys and, into the counters, all pools, before anything is served. */
+  async restore(counters: Pick<RestorableCounters, 'restorePool'>): Promise<void> {
+    // One string for each account, however many pools name it.
     const accounts = new Map<AccountId, AccountId>()
-    const found = new Map<PoolId, { id: PoolId; accountId: AccountId; limit: Money | null; spent: Money }>()
-    for await (const { budget, ...pool } of restoredRows((after: PoolId | null) => this.page(pools, after))) {
+    for await (const pool of restoredRows((after: PoolId | null) => this.page(pools, after))) {
       const accountId = accounts.get(pool.accountId) ?? pool.accountId
       accounts.set(accountId, accountId)
-      found.set(pool.id, { ...pool, accountId })
-      if (budget) this.budgets.set(pool.id, budget)
+      counters.restorePool(pool.id, accountId, pool.limit, pool.spent)
+      if (pool.budget) this.budgets.set(pool.id, pool.budget)
     }
     for await (const { lastUsedAt: _, ...row } of restoredRows((after: KeyId | null) => this.page(keys, after))) {
-      const { id: poolId, accountId } = found.get(row.poolId) ?? { id: row.poolId, accountId: row.accountId }
-      this.remember({ ...row, poolId, accountId, allowlist: Allowlist.of(row.allowedIps) })
+      this.keys.set({ ...row, allowlist: Allowlist.of(row.allowedIps) })
     }
-    return [...found.values()]
   }
 
   async byHash(hash: string): Promise<ApiKey | null> {
-    const key = this.hashes.get(hash)
-    return key ? apiKeyOf(hash, key) : null
+    return this.keys.get(hash)
   }
 
   async byId(id: KeyId): Promise<ApiKey | null> {
@@ -75,10 +71,7 @@ export class LibsqlCredentials implements CredentialStore {
       .from(keys)
       .where(eq(keys.accountId, account))
       .orderBy(desc(keys.id))
-    return rows.flatMap(({ hash }) => {
-      const key = this.hashes.get(hash)
-      return key ? [apiKeyOf(hash, key)] : []
-    })
+    return rows.flatMap(({ hash }) => this.keys.get(hash) ?? [])
   }
 
   async budgetOf(pool: PoolId): Promise<Budget | null> {
@@ -149,7 +142,7 @@ export class LibsqlCredentials implements CredentialStore {
       this.db.insert(keys).values(rowOf(key)),
       this.db.insert(auditLog).values(auditRow(audit)),
     ])
-    this.remember(key)
+    this.keys.set(key)
     if (pool.budget) this.budgets.set(key.poolId, pool.budget)
   }
 
@@ -159,7 +152,7 @@ export class LibsqlCredentials implements CredentialStore {
       ...(pool ? [this.db.update(pools).set(pool).where(eq(pools.id, key.poolId))] : []),
       this.db.insert(auditLog).values(auditRow(audit)),
     ])
-    this.remember(key)
+    this.keys.set(key)
     if (pool?.budget) this.budgets.set(key.poolId, pool.budget)
     else if (pool?.budget === null) this.budgets.delete(key.poolId)
   }
@@ -170,12 +163,8 @@ export class LibsqlCredentials implements CredentialStore {
       this.db.insert(keys).values(rowOf(successor)),
       this.db.insert(auditLog).values(auditRow(audit)),
     ])
-    this.remember(replaced)
-    this.remember(successor)
-  }
-
-  private remember(key: ApiKey): void {
-    this.hashes.set(key.hash, storedKey(key))
+    this.keys.set(replaced)
+    this.keys.set(successor)
   }
 
   private page<T extends typeof keys | typeof pools>(table: T, after: T['$inferSelect']['id'] | null) {

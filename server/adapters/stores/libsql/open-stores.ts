@@ -147,10 +147,8 @@ async function openHeld(
   const accounts = new LibsqlAccounts(db)
   const now = options.clock.now()
   const prices = new LibsqlPrices(db)
-  for (const { id, credit, paid, toppedUp, debt } of await accounts.restore())
-    counters.restoreAccount(id, credit, paid, toppedUp, debt)
-  for (const { id, accountId, limit, spent } of await credentials.restore())
-    counters.restorePool(id, accountId, limit, spent)
+  await accounts.restore(counters)
+  await credentials.restore(counters)
   for (const { id, budget, spent } of await credentials.restoreBudgets(now))
     counters.restoreBudget(id, budget, now, spent)
   await prices.restore()
@@ -158,6 +156,7 @@ async function openHeld(
   await models.restore(onTrouble)
   const kept = await db.select({ hold: keptHolds.hold, call: keptHolds.call }).from(keptHolds)
   for (const { hold } of kept) counters.restoreHold(hold)
+  await Promise.all([reader.send({ op: 'trim' }), writer.send({ op: 'trim' })])
   return {
     db,
     tokenChanges: () => tokenWrites.count,
