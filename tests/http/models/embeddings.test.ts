@@ -205,6 +205,12 @@ describe("the vendors' own packages", () => {
     for (const [i, value] of unpacked.entries()) expect(value).toBeCloseTo(floats.data[0]?.embedding[i] ?? 2, 6)
     const wrong = await client.embeddings.create({ model, input, dimensions: 5000 }).catch((error: unknown) => error)
     expect(wrong).toMatchObject({ status: 400 })
+    const many = Array.from({ length: 2048 }, (_, i) => `text ${i}`)
+    expect((await client.embeddings.create({ model, input: many })).data).toHaveLength(2048)
+    const more = await client.embeddings
+      .create({ model, input: many, dimensions: 257 })
+      .catch((error: unknown) => error)
+    expect(more).toMatchObject({ status: 400, message: expect.stringContaining('524288 numbers') })
   })
 
   test('@anthropic-ai/sdk: counts the tokens of a message as the message then does', async () => {

@@ -9,7 +9,7 @@ const MAX_DIMENSIONS = 1024
 /** All numbers of one answer, which the gateway writes on its main thread. */
 const MAX_NUMBERS = 2048 * USUAL_DIMENSIONS
 /** More digits than a float of 32 bits has would only make the answer longer. */
-const DIGITS = 7
+const SCALE = 1e7
 
 /** Texts to embed, independent of the wire format. */
 interface Texts {
@@ -71,26 +71,33 @@ function lengthOf(value: unknown): number | null {
  * A unit vector that depends on the text alone. Texts that share words and parts of words are near each other, so that a search
  * over the sandbox finds what it should.
  */
-export function vectorOf(text: string, dimensions: number): number[] {
+function vectorOf(text: string, dimensions: number): number[] {
   const sums = new Float64Array(dimensions)
   for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
-    add(sums, word, 2)
-    const letters = ` ${word} `
-    for (let at = 0; at + 3 <= letters.length && at < MAX_LETTERS; at++) add(sums, letters.slice(at, at + 3), 1)
+    add(sums, hashOf(word, 0, word.length), 2)
+    const letters = ` ${word.slice(0, MAX_LETTERS)} `
+    for (let at = 0; at + 3 <= letters.length; at++) add(sums, hashOf(letters, at, at + 3), 1)
   }
   const length = Math.hypot(...sums)
   // A text without words has a direction of its own.
   if (length === 0) return Array.from(sums, (_, i) => (i === 0 ? 1 : 0))
-  return Array.from(sums, (sum) => Number((sum / length).toFixed(DIGITS)))
+  return Array.from(sums, (sum) => Math.round((sum / length) * SCALE) / SCALE)
 }
 
 /** The part of a word whose letters count; a longer one is no word. */
 const MAX_LETTERS = 64
 
-function add(sums: Float64Array, feature: string, weight: number): void {
-  const hash = Bun.hash.wyhash(feature)
-  const at = Number(hash % BigInt(sums.length))
-  sums[at] = (sums[at] ?? 0) + (hash >> 63n === 0n ? weight : -weight)
+function add(sums: Float64Array, hash: number, weight: number): void {
+  const at = (hash >>> 1) % sums.length
+  sums[at] = (sums[at] ?? 0) + (hash & 1 ? weight : -weight)
+}
+
+/** FNV-1a with the last step of MurmurHash, which mixes the low bits: thousands of short pieces are hashed per call. */
+function hashOf(text: string, from: number, to: number): number {
+  let hash = 0x811c9dc5
+  for (let at = from; at < to; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  return (hash ^ (hash >>> 13)) >>> 0
 }
 
 function answerOf(
