@@ -1,5 +1,6 @@
 import type { ApiMethod } from '../core/apis/api'
 import type { ApiMatch } from '../core/apis/api-routes'
+import type { INPUT_OPTIONS } from '../core/apis/input-schema'
 import type { Operation } from '../core/catalogue/operation'
 import { OPERATIONS } from '../core/catalogue/operations'
 import type { ParameterTable } from '../core/catalogue/parameters'
@@ -51,7 +52,7 @@ export const CALL_OPTIONS = {
       description: 'A unique key for this call. Repeating the call with the same key does not run or charge it twice.',
     },
   },
-} as const
+} as const satisfies Record<(typeof INPUT_OPTIONS)[number], object>
 
 /** Headers that concern HTTP itself and are not tool arguments. */
 const HTTP_ONLY = new Set(['api-version', 'cache-control', 'user-agent'])

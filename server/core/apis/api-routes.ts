@@ -39,7 +39,10 @@ interface Partial {
 }
 
 class Node {
+  /** By their text, with percent-escapes resolved: `%65xport` is `export` to every server. */
   readonly literals = new Map<string, Node>()
+  /** By their text in lower case: many servers do not tell them apart. */
+  readonly folded = new Map<string, Node>()
   /** The longest fixed text first. */
   readonly partials: Partial[] = []
   parameter: Node | null = null
@@ -52,7 +55,7 @@ class Node {
  */
 export class ApiRoutes {
   readonly apis: readonly Api[]
-  private readonly trees = new Map<string, Node>()
+  private readonly sold = new Map<string, Api>()
   private readonly names = new Map<string, SoldOperation>()
 
   /** Throws if two operations clash: check `clashes` before an API is stored. Disabled APIs and operations are not sold. */
@@ -60,30 +63,30 @@ export class ApiRoutes {
     this.apis = apis
     for (const api of apis) {
       if (!api.enabled) continue
-      const root = new Node()
-      for (const operation of api.operations) {
-        if (!operation.enabled) continue
-        const clash = insert(root, { api, operation })
-        if (clash) throw new Error(`${clash.method} ${clash.shape} is declared by ${clash.names.join(' and ')}`)
-        this.names.set(operation.name, { api, operation })
-      }
-      this.trees.set(api.name, root)
+      treeOf(api)
+      this.sold.set(api.name, api)
+      for (const operation of api.operations) if (operation.enabled) this.names.set(operation.name, { api, operation })
     }
   }
 
   /**
    * The operation of a request below `/apis/v1/{api}`. `path` is the rest of the path as it came, percent-encoded. Segment by segment
-   * a literal beats a parameter. The method is looked up at the best template only.
+   * a literal beats a parameter, however it is escaped, and also the literal of an operation that is not sold now. The method is looked
+   * up at the best template only.
    */
   match(method: string, api: string, path: string): Result<ApiMatch, NoMatch> {
-    const root = this.trees.get(api)
-    const found = root && path.startsWith('/') ? walk(root, path.slice(1).split('/'), 0, []) : null
+    const one = this.sold.get(api)
+    const found = one ? endOf(one, path) : null
     if (!found) return err({ kind: 'unknown' })
     const sold = found.end.byMethod.get(method)
-    if (!sold) return err({ kind: 'method', allow: [...found.end.byMethod.keys()].sort() })
+    if (!sold?.operation.enabled) {
+      const others = [...found.end.byMethod.values()].filter(({ operation }) => operation.enabled)
+      if (others.length === 0) return err({ kind: 'unknown' })
+      return err({ kind: 'method', allow: others.map(({ operation }) => operation.method).sort() })
+    }
     const values: Record<string, string> = {}
     for (const [i, param] of sold.parameters.entries()) {
-      const value = pathValue(found.raw[i] ?? '')
+      const value = plainValue(found.values[i] ?? null)
       if (!value.ok) return err({ kind: 'value', param, rule: value.error })
       values[param] = value.value
     }
@@ -99,6 +102,16 @@ export class ApiRoutes {
   get operations(): Iterable<SoldOperation> {
     return this.names.values()
   }
+}
+
+/** The path of an operation with its values, percent-encoded. */
+export function writtenPath(template: string, values: Readonly<Record<string, string>>): string {
+  return template.replace(/\{([^{}]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))
+}
+
+/** Whether a written path is that of this operation. The value of a parameter may make it the path of another one, with its own price. */
+export function isPathOf({ api, operation }: SoldOperation, path: string): boolean {
+  return endOf(api, path)?.end.byMethod.get(operation.method)?.operation.id === operation.id
 }
 
 /** The operations of one API that the same request would match. The catalogue refuses them by name. */
@@ -151,11 +164,13 @@ function insert(root: Node, { api, operation }: SoldOperation): RouteClash | nul
 function childOf(node: Node, segment: string): Node {
   const parts = /^([^{]*)\{[^{}]+\}(.*)$/.exec(segment)
   if (!parts) {
-    const child = node.literals.get(segment) ?? new Node()
-    node.literals.set(segment, child)
+    const text = decoded(segment) ?? segment
+    const child = node.literals.get(text) ?? new Node()
+    node.literals.set(text, child)
+    if (!node.folded.has(text.toLowerCase())) node.folded.set(text.toLowerCase(), child)
     return child
   }
-  const [, prefix = '', suffix = ''] = parts
+  const [prefix = '', suffix = ''] = parts.slice(1).map((fixed) => decoded(fixed) ?? fixed)
   if (prefix === '' && suffix === '') {
     node.parameter ??= new Node()
     return node.parameter
@@ -168,33 +183,72 @@ function childOf(node: Node, segment: string): Node {
   return child
 }
 
-/** The best template from here on. `raw` collects the segments of parameters; what it tried in vain it takes back. */
-function walk(
-  node: Node,
-  segments: readonly string[],
-  i: number,
-  raw: string[],
-): { readonly end: End; readonly raw: readonly string[] } | null {
+const TREES = new WeakMap<Api, Node>()
+
+/** The templates of an API, also of operations that are not sold now. Built once: an API is immutable. */
+function treeOf(api: Api): Node {
+  const built = TREES.get(api)
+  if (built) return built
+  const root = new Node()
+  const inOrder = [...api.operations].sort((a, b) => Number(b.enabled) - Number(a.enabled))
+  for (const operation of inOrder) {
+    const clash = insert(root, { api, operation })
+    if (clash && operation.enabled)
+      throw new Error(`${clash.method} ${clash.shape} is declared by ${clash.names.join(' and ')}`)
+  }
+  TREES.set(api, root)
+  return root
+}
+
+/** A template that a path ends at. `values`: decoded; null for one that is no valid percent-encoded text. */
+interface Found {
+  readonly end: End
+  readonly values: readonly (string | null)[]
+}
+
+/** A segment of a path: as it came, and decoded, null if that is impossible. */
+interface Segment {
+  readonly raw: string
+  readonly text: string | null
+}
+
+/** The best template for a path, or null. A path that is another operation's but for the case of its letters leads nowhere. */
+function endOf(api: Api, path: string): Found | null {
+  if (!path.startsWith('/')) return null
+  const segments = path
+    .slice(1)
+    .split('/')
+    .map((raw): Segment => ({ raw, text: decoded(raw) }))
+  const found = walk(treeOf(api), segments, 0, [])
+  return found === 'folded' ? null : found
+}
+
+/** The best template from here on. `values` collects those of parameters; what it tried in vain it takes back. */
+function walk(node: Node, segments: readonly Segment[], i: number, values: (string | null)[]): Found | 'folded' | null {
   const segment = segments[i]
-  if (segment === undefined) return node.end ? { end: node.end, raw } : null
-  const literal = node.literals.get(segment)
-  const found = literal && walk(literal, segments, i + 1, raw)
+  if (segment === undefined) return node.end ? { end: node.end, values } : null
+  const { raw, text } = segment
+  const literal = text === null ? undefined : node.literals.get(text)
+  const found = literal && walk(literal, segments, i + 1, values)
   if (found) return found
+  const folded = text === null ? undefined : node.folded.get(text.toLowerCase())
+  if (folded && folded !== literal && walk(folded, segments, i + 1, [])) return 'folded'
+  const whole = text ?? raw
   const tries = node.partials
     .filter(
       ({ prefix, suffix }) =>
-        segment.length > prefix.length + suffix.length && segment.startsWith(prefix) && segment.endsWith(suffix),
+        whole.length > prefix.length + suffix.length && whole.startsWith(prefix) && whole.endsWith(suffix),
     )
     .map((partial) => ({
       node: partial.node,
-      value: segment.slice(partial.prefix.length, segment.length - partial.suffix.length),
+      value: text?.slice(partial.prefix.length, text.length - partial.suffix.length) ?? null,
     }))
-  if (node.parameter && segment !== '') tries.push({ node: node.parameter, value: segment })
+  if (node.parameter && raw !== '') tries.push({ node: node.parameter, value: text })
   for (const tried of tries) {
-    raw.push(tried.value)
-    const deeper = walk(tried.node, segments, i + 1, raw)
+    values.push(tried.value)
+    const deeper = walk(tried.node, segments, i + 1, values)
     if (deeper) return deeper
-    raw.pop()
+    values.pop()
   }
   return null
 }
@@ -205,28 +259,31 @@ const UNSAFE = /[/\\;?#\u0000-\u001f\u007f-\u009f]|%[0-9a-f]/i
 
 /** A path value that means the same to every server: it names one segment, however often it is decoded. */
 export function pathValue(raw: string): Result<string, string> {
-  let value: string
-  try {
-    value = decodeURIComponent(raw)
-  } catch {
-    return err('must be valid percent-encoded UTF-8')
-  }
+  return plainValue(decoded(raw))
+}
+
+function plainValue(value: string | null): Result<string, string> {
+  if (value === null) return err('must be valid percent-encoded UTF-8')
   if (value === '') return err('must not be empty')
   if (value === '.' || value === '..') return err('must not be . or ..')
   if (UNSAFE.test(value)) return err('must not contain / \\ ; ? #, control characters or percent-encoded characters')
   return ok(value)
 }
 
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
+
 function decodedFully(text: string): string {
   let value = text
   for (let i = 0; i < 5; i++) {
-    try {
-      const next = decodeURIComponent(value)
-      if (next === value) return value
-      value = next
-    } catch {
-      return value
-    }
+    const next = decoded(value)
+    if (next === null || next === value) return value
+    value = next
   }
   return value
 }

@@ -6,6 +6,7 @@ import { clashes, pathParameters, templateProblem } from './api-routes'
 import { isPointer } from './figure'
 import { priceProblem } from './price-rules'
 import { mayGoDown, mayGoUp } from './upstream-headers'
+import { isSpread, memberNames } from './wire-values'
 
 /** What an API must respect beside its own values. */
 export interface ApiSurroundings {
@@ -106,7 +107,7 @@ function authProblem(auth: UpstreamAuth): string | null {
     return 'must name a variable that begins with UPSTREAM_, such as env:UPSTREAM_VENDOR_KEY'
   if (auth.kind === 'header') {
     const name = auth.name.toLowerCase()
-    const own = ['authorization', 'x-api-key', 'x-goog-api-key'].includes(name)
+    const own = ['authorization', 'x-api-key', 'x-goog-api-key'].includes(name.replaceAll('_', '-'))
     if (!HEADER_NAME.test(name) || !(own || mayGoUp(name, WITHOUT_CREDENTIAL)))
       return 'must name a header that the gateway does not set itself'
   }
@@ -129,7 +130,19 @@ function parameterProblems({ parameters, path }: ApiOperation, auth: UpstreamAut
       seen.add(same)
       return prefixed(`parameter ${parameter.name.slice(0, 60)}`, parameterProblem(parameter, auth))
     }),
+    ...sharedNames(parameters, auth).map(
+      (name) => `sends the query name ${name.slice(0, 60)} twice: by two parameters, or as the upstream key`,
+    ),
   ]
+}
+
+/** Query names that two parameters would send, as members of an object do. An upstream reads one of them, and it may not be the validated one. */
+function sharedNames(parameters: ApiOperation['parameters'], auth: UpstreamAuth): string[] {
+  const inQuery = parameters.filter(({ in: place }) => place === 'query')
+  const spread = inQuery.filter(isSpread).flatMap(memberNames)
+  const plain = inQuery.filter((parameter) => !isSpread(parameter)).map(({ name }) => name)
+  const taken = auth.kind === 'query' ? [...plain, auth.name] : plain
+  return spread.filter((name, i) => taken.includes(name) || spread.indexOf(name) !== i)
 }
 
 function parameterProblem({ name, in: place, schema, required }: ApiParameter, auth: UpstreamAuth): string | null {

@@ -40,7 +40,7 @@ export function readFigure(figure: Figure, read: ReadAnswer): Decimal | null {
     case 'header':
       return parseDecimal(read.answer.header(figure.name)?.trim() ?? '')
     case 'characters':
-      return decimalOf([...read.text].length)
+      return decimalOf(charactersIn(read.text))
     case 'kilobytes':
     case 'events':
       return decimalOf(Math.ceil(read.answer.body.byteLength / 1024))
@@ -86,12 +86,19 @@ function tokensOf(pointer: string): string[] {
     .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** The text of the number at a pointer, as the upstream wrote it: a double would round it. */
+/** Counted one by one: a list of them would take a hundred megabytes for a long answer. */
+function charactersIn(text: string): number {
+  let count = 0
+  for (const _ of text) count++
+  return count
+}
+
+/** The text of the number at a pointer, as the upstream wrote it: a double would round it. Null also if it is nested too deep to be read. */
 function sourceOf(text: string, pointer: string): string | null {
   const last = tokensOf(pointer).at(-1)
   const sources = new WeakMap<object, string>()
   let root: string | null = null
-  const value: unknown = JSON.parse(text, function (this: object, key, read, context?: { source?: string }) {
+  const value = parsedOr(text, function (this: object, key, read, context?: { source?: string }) {
     if (typeof read === 'number' && context?.source !== undefined) {
       if (last === undefined) root = context.source
       else if (key === last) sources.set(this, context.source)
@@ -109,9 +116,9 @@ function isFilled(value: unknown): boolean {
   return isJson(value) ? Object.keys(value).length > 0 : true
 }
 
-function parsedOr(text: string): unknown {
+function parsedOr(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text, reviver)
   } catch {
     return undefined
   }

@@ -25,8 +25,13 @@ const NEVER_UP = new Set([
   'x-api-key',
   'x-gateway-hops',
   'x-goog-api-key',
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-original-url',
   'x-payment',
   'x-real-ip',
+  'x-rewrite-url',
 ])
 
 /** Response headers that are never passed to a caller: they would speak for the gateway, or about the upstream's own sessions. */
@@ -41,6 +46,7 @@ const NEVER_DOWN = new Set([
   'content-encoding',
   'content-length',
   'content-security-policy',
+  'content-security-policy-report-only',
   'date',
   'idempotency-replayed',
   'keep-alive',
@@ -50,8 +56,10 @@ const NEVER_DOWN = new Set([
   'proxy-authenticate',
   'refresh',
   'report-to',
+  'reporting-endpoints',
   'retry-after',
   'server',
+  'service-worker-allowed',
   'set-cookie',
   'set-cookie2',
   'strict-transport-security',
@@ -71,14 +79,21 @@ const ALWAYS_DOWN = ['content-type', 'content-language', 'etag', 'last-modified'
 
 /** Whether a caller's header of this name, in lower case, may be passed to an upstream with this authentication. */
 export function mayGoUp(name: string, auth: UpstreamAuth): boolean {
-  if (NEVER_UP.has(name) || /^(x-forwarded-|sec-|proxy-|access-control-)/.test(name)) return false
-  return !(auth.kind === 'header' && auth.name.toLowerCase() === name)
+  const read = asRead(name)
+  if (NEVER_UP.has(read) || /^(x-forwarded-|sec-|proxy-|access-control-)/.test(read)) return false
+  return !(auth.kind === 'header' && asRead(auth.name.toLowerCase()) === read)
+}
+
+/** A name as servers read it: to many (CGI, WSGI, PHP) `x_api_key` is `x-api-key`. */
+function asRead(name: string): string {
+  return name.replaceAll('_', '-')
 }
 
 /** Whether an upstream's header of this name, in lower case, may be passed to the caller. */
 export function mayGoDown(name: string): boolean {
   return (
-    !NEVER_DOWN.has(name) && !/^(access-control-|x-gateway-|x-ratelimit-|x-cost-|payment-|cross-origin-)/.test(name)
+    !NEVER_DOWN.has(name) &&
+    !/^(access-control-|x-gateway-|x-ratelimit-|x-cost-|x-payment-|payment-|cross-origin-)/.test(name)
   )
 }
 

@@ -6,6 +6,8 @@ export interface WireValue {
   readonly value: unknown
   /** Pairs of name and text, not encoded yet. For a path or header parameter one pair. */
   readonly pairs: readonly (readonly [string, string])[]
+  /** Why it cannot be written so that it is read as it was validated. */
+  readonly problem?: string
 }
 
 type Validate = (value: unknown) => string | null
@@ -49,16 +51,60 @@ export function readParameter(
 
 /** The texts of a value that was given as JSON, as in a tool call. */
 export function writeParameter(parameter: ApiParameter, value: unknown): WireValue {
-  const { name } = parameter
-  if (Array.isArray(value)) return { value, pairs: written(parameter, value.map(textOf)) }
+  const { name, style, explode, schema, in: place } = parameter
+  if (Array.isArray(value)) {
+    const texts = value.map(textOf)
+    const isOpen = explode && style === 'form' && place === 'query'
+    const problem = isOpen ? null : delimiterProblem(texts, DELIMITERS[style])
+    return { value, pairs: written(parameter, texts), ...(problem !== null && { problem }) }
+  }
   if (isJson(value)) {
     const entries = Object.entries(value).map(([key, member]) => [key, textOf(member)] as const)
-    if (parameter.style === 'deepObject')
-      return { value, pairs: entries.map(([key, text]) => [`${name}[${key}]`, text]) }
-    if (parameter.explode && parameter.in === 'query') return { value, pairs: entries }
-    return { value, pairs: [[name, entries.flat().join(',')]] }
+    if (style === 'deepObject') {
+      const pairs = entries.map(([key, text]) => [`${name}[${key}]`, text] as const)
+      const isNested = entries.some(([key]) => /[[\]]/.test(key))
+      return { value, pairs, ...(isNested && { problem: 'must not have brackets in the names of its members' }) }
+    }
+    if (explode && place === 'query') {
+      const declared = membersOf(schema)
+      const isUnknown = entries.some(([key]) => !Object.hasOwn(declared, key))
+      return { value, pairs: entries, ...(isUnknown && { problem: 'has a member that is not declared' }) }
+    }
+    const problem = delimiterProblem(entries.flat(), ',')
+    return { value, pairs: [[name, entries.flat().join(',')]], ...(problem !== null && { problem }) }
   }
   return { value, pairs: [[name, textOf(value)]] }
+}
+
+function delimiterProblem(texts: readonly string[], delimiter: string): string | null {
+  return texts.some((text) => text.includes(delimiter)) ? `must not contain "${delimiter}" in its parts` : null
+}
+
+/** Whether a query parameter is an object whose members are sent under their own names. */
+export function isSpread({ schema, style, explode, in: place }: ApiParameter): boolean {
+  return place === 'query' && kindOf(schema) === 'object' && style !== 'deepObject' && explode
+}
+
+export function memberNames({ schema }: ApiParameter): string[] {
+  return Object.keys(membersOf(schema))
+}
+
+/** The fields of a form under one name: the value that its schema wants, and their texts as they were read. Objects are JSON. */
+export function readFormField(texts: readonly string[], schema: DataSchema) {
+  const isList = kindOf(schema) === 'array'
+  const one = isList ? itemsOf(schema) : schema
+  const read = texts.map((text) => (kindOf(one) === 'object' ? jsonIn(text) : typed(text, one, () => null)))
+  const values = read.map(({ value }) => value)
+  return { value: isList || values.length > 1 ? values : values[0], texts: read.map(({ text }) => text) }
+}
+
+function jsonIn(text: string): { readonly value: unknown; readonly text: string } {
+  try {
+    const value: unknown = JSON.parse(text)
+    return { value, text: JSON.stringify(value) }
+  } catch {
+    return { value: text, text }
+  }
 }
 
 /** All query names that a parameter may be sent by; those of objects depend on their members. */
@@ -123,7 +169,8 @@ function typed(
   const kinds = kindsOf(schema)
   for (const kind of kinds) {
     const value = kind === 'boolean' ? booleanIn(text) : kind === 'string' ? text : numberIn(text)
-    if (value !== undefined && (kinds.length === 1 || validate(value) === null)) return { value, text }
+    if (value !== undefined && (kinds.length === 1 || validate(value) === null))
+      return { value, text: typeof value === 'number' ? plainNumber(value, text) : text }
   }
   return { value: text, text }
 }
@@ -135,11 +182,21 @@ function numberIn(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined
 }
 
+/**
+ * A number that every reader reads alike: `10e-1` is 1 to one, and 10 to another that stops at the `e`. Digits that a double cannot hold stay.
+ */
+function plainNumber(value: number, text: string): string {
+  if (!/[.eE]/.test(text)) return text
+  if (Number.isInteger(value)) return BigInt(value).toString()
+  return /[eE]/.test(text) ? String(value) : text
+}
+
 function booleanIn(text: string): boolean | undefined {
   return text === 'true' ? true : text === 'false' ? false : undefined
 }
 
 function textOf(value: unknown): string {
+  if (typeof value === 'number') return plainNumber(value, String(value))
   return typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value)
 }
 

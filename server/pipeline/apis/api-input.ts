@@ -1,9 +1,9 @@
 import type { Api, ApiBody, ApiOperation, ApiParameter } from '../../core/apis/api'
-import type { ApiMatch } from '../../core/apis/api-routes'
+import { type ApiMatch, isPathOf, pathParameters, writtenPath } from '../../core/apis/api-routes'
 import type { CompileSchema } from '../../core/apis/compile-schema'
 import { inputNames } from '../../core/apis/input-schema'
 import { mayGoUp, namesUp } from '../../core/apis/upstream-headers'
-import { claimsName, readParameter, type WireValue, writeParameter } from '../../core/apis/wire-values'
+import { claimsName, readFormField, readParameter, type WireValue, writeParameter } from '../../core/apis/wire-values'
 import type { ParameterError } from '../../core/catalogue/parameters'
 import { isJson } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
@@ -121,6 +121,7 @@ export class ApiInputs {
     const path: Record<string, string> = {}
     const query: (readonly [string, string])[] = []
     const numbers = new Map<string, number>()
+    const takenNames = new Set(api.auth.kind === 'query' ? [api.auth.name] : [])
     for (const { parameter, validate } of validators.parameters) {
       const place = parameter.in === 'header' ? 'header' : 'query'
       const fallback = parameter.default === undefined ? undefined : writeParameter(parameter, parameter.default)
@@ -129,16 +130,22 @@ export class ApiInputs {
         if (parameter.required) errors.push(missing(parameter.name, place))
         continue
       }
-      const problem = validate(found.value) ?? unsafe(parameter, found)
+      const problem = validate(found.value) ?? found.problem ?? unsafe(parameter, found, takenNames)
       if (problem !== null) {
         errors.push(wrong(parameter.name, place, problem))
         continue
       }
       if (typeof found.value === 'number') numbers.set(`${parameter.in}.${parameter.name}`, found.value)
-      if (parameter.in === 'query') query.push(...found.pairs)
-      else if (parameter.in === 'path') path[parameter.name] = found.pairs[0]?.[1] ?? ''
-      else headers[parameter.name.toLowerCase()] = found.pairs[0]?.[1] ?? ''
+      if (parameter.in === 'query') {
+        query.push(...found.pairs)
+        for (const [name] of found.pairs) takenNames.add(name)
+      }
+      if (parameter.in === 'path') path[parameter.name] = found.pairs[0]?.[1] ?? ''
+      if (parameter.in === 'header') headers[parameter.name.toLowerCase()] = found.pairs[0]?.[1] ?? ''
     }
+    const inPath = pathParameters(operation.path)
+    if (errors.length === 0 && inPath.length > 0 && !isPathOf({ api, operation }, writtenPath(operation.path, path)))
+      errors.push(wrong(inPath.join(', '), 'query', 'makes this the path of another operation'))
     const written = bodyOf(operation.body, validators.body, body)
     if (!written.ok) errors.push(written.error)
     if (errors.length > 0 || !written.ok) return err(errors)
@@ -185,13 +192,27 @@ function bodyOf(
   const isJsonBody = declared.contentType === 'application/json'
   if (isJsonBody !== (sent.kind === 'json'))
     return err(wrong('content-type', 'body', `must be ${declared.contentType}`))
-  const value = sent.kind === 'json' ? sent.value : objectOf(sent.fields, declared)
+  if (sent.kind === 'json') {
+    const problem = overflows(sent) ? 'has a number that is too large' : validate(sent.value)
+    if (problem !== null) return err(wrong('body', 'body', problem))
+    return ok({ kind: 'json', text: rewritten(sent.text, sent.value) })
+  }
+  const { value, fields } = formRead(sent.fields, declared)
   const problem = validate(value)
   if (problem !== null) return err(wrong('body', 'body', problem))
-  if (sent.kind === 'json') return ok({ kind: 'json', text: rewritten(sent.text, value) })
-  if (declared.contentType === 'multipart/form-data') return ok({ kind: 'multipart', fields: sent.fields })
-  const pairs = sent.fields.map(([name, text]) => [name, typeof text === 'string' ? text : ''] as [string, string])
+  if (declared.contentType === 'multipart/form-data') return ok({ kind: 'multipart', fields })
+  const pairs = fields.map(([name, text]) => [name, typeof text === 'string' ? text : ''] as [string, string])
   return ok({ kind: 'urlencoded', text: new URLSearchParams(pairs).toString() })
+}
+
+/** Whether JSON holds a number such as `1e999`, which is validated as a number and would be written as null. */
+function overflows({ text, value }: Extract<SentBody, { kind: 'json' }>): boolean {
+  return /[eE]\+?\d{3}|\d{300}|null/.test(text) && !isFiniteJson(value)
+}
+
+function isFiniteJson(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  return typeof value !== 'object' || value === null || Object.values(value).every(isFiniteJson)
 }
 
 /**
@@ -212,23 +233,23 @@ function rawJson(source: string): unknown {
   return typeof raw === 'function' ? raw.call(JSON, source) : Number(source)
 }
 
-/** A form as the object that its schema describes: fields that repeat are lists, numbers and booleans are read as such. */
-function objectOf(fields: FormFields, { schema }: ApiBody): Record<string, unknown> {
+/** A form as the object that its schema describes, and its fields as they were read: fields that repeat are lists, objects are JSON. */
+function formRead(fields: FormFields, { schema }: ApiBody) {
   const declared = typeof schema === 'object' && isJson(schema['properties']) ? schema['properties'] : {}
-  const values: Record<string, unknown> = {}
+  const value: Record<string, unknown> = {}
+  const textsOf = new Map<string, string[]>()
   for (const name of new Set(fields.map(([one]) => one))) {
     const texts = fields.filter(([one]) => one === name).map(([, text]) => (typeof text === 'string' ? text : '(file)'))
     const member = Object.hasOwn(declared, name) && isJson(declared[name]) ? declared[name] : true
-    const parameter = { name, in: 'query', required: false, description: '', style: 'form', explode: true } as const
-    const read = readParameter(
-      { ...parameter, schema: member },
-      () => texts,
-      [],
-      () => null,
-    )
-    Object.defineProperty(values, name, { value: read?.value, enumerable: true })
+    const read = readFormField(texts, member)
+    Object.defineProperty(value, name, { value: read.value, enumerable: true })
+    textsOf.set(name, read.texts)
   }
-  return values
+  const rewrittenFields = fields.map(([name, one]): FormFields[number] => {
+    const text = textsOf.get(name)?.shift() ?? ''
+    return [name, typeof one === 'string' ? text : one]
+  })
+  return { value, fields: rewrittenFields }
 }
 
 function formOf(value: unknown): FormFields {
@@ -240,13 +261,14 @@ function formOf(value: unknown): FormFields {
 }
 
 /** What no schema may allow: a path value that leads elsewhere, a header that ends its line. */
-function unsafe({ in: place }: ApiParameter, { pairs }: WireValue): string | null {
+function unsafe({ in: place }: ApiParameter, { pairs }: WireValue, taken: ReadonlySet<string>): string | null {
   const texts = pairs.map(([, text]) => text)
   if (place === 'header' && !texts.every(isHeaderValue)) return 'must be visible ASCII text'
   if (place === 'path' && texts.some((text) => text === '' || /^\.{1,2}$/.test(text) || UNSAFE_IN_PATH.test(text)))
     return 'must be one plain path segment'
   if (place === 'query' && pairs.some((pair) => pair.some((text) => LINE_ENDS.test(text))))
     return 'must not contain CR, LF or NUL'
+  if (place === 'query' && pairs.some(([name]) => taken.has(name))) return 'sends what another parameter sends'
   return null
 }
 

@@ -77,7 +77,10 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
     const response = await ask(deps, sale, open, (request, limits) => askApi(deps.fetch, match, request, limits))
     if (!response.ok) return unanswered(deps, match, response.error)
     const result = answered(deps, sale, open, response.value)
-    if (result.kind === 'answer' && key !== null && response.value.isCacheable) deps.cache.keep(key, response.value)
+    // What claims too much is not repeated: each repeat would count as another claim.
+    const isKept =
+      result.kind === 'answer' && response.value.isCacheable && !('overrun' in result.charge && result.charge.overrun > 0)
+    if (key !== null && isKept) deps.cache.keep(key, response.value)
     return result
   } finally {
     place()

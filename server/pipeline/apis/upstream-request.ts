@@ -1,5 +1,5 @@
 import type { Api } from '../../core/apis/api'
-import type { ApiMatch } from '../../core/apis/api-routes'
+import { type ApiMatch, writtenPath } from '../../core/apis/api-routes'
 import type { SecretsOf } from '../../core/apis/secrets'
 import { err, ok, type Result } from '../../core/result'
 import type { ApiInput, UpstreamBody } from './api-input'
@@ -45,7 +45,9 @@ export function credentialsOf({ name, auth }: Api, secretsOf: SecretsOf, token: 
       return { headers: { authorization: `Bearer ${secret}` }, query: [], secrets: [...new Set([secret, stored])] }
     case 'basic': {
       const packed = Buffer.from(secret).toString('base64')
-      return { headers: { authorization: `Basic ${packed}` }, query: [], secrets: [secret, packed] }
+      // What an upstream decodes and shows in parts is as secret.
+      const password = secret.slice(secret.indexOf(':') + 1)
+      return { headers: { authorization: `Basic ${packed}` }, query: [], secrets: [secret, packed, password] }
     }
   }
 }
@@ -60,7 +62,7 @@ export async function upstreamRequest(
   credentials: Credentials,
   { requestId, hops }: { readonly requestId: string; readonly hops: number },
 ): Promise<Result<UpstreamRequest, string>> {
-  const path = operation.path.replace(/\{([^{}]+)\}/g, (_, name: string) => encodeURIComponent(input.path[name] ?? ''))
+  const path = writtenPath(operation.path, input.path)
   const pairs = [...input.query, ...credentials.query]
   const query = pairs.map(([name, text]) => `${encodeURIComponent(name)}=${encodeURIComponent(text)}`).join('&')
   const url = `${api.baseUrl}${path}${query && `?${query}`}`

@@ -1,0 +1,32 @@
+import { expect, test } from 'bun:test'
+import type { ApiParameter, UpstreamAuth } from '../../../server/core/apis/api'
+import { operationProblems } from '../../../server/core/apis/api-rules'
+import { inputNames } from '../../../server/core/apis/input-schema'
+import { anOperation } from '../../support/apis'
+
+const QUERY = { in: 'query', required: false, description: '', style: 'form', explode: true } as const
+const named = (name: string): ApiParameter => ({ ...QUERY, name, schema: { type: 'string' } })
+const spread = (name: string, ...members: readonly string[]): ApiParameter => ({
+  ...{ ...QUERY, name },
+  schema: { type: 'object', properties: Object.fromEntries(members.map((member) => [member, {}])) },
+})
+
+test('two parameters that send one query name, or the name of the upstream key, are refused by name', () => {
+  const problems = (parameters: readonly ApiParameter[], auth: UpstreamAuth = { kind: 'none' }) =>
+    operationProblems(anOperation({ parameters }), { auth }).join()
+  const key = { kind: 'query', name: 'key', secret: { from: 'environment', name: 'UPSTREAM_KEY' } } as const
+  expect(problems([named('limit'), spread('filter', 'limit')])).toContain('limit twice')
+  expect(problems([spread('a', 'limit'), spread('b', 'limit')])).toContain('limit twice')
+  expect(problems([spread('filter', 'key')], key)).toContain('key twice')
+  expect(problems([named('filter'), spread('other', 'limit', 'q')], key)).toBe('')
+})
+
+test('every parameter of a tool has a name of its own, and none that means something else', () => {
+  const parameters = [
+    ...[named('query_id'), named('id'), named('body'), named('max_price_usd'), named('idempotency_key')],
+    { ...named('id'), in: 'path' as const },
+  ]
+  expect(inputNames(parameters)).toEqual([
+    ...['query_id', 'query_id_', 'query_body', 'query_max_price_usd', 'query_idempotency_key', 'path_id'],
+  ])
+})
