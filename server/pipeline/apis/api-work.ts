@@ -79,7 +79,9 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
     const result = answered(deps, sale, open, response.value)
     // What claims too much is not repeated: each repeat would count as another claim.
     const isKept =
-      result.kind === 'answer' && response.value.isCacheable && !('overrun' in result.charge && result.charge.overrun > 0)
+      result.kind === 'answer' &&
+      response.value.isCacheable &&
+      !('overrun' in result.charge && result.charge.overrun > 0)
     if (key !== null && isKept) deps.cache.keep(key, response.value)
     return result
   } finally {
