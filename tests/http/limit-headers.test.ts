@@ -69,7 +69,7 @@ describe('the limit headers are on every answer of the gated prefixes (spec 8, s
     [404, '/v1/nothing without a key', async () => gateway.call('/v1/nothing')],
     [404, '/v1/usage/nothing', () => gateway.as(key, '/v1/usage/nothing')],
     [404, '/v1beta', () => gateway.as(key, '/v1beta')],
-    [404, '/v1beta/models', () => gateway.as(key, '/v1beta/models')],
+    [404, '/v1beta/files', () => gateway.as(key, '/v1beta/files')],
     [404, 'below /mcp', () => gateway.as(key, '/mcp/nothing', { method: 'POST', body: '{}' })],
     [404, '/mcp/nothing without a key', async () => gateway.call('/mcp/nothing')],
     [405, 'a wrong method', () => gateway.as(key, IMAGES, { method: 'POST' })],

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import type { ApiOperation, ApiParameter } from '../../server/core/apis/api'
+import { BUILT_IN_TOOLS } from '../../server/core/apis/tool-name'
 import { micros } from '../../server/core/money'
 import { type ApiGateway, openApiGateway } from '../support/api-upstream'
 import { anOperation, listing } from '../support/apis'
@@ -76,6 +77,7 @@ describe('more than 40 imported operations', () => {
       { ...order, price: { mode: 'fixed', amount: micros(20_000) } },
     ])
     const names = await toolNames(open, key)
+    expect(names.toSorted()).toEqual(BUILT_IN_TOOLS.toSorted())
     for (const name of [
       'search_operations',
       'describe_operation',

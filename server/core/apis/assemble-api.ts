@@ -4,7 +4,7 @@ import type { Sealing } from '../sealing'
 import { type Api, type ApiOperation, operationName, type UpstreamAuth } from './api'
 import type { ApiForm, GivenAuth, OperationForm } from './catalog-form'
 import { sealedAuth } from './sealed-auth'
-import { toolName } from './tool-name'
+import { BUILT_IN_TOOLS, toolName } from './tool-name'
 
 const DEFAULTS = { timeoutMs: 30_000, concurrency: 100, cacheSeconds: 0 }
 const ANY_2XX: ApiOperation['success'] = { minStatus: 200, maxStatus: 299, conditions: [] }
@@ -23,7 +23,7 @@ export interface AssemblyParts {
  */
 export function assembleApi(form: ApiForm, previous: Api | null, parts: AssemblyParts, keepsSecret: boolean): Api {
   const { name, baseUrl } = form
-  const taken = new Set(parts.tools.keys())
+  const taken = new Set([...BUILT_IN_TOOLS, ...parts.tools.keys()])
   const toolOf = new Map([...parts.tools].map(([tool, operation]) => [operation, tool]))
   const before = new Map(previous?.operations.map((operation) => [operation.id, operation]))
   return {

@@ -3,6 +3,14 @@ import { createHash } from 'node:crypto'
 const MAX_LENGTH = 40
 const HASH_LENGTH = 6
 
+/** Names of the built-in tools, which an imported operation never gets. A test holds the list to the tools that there are. */
+export const BUILT_IN_TOOLS: readonly string[] = [
+  ...['image_search', 'llm_context', 'deep_research', 'balance', 'usage', 'explain_charge'],
+  ...['social_follow', 'social_unfollow', 'social_like', 'social_unlike', 'social_post', 'social_delete'],
+  ...['social_dm', 'social_user', 'social_dm_threads'],
+  ...['search_operations', 'describe_operation', 'quote_operation', 'call_operation', 'call_write_operation'],
+]
+
 /**
  * A name for the MCP tool of an operation: at most 40 characters of `a-z0-9_`. It ends with a hash of the operation's name where it
  * was cut, or where another tool has it. `taken` holds the names of all tools, also of those that were removed.

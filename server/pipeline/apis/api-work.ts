@@ -2,6 +2,7 @@ import type { ApiMatch } from '../../core/apis/api-routes'
 import { isSuccess, readFigure } from '../../core/apis/figure'
 import { chargeFor, maximumOf } from '../../core/apis/price'
 import { type Failure, failure } from '../../core/failure'
+import { ZERO } from '../../core/money'
 import type { OutboundFetch, OutboundStreamFetch } from '../../core/outbound/outbound-fetch'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
 import { err, ok, type Result } from '../../core/result'
@@ -31,6 +32,10 @@ export interface ApiDeps extends CredentialDeps {
   readonly onTrouble: (upstream: string, reason: string) => void
 }
 
+const NEEDS_KEY = failure(
+  'missing_api_key',
+  'This operation is free and needs an API key: send Authorization: Bearer <API_KEY>.',
+)
 const CLOSED = failure(
   'upstream_unavailable',
   'The upstream of this operation reported higher costs than it may. The operation is closed until the operator has checked it.',
@@ -42,6 +47,8 @@ export function apiWork(deps: ApiDeps, sale: ApiSale, authenticated: Authenticat
   const { api, operation } = match
   if (hops >= MAX_HOPS) return err(IN_A_CIRCLE)
   if (deps.overruns.isClosed(operation, callerOf(authenticated))) return err(CLOSED)
+  const maxCost = maximumOf(price.price, input.numberOf)
+  if (maxCost === ZERO && authenticated.caller.kind === 'anonymous') return err(NEEDS_KEY)
   const { query, path, headers, body } = input
   return ok({
     operation: operation.name,
@@ -50,7 +57,7 @@ export function apiWork(deps: ApiDeps, sale: ApiSale, authenticated: Authenticat
     timeoutMs: api.timeoutMs,
     credit: deps.creditBuys ? 'all' : 'nothing',
     quote: {
-      maxCost: maximumOf(price.price, input.numberOf),
+      maxCost,
       version: price.version,
       fixed: price.price.mode === 'fixed',
     },

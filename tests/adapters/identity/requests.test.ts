@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
+import { drizzle } from 'drizzle-orm/libsql'
 import { openIdentity } from '../../../server/adapters/identity/identity'
 import { cookieOf, errorOf, newUser, ORIGIN, openBench, PASSWORD } from './identity-bench'
 
@@ -349,7 +350,7 @@ describe('opening', () => {
     trustedOrigins: [],
     signUpPerMinute: 5,
     onSignUp: async () => {},
-    db: {} as never,
+    db: drizzle(bench.client),
   }
 
   test('refuses a short secret, and plain http in production outside loopback', () => {
@@ -376,7 +377,7 @@ describe('opening', () => {
     process.env['BETTER_AUTH_SECRETS'] = '1:another secret from the environment 0123456789'
     process.env['BETTER_AUTH_SECRET'] = 'another secret from the environment 0123456789'
     try {
-      const again = await openBench({ db: (await import('drizzle-orm/libsql')).drizzle(own.client) })
+      const again = await openBench({ db: drizzle(own.client) })
       expect(await again.identity.session(new Headers({ cookie }))).not.toBeNull()
       await again[Symbol.asyncDispose]()
     } finally {

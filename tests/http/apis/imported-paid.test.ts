@@ -64,6 +64,15 @@ describe('an imported operation that is paid for by itself (spec 5.3, spec-answe
     expect(await moved(async () => expect((await paid(credential)).status).toBe(200))).toBe(10_000n)
   })
 
+  test('that an operator made free needs a key: nobody pays nothing', async () => {
+    const operator = { kind: 'operator', id: 'test', address: null } as const
+    await gateway.core.operator.setPrice(operator, 'weather.forecast', null, micros(0))
+    const answer = await gateway.call(PATH)
+    expect([answer.status, (await answer.json()).error.code]).toEqual([401, 'missing_api_key'])
+    await gateway.core.operator.setPrice(operator, 'weather.forecast', null, null)
+    expect((await gateway.call(PATH)).status).toBe(402)
+  })
+
   test('is not offered where the upstream costs money or the call changes something', async () => {
     expect((await gateway.call('/apis/v1/weather/v1/dear')).status).toBe(401)
     expect((await gateway.call('/apis/v1/weather/v1/orders', { method: 'POST' })).status).toBe(401)

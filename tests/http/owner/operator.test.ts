@@ -28,6 +28,8 @@ const ROUTES: [string, string, unknown][] = [
   ['GET', '/prices', undefined],
   ['GET', '/upstreams', undefined],
   ['POST', '/prices', { operation: 'image-search', usd: '0' }],
+  ['GET', '/api-report', undefined],
+  ['POST', '/api-documents', { url: 'https://api.example/openapi.json' }],
   ['GET', '/apis', undefined],
   ['POST', '/apis', { name: 'weather', base_url: 'https://api.example', auth: 'none', operations: [] }],
   ['POST', '/apis/import', { name: 'weather', base_url: 'https://api.example', document: '{}' }],

@@ -14,6 +14,8 @@ let made: MadeKey
 let secrets: string[]
 /** An app that the victim lets in. Its id is public: a stranger may name it, and reaches its own access with it, nobody else's. */
 const APP = 'an-app'
+/** The name of an API that an operator sells: public, like every name in the catalog. */
+const API = 'weather'
 /** Ids of the victim, by the route that takes them. */
 let ids: Record<string, string>
 
@@ -45,9 +47,10 @@ beforeAll(async () => {
     '/api/settings/sessions/': sessions[0]?.id ?? '',
     '/api/operator/accounts/': id,
     '/api/operator/limit-requests/': request.id,
+    '/api/operator/apis/': API,
   }
   secrets = [
-    ...Object.values(ids).filter((one) => one !== APP),
+    ...Object.values(ids).filter((one) => one !== APP && one !== API),
     'victim@example.com',
     made.key.name,
     made.key.last4,
