@@ -10,7 +10,7 @@ export interface ApiSettings {
 }
 
 /** The prefix of variables that an API's authentication may name. */
-export const UPSTREAM_PREFIX = 'UPSTREAM_'
+const UPSTREAM_PREFIX = 'UPSTREAM_'
 
 export function apiSettings(environment: Readonly<Record<string, string | undefined>>): ApiSettings {
   const secrets = Object.entries(environment).flatMap(([name, value]): [string, string][] =>

@@ -64,7 +64,7 @@ export function isSuccess({ minStatus, maxStatus, conditions }: SuccessRule, rea
 }
 
 /** The value at a JSON Pointer (RFC 6901), or undefined. Only own members count. */
-export function atPointer(value: unknown, pointer: string): unknown {
+function atPointer(value: unknown, pointer: string): unknown {
   return tokensOf(pointer).reduce(childAt, value)
 }
 
