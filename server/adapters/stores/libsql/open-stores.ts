@@ -156,7 +156,6 @@ async function openHeld(
   await models.restore(onTrouble)
   const kept = await db.select({ hold: keptHolds.hold, call: keptHolds.call }).from(keptHolds)
   for (const { hold } of kept) counters.restoreHold(hold)
-  await Promise.all([reader.send({ op: 'trim' }), writer.send({ op: 'trim' })])
   return {
     db,
     tokenChanges: () => tokenWrites.count,

@@ -42,10 +42,6 @@ async function run(request: Exclude<WorkerRequest, { op: 'apply' }>) {
       return database.batch(request.statements, request.mode)
     case 'migrate':
       return database.migrate(request.statements)
-    case 'trim':
-      if (database instanceof FileDatabase) database.trim()
-      Bun.gc(true)
-      return []
     case 'close':
       follower?.close()
       database.close()

@@ -82,11 +82,6 @@ export class FileDatabase {
     return (this.prepare(sql).statement.all(values as InValue[]) as unknown[][]).map((row) => row.map(received))
   }
 
-  /** Gives the page cache back. It fills again with what is used. */
-  trim(): void {
-    this.rows('PRAGMA shrink_memory')
-  }
-
   close(): void {
     this.prepared.clear()
     this.db.close()

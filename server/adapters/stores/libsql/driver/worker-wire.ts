@@ -11,8 +11,6 @@ export type WorkerRequest = { readonly id: number } & (
   | { readonly op: 'batch'; readonly statements: readonly InStatement[]; readonly mode: 'read' | 'write' }
   | { readonly op: 'migrate'; readonly statements: readonly InStatement[] }
   | ({ readonly op: 'apply' } & ApplyRequest)
-  /** Gives back the memory that only the start needed. */
-  | { readonly op: 'trim' }
   | { readonly op: 'close' }
 )
 
