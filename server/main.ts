@@ -65,8 +65,6 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
   void gateway.rail.open()
   await prepareIndex(config, progress(log))
-  // What the start needed and the gateway does not: tens of megabytes that an idle process would keep.
-  Bun.gc(true)
   const isFresh = (await gateway.accounts.count()) === 0
   process.stdout.write(welcome(config.baseUrl, performance.now() - started, isFresh))
   if (await gateway.needsOperator()) {
