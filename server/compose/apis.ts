@@ -13,12 +13,16 @@ import { parseAddress } from '../core/credentials/address'
 import type { OutboundFetch } from '../core/outbound/outbound-fetch'
 import { ApiCalls } from '../http/apis/api-calls'
 import type { Log } from '../log'
-import { ApiCache } from '../pipeline/apis/api-cache'
 import { ApiInputs } from '../pipeline/apis/api-input'
 import { ApiPlaces } from '../pipeline/apis/api-places'
+import type { ApiAnswer } from '../pipeline/apis/ask-api'
 import { Overruns } from '../pipeline/apis/overruns'
+import { ByteCache } from '../pipeline/byte-cache'
 import type { PipelineDeps } from '../pipeline/paid-call'
 import { MAX_STREAM_MS } from '../pipeline/stream'
+
+/** Cached answers of all imported operations together. */
+const MAX_CACHE_BYTES = 64 * 1024 * 1024
 
 export interface ApiNeeds {
   readonly apis: ApiRegistry
@@ -44,7 +48,7 @@ export function composeApis(config: Config, needs: ApiNeeds) {
     secretsOf: secrets,
     tokens: new ClientCredentialTokens({ fetch, secretsOf: secrets, clock, onTrouble }),
     streams: { clock, longestStreamMs: MAX_STREAM_MS, onTrouble },
-    cache: new ApiCache(clock),
+    cache: new ByteCache<ApiAnswer>(clock, MAX_CACHE_BYTES),
     places: new ApiPlaces(),
     overruns: new Overruns((operation) => {
       log.error('an operation cost more than its maximum for three accounts; it is disabled', {

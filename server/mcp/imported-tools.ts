@@ -72,7 +72,7 @@ function operationCall(
   return { method: operation.method, path, headers, body: undefined, imported: { match: matchOf(sold), values } }
 }
 
-/** What stands for the operations of a large catalogue. */
+/** The tools that replace one tool per operation in a large catalog. */
 function catalogTools(sold: readonly SoldOperation[]): Tool[] {
   const byName = new Map(sold.map((one) => [one.operation.name as string, one]))
   const named = (input: Readonly<Record<string, unknown>>) => byName.get(String(input['operation']))

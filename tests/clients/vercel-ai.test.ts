@@ -109,7 +109,7 @@ describe('ai, over Responses, its default for OpenAI', () => {
     expect((await steps).map(({ toolCalls }) => toolCalls.length)).toEqual([1, 0])
   })
 
-  test('goes on with a conversation when told to store nothing; without, it is told what to set', async () => {
+  test('continues a conversation when it stores nothing; otherwise the error names the setting', async () => {
     const first = await generateText({ model: model(), prompt: 'Hello' })
     const messages = [
       { role: 'user' as const, content: 'Hello' },

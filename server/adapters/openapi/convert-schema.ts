@@ -47,7 +47,7 @@ export interface Converted {
  */
 export class SchemaConverter {
   private readonly documents: Documents
-  /** In OpenAPI 3.0 whatever stands beside a reference is ignored. */
+  /** OpenAPI 3.0 ignores the members next to a reference. */
   private readonly bareRefs: boolean
   private refs = new Map<string, Located>()
   private unchecked = new Set<string>()

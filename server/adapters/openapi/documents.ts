@@ -54,7 +54,7 @@ export class Documents {
   resolve(ref: string, from: Pick<Located, 'base'>): Result<Located, string> {
     let at: Result<Located, string> = this.target(ref, from.base)
     for (let hops = 0; at.ok && isJson(at.value.value) && typeof at.value.value['$ref'] === 'string'; hops++) {
-      if (Object.keys(at.value.value).length > 1) break // what stands beside it counts
+      if (Object.keys(at.value.value).length > 1) break // the members next to it count
       if (hops === MAX_HOPS) return err(`the reference ${shownRef(ref)} leads to further references without end`)
       at = this.target(at.value.value['$ref'], at.value.base)
     }

@@ -2,7 +2,7 @@ import type { ImportedDocument, ImportProblem } from '../../core/apis/imported'
 import type { Result } from '../../core/result'
 import type { PlainOptions } from './import-document'
 
-/** What the importing process is told. The text of the document comes by its standard input. */
+/** The instructions for the importing process, which reads the document from its standard input. */
 export type ToImporter =
   | { readonly kind: 'import'; readonly options: PlainOptions; readonly fetches: boolean }
   | { readonly kind: 'fetched'; readonly url: string; readonly text: Result<string, string> }

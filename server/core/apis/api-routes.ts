@@ -262,7 +262,8 @@ export function pathValue(raw: string): Result<string, string> {
   return plainValue(decoded(raw))
 }
 
-function plainValue(value: string | null): Result<string, string> {
+/** The same of a decoded value; null for text that could not be decoded. */
+export function plainValue(value: string | null): Result<string, string> {
   if (value === null) return err('must be valid percent-encoded UTF-8')
   if (value === '') return err('must not be empty')
   if (value === '.' || value === '..') return err('must not be . or ..')

@@ -63,7 +63,8 @@ function figureProblem(figure: Figure, answer: ApiOperation['answer']): string |
   const passes = figure.kind === 'kilobytes' || figure.kind === 'events'
   if (answer === 'stream' && !passes) return 'of a stream must be fixed, or count kilobytes or events'
   if (figure.kind === 'events' && answer !== 'stream') return 'counts events, which only a stream has'
-  if (figure.kind === 'header' && !/^[a-z0-9][a-z0-9-]{0,99}$/.test(figure.name)) return 'names a header that is none'
+  if (figure.kind === 'header' && !/^[a-z0-9][a-z0-9-]{0,99}$/.test(figure.name))
+    return 'names something that is not a header'
   if (figure.kind === 'pointer' && !isPointer(figure.pointer)) return 'must count at a JSON Pointer such as /data'
   return null
 }

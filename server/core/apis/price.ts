@@ -77,7 +77,7 @@ function unitCharge(
   const counted = Math.min(units, most)
   const blocks = blocksOf(price, counted)
   const cost = times(amount, blocks)
-  const beyond = safely(BigInt(Math.ceil(Math.max(units, minimum) / block)) * BigInt(amount))
+  const beyond = safely(BigInt(blocksOf(price, units)) * BigInt(amount))
   const item = [
     `${counted} units`,
     ...(figure === null ? ['(not reported)'] : []),

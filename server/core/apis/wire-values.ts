@@ -32,8 +32,10 @@ export function readParameter(
   const texts = sent(name)
   if (texts.length === 0) return undefined
   if (kind === 'array') {
-    const parts = style === 'form' && explode ? texts : split(texts.length === 1 ? (texts[0] ?? '') : '\u0000', style)
-    if (parts === null) return { value: texts, pairs: [] }
+    const isRepeated = style === 'form' && explode
+    // One text holds the whole list; sent more than once, it is no list of this style.
+    if (!isRepeated && texts.length > 1) return { value: texts, pairs: [] }
+    const parts = isRepeated ? texts : split(texts[0] ?? '', style)
     const list = parts.map((text) => typed(text, itemsOf(schema), () => null))
     return {
       value: list.map(({ value }) => value),
@@ -118,8 +120,7 @@ export function claimsName(parameter: ApiParameter, name: string): boolean {
 
 const DELIMITERS = { form: ',', simple: ',', spaceDelimited: ' ', pipeDelimited: '|', deepObject: ',' } as const
 
-function split(text: string, style: ApiParameter['style']): string[] | null {
-  if (text === '\u0000') return null
+function split(text: string, style: ApiParameter['style']): string[] {
   return text === '' ? [] : text.split(DELIMITERS[style])
 }
 

@@ -1,5 +1,5 @@
 import type { Api, ApiBody, ApiOperation, ApiParameter } from '../../core/apis/api'
-import { type ApiMatch, isPathOf, pathParameters, writtenPath } from '../../core/apis/api-routes'
+import { type ApiMatch, isPathOf, pathParameters, plainValue, writtenPath } from '../../core/apis/api-routes'
 import type { CompileSchema } from '../../core/apis/compile-schema'
 import { inputNames } from '../../core/apis/input-schema'
 import { mayGoUp, namesUp } from '../../core/apis/upstream-headers'
@@ -264,16 +264,13 @@ function formOf(value: unknown): FormFields {
 function unsafe({ in: place }: ApiParameter, { pairs }: WireValue, taken: ReadonlySet<string>): string | null {
   const texts = pairs.map(([, text]) => text)
   if (place === 'header' && !texts.every(isHeaderValue)) return 'must be visible ASCII text'
-  if (place === 'path' && texts.some((text) => text === '' || /^\.{1,2}$/.test(text) || UNSAFE_IN_PATH.test(text)))
-    return 'must be one plain path segment'
+  if (place === 'path' && texts.some((text) => !plainValue(text).ok)) return 'must be one plain path segment'
   if (place === 'query' && pairs.some((pair) => pair.some((text) => LINE_ENDS.test(text))))
     return 'must not contain CR, LF or NUL'
   if (place === 'query' && pairs.some(([name]) => taken.has(name))) return 'sends what another parameter sends'
   return null
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-const UNSAFE_IN_PATH = /[/\\;?#\u0000-\u001f\u007f-\u009f]|%[0-9a-f]/i
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
 const LINE_ENDS = /[\u0000\r\n]/
 

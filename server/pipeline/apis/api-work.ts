@@ -1,21 +1,21 @@
 import type { ApiMatch } from '../../core/apis/api-routes'
-import { isSuccess, readFigure } from '../../core/apis/figure'
+import { isSuccess, ReadAnswer, readFigure } from '../../core/apis/figure'
 import { chargeFor, maximumOf } from '../../core/apis/price'
 import { type Failure, failure } from '../../core/failure'
 import { ZERO } from '../../core/money'
 import type { OutboundFetch, OutboundStreamFetch } from '../../core/outbound/outbound-fetch'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
 import { err, ok, type Result } from '../../core/result'
+import type { ByteCache } from '../byte-cache'
 import { type AuthenticatedCall, originOf } from '../call'
 import { toFailure } from '../call-upstream'
 import type { StreamDeps } from '../stream'
 import type { OpenCall, Work, WorkResult } from '../work'
-import type { ApiCache } from './api-cache'
 import type { ApiInput } from './api-input'
 import type { ApiPlaces } from './api-places'
 import { type ApiSale, IN_A_CIRCLE, NO_FIGURE, WRONG_ANSWER } from './api-sale'
 import { streamed } from './api-stream'
-import { type ApiAnswer, type AskProblem, askApi, openApi, readOf } from './ask-api'
+import { type ApiAnswer, type AskProblem, askApi, openApi } from './ask-api'
 import type { Overruns } from './overruns'
 import { MAX_HOPS, type UpstreamRequest, upstreamRequest } from './upstream-request'
 import { type CredentialDeps, withCredentials } from './with-credentials'
@@ -24,7 +24,8 @@ export interface ApiDeps extends CredentialDeps {
   readonly fetch: OutboundFetch
   readonly fetchStream: OutboundStreamFetch
   readonly streams: StreamDeps
-  readonly cache: ApiCache
+  /** Answers of reads. The key holds all that was sent up and the operation's version. */
+  readonly cache: ByteCache<ApiAnswer>
   readonly places: ApiPlaces
   readonly overruns: Overruns
   /** Whether signup credit buys imported operations. */
@@ -32,6 +33,8 @@ export interface ApiDeps extends CredentialDeps {
   readonly onTrouble: (upstream: string, reason: string) => void
 }
 
+/** Memory that a cached answer uses in addition to its body. */
+const ENTRY_BYTES = 500
 const NEEDS_KEY = failure(
   'missing_api_key',
   'This operation is free and needs an API key: send Authorization: Bearer <API_KEY>.',
@@ -77,7 +80,7 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
   const { match } = sale
   const key = cacheKey(sale)
   const cached = key === null ? null : deps.cache.find(key, match.api.cacheSeconds)
-  if (cached) return answered(deps, sale, open, cached.answer, cached.ageSeconds)
+  if (cached) return answered(deps, sale, open, cached.value, cached.ageSeconds)
   const place = deps.places.take(match.api, callerOf(open.authenticated))
   if (typeof place === 'string') return { kind: 'failed', failure: noPlace(place), didNothing: true }
   try {
@@ -89,7 +92,7 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
       result.kind === 'answer' &&
       response.value.isCacheable &&
       !('overrun' in result.charge && result.charge.overrun > 0)
-    if (key !== null && isKept) deps.cache.keep(key, response.value)
+    if (key !== null && isKept) deps.cache.keep(key, response.value, ENTRY_BYTES + response.value.body.byteLength)
     return result
   } finally {
     place()
@@ -159,7 +162,7 @@ function answered(
   answer: ApiAnswer,
   ageSeconds?: number,
 ): WorkResult {
-  const read = readOf(answer)
+  const read = new ReadAnswer(answer)
   if (!isSuccess(operation.success, read)) {
     deps.onTrouble(`api ${operation.name}`, 'the answer is no success')
     return { kind: 'failed', failure: WRONG_ANSWER, didNothing: false }

@@ -1,5 +1,5 @@
 import type { SoldOperation } from '../../core/apis/api-routes'
-import { ReadAnswer, type UpstreamAnswer } from '../../core/apis/figure'
+import type { UpstreamAnswer } from '../../core/apis/figure'
 import { namesDown } from '../../core/apis/upstream-headers'
 import type {
   OutboundAnswer,
@@ -103,11 +103,6 @@ const LEAK: AskProblem = { kind: 'error', reason: 'the answer contained our own 
 
 function unservable(contentType: string): AskProblem {
   return { kind: 'error', reason: `content type ${contentType.slice(0, 60)}`, didNothing: false }
-}
-
-/** Whether an answer counts as read from JSON. */
-export function readOf(answer: ApiAnswer): ReadAnswer {
-  return new ReadAnswer(answer)
 }
 
 /** Types that are served: data, text, media and documents. Nothing is ever rendered, see `headersDown`. */

@@ -1,13 +1,13 @@
 import type { SoldOperation } from '../../core/apis/api-routes'
 import { decimalOf } from '../../core/apis/decimal'
-import { isSuccess, readFigure } from '../../core/apis/figure'
+import { isSuccess, ReadAnswer, readFigure } from '../../core/apis/figure'
 import { chargeFor, maximumOf } from '../../core/apis/price'
 import { wrongParameters } from '../../core/failure'
 import type { Money } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import type { ApiInputs } from './api-input'
 import type { ApiDeps } from './api-work'
-import { type ApiAnswer, type AskProblem, askApi, openApi, readOf } from './ask-api'
+import { type ApiAnswer, type AskProblem, askApi, openApi } from './ask-api'
 import { guardedBody } from './secret-guard'
 import { StreamMeter, streamUnits } from './stream-meter'
 import { type UpstreamRequest, upstreamRequest } from './upstream-request'
@@ -66,7 +66,7 @@ export async function tryOperation(
     return { ...NOTHING, held, status: passThrough?.status ?? null, preview, problem: `The call failed: ${reason}.` }
   }
   const answer = result.value
-  const read = readOf(answer)
+  const read = new ReadAnswer(answer)
   const isText = /json|text|xml|csv|yaml/.test(answer.contentType)
   const shown = {
     ...{ status: answer.status, contentType: answer.contentType, bytes: answer.body.byteLength, held },
@@ -74,7 +74,7 @@ export async function tryOperation(
   }
   if (!isSuccess(operation.success, read))
     return { ...NOTHING, ...shown, problem: 'The answer does not meet the success rule.' }
-  const figure = figureOf(sold, answer, numberOf)
+  const figure = figureOf(sold, answer, read, numberOf)
   const charge = chargeFor({ price: operation.price, version: operation.priceVersion }, figure, numberOf)
   if (!charge.ok) return { ...NOTHING, ...shown, problem: 'The answer has no figure to charge by.' }
   const { charged, overrun } = charge.value
@@ -90,10 +90,11 @@ export async function tryOperation(
 function figureOf(
   { operation: { price, answer: kind } }: SoldOperation,
   answer: ApiAnswer,
+  read: ReadAnswer,
   numberOf: (parameter: string) => number,
 ) {
   if (price.mode === 'fixed') return null
-  if (kind === 'whole') return readFigure(price.figure, readOf(answer))
+  if (kind === 'whole') return readFigure(price.figure, read)
   const units = streamUnits(price, answer.contentType)
   if (units === null) return null
   const meter = new StreamMeter(units, price, numberOf)

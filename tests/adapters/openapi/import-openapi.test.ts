@@ -344,7 +344,7 @@ describe('schemas', () => {
     })
   })
 
-  test('lose pattern and format, which is told', async () => {
+  test('lose pattern and format, and a notice says so', async () => {
     const text = weather({
       '/a': {
         get: { parameters: [inQuery('mail', { schema: { type: 'string', format: 'email', pattern: '^(a+)+$' } })] },

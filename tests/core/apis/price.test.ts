@@ -76,7 +76,7 @@ describe('units', () => {
     expect(cost(units({ onMissing: 20 }), '{}')).toBe(micros(2000))
   })
 
-  test('the arithmetic is told with the charge', () => {
+  test('the charge includes its arithmetic', () => {
     const charge = chargeFor({ price: units(), version: 'v' }, parseDecimal('37'), none)
     expect(charge.ok && charge.value.charged.lines).toEqual([
       { item: '37 units, in blocks of 10', units: 4, unitPrice: micros(1000), per: 1 },

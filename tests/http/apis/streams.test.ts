@@ -64,7 +64,7 @@ function parts(
   return new Response(body, { headers })
 }
 
-/** An answer of this text that breaks off when it is told to. */
+/** An answer of this text that breaks off on command. */
 function breaking(text: string, headers?: Record<string, string>) {
   const go = Promise.withResolvers<void>()
   const answer = () =>

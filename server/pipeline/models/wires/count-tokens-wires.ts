@@ -3,26 +3,14 @@ import { ok } from '../../../core/result'
 import { inOneSpelling } from './generate-content-members'
 import { edited, type NamedMember, objectMembers } from './json-members'
 import { MESSAGES } from './messages-wire'
-import { type ModelRequest, missing, readBody, TEXT_PART, wrong } from './model-request'
+import { type ModelRequest, missing, readBody, wrong } from './model-request'
 import type { ModelWire } from './model-wire'
-import { PLAIN_ANSWERS } from './plain-wire'
+import { PLAIN_ANSWERS, PLAIN_REQUEST } from './plain-wire'
 
 const NOTHING_USED = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
 /** What all calls that count tokens have in common: vendors do not bill them. */
-const FREE: Pick<
-  ModelRequest,
-  'stream' | 'usageAsked' | 'cap' | 'choices' | 'parts' | 'hasTools' | 'uncovered' | 'isFree'
-> = {
-  stream: false,
-  usageAsked: true,
-  cap: 0,
-  choices: 1,
-  parts: TEXT_PART,
-  hasTools: false,
-  uncovered: [],
-  isFree: true,
-}
+const FREE = { ...PLAIN_REQUEST, uncovered: [], isFree: true } as const satisfies Partial<ModelRequest>
 
 /** Anthropic's messages/count_tokens: the body of a message without an output cap. */
 export const COUNT_MESSAGE_TOKENS: ModelWire = {

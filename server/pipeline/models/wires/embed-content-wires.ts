@@ -3,9 +3,9 @@ import { isJson, type Json } from '../../../core/json'
 import type { ModelUpstream } from '../../../core/models/model'
 import { ok, type Result } from '../../../core/result'
 import { inOneSpelling } from './generate-content-members'
-import { type ModelRequest, manyOf, missing, readBody, TEXT_PART, wrong } from './model-request'
+import { type ModelRequest, manyOf, missing, readBody, wrong } from './model-request'
 import type { ModelWire, WirePath } from './model-wire'
-import { PLAIN_ANSWERS } from './plain-wire'
+import { PLAIN_ANSWERS, PLAIN_REQUEST } from './plain-wire'
 import { COVERED, type MemberRule, type MemberRules, uncovered } from './priced-members'
 import { embeddingUsage } from './token-usage'
 
@@ -85,16 +85,11 @@ function requestOf(
     for (const part of manyOf(content['parts'])) textBytes += lengthOf(isJson(part) ? part['text'] : null)
   }
   return ok({
+    ...PLAIN_REQUEST,
     bytes,
     members,
     model,
-    stream: false,
-    usageAsked: true,
-    cap: 0,
-    choices: 1,
-    parts: TEXT_PART,
     textBytes,
-    hasTools: false,
     uncovered: [...new Set(all.flatMap((one) => uncovered(one, MEMBERS, place)))],
   })
 }

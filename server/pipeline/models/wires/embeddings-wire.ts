@@ -1,8 +1,8 @@
 import { ok } from '../../../core/result'
 import { edited } from './json-members'
-import { missing, positive, readBody, TEXT_PART, wrong } from './model-request'
+import { missing, positive, readBody, wrong } from './model-request'
 import type { ModelWire } from './model-wire'
-import { PLAIN_ANSWERS } from './plain-wire'
+import { PLAIN_ANSWERS, PLAIN_REQUEST } from './plain-wire'
 import { COVERED, type MemberRules, uncovered } from './priced-members'
 import { embeddingUsage } from './token-usage'
 
@@ -38,16 +38,11 @@ export const EMBEDDINGS: ModelWire = {
     if (format !== undefined && format !== null && format !== 'float' && format !== 'base64')
       return wrong('encoding_format', 'must be float or base64')
     return ok({
+      ...PLAIN_REQUEST,
       bytes,
       members,
       model,
-      stream: false,
-      usageAsked: true,
-      cap: 0,
-      choices: 1,
-      parts: TEXT_PART,
       textBytes,
-      hasTools: false,
       uncovered: uncovered(json, MEMBERS),
     })
   },

@@ -1,3 +1,4 @@
+import { type ModelRequest, TEXT_PART } from './model-request'
 import type { ModelWire } from './model-wire'
 
 /** The streaming half of an API that only has plain answers. */
@@ -9,3 +10,13 @@ export const PLAIN_ANSWERS: Pick<ModelWire, 'textBytes' | 'meter' | 'errorEvent'
   },
   errorEvent: (body) => body,
 }
+
+/** What the calls of such an API have in common: text in, and nothing that a model writes. */
+export const PLAIN_REQUEST = {
+  stream: false,
+  usageAsked: true,
+  cap: 0,
+  choices: 1,
+  parts: TEXT_PART,
+  hasTools: false,
+} as const satisfies Partial<ModelRequest>

@@ -1,6 +1,7 @@
 import { AUTH_TEXT as TEXT } from '../../../messages/upstream-auth.ts'
 import { Choice, Choices, Field, PasswordField, Select } from '../../../ui/field.tsx'
 import { AUTH_KINDS, type AuthErrors, type AuthValues } from './auth-values.ts'
+import { TextField } from './text-field.tsx'
 
 /** How the gateway signs in to the upstream. A secret can be entered, but never read. */
 export function AuthFields(props: AuthFieldsProps) {
@@ -23,13 +24,13 @@ export function AuthFields(props: AuthFieldsProps) {
           />
         )}
       </Field>
-      {(kind === 'header' || kind === 'query') && <Text {...props} name="name" label={TEXT.names[kind]} />}
+      {(kind === 'header' || kind === 'query') && <TextField {...props} name="name" label={TEXT.names[kind]} />}
       {kind === 'oauth2' && (
         <>
-          <Text {...props} name="tokenUrl" label={TEXT.tokenUrl} />
+          <TextField {...props} name="tokenUrl" label={TEXT.tokenUrl} />
           <div className="grid gap-4 sm:grid-cols-2">
-            <Text {...props} name="clientId" label={TEXT.clientId} />
-            <Text {...props} name="scope" label={TEXT.scope} />
+            <TextField {...props} name="clientId" label={TEXT.clientId} />
+            <TextField {...props} name="scope" label={TEXT.scope} />
           </div>
         </>
       )}
@@ -74,31 +75,8 @@ function SecretFields(props: AuthFieldsProps) {
           onChange={({ target }) => onChange({ secret: target.value })}
         />
       ) : (
-        <Text {...props} name="variable" label={TEXT.variable} hint={TEXT.variableHint} />
+        <TextField {...props} name="variable" label={TEXT.variable} hint={TEXT.variableHint} />
       )}
     </Choices>
   )
-}
-
-function Text({ values, errors, onChange, name, label, hint }: TextProps) {
-  return (
-    <Field label={label} hint={hint} error={errors[name]}>
-      {(control) => (
-        <input
-          {...control}
-          name={name}
-          autoComplete="off"
-          spellCheck={false}
-          value={values[name]}
-          onChange={({ target }) => onChange({ [name]: target.value })}
-        />
-      )}
-    </Field>
-  )
-}
-
-type TextProps = AuthFieldsProps & {
-  name: 'name' | 'variable' | 'tokenUrl' | 'clientId' | 'scope'
-  label: string
-  hint?: string
 }

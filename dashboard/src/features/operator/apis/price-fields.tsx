@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { PRICE_FORM_TEXT as TEXT } from '../../../messages/price-form.ts'
 import { Choice, Choices, Field, Select } from '../../../ui/field.tsx'
 import { BILL_UNITS, exampleOf, FIGURES, MODES, type PriceErrors, type PriceValues } from './price-values.ts'
+import { TextField } from './text-field.tsx'
 
 /** The fields of a price: only those of the chosen mode, with an example calculation. */
 export function PriceFields(props: PriceFieldsProps) {
@@ -20,7 +21,9 @@ export function PriceFields(props: PriceFieldsProps) {
         />
       ))}
       <div className="grid gap-4 pt-2">
-        {values.mode !== 'reported' && <Text {...props} name="usd" label={TEXT.usd[values.mode]} hint={TEXT.usdHint} />}
+        {values.mode !== 'reported' && (
+          <TextField {...props} name="usd" label={TEXT.usd[values.mode]} hint={TEXT.usdHint} />
+        )}
         {values.mode === 'units' && <UnitFields {...props} />}
         {values.mode === 'reported' && <BillFields {...props} />}
         <Example values={values} />
@@ -37,35 +40,14 @@ type PriceFieldsProps = {
   hint?: string
 }
 
-type TextName = Exclude<keyof PriceValues, 'mode' | 'figure' | 'bound' | 'unit'>
-
-function Text({ values, errors, onChange, name, label, hint }: TextProps) {
-  return (
-    <Field label={label} hint={hint} error={errors[name]}>
-      {(control) => (
-        <input
-          {...control}
-          name={name}
-          autoComplete="off"
-          spellCheck={false}
-          value={values[name]}
-          onChange={({ target }) => onChange({ [name]: target.value })}
-        />
-      )}
-    </Field>
-  )
-}
-
-type TextProps = Omit<PriceFieldsProps, 'legend' | 'hint'> & { name: TextName; label: string; hint?: string }
-
 function UnitFields(props: PriceFieldsProps) {
   const { values, onChange } = props
   return (
     <>
       <FigureFields {...props} label={TEXT.figure} hint={TEXT.pointerHint} figures={FIGURES} />
       <div className="grid gap-4 sm:grid-cols-2">
-        <Text {...props} name="block" label={TEXT.block} hint={TEXT.blockHint} />
-        <Text {...props} name="minimum" label={TEXT.minimum} hint="" />
+        <TextField {...props} name="block" label={TEXT.block} hint={TEXT.blockHint} />
+        <TextField {...props} name="minimum" label={TEXT.minimum} hint="" />
       </div>
       <Choices legend={TEXT.bound} hint={TEXT.boundHint}>
         <Choice
@@ -81,12 +63,12 @@ function UnitFields(props: PriceFieldsProps) {
           onChange={() => onChange({ bound: 'parameter' })}
         />
         {values.bound === 'number' ? (
-          <Text {...props} name="maximum" label={TEXT.maximum} hint="" />
+          <TextField {...props} name="maximum" label={TEXT.maximum} hint="" />
         ) : (
-          <Text {...props} name="parameter" label={TEXT.parameter} hint={TEXT.parameterHint} />
+          <TextField {...props} name="parameter" label={TEXT.parameter} hint={TEXT.parameterHint} />
         )}
       </Choices>
-      <Text {...props} name="onMissing" label={TEXT.onMissing.units} hint={TEXT.onMissingHint} />
+      <TextField {...props} name="onMissing" label={TEXT.onMissing.units} hint={TEXT.onMissingHint} />
     </>
   )
 }
@@ -112,11 +94,11 @@ function BillFields(props: PriceFieldsProps) {
             />
           )}
         </Field>
-        <Text {...props} name="multiplier" label={TEXT.multiplier} hint={TEXT.multiplierHint} />
-        <Text {...props} name="minimumUsd" label={TEXT.minimumUsd} hint="" />
-        <Text {...props} name="maximumUsd" label={TEXT.maximumUsd} hint={TEXT.boundHint} />
+        <TextField {...props} name="multiplier" label={TEXT.multiplier} hint={TEXT.multiplierHint} />
+        <TextField {...props} name="minimumUsd" label={TEXT.minimumUsd} hint="" />
+        <TextField {...props} name="maximumUsd" label={TEXT.maximumUsd} hint={TEXT.boundHint} />
       </div>
-      <Text {...props} name="onMissing" label={TEXT.onMissing.reported} hint={TEXT.onMissingHint} />
+      <TextField {...props} name="onMissing" label={TEXT.onMissing.reported} hint={TEXT.onMissingHint} />
     </>
   )
 }
@@ -136,8 +118,8 @@ function FigureFields({ label, hint, figures, ...props }: FigureProps) {
           />
         )}
       </Field>
-      {values.figure === 'pointer' && <Text {...props} name="pointer" label={TEXT.pointer} hint={hint} />}
-      {values.figure === 'header' && <Text {...props} name="header" label={TEXT.headerName} hint="" />}
+      {values.figure === 'pointer' && <TextField {...props} name="pointer" label={TEXT.pointer} hint={hint} />}
+      {values.figure === 'header' && <TextField {...props} name="header" label={TEXT.headerName} hint="" />}
     </>
   )
 }
