@@ -1,4 +1,4 @@
-import { passedBetas } from '../../pipeline/models/wires/betas'
+import { passedBetas } from '../../pipeline/models/wires/anthropic/betas'
 import type { Vendor } from './vendor'
 
 const VERSION = '2023-06-01'

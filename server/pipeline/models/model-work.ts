@@ -11,7 +11,7 @@ import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
 import { chargeFor, estimatedCharge, NOTHING } from './model-charge'
 import { modelStream } from './model-stream'
 import { validateModelCall } from './validate-model-call'
-import { isTooDeep } from './wires/json-depth'
+import { isTooDeep } from './wires/json/json-depth'
 import type { Seen, UpstreamWire } from './wires/model-wire'
 
 /** The largest plain answer. It may contain images, so the limit is higher than a search's. */

@@ -8,7 +8,7 @@ import { windowOf } from '../auth/authenticate'
 import type { KnownCaller } from '../call'
 import { countedOn } from '../call'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
-import { removedBetas } from './wires/betas'
+import { removedBetas } from './wires/anthropic/betas'
 import { boundsOf, type ModelRequest, type TokenBounds, unsold } from './wires/model-request'
 import { type ModelWire, serves, type WirePath } from './wires/model-wire'
 

@@ -4,7 +4,7 @@ import { CopyButton } from '../code/copy-button.tsx'
 import { Dialog } from '../dialogs/dialog.tsx'
 import { costUsd, grouped } from '../format/money.ts'
 import { formatDateTime } from '../format/time.tsx'
-import { FailureCodeMeaning } from '../requests/request-failure.tsx'
+import { FailureCodeMeaning } from './request-failure.tsx'
 import { type RequestRow, StatusBadge } from './request-row.tsx'
 
 /** All details of one request. */

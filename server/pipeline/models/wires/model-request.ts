@@ -2,7 +2,7 @@ import { type Failure, failure } from '../../../core/failure'
 import { isJson, type Json } from '../../../core/json'
 import type { Model } from '../../../core/models/model'
 import { err, ok, type Result } from '../../../core/result'
-import { type NamedMember, objectMembers } from './json-members'
+import { type NamedMember, objectMembers } from './json/json-members'
 
 /** What the gateway must know of a call's body. The body itself is forwarded as received. */
 export interface ModelRequest {

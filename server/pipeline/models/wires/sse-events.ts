@@ -1,5 +1,5 @@
 import { isJson, type Json } from '../../../core/json'
-import { isTooDeep } from './json-depth'
+import { isTooDeep } from './json/json-depth'
 import { WaitingBytes } from './waiting-bytes'
 
 const LINE_FEED = 0x0a

@@ -1,13 +1,13 @@
 import type { ModelRoute } from '../../../core/models/model'
-import { CHAT_COMPLETIONS } from './chat-completions-wire'
-import { COMPLETIONS } from './completions-wire'
+import { MESSAGES } from './anthropic/messages-wire'
 import { COUNT_CONTENT_TOKENS, COUNT_MESSAGE_TOKENS } from './count-tokens-wires'
-import { BATCH_EMBED_CONTENTS, EMBED_CONTENT } from './embed-content-wires'
-import { EMBEDDINGS } from './embeddings-wire'
-import { GENERATE_CONTENT } from './generate-content-wire'
-import { MESSAGES } from './messages-wire'
+import { BATCH_EMBED_CONTENTS, EMBED_CONTENT } from './google/embed-content-wires'
+import { GENERATE_CONTENT } from './google/generate-content-wire'
 import type { ModelWire } from './model-wire'
-import { RESPONSES } from './responses/responses-wire'
+import { CHAT_COMPLETIONS } from './openai/chat-completions-wire'
+import { COMPLETIONS } from './openai/completions-wire'
+import { EMBEDDINGS } from './openai/embeddings-wire'
+import { RESPONSES } from './openai/responses/responses-wire'
 
 /** The format of each API. */
 export const WIRES: Readonly<Record<ModelRoute, ModelWire>> = {

@@ -1,0 +1,86 @@
+import { isJson, type Json } from '../../../../core/json'
+import { manyOf } from '../model-request'
+import { COVERED, EMPTY, type MemberRule, type MemberRules, objectOf, only, shown, uncovered } from '../priced-members'
+
+/** Tools that Anthropic defines and the caller runs: they cost tokens only. Anthropic runs the others. */
+const CALLER_RUN_TOOLS = /^(bash|text_editor|computer|memory)_\d+$/
+
+/** The number of tools that the vendor describes in its own words. The body does not show the length of those descriptions. */
+export function vendorDescribedTools(json: Json): number {
+  return manyOf(json['tools']).filter((tool) => isJson(tool) && (tool['type'] ?? 'custom') !== 'custom').length
+}
+
+const tools: MemberRule = (value, path) => {
+  if (!Array.isArray(value)) return [path]
+  return value.flatMap((tool: unknown) => {
+    const type = isJson(tool) ? (tool['type'] ?? 'custom') : 'custom'
+    return type === 'custom' || CALLER_RUN_TOOLS.test(String(type)) ? [] : [`${path}.${shown(type)}`]
+  })
+}
+
+/** Blocks whose byte length bounds their tokens, and images and documents. Others involve vendor tools and containers. */
+const BLOCKS: ReadonlySet<unknown> = new Set([
+  'text',
+  'image',
+  'document',
+  'search_result',
+  'thinking',
+  'redacted_thinking',
+  'tool_use',
+  'tool_result',
+  'tool_reference',
+])
+
+const messages: MemberRule = (value, path) =>
+  manyOf(value).flatMap((message) => (isJson(message) ? blocks(message['content'], path) : []))
+
+function blocks(content: unknown, path: string): readonly string[] {
+  return manyOf(content).flatMap((block) => {
+    if (!isJson(block)) return []
+    if (!BLOCKS.has(block['type'])) return [`${path}.${shown(block['type'])}`]
+    return block['type'] === 'tool_result' ? blocks(block['content'], path) : []
+  })
+}
+
+/** Clearing only removes tokens. Compaction is another model run, which the usage of the answer does not include. */
+const CLEARING: ReadonlySet<unknown> = new Set(['clear_tool_uses_20250919', 'clear_thinking_20251015'])
+
+const edits: MemberRule = (value, path) =>
+  manyOf(value).flatMap((edit) => {
+    const type = isJson(edit) ? edit['type'] : null
+    return CLEARING.has(type) ? [] : [`${path}.${shown(type)}`]
+  })
+
+/**
+ * The properties of a message that a token price covers. Left out on purpose: `mcp_servers`, `container`, `fallbacks`,
+ * `compaction`, `thread`, `inference_geo` and `speed` (more expensive tokens), and everything that selects who is billed.
+ */
+const MEMBERS: MemberRules = {
+  model: COVERED,
+  messages,
+  max_tokens: COVERED,
+  system: (value, path) => blocks(value, path),
+  stream: COVERED,
+  stop_sequences: COVERED,
+  temperature: COVERED,
+  top_k: COVERED,
+  top_p: COVERED,
+  metadata: COVERED,
+  thinking: COVERED,
+  tools,
+  tool_choice: COVERED,
+  cache_control: COVERED,
+  output_config: objectOf({ effort: COVERED, format: COVERED, task_budget: COVERED }),
+  output_format: COVERED,
+  context_management: objectOf({ edits }),
+  diagnostics: COVERED,
+  mcp_servers: EMPTY,
+  service_tier: only('auto', 'standard_only'),
+  inference_geo: only('global'),
+  speed: only('standard'),
+}
+
+/** The properties of a message's body that no token price covers. */
+export function uncoveredOfMessages(json: Json): readonly string[] {
+  return uncovered(json, MEMBERS)
+}

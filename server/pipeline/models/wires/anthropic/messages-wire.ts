@@ -1,0 +1,167 @@
+import { isJson, listOf } from '../../../../core/json'
+import type { ModelTokens } from '../../../../core/models/model-tokens'
+import { ok } from '../../../../core/result'
+import { edited } from '../json/json-members'
+import {
+  type InputParts,
+  imagePart,
+  manyOf,
+  missing,
+  OPAQUE_PART,
+  partsOf,
+  positive,
+  readBody,
+  TEXT_PART,
+  wrong,
+} from '../model-request'
+import { type ModelWire, type Seen, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
+import { jsonOf, latin1, SseEvents, type Verdict } from '../sse-events'
+import { type AnthropicCounts, anthropicUsage, fromAnthropic } from '../token-usage'
+import { uncoveredOfMessages, vendorDescribedTools } from './messages-members'
+
+const TEXTS = stringMembers('text', 'partial_json', 'thinking')
+const NONE: Uint8Array = new Uint8Array()
+
+/** Anthropic's messages (facts/upstreams 6.2). */
+export const MESSAGES: ModelWire = {
+  route: 'messages',
+  read(bytes) {
+    const read = readBody(bytes)
+    if (!read.ok) return read
+    const { json, members } = read.value
+    const { model, messages, stream = false, max_tokens: cap } = json
+    if (model === undefined) return missing('model')
+    if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
+    if (cap === undefined) return missing('max_tokens')
+    const maxTokens = positive(cap)
+    if (!maxTokens) return wrong('max_tokens', 'must be a whole number above 0')
+    if (messages === undefined) return missing('messages')
+    if (!Array.isArray(messages) || messages.length === 0) return wrong('messages', 'must be a list of messages')
+    if (typeof stream !== 'boolean') return wrong('stream', 'must be true or false')
+    return ok({
+      bytes,
+      members,
+      model,
+      stream,
+      usageAsked: true,
+      cap: maxTokens,
+      choices: 1,
+      parts: partsOf([{ content: json['system'] }, ...messages].flatMap((message) => blocksOf(message))),
+      hasTools: listOf(json['tools']).length > 0,
+      vendorTools: vendorDescribedTools(json),
+      uncovered: uncoveredOfMessages(json),
+      hourCache: mayKeepForAnHour(bytes),
+    })
+  },
+  bodyFor({ bytes, members, model }, upstream) {
+    const member = members.get('model')
+    if (upstream.model === model || !member) return bytes
+    return edited(bytes, [{ ...member, text: JSON.stringify(upstream.model) }])
+  },
+  usageOf(answer) {
+    const counts = anthropicUsage(answer['usage'])
+    return counts && fromAnthropic(counts)
+  },
+  textBytes: (answer) => stringBytes(answer, TEXTS),
+  meter: () => new MessagesMeter(),
+  errorEvent: (body) => `event: error\ndata: ${body}\n\n`,
+}
+
+/** Whether the body may contain a `ttl` of one hour. Any `1h` counts; the hold then uses the higher cache price. */
+function mayKeepForAnHour(bytes: Uint8Array<ArrayBuffer>): boolean {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return text.includes('1h') || text.includes('\\u00')
+}
+
+/** Blocks whose byte length bounds their tokens. */
+const BOUNDED_BY_BYTES: ReadonlySet<unknown> = new Set([
+  'text',
+  'search_result',
+  'thinking',
+  'redacted_thinking',
+  'tool_use',
+  'tool_reference',
+])
+
+function blocksOf(holder: unknown): InputParts[] {
+  return manyOf(isJson(holder) ? holder['content'] : null).flatMap((block) => {
+    if (!isJson(block)) return [TEXT_PART]
+    const source = isJson(block['source']) ? block['source'] : {}
+    if (block['type'] === 'image') return [imagePart(source['type'] === 'base64' ? source['data'] : null)]
+    if (block['type'] === 'document') return [source['type'] === 'text' ? TEXT_PART : OPAQUE_PART]
+    if (block['type'] === 'tool_result') return blocksOf(block)
+    return [BOUNDED_BY_BYTES.has(block['type']) ? TEXT_PART : OPAQUE_PART]
+  })
+}
+
+/** Event types beyond content. A match inside answer text only means that the event is parsed. */
+const NOT_CONTENT_ALONE = /message_(?:start|delta|stop)|\berror\b/
+
+class MessagesMeter implements StreamMeter {
+  ending: Uint8Array = NONE
+  isComplete = false
+  hasFailed = false
+  private counts: AnthropicCounts | null = null
+  private isFinal = false
+  private text = 0
+  private readonly events = new SseEvents(
+    (event) => this.filter(event),
+    (events) => this.filterMany(events),
+  )
+
+  get seen(): Seen {
+    const counts: ModelTokens | null = this.counts && fromAnthropic(this.counts)
+    // The output count of the first event is provisional; the last delta has the count of the whole call.
+    return {
+      counts: counts && !this.isFinal ? { ...counts, output: 0 } : counts,
+      isFinal: this.isFinal,
+      textBytes: this.text,
+    }
+  }
+
+  push(chunk: Uint8Array): Uint8Array {
+    return this.events.push(chunk)
+  }
+
+  close(): Uint8Array {
+    return this.events.end()
+  }
+
+  /** Events of content blocks only, which is nearly all of them. */
+  private filterMany(events: string): string | null {
+    if (NOT_CONTENT_ALONE.test(events)) return null
+    this.text += stringBytes(events, TEXTS)
+    return events
+  }
+
+  private filter(event: Uint8Array): Verdict {
+    const text = latin1(event)
+    switch (/^event:\s*(\w+)/m.exec(text)?.[1] ?? String(jsonOf(event)['type'])) {
+      case 'message_start': {
+        const { message } = jsonOf(event)
+        this.counts = anthropicUsage(isJson(message) ? message['usage'] : null)
+        return 'pass'
+      }
+      case 'message_delta': {
+        const { usage } = jsonOf(event)
+        // Cumulative: each report replaces the one before (facts/upstreams 6.2).
+        const next = anthropicUsage(usage, this.counts ?? undefined)
+        if (next && isJson(usage) && usage['output_tokens'] !== undefined) {
+          this.counts = next
+          this.isFinal = true
+        }
+        return 'pass'
+      }
+      case 'message_stop':
+        this.isComplete = true
+        this.ending = event
+        return 'drop'
+      case 'error':
+        this.hasFailed = true
+        return 'pass'
+      default:
+        this.text += stringBytes(text, TEXTS)
+        return 'pass'
+    }
+  }
+}

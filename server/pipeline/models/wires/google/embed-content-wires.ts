@@ -1,0 +1,118 @@
+import type { Failure } from '../../../../core/failure'
+import { isJson, type Json } from '../../../../core/json'
+import type { ModelUpstream } from '../../../../core/models/model'
+import { ok, type Result } from '../../../../core/result'
+import { type ModelRequest, manyOf, missing, readBody, wrong } from '../model-request'
+import type { ModelWire, WirePath } from '../model-wire'
+import { PLAIN_ANSWERS, PLAIN_REQUEST } from '../plain-wire'
+import { COVERED, type MemberRule, type MemberRules, uncovered } from '../priced-members'
+import { embeddingUsage } from '../token-usage'
+import { inOneSpelling } from './generate-content-members'
+
+/** Several times what Google accepts in one call. */
+const MAX_REQUESTS = 2048
+
+/** Pictures, sound and files have prices of their own. */
+const textOnly: MemberRule = (value, path) =>
+  manyOf(isJson(value) ? value['parts'] : null).flatMap((part) =>
+    isJson(part) ? uncovered(inOneSpelling(part) ?? part, { text: COVERED }, `${path}.parts.`) : [`${path}.parts`],
+  )
+
+/** The properties of one text to embed that a token price covers. */
+const MEMBERS: MemberRules = {
+  model: COVERED,
+  content: textOnly,
+  taskType: COVERED,
+  title: COVERED,
+  outputDimensionality: COVERED,
+}
+
+/** Gemini's embedContent: one text. */
+export const EMBED_CONTENT: ModelWire = {
+  route: 'embed_content',
+  read(bytes, path) {
+    const read = readBody(bytes)
+    if (!read.ok) return read
+    const one = inOneSpelling(read.value.json)
+    if (!one) return wrong('body', 'contains the same property in both spellings')
+    return requestOf([one], read.value.members, { bytes, path, place: '' })
+  },
+  bodyFor: ({ bytes }, upstream) => written(withModel(parsed(bytes), upstream)),
+  usageOf: googleUsage,
+  ...PLAIN_ANSWERS,
+}
+
+/** Gemini's batchEmbedContents: many texts. Google's SDK uses it for one text, too. */
+export const BATCH_EMBED_CONTENTS: ModelWire = {
+  route: 'batch_embed_contents',
+  read(bytes, path) {
+    const read = readBody(bytes)
+    if (!read.ok) return read
+    const { json, members } = read.value
+    const { requests, ...others } = json
+    if (requests === undefined) return missing('requests')
+    if (!Array.isArray(requests) || requests.length === 0 || requests.length > MAX_REQUESTS)
+      return wrong('requests', `must be a list of 1 to ${MAX_REQUESTS} requests`)
+    const all = requests
+      .map((request) => (isJson(request) ? inOneSpelling(request) : null))
+      .filter((one) => one !== null)
+    if (all.length < requests.length) return wrong('requests', 'must be objects, each property in one spelling')
+    const made = requestOf(all, members, { bytes, path, place: 'requests.' })
+    if (!made.ok) return made
+    return ok({ ...made.value, uncovered: [...uncovered(others, {}), ...made.value.uncovered] })
+  },
+  bodyFor({ bytes }, upstream) {
+    const { requests } = parsed(bytes)
+    return written({ requests: manyOf(requests).map((one) => withModel(isJson(one) ? one : {}, upstream)) })
+  },
+  usageOf: googleUsage,
+  ...PLAIN_ANSWERS,
+}
+
+function requestOf(
+  all: readonly Json[],
+  members: ModelRequest['members'],
+  { bytes, path, place }: { readonly bytes: Uint8Array<ArrayBuffer>; readonly path: WirePath; readonly place: string },
+): Result<ModelRequest, Failure> {
+  const model = path.model ?? ''
+  let textBytes = 0
+  for (const { model: named, content, title } of all) {
+    if (named !== undefined && named !== null && named !== model && named !== `models/${model}`)
+      return wrong(`${place}model`, `must be models/${model.slice(0, 80)}, the model in the path`)
+    if (!isJson(content))
+      return content === undefined ? missing(`${place}content`) : wrong(`${place}content`, 'must be a content')
+    textBytes += lengthOf(title)
+    for (const part of manyOf(content['parts'])) textBytes += lengthOf(isJson(part) ? part['text'] : null)
+  }
+  return ok({
+    ...PLAIN_REQUEST,
+    bytes,
+    members,
+    model,
+    textBytes,
+    uncovered: [...new Set(all.flatMap((one) => uncovered(one, MEMBERS, place)))],
+  })
+}
+
+function lengthOf(text: unknown): number {
+  return typeof text === 'string' ? Buffer.byteLength(text) : 0
+}
+
+/** Google's API requires the model's name in each request of a batch. */
+function withModel(request: Json, upstream: ModelUpstream): Json {
+  return { ...request, model: `models/${upstream.model}` }
+}
+
+function parsed(bytes: Uint8Array): Json {
+  const json: unknown = JSON.parse(new TextDecoder().decode(bytes))
+  return isJson(json) ? json : {}
+}
+
+function written(json: Json): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(JSON.stringify(json))
+}
+
+/** Older models report none; then the text is charged by its length. */
+function googleUsage(answer: Json) {
+  return embeddingUsage(answer['usageMetadata'], 'promptTokenCount', 'totalTokenCount')
+}

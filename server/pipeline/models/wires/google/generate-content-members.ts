@@ -1,0 +1,84 @@
+import { isJson, type Json } from '../../../../core/json'
+import { manyOf } from '../model-request'
+import { COVERED, type MemberRule, type MemberRules, objectOf, only, uncovered } from '../priced-members'
+
+/** A name in Google's primary spelling: its API also accepts `max_output_tokens` for `maxOutputTokens`. */
+function camelCase(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** The object with its own property names in camelCase; null if a property is there in both spellings. */
+export function inOneSpelling(json: Json): Json | null {
+  const entries = Object.entries(json).map(([name, value]) => [camelCase(name), value] as const)
+  return new Set(entries.map(([name]) => name)).size === entries.length ? Object.fromEntries(entries) : null
+}
+
+/** Applies rules to an object in either spelling. */
+function spelled(rules: MemberRules): MemberRule {
+  const rule = objectOf(rules)
+  return (value, path) => rule(isJson(value) ? (inOneSpelling(value) ?? value) : value, path)
+}
+
+/** Google's API also accepts a single object in place of a list. */
+const tools: MemberRule = (value, path) =>
+  manyOf(value).flatMap((tool) =>
+    isJson(tool) ? uncovered(inOneSpelling(tool) ?? tool, { functionDeclarations: COVERED }, `${path}.`) : [path],
+  )
+
+/** Audio has its own price per token. */
+const contents: MemberRule = (value, path) =>
+  manyOf(value).some((content) => isJson(content) && manyOf(content['parts']).some(isSound)) ? [`${path}.audio`] : []
+
+function isSound(part: unknown): boolean {
+  if (!isJson(part)) return false
+  const { inlineData, fileData, functionResponse } = inOneSpelling(part) ?? part
+  const isAudio = (data: unknown) => {
+    const type = isJson(data) ? (data['mimeType'] ?? data['mime_type']) : null
+    return typeof type === 'string' && type.trim().toLowerCase().startsWith('audio/')
+  }
+  const inner = isJson(functionResponse) ? manyOf(functionResponse['parts']) : []
+  return isAudio(inlineData) || isAudio(fileData) || inner.some(isSound)
+}
+
+const textOnly: MemberRule = (value, path) =>
+  manyOf(value).every((one) => String(one).toUpperCase() === 'TEXT') ? [] : [path]
+
+const GENERATION: MemberRules = {
+  temperature: COVERED,
+  topP: COVERED,
+  topK: COVERED,
+  candidateCount: COVERED,
+  maxOutputTokens: COVERED,
+  stopSequences: COVERED,
+  responseMimeType: COVERED,
+  responseSchema: COVERED,
+  responseJsonSchema: COVERED,
+  responseLogprobs: COVERED,
+  logprobs: COVERED,
+  presencePenalty: COVERED,
+  frequencyPenalty: COVERED,
+  seed: COVERED,
+  mediaResolution: COVERED,
+  thinkingConfig: spelled({ includeThoughts: COVERED, thinkingBudget: COVERED, thinkingLevel: COVERED }),
+  responseModalities: textOnly,
+}
+
+/**
+ * The properties of generateContent that a token price covers. Left out on purpose: all tools except function declarations
+ * (search, maps, code, URL context), `cachedContent` (billed by the hour), speech and image output, and tiers with their own prices.
+ */
+const MEMBERS: MemberRules = {
+  contents,
+  systemInstruction: (value, path) => contents(value, path),
+  generationConfig: spelled(GENERATION),
+  safetySettings: COVERED,
+  tools,
+  toolConfig: spelled({ functionCallingConfig: COVERED }),
+  serviceTier: only('unspecified', 'standard'),
+  store: only(false),
+}
+
+/** The properties of a generateContent body, in camelCase, that no token price covers. */
+export function uncoveredOfGenerate(json: Json): readonly string[] {
+  return uncovered(json, MEMBERS)
+}

@@ -1,0 +1,165 @@
+import { isJson, type Json } from '../../../../core/json'
+import { ok } from '../../../../core/result'
+import type { TokenCounts } from '../../../../core/usage/call-record'
+import { JsonElements } from '../json/json-elements'
+import { edited, inserted, objectMembers } from '../json/json-members'
+import {
+  type InputParts,
+  imagePart,
+  manyOf,
+  missing,
+  OPAQUE_PART,
+  partsOf,
+  positive,
+  readBody,
+  TEXT_PART,
+  wrong,
+} from '../model-request'
+import { type ModelWire, type Seen, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
+import { dataOf, latin1, SseEvents, tellsOfFailure, type Verdict } from '../sse-events'
+import { geminiUsage } from '../token-usage'
+import { inOneSpelling, uncoveredOfGenerate } from './generate-content-members'
+
+const TEXTS = stringMembers('text', 'name')
+const NONE: Uint8Array = new Uint8Array()
+
+/** Gemini's generateContent and its streamed form (facts/upstreams 6.3). Protobuf JSON accepts each property in two spellings. */
+export const GENERATE_CONTENT: ModelWire = {
+  route: 'generate_content',
+  read(bytes, path) {
+    const read = readBody(bytes)
+    if (!read.ok) return read
+    const { members } = read.value
+    const json = inOneSpelling(read.value.json)
+    if (!json) return wrong('body', 'contains the same property in both spellings')
+    const { contents, generationConfig: config = {} } = json
+    if (contents === undefined) return missing('contents')
+    if (!Array.isArray(contents) && !isJson(contents)) return wrong('contents', 'must be a list of contents')
+    const place = members.get('generationConfig') ?? members.get('generation_config')
+    if (!isJson(config)) return wrong('generationConfig', 'must be an object')
+    const settings = inOneSpelling(config)
+    if (!settings || (place && !objectMembers(bytes, place.start)))
+      return wrong('generationConfig', 'contains the same setting twice')
+    const cap = positive(settings['maxOutputTokens'])
+    // A null would be a duplicate of the cap that the gateway adds, and a parser that takes the last one would see no cap.
+    if (cap === undefined || settings['maxOutputTokens'] === null)
+      return wrong('generationConfig.maxOutputTokens', 'must be a whole number above 0')
+    const choices = positive(settings['candidateCount'])
+    if (choices === undefined || (choices ?? 1) > 8)
+      return wrong('generationConfig.candidateCount', 'must be a whole number from 1 to 8')
+    return ok({
+      bytes,
+      members,
+      model: path.model ?? '',
+      stream: path.stream,
+      usageAsked: true,
+      cap,
+      choices: choices ?? 1,
+      parts: partsOf([...manyOf(contents), ...manyOf(json['systemInstruction'])].flatMap(partsOfContent)),
+      hasTools: manyOf(json['tools']).length > 0,
+      uncovered: uncoveredOfGenerate(json),
+    })
+  },
+  bodyFor({ bytes, members, cap: given }, _upstream, cap) {
+    if (given !== null) return bytes
+    const place = members.get('generationConfig') ?? members.get('generation_config')
+    if (place) return edited(bytes, [inserted(bytes, place.start, 'maxOutputTokens', cap)])
+    return edited(bytes, [inserted(bytes, 0, 'generationConfig', { maxOutputTokens: cap })])
+  },
+  usageOf: (answer) => geminiUsage(answer['usageMetadata']),
+  textBytes: (answer) => stringBytes(answer, TEXTS),
+  meter: (_request, { events }) => new GeminiMeter(events),
+  // The failure is formatted like the other events: the vendor's SDK ignores a bare error unless it arrives in a chunk of its own.
+  errorEvent: (body, { events }) => (events ? `data: ${body}\n\n` : `,${body}]`),
+}
+
+function either(json: Json, camel: string): unknown {
+  return json[camel] ?? json[camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
+}
+
+/** Properties of a part whose byte length bounds their tokens. */
+const BOUNDED_BY_BYTES: ReadonlySet<string> = new Set([
+  'text',
+  'thought',
+  'thoughtSignature',
+  'functionCall',
+  'executableCode',
+  'codeExecutionResult',
+  'partMetadata',
+])
+
+function partsOfContent(content: unknown): InputParts[] {
+  return manyOf(isJson(content) ? content['parts'] : null).flatMap((part) => {
+    if (!isJson(part)) return [TEXT_PART]
+    const { inlineData, fileData, functionResponse, ...others } = inOneSpelling(part) ?? { ...part, twice: true }
+    const data = [inlineData, fileData].filter(isJson)
+    const { mediaResolution: _, ...said } = others
+    if (!Object.keys(said).every((name) => BOUNDED_BY_BYTES.has(name))) return [OPAQUE_PART]
+    return [
+      TEXT_PART,
+      ...data.map((one) => (isPicture(one) ? imagePart(one === inlineData ? one['data'] : null) : OPAQUE_PART)),
+      ...partsOfContent(functionResponse),
+    ]
+  })
+}
+
+function isPicture(data: Json): boolean {
+  return String(either(data, 'mimeType')).startsWith('image/')
+}
+
+class GeminiMeter implements StreamMeter {
+  ending: Uint8Array = NONE
+  hasFailed = false
+  private finished = false
+  private counts: TokenCounts | null = null
+  private text = 0
+  private readonly source: SseEvents | JsonElements
+
+  constructor(events: boolean) {
+    this.source = events
+      ? new SseEvents((event) => this.filter(event, dataOf))
+      : new JsonElements((element) => void this.filter(element, (bytes) => new TextDecoder().decode(bytes)))
+  }
+
+  get seen(): Seen {
+    return { counts: this.counts, isFinal: this.finished && this.counts !== null, textBytes: this.text }
+  }
+
+  /** The stream ends with the body. A finish reason or a blocked prompt shows that it was not cut. */
+  get isComplete(): boolean {
+    return this.finished
+  }
+
+  push(chunk: Uint8Array): Uint8Array {
+    return this.source.push(chunk)
+  }
+
+  close(): Uint8Array {
+    const rest = this.source.end()
+    if (this.source instanceof JsonElements) this.ending = this.source.ending
+    return rest
+  }
+
+  private filter(event: Uint8Array, read: (bytes: Uint8Array) => string): Verdict {
+    const text = latin1(event)
+    this.text += stringBytes(text, TEXTS)
+    if (/^\s*\{\s*"error"/.test(text) || text.includes('"error"')) {
+      const json = parsed(read(event)) ?? parsed(text)
+      this.hasFailed ||= json !== null && tellsOfFailure(json)
+    }
+    if (text.includes('"finishReason"') || text.includes('"blockReason"')) this.finished = true
+    if (!text.includes('"usageMetadata"')) return 'pass'
+    // Cumulative, or only at the end: the last report replaces the earlier ones (facts/upstreams 6.3).
+    this.counts = geminiUsage(parsed(read(event))?.['usageMetadata']) ?? this.counts
+    return 'pass'
+  }
+}
+
+function parsed(text: string): Json | null {
+  try {
+    const json: unknown = JSON.parse(text)
+    return isJson(json) ? json : null
+  } catch {
+    return null
+  }
+}

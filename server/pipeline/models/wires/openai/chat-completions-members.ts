@@ -1,0 +1,79 @@
+import { isJson, type Json } from '../../../../core/json'
+import { manyOf } from '../model-request'
+import { COVERED, type MemberRule, type MemberRules, objectOf, only, shown, uncovered } from '../priced-members'
+
+/** Tools that the caller runs. The vendor runs all others and bills each use. */
+const TOOL: Readonly<Record<string, MemberRules>> = {
+  function: { type: COVERED, function: COVERED, strict: COVERED },
+  custom: { type: COVERED, custom: COVERED },
+}
+
+const tools: MemberRule = (value, path) => {
+  if (!Array.isArray(value)) return [path]
+  return value.flatMap((tool: unknown) => {
+    const type = isJson(tool) ? tool['type'] : null
+    const rules = typeof type === 'string' && Object.hasOwn(TOOL, type) ? TOOL[type] : undefined
+    if (!isJson(tool) || !rules) return [`${path}.${typeof type === 'string' ? shown(type) : 'type'}`]
+    return uncovered(tool, rules, `${path}.`)
+  })
+}
+
+/** Audio has its own price per token, several times that of text. */
+const messages: MemberRule = (value, path) =>
+  manyOf(value).flatMap((message) => {
+    if (!isJson(message)) return []
+    const sound = manyOf(message['content']).some((part) => isJson(part) && part['type'] === 'input_audio')
+    const earlier = message['audio'] !== undefined && message['audio'] !== null
+    return [...(sound ? [`${path}.input_audio`] : []), ...(earlier ? [`${path}.audio`] : [])]
+  })
+
+const modalities: MemberRule = (value, path) => (manyOf(value).every((one) => one === 'text') ? [] : [path])
+
+/**
+ * The properties of a chat completion that a token price covers. Left out on purpose: `prediction` (rejected tokens exceed the
+ * cap), `audio`, `web_search_options`, `moderation`, `store: true`, tiers with their own prices, `best_of`, and everything that
+ * selects another model, provider or template at a compatible server.
+ */
+const MEMBERS: MemberRules = {
+  model: COVERED,
+  messages,
+  stream: COVERED,
+  stream_options: COVERED,
+  max_tokens: COVERED,
+  max_completion_tokens: COVERED,
+  n: COVERED,
+  temperature: COVERED,
+  top_p: COVERED,
+  top_k: COVERED,
+  min_p: COVERED,
+  stop: COVERED,
+  seed: COVERED,
+  presence_penalty: COVERED,
+  frequency_penalty: COVERED,
+  repetition_penalty: COVERED,
+  logit_bias: COVERED,
+  logprobs: COVERED,
+  top_logprobs: COVERED,
+  response_format: COVERED,
+  tools,
+  tool_choice: COVERED,
+  parallel_tool_calls: COVERED,
+  functions: COVERED,
+  function_call: COVERED,
+  reasoning_effort: COVERED,
+  verbosity: COVERED,
+  modalities,
+  user: COVERED,
+  metadata: COVERED,
+  safety_identifier: COVERED,
+  prompt_cache_key: COVERED,
+  prompt_cache_options: objectOf({ mode: COVERED, ttl: COVERED }),
+  prompt_cache_retention: COVERED,
+  store: only(false),
+  service_tier: only('auto', 'default'),
+}
+
+/** The properties of a chat completion's body that no token price covers. */
+export function uncoveredOfChat(json: Json): readonly string[] {
+  return uncovered(json, MEMBERS)
+}

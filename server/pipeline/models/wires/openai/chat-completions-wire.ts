@@ -1,0 +1,194 @@
+import { isJson, listOf } from '../../../../core/json'
+import type { ModelUpstream } from '../../../../core/models/model'
+import { ok } from '../../../../core/result'
+import type { TokenCounts } from '../../../../core/usage/call-record'
+import { assigned, type Edit, edited, objectMembers } from '../json/json-members'
+import {
+  type InputParts,
+  imagePart,
+  type ModelRequest,
+  manyOf,
+  missing,
+  OPAQUE_PART,
+  partsOf,
+  positive,
+  readBody,
+  TEXT_PART,
+  wrong,
+} from '../model-request'
+import { type ModelWire, type Seen, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
+import { jsonOf, latin1, SseEvents, tellsOfFailure, type Verdict } from '../sse-events'
+import { openAiUsage } from '../token-usage'
+import { uncoveredOfChat } from './chat-completions-members'
+
+const TEXTS = stringMembers('content', 'arguments', 'refusal', 'reasoning', 'reasoning_content')
+/** The text of this property in every event of a stream with `include_usage`. */
+const NO_USAGE = ',"usage":null'
+const NOT_TEXT_ALONE = /\[DONE\]|"error"(?!\s*:\s*null\b)|"usage"\s*:\s*\{/
+const NONE: Uint8Array = new Uint8Array()
+
+/** OpenAI's chat completions, also implemented by Ollama, vLLM, LM Studio and many more (facts/upstreams 6.1). */
+export const CHAT_COMPLETIONS: ModelWire = {
+  route: 'chat_completions',
+  read(bytes) {
+    const read = readBody(bytes)
+    if (!read.ok) return read
+    const { json, members } = read.value
+    const { model, messages, stream = false, n, stream_options: options } = json
+    if (model === undefined) return missing('model')
+    if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
+    if (messages === undefined) return missing('messages')
+    if (!Array.isArray(messages) || messages.length === 0) return wrong('messages', 'must be a list of messages')
+    if (typeof stream !== 'boolean' && stream !== null) return wrong('stream', 'must be true or false')
+    if (isJson(options) && !stream) return wrong('stream_options', 'is allowed only with stream: true')
+    const caps = [json['max_completion_tokens'], json['max_tokens']].map(positive)
+    if (caps[0] === undefined) return wrong('max_completion_tokens', 'must be a whole number above 0')
+    if (caps[1] === undefined) return wrong('max_tokens', 'must be a whole number above 0')
+    const choices = positive(n)
+    if (choices === undefined || (choices ?? 1) > 128) return wrong('n', 'must be a whole number from 1 to 128')
+    const bestOf = positive(json['best_of'])
+    if (bestOf === undefined || (bestOf ?? 1) > 128) return wrong('best_of', 'must be a whole number from 1 to 128')
+    const given = caps.filter((cap) => typeof cap === 'number')
+    return ok({
+      bytes,
+      members,
+      model,
+      stream: stream === true,
+      usageAsked: isJson(options) && options['include_usage'] === true,
+      // If both caps are set, the vendor may apply either, so the larger one bounds the output.
+      cap: given.length > 0 ? Math.max(...given) : null,
+      // All candidates of `best_of` are billed, not only the returned ones.
+      choices: Math.max(choices ?? 1, bestOf ?? 1),
+      parts: partsOf(messages.flatMap((message) => manyOf(isJson(message) ? message['content'] : null).map(partOf))),
+      hasTools: listOf(json['tools']).length > 0 || listOf(json['functions']).length > 0,
+      uncovered: uncoveredOfChat(json),
+    })
+  },
+  bodyFor(request, upstream, cap) {
+    const { bytes, members } = request
+    const edits: Edit[] = []
+    const set = (name: string, value: unknown) => edits.push(assigned(bytes, members, name, value))
+    if (upstream.model !== request.model) set('model', upstream.model)
+    if (request.cap === null) set(upstream.capName, cap)
+    else edits.push(...capUnder(upstream.capName, request))
+    if (request.stream && !request.usageAsked) {
+      const member = members.get('stream_options')
+      const usage: unknown = member ? JSON.parse(textOf(bytes.subarray(member.start, member.end))) : null
+      set('stream_options', { ...(isJson(usage) ? usage : {}), include_usage: true })
+    }
+    return edited(bytes, edits)
+  },
+  usageOf: (answer) => openAiUsage(answer['usage']),
+  textBytes: (answer) => stringBytes(answer, TEXTS),
+  meter: (request) => new ChatMeter(request.usageAsked),
+  errorEvent: (body) => `data: ${body}\n\n`,
+}
+
+const OTHER_NAME = { max_tokens: 'max_completion_tokens', max_completion_tokens: 'max_tokens' } as const
+
+/** Moves the cap to the property that the upstream reads. Under the other name it would be held for but would not limit the upstream. */
+function capUnder(name: ModelUpstream['capName'], { bytes, members, cap }: ModelRequest): readonly Edit[] {
+  const [own, other] = [members.get(name), members.get(OTHER_NAME[name])]
+  if (!other || (own && textOf(bytes.subarray(own.start, own.end)) !== 'null')) return []
+  if (!own) return [{ start: other.nameStart, end: other.end, text: `"${name}":${cap}` }]
+  return [
+    { ...own, text: String(cap) },
+    { ...other, text: 'null' },
+  ]
+}
+
+/** Parts whose byte length bounds their tokens. An unknown part may be a URL of a file or a video. */
+const BOUNDED_BY_BYTES: ReadonlySet<unknown> = new Set(['text', 'refusal', 'thinking'])
+
+function partOf(part: unknown): InputParts {
+  if (!isJson(part)) return TEXT_PART
+  if (part['type'] === 'image_url') {
+    const url = isJson(part['image_url']) ? part['image_url']['url'] : null
+    return imagePart(typeof url === 'string' && url.startsWith('data:') ? url.slice(url.indexOf(',') + 1) : null)
+  }
+  return BOUNDED_BY_BYTES.has(part['type']) ? TEXT_PART : OPAQUE_PART
+}
+
+class ChatMeter implements StreamMeter {
+  ending: Uint8Array = NONE
+  isComplete = false
+  hasFailed = false
+  private counts: TokenCounts | null = null
+  /** Whether the usage came in an event of its own, as the final report does. Some servers add a running count to every event. */
+  private isReport = false
+  private text = 0
+  private readonly shown: boolean
+  private readonly events = new SseEvents(
+    (event) => this.filter(event),
+    (events) => this.filterMany(events),
+  )
+
+  /** `shown`: the caller requested the usage. Otherwise the usage that the gateway requested is removed. */
+  constructor(shown: boolean) {
+    this.shown = shown
+  }
+
+  get seen(): Seen {
+    const isFinal = this.counts !== null && (this.isReport || this.isComplete)
+    return { counts: this.counts, isFinal, textBytes: this.text }
+  }
+
+  push(chunk: Uint8Array): Uint8Array {
+    return this.events.push(chunk)
+  }
+
+  close(): Uint8Array {
+    return this.events.end()
+  }
+
+  /** Events with text only, which is nearly all of them. */
+  private filterMany(events: string): string | null {
+    if (NOT_TEXT_ALONE.test(events)) return null
+    const passed = this.shown ? events : events.replaceAll(NO_USAGE, '')
+    if (!this.shown && passed.includes('"usage"')) return null
+    this.text += stringBytes(events, TEXTS)
+    return passed
+  }
+
+  private filter(event: Uint8Array): Verdict {
+    const text = latin1(event)
+    if (text.length < 64 && /^data:\s*\[DONE\]/m.test(text)) {
+      this.isComplete = true
+      this.ending = event
+      return 'drop'
+    }
+    this.text += stringBytes(text, TEXTS)
+    if (text.includes('"error"')) this.hasFailed ||= tellsOfFailure(jsonOf(event))
+    if (!text.includes('"usage"')) return 'pass'
+    if (/"usage"\s*:\s*\{/.test(text)) {
+      const json = jsonOf(event)
+      const counts = openAiUsage(json['usage'])
+      const isAlone = json['usage'] !== undefined && listOf(json['choices']).length === 0
+      this.counts = counts ?? this.counts
+      this.isReport ||= counts !== null && isAlone
+      if (this.shown) return 'pass'
+      if (isAlone) return 'drop'
+    }
+    return this.shown ? 'pass' : withoutUsage(event, text)
+  }
+}
+
+/** The event without its usage, otherwise byte for byte the same. */
+function withoutUsage(event: Uint8Array, text: string): Verdict {
+  // Inside a string its quotes would be escaped, so a match is always a property.
+  const plain = text.indexOf(NO_USAGE)
+  if (plain >= 0) return Buffer.concat([event.subarray(0, plain), event.subarray(plain + NO_USAGE.length)])
+  const start = event.indexOf(0x7b)
+  const members = start < 0 ? null : objectMembers(event, start)
+  const usage = members?.get('usage')
+  if (!members || !usage) return 'pass'
+  const name = text.lastIndexOf('"usage"', usage.start)
+  const before = text.slice(0, name).trimEnd()
+  const after = text.slice(usage.end)
+  const whole = before.endsWith(',') ? before.slice(0, -1) + after : before + after.replace(/^\s*,/, '')
+  return Buffer.from(whole, 'latin1')
+}
+
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes)
+}

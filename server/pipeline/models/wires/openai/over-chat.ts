@@ -1,0 +1,84 @@
+import type { Json } from '../../../../core/json'
+import type { ModelUpstream } from '../../../../core/models/model'
+import type { ModelRequest } from '../model-request'
+import type { Seen, StreamMeter, WirePath } from '../model-wire'
+import { jsonOf, SseEvents, type Verdict } from '../sse-events'
+import { CHAT_COMPLETIONS } from './chat-completions-wire'
+
+const NONE: Uint8Array = new Uint8Array()
+const COLON = 0x3a
+
+/** The chat completion of a call that was read in another format. */
+export function chatBodyFor(
+  { chat, cap: given, stream }: ModelRequest,
+  { model, capName }: ModelUpstream,
+  cap: number,
+): Uint8Array<ArrayBuffer> {
+  if (!chat || chat.beyond !== null) throw new Error('the call cannot be written as a chat completion')
+  const streaming = stream && { stream, stream_options: { include_usage: true } }
+  const head = JSON.stringify({ model, [capName]: given ?? cap, ...streaming })
+  // Both are objects: the first without its end, then the second without its start.
+  return new Uint8Array(Buffer.concat([Buffer.from(`${head.slice(0, -1)},`), chat.body.subarray(1)]))
+}
+
+/** Writes a stream of chat completions in another format. */
+export interface ChatTranslator {
+  /** The events for one chunk, or for an error that the upstream sent in its place; empty for none. */
+  chunk(json: Json): string
+  /** The last events of a stream that reached its end. */
+  end(): string
+  /** See `StreamMeter`. */
+  readonly sentEvents?: number
+}
+
+/** Meters a stream of chat completions as such, and passes it on in another format. */
+export class OverChatMeter implements StreamMeter {
+  private readonly chat: StreamMeter
+  private readonly translator: ChatTranslator
+  private readonly encoder = new TextEncoder()
+  private readonly events = new SseEvents((event) => this.translated(event))
+  private last: Uint8Array | null = null
+
+  constructor(request: ModelRequest, path: WirePath, translator: ChatTranslator) {
+    // The translator needs the usage, whoever asked for it.
+    this.chat = CHAT_COMPLETIONS.meter({ ...request, usageAsked: true }, path)
+    this.translator = translator
+  }
+
+  get seen(): Seen {
+    return this.chat.seen
+  }
+
+  get isComplete(): boolean {
+    return this.chat.isComplete
+  }
+
+  get hasFailed(): boolean {
+    return this.chat.hasFailed
+  }
+
+  get sentEvents(): number {
+    return this.translator.sentEvents ?? 0
+  }
+
+  get ending(): Uint8Array {
+    if (!this.isComplete || this.hasFailed) return NONE
+    this.last ??= this.encoder.encode(this.translator.end())
+    return this.last
+  }
+
+  push(chunk: Uint8Array): Uint8Array {
+    return this.events.push(this.chat.push(chunk))
+  }
+
+  close(): Uint8Array {
+    return Buffer.concat([this.events.push(this.chat.close()), this.events.end()])
+  }
+
+  private translated(event: Uint8Array): Verdict {
+    // A comment keeps the connection alive in every format.
+    if (event[0] === COLON) return 'pass'
+    const text = this.translator.chunk(jsonOf(event))
+    return text === '' ? 'drop' : this.encoder.encode(text)
+  }
+}

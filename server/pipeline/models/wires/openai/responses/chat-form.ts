@@ -1,0 +1,81 @@
+import { isJson, type Json, listOf } from '../../../../../core/json'
+import { type ChatForm, manyOf } from '../../model-request'
+import { ChatMessages } from './chat-messages'
+
+/** Members that have the same name and meaning in both. */
+const SAME = ['temperature', 'top_p', 'user'] as const
+
+/**
+ * A Responses call as a chat completion. Left out, because they change nothing that is answered: `metadata`, `store`, hints about
+ * caching, summaries of the reasoning, and `include` of reasoning, which a chat completion does not return.
+ */
+export function chatFormOf(json: Json): ChatForm {
+  const messages = new ChatMessages()
+  if (typeof json['instructions'] === 'string') messages.system(json['instructions'])
+  messages.addInput(json['input'])
+  const tools = manyOf(json['tools']).filter(isJson)
+  const text = object(json['text'])
+  const beyond = [messages.beyond, ...beyondChat(json, tools)].find((path) => path !== null) ?? null
+  const body = {
+    messages: messages.list,
+    ...Object.fromEntries(SAME.map((name) => [name, json[name] ?? undefined])),
+    reasoning_effort: object(json['reasoning'])['effort'] ?? undefined,
+    verbosity: text['verbosity'] ?? undefined,
+    ...formatOf(object(text['format'])),
+    ...(tools.length > 0 && {
+      tools: tools.map(toolOf),
+      tool_choice: choiceOf(json['tool_choice']),
+      parallel_tool_calls: json['parallel_tool_calls'] ?? undefined,
+    }),
+  }
+  return { body: new TextEncoder().encode(JSON.stringify(body)), beyond }
+}
+
+/** The settings that a chat completion cannot express, as paths. */
+function beyondChat(json: Json, tools: readonly Json[]): readonly string[] {
+  const choice = object(json['tool_choice'])['type']
+  const type = object(object(json['text'])['format'])['type'] ?? 'text'
+  const isKnown = type === 'text' || type === 'json_object' || type === 'json_schema'
+  const logprobs = listOf(json['include']).includes('message.output_text.logprobs')
+  return [
+    ...tools.flatMap((tool) => (tool['type'] === 'function' ? [] : [`tools.${String(tool['type'])}`])),
+    ...(choice === undefined || choice === 'function' ? [] : [`tool_choice.${String(choice)}`]),
+    ...(isKnown ? [] : ['text.format']),
+    ...(json['top_logprobs'] ? ['top_logprobs'] : []),
+    ...(logprobs ? ['include.message.output_text.logprobs'] : []),
+    ...(json['truncation'] === 'auto' ? ['truncation'] : []),
+  ]
+}
+
+function formatOf({ type, ...format }: Json) {
+  if (type === 'json_object') return { response_format: { type } }
+  if (type !== 'json_schema') return {}
+  const { name, description, schema, strict } = format
+  return {
+    response_format: {
+      type,
+      json_schema: { name, description: description ?? undefined, schema, strict: strict ?? undefined },
+    },
+  }
+}
+
+function toolOf({ name, description, parameters, strict }: Json) {
+  return {
+    type: 'function',
+    function: {
+      name,
+      description: description ?? undefined,
+      parameters: parameters ?? undefined,
+      strict: strict ?? undefined,
+    },
+  }
+}
+
+function choiceOf(choice: unknown): unknown {
+  if (isJson(choice)) return { type: 'function', function: { name: choice['name'] } }
+  return choice ?? undefined
+}
+
+function object(value: unknown): Json {
+  return isJson(value) ? value : {}
+}

@@ -1,0 +1,183 @@
+import { isJson, type Json, listOf } from '../../../../../core/json'
+import type { ModelRequest } from '../../model-request'
+import type { ChatTranslator } from '../over-chat'
+import { type FunctionCall, functionCallOf, type ItemStatus, messageOf, partOf, type TextKind } from './output-items'
+import { incompleteReason, ResponseFrame, type ResponseState } from './response-frame'
+
+interface OpenMessage {
+  readonly id: string
+  readonly place: number
+  readonly parts: object[]
+  /** The part that is being written. */
+  kind: TextKind
+  text: string
+}
+
+interface OpenCall extends FunctionCall {
+  readonly place: number
+  text: string
+}
+
+const TEXT_EVENT = { output_text: 'response.output_text', refusal: 'response.refusal' } as const
+
+/** Writes a stream of chat completions as the typed events of the Responses API. */
+export class ResponseEvents implements ChatTranslator {
+  sentEvents = 0
+  private readonly request: ModelRequest
+  private frame: ResponseFrame | null = null
+  private output: object[] = []
+  private message: OpenMessage | null = null
+  /** By their index in the chat. They stay open to the end, since a chat may continue any of them. */
+  private readonly calls = new Map<unknown, OpenCall>()
+  private finish: unknown = null
+  private usage: unknown = null
+
+  constructor(request: ModelRequest) {
+    this.request = request
+  }
+
+  chunk(json: Json): string {
+    const { error, choices, usage } = json
+    if (error !== undefined && error !== null) return this.failed(error)
+    if (!Array.isArray(choices)) return ''
+    if (isJson(usage)) this.usage = usage
+    const start = this.frame ? '' : this.begin(json)
+    const [choice] = choices
+    if (!isJson(choice)) return start
+    this.finish = choice['finish_reason'] ?? this.finish
+    const { content, refusal, tool_calls: calls } = isJson(choice['delta']) ? choice['delta'] : {}
+    return [
+      start,
+      this.said('output_text', content),
+      this.said('refusal', refusal),
+      ...listOf(calls)
+        .filter(isJson)
+        .map((call) => this.called(call)),
+    ].join('')
+  }
+
+  end(): string {
+    const start = this.frame ? '' : this.begin({})
+    const reason = incompleteReason(this.finish)
+    const status = reason === null ? 'completed' : 'incomplete'
+    const empty = this.output.length === 0 ? this.opened('output_text') : ''
+    const closed = [this.closeMessage(status), ...[...this.calls.values()].map((call) => this.closeCall(call, status))]
+    const state = { status, reason, output: this.output, usage: this.usage } as const
+    return [start, empty, ...closed, this.lifecycle(status, state)].join('')
+  }
+
+  private begin(chat: Json): string {
+    this.frame = new ResponseFrame(this.request, chat)
+    const state = { status: 'in_progress', output: [], usage: null } as const
+    return this.lifecycle('created', state) + this.lifecycle('in_progress', state)
+  }
+
+  private failed(error: unknown): string {
+    const start = this.frame ? '' : this.begin({})
+    const { message } = isJson(error) ? error : { message: error }
+    const told = { code: 'server_error', message: String(message ?? 'The model failed.') }
+    return start + this.lifecycle('failed', { status: 'failed', output: this.output, usage: null, error: told })
+  }
+
+  private said(kind: TextKind, delta: unknown): string {
+    if (typeof delta !== 'string' || delta === '') return ''
+    const start = this.opened(kind)
+    const { message } = this
+    if (!message) return start
+    message.text += delta
+    const logprobs = kind === 'output_text' ? { logprobs: [] } : {}
+    return start + this.event(`${TEXT_EVENT[kind]}.delta`, { ...placeOf(message), delta, ...logprobs })
+  }
+
+  /** Opens a message, or a part of it, unless it is open. */
+  private opened(kind: TextKind): string {
+    if (this.message?.kind === kind) return ''
+    if (this.message) {
+      const closed = this.closePart(this.message)
+      this.message.kind = kind
+      this.message.text = ''
+      return closed + this.partAdded(this.message)
+    }
+    const place = this.output.length
+    const id = `msg_${this.frame?.id}${place === 0 ? '' : `_${place}`}`
+    this.message = { id, place, parts: [], kind, text: '' }
+    return this.itemAdded(place, messageOf(id, 'in_progress', [])) + this.partAdded(this.message)
+  }
+
+  private partAdded(message: OpenMessage): string {
+    return this.event('response.content_part.added', { ...placeOf(message), part: partOf(message.kind, '') })
+  }
+
+  private closePart(message: OpenMessage): string {
+    const { kind, text, parts } = message
+    const place = placeOf(message)
+    const part = partOf(kind, text)
+    const whole = kind === 'refusal' ? { refusal: text } : { text, logprobs: [] }
+    const events =
+      this.event(`${TEXT_EVENT[kind]}.done`, { ...place, ...whole }) +
+      this.event('response.content_part.done', { ...place, part })
+    parts.push(part)
+    return events
+  }
+
+  private closeMessage(status: ItemStatus): string {
+    const { message } = this
+    if (!message) return ''
+    this.message = null
+    const closed = this.closePart(message)
+    return closed + this.itemDone(message.place, messageOf(message.id, status, message.parts))
+  }
+
+  private called({ index, id, function: made }: Json): string {
+    const { name, arguments: text } = isJson(made) ? made : {}
+    const known = this.calls.get(index ?? id)
+    const start = known ? '' : this.closeMessage('completed')
+    const call = known ?? this.newCall(id, name)
+    if (!known) this.calls.set(index ?? id, call)
+    const added = known ? '' : this.itemAdded(call.place, functionCallOf(call, 'in_progress'))
+    if (typeof text !== 'string' || text === '') return start + added
+    call.text += text
+    const delta = { item_id: call.id, output_index: call.place, delta: text }
+    return start + added + this.event('response.function_call_arguments.delta', delta)
+  }
+
+  private newCall(id: unknown, name: unknown): OpenCall {
+    const own = `${this.frame?.id}_${this.calls.size}`
+    const callId = typeof id === 'string' && id !== '' ? id : `call_${own}`
+    return { id: `fc_${own}`, callId, name: String(name ?? ''), place: this.output.length, text: '' }
+  }
+
+  private closeCall(call: OpenCall, status: ItemStatus): string {
+    const { id, name, text, place } = call
+    const whole = { item_id: id, output_index: place, name, arguments: text }
+    return (
+      this.event('response.function_call_arguments.done', whole) + this.itemDone(place, functionCallOf(call, status))
+    )
+  }
+
+  private itemAdded(place: number, item: object): string {
+    this.output[place] = item
+    return this.event('response.output_item.added', { output_index: place, item })
+  }
+
+  private itemDone(place: number, item: object): string {
+    this.output[place] = item
+    return this.event('response.output_item.done', { output_index: place, item })
+  }
+
+  private lifecycle(name: ResponseState['status'] | 'created', state: ResponseState): string {
+    return this.written(`response.${name}`, `"response":${this.frame?.json(state)}`)
+  }
+
+  private event(type: string, members: object): string {
+    return this.written(type, JSON.stringify(members).slice(1, -1))
+  }
+
+  private written(type: string, members: string): string {
+    return `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.sentEvents++},${members}}\n\n`
+  }
+}
+
+function placeOf({ id, place, parts }: OpenMessage) {
+  return { item_id: id, output_index: place, content_index: parts.length }
+}

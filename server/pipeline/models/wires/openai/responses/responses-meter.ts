@@ -1,0 +1,65 @@
+import { isJson } from '../../../../../core/json'
+import type { TokenCounts } from '../../../../../core/usage/call-record'
+import { type Seen, type StreamMeter, stringBytes, stringMembers } from '../../model-wire'
+import { jsonOf, latin1, SseEvents, type Verdict } from '../../sse-events'
+import { responsesUsage } from '../../token-usage'
+
+/** Every text arrives once in a delta. The events that close a part repeat it. */
+const DELTAS = stringMembers('delta')
+/** Events beyond content. A match inside answer text only means that the events are parsed. */
+const NOT_CONTENT_ALONE = /response\.(?:completed|incomplete|failed|cancelled)|\berror\b/
+const NUMBERS = /"sequence_number"\s*:\s*(\d{1,9})/g
+const NONE: Uint8Array = new Uint8Array()
+
+/** Meters a stream of the Responses API, whose last event has the usage of the call. */
+export class ResponsesMeter implements StreamMeter {
+  ending: Uint8Array = NONE
+  isComplete = false
+  hasFailed = false
+  sentEvents = 0
+  private counts: TokenCounts | null = null
+  private text = 0
+  private readonly events = new SseEvents(
+    (event) => this.filter(event),
+    (events) => this.filterMany(events),
+  )
+
+  get seen(): Seen {
+    return { counts: this.counts, isFinal: this.counts !== null, textBytes: this.text }
+  }
+
+  push(chunk: Uint8Array): Uint8Array {
+    return this.events.push(chunk)
+  }
+
+  close(): Uint8Array {
+    return this.events.end()
+  }
+
+  /** Events of content only, which is nearly all of them. */
+  private filterMany(events: string): string | null {
+    if (NOT_CONTENT_ALONE.test(events)) return null
+    this.count(events)
+    return events
+  }
+
+  private filter(event: Uint8Array): Verdict {
+    const text = latin1(event)
+    const type = NOT_CONTENT_ALONE.test(text) ? (/^event:\s*([\w.]+)/m.exec(text)?.[1] ?? jsonOf(event)['type']) : ''
+    if (type === 'response.completed' || type === 'response.incomplete') {
+      const { response } = jsonOf(event)
+      this.counts = responsesUsage(isJson(response) ? response['usage'] : null)
+      this.isComplete = true
+      this.ending = event
+      return 'drop'
+    }
+    this.hasFailed ||= type === 'response.failed' || type === 'response.cancelled' || type === 'error'
+    this.count(text)
+    return 'pass'
+  }
+
+  private count(events: string): void {
+    this.text += stringBytes(events, DELTAS)
+    for (const [, number] of events.matchAll(NUMBERS)) this.sentEvents = Number(number) + 1
+  }
+}

@@ -1,0 +1,118 @@
+import { type Failure, failure } from '../../../../../core/failure'
+import { isJson, type Json, listOf } from '../../../../../core/json'
+import { err, ok } from '../../../../../core/result'
+import { assigned, edited } from '../../json/json-members'
+import {
+  type InputParts,
+  imagePart,
+  manyOf,
+  missing,
+  OPAQUE_PART,
+  partsOf,
+  positive,
+  readBody,
+  TEXT_PART,
+  wrong,
+} from '../../model-request'
+import { type ModelWire, stringBytes, stringMembers } from '../../model-wire'
+import { responsesUsage } from '../../token-usage'
+import { chatFormOf } from './chat-form'
+import { partsOfItem, TEXT_PARTS, uncoveredOfResponses } from './responses-members'
+import { ResponsesMeter } from './responses-meter'
+import { RESPONSES_OVER_CHAT } from './responses-over-chat'
+
+const TEXTS = stringMembers('text', 'arguments', 'input', 'refusal')
+
+/** OpenAI's Responses, without anything stored: the caller sends the whole conversation with every call. */
+export const RESPONSES: ModelWire = {
+  route: 'responses',
+  read(bytes) {
+    const read = readBody(bytes)
+    if (!read.ok) return read
+    const { json, members } = read.value
+    const { model, input, stream = false, store } = json
+    if (model === undefined) return missing('model')
+    if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
+    const kept = keptAtTheVendor(json)
+    if (kept) return err(kept)
+    if (input === undefined) return missing('input')
+    if (typeof input !== 'string' && (!Array.isArray(input) || input.length === 0 || !input.every(isJson)))
+      return wrong('input', 'must be text or a list of items')
+    if (typeof stream !== 'boolean' && stream !== null) return wrong('stream', 'must be true or false')
+    if (store !== undefined && store !== null && typeof store !== 'boolean')
+      return wrong('store', 'must be true or false')
+    const cap = positive(json['max_output_tokens'])
+    if (cap === undefined) return wrong('max_output_tokens', 'must be a whole number above 0')
+    return ok({
+      bytes,
+      members,
+      model,
+      stream: stream === true,
+      usageAsked: true,
+      cap,
+      choices: 1,
+      parts: partsOf(listOf(input).flatMap(inputParts)),
+      hasTools: manyOf(json['tools']).length > 0,
+      uncovered: uncoveredOfResponses(json),
+      chat: chatFormOf(json),
+    })
+  },
+  bodyFor({ bytes, members, model, cap: given }, upstream, cap) {
+    const set = (name: string, value: unknown) => assigned(bytes, members, name, value)
+    return edited(bytes, [
+      set('store', false),
+      ...(upstream.model === model ? [] : [set('model', upstream.model)]),
+      ...(given === null ? [set('max_output_tokens', cap)] : []),
+    ])
+  },
+  usageOf: (answer) => responsesUsage(answer['usage']),
+  // Only the output: the rest of the answer repeats the call.
+  textBytes: (answer) => stringBytes(outputOf(answer), TEXTS),
+  answerOf: (answer, _request, bytes) => (answer['status'] === 'failed' ? null : bytes),
+  meter: () => new ResponsesMeter(),
+  overChat: RESPONSES_OVER_CHAT,
+  errorEvent(body, _path, sent) {
+    const { error } = Object(JSON.parse(body))
+    const { code = null, message = '', param = null } = Object(error)
+    // OpenAI's own flat members, and the object that both SDKs prefer.
+    const event = { type: 'error', sequence_number: sent, code, message, param, error }
+    return `event: error\ndata: ${JSON.stringify(event)}\n\n`
+  },
+}
+
+/** The refusal of a call that relies on something that the vendor would keep; null if it does not. */
+function keptAtTheVendor(json: Json): Failure | null {
+  const refused = (param: string, why: string) => failure('unsupported_parameter', why, { param })
+  const isSet = (name: string) => json[name] !== undefined && json[name] !== null
+  if (json['background'] === true)
+    return refused('background', 'background is not offered: no response is kept that could be fetched later.')
+  for (const name of ['previous_response_id', 'conversation'])
+    if (isSet(name))
+      return refused(
+        name,
+        `${name} is not offered: no response is kept. Send the earlier messages and tool calls as items of input.`,
+      )
+  if (isSet('prompt')) return refused('prompt', 'prompt is not offered: send its text as instructions and input.')
+  if (listOf(json['input']).some((item) => isJson(item) && item['type'] === 'item_reference'))
+    return refused(
+      'input',
+      'An item_reference is not offered: no item is kept. Send the item itself. SDKs do so with store: false (in the AI SDK: providerOptions.openai.store).',
+    )
+  return null
+}
+
+function inputParts(item: unknown): InputParts[] {
+  if (!isJson(item)) return [TEXT_PART]
+  return partsOfItem(item).map((part) => {
+    if (!isJson(part)) return TEXT_PART
+    const { type, image_url: url } = part
+    if (type === 'input_image')
+      return imagePart(typeof url === 'string' && url.startsWith('data:') ? url.slice(url.indexOf(',') + 1) : null)
+    return TEXT_PARTS.has(type) ? TEXT_PART : OPAQUE_PART
+  })
+}
+
+function outputOf(answer: string): string {
+  const json: unknown = JSON.parse(answer)
+  return JSON.stringify(isJson(json) ? listOf(json['output']) : [])
+}
