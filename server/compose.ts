@@ -16,6 +16,7 @@ import { indexSources } from './compose/index-sources'
 import { composeModels } from './compose/models'
 import { openMailer, ownerSettings, passwordResets } from './compose/owner-mail'
 import { openSocial } from './compose/social'
+import { openUpstreamWallet } from './compose/upstream-payments'
 import { openWebsearch } from './compose/websearch'
 import type { Config } from './config'
 import { Keys } from './core/accounts/keys'
@@ -141,8 +142,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
     /** Handles a request. */
     fetch: securedBy(config, (request) => web.fetch(request)),
     core,
-    sandbox: linked.sandbox,
-    social: linked.social,
+    ...{ sandbox: linked.sandbox, social: linked.social },
+    upstreamPayments: imported.upstreamPayments,
     ...billing.moneyIn,
     control: controlHandler({
       ...core,
@@ -169,7 +170,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
       core.events.end()
     },
     async close() {
-      await billing.close()
+      await Promise.all([billing.close(), imported.upstreamPayments?.close()])
       await Promise.all([providers.close?.(), models.close()])
       await linked.close()
       await stores.close()
@@ -273,6 +274,7 @@ async function composeCore(config: Config, { clock, stopwatch = STOPWATCH, log, 
   return {
     stores,
     apis,
+    paying: await openUpstreamWallet(config, stores.upstreamPayments, clock),
     /** Requests to addresses that strangers supply. */
     strangers: guardedFetch(config, outbound),
     audit: stores.audit,

@@ -101,7 +101,7 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
     mail: mailConfig(read),
     production,
     models: modelSettings(read, production),
-    apis: apiSettings(environment),
+    apis: apiSettings(environment, production),
     creditBuysPaidProviders:
       oneOf('CREDIT_BUYS_PAID_PROVIDERS', read('CREDIT_BUYS_PAID_PROVIDERS') ?? 'false', ['true', 'false']) === 'true',
   }

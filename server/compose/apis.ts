@@ -16,6 +16,7 @@ import type { Log } from '../log'
 import { ApiInputs } from '../pipeline/apis/api-input'
 import { ApiPlaces } from '../pipeline/apis/api-places'
 import type { ApiAnswer } from '../pipeline/apis/ask-api'
+import type { PaidUpstreams } from '../pipeline/apis/ask-paid'
 import { Overruns } from '../pipeline/apis/overruns'
 import { ByteCache } from '../pipeline/byte-cache'
 import type { PipelineDeps } from '../pipeline/paid-call'
@@ -29,6 +30,8 @@ export interface ApiNeeds {
   readonly pipeline: PipelineDeps
   readonly clock: Clock
   readonly log: Log
+  /** Pays upstreams per request; null without a wallet. */
+  readonly paying: PaidUpstreams | null
   /** Called when an operation reported more than its maximum to three accounts. */
   readonly onOverruns: (operation: ApiOperation) => void
   /** Requests to upstreams, for tests. */
@@ -47,6 +50,7 @@ export function composeApis(config: Config, needs: ApiNeeds) {
     fetchStream: openGuardedStreams(wayOut),
     secretsOf: secrets,
     tokens: new ClientCredentialTokens({ fetch, secretsOf: secrets, clock, onTrouble }),
+    paying: needs.paying,
     streams: { clock, longestStreamMs: MAX_STREAM_MS, onTrouble },
     cache: new ByteCache<ApiAnswer>(clock, MAX_CACHE_BYTES),
     places: new ApiPlaces(),

@@ -8,10 +8,12 @@ import { OPERATIONS } from '../core/catalogue/operations'
 import type { Clock } from '../core/clock'
 import { makeId } from '../core/ids'
 import type { Json } from '../core/json'
+import type { Journal } from '../core/ledger/journal'
 import type { OutboundFetch } from '../core/outbound/outbound-fetch'
 import type { Log } from '../log'
 import { tryOperation } from '../pipeline/apis/try-operation'
 import { type ApiNeeds, composeApis } from './apis'
+import { followUpstreamPayments } from './upstream-payments'
 
 interface CatalogNeeds {
   readonly store: ApiStore
@@ -19,22 +21,29 @@ interface CatalogNeeds {
   readonly clock: Clock
   readonly ownOrigins: ReadonlySet<string>
   readonly fetchExternal: OutboundFetch
+  readonly hasWallet: boolean
 }
 
 /** What operators put on sale, and what sells it. */
 export function composeImported(
   config: Config,
   needs: Omit<ApiNeeds, 'onOverruns'> &
-    Pick<CatalogNeeds, 'ownOrigins' | 'fetchExternal'> & { readonly stores: { readonly apis: ApiStore } },
+    Pick<CatalogNeeds, 'ownOrigins' | 'fetchExternal'> & {
+      readonly stores: { readonly apis: ApiStore }
+      readonly journal: Journal
+    },
 ) {
-  const { stores, apis, clock, log, ownOrigins, fetchExternal } = needs
-  const apiCatalog = openCatalog(config, { store: stores.apis, registry: apis, clock, ownOrigins, fetchExternal })
+  const { stores, apis, clock, log, ownOrigins, fetchExternal, paying, journal } = needs
+  const hasWallet = paying !== null
+  const parts = { store: stores.apis, registry: apis, clock, ownOrigins, fetchExternal, hasWallet }
+  const apiCatalog = openCatalog(config, parts)
   const selling = composeApis(config, { ...needs, onOverruns: overrunsEnd(apiCatalog, log) })
   const { apiDeps, apiInputs } = selling
   const tryApi = (sold: SoldOperation, input: Json) =>
     tryOperation(apiDeps, apiInputs, sold, input, makeId('req', clock.now()))
+  const upstreamPayments = followUpstreamPayments({ paying, journal, clock, log, catalog: apiCatalog })
   // Documents are where the operator points, as upstreams are.
-  return { ...selling, apiCatalog, tryApi, fetchDocument: apiDeps.fetch }
+  return { ...selling, apiCatalog, tryApi, upstreamPayments, fetchDocument: apiDeps.fetch }
 }
 
 /** Imported documents are strangers': what they refer to is fetched by the guarded way out. */

@@ -67,7 +67,7 @@ export function call(accountId: AccountId, cost: number | null, more: Partial<Ca
   }
 }
 
-function entry(account: AccountId, amount: number, more: Partial<LedgerEntry>): LedgerEntry {
+export function entry(account: AccountId, amount: number, more: Partial<LedgerEntry>): LedgerEntry {
   return {
     transaction: makeId('txn', NOON),
     kind: 'grant',

@@ -37,7 +37,7 @@ export const PRICE_FORM_TEXT = {
   parameterNeeded: 'Enter the name of the parameter.',
   countWrong: 'Enter a whole number.',
   unit: 'Unit of the bill',
-  unitNames: { usd: 'US dollars', cents: 'Cents', micros: 'Millionths of a dollar' },
+  unitNames: { usd: 'US dollars', cents: 'Cents', micros: 'Millionths of a dollar', paid: 'What the upstream is paid' },
   multiplier: 'Multiplier',
   multiplierHint: '1.2 adds 20 %.',
   multiplierWrong: 'Enter a factor such as 1.2.',

@@ -14,6 +14,8 @@ export interface ApiSurroundings {
   readonly reserved: ReadonlySet<string>
   /** The gateway's own origins: it does not sell itself in a circle. */
   readonly ownOrigins: ReadonlySet<string>
+  /** Whether it has a wallet that pays upstreams per request. */
+  readonly hasWallet: boolean
 }
 
 export const MAX_TITLE = 100
@@ -32,7 +34,7 @@ const WITHOUT_CREDENTIAL = { kind: 'none' } as const
 const UPSTREAM_VARIABLE = /^UPSTREAM_[A-Z0-9_]{1,100}$/
 
 /** Every rule that an API breaks, each with the member that breaks it. Empty if it can be stored and sold. */
-export function apiProblems(api: Api, { reserved, ownOrigins }: ApiSurroundings): ParameterError[] {
+export function apiProblems(api: Api, { reserved, ownOrigins, hasWallet }: ApiSurroundings): ParameterError[] {
   const problems: ParameterError[] = []
   const add = (param: string, rule: string | null, received = '') => {
     if (rule !== null)
@@ -40,7 +42,7 @@ export function apiProblems(api: Api, { reserved, ownOrigins }: ApiSurroundings)
   }
   add('name', nameProblem(api.name, reserved), api.name)
   add('base_url', baseUrlProblem(api.baseUrl, ownOrigins))
-  add('auth', authProblem(api.auth))
+  add('auth', api.auth.kind === '402' ? paidProblem(api, hasWallet) : authProblem(api.auth))
   add('title', textProblem(api.title, MAX_TITLE, isPlainLine))
   add('description', textProblem(api.description, MAX_DESCRIPTION, isPlainText))
   for (const [name, value] of Object.entries(api.headers)) add('headers', headerProblem(name, value, api.auth), name)
@@ -69,7 +71,7 @@ export function operationProblems(operation: ApiOperation, { auth }: Pick<Api, '
     ...parameterProblems(operation, auth),
     operation.body && method === 'GET' ? 'is a GET, which has no body' : null,
     operation.body && prefixed('body', schemaProblem(operation.body.schema)),
-    prefixed('price', priceProblem(operation)),
+    prefixed('price', priceProblem(operation, { auth })),
     success.minStatus >= 200 && success.maxStatus <= 599 && success.minStatus <= success.maxStatus
       ? null
       : 'success needs statuses from 200 to 599',
@@ -99,12 +101,22 @@ function baseUrlProblem(text: string, ownOrigins: ReadonlySet<string>): string |
   return ownOrigins.has(url.origin) ? 'must not be this gateway' : null
 }
 
+/** Why an upstream cannot be paid per request, or null. */
+function paidProblem({ auth, cacheSeconds }: Api, hasWallet: boolean): string | null {
+  if (auth.kind !== '402') return null
+  if (!hasWallet) return 'must not be 402: the gateway has no wallet; set UPSTREAM_WALLET_KEY and its other settings'
+  if (auth.payees.length === 0 || !auth.payees.every((payee) => /^0x[0-9a-fA-F]{40}$/.test(payee)))
+    return 'must name the addresses that may be paid, such as 402:0x1111111111111111111111111111111111111111'
+  return cacheSeconds > 0 ? 'must not be 402 while cache_seconds is above 0: paid answers are never kept' : null
+}
+
 function authProblem(auth: UpstreamAuth): string | null {
-  if (auth.kind === 'none') return null
-  if (auth.kind === '402') return 'must not be 402: the gateway cannot pay upstreams per request yet'
+  if (auth.kind === 'none' || auth.kind === '402') return null
   const { secret } = auth
   if (secret.from === 'environment' && !UPSTREAM_VARIABLE.test(secret.name))
     return 'must name a variable that begins with UPSTREAM_, such as env:UPSTREAM_VENDOR_KEY'
+  if (secret.from === 'environment' && secret.name.startsWith('UPSTREAM_WALLET_'))
+    return 'must not name a variable of the wallet'
   if (auth.kind === 'header') {
     const name = auth.name.toLowerCase()
     const own = ['authorization', 'x-api-key', 'x-goog-api-key'].includes(name.replaceAll('_', '-'))

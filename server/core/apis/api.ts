@@ -132,6 +132,8 @@ export type Figure =
   | { readonly kind: 'pointer'; readonly pointer: string }
   | { readonly kind: 'header'; readonly name: string }
   | { readonly kind: 'characters' | 'kilobytes' | 'events' }
+  /** What the upstream was paid for the call, in micro-USD. */
+  | { readonly kind: 'paid' }
 
 /** The maximum number of units: a number, or an integer parameter that is declared with minimum, maximum and default. */
 export type UnitBound = number | { readonly parameter: string }

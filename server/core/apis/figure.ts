@@ -41,6 +41,8 @@ export function readFigure(figure: Figure, read: ReadAnswer): Decimal | null {
       return parseDecimal(read.answer.header(figure.name)?.trim() ?? '')
     case 'characters':
       return decimalOf(charactersIn(read.text))
+    case 'paid':
+      return null // no answer says it
     case 'kilobytes':
     case 'events':
       return decimalOf(Math.ceil(read.answer.body.byteLength / 1024))

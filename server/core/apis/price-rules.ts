@@ -1,5 +1,5 @@
 import { isJson } from '../json'
-import type { ApiOperation, ApiPrice, Figure } from './api'
+import type { Api, ApiOperation, ApiPrice, Figure } from './api'
 import { isPointer } from './figure'
 
 /** No call may cost more than this, whatever the units. */
@@ -7,13 +7,20 @@ const MAX_CALL_MICROS = 1_000_000_000_000
 const MAX_UNITS = 1_000_000_000
 
 type Priced = Pick<ApiOperation, 'effect' | 'answer' | 'parameters' | 'price'>
+type Auth = Pick<Api, 'auth'>
 
 /**
  * Why an operation cannot be sold at its price, or null. The maximum that a call can cost must follow from the price or from the
  * request, and a write must say what it costs when its figure is missing: it has taken effect by then.
  */
-export function priceProblem(operation: Priced): string | null {
+export function priceProblem(operation: Priced, { auth }: Auth): string | null {
   const { price, effect, answer } = operation
+  const isPaid = price.mode === 'reported' && price.figure.kind === 'paid'
+  if (isPaid !== (auth.kind === '402'))
+    return isPaid
+      ? 'has the unit paid, which needs the auth 402'
+      : 'must be reported, with the unit paid: the auth is 402'
+  if (isPaid) return answer === 'whole' ? reportedProblem(price) : 'of a stream cannot be what its upstream is paid'
   if (price.mode === 'fixed') return price.amount > MAX_CALL_MICROS ? TOO_MUCH : null
   const figure = figureProblem(price.figure, answer)
   if (figure) return figure

@@ -6,7 +6,7 @@ const MAX_TEXT = 8_000
 /** Shown for a secret in the database, and sent to keep it. */
 const SEALED = 'sealed'
 const RULE =
-  'must be none, header:NAME=SECRET, query:NAME=SECRET, bearer:SECRET, basic:SECRET or oauth2:TOKEN_URL;client=ID;secret=SECRET; SECRET is env:UPSTREAM_NAME or secret:TEXT'
+  'must be none, header:NAME=SECRET, query:NAME=SECRET, bearer:SECRET, basic:SECRET, oauth2:TOKEN_URL;client=ID;secret=SECRET or 402:PAYEE,PAYEE; SECRET is env:UPSTREAM_NAME or secret:TEXT'
 
 /**
  * How the gateway authenticates to the upstream, as one text. Secrets of the database are written as `secret:TEXT` and never shown
@@ -17,7 +17,7 @@ export const AUTH = checked<string>(
     type: 'string',
     maxLength: MAX_TEXT,
     description:
-      'How the gateway authenticates to the upstream: `none`, `header:NAME=SECRET`, `query:NAME=SECRET`, `bearer:SECRET`, `basic:SECRET` (of `user:password`), or `oauth2:TOKEN_URL;client=ID;scope=SCOPE;secret=SECRET`. SECRET is `env:UPSTREAM_NAME`, a variable of the server, or `secret:TEXT`, which is sealed in the database and never shown again: it then reads `sealed`, and `sealed` keeps it.',
+      "How the gateway authenticates to the upstream: `none`, `header:NAME=SECRET`, `query:NAME=SECRET`, `bearer:SECRET`, `basic:SECRET` (of `user:password`), `oauth2:TOKEN_URL;client=ID;scope=SCOPE;secret=SECRET`, or `402:PAYEE,PAYEE`: each call is paid for from the gateway's wallet, to one of these addresses. SECRET is `env:UPSTREAM_NAME`, a variable of the server, or `secret:TEXT`, which is sealed in the database and never shown again: it then reads `sealed`, and `sealed` keeps it.",
   },
   (value) => (typeof value === 'string' && parseAuth(value) ? null : RULE),
 )

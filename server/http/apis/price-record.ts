@@ -52,7 +52,10 @@ const Reported = form(
     mode: oneOf(['reported'], "The upstream's own bill."),
     pointer: text('A JSON Pointer to the figure, such as `/cost`. Or `header`.', { maxLength: 200 }),
     header: text('The response header with the figure.', { minLength: 1, maxLength: 100 }),
-    unit: oneOf(['usd', 'cents', 'micros'], 'The unit of the figure.'),
+    unit: oneOf(
+      ['usd', 'cents', 'micros', 'paid'],
+      'The unit of the figure. `paid`: what the upstream was paid for the call, with `auth` 402.',
+    ),
     multiplier: MULTIPLIER,
     minimum_usd: usdText('US dollars that are charged at least. Default: "0".'),
     maximum_usd: usdText('US dollars that are charged at most, and held before the call.'),
@@ -83,15 +86,17 @@ function priceRule(value: unknown): string | null {
     return 'must be an object with the mode fixed, units or reported'
   const broken = brokenRule(MODES[mode], value)
   if (broken !== null) return broken
-  const { count, maximum, maximum_from, pointer, header } = Object(value)
+  const { count, maximum, maximum_from, pointer, header, unit } = Object(value)
   if (mode === 'units') {
     if ((maximum === undefined) === (maximum_from === undefined)) return UNBOUNDED
     return parseFigure(String(count))
       ? null
       : 'count must be a JSON Pointer, header:NAME, characters, kilobytes or events'
   }
-  if (mode === 'reported' && (pointer === undefined) === (header === undefined)) return 'needs a pointer or a header'
-  return null
+  if (mode !== 'reported') return null
+  if (unit === 'paid')
+    return pointer === undefined && header === undefined ? null : 'has the unit paid, so it has no pointer or header'
+  return (pointer === undefined) === (header === undefined) ? 'needs a pointer or a header' : null
 }
 
 const UNBOUNDED = 'needs maximum or maximum_from: without a bound, nothing can be held before the call'
@@ -111,10 +116,12 @@ export function priceOf(price: PriceRecord): ApiPrice {
     }
     case 'reported': {
       const { pointer = '', header, unit, multiplier = '1', minimum_usd, maximum_usd, on_missing } = price
-      const figure: Figure =
+      const read: Figure =
         header === undefined ? { kind: 'pointer', pointer } : { kind: 'header', name: header.toLowerCase() }
+      const counted =
+        unit === 'paid' ? ({ figure: { kind: 'paid' }, unit: 'micros' } as const) : ({ figure: read, unit } as const)
       return {
-        ...{ mode: 'reported', figure, unit, multiplier, maximum: usd(maximum_usd) },
+        ...{ mode: 'reported', ...counted, multiplier, maximum: usd(maximum_usd) },
         minimum: minimum_usd === undefined ? ZERO : usd(minimum_usd),
         onMissing: on_missing === undefined ? null : usd(on_missing),
       }
@@ -141,7 +148,8 @@ export function priceRecordOf(price: ApiPrice): PriceRecord {
         mode: 'reported',
         ...(figure.kind === 'header' && { header: figure.name }),
         ...(figure.kind === 'pointer' && { pointer: figure.pointer }),
-        ...{ unit, multiplier, minimum_usd: formatUsd(minimum), maximum_usd: formatUsd(maximum) },
+        unit: figure.kind === 'paid' ? 'paid' : unit,
+        ...{ multiplier, minimum_usd: formatUsd(minimum), maximum_usd: formatUsd(maximum) },
         ...(onMissing !== null && { on_missing: formatUsd(onMissing) }),
       }
     }

@@ -1,8 +1,10 @@
+import type { ApiOperation } from '../../core/apis/api'
 import type { ApiMatch } from '../../core/apis/api-routes'
+import { decimalOf } from '../../core/apis/decimal'
 import { isSuccess, ReadAnswer, readFigure } from '../../core/apis/figure'
 import { chargeFor, maximumOf } from '../../core/apis/price'
 import { type Failure, failure } from '../../core/failure'
-import { ZERO } from '../../core/money'
+import { type Money, ZERO } from '../../core/money'
 import type { OutboundFetch, OutboundStreamFetch } from '../../core/outbound/outbound-fetch'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
 import { err, ok, type Result } from '../../core/result'
@@ -16,6 +18,7 @@ import type { ApiPlaces } from './api-places'
 import { type ApiSale, IN_A_CIRCLE, NO_FIGURE, WRONG_ANSWER } from './api-sale'
 import { streamed } from './api-stream'
 import { type ApiAnswer, type AskProblem, askApi, openApi } from './ask-api'
+import { askPaid, type PaidUpstreams } from './ask-paid'
 import type { Overruns } from './overruns'
 import { MAX_HOPS, type UpstreamRequest, upstreamRequest } from './upstream-request'
 import { type CredentialDeps, withCredentials } from './with-credentials'
@@ -24,6 +27,8 @@ export interface ApiDeps extends CredentialDeps {
   readonly fetch: OutboundFetch
   readonly fetchStream: OutboundStreamFetch
   readonly streams: StreamDeps
+  /** Pays upstreams per request; null without a wallet. */
+  readonly paying: PaidUpstreams | null
   /** Answers of reads. The key holds all that was sent up and the operation's version. */
   readonly cache: ByteCache<ApiAnswer>
   readonly places: ApiPlaces
@@ -58,7 +63,8 @@ export function apiWork(deps: ApiDeps, sale: ApiSale, authenticated: Authenticat
     effect: operation.effect,
     streams: operation.answer === 'stream',
     timeoutMs: api.timeoutMs,
-    credit: deps.creditBuys ? 'all' : 'nothing',
+    // Signup credit is worth nothing, and such an upstream is paid real money.
+    credit: deps.creditBuys && api.auth.kind !== '402' ? 'all' : 'nothing',
     quote: {
       maxCost,
       version: price.version,
@@ -80,10 +86,11 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
   const { match } = sale
   const key = cacheKey(sale)
   const cached = key === null ? null : deps.cache.find(key, match.api.cacheSeconds)
-  if (cached) return answered(deps, sale, open, cached.value, cached.ageSeconds)
+  if (cached) return answered(deps, sale, open, cached.value, { ageSeconds: cached.ageSeconds })
   const place = deps.places.take(match.api, callerOf(open.authenticated))
   if (typeof place === 'string') return { kind: 'failed', failure: noPlace(place), didNothing: true }
   try {
+    if (match.api.auth.kind === '402') return await runPaid(deps, sale, open)
     const response = await ask(deps, sale, open, (request, limits) => askApi(deps.fetch, match, request, limits))
     if (!response.ok) return unanswered(deps, match, response.error)
     const result = answered(deps, sale, open, response.value)
@@ -97,6 +104,20 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
   } finally {
     place()
   }
+}
+
+/** The same for an upstream that is paid per request: charged by what it was paid. */
+async function runPaid(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
+  const asked = await askPaid(deps.fetch, deps.paying, sale, open)
+  if (!asked.ok) return unanswered(deps, sale.match, asked.error)
+  const { answer, paid } = asked.value
+  const result = answered(deps, sale, open, answer, { paid })
+  // Whatever becomes of the charge: the upstream did its part, so its payment is not a loss of that API.
+  if (result.kind === 'answer' && paid > 0)
+    await deps.paying?.payments
+      .answered(open.authenticated.incoming.id)
+      .catch((error: unknown) => deps.onTrouble(`api ${sale.match.api.name}`, `a payment stays open: ${error}`))
+  return result
 }
 
 /** The same for a stream, whose place is taken until its end. */
@@ -160,14 +181,14 @@ function answered(
   { match: { operation }, input, price }: ApiSale,
   { authenticated }: Pick<OpenCall, 'authenticated'>,
   answer: ApiAnswer,
-  ageSeconds?: number,
+  { ageSeconds, paid }: { readonly ageSeconds?: number; readonly paid?: Money } = {},
 ): WorkResult {
   const read = new ReadAnswer(answer)
   if (!isSuccess(operation.success, read)) {
     deps.onTrouble(`api ${operation.name}`, 'the answer is no success')
     return { kind: 'failed', failure: WRONG_ANSWER, didNothing: false }
   }
-  const figure = operation.price.mode === 'fixed' ? null : readFigure(operation.price.figure, read)
+  const figure = paid === undefined ? readPriced(operation, read) : decimalOf(paid)
   const charge = chargeFor(price, figure, input.numberOf)
   if (!charge.ok) {
     deps.onTrouble(`api ${operation.name}`, 'the answer has no figure to charge by')
@@ -183,6 +204,10 @@ function answered(
     charge: charge.value,
     ...(ageSeconds !== undefined && { ageSeconds }),
   }
+}
+
+function readPriced({ price }: ApiOperation, read: ReadAnswer) {
+  return price.mode === 'fixed' ? null : readFigure(price.figure, read)
 }
 
 /** All that goes up, and the price: a change of the operation is a new question. Null for what is never kept. */

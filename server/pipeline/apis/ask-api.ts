@@ -42,7 +42,7 @@ export interface ApiStream {
 }
 
 /** When a request must have its answer, or the headers of its stream. */
-interface Limits {
+export interface Limits {
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
@@ -59,8 +59,16 @@ export async function askApi(
 ): Promise<ApiResult> {
   const fetched = await fetch(outbound(request, limits))
   if (!fetched.ok) return err(unfetched(fetched.error))
-  const answer = fetched.value
-  if (leaks(answer, request.secrets)) return err(LEAK)
+  return validateAnswer({ operation }, fetched.value, request.secrets)
+}
+
+/** The answer that may be served, or what to tell the caller instead. */
+export function validateAnswer(
+  { operation }: Pick<SoldOperation, 'operation'>,
+  answer: OutboundAnswer,
+  secrets: readonly string[],
+): ApiResult {
+  if (leaks(answer, secrets)) return err(LEAK)
   if (answer.status < 200 || answer.status > 299) return err(notOk(answer, operation.refusedStatuses))
   if (answer.body.byteLength > 0 && !isServable(answer.contentType)) return err(unservable(answer.contentType))
   return ok({
@@ -95,7 +103,8 @@ export async function openApi(
   return err(isLeak ? LEAK : unservable(contentType))
 }
 
-function outbound({ url, method, headers, body }: UpstreamRequest, limits: Limits) {
+/** A request as the way out takes it. */
+export function outbound({ url, method, headers, body }: UpstreamRequest, limits: Limits) {
   return { url, method, headers, ...(body !== undefined && { body }), ...limits, maxBytes: MAX_ANSWER_BYTES }
 }
 
@@ -144,7 +153,8 @@ function isCacheable(headers: Headers): boolean {
   return !/no-store|private/i.test(headers.get('cache-control') ?? '')
 }
 
-function unfetched({ kind, reason }: OutboundProblem): AskProblem {
+/** What to tell the caller where no answer came. */
+export function unfetched({ kind, reason }: OutboundProblem): AskProblem {
   switch (kind) {
     case 'bad_url':
     case 'not_allowed':

@@ -18,5 +18,12 @@ export function isPayable({
   operation: { price, effect, answer, upstreamCost },
 }: SoldOperation): boolean {
   const isFree = upstreamCost === null ? auth.kind === 'none' : upstreamCost === ZERO
-  return isFree && price.mode === 'fixed' && price.amount > 0 && effect === 'read' && answer === 'whole'
+  return (
+    isFree &&
+    auth.kind !== '402' &&
+    price.mode === 'fixed' &&
+    price.amount > 0 &&
+    effect === 'read' &&
+    answer === 'whole'
+  )
 }

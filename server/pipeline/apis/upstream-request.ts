@@ -25,12 +25,12 @@ export const HOPS_HEADER = 'x-gateway-hops'
 /** A request that has passed through so many is not sent on. */
 export const MAX_HOPS = 3
 
-const NO_CREDENTIALS: Credentials = { headers: {}, query: [], secrets: [] }
+export const NO_CREDENTIALS: Credentials = { headers: {}, query: [], secrets: [] }
 
 /** The credentials of an API, or null if its secret, or with `oauth2` its token, is not there. */
 export function credentialsOf({ name, auth }: Api, secretsOf: SecretsOf, token: string | null): Credentials | null {
   if (auth.kind === 'none') return NO_CREDENTIALS
-  // Nothing is sent to an upstream that wants to be paid per request: the gateway has no wallet.
+  // An upstream that is paid per request is asked by `askPaid` alone.
   if (auth.kind === '402') return null
   const stored = secretsOf(name, auth.secret)
   const secret = auth.kind === 'oauth2' ? token : stored

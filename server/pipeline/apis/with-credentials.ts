@@ -12,7 +12,7 @@ export interface CredentialDeps {
 
 const MISSING: Partial<Record<UpstreamAuth['kind'], string>> = {
   oauth2: 'there is no token for it',
-  '402': 'it wants to be paid per request, which the gateway cannot do',
+  '402': 'it is paid per request',
 }
 
 /**

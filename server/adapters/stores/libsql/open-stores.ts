@@ -27,6 +27,7 @@ import { LibsqlPaymentClaims } from './payment-claims'
 import { LibsqlPrices } from './prices'
 import { keptHolds } from './schema/usage'
 import { LibsqlSocial } from './social'
+import { LibsqlUpstreamPayments } from './upstream-payments'
 import { LibsqlUsageReports } from './usage-reports'
 
 export interface StoreOptions {
@@ -60,6 +61,7 @@ export interface Stores {
   readonly social: LibsqlSocial
   readonly models: LibsqlModels
   readonly apis: LibsqlApis
+  readonly upstreamPayments: LibsqlUpstreamPayments
   /** Holds of streams that the previous process left open; the counters hold them again. */
   readonly keptHolds: readonly DurableHold[]
   readonly reports: LibsqlUsageReports
@@ -170,6 +172,7 @@ async function openHeld(
     social: new LibsqlSocial(db),
     models,
     apis: new LibsqlApis(db),
+    upstreamPayments: new LibsqlUpstreamPayments(db),
     keptHolds: kept,
     reports: new LibsqlUsageReports(db, options.isCounted, applied),
     operationUsage: operationUsage(db, applied),

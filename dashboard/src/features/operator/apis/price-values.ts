@@ -4,7 +4,7 @@ import { costUsd, parseMicros } from '../../../ui/format/money.ts'
 
 export const MODES = ['fixed', 'units', 'reported'] as const
 export const FIGURES = ['pointer', 'header', 'characters', 'kilobytes', 'events'] as const
-export const BILL_UNITS = ['usd', 'cents', 'micros'] as const
+export const BILL_UNITS = ['usd', 'cents', 'micros', 'paid'] as const
 type Figure = (typeof FIGURES)[number]
 
 /** The values of the form of a price as entered. */
@@ -94,8 +94,9 @@ export function validatePrice(values: PriceValues): PriceErrors {
   }
   if (mode !== 'reported') amount('usd')
   if (mode === 'fixed') return errors
-  if (figure === 'pointer' && !values.pointer.startsWith('/')) errors.pointer = TEXT.pointerWrong
-  if (figure === 'header' && values.header.trim() === '') errors.header = TEXT.headerNeeded
+  const hasFigure = mode === 'units' || values.unit !== 'paid'
+  if (hasFigure && figure === 'pointer' && !values.pointer.startsWith('/')) errors.pointer = TEXT.pointerWrong
+  if (hasFigure && figure === 'header' && values.header.trim() === '') errors.header = TEXT.headerNeeded
   if (mode === 'reported') {
     amount('maximumUsd')
     optionalAmount('minimumUsd')
@@ -130,7 +131,8 @@ export function toPrice(values: PriceValues): ApiPrice {
     case 'reported':
       return {
         mode,
-        ...(figure === 'header' ? { header: values.header.trim() } : { pointer: values.pointer }),
+        ...(values.unit !== 'paid' &&
+          (figure === 'header' ? { header: values.header.trim() } : { pointer: values.pointer })),
         ...{ unit: values.unit, multiplier: values.multiplier.trim(), maximum_usd: plain(values.maximumUsd) },
         ...(values.minimumUsd.trim() !== '' && { minimum_usd: plain(values.minimumUsd) }),
         ...(missing !== '' && { on_missing: plain(missing) }),
@@ -156,7 +158,7 @@ export function exampleOf(values: PriceValues, figure: string): string | null {
   return TEXT.exampleOfBill(costUsd(Math.min(Math.max(bill, least), parseMicros(values.maximumUsd) ?? 0)))
 }
 
-const SCALES = { usd: 1_000_000n, cents: 10_000n, micros: 1n } as const
+const SCALES = { usd: 1_000_000n, cents: 10_000n, micros: 1n, paid: 1_000_000n } as const
 
 /** The bill in micro-USD after the multiplier, exactly, rounded up once as the server does. */
 function billMicros({ unit, multiplier }: PriceValues, figure: string): number | null {

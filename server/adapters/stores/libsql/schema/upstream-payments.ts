@@ -1,0 +1,28 @@
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { RequestId } from '../../../../core/ids'
+import { instant, money } from '../driver/columns'
+
+/** Payments to upstreams of imported APIs, each written before it was signed. */
+export const upstreamPayments = sqliteTable(
+  'upstream_payments',
+  {
+    request: text().$type<RequestId>().primaryKey(),
+    operation: text().notNull(),
+    api: text().notNull(),
+    chainId: integer('chain_id').notNull(),
+    token: text().notNull(),
+    payer: text().notNull(),
+    payee: text().notNull(),
+    amount: text().notNull(),
+    cost: money().notNull(),
+    nonce: text().notNull().unique('upstream_payments_nonce'),
+    validBefore: integer('valid_before').notNull(),
+    state: text().$type<'signed' | 'answered' | 'cashed' | 'unused'>().notNull(),
+    signedAt: instant('signed_at').notNull(),
+    endedAt: instant('ended_at'),
+  },
+  (table) => [
+    index('upstream_payments_open').on(table.state, table.validBefore),
+    index('upstream_payments_signed').on(table.signedAt),
+  ],
+)

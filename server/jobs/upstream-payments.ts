@@ -1,0 +1,67 @@
+import type { UpstreamPayment, UpstreamPayments, UpstreamWallet } from '../core/apis/upstream-payment'
+import type { Clock } from '../core/clock'
+import { makeId } from '../core/ids'
+import type { Journal } from '../core/ledger/journal'
+import { type Job, startJob } from './job'
+
+const EVERY_MS = 30_000
+/** Payments of an API that were cashed without an answer, after which it is disabled. */
+const LOSSES_TO_DISABLE = 3
+
+export interface UpstreamPaymentChecks {
+  readonly payments: UpstreamPayments
+  readonly wallet: UpstreamWallet
+  readonly journal: Pick<Journal, 'append'>
+  readonly clock: Clock
+  /** When an API was changed last; null if it is gone. Losses before that do not count. */
+  readonly changedAt: (api: string) => number | null
+  readonly disable: (api: string) => Promise<void>
+  readonly onTrouble: (what: string, reason: string) => void
+}
+
+/**
+ * Finds out, after it expired, whether each payment that brought no answer was cashed. What was cashed is booked to the house; what was not
+ * no longer counts towards the daily maximum. A payment of another wallet counts until that wallet is configured again.
+ */
+export function startUpstreamPaymentChecks(checks: UpstreamPaymentChecks, everyMs = EVERY_MS): Job {
+  return startJob((signal) => check(checks, signal), {
+    everyMs,
+    firstMs: 0,
+    onError: (error) => checks.onTrouble('payments to upstreams were not checked', String(error)),
+  })
+}
+
+async function check(checks: UpstreamPaymentChecks, signal: AbortSignal): Promise<void> {
+  const { payments, wallet, clock } = checks
+  for (const payment of await payments.expired(clock.now(), wallet)) {
+    if (signal.aborted) return
+    const cashed = await wallet.wasCashed(payment)
+    if (cashed === false) await payments.end(payment.request, 'unused', clock.now())
+    if (cashed === true) await lose(checks, payment)
+  }
+}
+
+async function lose({ payments, journal, clock, ...checks }: UpstreamPaymentChecks, payment: UpstreamPayment) {
+  const { request, operation, api, cost, nonce } = payment
+  const booked = await journal.append({
+    entries: [
+      {
+        transaction: makeId('txn', clock.now()),
+        ...{ kind: 'overrun', accountId: null, debit: 'house/overrun', credit: 'house/revenue', amount: cost },
+        // The call was never charged, and after a crash it has no row.
+        ...{
+          at: clock.now(),
+          requestId: null,
+          description: `${operation}, paid to its upstream without an answer: ${request}`,
+        },
+        reference: `upstream payment ${nonce}`,
+      },
+    ],
+  })
+  const isKnown = booked.kind === 'refused' && booked.constraint === 'reference'
+  if (booked.kind !== 'committed' && !isKnown) throw new Error('a lost payment could not be booked')
+  await payments.end(request, 'cashed', clock.now())
+  checks.onTrouble(`api ${api}`, `its upstream cashed a payment and gave no answer: ${operation}, ${request}`)
+  const since = checks.changedAt(api)
+  if (since !== null && (await payments.lost(api, since)) >= LOSSES_TO_DISABLE) await checks.disable(api)
+}

@@ -1,0 +1,260 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { rm } from 'node:fs/promises'
+import { sql } from 'drizzle-orm'
+import type { Api, ApiOperation } from '../../../server/core/apis/api'
+import { micros } from '../../../server/core/money'
+import { type ApiGateway, openApiGateway, type UpstreamCall } from '../../support/api-upstream'
+import { anOperation } from '../../support/apis'
+import { audit } from '../../support/ledger-parts'
+import { asksToPay, openNode, PAYEE, paymentIn, TOKEN, walletEnv } from '../../support/paid-upstream'
+import { reconcile } from '../../support/reconcile'
+
+let gateway: ApiGateway | null = null
+let node: ReturnType<typeof openNode> | null = null
+afterEach(async () => {
+  await gateway?.close()
+  await node?.close()
+  gateway = node = null
+})
+
+/** Closes the gateway and compares everything that must agree. */
+async function booksAgree() {
+  const closing = gateway
+  gateway = null
+  if (!closing) throw new Error('no gateway is open')
+  await closing.close(true)
+  expect((await reconcile(closing.databaseFile)).problems).toEqual([])
+  await rm(closing.folder, { recursive: true, force: true })
+}
+
+const PATH = '/apis/v1/weather/v1/forecast'
+const PAID: Partial<ApiOperation> = {
+  price: {
+    ...{ mode: 'reported', figure: { kind: 'paid' }, unit: 'micros', multiplier: '1.2' },
+    ...{ minimum: micros(0), maximum: micros(15_000), onMissing: null },
+  },
+}
+type Answering = (call: UpstreamCall) => Response | Promise<Response>
+
+/** A gateway whose wallet may pay its upstream. `paid` answers what was paid for; `asks` is the challenge. */
+async function paying(
+  {
+    paid = () => Response.json({ sun: true }),
+    asks = (url: string) => asksToPay(url),
+    operation = {},
+    env = {},
+  }: {
+    paid?: Answering
+    asks?: (url: string) => Response
+    operation?: Partial<ApiOperation>
+    env?: Record<string, string>
+  } = {},
+  api: Partial<Api> = {},
+) {
+  node = openNode()
+  gateway = await openApiGateway({}, { env: { ...walletEnv(node.url), ...env } })
+  const { upstream, sell, core, as, key: makeKey, account: newAccount, clock, gateway: composed } = gateway
+  const hasPaid = ({ headers }: UpstreamCall) => 'payment-signature' in headers || 'x-payment' in headers
+  upstream.answers((call) => (hasPaid(call) ? paid(call) : asks(`${upstream.url}${call.target}`)))
+  sell({ auth: { kind: '402', payees: [PAYEE] }, operations: [anOperation({ ...PAID, ...operation })], ...api })
+  node.seconds = Math.floor(clock.now() / 1000)
+  const account = await newAccount()
+  const topUp = { account: account.id, part: 'paid', kind: 'top_up', amount: micros(5_000_000) } as const
+  expect((await core.ledger.credit({ ...topUp, description: 'test', reference: 'top-up' })).ok).toBe(true)
+  const key = await makeKey(account, { allowed_endpoints: ['weather.forecast'] })
+  const start = (await core.ledger.balance(account.id))?.available ?? 0
+  return {
+    ...{ as, key, upstream, core, clock, makeKey, newAccount, sell },
+    node,
+    call: (init: RequestInit = {}) => as(key, PATH, { method: operation.method ?? 'GET', ...init }),
+    spent: async () => start - ((await core.ledger.balance(account.id))?.available ?? 0),
+    payments: () => Promise.all(upstream.calls.map(paymentIn)).then((all) => all.filter((one) => one !== null)),
+    states: async () =>
+      (await core.stores.db.all<{ state: string }>(sql`SELECT state FROM upstream_payments ORDER BY signed_at`)).map(
+        ({ state }) => state,
+      ),
+    /** Time passes, on the chain as well, and what is open is looked up. */
+    async later(ms: number) {
+      clock.advance(ms)
+      if (node) node.seconds = Math.floor(clock.now() / 1000)
+      await composed.upstreamPayments?.run()
+    },
+  }
+}
+
+describe('an upstream that is paid per request', () => {
+  test.each([1, 2] as const)(
+    'is paid once, by x402 version %i, and the caller is charged cost x multiplier',
+    async (version) => {
+      const { call, upstream, spent, payments, states, clock } = await paying({
+        asks: (url) => asksToPay(url, {}, version),
+      })
+      const answer = await call()
+      expect([answer.status, await answer.json()]).toEqual([200, { sun: true }])
+      expect(answer.headers.get('x-cost-micros-usd')).toBe('12000')
+      const [payment, ...more] = await payments()
+      expect(payment).toMatchObject({ version, to: PAYEE.toLowerCase(), value: '10000', isSigned: true })
+      expect((payment?.validBefore ?? 0) - clock.now() / 1000).toBeLessThanOrEqual(10 + 30 + 1)
+      expect([more.length, upstream.calls.length, await spent()]).toEqual([0, 2, 12_000])
+      expect(await states()).toEqual(['answered'])
+      await booksAgree()
+    },
+  )
+
+  test('that answers for free is charged nothing', async () => {
+    const { call, spent, states } = await paying({ asks: () => Response.json({ sun: false }) })
+    expect((await call()).status).toBe(200)
+    expect([await spent(), await states()]).toEqual([0, []])
+  })
+
+  test('is not paid with signup credit', async () => {
+    const { as, core, makeKey, upstream, newAccount } = await paying()
+    const account = await newAccount(0)
+    expect(Number((await core.ledger.balance(account.id))?.available)).toBeGreaterThan(0)
+    expect((await as(await makeKey(account), PATH)).status).toBe(402)
+    expect(upstream.calls).toEqual([])
+  })
+
+  test('does not get the secret of the wallet by naming it as its own', async () => {
+    const { call, upstream, sell } = await paying()
+    const auth = { kind: 'bearer', secret: { from: 'environment', name: 'UPSTREAM_WALLET_KEY' } } as const
+    sell({ auth, operations: [anOperation({})] })
+    expect((await call()).status).toBe(503)
+    expect(upstream.calls).toEqual([])
+  })
+})
+
+describe('before anything is signed, a challenge is refused that', () => {
+  test.each<[string, Record<string, unknown>]>([
+    ['asks for more than the hold', { amount: '12501' }],
+    ['doubles its price', { amount: '20000' }],
+    ['names another payee', { payTo: `0x${'c3'.repeat(20)}` }],
+    ['names another chain', { network: 'eip155:8453' }],
+    ['names a chain by a name of its own', { network: '__proto__' }],
+    ['names another token', { asset: `0x${'c3'.repeat(20)}` }],
+    ['has another scheme', { scheme: 'upto' }],
+    ['is for another resource', { resource: 'https://elsewhere.example/v1/forecast' }],
+    ['is for another path', { resource: 'http://127.0.0.1/base/v1/other' }],
+    ['has no resource', { resource: null }],
+    ['asks for nothing', { amount: '0' }],
+    ['asks for a fraction', { amount: '1e4' }],
+    ['asks for less than nothing', { amount: '-10000' }],
+    ['asks for a number', { amount: 10_000 }],
+    ['has no lifetime', { maxTimeoutSeconds: 'long' }],
+  ])('%s', async (_, change) => {
+    const { call, upstream, spent, states } = await paying({ asks: (url) => asksToPay(url, change) })
+    expect((await call()).status).toBe(503)
+    expect([upstream.calls.length, await spent(), await states()]).toEqual([1, 0, []])
+  })
+
+  test('is none, or is too long', async () => {
+    const answers = [
+      new Response('pay me', { status: 402 }),
+      new Response('', { status: 402, headers: { 'payment-required': 'not base64 json' } }),
+      new Response('', { status: 402, headers: { 'www-authenticate': 'Payment id="1"' } }),
+      Response.json({ x402Version: 1, accepts: Array(2000).fill({ scheme: 'exact' }) }, { status: 402 }),
+    ]
+    const { call, upstream, states } = await paying({ asks: () => answers.shift() ?? new Response() })
+    for (let i = 0; i < 4; i++) expect((await call()).status).toBe(503)
+    expect([upstream.calls.length, await states()]).toEqual([4, []])
+  })
+})
+
+describe('once signed', () => {
+  test('a second 402 is never paid, whatever it asks for', async () => {
+    const { call, upstream, spent, states } = await paying({
+      paid: () => asksToPay(`${gateway?.upstream.url}/base/v1/forecast`),
+    })
+    expect((await call()).status).toBe(503)
+    expect([upstream.calls.length, await spent(), await states()]).toEqual([2, 0, ['signed']])
+    await booksAgree()
+  })
+
+  test('no redirect carries the payment elsewhere', async () => {
+    const { call, upstream, spent } = await paying({
+      paid: () => Response.redirect(`${gateway?.upstream.url}/base/elsewhere`, 307),
+    })
+    expect((await call()).status).toBe(502)
+    expect([upstream.calls.length, await spent()]).toEqual([2, 0])
+  })
+
+  test('a read whose connection breaks sends the same signature again, and a write sends it once', async () => {
+    let tries = 0
+    const breaking = () =>
+      ++tries === 1
+        ? new Response(new ReadableStream({ pull: (controller) => controller.error(undefined) }))
+        : Response.json({})
+    const reading = await paying({ paid: breaking })
+    expect((await reading.call()).status).toBe(200)
+    const [first, second, ...rest] = await reading.payments()
+    expect([first?.text === second?.text, rest.length, await reading.states()]).toEqual([true, 0, ['answered']])
+    await gateway?.close()
+    await node?.close()
+    tries = 0
+    const writing = await paying({ paid: breaking, operation: { method: 'POST', effect: 'write' } })
+    expect((await writing.call({ headers: { 'idempotency-key': 'a' } })).status).toBeGreaterThanOrEqual(500)
+    expect([(await writing.payments()).length, await writing.states()]).toEqual([1, ['signed']])
+  })
+
+  test('what may be cashed counts towards the daily maximum, under any concurrency, until it expired unused', async () => {
+    const {
+      call,
+      payments,
+      states,
+      later,
+      spent,
+      node: chain,
+    } = await paying({ paid: () => new Response('', { status: 500 }) })
+    const answers = await Promise.all(Array.from({ length: 20 }, () => call()))
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(5).fill(502), ...Array(15).fill(503)])
+    expect([(await payments()).length, await states()]).toEqual([5, Array(5).fill('signed')])
+    chain.isDown = true
+    await later(86_400_000 * 2)
+    expect((await call()).status).toBe(503)
+    chain.isDown = false
+    await later(0)
+    expect(await states()).toEqual(Array(5).fill('unused'))
+    expect((await call()).status).toBe(502)
+    expect(await spent()).toBe(0)
+    await booksAgree()
+  })
+
+  test('what was cashed without an answer is booked to the house once, and three of them disable the API', async () => {
+    const {
+      call,
+      payments,
+      states,
+      later,
+      spent,
+      core,
+      node: chain,
+    } = await paying({ paid: () => new Response('', { status: 500 }) })
+    await core.stores.apis.save(core.apis.routes.apis[0] as Api, null, audit('api.create'))
+    for (let i = 0; i < 3; i++) await call()
+    for (const { nonce } of await payments()) chain.cashed.add(nonce)
+    await later(20_000)
+    expect(await states()).toEqual(Array(3).fill('signed'))
+    await later(100_000)
+    await later(100_000)
+    expect(await states()).toEqual(Array(3).fill('cashed'))
+    const booked = await core.stores.db.all(sql`SELECT amount FROM entries WHERE debit = 'house/overrun'`)
+    expect(booked).toEqual(Array(3).fill({ amount: 10_000 }))
+    expect((await call()).status).toBe(404)
+    expect(await spent()).toBe(0)
+    await booksAgree()
+  })
+
+  test('a node that is behind says nothing', async () => {
+    const { call, states, clock, node: chain } = await paying({ paid: () => new Response('', { status: 500 }) })
+    await call()
+    clock.advance(3_600_000)
+    await gateway?.gateway.upstreamPayments?.run()
+    expect([chain.asked, await states()]).toEqual([0, ['signed']])
+  })
+})
+
+test('the token of another address is never signed for, even in the same letters', async () => {
+  const { call, states } = await paying({ asks: (url) => asksToPay(url, { asset: TOKEN.toUpperCase() }) })
+  expect((await call()).status).toBe(503)
+  expect(await states()).toEqual([])
+})
