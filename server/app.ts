@@ -9,14 +9,14 @@ import type { SetupToken } from './core/accounts/setup-token'
 import type { TopUps } from './core/accounts/top-ups'
 import type { ApiRegistry } from './core/apis/api-store'
 import type { AuditTrail } from './core/audit'
-import type { PriceStore } from './core/catalogue/prices'
+import type { PriceStore } from './core/catalog/prices'
 import type { OAuthGrants } from './core/credentials/oauth-grant'
 import type { CredentialStore } from './core/credentials/store'
 import type { LiveEvents } from './core/events/live-events'
 import type { AccountStatements } from './core/ledger/account-statement'
 import type { Ledger } from './core/ledger/ledger'
 import type { Limiter } from './core/limits/limiter'
-import type { ModelCatalogue } from './core/models/catalogue'
+import type { ModelCatalog } from './core/models/model-catalog'
 import type { Payments } from './core/payments/payments'
 import type { UsageReports } from './core/usage/reports'
 import { appRoutes } from './http/account/app-routes'
@@ -116,7 +116,7 @@ interface CallParts {
   readonly apiCalls: ApiCalls
   readonly onFault: OnFault
   readonly social: Social | null
-  readonly models: ModelCatalogue
+  readonly models: ModelCatalog
   readonly modelCalls: ModelCalls
   readonly researchCalls: ResearchCalls
   readonly usage: UsageAnswers
@@ -151,7 +151,7 @@ interface OwnerParts {
   readonly reports: UsageReports
   readonly statements: AccountStatements
   readonly ledger: Ledger
-  readonly models: ModelCatalogue
+  readonly models: ModelCatalog
   readonly modelCalls: ModelCalls
   readonly social: Social | null
   readonly events: LiveEvents
@@ -218,7 +218,7 @@ function moneyRoutes(parts: MoneyParts) {
 
 interface OperatorGroup extends OperatorParts, ApiCommandParts, ApiReportParts {
   readonly owners: OwnerSessions
-  readonly models: ModelCatalogue
+  readonly models: ModelCatalog
   readonly upstreams: ModelBackend['states']
 }
 

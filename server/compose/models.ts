@@ -4,10 +4,10 @@ import { SANDBOX_MODELS } from '../adapters/models/sandbox/sandbox-models'
 import { TokenThread } from '../adapters/models/tokens/token-thread'
 import { UpstreamRouter } from '../adapters/models/upstream-router'
 import type { Config } from '../config'
-import type { LlmContextInput } from '../core/catalogue/llm-context'
-import { ModelCatalogue, type ModelStore } from '../core/models/catalogue'
+import type { LlmContextInput } from '../core/catalog/llm-context'
 import type { Model } from '../core/models/model'
 import { ModelAdmin } from '../core/models/model-admin'
+import { ModelCatalog, type ModelStore } from '../core/models/model-catalog'
 import type { Provider } from '../core/providers/provider'
 import { ModelCalls } from '../http/models/model-calls'
 import { ResearchCalls } from '../http/models/research-calls'
@@ -40,7 +40,7 @@ export async function composeModels(
   ]
   const inputs = new TokenThread()
   const deps: ModelDeps = {
-    catalogue: new ModelCatalogue(fixed, stores.models),
+    catalog: new ModelCatalog(fixed, stores.models),
     backend: new UpstreamRouter({ keyOf, now: () => clock.now(), onTrouble }),
     ledger,
     clock,
@@ -52,12 +52,12 @@ export async function composeModels(
     onTrouble,
   }
   return {
-    models: deps.catalogue,
+    models: deps.catalog,
     modelAdmin: new ModelAdmin(stores.models, clock),
     longestCallMs: () =>
       Math.max(
         MAX_SEARCH_MS,
-        ...deps.catalogue.list().flatMap(({ upstreams }) => upstreams.map(({ firstByteMs }) => firstByteMs)),
+        ...deps.catalog.list().flatMap(({ upstreams }) => upstreams.map(({ firstByteMs }) => firstByteMs)),
       ),
     close: () => inputs.close(),
     upstreams: (models: readonly Model[]) => deps.backend.states(models),

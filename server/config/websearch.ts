@@ -1,4 +1,4 @@
-import { isOperationName } from '../core/catalogue/operations'
+import { isOperationName } from '../core/catalog/operations'
 import { ConfigError } from './config-error'
 
 export type WebsearchProviderName = 'local' | 'brave' | 'searxng'

@@ -1,4 +1,4 @@
-import type { ParameterError } from './catalogue/parameters'
+import type { ParameterError } from './catalog/parameters'
 import type { Money } from './money'
 
 /** Every error code of the gateway (spec 7, spec-answers 2). http/middleware/failures.ts maps each one to its status and type. */

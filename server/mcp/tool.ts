@@ -1,9 +1,9 @@
 import type { ApiMethod } from '../core/apis/api'
 import type { ApiMatch } from '../core/apis/api-routes'
 import type { INPUT_OPTIONS } from '../core/apis/input-schema'
-import type { Operation } from '../core/catalogue/operation'
-import { OPERATIONS } from '../core/catalogue/operations'
-import type { ParameterTable } from '../core/catalogue/parameters'
+import type { Operation } from '../core/catalog/operation'
+import { OPERATIONS } from '../core/catalog/operations'
+import type { ParameterTable } from '../core/catalog/parameters'
 import { formatUsd, type Money } from '../core/money'
 import { bodySchema } from '../http/openapi/parameter-documents'
 import type { Route } from '../pipeline/call'
@@ -57,8 +57,8 @@ export const CALL_OPTIONS = {
 /** Headers that concern HTTP itself and are not tool arguments. */
 const HTTP_ONLY = new Set(['api-version', 'cache-control', 'user-agent'])
 
-/** One tool per catalogue operation, from the same table as its route (spec 4). A new operation becomes a new tool. */
-export function catalogueTools(priceOf: (operation: Operation) => Money): Tool[] {
+/** One tool per catalog operation, from the same table as its route (spec 4). A new operation becomes a new tool. */
+export function catalogTools(priceOf: (operation: Operation) => Money): Tool[] {
   return Object.values(OPERATIONS).map((operation: Operation) => {
     const price = priceOf(operation)
     const cached = TOOLS.get(operation)

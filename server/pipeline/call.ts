@@ -1,7 +1,7 @@
 import type { Account } from '../core/accounts/account'
 import type { AppGrant } from '../core/accounts/app-grant'
 import type { ApiMatch } from '../core/apis/api-routes'
-import type { SoldName } from '../core/catalogue/operation'
+import type { SoldName } from '../core/catalog/operation'
 import { type Address, limitSubject } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { Audience, Scope } from '../core/credentials/oauth-grant'

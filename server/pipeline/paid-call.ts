@@ -1,4 +1,4 @@
-import type { PriceStore } from '../core/catalogue/prices'
+import type { PriceStore } from '../core/catalog/prices'
 import { type Failure, failure } from '../core/failure'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Limiter, Readings, Ticket } from '../core/limits/limiter'

@@ -1,4 +1,4 @@
-import type { Operation } from '../core/catalogue/operation'
+import type { Operation } from '../core/catalog/operation'
 import type { Provider } from '../core/providers/provider'
 import { type AnswerHeaders, originOf } from './call'
 import { callUpstream, HUNG_UP } from './call-upstream'

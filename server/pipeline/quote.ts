@@ -1,6 +1,6 @@
-import type { Operation } from '../core/catalogue/operation'
-import type { Parameters, ParameterTable } from '../core/catalogue/parameters'
-import { type PriceStore, priceOf } from '../core/catalogue/prices'
+import type { Operation } from '../core/catalog/operation'
+import type { Parameters, ParameterTable } from '../core/catalog/parameters'
+import { type PriceStore, priceOf } from '../core/catalog/prices'
 import type { AccountId } from '../core/ids'
 import { type Money, times } from '../core/money'
 import type { Charged } from '../core/usage/call-record'
@@ -8,7 +8,7 @@ import type { Charged } from '../core/usage/call-record'
 /** What one call costs: `maxCost` is held before the upstream is called, and an answer is charged its real cost, never more. */
 export interface Quote {
   readonly maxCost: Money
-  /** The catalogue version, or the id of the operator's price. */
+  /** The catalog version, or the id of the operator's price. */
   readonly version: string
   /** Whether every success costs exactly `maxCost`. */
   readonly fixed: boolean

@@ -1,4 +1,4 @@
-import type { SoldName } from '../core/catalogue/operation'
+import type { SoldName } from '../core/catalog/operation'
 import type { Failure } from '../core/failure'
 import type { Subject, Ticket } from '../core/limits/limiter'
 import type { Model } from '../core/models/model'

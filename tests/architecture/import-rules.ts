@@ -40,8 +40,8 @@ const BASE = [
 const CORE = 'server/core/**'
 const PIPELINE = 'server/pipeline/**'
 const PROVIDERS = 'server/core/providers/**'
-const PARAMETERS = 'server/core/catalogue/parameters.ts'
-const OPERATION = 'server/core/catalogue/operation.ts'
+const PARAMETERS = 'server/core/catalog/parameters.ts'
+const OPERATION = 'server/core/catalog/operation.ts'
 // A usage event is a call record that was charged.
 const USAGE_EVENT = 'server/core/usage/call-record.ts'
 const PASSAGES = 'server/adapters/websearch/passages/**'
@@ -106,7 +106,7 @@ export const RULES: readonly Rule[] = [
   { files: ['server/core/events/**'], may: [...BASE, SELF], types: [USAGE_EVENT, 'server/core/ledger/journal.ts'] },
   {
     // Goggles that stand in a request are input, validated with the rest of it.
-    files: ['server/core/catalogue/**'],
+    files: ['server/core/catalog/**'],
     may: [...BASE, SELF, 'server/core/goggles/**'],
     // What an app must have been allowed is said of each operation.
     types: [USAGE_EVENT, 'server/core/credentials/oauth-grant.ts'],
@@ -418,7 +418,7 @@ export const RULES: readonly Rule[] = [
     packages: REACT,
   },
   // What a key can be narrowed to is what is sold: the compiler holds the list to the server's.
-  { files: ['dashboard/src/features/keys/form/endpoints.ts'], types: ['server/core/catalogue/operation.ts'] },
+  { files: ['dashboard/src/features/keys/form/endpoints.ts'], types: ['server/core/catalog/operation.ts'] },
   {
     // What a tier gives is said in one place.
     files: ['dashboard/src/features/limits/tier-table.tsx'],

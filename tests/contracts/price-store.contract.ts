@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { IMAGE_SEARCH } from '../../server/core/catalogue/image-search'
-import { CATALOGUE_VERSION } from '../../server/core/catalogue/operation'
-import { type PriceOverride, type PriceStore, priceOf } from '../../server/core/catalogue/prices'
+import { IMAGE_SEARCH } from '../../server/core/catalog/image-search'
+import { CATALOG_VERSION } from '../../server/core/catalog/operation'
+import { type PriceOverride, type PriceStore, priceOf } from '../../server/core/catalog/prices'
 import { type AccountId, makeId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
 import { accountId, audit, NOON } from '../support/ledger-parts'
@@ -37,10 +37,10 @@ export function priceStoreContract(name: string, open: () => Promise<PricesUnder
     }
     const price = (account: AccountId | null) => priceOf(store, 'image-search', account)
 
-    test("without an override the price is the catalogue's", () => {
-      const catalogue = { amount: IMAGE_SEARCH.price, version: CATALOGUE_VERSION }
-      expect(price(null)).toEqual(catalogue)
-      expect(price(mine)).toEqual(catalogue)
+    test("without an override the price is the catalog's", () => {
+      const catalog = { amount: IMAGE_SEARCH.price, version: CATALOG_VERSION }
+      expect(price(null)).toEqual(catalog)
+      expect(price(mine)).toEqual(catalog)
     })
 
     test("an operator's price binds the next call of everybody", async () => {
@@ -73,11 +73,11 @@ export function priceStoreContract(name: string, open: () => Promise<PricesUnder
       expect(store.all()).toHaveLength(2)
     })
 
-    test("taken back, the account pays everybody's price again, and then the catalogue's", async () => {
+    test("taken back, the account pays everybody's price again, and then the catalog's", async () => {
       await set(null, mine)
       expect(price(mine).amount).toBe(micros(7000))
       await set(null, null)
-      expect(price(mine)).toEqual({ amount: IMAGE_SEARCH.price, version: CATALOGUE_VERSION })
+      expect(price(mine)).toEqual({ amount: IMAGE_SEARCH.price, version: CATALOG_VERSION })
     })
   })
 }

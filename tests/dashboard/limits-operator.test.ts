@@ -53,7 +53,7 @@ describe('Limits', () => {
     await page.getByLabel('Peak requests per minute').fill('60')
     await page.getByLabel('Peak tokens per minute').fill('60,000')
     await page.getByRole('checkbox', { name: 'Image search' }).check()
-    await page.getByLabel('Use case').fill('A catalogue of a million products with pictures.')
+    await page.getByLabel('Use case').fill('A catalog of a million products with pictures.')
     await page.getByRole('button', { name: 'Request an increase' }).click()
     await page.getByText('Enter more than 60 requests or 60,000 tokens per minute, your current limits.').waitFor()
     await page.getByLabel('Peak requests per minute').fill('2000')

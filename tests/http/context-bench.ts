@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import type { LlmContextInput } from '../../server/core/catalogue/llm-context'
+import type { LlmContextInput } from '../../server/core/catalog/llm-context'
 import type { Harness } from '../support/harness'
 import { refusalOf, type WrongParameter } from './wire'
 

@@ -248,7 +248,7 @@ describe('price', () => {
     return charge
   }
 
-  test("is the account's, else the operator's for all, else the catalogue's, from the next call on", async () => {
+  test("is the account's, else the operator's for all, else the catalog's, from the next call on", async () => {
     expect(await charged(bobKey)).toMatchObject({ price_version: '2.0.0', charged_micros_usd: 5_000 })
 
     const everybody = await setPrice('0.004')

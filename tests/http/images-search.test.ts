@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { ImageSearchInput } from '../../server/core/catalogue/image-search'
+import type { ImageSearchInput } from '../../server/core/catalog/image-search'
 import { ok } from '../../server/core/result'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { COUNTRIES, LANGUAGES, words } from './sets'

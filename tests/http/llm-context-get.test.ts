@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { LlmContextInput } from '../../server/core/catalogue/llm-context'
+import type { LlmContextInput } from '../../server/core/catalog/llm-context'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { askedBy, wrongIn } from './context-bench'
 import {

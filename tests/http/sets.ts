@@ -1,4 +1,4 @@
-/** The sets of spec 4.4 and 4.5, copied from the specification and not from the catalogue. */
+/** The sets of spec 4.4 and 4.5, copied from the specification and not from the catalog. */
 export const COUNTRIES =
   'AR AU AT BE BR CA CL DK FI FR DE GR HK IN ID IT JP KR MY MX NL NZ NO CN PL PT PH RU SA ZA ES SE CH TW TR GB US ALL'.split(
     ' ',

@@ -245,7 +245,7 @@ describe('WEBSEARCH_PROVIDER=searxng', () => {
 })
 
 describe('WEBSEARCH_CACHE', () => {
-  test('a cached answer has an Age, calls no source, and is charged the catalogue price', async () => {
+  test('a cached answer has an Age, calls no source, and is charged the catalog price', async () => {
     await open({ WEBSEARCH_PROVIDER: 'brave', CREDIT_BUYS_PAID_PROVIDERS: 'true', WEBSEARCH_CACHE: 'llm-context=60' })
     const { account, key } = await accountWith(0)
     const fresh = await gateway.as(key, CONTEXT_CALL)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { OPERATIONS } from '../../server/core/catalogue/operations'
+import { OPERATIONS } from '../../server/core/catalog/operations'
 import { err } from '../../server/core/result'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { callTool, mcp } from '../support/mcp'
@@ -35,7 +35,7 @@ describe('the MCP server', () => {
     expect((await mcp(gateway, key, 'notifications/initialized', {}, { id: null })).status).toBe(202)
   })
 
-  test('has one tool for every operation of the catalogue, with its price, and tools for balance and usage', async () => {
+  test('has one tool for every operation of the catalog, with its price, and tools for balance and usage', async () => {
     const { message } = await mcp(gateway, key, 'tools/list')
     const tools = message.result?.tools ?? []
     for (const operation of Object.values(OPERATIONS)) {

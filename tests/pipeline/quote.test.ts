@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { IMAGE_SEARCH } from '../../server/core/catalogue/image-search'
-import type { PriceOverride, PriceStore } from '../../server/core/catalogue/prices'
+import { IMAGE_SEARCH } from '../../server/core/catalog/image-search'
+import type { PriceOverride, PriceStore } from '../../server/core/catalog/prices'
 import { makeId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
 import { quoteOf } from '../../server/pipeline/quote'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import type { LlmContextInput } from '../../server/core/catalogue/llm-context'
+import type { LlmContextInput } from '../../server/core/catalog/llm-context'
 import { err, ok } from '../../server/core/result'
 import { ResponseCache } from '../../server/pipeline/search/response-cache'
 import { contextInput } from '../adapters/websearch-local/fixture-index'

@@ -1,5 +1,5 @@
-import { IMAGE_SEARCH } from '../../server/core/catalogue/image-search'
-import type { Parameters as InputOf } from '../../server/core/catalogue/parameters'
+import { IMAGE_SEARCH } from '../../server/core/catalog/image-search'
+import type { Parameters as InputOf } from '../../server/core/catalog/parameters'
 import { parseAddress } from '../../server/core/credentials/address'
 import { makeId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'

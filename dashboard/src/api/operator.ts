@@ -66,5 +66,5 @@ export const decline = (id: string, reason: string) =>
 export const grant = (id: string, body: NewGrant) => unwrap(api.operator.accounts({ id }).grants.post({ ...body }))
 export const setLimits = (id: string, limits: RateLimits | null) =>
   unwrap(api.operator.accounts({ id }).limits.post({ limits } satisfies LimitsChange))
-/** Null removes the override; the catalogue price applies again. */
+/** Null removes the override; the catalog price applies again. */
 export const setPrice = (body: NewPrice) => unwrap(api.operator.prices.post({ ...body }))

@@ -61,7 +61,7 @@ export const OPERATOR_TEXT = {
   priceTable: 'Price per successful request',
   priceColumns: { operation: 'Operation', who: 'Applies to', usd: 'Price', from: 'Source', act: 'Actions' },
   everybody: 'All accounts',
-  catalogue: 'Default',
+  catalog: 'Default',
   yours: 'Custom',
   price: 'Set price',
   priceText: 'Applies from the next request. Past charges keep their price.',

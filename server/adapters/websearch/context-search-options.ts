@@ -1,5 +1,5 @@
-import { type FreshnessWindow, freshnessWindow } from '../../core/catalogue/freshness'
-import type { LlmContextInput } from '../../core/catalogue/llm-context'
+import { type FreshnessWindow, freshnessWindow } from '../../core/catalog/freshness'
+import type { LlmContextInput } from '../../core/catalog/llm-context'
 import type { ContextBudget } from './passages/context-budget'
 import type { AdultLevel } from './passages/page-content'
 import type { ThresholdMode } from './passages/relevance-floor'

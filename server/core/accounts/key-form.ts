@@ -1,4 +1,4 @@
-import type { ParameterError } from '../catalogue/parameters'
+import type { ParameterError } from '../catalog/parameters'
 import type { Budget, KeySettings } from '../credentials/api-key'
 import type { Limits } from '../limits/tier'
 import type { Money } from '../money'

@@ -1,5 +1,5 @@
 import { type Actor, type AuditEntry, auditEntry } from '../audit'
-import { isImportedName } from '../catalogue/operation'
+import { isImportedName } from '../catalog/operation'
 import type { Clock } from '../clock'
 import { Allowlist } from '../credentials/allowlist'
 import { type ApiKey, type Budget, KEY_DEFAULTS, type KeySettings, keyState } from '../credentials/api-key'

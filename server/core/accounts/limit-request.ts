@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../audit'
-import type { ParameterError } from '../catalogue/parameters'
+import type { ParameterError } from '../catalog/parameters'
 import type { AccountId, LimitRequestId } from '../ids'
 import type { Limits } from '../limits/tier'
 import type { Account } from './account'

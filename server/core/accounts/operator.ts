@@ -1,6 +1,6 @@
 import { type Actor, type AuditEntry, type AuditTrail, auditEntry } from '../audit'
-import type { PriceName } from '../catalogue/operation'
-import type { PriceOverride, PriceStore } from '../catalogue/prices'
+import type { PriceName } from '../catalog/operation'
+import type { PriceOverride, PriceStore } from '../catalog/prices'
 import type { Clock } from '../clock'
 import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure } from '../failure'

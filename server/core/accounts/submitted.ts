@@ -1,4 +1,4 @@
-import type { ParameterError } from '../catalogue/parameters'
+import type { ParameterError } from '../catalog/parameters'
 import { type Failure, wrongParameters } from '../failure'
 import { err, ok, type Result } from '../result'
 

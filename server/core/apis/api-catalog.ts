@@ -1,5 +1,5 @@
 import { type Actor, auditEntry } from '../audit'
-import type { ParameterError } from '../catalogue/parameters'
+import type { ParameterError } from '../catalog/parameters'
 import type { Clock } from '../clock'
 import { type Failure, failure, wrongParameters } from '../failure'
 import { KeyedMutex } from '../keyed-mutex'

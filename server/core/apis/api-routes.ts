@@ -1,4 +1,4 @@
-import type { SoldName } from '../catalogue/operation'
+import type { SoldName } from '../catalog/operation'
 import { err, ok, type Result } from '../result'
 import type { Api, ApiMethod, ApiOperation } from './api'
 
@@ -50,8 +50,8 @@ class Node {
 }
 
 /**
- * All operations on sale, found by request or by name. Immutable: a change of the catalogue makes a new one, so that every call sees
- * one consistent catalogue.
+ * All operations on sale, found by request or by name. Immutable: a change of the catalog makes a new one, so that every call sees
+ * one consistent catalog.
  */
 export class ApiRoutes {
   readonly apis: readonly Api[]
@@ -114,7 +114,7 @@ export function isPathOf({ api, operation }: SoldOperation, path: string): boole
   return endOf(api, path)?.end.byMethod.get(operation.method)?.operation.id === operation.id
 }
 
-/** The operations of one API that the same request would match. The catalogue refuses them by name. */
+/** The operations of one API that the same request would match. The catalog refuses them by name. */
 export function clashes(api: Api): RouteClash[] {
   const root = new Node()
   return api.operations.flatMap((operation) => insert(root, { api, operation }) ?? [])

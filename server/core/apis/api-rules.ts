@@ -1,4 +1,4 @@
-import type { ParameterError } from '../catalogue/parameters'
+import type { ParameterError } from '../catalog/parameters'
 import { isJson } from '../json'
 import { isPlainLine, isPlainText } from '../plain-text'
 import { API_NAME, type Api, type ApiOperation, type ApiParameter, OPERATION_ID, type UpstreamAuth } from './api'

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../audit'
-import type { ImportedName } from '../catalogue/operation'
+import type { ImportedName } from '../catalog/operation'
 import type { PriceId } from '../ids'
 import type { Api, ApiPrice } from './api'
 import { ApiRoutes } from './api-routes'

@@ -1,4 +1,4 @@
-import type { ImportedName } from '../catalogue/operation'
+import type { ImportedName } from '../catalog/operation'
 import type { PriceId } from '../ids'
 import type { Money } from '../money'
 

@@ -1,4 +1,4 @@
-import type { ImportedName } from '../catalogue/operation'
+import type { ImportedName } from '../catalog/operation'
 import { makeId } from '../ids'
 import type { Sealing } from '../sealing'
 import { type Api, type ApiOperation, operationName, type UpstreamAuth } from './api'

@@ -1,4 +1,4 @@
-import type { SoldName } from '../catalogue/operation'
+import type { SoldName } from '../catalog/operation'
 import type { SoldOperation } from './api-routes'
 
 /** What a key says about what it may call. */

@@ -1,4 +1,4 @@
-import type { SoldName } from '../catalogue/operation'
+import type { SoldName } from '../catalog/operation'
 import type { AccountId, KeyId, PoolId } from '../ids'
 import type { Money } from '../money'
 import type { Allowlist } from './allowlist'

@@ -4,8 +4,8 @@ import { type Failure, failure } from '../failure'
 import { makeId } from '../ids'
 import { isJson } from '../json'
 import { err, ok, type Result } from '../result'
-import type { ModelStore } from './catalogue'
 import type { Model } from './model'
+import type { ModelStore } from './model-catalog'
 import { parseModelEntry } from './model-entry'
 
 /** Adds, prices and removes models while the gateway runs. When a change resolves, it is durable and in the audit log. */

@@ -6,7 +6,7 @@ const FORM_EXAMPLE = {
   peak_rpm: 2000,
   peak_tpm: 500_000,
   endpoints: ['image-search'],
-  use_case: 'Our shop shows pictures for every product, and the catalogue is rebuilt each night.',
+  use_case: 'Our shop shows pictures for every product, and the catalog is rebuilt each night.',
 }
 
 const REQUEST: LimitRequestRecord = {

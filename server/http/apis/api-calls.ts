@@ -1,7 +1,7 @@
 import type { ApiOperation } from '../../core/apis/api'
 import type { ApiMatch } from '../../core/apis/api-routes'
 import type { CallPrice } from '../../core/apis/price'
-import { operatorPrice, type PriceStore } from '../../core/catalogue/prices'
+import { operatorPrice, type PriceStore } from '../../core/catalog/prices'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import { err, ok, type Result } from '../../core/result'

@@ -1,4 +1,4 @@
-import { CATALOGUE_VERSION } from '../../core/catalogue/operation'
+import { CATALOG_VERSION } from '../../core/catalog/operation'
 import type { RouteDocs } from '../openapi/documented'
 import { OWNER_FAILURES } from '../openapi/owner-failures'
 import { PriceList } from './record'
@@ -9,7 +9,7 @@ export const PRICE_DOCS = {
     tag: 'Account',
     summary: 'Your prices',
     description:
-      'What each operation currently costs your account. The operator can override catalogue prices for all accounts or for one. Model prices are in `GET /v1/models`.',
+      'What each operation currently costs your account. The operator can override catalog prices for all accounts or for one. Model prices are in `GET /v1/models`.',
     access: 'session',
     answers: {
       200: {
@@ -23,7 +23,7 @@ export const PRICE_DOCS = {
                 unit: 'request',
                 amount_micros_usd: 5000,
                 catalogue_micros_usd: 5000,
-                price_version: CATALOGUE_VERSION,
+                price_version: CATALOG_VERSION,
               },
             ],
           },

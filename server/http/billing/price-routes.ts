@@ -1,5 +1,5 @@
-import { cataloguePrice, PRICE_NAMES, unitOf } from '../../core/catalogue/operations'
-import { type PriceStore, priceOf } from '../../core/catalogue/prices'
+import { catalogPrice, PRICE_NAMES, unitOf } from '../../core/catalog/operations'
+import { type PriceStore, priceOf } from '../../core/catalog/prices'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
@@ -19,7 +19,7 @@ export function priceRoutes({ owners, prices }: { owners: OwnerSessions; prices:
             operation,
             unit: unitOf(operation),
             amount_micros_usd: amount,
-            catalogue_micros_usd: cataloguePrice(operation),
+            catalogue_micros_usd: catalogPrice(operation),
             price_version: version,
           }
         }),

@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox'
 import { parseTopUp } from '../../core/accounts/top-ups'
-import { PRICE_NAMES } from '../../core/catalogue/operations'
+import { PRICE_NAMES } from '../../core/catalog/operations'
 import { isoTime } from '../../core/clock'
 import { TIERS } from '../../core/limits/tier'
 import type { Claim } from '../../core/payments/claim'
@@ -133,9 +133,9 @@ export const PriceList = record('The prices.', {
       operation: oneOf(PRICE_NAMES, 'The operation, or one of its input-dependent prices.'),
       unit: text('The billing unit: a request, or an item of the response.'),
       amount_micros_usd: microsUsd('The current price for this account.'),
-      catalogue_micros_usd: microsUsd('The catalogue price.'),
+      catalogue_micros_usd: microsUsd('The catalog price.'),
       price_version: text(
-        "Recorded with every charge: the catalogue version, or the id of the operator's price override.",
+        "Recorded with every charge: the catalog version, or the id of the operator's price override.",
       ),
     }),
     'The prices.',

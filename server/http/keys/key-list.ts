@@ -1,4 +1,4 @@
-import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { ParameterTable } from '../../core/catalog/parameters'
 import { type ApiKey, KEY_STATUSES, type KeyStatus, keyStatus, type SpendPool } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId } from '../../core/ids'

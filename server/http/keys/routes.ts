@@ -1,5 +1,5 @@
 import { DEFAULT_GRACE_SECONDS, type KeyOwner, type Keys } from '../../core/accounts/keys'
-import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { ParameterTable } from '../../core/catalog/parameters'
 import { formatAddress } from '../../core/credentials/address'
 import type { ApiKey } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'

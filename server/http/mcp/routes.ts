@@ -1,6 +1,6 @@
 import type { ApiRegistry } from '../../core/apis/api-store'
-import { OPERATIONS } from '../../core/catalogue/operations'
-import { type PriceStore, priceOf } from '../../core/catalogue/prices'
+import { OPERATIONS } from '../../core/catalog/operations'
+import { type PriceStore, priceOf } from '../../core/catalog/prices'
 import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import { accountTools } from '../../mcp/account-tools'
@@ -9,7 +9,7 @@ import { paymentIn } from '../../mcp/payment'
 import { RESEARCH_TOOL } from '../../mcp/research-tool'
 import { RunningCalls } from '../../mcp/running-calls'
 import { answerMcp, calledTool } from '../../mcp/server'
-import { catalogueTools, type Tool } from '../../mcp/tool'
+import { catalogTools, type Tool } from '../../mcp/tool'
 import { type Caller, countedOn, type Route } from '../../pipeline/call'
 import { readJson } from '../middleware/json-body'
 import type { Reply } from '../middleware/reply'
@@ -34,7 +34,7 @@ const MCP = freeEndpoint('mcp', 'any')
 const PAID_MCP = publicEndpoint({ paymentInBody: true })
 
 /**
- * The catalogue as MCP tools (spec 5): `/mcp` for a key or an access token; `/mcp/paid` with the data tools only, also for callers
+ * The catalog as MCP tools (spec 5): `/mcp` for a key or an access token; `/mcp/paid` with the data tools only, also for callers
  * who pay per call (spec-answers 10). A tool runs what the operation's own route runs (`ToolCalls`), as the authenticated caller or
  * paid for by the payment in the message: same authorization, same price, same ledger. It counts once against the rate limit.
  */
@@ -58,7 +58,7 @@ function allTools(parts: McpParts, account: AccountId | null, { reply }: GatedCo
 
 function builtInTools({ prices }: McpParts, account: AccountId | null): readonly Tool[] {
   return [
-    ...catalogueTools((operation) => priceOf(prices, OPERATIONS[operation.name].name, account).amount),
+    ...catalogTools((operation) => priceOf(prices, OPERATIONS[operation.name].name, account).amount),
     RESEARCH_TOOL,
     ...accountTools(CALLER_USAGE_QUERY),
   ]

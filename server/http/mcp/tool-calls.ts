@@ -1,4 +1,4 @@
-import { isOperationName } from '../../core/catalogue/operations'
+import { isOperationName } from '../../core/catalog/operations'
 import type { ShownPayment } from '../../core/payments/method'
 import { ok } from '../../core/result'
 import type { ToolCall } from '../../mcp/tool'

@@ -1,4 +1,4 @@
-import { type ParameterError, type ParameterTable, parseParameters } from '../../core/catalogue/parameters'
+import { type ParameterError, type ParameterTable, parseParameters } from '../../core/catalog/parameters'
 import { parseUsd } from '../../core/money'
 import { ok, type Result } from '../../core/result'
 import type { CallOptions } from '../../pipeline/call'

@@ -1,4 +1,4 @@
-import { type Parameters, type ParameterTable, parseParameters } from '../../core/catalogue/parameters'
+import { type Parameters, type ParameterTable, parseParameters } from '../../core/catalog/parameters'
 import { wrongParameters } from '../../core/failure'
 import { Failed } from './failures'
 import type { RequestContext } from './request-context'

@@ -1,7 +1,7 @@
-import { IMAGE_SEARCH, type ImageSearchInput } from '../../core/catalogue/image-search'
-import { LLM_CONTEXT, type LlmContextInput } from '../../core/catalogue/llm-context'
-import { type Operation, type OperationName, parseInput } from '../../core/catalogue/operation'
-import type { Parameters, ParameterTable, RawInput } from '../../core/catalogue/parameters'
+import { IMAGE_SEARCH, type ImageSearchInput } from '../../core/catalog/image-search'
+import { LLM_CONTEXT, type LlmContextInput } from '../../core/catalog/llm-context'
+import { type Operation, type OperationName, parseInput } from '../../core/catalog/operation'
+import type { Parameters, ParameterTable, RawInput } from '../../core/catalog/parameters'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
 import { isJson } from '../../core/json'
 import { fingerprintOf } from '../../core/payments/binding'
@@ -35,7 +35,7 @@ export interface DataProviders {
   readonly context: Provider<LlmContextInput>
 }
 
-/** All catalogue operations with their providers, for HTTP and MCP alike. */
+/** All catalog operations with their providers, for HTTP and MCP alike. */
 export function pricedRoutes(
   { images, context }: DataProviders,
   social: SocialParts | null,
@@ -80,7 +80,7 @@ export function callRequestOf(context: GatedContext): CallRequest {
   }
 }
 
-/** Sells the catalogue operations: validates the whole input, runs the call through the pipeline, and replies. */
+/** Sells the catalog operations: validates the whole input, runs the call through the pipeline, and replies. */
 export class PricedCalls {
   private readonly deps: PipelineDeps
   private readonly routes: ReadonlyMap<OperationName, PricedRoute>

@@ -1,4 +1,4 @@
-import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { ParameterTable } from '../../core/catalog/parameters'
 import { makeId, type RequestId } from '../../core/ids'
 
 const VALID_ID = /^[A-Za-z0-9._:-]{1,128}$/

@@ -1,6 +1,6 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import { accepted, missing, type Submitted, wrong } from '../../core/accounts/submitted'
-import type { ParameterError } from '../../core/catalogue/parameters'
+import type { ParameterError } from '../../core/catalog/parameters'
 import { brokenRule } from '../openapi/json-schema'
 import { taken } from './failures'
 import type { BodySource } from './intake'

@@ -1,4 +1,4 @@
-import type { ModelOperationName } from '../../core/catalogue/operation'
+import type { ModelOperationName } from '../../core/catalog/operation'
 import { failure, wrongParameters } from '../../core/failure'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
 import { err } from '../../core/result'

@@ -1,4 +1,4 @@
-import type { ModelCatalogue } from '../../core/models/catalogue'
+import type { ModelCatalog } from '../../core/models/model-catalog'
 import { WIRES } from '../../pipeline/models/wires/wires'
 import { Failed } from '../middleware/failures'
 import type { OwnerSessions } from '../middleware/owner-session'
@@ -10,7 +10,7 @@ import type { ModelCalls } from './model-calls'
 import { type CallEstimate, type ModelList, NewCallEstimate, wireModel } from './record'
 
 /** For owners: the available models, and the maximum cost of a call. */
-export function ownerModelRoutes(parts: { owners: OwnerSessions; models: ModelCatalogue; modelCalls: ModelCalls }) {
+export function ownerModelRoutes(parts: { owners: OwnerSessions; models: ModelCatalog; modelCalls: ModelCalls }) {
   const { owners, models, modelCalls } = parts
   return routeGroup({ name: 'owner-models', prefix: '/api' })
     .get(

@@ -1,7 +1,7 @@
-import type { ModelOperationName } from '../../core/catalogue/operation'
+import type { ModelOperationName } from '../../core/catalog/operation'
 import { failure } from '../../core/failure'
-import type { ModelCatalogue } from '../../core/models/catalogue'
 import type { Model, ModelRoute } from '../../core/models/model'
+import type { ModelCatalog } from '../../core/models/model-catalog'
 import { WIRES } from '../../pipeline/models/wires/wires'
 import { CALL_OPTIONS } from '../middleware/call-options'
 import { queryOf } from '../middleware/list-query'
@@ -42,10 +42,10 @@ const GOOGLE_METHODS: Readonly<Record<string, Omit<ModelTarget, 'path'>>> = {
 }
 
 /** Lists the models and serves calls to them in the formats of three SDKs (spec 2.2, 4.6). */
-export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, research: ResearchCalls) {
+export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: ResearchCalls) {
   const one = ({ reply, url }: GatedContext, written: (model: Model) => object) => {
     const id = decoded(url.pathname.replace(/^.*?\/models\//, ''))
-    const model = catalogue.byId(id)
+    const model = catalog.byId(id)
     if (model) return reply.free(written(model))
     return reply.refuse(
       failure('unknown_model', 'This model does not exist. GET /v1/models lists the available models.', {
@@ -57,8 +57,8 @@ export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, resear
   const isAnthropic = ({ request }: GatedContext) => request.headers.has('anthropic-version')
   const listed = (context: GatedContext) =>
     isAnthropic(context)
-      ? anthropicList(catalogue.list(), queryOf(ANTHROPIC_PAGE, context))
-      : { object: 'list', data: catalogue.list().map(wireModel) }
+      ? anthropicList(catalog.list(), queryOf(ANTHROPIC_PAGE, context))
+      : { object: 'list', data: catalog.list().map(wireModel) }
   const shown = (context: GatedContext) => one(context, isAnthropic(context) ? anthropicModel : wireModel)
   const researched = (context: GatedContext) => {
     context.allowSilence()
@@ -95,7 +95,7 @@ export function modelRoutes(catalogue: ModelCatalogue, calls: ModelCalls, resear
         '/v1beta/models',
         ...served(
           GOOGLE_MODELS,
-          ({ context }) => context.reply.free(googleList(catalogue.list(), queryOf(GOOGLE_PAGE, context))),
+          ({ context }) => context.reply.free(googleList(catalog.list(), queryOf(GOOGLE_PAGE, context))),
           MODEL_DOCS.googleList,
           GOOGLE_PAGE,
         ),

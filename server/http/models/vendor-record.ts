@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import type { Parameters, ParameterTable } from '../../core/catalogue/parameters'
+import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
 import { type Model, type ModelRoute, routesOf } from '../../core/models/model'
 import { listOf, named, oneOf, orNull, record, text, whole, yesOrNo } from '../openapi/json-schema'

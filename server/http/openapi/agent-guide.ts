@@ -33,7 +33,7 @@ export function agentGuide(document: OpenApiDocument, origin: string): string {
     '- Routes under /api are for the signed-in owner (session cookie) and never accept an API key.',
     '',
     document.info.description
-      .replace(/^[\s\S]*?## Prices of the catalogue/, '## Prices of the catalogue')
+      .replace(/^[\s\S]*?## Prices of the catalog/, '## Prices of the catalog')
       .replace(/For agents:.*$/, ''),
     ...sections,
     '## Codes',

@@ -1,5 +1,5 @@
 import type { DocumentDecoration } from 'elysia'
-import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { ParameterTable } from '../../core/catalog/parameters'
 import type { FailureCode } from '../../core/failure'
 import { formatUsd, type Money } from '../../core/money'
 import { failureResponses } from './failure-documents'

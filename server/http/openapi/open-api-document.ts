@@ -1,6 +1,6 @@
 import { SIGNUP_CREDIT } from '../../core/accounts/sign-up'
-import { CATALOGUE_VERSION } from '../../core/catalogue/operation'
-import { OPERATIONS } from '../../core/catalogue/operations'
+import { CATALOG_VERSION } from '../../core/catalog/operation'
+import { OPERATIONS } from '../../core/catalog/operations'
 import { TIER_LIMITS } from '../../core/limits/tier'
 import { formatUsd } from '../../core/money'
 import { curlSamples } from './curl-sample'
@@ -15,7 +15,7 @@ const TITLE = 'Paid data API gateway'
 const SUMMARY = 'Data APIs, paid per successful request, with enforced spending limits.'
 
 /** The `info` for @elysiajs/swagger, which inserts it into the page unescaped, so it must be short and plain. */
-export const GENERATOR_INFO = { title: TITLE, version: CATALOGUE_VERSION, description: SUMMARY }
+export const GENERATOR_INFO = { title: TITLE, version: CATALOG_VERSION, description: SUMMARY }
 
 /** Schemas, headers and security schemes that operations refer to. */
 export const COMPONENTS = {
@@ -51,7 +51,7 @@ export function openApiDocument(generated: Loose, origin: string): OpenApiDocume
   const schemas = { ...(isLoose(components['schemas']) ? components['schemas'] : {}), ...named }
   return {
     openapi: '3.1.0',
-    info: { title: TITLE, version: CATALOGUE_VERSION, summary: SUMMARY, description: introduction(origin) },
+    info: { title: TITLE, version: CATALOG_VERSION, summary: SUMMARY, description: introduction(origin) },
     servers: [{ url: origin, description: 'This gateway.' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(
@@ -101,7 +101,7 @@ function introduction(origin: string): string {
     `1. [Sign up](#tag/sign-in) (${formatUsd(SIGNUP_CREDIT)} USD of credit, no card) or open the [dashboard](${origin}/).`,
     '2. [Create a key](#tag/keys), with a spending limit.',
     '3. Call with `Authorization: Bearer <API_KEY>`. Samples read the key from `$GATEWAY_API_KEY` and the session from `cookies.txt`.',
-    '## Prices of the catalogue',
+    '## Prices of the catalog',
     prices.join('\n'),
     'Your account may have different prices, set by the operator. `X-Cost-Mode: quote` returns what a request would cost you, and `X-Max-Price-USD` refuses a request that would cost more than you allow.',
     '## Limits',

@@ -1,4 +1,4 @@
-import { brokenBodyRule, describeRule, type ParameterRule, type ParameterTable } from '../../core/catalogue/parameters'
+import { brokenBodyRule, describeRule, type ParameterRule, type ParameterTable } from '../../core/catalog/parameters'
 import { checked, form, type JsonSchema } from './json-schema'
 
 /** A parameter object of OpenAPI 3.1. */

@@ -1,4 +1,4 @@
-import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { ParameterTable } from '../../core/catalog/parameters'
 import type { AccountId } from '../../core/ids'
 import { notFound } from '../middleware/failures'
 import { PAGE_QUERY, pageOf, queryOf, refuseCursor } from '../middleware/list-query'

@@ -1,4 +1,4 @@
-import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { ParameterTable } from '../../core/catalog/parameters'
 import {
   ApiChange,
   ApiImport,

@@ -1,14 +1,14 @@
 import type { Actor } from '../../core/audit'
-import type { ModelCatalogue } from '../../core/models/catalogue'
 import type { Model } from '../../core/models/model'
 import type { ModelAdmin } from '../../core/models/model-admin'
+import type { ModelCatalog } from '../../core/models/model-catalog'
 import { ok } from '../../core/result'
 import { wireModel } from '../models/record'
 import { NoBody, type OperatorModels, PriceModelCommand, PutModelCommand, RemoveModelCommand } from './record'
 import { type SocketCommand, socketCommand } from './socket-command'
 
 export interface ModelCommandParts {
-  readonly models: ModelCatalogue
+  readonly models: ModelCatalog
   readonly modelAdmin: ModelAdmin
 }
 

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
-import type { PriceName } from '../../core/catalogue/operation'
-import { isImportedName, PRICE_NAMES } from '../../core/catalogue/operations'
-import type { PriceOverride } from '../../core/catalogue/prices'
+import type { PriceName } from '../../core/catalog/operation'
+import { isImportedName, PRICE_NAMES } from '../../core/catalog/operations'
+import type { PriceOverride } from '../../core/catalog/prices'
 import { isoTime } from '../../core/clock'
 import { TIERS } from '../../core/limits/tier'
 import { formatUsd, parseUsd } from '../../core/money'
@@ -159,7 +159,7 @@ export const OperatorPrice = named(
 )
 export type OperatorPrice = Static<typeof OperatorPrice>
 
-export const OperatorPrices = record('The prices of the catalogue, and those that operators set.', {
+export const OperatorPrices = record('The prices of the catalog, and those that operators set.', {
   catalogue: listOf(
     record('A price.', { operation: OPERATION, usd: text('US dollars per unit.') }),
     'The default prices.',

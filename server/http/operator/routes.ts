@@ -1,7 +1,7 @@
-import { OPERATIONS } from '../../core/catalogue/operations'
-import type { ParameterTable } from '../../core/catalogue/parameters'
+import { OPERATIONS } from '../../core/catalog/operations'
+import type { ParameterTable } from '../../core/catalog/parameters'
 import type { LimitRequestId } from '../../core/ids'
-import type { ModelCatalogue } from '../../core/models/catalogue'
+import type { ModelCatalog } from '../../core/models/model-catalog'
 import { formatUsd } from '../../core/money'
 import type { ModelBackend } from '../../pipeline/models/model-backend'
 import { PAGE_QUERY, pageOf, queryOf } from '../middleware/list-query'
@@ -35,7 +35,7 @@ const REQUESTS_QUERY = {
 
 type Parts = OperatorParts & {
   readonly owners: OwnerSessions
-  readonly models: ModelCatalogue
+  readonly models: ModelCatalog
   readonly upstreams: ModelBackend['states']
 }
 

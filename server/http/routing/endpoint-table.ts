@@ -1,4 +1,4 @@
-import { SOLD } from '../../core/catalogue/operations'
+import { SOLD } from '../../core/catalog/operations'
 import { failure } from '../../core/failure'
 import type { Route } from '../../pipeline/call'
 import { API_WILDCARD, declaredEndpoint, declaredEndpoints, type Endpoint } from './endpoint'

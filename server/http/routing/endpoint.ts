@@ -1,6 +1,6 @@
 import type { DocumentDecoration } from 'elysia'
-import type { ModelOperationName, Operation } from '../../core/catalogue/operation'
-import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { ModelOperationName, Operation } from '../../core/catalog/operation'
+import type { ParameterTable } from '../../core/catalog/parameters'
 import type { Scope } from '../../core/credentials/oauth-grant'
 import type { Caller, KnownCaller, Route } from '../../pipeline/call'
 import type { GatedContext, RequestContext } from '../middleware/request-context'
@@ -22,7 +22,7 @@ export interface Endpoint<C extends Caller = Caller> {
   readonly callers?: C
 }
 
-/** A catalogue operation, which determines the scope, the price and whether anonymous callers may pay. */
+/** A catalog operation, which determines the scope, the price and whether anonymous callers may pay. */
 export function operationEndpoint({ name, scope, payable }: Operation): Endpoint {
   const route = { kind: 'priced', operation: name, scope, ...(payable && { payable }) } as const
   return { route, access: payable ? 'key or payment' : 'key' }
@@ -57,7 +57,7 @@ export function publicEndpoint(more: { readonly paymentInBody?: true } = {}): En
   return { route: { kind: 'public', ...more }, access: 'anybody' }
 }
 
-/** Where Elysia mounts all imported operations. Which one a request is for is looked up in the catalogue (ADR 23). */
+/** Where Elysia mounts all imported operations. Which one a request is for is looked up in the catalog (ADR 23). */
 export const API_WILDCARD = '/apis/v1/*'
 
 /** Holds the declaration of a mounted route. A symbol, so that it never appears in the OpenAPI document. */

@@ -1,6 +1,6 @@
-import type { Operation, OperationName } from '../../core/catalogue/operation'
-import { CATALOGUE_VERSION } from '../../core/catalogue/operation'
-import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { Operation, OperationName } from '../../core/catalog/operation'
+import { CATALOG_VERSION } from '../../core/catalog/operation'
+import type { ParameterTable } from '../../core/catalog/parameters'
 import type { FailureCode } from '../../core/failure'
 import { formatUsd } from '../../core/money'
 import type { EndpointDocs } from '../openapi/documented'
@@ -112,7 +112,7 @@ const RESULTS: Readonly<Record<OperationName, { readonly schema: JsonSchema; rea
 const SENT_ONCE =
   'It is sent to the network only once. If the outcome is unknown, the response is 504 `upstream_timeout`: the action may have taken effect, and it is not charged.'
 
-/** Documents the route of a catalogue operation. Everything except the result schema comes from the catalogue. */
+/** Documents the route of a catalog operation. Everything except the result schema comes from the catalog. */
 export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | 'POST'): EndpointDocs {
   const { schema, example } = RESULTS[operation.name]
   const post = method === 'POST'
@@ -124,7 +124,7 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
     summary: alsoGet ? `${operation.title}, parameters in a JSON body` : operation.title,
     description: [
       operation.description,
-      `Catalogue price: ${formatUsd(operation.price)} USD per ${operation.unit === 'request' ? 'successful request' : operation.unit}; failed requests are free.`,
+      `Catalog price: ${formatUsd(operation.price)} USD per ${operation.unit === 'request' ? 'successful request' : operation.unit}; failed requests are free.`,
       'Your account may have different prices: `X-Cost-Mode: quote` returns yours.',
       `Accepts \`Accept: application/json\` or \`*/*\`. ${needsKey ? 'Needs a key with a linked social account.' : 'Without a key it returns 402 with the price.'}`,
       ...(operation.effect === 'write' ? [SENT_ONCE] : []),
@@ -171,7 +171,7 @@ function quoteExample(operation: Operation<ParameterTable>) {
       operation: operation.name,
       price: { mode: 'fixed', currency: 'USD', amount: formatUsd(operation.price) },
       cost_micros_usd: operation.price,
-      price_version: CATALOGUE_VERSION,
+      price_version: CATALOG_VERSION,
       available_micros_usd: 2_000_000,
     },
   }

@@ -140,7 +140,7 @@ export const Quote = named(
       operation: text('The operation.'),
       price: ref('Price'),
       cost_micros_usd: microsUsd('What it would cost.', { minimum: 0 }),
-      price_version: text('The price version: that of the catalogue, or the id of a price override.'),
+      price_version: text('The price version: that of the catalog, or the id of a price override.'),
       available_micros_usd: orNull(microsUsd('What this key can spend now; null without a key.')),
     }),
   }),

@@ -1,4 +1,4 @@
-import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { ParameterTable } from '../../core/catalog/parameters'
 import { taken } from '../middleware/failures'
 import { queryOf } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'

@@ -1,4 +1,4 @@
-import type { SocialOperationName } from '../../core/catalogue/operation'
+import type { SocialOperationName } from '../../core/catalog/operation'
 import type { FailureCode } from '../../core/failure'
 import { SCOPE_MEANINGS, SOCIAL_SCOPES } from '../../core/social/scopes'
 import { KEY_FAILURES } from '../keys/key-failures'

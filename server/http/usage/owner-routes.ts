@@ -1,6 +1,6 @@
 import type { AppGrantStore } from '../../core/accounts/app-grant'
 import { parseInstant, RFC_3339 } from '../../core/accounts/instant'
-import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { ParameterTable } from '../../core/catalog/parameters'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
 import type { AccountStatements } from '../../core/ledger/account-statement'

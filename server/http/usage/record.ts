@@ -95,7 +95,7 @@ export const ExplainedRequest = named(
     charge: orNull(
       record('The charge; null when nothing was charged.', {
         currency: oneOf(['USD'], 'The currency.'),
-        price_version: text('The price version: that of the catalogue, or the id of a price override.'),
+        price_version: text('The price version: that of the catalog, or the id of a price override.'),
         inputs: record('The inputs of the calculation.', {
           unit: text('The billing unit.'),
           units: count('How many.'),

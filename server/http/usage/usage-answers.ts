@@ -1,5 +1,5 @@
 import type { Identity } from '../../core/accounts/identity'
-import type { ParameterTable } from '../../core/catalogue/parameters'
+import type { ParameterTable } from '../../core/catalog/parameters'
 import { failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import { least, minus, ZERO } from '../../core/money'

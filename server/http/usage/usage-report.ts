@@ -1,5 +1,5 @@
-import { unitOf } from '../../core/catalogue/operations'
-import type { Parameters, ParameterTable } from '../../core/catalogue/parameters'
+import { unitOf } from '../../core/catalog/operations'
+import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
 import { wrongParameters } from '../../core/failure'
 import type { AccountId, CredentialId } from '../../core/ids'

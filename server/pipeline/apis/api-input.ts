@@ -4,7 +4,7 @@ import type { CompileSchema } from '../../core/apis/compile-schema'
 import { inputNames } from '../../core/apis/input-schema'
 import { mayGoUp, namesUp } from '../../core/apis/upstream-headers'
 import { claimsName, readFormField, readParameter, type WireValue, writeParameter } from '../../core/apis/wire-values'
-import type { ParameterError } from '../../core/catalogue/parameters'
+import type { ParameterError } from '../../core/catalog/parameters'
 import { isJson } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 

@@ -1,10 +1,10 @@
-import type { ModelOperationName } from '../../core/catalogue/operation'
+import type { ModelOperationName } from '../../core/catalog/operation'
 import type { Clock } from '../../core/clock'
 import type { Failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { Subject } from '../../core/limits/limiter'
-import type { ModelCatalogue } from '../../core/models/catalogue'
 import type { Model } from '../../core/models/model'
+import type { ModelCatalog } from '../../core/models/model-catalog'
 import type { Money } from '../../core/money'
 import type { AuthenticatedCall } from '../call'
 import type { StreamDeps } from '../stream'
@@ -14,7 +14,7 @@ import type { ModelRequest, TokenBounds } from './wires/model-request'
 import type { ModelWire, WirePath } from './wires/model-wire'
 
 export interface ModelDeps extends StreamDeps {
-  readonly catalogue: ModelCatalogue
+  readonly catalog: ModelCatalog
   readonly backend: ModelBackend
   readonly ledger: Ledger
   readonly clock: Clock
@@ -35,7 +35,7 @@ export interface ModelCall {
   readonly headers: Readonly<Record<string, string>>
   /** Equal only for attempts of the same request. */
   readonly fingerprint: () => string
-  /** Called with the catalogue's model once it is known, so that the usage row of a refusal names it. */
+  /** Called with the catalog's model once it is known, so that the usage row of a refusal names it. */
   readonly onModel: (id: string) => void
   /** Called with the caller's betas that are not forwarded. */
   readonly onRemovedBetas: (names: readonly string[]) => void

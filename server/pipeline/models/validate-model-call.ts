@@ -41,12 +41,12 @@ export interface BoundedCall {
 
 /** The bounds of a body, whoever calls. Reserves nothing and calls no upstream. */
 export function estimateModelCall(
-  deps: Pick<ModelDeps, 'catalogue' | 'defaultCap'>,
+  deps: Pick<ModelDeps, 'catalog' | 'defaultCap'>,
   { wire, path, bytes }: { wire: ModelWire; path: WirePath; bytes: Uint8Array<ArrayBuffer> },
 ): Result<BoundedCall & { readonly model: Model }, Failure> {
   const read = wire.read(bytes, path)
   if (!read.ok) return read
-  const model = deps.catalogue.byId(read.value.model)
+  const model = deps.catalog.byId(read.value.model)
   if (!model) return err(unknownModel(read.value.model))
   const spoken = onRoute(model, wire.route)
   if (!spoken.ok) return spoken
@@ -98,12 +98,12 @@ function untranslatable(wire: ModelWire, request: ModelRequest, model: Model): F
 
 /** The model with this id, if the caller may call it on this route. */
 export function soldModel(
-  { catalogue }: Pick<ModelDeps, 'catalogue'>,
+  { catalog }: Pick<ModelDeps, 'catalog'>,
   caller: KnownCaller,
   id: string,
   route: ModelRoute,
 ): Result<Model, Failure> {
-  const model = catalogue.byId(id)
+  const model = catalog.byId(id)
   if (!model) return err(unknownModel(id))
   const allowedModels = caller.kind === 'key' ? caller.key.allowedModels : []
   if (allowedModels.length > 0 && !allowedModels.includes(model.id))

@@ -1,4 +1,4 @@
-import { priceOf } from '../../core/catalogue/prices'
+import { priceOf } from '../../core/catalog/prices'
 import { type Failure, failure } from '../../core/failure'
 import { formatUsd, type Money } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
@@ -31,7 +31,7 @@ export interface ResearchCall {
   readonly stream: boolean
   /** Equal only for attempts of the same request. */
   readonly fingerprint: () => string
-  /** Called with the catalogue's model once it is known. */
+  /** Called with the catalog's model once it is known. */
   readonly onModel: (id: string) => void
   /** How the route formats a job's answer and events. */
   readonly wire: ResearchWire
@@ -55,7 +55,7 @@ const EVENTS = { 'content-type': 'text/event-stream' }
 
 /**
  * A research job as the work of one priced call. Its maximum cost is held, and it is charged for its parts: each search at the
- * catalogue's price, each model call at the model's. If all searches could cost more than `X-Max-Price-USD`, fewer are made.
+ * catalog's price, each model call at the model's. If all searches could cost more than `X-Max-Price-USD`, fewer are made.
  */
 export function researchWork(parts: ResearchParts, call: ResearchCall): Result<Work, Failure> {
   const { authenticated, options, question, cap } = call
@@ -271,7 +271,7 @@ class ResearchJob {
   private charge(code: EndCode): Charge {
     const { state } = this.research
     const cost = researchCost(state, this.maxCost)
-    const priceVersion = this.parts.catalogue.byId(this.call.model)?.priceVersion ?? 'none'
+    const priceVersion = this.parts.catalog.byId(this.call.model)?.priceVersion ?? 'none'
     const charged = { cost, priceVersion, units: 1, unitPrice: cost, lines: state.lines }
     return { charged, code, tokens: state.tokens, usageSource: state.source }
   }

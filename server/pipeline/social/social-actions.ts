@@ -1,5 +1,5 @@
-import type { Operation } from '../../core/catalogue/operation'
-import type { Parameters, ParameterTable } from '../../core/catalogue/parameters'
+import type { Operation } from '../../core/catalog/operation'
+import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
 import {
   SOCIAL_DELETE,
   SOCIAL_DM,
@@ -10,7 +10,7 @@ import {
   SOCIAL_UNFOLLOW,
   SOCIAL_UNLIKE,
   SOCIAL_USER,
-} from '../../core/catalogue/social-actions'
+} from '../../core/catalog/social-actions'
 import { type Failure, failure } from '../../core/failure'
 import type { Provider, UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'

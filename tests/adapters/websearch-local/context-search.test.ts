@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { buildIndex } from '../../../server/adapters/websearch/local/build/build-index'
 import { type LocalWebsearch, openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
 import { countTokens } from '../../../server/adapters/websearch/passages/token-count'
-import type { LlmContextInput } from '../../../server/core/catalogue/llm-context'
+import type { LlmContextInput } from '../../../server/core/catalog/llm-context'
 import { bodyOf, type ContextBody } from './bodies'
 import {
   ADULT_DOCUMENTS,

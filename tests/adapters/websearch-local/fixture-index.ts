@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { IndexDocument, IndexImage } from '../../../server/adapters/websearch/local/build/index-document'
-import type { ImageSearchInput } from '../../../server/core/catalogue/image-search'
-import type { LlmContextInput } from '../../../server/core/catalogue/llm-context'
+import type { ImageSearchInput } from '../../../server/core/catalog/image-search'
+import type { LlmContextInput } from '../../../server/core/catalog/llm-context'
 
 export const BASE_URL = 'https://gateway.example'
 export const NOW = Date.parse('2026-03-20T12:00:00Z')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { buildIndex } from '../../../server/adapters/websearch/local/build/build-index'
 import { localMedia } from '../../../server/adapters/websearch/local/media'
 import { type LocalWebsearch, openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
-import type { ImageSearchInput } from '../../../server/core/catalogue/image-search'
+import type { ImageSearchInput } from '../../../server/core/catalog/image-search'
 import { bodyOf, type ImageBody } from './bodies'
 import { ADULT_IMAGES, BASE_URL, imageInput, NOW, temporaryFolder, writeFixtureProject } from './fixture-index'
 

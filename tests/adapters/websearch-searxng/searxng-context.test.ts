@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { countTokens } from '../../../server/adapters/websearch/passages/token-count'
-import type { LlmContextInput } from '../../../server/core/catalogue/llm-context'
+import type { LlmContextInput } from '../../../server/core/catalog/llm-context'
 import type { UpstreamFailure } from '../../../server/core/providers/provider'
 import { searxngBody } from '../../support/doubles/searxng-server'
 import { SOMEBODY } from '../../support/somebody'

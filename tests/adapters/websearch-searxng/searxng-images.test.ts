@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type { ImageSearchInput } from '../../../server/core/catalogue/image-search'
+import type { ImageSearchInput } from '../../../server/core/catalog/image-search'
 import type { UpstreamFailure } from '../../../server/core/providers/provider'
 import { cutDouble } from '../../support/doubles/http-double'
 import { type EngineResult, searxngBody } from '../../support/doubles/searxng-server'

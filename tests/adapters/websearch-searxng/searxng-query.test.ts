@@ -5,8 +5,8 @@ import {
   searxngLanguage,
   searxngTimeRange,
 } from '../../../server/adapters/websearch/searxng/searxng-query'
-import { freshnessWindow } from '../../../server/core/catalogue/freshness'
-import { SEARCH_LANGUAGES } from '../../../server/core/catalogue/regions'
+import { freshnessWindow } from '../../../server/core/catalog/freshness'
+import { SEARCH_LANGUAGES } from '../../../server/core/catalog/regions'
 
 const NOW = Date.parse('2026-03-20T12:00:00Z')
 
@@ -51,7 +51,7 @@ describe('language and country (facts/upstreams.md 4.6)', () => {
     ['en-gb', 'US', 'en-GB'],
   ])('%s in %s is %s', (lang, country, expected) => expect(searxngLanguage(lang, country)).toBe(expected))
 
-  test('every code of the catalogue is one that SearXNG takes', () => {
+  test('every code of the catalog is one that SearXNG takes', () => {
     for (const lang of SEARCH_LANGUAGES)
       for (const country of ['US', 'ALL']) expect(searxngLanguage(lang, country)).toMatch(/^[a-z]{2,3}(-[a-zA-Z]{2})?$/)
   })

@@ -14,7 +14,7 @@ const refusal = (entry: unknown) => {
   return model.ok ? 'taken' : model.error
 }
 
-describe('an entry of the model catalogue', () => {
+describe('an entry of the model catalog', () => {
   test('of three lines is enough for any server that speaks as OpenAI does', () => {
     const model = read(OLLAMA)
     if (!model.ok) throw new Error(model.error)

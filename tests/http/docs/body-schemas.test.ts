@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { OPERATIONS } from '../../../server/core/catalogue/operations'
-import { type ParameterTable, parseParameters } from '../../../server/core/catalogue/parameters'
+import { OPERATIONS } from '../../../server/core/catalog/operations'
+import { type ParameterTable, parseParameters } from '../../../server/core/catalog/parameters'
 import { brokenRule } from '../../../server/http/openapi/json-schema'
 import { bodySchema } from '../../../server/http/openapi/parameter-documents'
 

@@ -58,7 +58,7 @@ test('/docs shows the operations, logs nothing to the console, and requests noth
   await page.getByText('Image search', { exact: true }).first().click()
   await page.getByText('The search query.').first().waitFor()
   const text = (await page.locator('main').textContent()) ?? ''
-  expect(text).toContain('Catalogue price: 0.005 USD')
+  expect(text).toContain('Catalog price: 0.005 USD')
   expect(text).not.toMatch(/Ask AI|Deploy|Share/)
   const screenshot = Bun.env['DOCS_SCREENSHOT']
   if (screenshot) await page.screenshot({ path: screenshot })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { OPERATIONS } from '../../../server/core/catalogue/operations'
-import type { ParameterRule, ParameterTable } from '../../../server/core/catalogue/parameters'
+import { OPERATIONS } from '../../../server/core/catalog/operations'
+import type { ParameterRule, ParameterTable } from '../../../server/core/catalog/parameters'
 import { formatUsd } from '../../../server/core/money'
 import { FAILURES } from '../../../server/http/middleware/failures'
 import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
@@ -21,7 +21,7 @@ afterAll(() => gateway.close())
 const named = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
 
 describe('the document', () => {
-  test('is valid OpenAPI 3.1 of the catalogue version (spec 1)', async () => {
+  test('is valid OpenAPI 3.1 of the catalog version (spec 1)', async () => {
     const verdict = await new Validator().validate(
       structuredClone(gateway.document) as unknown as Record<string, unknown>,
     )
@@ -114,7 +114,7 @@ describe('routes and documents cannot drift', () => {
     }
   })
 
-  test('every parameter of the catalogue is documented with its bounds, set and default', () => {
+  test('every parameter of the catalog is documented with its bounds, set and default', () => {
     for (const { path, methods, parameters } of Object.values(OPERATIONS))
       for (const method of methods)
         for (const [name, rule] of Object.entries<ParameterRule>(parameters as ParameterTable)) {
@@ -128,7 +128,7 @@ describe('routes and documents cannot drift', () => {
         }
   })
 
-  test('the price is the catalogue price', () => {
+  test('the price is the catalog price', () => {
     for (const { path, price } of Object.values(OPERATIONS))
       for (const { operation } of routes.filter((route) => route.path === path))
         expect(operation['x-price']).toEqual({ mode: 'fixed', currency: 'USD', amount: formatUsd(price) })

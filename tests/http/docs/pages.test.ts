@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { Elysia } from 'elysia'
-import { OPERATIONS } from '../../../server/core/catalogue/operations'
+import { OPERATIONS } from '../../../server/core/catalog/operations'
 import { micros } from '../../../server/core/money'
 import { FAILURES } from '../../../server/http/middleware/failures'
 import { docsRoutes } from '../../../server/http/openapi/routes'
@@ -82,7 +82,7 @@ describe('/llms.txt', () => {
 })
 
 describe("an operator's price", () => {
-  test('changes quotes, but not the documents, which call theirs the catalogue price', async () => {
+  test('changes quotes, but not the documents, which call theirs the catalog price', async () => {
     const account = await gateway.account()
     const key = await gateway.key(account)
     const by = { kind: 'operator', id: 'test', address: null } as const
@@ -97,7 +97,7 @@ describe("an operator's price", () => {
     }
     const operation = document.paths['/apis/v1/websearch/images/search']!.get
     expect(operation['x-price'].amount).toBe('0.005')
-    expect(operation.description).toContain('Catalogue price: 0.005 USD')
+    expect(operation.description).toContain('Catalog price: 0.005 USD')
     for (const text of [
       operation.description,
       document.info.description,

@@ -87,7 +87,7 @@ describe('the form of a key (spec-answers 3)', () => {
     expect(refused('expires_at', wrong)).toEqual([])
   })
 
-  test('takes operations of the catalogue only', () => {
+  test('takes operations of the catalog only', () => {
     expect(good({ allowed_endpoints: ['llm-context', 'llm-context'] }).allowedEndpoints).toEqual(['llm-context'])
     expect(refused('allowed_endpoints', [['image_search'], ['toString'], 'llm-context', [null]])).toEqual([])
   })

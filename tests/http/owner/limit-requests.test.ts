@@ -17,7 +17,7 @@ const WISH = {
   peak_rpm: 2000,
   peak_tpm: 500_000,
   endpoints: ['image-search', 'llm-context'],
-  use_case: 'A catalogue of a million products, each with its pictures.',
+  use_case: 'A catalog of a million products, each with its pictures.',
 }
 
 let gateway: Harness
@@ -77,8 +77,8 @@ describe('an owner asks for higher limits (spec 8)', () => {
     [{ endpoints: 'image-search' }, ['endpoints']],
     [{ use_case: '      too short      ' }, ['use_case']],
     [{ use_case: 'x'.repeat(2001) }, ['use_case']],
-    [{ use_case: 'A catalogue of pictures \x1b]52;c;cm0gLXJm\x07 and more.' }, ['use_case']],
-    [{ use_case: 'A catalogue of pictures \u202Egnp.exe' }, ['use_case']],
+    [{ use_case: 'A catalog of pictures \x1b]52;c;cm0gLXJm\x07 and more.' }, ['use_case']],
+    [{ use_case: 'A catalog of pictures \u202Egnp.exe' }, ['use_case']],
     [{ workspace: 'acct_1' }, ['workspace']],
     [
       { peak_rpm: '2000', endpoints: null, use_case: 7, peak_tpm: undefined },

@@ -117,7 +117,7 @@ describe('an operator', () => {
       expect(await refusalOf(limits(wrong))).toMatchObject({ status: 400, code: 'invalid_parameter' })
   })
 
-  test('sets prices, for one account or for all, and sees the catalogue beside them', async () => {
+  test('sets prices, for one account or for all, and sees the catalog beside them', async () => {
     await read(operator.api('/api/operator/prices', { operation: 'image-search', usd: '0.004', account: id }))
     const body = await read<{ catalogue: unknown[]; prices: unknown[] }>(operator.api('/api/operator/prices'))
     expect(body.catalogue).toContainEqual({ operation: 'image-search', usd: '0.005' })

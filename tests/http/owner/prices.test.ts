@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { PRICE_NAMES } from '../../../server/core/catalogue/operations'
+import { PRICE_NAMES } from '../../../server/core/catalog/operations'
 import { type Harness, openHarness } from '../../support/harness'
 import { type AccountBody, closeReconciled, keyBench, type Owner, read } from './bench'
 
@@ -25,7 +25,7 @@ const pricesOf = async (whose: Owner) => (await read<{ prices: PriceRow[] }>(who
 const rowOf = async (whose: Owner, name: string) => (await pricesOf(whose)).find(({ operation }) => operation === name)
 
 describe('GET /api/prices', () => {
-  test('has every operation at the price of the catalogue, and its unit (spec 1.3)', async () => {
+  test('has every operation at the price of the catalog, and its unit (spec 1.3)', async () => {
     const prices = await pricesOf(owner)
     expect(prices.map(({ operation }) => operation)).toEqual([...PRICE_NAMES])
     expect(prices).toContainEqual({

@@ -1,5 +1,5 @@
 import { countTokens } from '../../../server/adapters/websearch/passages/token-count'
-import { freshnessWindow } from '../../../server/core/catalogue/freshness'
+import { freshnessWindow } from '../../../server/core/catalog/freshness'
 import { parseGoggle } from '../../../server/core/goggles/goggle'
 import { ruleSet } from '../rule-set'
 import { TOKEN_INVALID, validationBody } from './brave-bodies'

@@ -28,7 +28,7 @@ export interface GatewayOperation {
   readonly group: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
-  /** The catalogue price of one unit in USD, if it is fixed. */
+  /** The catalog price of one unit in USD, if it is fixed. */
   readonly price: string | null
   /** The price of an imported operation. */
   readonly apiPrice?: object

@@ -22,7 +22,7 @@ interface Row {
 
 const { priceColumns: HEADS } = TEXT
 
-/** The catalogue prices and the operator's overrides. */
+/** The catalog prices and the operator's overrides. */
 export function PricesCard() {
   const prices = useQuery(pricesQuery)
   const [setting, setSetting] = useState(false)
@@ -48,7 +48,7 @@ export function PricesCard() {
       id: 'from',
       head: HEADS.from,
       cell: ({ isCustom }) => (
-        <Badge tone={isCustom ? 'accent' : 'neutral'}>{isCustom ? TEXT.yours : TEXT.catalogue}</Badge>
+        <Badge tone={isCustom ? 'accent' : 'neutral'}>{isCustom ? TEXT.yours : TEXT.catalog}</Badge>
       ),
     },
     {

@@ -1,5 +1,5 @@
-import type { ImageSearchInput } from '../../../core/catalogue/image-search'
-import type { LlmContextInput } from '../../../core/catalogue/llm-context'
+import type { ImageSearchInput } from '../../../core/catalog/image-search'
+import type { LlmContextInput } from '../../../core/catalog/llm-context'
 import type { OutboundRequest } from '../../../core/outbound/outbound-fetch'
 
 /** The service's URL and our credential. */

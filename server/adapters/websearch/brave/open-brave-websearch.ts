@@ -1,5 +1,5 @@
-import type { ImageSearchInput } from '../../../core/catalogue/image-search'
-import type { LlmContextInput } from '../../../core/catalogue/llm-context'
+import type { ImageSearchInput } from '../../../core/catalog/image-search'
+import type { LlmContextInput } from '../../../core/catalog/llm-context'
 import type { Clock } from '../../../core/clock'
 import type { OutboundFetch, OutboundRequest } from '../../../core/outbound/outbound-fetch'
 import type { Provider, ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'

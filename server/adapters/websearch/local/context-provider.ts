@@ -1,4 +1,4 @@
-import type { LlmContextInput } from '../../../core/catalogue/llm-context'
+import type { LlmContextInput } from '../../../core/catalog/llm-context'
 import type { Provider } from '../../../core/providers/provider'
 import { ok } from '../../../core/result'
 import { contextSearchOptions } from '../context-search-options'

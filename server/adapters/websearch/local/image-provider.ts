@@ -1,4 +1,4 @@
-import type { ImageSearchInput } from '../../../core/catalogue/image-search'
+import type { ImageSearchInput } from '../../../core/catalog/image-search'
 import type { Provider } from '../../../core/providers/provider'
 import type { IndexClient } from './index-client'
 import { isIndexReady } from './index-readiness'

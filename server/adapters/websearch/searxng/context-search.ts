@@ -1,5 +1,5 @@
-import { type FreshnessWindow, isRange } from '../../../core/catalogue/freshness'
-import type { LlmContextInput } from '../../../core/catalogue/llm-context'
+import { type FreshnessWindow, isRange } from '../../../core/catalog/freshness'
+import type { LlmContextInput } from '../../../core/catalog/llm-context'
 import type { Clock } from '../../../core/clock'
 import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { CallOrigin, ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'

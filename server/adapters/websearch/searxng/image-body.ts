@@ -1,4 +1,4 @@
-import type { ImageSearchInput } from '../../../core/catalogue/image-search'
+import type { ImageSearchInput } from '../../../core/catalog/image-search'
 import { metaUrl } from '../meta-url'
 import type { SearxngResult, SearxngSearch } from './searxng-client'
 

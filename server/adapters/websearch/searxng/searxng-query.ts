@@ -1,4 +1,4 @@
-import { freshnessWindow, isRange } from '../../../core/catalogue/freshness'
+import { freshnessWindow, isRange } from '../../../core/catalog/freshness'
 
 /**
  * The words of a question without what SearXNG would take for a command: `!` and `?` pick engines, `!!` redirects elsewhere,

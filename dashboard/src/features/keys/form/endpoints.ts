@@ -1,4 +1,4 @@
-import type { BuiltInName, SoldName } from '../../../../../server/core/catalogue/operation.ts'
+import type { BuiltInName, SoldName } from '../../../../../server/core/catalog/operation.ts'
 
 /** The built-in operations that a key can be restricted to. A sold one that is missing here does not compile. */
 const SOLD: Readonly<Record<BuiltInName, true>> = {

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { Actor } from '../../../../core/audit'
-import type { PriceName } from '../../../../core/catalogue/operation'
+import type { PriceName } from '../../../../core/catalog/operation'
 import type { AccountId, AuditId, KeyId, PriceId } from '../../../../core/ids'
 import type { Limits } from '../../../../core/limits/tier'
 import { instant, money } from '../driver/columns'

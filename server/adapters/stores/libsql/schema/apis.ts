@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { Api, ApiMethod, ApiOperation, ApiPrice } from '../../../../core/apis/api'
-import type { ImportedName } from '../../../../core/catalogue/operation'
+import type { ImportedName } from '../../../../core/catalog/operation'
 import type { PriceId } from '../../../../core/ids'
 import { instant } from '../driver/columns'
 

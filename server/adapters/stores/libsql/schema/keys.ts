@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { SoldName } from '../../../../core/catalogue/operation'
+import type { SoldName } from '../../../../core/catalog/operation'
 import type { Budget } from '../../../../core/credentials/api-key'
 import type { AccountId, KeyId, PoolId } from '../../../../core/ids'
 import { instant, money } from '../driver/columns'

@@ -23,7 +23,7 @@ import {
   SOCIAL_USER,
 } from './social-actions'
 
-/** All operations of the catalogue. */
+/** All operations of the catalog. */
 export const OPERATIONS = {
   'image-search': IMAGE_SEARCH,
   'llm-context': LLM_CONTEXT,
@@ -43,8 +43,8 @@ const INPUT_PRICES: Readonly<Record<Exclude<BasePriceName, OperationName>, Money
   'social-post-with-address': POST_WITH_ADDRESS_PRICE,
 }
 
-/** The catalogue price of one unit. */
-export function cataloguePrice(name: BasePriceName): Money {
+/** The catalog price of one unit. */
+export function catalogPrice(name: BasePriceName): Money {
   return isOperationName(name) ? OPERATIONS[name].price : INPUT_PRICES[name]
 }
 

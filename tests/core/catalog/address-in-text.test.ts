@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { holdsAddress } from '../../../server/core/catalogue/address-in-text'
+import { holdsAddress } from '../../../server/core/catalog/address-in-text'
 import { cpuMs } from '../../support/cpu-time'
 
 describe('the network makes a link of', () => {

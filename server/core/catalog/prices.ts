@@ -1,8 +1,8 @@
 import type { AuditEntry } from '../audit'
 import type { AccountId, PriceId } from '../ids'
 import type { Money } from '../money'
-import { type BasePriceName, CATALOGUE_VERSION, type Price, type PriceName } from './operation'
-import { cataloguePrice } from './operations'
+import { type BasePriceName, CATALOG_VERSION, type Price, type PriceName } from './operation'
+import { catalogPrice } from './operations'
 
 /** An operator's price for an operation, for everyone or for one account. Overrides are never changed; the newest one applies. */
 export interface PriceOverride {
@@ -21,9 +21,9 @@ export interface PriceStore {
   all(): readonly PriceOverride[]
 }
 
-/** The current price of a unit: the account's, else the operator's, else the catalogue's (spec-answers 5). */
+/** The current price of a unit: the account's, else the operator's, else the catalog's (spec-answers 5). */
 export function priceOf(store: PriceStore, operation: BasePriceName, account: AccountId | null): Price {
-  return operatorPrice(store, operation, account) ?? { amount: cataloguePrice(operation), version: CATALOGUE_VERSION }
+  return operatorPrice(store, operation, account) ?? { amount: catalogPrice(operation), version: CATALOG_VERSION }
 }
 
 /** The price that an operator set for the account, else for everyone, or null. */

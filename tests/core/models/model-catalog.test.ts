@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { ModelCatalogue } from '../../../server/core/models/catalogue'
 import type { Model } from '../../../server/core/models/model'
+import { ModelCatalog } from '../../../server/core/models/model-catalog'
 import { type ModelEntry, parseModelEntry } from '../../../server/core/models/model-entry'
 
 function model(id: string, ownedBy: string): Model {
@@ -10,18 +10,14 @@ function model(id: string, ownedBy: string): Model {
   return parsed.value
 }
 
-describe('the model catalogue', () => {
+describe('the model catalog', () => {
   test("lists the file's models and the operator's by id, and the operator's goes before the file's", () => {
     const stored: Model[] = []
-    const catalogue = new ModelCatalogue([model('b', 'file'), model('a', 'file')], { all: () => stored })
-    expect(catalogue.list().map(({ id }) => id)).toEqual(['a', 'b'])
+    const catalog = new ModelCatalog([model('b', 'file'), model('a', 'file')], { all: () => stored })
+    expect(catalog.list().map(({ id }) => id)).toEqual(['a', 'b'])
     stored.push(model('b', 'operator'), model('c', 'operator'))
-    expect(catalogue.list().map(({ id, ownedBy }) => `${id} ${ownedBy}`)).toEqual([
-      'a file',
-      'b operator',
-      'c operator',
-    ])
-    expect(catalogue.byId('b')?.ownedBy).toBe('operator')
-    expect(catalogue.byId('nobody')).toBeNull()
+    expect(catalog.list().map(({ id, ownedBy }) => `${id} ${ownedBy}`)).toEqual(['a file', 'b operator', 'c operator'])
+    expect(catalog.byId('b')?.ownedBy).toBe('operator')
+    expect(catalog.byId('nobody')).toBeNull()
   })
 })

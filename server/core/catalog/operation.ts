@@ -50,13 +50,13 @@ export type BasePriceName = OperationName | 'social-post-with-address'
 /** A price that an operator can set for everyone or for one account. Of an imported operation: the price of a call, or of a block of units. */
 export type PriceName = BasePriceName | ImportedName
 
-/** The version of the data catalogue (spec 1), and the price version of every price without an override. */
-export const CATALOGUE_VERSION = '2.0.0'
+/** The version of the data catalog (spec 1), and the price version of every price without an override. */
+export const CATALOG_VERSION = '2.0.0'
 
 /** The price of one unit that applies to an account. */
 export interface Price {
   readonly amount: Money
-  /** The catalogue version, or the id of the operator's override. */
+  /** The catalog version, or the id of the operator's override. */
   readonly version: string
 }
 

@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import {
-  countWords,
-  describeRule,
-  type ParameterTable,
-  parseParameters,
-} from '../../../server/core/catalogue/parameters'
+import { countWords, describeRule, type ParameterTable, parseParameters } from '../../../server/core/catalog/parameters'
 
 const TABLE = {
   q: { in: 'query', kind: 'text', required: true, min: 1, max: 10, maxWords: 3, description: '' },

@@ -13,7 +13,7 @@ export interface ModelStore {
 }
 
 /** All available models: those of the sandbox and of MODELS_FILE, which are fixed at startup, and those of the database. */
-export class ModelCatalogue {
+export class ModelCatalog {
   private readonly fixed: ReadonlyMap<string, Model>
   private readonly store: Pick<ModelStore, 'all'>
 
