@@ -81,7 +81,7 @@ async function asking(): Promise<Agent> {
 }
 
 describe('the official SDK, from nothing to a call (spec 5.2)', () => {
-  test('discovers, registers, is let in by a person at the consent page, calls a tool, refreshes, and is disconnected', async () => {
+  test('discovers, registers, is approved by a person at the consent page, calls a tool, refreshes, and is disconnected', async () => {
     const owner = await dashboard.signedIn()
     const agent = await asking()
     expect(agent.address?.searchParams.get('scope')).toBe('data:read usage:read offline_access')
@@ -160,7 +160,7 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
     expect((await owner.api('/api/apps')).status).toBe(200)
   })
 
-  test('is told when the person says no', async () => {
+  test('learns that the person declined', async () => {
     await dashboard.signedIn()
     const agent = await asking()
     const { page } = await dashboard.visit(`${agent.address?.pathname}${agent.address?.search}`)
@@ -170,7 +170,7 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
     await page.close()
   })
 
-  test('a person who is not signed in signs in first and is asked then', async () => {
+  test('a person who is not signed in signs in first and then sees the request', async () => {
     const { email } = await dashboard.signedIn()
     await dashboard.browser.clearCookies()
     const agent = await asking()
@@ -186,7 +186,7 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
     await page.close()
   })
 
-  test('a request that is not valid ends on a page of ours, never at the app', async () => {
+  test('an invalid request ends on our page, never at the app', async () => {
     const { page } = await dashboard.visit(
       '/api/auth/oauth2/authorize?response_type=code&client_id=nobody&redirect_uri=https%3A%2F%2Fevil.example',
     )
@@ -198,7 +198,7 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
 })
 
 describe('a device', () => {
-  test('its code is entered, its access shown and allowed', async () => {
+  test('enters its code on a page that shows the requested access, and is allowed', async () => {
     const owner = await dashboard.signedIn()
     const asked = await fetch(`${dashboard.origin}/api/auth/device/code`, {
       method: 'POST',

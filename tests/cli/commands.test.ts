@@ -43,7 +43,7 @@ async function signedIn() {
 const sessionFile = (home: string) => join(home, 'gateway', 'session.json')
 
 describe('login', () => {
-  test('by a browser on this machine; the tokens are in a file that nobody else may read', async () => {
+  test('with a browser on this machine; the tokens are in a file that only its owner can read', async () => {
     await using cli = await signedIn()
     const file = sessionFile(cli.home)
     expect((await stat(file)).mode & 0o777).toBe(0o600)
@@ -58,7 +58,7 @@ describe('login', () => {
     }
   })
 
-  test('that is denied ends with 1 and leaves nothing behind', async () => {
+  test('that is denied exits with 1 and leaves nothing behind', async () => {
     await using cli = await openCli(gateway, { browser: person(false) })
     const { code, err } = await cli.run('login')
     expect([code, err]).toEqual([1, expect.stringContaining('not signed in')])
@@ -80,7 +80,7 @@ describe('login', () => {
     expect((await cli.run('balance')).code).toBe(0)
   })
 
-  test('to a gateway that is not there ends with 1', async () => {
+  test('to an unreachable gateway exits with 1', async () => {
     await using cli = await openCli(gateway)
     const away = { ...cli.terminal, fetch: async () => Promise.reject(new Error('connection refused')) }
     const { run } = await import('../../server/cli/run')
@@ -90,7 +90,7 @@ describe('login', () => {
 })
 
 describe('logout', () => {
-  test('ends the access at the gateway, and forgets it here', async () => {
+  test('ends the access at the gateway, and deletes the tokens here', async () => {
     await using cli = await signedIn()
     const { accessToken } = JSON.parse(await readFile(sessionFile(cli.home), 'utf8')) as { accessToken: string }
     expect((await gateway.as(accessToken, '/v1/whoami')).status).toBe(200)
@@ -102,7 +102,7 @@ describe('logout', () => {
 })
 
 describe('an access token', () => {
-  test('that is about to end is renewed before it is used', async () => {
+  test('that is about to expire is renewed before use', async () => {
     await using cli = await signedIn()
     const before = await readFile(sessionFile(cli.home), 'utf8')
     cli.advance(3_590_000)
@@ -110,7 +110,7 @@ describe('an access token', () => {
     expect(await readFile(sessionFile(cli.home), 'utf8')).not.toBe(before)
   })
 
-  test('is renewed once by four commands at once: the lock lets one refresh, the rest read what it got', async () => {
+  test('is renewed once by four concurrent commands: the lock lets one refresh, the others read its result', async () => {
     await using cli = await signedIn()
     cli.advance(3_590_000)
     cli.sent.length = 0
@@ -120,7 +120,7 @@ describe('an access token', () => {
     expect(refreshes).toHaveLength(1)
   })
 
-  test('of an app that the owner disconnected is refused, with the way back', async () => {
+  test('of an app that the owner disconnected is refused, with what to do', async () => {
     await using cli = await signedIn()
     const account = (await gateway.core.accounts.list(10, null))[0]!
     const actor = { kind: 'owner', id: account.userId, address: null } as const
@@ -131,7 +131,7 @@ describe('an access token', () => {
 })
 
 describe('commands', () => {
-  test('keys: make, show, limit, restrict, rotate, disable, enable, revoke; the secret stands alone on standard output', async () => {
+  test('keys: create, show, limit, restrict, rotate, disable, enable, revoke; standard output is only the secret', async () => {
     await using cli = await signedIn()
     const made = await cli.run(
       'keys',
@@ -184,7 +184,7 @@ describe('commands', () => {
     expect((await cli.run('keys', 'list', '--status', 'revoked')).out).toContain(id)
   })
 
-  test('search: words in, a table out; what strangers wrote moves no cursor; the cost is told', async () => {
+  test('search: words in, a table out; upstream text moves no cursor; the cost is shown', async () => {
     await using cli = await signedIn()
     const { code, out, err } = await cli.run(
       'search',
@@ -205,7 +205,7 @@ describe('commands', () => {
     expect(JSON.parse(quoted.out)).toMatchObject({ quote: { cost_micros_usd: 5000 } })
   })
 
-  test('usage: what was called and charged, and one charge explained', async () => {
+  test('usage: what was called and charged, and the explanation of one charge', async () => {
     await using cli = await signedIn()
     await cli.run('search', 'images', 'card')
     cli.advance(gateway.clock.now() - cli.terminal.now() + 60_000)
@@ -259,13 +259,13 @@ describe('exit codes', () => {
     expect(cli.sent).toEqual([])
   })
 
-  test('1: the gateway said no', async () => {
+  test('1: the gateway refused', async () => {
     await using cli = await signedIn()
     const { code, err } = await cli.run('search', 'images', 'x', '--count', '0')
     expect([code, err]).toEqual([1, expect.stringContaining('invalid_parameter')])
   })
 
-  test('429s are waited out, unless told not to', async () => {
+  test('429s are retried after the wait, unless disabled', async () => {
     await using cli = await openCli(gateway)
     const poor = await gateway.account(0, { rpm: 1, tpm: 1000, concurrency: 1 })
     cli.env['GATEWAY_API_KEY'] = (await gateway.key(poor)).secret
@@ -277,7 +277,7 @@ describe('exit codes', () => {
     expect(Math.max(...cli.slept)).toBeGreaterThan(29_000)
   })
 
-  test('help costs nothing', async () => {
+  test('help exits with 0 and needs no gateway', async () => {
     await using cli = await openCli(gateway)
     for (const words of [[], ['--help'], ['keys', '--help'], ['mcp', '-h']]) {
       const { code, out } = await cli.run(...words)
@@ -290,7 +290,7 @@ describe('exit codes', () => {
 describe('mcp setup', () => {
   const ADDRESS = () => `${gateway.config.baseUrl}/mcp`
 
-  test('Claude Desktop: a program that speaks for it, among its other servers; the file as it was is kept', async () => {
+  test('Claude Desktop: adds a local bridge next to its other servers; the old file is backed up', async () => {
     await using cli = await openCli(gateway)
     const folder = join(cli.home, 'settings', 'Claude')
     const file = join(folder, 'claude_desktop_config.json')
@@ -309,7 +309,7 @@ describe('mcp setup', () => {
     expect(await readFile(file, 'utf8')).not.toContain('KEY')
   })
 
-  test('what is kept of a file that only its owner may read, only its owner may read', async () => {
+  test('the backup of a file readable only by its owner is readable only by its owner', async () => {
     await using cli = await openCli(gateway)
     const file = join(cli.home, '.cursor', 'mcp.json')
     await mkdir(join(cli.home, '.cursor'))
@@ -319,7 +319,7 @@ describe('mcp setup', () => {
     expect(modes).toEqual([0o600, 0o600])
   })
 
-  test('Codex: a table of its TOML; comments, order and other tables stay, its own is replaced', async () => {
+  test('Codex: a table of its TOML; comments, order and other tables are preserved, and its own is replaced', async () => {
     await using cli = await openCli(gateway)
     const file = join(cli.home, '.codex', 'config.toml')
     await mkdir(join(cli.home, '.codex'))
@@ -360,7 +360,7 @@ describe('mcp setup', () => {
     expect((await cli.run('mcp', 'setup', 'codex', '--print')).out).toContain(`url = "${ADDRESS()}"`)
   })
 
-  test('adds the server to an agent’s settings and keeps the rest; no key is ever written', async () => {
+  test('adds the server to an agent’s settings and preserves the rest; no key is ever written', async () => {
     await using cli = await openCli(gateway)
     const file = join(cli.home, '.cursor', 'mcp.json')
     expect((await cli.run('mcp', 'setup', 'cursor')).code).toBe(0)

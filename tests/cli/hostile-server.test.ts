@@ -33,15 +33,15 @@ async function runAgainst(answer: () => Response, ...args: string[]) {
 
 const models = { data: [{ id: `m${ATTACK}`, owned_by: ATTACK, recharge_required: false }] }
 
-describe('what a hostile server says', () => {
-  test('reaches the terminal as text alone: names in a table', async () => {
+describe('text from a hostile server', () => {
+  test('reaches the terminal only as text: names in a table', async () => {
     const { code, out } = await runAgainst(() => Response.json(models), 'models')
     expect(code).toBe(0)
     expect(out).toContain(']52;c;cm0gLXJm[2Jevilhidden31mred')
     expect(out).not.toMatch(HIDDEN)
   })
 
-  test('reaches the terminal as text alone: a streamed answer of a model', async () => {
+  test('reaches the terminal only as text: a streamed answer of a model', async () => {
     const event = JSON.stringify({ choices: [{ delta: { content: `${ATTACK}\n\ttabs and lines stay` } }] })
     const stream = () =>
       new Response(`data: ${event}\n\ndata: [DONE]\n\n`, { headers: { 'content-type': 'text/event-stream' } })
@@ -50,7 +50,7 @@ describe('what a hostile server says', () => {
     expect(out).not.toMatch(HIDDEN)
   })
 
-  test('reaches the terminal as text alone: the message of an error, and of an answer that breaks the command', async () => {
+  test('reaches the terminal only as text: an error message, and an answer that breaks the command', async () => {
     const refusal = () => Response.json({ error: { code: ATTACK, message: ATTACK } }, { status: 400 })
     for (const answer of [refusal, () => new Response(ATTACK), () => Response.json({ data: ATTACK })]) {
       const { code, err } = await runAgainst(answer, 'models')
@@ -60,7 +60,7 @@ describe('what a hostile server says', () => {
     }
   })
 
-  test('stays whole in --json, escaped', async () => {
+  test('is complete in --json, escaped', async () => {
     const { out } = await runAgainst(() => Response.json(models), 'models', '--json')
     expect(out).not.toMatch(HIDDEN)
     expect(JSON.parse(out)).toEqual(models)
@@ -72,8 +72,8 @@ describe('what a hostile server says', () => {
   })
 })
 
-describe('the address that a browser is sent to', () => {
-  test.each(['darwin', 'linux', 'win32'])('is handed over without a shell on %s', (platform) => {
+describe('the address that a browser opens', () => {
+  test.each(['darwin', 'linux', 'win32'])('is passed without a shell on %s', (platform) => {
     const command = browserCommand(platform, 'https://evil.example/a?b=1&calc.exe')
     expect(command?.at(-1)).toBe('https://evil.example/a?b=1&calc.exe')
     expect(command?.[0]).not.toMatch(/cmd|sh$|powershell/)

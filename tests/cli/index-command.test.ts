@@ -54,7 +54,7 @@ function linesOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>) {
 }
 
 describe('bun run gateway index', () => {
-  test('add tells what became of the files, list and status what there is', async () => {
+  test('add reports what happened to the files, list and status what there is', async () => {
     expect(await indexCommand(['add', docs, '--site', 'Acme', '--url', 'https://acme.example'])).toBe(
       `${docs}: 2 added, 0 changed, 0 removed, 0 unchanged\n`,
     )
@@ -66,7 +66,7 @@ describe('bun run gateway index', () => {
     expect(await indexCommand(['list'])).toStartWith('Nothing was added yet')
   })
 
-  test('built-in stands for what every install brings', async () => {
+  test('the name built-in means the sources of every install', async () => {
     await indexCommand(['add', docs])
     expect(await indexCommand(['remove', docs, 'built-in'])).toBe(`built-in: removed\n${docs}: removed\n`)
     expect(JSON.parse(await indexCommand(['status', '--json']))).toMatchObject({ built_in: 'no', documents: '0' })
@@ -75,7 +75,7 @@ describe('bun run gateway index', () => {
     expect(JSON.parse(await indexCommand(['status', '--json']))).toMatchObject({ built_in: 'no', documents: '1' })
   })
 
-  test('--watch stays, and reads what is written, changed and removed from then on', async () => {
+  test('--watch keeps running, and indexes what is written, changed and removed', async () => {
     const watched = join(folder.path, 'watched')
     writeFiles(watched, { 'a.md': '# Oak\n\nA tree.' })
     const command = ['bun', join(import.meta.dir, '../../server/cli/main.ts'), 'index', 'add', watched, '--watch']
@@ -103,7 +103,7 @@ describe('bun run gateway index', () => {
     }
   })
 
-  test('what cannot be done is refused in one line', async () => {
+  test('a failure is reported in one line', async () => {
     expect(await refused(['remove', '/never/added'])).toBe(
       'Refused: /never/added is not in the index; see "index list"',
     )
@@ -111,7 +111,7 @@ describe('bun run gateway index', () => {
     expect(await refused(['add', 'http://127.0.0.1:9/'])).toMatch(/^Refused: .*(forbidden|bad)/)
   })
 
-  test('wrong usage is told before anything is read', async () => {
+  test('wrong usage is reported before anything is read', async () => {
     expect(await refused(['sell', 'x'])).toStartWith('Misused: unknown index command "sell"')
     expect(await refused(['add'])).toStartWith('Misused: "index add" takes at least one argument')
     expect(await refused(['list', 'x'])).toStartWith('Misused: "index list" takes no arguments')

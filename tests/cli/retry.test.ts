@@ -21,7 +21,7 @@ describe('after a 429 (spec 7 rule 1)', () => {
     expect(await waits(['7'])).toEqual({ slept: [7], sent: 2, status: 200 })
   })
 
-  test('each further 429 doubles it', async () => {
+  test('each further 429 doubles the wait', async () => {
     expect((await waits(['2', '1', '1', '1'])).slept).toEqual([2, 4, 8, 16])
   })
 
@@ -36,21 +36,21 @@ describe('after a 429 (spec 7 rule 1)', () => {
     expect((await waits(['20', '1', '1'], 0.999)).slept).toEqual([20, 30, 30])
   })
 
-  test('but never shorter than Retry-After, also where that is longer than 30 seconds', async () => {
+  test('but never shorter than Retry-After, even if that is longer than 30 seconds', async () => {
     expect((await waits(['45', '50', '2'])).slept).toEqual([45, 50, 30])
     expect((await waits(['1', '9', '1'])).slept).toEqual([1, 9, 4])
   })
 
-  test('without Retry-After, or with nonsense, it begins with a second', async () => {
+  test('without Retry-After, or with an invalid one, it starts with a second', async () => {
     expect((await waits([null, 'soon'])).slept).toEqual([1, 2])
   })
 
-  test('the sixth is told to the caller', async () => {
+  test('the sixth is returned to the caller', async () => {
     const { sent, status, slept } = await waits(Array(9).fill('1'))
     expect([sent, status, slept.length]).toEqual([6, 429, 5])
   })
 
-  test('nothing else is repeated', async () => {
+  test('nothing else is retried', async () => {
     let sent = 0
     const terminal = { sleep: async () => undefined, random: () => 0 }
     for (const status of [200, 402, 500, 503]) {

@@ -36,7 +36,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test('docs/sell-your-api.md leads from an OpenAPI file to a paid call by its own commands', async () => {
+test('the commands of docs/sell-your-api.md lead from an OpenAPI file to a paid call', async () => {
   for (const { file, text } of page) if (file !== null) await writeFile(join(folder, file), text)
   const commands = page.filter(({ language }) => language === 'sh').flatMap(({ text }) => text.trim().split('\n'))
   const start = commands.find((command) => command.endsWith('bun run up')) ?? ''

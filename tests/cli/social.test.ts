@@ -3,7 +3,7 @@ import { openHarness } from '../support/harness'
 import { oauthApp } from '../support/oauth'
 import { openCli } from './fake-terminal'
 
-test('social: link and post by a key that is named, signed in; each write carries a name of its own', async () => {
+test('social: link and post with a named key while signed in; each write has its own idempotency key', async () => {
   const gateway = await openHarness()
   const owner = await gateway.owner()
   const app = oauthApp(gateway, owner)

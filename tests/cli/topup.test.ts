@@ -49,7 +49,7 @@ describe('gateway topup', () => {
     expect((await gateway.call('/api/webhooks/stripe', { method: 'POST', headers, body })).status).toBe(200)
   }
 
-  test('in the sandbox it is paid at once, and tells the new balance', async () => {
+  test('in the sandbox is paid at once, and shows the new balance', async () => {
     const { cli } = await signedIn(gateway)
     const { code, out } = await cli.run('topup', '10', '--method', 'sandbox', '--json')
     expect(code).toBe(0)
@@ -64,7 +64,7 @@ describe('gateway topup', () => {
     await cli[Symbol.asyncDispose]()
   })
 
-  test('by card it shows the page, waits until the processor has the money, and tells the new balance', async () => {
+  test('by card shows the page, waits until the processor has the money, and shows the new balance', async () => {
     const { cli } = await signedIn(gateway)
     let looks = 0
     const { sleep } = cli.terminal
@@ -88,7 +88,7 @@ describe('gateway topup', () => {
     await cli[Symbol.asyncDispose]()
   })
 
-  test('a page that ends unpaid is 1 and charges nothing; --no-wait does not wait for it', async () => {
+  test('exits with 1 for a page that ends unpaid, and charges nothing; --no-wait does not wait', async () => {
     const { cli } = await signedIn(gateway)
     const before = (await cli.run('balance', '--json')).out
     const quick = await cli.run('topup', '25', '--no-wait', '--json')
@@ -110,7 +110,7 @@ describe('gateway topup', () => {
     await cli[Symbol.asyncDispose]()
   })
 
-  test('is for an access token with wallet:topup: no key opens a page to pay on', async () => {
+  test('needs an access token with wallet:topup: no key opens a payment page', async () => {
     const { cli, owner, app } = await signedIn(gateway)
     const { secret } = (await (await owner.api('/api/keys', { name: 'a key' })).json()) as { secret: string }
     cli.env['GATEWAY_API_KEY'] = secret
@@ -124,7 +124,7 @@ describe('gateway topup', () => {
   })
 })
 
-test('where nothing can be topped up on a page, it says how else', async () => {
+test('where no page is available, says how else to top up', async () => {
   const bare = await openHarness({ env: { SANDBOX_TOPUPS: 'false' } })
   const { cli, seen } = await signedIn(bare)
   const { code, err } = await cli.run('topup', '10')

@@ -40,7 +40,7 @@ export function accountStoreContract(name: string, open: () => Promise<AccountsU
       expect(await parts.store.byUser('nobody')).toBeNull()
     })
 
-    test('finds the account of an owner whose opening was committed without its answer', async () => {
+    test('finds an account that was opened although the answer was lost', async () => {
       const account = draft()
       await parts.commit(account)
       expect(await parts.store.byUser(account.userId)).toEqual(account)
@@ -59,7 +59,7 @@ export function accountStoreContract(name: string, open: () => Promise<AccountsU
       expect(new Set(ids).size).toBe(await parts.store.count())
     })
 
-    test('answers a change as soon as it is durable, and after a restart', async () => {
+    test('returns a change as soon as it is durable, and after a restart', async () => {
       const account = await opened()
       const customLimits = { rpm: 7, tpm: 8, concurrency: 9 }
       const changed = { ...account, operator: true, growthApproved: true, customLimits, maxKeys: 5000 }

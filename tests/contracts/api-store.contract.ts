@@ -66,14 +66,14 @@ export function apiStoreContract(name: string, open: () => Promise<ApisUnderTest
       ],
     }
 
-    test('has an API as it was saved, with its operations in their order, also after a restart', async () => {
+    test('returns an API as it was saved, with its operations in order, also after a restart', async () => {
       expect(await store.save(weather, null, audit('api.create'))).toBe(true)
       expect(await store.all()).toEqual([weather])
       store = await parts.reopened()
       expect(await store.all()).toEqual([weather])
     })
 
-    test('refuses a change that another one overtook, and writes nothing of it', async () => {
+    test('refuses a change based on an outdated version, and writes none of it', async () => {
       const before = await parts.audited()
       expect(await store.save(weather, null, audit('api.create'))).toBe(false)
       expect(await store.save(changed, NOON - 1, audit('api.change'))).toBe(false)
@@ -83,7 +83,7 @@ export function apiStoreContract(name: string, open: () => Promise<ApisUnderTest
       expect(await parts.audited()).toBe(before + 1)
     })
 
-    test('keeps every price, for the charges that name it', async () => {
+    test('keeps every price, for the charges that refer to it', async () => {
       expect(await store.price(first)).toEqual({
         id: first,
         operation: 'weather.forecast',
@@ -107,7 +107,7 @@ export function apiStoreContract(name: string, open: () => Promise<ApisUnderTest
       })
     })
 
-    test('saves a thousand operations at once', async () => {
+    test('saves a thousand operations in one change', async () => {
       const operations = Array.from({ length: 1_001 }, (_, i) =>
         anOperation({ id: `op${i}`, path: `/v1/op${i}`, toolName: `big_op${i}`, priceVersion: makeId('price', NOON) }),
       )

@@ -54,7 +54,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       await one.settled(claim.key, `0xtx-${claim.id}`, NOON)
     }
 
-    test('of many tries of one credential at once, on two stores, exactly one wins', async () => {
+    test('of many concurrent attempts with one credential, on two stores, exactly one wins', async () => {
       for (let round = 0; round < 10; round++) {
         const claim = newClaim()
         const tries = await Promise.all(Array.from({ length: 8 }, (_, i) => (i % 2 ? one : other).take(claim, NOON)))
@@ -63,7 +63,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       }
     })
 
-    test('what was served is never taken again, on the other store and after the lease as well', async () => {
+    test('a served one is never accepted again, also on the other store and after the lease', async () => {
       const claim = newClaim()
       await paid(claim)
       await one.served(claim.key, NOON)
@@ -71,7 +71,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect(await other.find(claim.key)).toMatchObject({ state: 'served', paid: true, reference: `0xtx-${claim.id}` })
     })
 
-    test('a released one may come again, and is not paid', async () => {
+    test('a released one may be used again, and is not paid', async () => {
       const claim = newClaim()
       await one.take(claim, NOON)
       await one.release(claim.key, 'upstream 502', false, NOON)
@@ -79,7 +79,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect(await other.take(claim, NOON)).toEqual({ kind: 'fresh', attempt: 2 })
     })
 
-    test('one that was paid and got no answer comes again as prepaid, once at a time', async () => {
+    test('one that was paid without an answer is prepaid when used again, one attempt at a time', async () => {
       const claim = newClaim()
       await paid(claim)
       await one.markUnserved(claim.key, 'upstream 502', NOON)
@@ -92,21 +92,21 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect((await one.take(claim, NOON + 1_000_000)).kind).toBe('refused')
     })
 
-    test('a crash after the payment leaves it free to come again when the lease is over', async () => {
+    test('after a crash following the payment, it can be used again when the lease ends', async () => {
       const claim = newClaim()
       await paid(claim)
       expect((await other.take(claim, NOON)).kind).toBe('refused')
       expect((await other.take(claim, NOON + 1000)).kind).toBe('prepaid')
     })
 
-    test('one of unknown fate is taken by nobody, lease or not', async () => {
+    test('one with an unknown outcome cannot be claimed, lease or not', async () => {
       const claim = newClaim()
       await one.settling(claim.key, attemptOf(await one.take(claim, NOON)), NOON)
       expect((await other.take(claim, NOON + 1_000_000)).kind).toBe('refused')
       expect((await one.unfinished(NOON + 1000, 100)).map(({ key }) => key)).toContain(claim.key)
     })
 
-    test('another credential, or another request, never takes over', async () => {
+    test('another credential, or another request, never takes a claim over', async () => {
       const claim = newClaim()
       await one.take(claim, NOON)
       await one.release(claim.key, 'upstream 502', false, NOON)
@@ -114,7 +114,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect((await one.take({ ...claim, binding: 'another' }, NOON)).kind).toBe('refused')
     })
 
-    test('a try whose lease was taken over settles nothing', async () => {
+    test('an attempt whose lease was taken over settles nothing', async () => {
       const claim = newClaim()
       const slow = attemptOf(await one.take(claim, NOON))
       const quick = attemptOf(await other.take({ ...claim, leaseUntil: NOON + 9000 }, NOON + 1000))
@@ -123,7 +123,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect(await other.settling(claim.key, quick, NOON + 1003)).toBe(false)
     })
 
-    test('nothing that is paid is ever released, and nothing unpaid is served or owed', async () => {
+    test('a paid one is never released, and an unpaid one is never served or owed', async () => {
       const claim = newClaim()
       await paid(claim)
       await one.release(claim.key, 'too late', true, NOON)
@@ -136,7 +136,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect(await one.find(unpaid.key)).toMatchObject({ state: 'working', paid: false, reference: null })
     })
 
-    test("a paid call has exactly one entry in the ledger, however often it is told; a top-up's comes with its credit", async () => {
+    test("a paid call has exactly one entry in the ledger, however often it is reported; a top-up's comes with its credit", async () => {
       const claim = newClaim({ amount: micros(7000) })
       await paid(claim)
       await Promise.all([one, other].map((store) => store.settled(claim.key, '0xagain', NOON)))
@@ -150,7 +150,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect(await one.find(claim.key)).toMatchObject({ reference: `0xtx-${claim.id}` })
     })
 
-    test('of many payments of one payer at once, on two stores, only those begin that it can pay for all together', async () => {
+    test('of many concurrent payments of one payer, on two stores, only as many begin as it can pay together', async () => {
       for (let round = 0; round < 5; round++) {
         const payer = `0xpayer of round ${round}`
         const claims = Array.from({ length: 12 }, () => newClaim({ payer }))
@@ -161,7 +161,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       }
     })
 
-    test('a payer is no longer held to what it released, nor to what it paid before it was asked what it has', async () => {
+    test('a payer is not charged with what it released, nor with what it paid before its balance was read', async () => {
       const payer = '0xone payer'
       const [first, second, third] = [newClaim({ payer }), newClaim({ payer }), newClaim({ payer })]
       const covered = { funds: micros(5000), since: NOON }
@@ -178,7 +178,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect((await one.take(third, NOON + 2, { ...covered, since: NOON + 1 })).kind).toBe('fresh')
     })
 
-    test('refused settlements count on the payer, and on the address wherever its payers are', async () => {
+    test('refused settlements count against the payer, and against the address whoever its payers are', async () => {
       const from = { payer: '0xrefused', addressGroup: 'an address' }
       const [mine, next, elsewhere] = [newClaim(from), newClaim({ addressGroup: 'an address' }), newClaim()]
       for (const claim of [mine, next, elsewhere]) {
@@ -191,7 +191,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect(await other.settleFailures(from, NOON + 11)).toBe(0)
     })
 
-    test('what a payer or an address has under way is counted while it is not paid, beside the one that asks', async () => {
+    test('unpaid payments in progress of a payer or an address are counted, besides the current one', async () => {
       const [payer, addressGroup] = ['0xbusy', 'a busy street']
       const own = newClaim({ payer, addressGroup })
       await one.take(own, NOON)
@@ -206,7 +206,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect(await other.openUnpaid(own)).toBe(1)
     })
 
-    test('a credential is tried so often and no more; one that was paid for, longer', async () => {
+    test('a credential has a limited number of attempts; a paid one has more', async () => {
       const claim = newClaim()
       for (let i = 0; i < MAX_TRIES; i++) {
         expect((await one.take(claim, NOON)).kind).toBe('fresh')
@@ -223,7 +223,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect(await other.take(owed, NOON)).toEqual({ kind: 'refused', why: 'worn_out' })
     })
 
-    test('the answer of a caller who had left is given to the next try, and deleted when it was taken', async () => {
+    test('the answer of a caller who hung up is given to the next attempt, and deleted once delivered', async () => {
       const claim = newClaim()
       await paid(claim)
       await one.undelivered(claim.key, 1, '{"the":"answer"}', NOON)
@@ -236,7 +236,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect(await other.take(claim, NOON + 3)).toMatchObject({ kind: 'prepaid', answer: null, isLast: true })
     })
 
-    test('an answer is kept for a day, and while the fate of its payment is open; of what never pays it is deleted', async () => {
+    test('an answer is stored for a day, and while the outcome of its payment is open; it is deleted if the payment fails', async () => {
       const [owed, lost, found] = [newClaim(), newClaim(), newClaim()]
       await paid(owed)
       await one.undelivered(owed.key, 1, 'an answer', NOON)
@@ -256,7 +256,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect(await one.take(owed, NOON + ANSWER_KEPT_MS)).toMatchObject({ kind: 'prepaid', answer: null, isLast: true })
     })
 
-    test('one that was refused after it was sent can turn out to be paid; one that was never sent cannot', async () => {
+    test('one that was refused after it was sent can turn out paid; one that was never sent cannot', async () => {
       const [sent, unsent] = [newClaim(), newClaim()]
       await one.settling(sent.key, attemptOf(await one.take(sent, NOON)), NOON)
       await one.take(unsent, NOON)
@@ -268,7 +268,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect(await one.find(unsent.key)).toMatchObject({ state: 'released', paid: false })
     })
 
-    test('the longest due is looked at first, and what was looked at in vain waits', async () => {
+    test('the longest due is checked first, and a check without result waits', async () => {
       const made = Array.from({ length: 3 }, (_, i) => newClaim({ leaseUntil: NOON - 5_000_000 + i }))
       for (const claim of made) await one.settling(claim.key, attemptOf(await one.take(claim, NOON)), NOON)
       const keys = made.map(({ key }) => key)
@@ -280,7 +280,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       for (const key of keys) await one.release(key, 'never settled', false, NOON)
     })
 
-    test('calls that never paid are forgotten, the newest last; nothing that is paid, open, or could still be paid', async () => {
+    test('unpaid calls are deleted, the newest last; one that is paid, open, or could still be paid is not', async () => {
       const at = NOON + 100 * DAY_MS
       const store = await parts.fill(NEVER_PAID_KEPT, at - 3 * HOUR_MS)
       const aged = async (more: Partial<NewClaim>, ms: number) => {
@@ -309,7 +309,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       for (const key of [topUp, owed.key]) expect(await kept(key)).toBe(true)
     })
 
-    test('a page follows the other without a gap, newest first, and a foreign cursor is none', async () => {
+    test('pages follow each other without a gap, newest first, and a foreign cursor is refused', async () => {
       const account = makeId('acct', NOON)
       const made = Array.from({ length: 5 }, () => newClaim({ account, purpose: 'top_up' }))
       for (const claim of made) await one.take(claim, NOON)
@@ -324,7 +324,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       expect((await one.list({ ...filter, purpose: 'call' }, 3, null))?.rows).toEqual([])
     })
 
-    test('after a restart the same is refused, and the leases of the dead process can be ended', async () => {
+    test('after a restart the refusals are the same, and the leases of the dead process can be ended', async () => {
       const served = newClaim()
       await paid(served)
       await one.served(served.key, NOON)

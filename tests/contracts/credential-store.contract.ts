@@ -47,7 +47,7 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
       expect(await parts.store.byAccount('acct_none')).toEqual([])
     })
 
-    test('binds a change to the next look-up: the old record is seen nowhere', async () => {
+    test('applies a change from the next look-up on: the old record is seen nowhere', async () => {
       const key = apiKey(await parts.account())
       await parts.store.create(key, noLimit, audit())
       const changed = {
@@ -63,7 +63,7 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
       expect(await parts.store.byAccount(key.accountId)).toEqual([changed])
     })
 
-    test('changes the limit of a pool and leaves what was spent, also while charges come in', async () => {
+    test('changes the limit of a pool and keeps what was spent, also during charges', async () => {
       const key = apiKey(await parts.account())
       await parts.store.create(key, { limit: micros(1000), budget: null }, audit())
       const charges = Array.from({ length: 20 }, () => parts.spend(key.accountId, key.poolId, 5))
@@ -74,7 +74,7 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
       expect(await parts.pool(key.poolId)).toEqual({ limit: null, spent: 100 })
     })
 
-    test('keeps a budget until it is taken back; another change leaves it alone', async () => {
+    test('keeps a budget until it is removed; another change leaves it alone', async () => {
       const key = apiKey(await parts.account())
       const budget = { limitUsd: 5, period: 'week', timezone: 'Europe/Berlin' } as const
       await parts.store.create(key, { limit: null, budget }, audit())
@@ -84,7 +84,7 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
       expect(await parts.store.budgetOf(key.poolId)).toBeNull()
     })
 
-    test('rotates in one batch: both keys are known, on one pool, with what was spent', async () => {
+    test('rotates in one batch: both keys are valid, on one pool, with what was spent', async () => {
       const key = apiKey(await parts.account(), { name: 'rotated' })
       await parts.store.create(key, { limit: micros(100), budget: null }, audit())
       const charged = parts.spend(key.accountId, key.poolId, 30)
@@ -96,7 +96,7 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
       expect(await parts.pool(key.poolId)).toEqual({ limit: 100, spent: 30 })
     })
 
-    test('that cannot write rejects, and nothing changed: neither what it answers nor what is durable', async () => {
+    test('that cannot write rejects, and nothing changed: neither its answers nor the durable state', async () => {
       const account = await parts.account()
       const [one, two] = [apiKey(account), apiKey(account)]
       await parts.store.create(one, noLimit, audit())
@@ -116,14 +116,14 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
       expect(await parts.audited('twice')).toBe(before)
     })
 
-    test('writes one line of the audit with each change', async () => {
+    test('writes one audit entry with each change', async () => {
       const key = apiKey(await parts.account())
       await parts.store.create(key, noLimit, audit('audited'))
       await parts.store.update({ key: { ...key, disabledAt: NOON } }, audit('audited'))
       expect(await parts.audited('audited')).toBe(2)
     })
 
-    test('knows after a restart what it knew before: keys, order, budgets, and the last use', async () => {
+    test('has the same state after a restart: keys, order, budgets, and the last use', async () => {
       const account = await parts.account()
       const keys = [
         apiKey(account, { allowedIps: ['10.0.0.0/8'], allowlist: Allowlist.of(['10.0.0.0/8']) }),

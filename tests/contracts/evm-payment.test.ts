@@ -133,7 +133,7 @@ type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer 
 paymentMethodContract('evm', openPaymentForm)
 paymentMethodContract('evm, by x402', openX402Form)
 
-test('evm: every offer is what the library itself would write, whatever was offered before', async () => {
+test("evm: every offer is identical to the library's, whatever was offered before", async () => {
   const { method, sandbox } = await open()
   const charge = evm.charge({
     ...{ currency: sandbox.token, recipient: MERCHANT, chainId: EVM_CHAIN_ID, decimals: 6 },

@@ -87,14 +87,14 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
         expect(await counted()).toEqual({ spent: 0, held: 0 })
       })
 
-      test('spends credit before what was paid in (spec-answers 4)', async () => {
+      test('spends signup credit before paid money (spec-answers 4)', async () => {
         const { hold } = await funded({ credit: 30, paid: 100 })
         expect(await hold(20)).toMatchObject({ value: { split: { credit: 20, paid: 0 } } })
         expect(await hold(20)).toMatchObject({ value: { split: { credit: 10, paid: 10 } } })
         expect(await hold(20)).toMatchObject({ value: { split: { credit: 0, paid: 20 } } })
       })
 
-      test('for what credit must not buy takes paid money only, and says that only credit is left', async () => {
+      test('for what credit must not buy takes paid money only, and reports if only credit is left', async () => {
         const { hold } = await funded({ credit: 100, paid: 10 })
         expect(await hold(10, { creditPays: false })).toMatchObject({ value: { split: { credit: 0, paid: 10 } } })
         expect(await hold(10, { creditPays: false })).toEqual({ ok: false, error: 'insufficient_paid_balance' })
@@ -102,13 +102,13 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
         expect((await hold(100)).ok).toBe(true)
       })
 
-      test('without a pool is bound by the balance alone', async () => {
+      test('without a pool is limited only by the balance', async () => {
         const { hold, counted } = await funded({ credit: 100, limit: 0 })
         expect((await hold(100, { pool: null })).ok).toBe(true)
         expect(await counted()).toEqual({ spent: 0, held: 0 })
       })
 
-      test('happens once in the life of a request: a second one throws, also after the capture', async () => {
+      test('happens once per request: a second one throws, also after the capture', async () => {
         const { store, held, hold } = await funded({ credit: 100 })
         const request = await held(10)
         await expect(hold(10, { request })).rejects.toThrow()
@@ -117,14 +117,14 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
         await expect(hold(10, { request })).rejects.toThrow()
       })
 
-      test('of less than nothing throws', async () => {
+      test('of a negative amount throws', async () => {
         const { hold } = await funded({ credit: 100 })
         await expect(hold(-1)).rejects.toThrow(RangeError)
       })
     })
 
     describe('capture', () => {
-      test('spends what was fixed and returns the rest to available', async () => {
+      test('spends the captured amount and releases the rest', async () => {
         const { store, held, balance, counted } = await funded({ credit: 100, limit: 100 })
         const request = await held(30)
         expect(await store.fix(request, micros(20))).toMatchObject({
@@ -152,13 +152,13 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
         expect((await store.fix(request, micros(30))).ok).toBe(true)
       })
 
-      test('of less than nothing throws', async () => {
+      test('of a negative amount throws', async () => {
         const { store, held } = await funded({ credit: 100 })
         const request = await held(30)
         await expect(store.fix(request, micros(-1))).rejects.toThrow(RangeError)
       })
 
-      test('repeated gives the same answer and moves nothing', async () => {
+      test('repeated returns the same result and moves nothing', async () => {
         const { store, held, balance } = await funded({ credit: 100 })
         const request = await held(30)
         await store.fix(request, micros(20))
@@ -168,7 +168,7 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
         expect(await balance()).toEqual({ posted: 80, held: 0, available: 80 })
       })
 
-      test('that will be undone is not remembered: a repeat is not told that the charge stands', async () => {
+      test('that will be undone is not remembered: a repeat does not report the charge', async () => {
         const { store, held } = await funded({ credit: 100 })
         const request = await held(30)
         await store.fix(request, micros(30))
@@ -176,7 +176,7 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
         expect(await store.fix(request, micros(30))).toEqual({ ok: false, error: 'unknown_hold' })
       })
 
-      test('is fixed by one of many at once', async () => {
+      test('is applied by one of many at once', async () => {
         const { store, held } = await funded({ credit: 100 })
         const request = await held(30)
         const fixed = await Promise.all(Array.from({ length: 10 }, () => store.fix(request, micros(30))))
@@ -192,7 +192,7 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
     })
 
     describe('release', () => {
-      test('gives everything back, once', async () => {
+      test('returns everything, once', async () => {
         const { store, held, balance, counted } = await funded({ credit: 100, limit: 50 })
         const request = await held(30)
         expect(await store.release(request)).toBe(true)
@@ -202,7 +202,7 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
         expect(await store.fix(request, micros(1))).toEqual({ ok: false, error: 'unknown_hold' })
       })
 
-      test('leaves a hold that is being captured alone, unless the capture itself gives it up', async () => {
+      test('leaves a hold that is being captured alone, unless the capture itself releases it', async () => {
         const { store, held, balance } = await funded({ credit: 100 })
         const request = await held(30)
         await store.fix(request, micros(30))
@@ -224,7 +224,7 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
     })
 
     describe('limit', () => {
-      test('lowered while holds are open grants no further one, yet what was granted can be captured', async () => {
+      test('lowered during open holds grants no further one, but open holds can be captured', async () => {
         const { store, pool, held, hold, counted } = await funded({ credit: 100, limit: 50 })
         const request = await held(40)
         await store.setPoolLimit(pool, micros(20))
@@ -235,7 +235,7 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
         expect(await hold(1)).toEqual({ ok: false, error: 'pool_exhausted' })
       })
 
-      test('raised or lifted grants again', async () => {
+      test('raised or removed grants again', async () => {
         const { store, pool, held, hold } = await funded({ credit: 100, limit: 10 })
         await held(10)
         await store.setPoolLimit(pool, micros(11))
@@ -261,7 +261,7 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
         expect(await store.budget(pool, NOON + 86_400_000)).toMatchObject({ spent: ZERO, held: micros(55) })
       })
 
-      test('set later counts what the ledger has of the period, what came since, and what is under way', async () => {
+      test("set later counts the ledger's sum of the period, later charges, and open holds", async () => {
         const { store, pool, hold, held } = await funded({ credit: 1000 })
         const request = await held(30)
         await store.fix(request, micros(20))
@@ -276,8 +276,8 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
       })
     })
 
-    describe('money that comes in', () => {
-      test('is available at once; what was paid in counts for the tier', async () => {
+    describe('incoming money', () => {
+      test('is available at once; what was paid in counts toward the tier', async () => {
         const { store, account } = await funded({ credit: 1, paid: 2 })
         await store.credited({ account, part: 'paid', amount: micros(40), toppedUp: micros(40) })
         expect(await store.balance(account)).toEqual({
@@ -286,7 +286,7 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
         })
       })
 
-      test('back from a charge lowers what its pool spent', async () => {
+      test('of a reversed charge lowers what its pool spent', async () => {
         const { store, account, pool, held, counted } = await funded({ credit: 100, limit: 30 })
         const request = await held(30)
         await store.fix(request, micros(30))
@@ -296,7 +296,7 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
       })
     })
 
-    test('opening again changes nothing', async () => {
+    test('is not added again if the account is opened again', async () => {
       const { store, account, pool, held, counted, balance } = await funded({ credit: 100, limit: 50 })
       await held(10)
       await store.openAccount(account)
@@ -306,7 +306,7 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
       expect((await store.pool(pool))?.limit).toBe(micros(50))
     })
 
-    test('knows no account and no pool that were not opened', async () => {
+    test('needs an account and pool that were opened', async () => {
       const { store, hold } = await funded({ credit: 100 })
       expect(await store.balance(accountId())).toBeNull()
       expect(await store.pool(poolId())).toBeNull()

@@ -27,7 +27,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect(await parts().account(id)).toEqual({ credit: 100, paid: 0, entries: 100 })
     })
 
-    test('has a charge, its call, its balance and its spent together, when it says committed', async () => {
+    test('has a charge, its call, its balance and its spent together, when it reports it committed', async () => {
       const id = await account(100)
       const pool = await parts().pool(id)
       const record = charge(id, 30, { pool })
@@ -46,14 +46,14 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       ).toHaveLength(9)
     })
 
-    test('tells a reference that is booked already from any other rule', async () => {
+    test('distinguishes a reference that is already booked from any other rule', async () => {
       const id = await account(100)
       const again = await parts().journal.append(opening(id, 5, 'opening:another reference'))
       expect(again).toMatchObject({ kind: 'refused', constraint: 'other' })
       expect(await parts().account(id)).toEqual({ credit: 100, paid: 0, entries: 100 })
     })
 
-    test('adds up what falls on one account and one pool at once', async () => {
+    test('sums what concerns one account and one pool in one group', async () => {
       const id = await account(1000)
       const pool = await parts().pool(id)
       await Promise.all(Array.from({ length: 100 }, () => parts().journal.append(charge(id, 7, { pool }))))
@@ -61,7 +61,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect(await parts().spent(pool)).toBe(700)
     })
 
-    test('undoes a charge: the money is back, nothing is spent, and the call is the 503 that its caller was told', async () => {
+    test('reverses a charge: the money is back, nothing is spent, and the call is the 503 that its caller received', async () => {
       const id = await account(100)
       const pool = await parts().pool(id)
       const record = charge(id, 30, { pool })
@@ -94,10 +94,10 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
 
 /** What a journal also keeps to when the database itself judges each record before it is acknowledged. */
 export function judgingJournalContract(name: string, open: () => Promise<JournalUnderTest>): void {
-  describe(`journal that judges: ${name}`, () => {
+  describe(`journal with rules: ${name}`, () => {
     const { parts, account } = opened(open)
 
-    test('writes nothing of a record that it refuses, and says that a rule forbade it', async () => {
+    test('writes nothing of a record that it refuses, and names the rule', async () => {
       const id = await account(100)
       const pool = await parts().pool(id)
       const record = charge(id, 101, { pool })
@@ -107,7 +107,7 @@ export function judgingJournalContract(name: string, open: () => Promise<Journal
       expect(await parts().logged(record.call?.id ?? '')).toBeNull()
     })
 
-    test('charges a request once, also when it is given twice at the same time', async () => {
+    test('charges a request once, even if it is submitted twice at the same time', async () => {
       const id = await account(100)
       const record = charge(id, 10)
       const outcomes = await Promise.all([parts().journal.append(record), parts().journal.append(record)])
@@ -115,7 +115,7 @@ export function judgingJournalContract(name: string, open: () => Promise<Journal
       expect(await parts().account(id)).toEqual({ credit: 90, paid: 0, entries: 90 })
     })
 
-    test('keeps strangers apart: of many at once only those that break a rule are refused', async () => {
+    test('treats records separately: of many at once only those that break a rule are refused', async () => {
       const ids = await Promise.all(Array.from({ length: 30 }, (_, i) => account(i % 3 === 0 ? 4 : 100)))
       const outcomes = await Promise.all(ids.map((id) => parts().journal.append(charge(id, 5))))
       for (const [i, outcome] of outcomes.entries()) expect(outcome.kind).toBe(i % 3 === 0 ? 'refused' : 'committed')

@@ -14,7 +14,7 @@ function model(entry: object) {
 }
 
 describe('model store: libsql', () => {
-  test('has a model at once, and after a restart as it was', async () => {
+  test('returns a model at once, and unchanged after a restart', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gateway-models-'))
     const first = await openTestStores({ folder })
     await first.models.put(model(ENTRY), ENTRY, audit('model.put'))

@@ -29,14 +29,14 @@ export function liveEventsContract(name: string, open: () => LiveEvents, most: {
       expect(await taken(watcher)).toEqual([])
     })
 
-    test('wake a listener that waits, at once', async () => {
+    test('wake a waiting listener at once', async () => {
       const { events, account, watcher } = watched()
       const waiting = watcher.take(60_000)
       events.publish(account, { type: 'balance' })
       expect(await waiting).toEqual([{ type: 'balance' }])
     })
 
-    test('are not kept for who comes later, and an account that nobody watches is known as such', async () => {
+    test('are not stored for later listeners, and an account without listeners is recognized', async () => {
       const events = open()
       const account = accountId()
       expect(events.isWatched(account)).toBe(false)
@@ -48,7 +48,7 @@ export function liveEventsContract(name: string, open: () => LiveEvents, most: {
       expect(events.isWatched(account)).toBe(false)
     })
 
-    test('that say the same are told once; every call is told', async () => {
+    test('that are equal are sent once; every call is sent', async () => {
       const { events, account, watcher } = watched()
       const key = keyEvent()
       const call: LiveEvent = { type: 'call', call: calling(account, null) }
@@ -57,7 +57,7 @@ export function liveEventsContract(name: string, open: () => LiveEvents, most: {
       expect(await taken(watcher)).toEqual([call, { type: 'balance' }, key, call])
     })
 
-    test('take no more memory than a bound for a listener that does not take them, and it is told that some are missing', async () => {
+    test('have a memory limit for a listener that does not read them, which then learns that some are missing', async () => {
       const { events, account, watcher } = watched()
       for (let i = 0; i < most.waiting * 3; i++) events.publish(account, keyEvent())
       const all = await taken(watcher)
@@ -78,7 +78,7 @@ export function liveEventsContract(name: string, open: () => LiveEvents, most: {
       expect(events.watch(account)).toBeNull()
     })
 
-    test('end for everybody, also for who waits', async () => {
+    test('end for every listener, also for a waiting one', async () => {
       const { events, account, watcher } = watched()
       const waiting = watcher.take(60_000)
       events.end()

@@ -30,7 +30,7 @@ describe('hold store: memory, after a restart', () => {
     return { store, restore, hold, budget }
   }
 
-  test('a hold that outlived its process counts in the budget of its day, until it is captured or released', async () => {
+  test('a hold that outlived its process counts toward the budget of its day, until it is captured or released', async () => {
     const { store, restore, hold, budget } = restored()
     const request = restore(40, NOON - 1000)
     expect(await budget()).toEqual([5, 40])
@@ -44,7 +44,7 @@ describe('hold store: memory, after a restart', () => {
     expect([(await hold(15)).ok, await budget()]).toEqual([true, [35, 15]])
   })
 
-  test('one that began the day before is of no account in the budget of today', async () => {
+  test("one that began the day before does not count toward today's budget", async () => {
     const { store, restore, budget } = restored()
     const request = restore(40, NOON - DAY_MS)
     await store.fix(request, micros(40))
@@ -53,7 +53,7 @@ describe('hold store: memory, after a restart', () => {
   })
 })
 
-test('a capture that is repeated is answered as the first one after 4,096 and after 8,191 others, and then forgotten', async () => {
+test('a repeated capture gets the result of the first one after 4,096 and after 8,191 others, and is then forgotten', async () => {
   const store = new MemoryHolds()
   const account = accountId()
   store.restoreAccount(account, ZERO, micros(100_000), ZERO)

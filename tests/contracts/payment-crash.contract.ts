@@ -40,7 +40,7 @@ export function paymentCrashes(
     )
 
     if (rounds === 0) return
-    test('killed at any moment, a payment is taken once, and its credential is served or was', async () => {
+    test('killed at any moment, a payment is taken once, and its credential is served now or was before', async () => {
       const before = await server.received()
       for (let round = 0; round < rounds; round++) {
         const credential = await server.bought()

@@ -65,7 +65,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
       return valid.ok ? 'valid' : valid.error.code
     }
 
-    test('an offer says method, intent, amount, currency and both ways to pay (spec 2.4)', async () => {
+    test('an offer has method, intent, amount, currency and both ways to pay (spec 2.4)', async () => {
       const { challenge } = await offered(method, termsOf())
       const request = JSON.parse(Buffer.from(/request="([^"]+)"/.exec(challenge)?.[1] ?? '', 'base64url').toString())
       expect(challenge).toContain(`method="${method.name}"`)
@@ -74,7 +74,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
       expect(request).toMatchObject({ amount: '5000', currency: method.currency })
     })
 
-    test('an honest credential is valid, names its payer from the signature, and nothing has moved yet', async () => {
+    test('an honest credential is valid, its payer comes from the signature, and nothing has moved yet', async () => {
       const terms = termsOf()
       const before = await parts.received()
       const credential = await honest(terms)
@@ -83,7 +83,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
       expect((await parts.received()) - before).toBe(0n)
     })
 
-    test('settling moves the amount once, however often it is done', async () => {
+    test('settling moves the amount once, however often it is called', async () => {
       const before = await parts.received()
       const credential = await honest()
       const first = await method.settle(credential)
@@ -93,7 +93,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
       expect((await method.lookUp(credential.handle)).kind).toBe('settled')
     })
 
-    test('every lie about what was asked is refused, and moves nothing', async () => {
+    test('every false statement about the offer is refused, and moves nothing', async () => {
       const terms = termsOf()
       const before = await parts.received()
       for (const [what, shown] of Object.entries(await parts.lies(await offered(method, terms))))
@@ -104,7 +104,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
       expect((await parts.received()) - before).toBe(0n)
     })
 
-    test('a credential is good for its own terms only', async () => {
+    test('a credential is valid only for its own terms', async () => {
       const terms = termsOf()
       const shown = await parts.pay(await offered(method, terms))
       expect(await verdict(shown, { ...terms, amount: micros(50_000) })).toBe('invalid_challenge')
@@ -112,17 +112,17 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
       expect(await verdict(shown, terms)).toBe('valid')
     })
 
-    test('a payer without the money is refused before anything runs', async () => {
+    test('a payer without enough money is refused before anything runs', async () => {
       const terms = termsOf()
       expect(await verdict(await parts.poor(await offered(method, terms)), terms)).toBe('verification_failed')
     })
 
-    test('a challenge that is over is refused as such', async () => {
+    test('an expired challenge is refused as expired', async () => {
       const terms = termsOf()
       expect(await verdict(await parts.late(terms), terms)).toBe('payment_expired')
     })
 
-    test('a dead node is not the fault of the payer, and leaves the fate of what was sent open', async () => {
+    test("a dead node is not the payer's fault, and leaves the outcome of what was sent open", async () => {
       const terms = termsOf()
       const shown = await parts.pay(await offered(method, terms))
       const credential = await read(shown)
@@ -133,7 +133,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
       expect(await method.balance(parts.payer)).toBeNull()
     })
 
-    test('a lost reply is no refusal: the network tells afterwards', async () => {
+    test('a lost reply is not a refusal: the network reports the outcome later', async () => {
       const before = await parts.received()
       const credential = await honest()
       parts.setMood('loses replies to sendings')
@@ -142,7 +142,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
       expect((await parts.received()) - before).toBe(5000n)
     })
 
-    test("the payer's balance is the network's", async () => {
+    test("the payer's balance is the one on the network", async () => {
       const before = (await method.balance(parts.payer)) ?? 0n
       await method.settle(await honest())
       expect(before - ((await method.balance(parts.payer)) ?? 0n)).toBeGreaterThanOrEqual(5000n)

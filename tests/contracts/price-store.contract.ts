@@ -43,29 +43,29 @@ export function priceStoreContract(name: string, open: () => Promise<PricesUnder
       expect(price(mine)).toEqual(catalog)
     })
 
-    test("an operator's price binds the next call of everybody", async () => {
+    test("an operator's price applies to everybody's next call", async () => {
       const { id } = await set(7000, null)
       expect(price(null)).toEqual({ amount: micros(7000), version: id })
       expect(price(mine)).toEqual({ amount: micros(7000), version: id })
     })
 
-    test('of one account it binds that account only, zero included', async () => {
+    test('of one account applies only to that account, zero included', async () => {
       const { id } = await set(0, mine)
       expect(price(mine)).toEqual({ amount: micros(0), version: id })
       expect(price(accountId()).amount).toBe(micros(7000))
     })
 
-    test('the newest counts, also of those set in one millisecond', async () => {
+    test('the newest applies, also of those set in one millisecond', async () => {
       await set(1, mine)
       const { id } = await set(2, mine)
       expect(price(mine)).toEqual({ amount: micros(2), version: id })
     })
 
-    test('another operation keeps its own', () => {
+    test('another operation is not affected', () => {
       expect(store.newest('llm-context', null)).toBeNull()
     })
 
-    test('after a restart the same price counts', async () => {
+    test('after a restart the same price applies', async () => {
       const before = price(mine)
       store = await parts.reopened()
       expect(price(mine)).toEqual(before)
@@ -73,7 +73,7 @@ export function priceStoreContract(name: string, open: () => Promise<PricesUnder
       expect(store.all()).toHaveLength(2)
     })
 
-    test("taken back, the account pays everybody's price again, and then the catalog's", async () => {
+    test("when removed, the account pays everybody's price again, and then the catalog's", async () => {
       await set(null, mine)
       expect(price(mine).amount).toBe(micros(7000))
       await set(null, null)

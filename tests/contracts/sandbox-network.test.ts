@@ -54,7 +54,7 @@ async function openSandbox() {
   }
 }
 
-test('the sandbox keeps codes and tokens as hashes: what it gave out is in none of its files', async () => {
+test('the sandbox stores codes and tokens as hashes: what it issued is in none of its files', async () => {
   const { network, redirectUri, decide, close, folder } = await openSandbox()
   const { state, challenge, verifier } = newLinkSecrets()
   const scopes = ['tweet.read', 'users.read', 'offline.access']

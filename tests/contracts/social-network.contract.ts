@@ -72,7 +72,7 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
     })
 
     describe('authorization', () => {
-      test('asks for what was wanted, with the challenge and never the verifier (RFC 7636)', () => {
+      test('requests the wanted scopes, with the challenge and never the verifier (RFC 7636)', () => {
         const { state, challenge, verifier } = newLinkSecrets()
         const url = network.authorizeUrl({
           state,
@@ -92,7 +92,7 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
         expect(url).not.toContain(verifier)
       })
 
-      test('refused by the person comes back as access_denied with the state', async () => {
+      test('refused by the person returns access_denied with the state', async () => {
         const { state, challenge } = newLinkSecrets()
         const authUrl = network.authorizeUrl({
           state,
@@ -104,7 +104,7 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
         expect([query.get('error'), query.get('state'), query.get('code')]).toEqual(['access_denied', state, null])
       })
 
-      test('gives a pair of tokens for two hours, and says what was granted', async () => {
+      test('returns a pair of tokens for two hours, and the granted scopes', async () => {
         const given = await linked(['tweet.read', 'users.read', OFFLINE_ACCESS])
         expect(given.expiresInSeconds).toBe(7200)
         expect(given.refresh).not.toBeNull()
@@ -112,11 +112,11 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
         expect(await network.me(given.access, patience)).toMatchObject({ ok: true, value: parts.me })
       })
 
-      test('without offline.access gives no refresh token', async () => {
+      test('without offline.access returns no refresh token', async () => {
         expect((await linked(['tweet.read', 'users.read'])).refresh).toBeNull()
       })
 
-      test('takes a code once, and only with its own verifier', async () => {
+      test('accepts a code once, and only with its own verifier', async () => {
         const first = await code()
         const forged = await network.exchange(first.code, newLinkSecrets().verifier, parts.redirectUri, patience)
         expect(forged).toMatchObject({ ok: false, error: { kind: 'dead' } })
@@ -126,7 +126,7 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
         expect(again).toMatchObject({ ok: false, error: { kind: 'dead' } })
       })
 
-      test('does not know a client with a wrong secret, which is about us', async () => {
+      test('refuses a client with a wrong secret, which is our fault', async () => {
         const { code: value, verifier } = await code()
         const outcome = await parts.impostor.exchange(value, verifier, parts.redirectUri, patience)
         expect(outcome).toMatchObject({ ok: false, error: { kind: 'about_us' } })
@@ -136,7 +136,7 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
     describe('tokens', () => {
       const withToken = (accessToken: string) => network.me(accessToken, patience)
 
-      test('a refresh gives a new pair and ends the old one', async () => {
+      test('a refresh returns a new pair and invalidates the old one', async () => {
         const first = await linked()
         const second = await network.refresh(first.refresh ?? '', patience)
         if (!second.ok) throw new Error(second.error.reason)
@@ -149,7 +149,7 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
         })
       })
 
-      test('an expired access token is refused, and the refresh token still works', async () => {
+      test('an expired access token is refused, and the refresh token stays valid', async () => {
         const first = await linked()
         await parts.expire()
         expect(await withToken(first.access)).toMatchObject({ ok: false, error: { kind: 'token_refused' } })
@@ -158,7 +158,7 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
         grant = await linked()
       })
 
-      test('a revoked grant is dead: no call, no refresh', async () => {
+      test('a revoked grant is invalid: no call, no refresh', async () => {
         const first = await linked()
         expect(await network.revoke(first.refresh ?? '', patience)).toBe(true)
         expect(await withToken(first.access)).toMatchObject({ ok: false, error: { kind: 'token_refused' } })
@@ -168,7 +168,7 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
         })
       })
 
-      test('a grant that the person withdrew is dead', async () => {
+      test('a grant that the person withdrew is invalid', async () => {
         const first = await linked()
         await parts.withdraw()
         expect(await withToken(first.access)).toMatchObject({ ok: false, error: { kind: 'token_refused' } })
@@ -179,21 +179,21 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
         grant = await linked()
       })
 
-      test('a token that is none is refused', async () => {
+      test('an invalid token is refused', async () => {
         expect(await withToken('forged')).toMatchObject({ ok: false, error: { kind: 'token_refused' } })
         expect(await network.refresh('forged', patience)).toMatchObject({ ok: false, error: { kind: 'dead' } })
       })
     })
 
     describe('actions', () => {
-      test('follow and unfollow; doing it again changes nothing and succeeds (spec-answers 7)', async () => {
+      test('follow and unfollow; repeating it changes nothing and succeeds (spec-answers 7)', async () => {
         for (const kind of ['follow', 'follow', 'unfollow', 'unfollow'] as const) {
           const { data } = await done({ kind, targetUserId: parts.other.id })
           expect(data['following']).toBe(kind === 'follow')
         }
       })
 
-      test('like and unlike; doing it again changes nothing and succeeds', async () => {
+      test('like and unlike; repeating it changes nothing and succeeds', async () => {
         const tweetId = await post(text())
         for (const kind of ['like', 'like', 'unlike', 'unlike'] as const)
           expect((await done({ kind, tweetId })).data['liked']).toBe(kind === 'like')
@@ -234,7 +234,7 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
         expect(seen[0]?.sender_id).toBe(parts.me.id)
       })
 
-      test('no messages are no failure', async () => {
+      test('no messages are a success', async () => {
         const { data, items } = await done({ kind: 'messages', max: 5, withUserId: '1999', pageToken: null })
         expect([data['threads'], items, data['next_token']]).toEqual([[], 0, null])
       })
@@ -249,13 +249,13 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
     })
 
     describe('failures', () => {
-      test('a user who is not there is refused with 404, although the network says 200 (facts/upstreams 5.3)', async () => {
+      test('an unknown user is 404, although the network says 200 (facts/upstreams 5.3)', async () => {
         const outcome = await act({ kind: 'user', by: 'username', value: 'nobody_at_all' })
         expect(outcome).toMatchObject({ ok: false, error: { kind: 'refused', status: 404 } })
         expect(JSON.stringify(outcome)).toContain('Could not find user')
       })
 
-      test("what is wrong with the caller's own request comes with the network's words", async () => {
+      test("an error of the caller's own request comes with the network's words", async () => {
         const said = text()
         await post(said)
         const again = await act({ kind: 'post', text: said, inReplyToTweetId: null, quoteTweetId: null })
@@ -263,20 +263,20 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
         expect(JSON.stringify(again)).toContain('duplicate content')
       })
 
-      test('a bare 403 is about us: the scopes were checked before, so it is the plan', async () => {
+      test('a bare 403 is our fault: the scopes were checked before, so it is the plan', async () => {
         const narrow = await linked(['tweet.read', 'users.read', OFFLINE_ACCESS])
         const outcome = await act({ kind: 'follow', targetUserId: parts.other.id }, narrow.access)
         expect(outcome).toMatchObject({ ok: false, error: { kind: 'about_us' } })
       })
 
-      test('a full window says when it ends, from its reset (spec 7.1)', async () => {
+      test('an exhausted window reports when it ends, from its reset (spec 7.1)', async () => {
         await parts.trouble('rate_limit')
         const outcome = await act({ kind: 'follow', targetUserId: parts.other.id })
         if (outcome.ok || outcome.error.kind !== 'rate_limited') throw new Error(JSON.stringify(outcome))
         expect(outcome.error.retryAfterSeconds).toBeWithin(1, 901)
       })
 
-      test('credits that are used up are about us', async () => {
+      test('exhausted credits are our fault', async () => {
         await parts.trouble('credits')
         expect(await act({ kind: 'user', by: 'id', value: parts.other.id })).toMatchObject({
           error: { kind: 'about_us' },
@@ -294,7 +294,7 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
         })
       })
 
-      test('a 200 with nothing but errors is no success', async () => {
+      test('a 200 with only errors is not a success', async () => {
         await parts.trouble('only_errors')
         const outcome = await act({ kind: 'follow', targetUserId: parts.other.id })
         expect(outcome).toMatchObject({ ok: false, error: { kind: 'refused' } })
@@ -308,7 +308,7 @@ export function socialNetworkContract(name: string, open: () => Promise<NetworkU
         expect(await parts.postsSaying(said)).toBe(1)
       })
 
-      test('no failure names a token', async () => {
+      test('no failure contains a token', async () => {
         const { access, refresh } = grant
         for (const what of ['rate_limit', 'credits', 'unavailable', 'only_errors', 'lost_answer'] as const) {
           await parts.trouble(what)

@@ -67,14 +67,14 @@ export function socialStoreContract(name: string, open: () => Promise<SocialStor
       return { session, link }
     }
 
-    test('a link comes back as it was added, by its state and by its id', async () => {
+    test('a link is returned as it was added, by its state and by its id', async () => {
       const link = await added(linkOf(await parts.key()))
       expect(await store.linkByState(link.stateHash)).toEqual(link)
       expect(await store.linkById(link.id)).toEqual(link)
       expect(await store.linkByState('another')).toBeNull()
     })
 
-    test('of many who burn one state at once, exactly one gets the link (spec 4.3)', async () => {
+    test('of many that use one state concurrently, exactly one gets the link (spec 4.3)', async () => {
       const link = await added(linkOf(await parts.key()))
       const burned = await Promise.all(Array.from({ length: 20 }, (_, i) => store.burnLink(link.stateHash, NOON + i)))
       expect(burned.filter((found) => found !== null)).toHaveLength(1)
@@ -82,7 +82,7 @@ export function socialStoreContract(name: string, open: () => Promise<SocialStor
       expect((await store.linkByState(link.stateHash))?.usedAt).not.toBeNull()
     })
 
-    test('a state that is over, or that nobody issued, burns nothing', async () => {
+    test('an expired or unknown state uses up nothing', async () => {
       const link = await added(linkOf(await parts.key()))
       expect(await store.burnLink(link.stateHash, link.expiresAt)).toBeNull()
       expect((await store.linkByState(link.stateHash))?.usedAt).toBeNull()
@@ -90,7 +90,7 @@ export function socialStoreContract(name: string, open: () => Promise<SocialStor
       expect(await store.burnLink('never issued', NOON)).toBeNull()
     })
 
-    test('one session per pool: a new one takes the place of the old, and ends its link (spec-answers 7)', async () => {
+    test('one session per pool: a new one replaces the old, and ends its link (spec-answers 7)', async () => {
       const key = await parts.key()
       await put(sessionOf(key), key)
       const { session, link } = await put(sessionOf(key, { user: { id: '1002', username: 'bob', name: 'Bob' } }), key)
@@ -99,7 +99,7 @@ export function socialStoreContract(name: string, open: () => Promise<SocialStor
       expect((await store.linkById(link.id))?.outcome).toBe('linked')
     })
 
-    test('tokens that are saved are what is read; those of a session that is gone or revoked are not saved', async () => {
+    test('saved tokens are what is read; those of a removed or revoked session are not saved', async () => {
       const key = await parts.key()
       const { session } = await put(sessionOf(key), key)
       const tokens = { access: 'new', refresh: null, accessExpiresAt: NOON + 1 }
@@ -112,7 +112,7 @@ export function socialStoreContract(name: string, open: () => Promise<SocialStor
       expect(await store.saveTokens(makeId('soc', NOON), tokens, NOON)).toBe(false)
     })
 
-    test('another sealed form of the same tokens takes their place only while they are there, revoked or not', async () => {
+    test('a newly sealed form of the same tokens replaces them only while they exist, revoked or not', async () => {
       const key = await parts.key()
       const { session } = await put(sessionOf(key), key)
       const [one, two] = ['one', 'two'].map((seal) => ({ ...session.tokens, access: seal, refresh: seal }))
@@ -141,7 +141,7 @@ export function socialStoreContract(name: string, open: () => Promise<SocialStor
       expect(await store.session(key.poolId)).toBeNull()
     })
 
-    test('an account sees its own: the sessions newest first, and the newest link of each key', async () => {
+    test('an account lists its own: the sessions newest first, and the newest link of each key', async () => {
       const [one, other] = [await parts.key(), await parts.key()]
       const second = await parts.key(one)
       await put(sessionOf(one), one)
@@ -154,7 +154,7 @@ export function socialStoreContract(name: string, open: () => Promise<SocialStor
       expect(links.map(({ id }) => id)).toEqual([waiting.id, linked.id])
     })
 
-    test('those that lie idle are told, the longest idle first, unless nothing could renew or use them', async () => {
+    test('idle sessions are listed, the longest idle first, unless they cannot be renewed or used', async () => {
       const WEEK = NOON - 1_000_000
       const idle = async (more: Partial<SocialSession>, how?: { revokedAt: number } | { stopsAt: number }) => {
         const key = await parts.key()
@@ -176,7 +176,7 @@ export function socialStoreContract(name: string, open: () => Promise<SocialStor
       expect(await store.idleSessions({ ...asked, limit: 1 })).toEqual([first])
     })
 
-    test('all of it is there after a restart', async () => {
+    test('everything survives a restart', async () => {
       const key = await parts.key()
       const { session } = await put(sessionOf(key), key)
       const link = await added(linkOf(key))

@@ -62,7 +62,7 @@ export function statementsContract(name: string, open: () => Promise<StatementsU
       return all
     }
 
-    test('tell what moved, newest first, and the balance after it', async () => {
+    test('list what moved, newest first, and the balance after it', async () => {
       const id = await account(100)
       await topUp(id, 50)
       await chargeBoth(id, 100, 20)
@@ -76,7 +76,7 @@ export function statementsContract(name: string, open: () => Promise<StatementsU
       expect(next).toBeNull()
     })
 
-    test('have no gaps and no repeats on any size of page, though all entries carry the same time', async () => {
+    test('have no gaps and no repeats for any page size, though all entries have the same time', async () => {
       const id = await account(1000)
       await topUp(id, 1000)
       for (let i = 1; i <= 9; i++) await (i % 2 ? chargeBoth(id, i, i) : parts.append(charge(id, i)))
@@ -85,7 +85,7 @@ export function statementsContract(name: string, open: () => Promise<StatementsU
       for (const limit of [1, 2, 3, 4, 5, 10, 11, 12]) expect(await walk(id, limit)).toEqual(whole)
     })
 
-    test('keep every balance right while new charges arrive between the pages', async () => {
+    test('keep every balance right while new charges arrive between pages', async () => {
       const id = await account(1000)
       for (let i = 1; i <= 6; i++) await parts.append(charge(id, i))
       const before = await walk(id, 200)
@@ -105,7 +105,7 @@ export function statementsContract(name: string, open: () => Promise<StatementsU
       expect(await walk(accountId(), 10)).toEqual([])
     })
 
-    test('refuse a cursor that none of their pages gave', async () => {
+    test('refuse a cursor that no page returned', async () => {
       const id = await account(10)
       const forged = [
         '',

@@ -84,7 +84,7 @@ async function open() {
 
 paymentMethodContract('tempo', open)
 
-test('tempo: each challenge is, byte for byte, one that the library itself would write and take', async () => {
+test('tempo: each challenge is, byte for byte, one that the library would write and accept', async () => {
   const { method, sandbox } = await open()
   for (const besideKey of [false, true, false])
     for (const more of [{}, { description: 'a "quoted" text – of another kind' }, { amount: micros(123_456_789) }]) {
@@ -99,7 +99,7 @@ test('tempo: each challenge is, byte for byte, one that the library itself would
   await sandbox.close()
 })
 
-test('tempo: a node that does not answer in time is no fault of the payer: nothing is judged, and the credential stays good', async () => {
+test("tempo: a node that does not answer in time is not the payer's fault: nothing is decided, and the credential stays valid", async () => {
   const { method, sandbox, pay } = await open()
   const terms = termsOf()
   const credential = await pay(await offered(method, terms))
@@ -116,7 +116,7 @@ test('tempo: a node that does not answer in time is no fault of the payer: nothi
   await sandbox.close()
 })
 
-test('tempo: what a reorganised chain takes back after it was settled is found to be gone once its time is over', async () => {
+test('tempo: a settled payment that a reorganization removes is found to be gone once it has expired', async () => {
   const { method, sandbox, pay } = await open()
   const { ask } = sandbox
   const read = await method.read(await pay(await offered(method, termsOf())))
@@ -135,7 +135,7 @@ test('tempo: what a reorganised chain takes back after it was settled is found t
   await sandbox.close()
 })
 
-test('tempo: what claims to come from somebody else is booked to the one who signed', async () => {
+test('tempo: a payment that claims another sender is booked to the signer', async () => {
   const { method, sandbox, close } = await open()
   const terms = termsOf()
   const honest = Credential.deserialize(await sandbox.payer().createCredential(asked(await offered(method, terms))))
@@ -147,7 +147,7 @@ test('tempo: what claims to come from somebody else is booked to the one who sig
   await close()
 })
 
-test('tempo: what is no JSON is malformed, and what is of another method is left to it', async () => {
+test("tempo: what is not JSON is malformed, and another method's credential is left to that method", async () => {
   const { method, close } = await open()
   expect(await method.read({ scheme: 'payment', text: '!!!' })).toMatchObject({
     error: { code: 'malformed_credential' },

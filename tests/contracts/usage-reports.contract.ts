@@ -97,7 +97,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       return all
     }
 
-    test('sum exactly what was called from the one end up to the other, for any range', async () => {
+    test('sum exactly the calls from one end to the other, for any range', async () => {
       const edge = fc.oneof(
         fc.integer({ min: NOON - HOUR, max: NOON + 4 * HOUR }),
         fc.integer({ min: 0, max: 12 }).map((slot) => NOON + slot * SLOT),
@@ -116,7 +116,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
     test.each([
       ['quarters of an hour', SLOT],
       ['minutes', MINUTE],
-    ])('give every bucket its own, though its edges be at any %s', async (_, step) => {
+    ])('give every bucket its own sums, though its edges be at any %s', async (_, step) => {
       const edge = fc.integer({ min: NOON, max: NOON + 3 * HOUR })
       const length = fc.integer({ min: 1, max: 100 * MINUTE })
       await fc.assert(
@@ -135,7 +135,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       )
     })
 
-    test('give every group its own of the whole range, from the rollup and from the log alike', async () => {
+    test('give every group its own sums of the whole range, from the rollup and from the log alike', async () => {
       const nameOf = {
         key: (record: CallRecord) => record.keyId,
         operation: (record: CallRecord) => record.operation,
@@ -181,7 +181,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       }
     })
 
-    test('give every day of every time zone its own, and every group of months, from the days and from the slots', async () => {
+    test('give every day of every time zone its own sums, and every group of months, from the days and from the slots', async () => {
       const DAY = 24 * HOUR
       const start = Math.floor(NOON / DAY) * DAY
       const other = await parts.account()
@@ -236,7 +236,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       expect(sum(buckets)).toEqual(expected((record) => within(ask.from, ask.to, record)))
     })
 
-    test('count a reversed charge as the failure that its caller was told, from the rollup and from the log', async () => {
+    test('count a reversed charge as the failure that its caller received, from the rollup and from the log', async () => {
       const other = await parts.account()
       const undone = call(other, 5, { at: NOON + 20 * MINUTE })
       await parts.write([undone, call(other, 5, { at: NOON + 21 * MINUTE })])
@@ -250,7 +250,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       }
     })
 
-    test('list calls newest first, with no gaps and no repeats, though many carry the same time', async () => {
+    test('list calls newest first, with no gaps and no repeats, though many have the same time', async () => {
       const log = await pages(filter(), 500)
       expect(log).toHaveLength(written.length)
       expect(log.map((record) => record.id)).toEqual(
@@ -259,7 +259,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       for (const limit of [1, 7, 36, 71, 72, 73]) expect(await pages(filter(), limit)).toEqual(log)
     })
 
-    test('keep the pages of a walk as they were while new calls arrive', async () => {
+    test('keep the pages of a listing stable while new calls arrive', async () => {
       const busy = await parts.account()
       await parts.write([1, 2, 3, 4].map((i) => call(busy, 5, { at: NOON + i })))
       const asked = filter({ accountId: busy })
@@ -270,7 +270,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       expect(second?.next).toBeNull()
     })
 
-    test('give a call back as it was written', async () => {
+    test('return a call as it was written', async () => {
       const found = new Map((await pages(filter(), 500)).map((record) => [record.id, record]))
       for (const record of written) expect(found.get(record.id)).toEqual(record)
     })
@@ -312,7 +312,7 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       expect(await parts.reports.request(account, 'key_none', 'mine')).toBeNull()
     })
 
-    test('refuse a cursor that none of their pages gave', async () => {
+    test('refuse a cursor that no page returned', async () => {
       const forged = ['', 'x', '!!', btoa('1'), btoa('1:abc'), btoa('x:req_1'), btoa("1:req_' OR 1=1"), btoa('1:req_')]
       forged.push(await parts.foreignCursor(account))
       for (const cursor of forged) expect(await parts.reports.requests(filter(), 5, cursor)).toBeNull()

@@ -46,7 +46,7 @@ export function websearchContract(name: string, open: () => Promise<OpenedWebsea
     const tokensOf = ({ title, snippets }: ContextRead['pages'][number]) => countTokens([title, ...snippets].join('\n'))
 
     describe('image search', () => {
-      test('q finds pictures, in a form that clients of the original service read', async () => {
+      test('q finds pictures, in a form that clients of the original service can read', async () => {
         const { items, query } = await images('quartz')
         expect(items).toHaveLength(12)
         expect(items[0]?.title).toMatch(/^Quartz photo/)
@@ -54,7 +54,7 @@ export function websearchContract(name: string, open: () => Promise<OpenedWebsea
         expect(query.altered ?? null).toBeNull()
       })
 
-      test('count is the most', async () => {
+      test('count is the maximum', async () => {
         expect((await images('quartz', { count: 5 })).items).toHaveLength(5)
         expect((await images('quartz', { count: 1 })).items).toHaveLength(1)
       })
@@ -64,7 +64,7 @@ export function websearchContract(name: string, open: () => Promise<OpenedWebsea
         expect((await images('opal', { safesearch: 'off' })).items.map(pathOf).sort()).toEqual(['/adult', '/clean'])
       })
 
-      test('spellcheck searches the correction, and says so', async () => {
+      test('spellcheck searches the correction, and reports it', async () => {
         const { items, query } = await images('quarzt')
         expect(items).toHaveLength(12)
         expect(query).toMatchObject({ original: 'quarzt', altered: 'quartz' })
@@ -78,7 +78,7 @@ export function websearchContract(name: string, open: () => Promise<OpenedWebsea
         expect((await images('garnet', { country: 'US' })).items.map(pathOf)[0]).toBe('/us')
       })
 
-      test('country ALL and every code of Japanese are taken', async () => {
+      test('country ALL and every code of Japanese are accepted', async () => {
         for (const more of [
           { country: 'ALL' },
           { search_lang: 'ja' },
@@ -90,7 +90,7 @@ export function websearchContract(name: string, open: () => Promise<OpenedWebsea
     })
 
     describe('LLM context', () => {
-      test('q finds pages, in a form that clients of the original service read', async () => {
+      test('q finds pages, in a form that clients of the original service can read', async () => {
         const { pages, query, poi, map } = await context('quartz')
         expect(pages.map(hostOf).sort()).toEqual(Array.from({ length: 8 }, (_, at) => `quartz${at}.test`))
         expect(pages[0]?.title).toMatch(/^Quartz guide/)
@@ -99,19 +99,19 @@ export function websearchContract(name: string, open: () => Promise<OpenedWebsea
         expect(map).toEqual([])
       })
 
-      test('count and maximum_number_of_urls are the most pages', async () => {
+      test('count and maximum_number_of_urls limit the pages', async () => {
         expect(await hosts('quartz', { count: 3 })).toHaveLength(3)
         expect(await hosts('quartz', { maximum_number_of_urls: 2 })).toHaveLength(2)
       })
 
-      test('maximum_number_of_snippets is the most in all, maximum_number_of_snippets_per_url of a page', async () => {
+      test('maximum_number_of_snippets limits the total, maximum_number_of_snippets_per_url each page', async () => {
         const all = await context('quartz', { maximum_number_of_snippets: 5 })
         expect(all.pages.flatMap(({ snippets }) => snippets)).toHaveLength(5)
         const each = await context('quartz', { maximum_number_of_snippets_per_url: 1 })
         expect(each.pages.map(({ snippets }) => snippets.length)).toEqual(Array(8).fill(1))
       })
 
-      test('maximum_number_of_tokens and ..._per_url hold, to 5 %', async () => {
+      test('maximum_number_of_tokens and ..._per_url limit the tokens, within 5 %', async () => {
         const total = async (more: Partial<LlmContextInput>) =>
           (await context('quartz', more)).pages.reduce((sum, page) => sum + tokensOf(page), 0)
         const most = await total({ maximum_number_of_tokens: 32768, maximum_number_of_snippets: 256 })
@@ -121,7 +121,7 @@ export function websearchContract(name: string, open: () => Promise<OpenedWebsea
           expect(tokensOf(page)).toBeLessThanOrEqual(512 * 1.05)
       })
 
-      test('context_threshold_mode strict leaves out what has a part of the question only', async () => {
+      test('context_threshold_mode strict leaves out pages with only a part of the query', async () => {
         const q = 'basalt columns'
         expect(await hosts(q, { context_threshold_mode: 'disabled' })).toContain('basalt-weak.test')
         expect(await hosts(q, { context_threshold_mode: 'strict' })).toEqual(['basalt-strong.test'])
@@ -146,7 +146,7 @@ export function websearchContract(name: string, open: () => Promise<OpenedWebsea
         expect((await hosts('jade', { freshness })).sort()).toEqual(expected.map((age) => `jade-${age}.test`))
       })
 
-      test('safesearch: strict is clean, moderate leaves out what is explicit, off and unset nothing', async () => {
+      test('safesearch: strict shows nothing adult, moderate leaves out explicit content, off and unset nothing', async () => {
         expect(await hosts('opal', { safesearch: 'strict' })).toEqual(['opal-clean.test'])
         expect((await hosts('opal', { safesearch: 'moderate' })).sort()).toEqual([
           'opal-clean.test',
@@ -164,7 +164,7 @@ export function websearchContract(name: string, open: () => Promise<OpenedWebsea
         expect(await hosts('quarzt', { spellcheck: false })).toEqual([])
       })
 
-      test('goggles: boost, downrank, discard, and all together', async () => {
+      test('goggles: boost, downrank, discard, and all combined', async () => {
         expect((await hosts('quartz', { goggles: ['$boost=10,site=quartz5.test'] }))[0]).toBe('quartz5.test')
         const [first] = await hosts('quartz')
         expect((await hosts('quartz', { goggles: [`$downrank=5,site=${first}`] }))[0]).not.toBe(first)
@@ -172,7 +172,7 @@ export function websearchContract(name: string, open: () => Promise<OpenedWebsea
         expect(await hosts('quartz', { goggles: ['$discard', '$site=quartz2.test'] })).toEqual(['quartz2.test'])
       })
 
-      test('enable_source_metadata adds what the source says of itself', async () => {
+      test('enable_source_metadata adds the metadata of the source', async () => {
         const plain = Object.values((await context('topaz')).sources)[0] ?? {}
         expect(Object.keys(plain)).not.toContain('site_name')
         const rich = Object.values((await context('topaz', { enable_source_metadata: true })).sources)[0] ?? {}
@@ -181,7 +181,7 @@ export function websearchContract(name: string, open: () => Promise<OpenedWebsea
         expect(Number.isInteger(rich['fetched_content_timestamp'])).toBe(true)
       })
 
-      test('api-version: ages in four renderings, in three in the first; unknown is empty, and null in the first', async () => {
+      test('api-version: ages in four formats, in three in the first; unknown is empty, and null in the first', async () => {
         const ages = async (q: string, version: LlmContextInput['api-version']) =>
           Object.values((await context(q, { 'api-version': version })).sources).map(({ age }) => age as string[] | null)
         expect((await ages('jade', '2026-07-31')).map((age) => age?.length)).toEqual(Array(5).fill(4))
@@ -190,13 +190,13 @@ export function websearchContract(name: string, open: () => Promise<OpenedWebsea
         expect(await ages('basalt columns', '2026-02-06')).toContainEqual(null)
       })
 
-      test('cache-control and user-agent are taken', async () => {
+      test('cache-control and user-agent are accepted', async () => {
         const more = { 'cache-control': 'no-cache', 'user-agent': 'Mozilla/5.0 (iPhone)' }
         expect(await hosts('topaz', more)).toHaveLength(2)
       })
 
       if (limits.noPlaces)
-        test('no location makes a difference: it knows no places', async () => {
+        test('no location makes a difference: it has no places', async () => {
           const { poi, map } = await context('bakery', { 'x-loc-city': 'Bern', enable_local: true })
           expect([poi, map]).toEqual([null, []])
         })
@@ -213,23 +213,23 @@ function localRecall(context: (q: string, more?: Partial<LlmContextInput>) => Pr
   const bern = { 'x-loc-lat': 46.95, 'x-loc-long': 7.45 }
 
   describe('local recall', () => {
-    test('x-loc-lat with x-loc-long finds what is near, unasked', async () => {
+    test('x-loc-lat with x-loc-long finds nearby places without further options', async () => {
       expect((await places('bakery', bern))[0]).toBe('bakery-bern.test')
       expect((await places('bakery', { 'x-loc-lat': 47.38, 'x-loc-long': 8.54 }))[0]).toBe('bakery-zurich.test')
       expect(await places('bakery', { 'x-loc-lat': -33.9, 'x-loc-long': 151.2 })).toEqual([])
     })
 
-    test('x-loc-city finds what is there, unasked', async () => {
+    test('x-loc-city finds places there without further options', async () => {
       expect(await places('bakery', { 'x-loc-city': 'Zurich' })).toEqual(['bakery-zurich.test'])
     })
 
-    test('x-loc-state and x-loc-country tell cities of one name apart', async () => {
+    test('x-loc-state and x-loc-country distinguish cities of one name', async () => {
       expect(await places('diner', { 'x-loc-city': 'Springfield', 'x-loc-state': 'OH' })).toEqual(['diner-oh.test'])
       expect(await places('diner', { 'x-loc-city': 'Springfield', 'x-loc-state': 'IL' })).toEqual(['diner-il.test'])
       expect(await places('diner', { 'x-loc-city': 'Springfield', 'x-loc-country': 'CH' })).toEqual([])
     })
 
-    test('half a point, or a country alone, is no place to look at', async () => {
+    test('half a point, or a country alone, is not a location', async () => {
       expect(await places('bakery', { 'x-loc-lat': 46.95 })).toEqual([])
       expect(await places('bakery', { 'x-loc-country': 'CH' })).toEqual([])
     })

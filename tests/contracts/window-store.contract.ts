@@ -39,7 +39,7 @@ export function windowStoreContract(name: string, open: () => WindowStore | Prom
       expect(await used(store, 'wide')).toEqual({ requests: 1, tokens: 0, places: 0 })
     })
 
-    test('judges each dimension of a cost and takes none of it when one is over', async () => {
+    test('checks each dimension of a cost and takes none of it if one is over', async () => {
       const store = await open()
       for (const [cost, dimension] of [
         [{ tokens: 101, places: 1 }, 'tokens'],
@@ -57,13 +57,13 @@ export function windowStoreContract(name: string, open: () => WindowStore | Prom
       expect((await store.takeAll([take('a', {}, { rpm: 1 })], MINUTE)).taken).toBe(true)
     })
 
-    test('starts requests and tokens anew in the next minute, and keeps the places', async () => {
+    test('resets requests and tokens in the next minute, and keeps the slots', async () => {
       const store = await open()
       await store.takeAll([take('a', { requests: 3, tokens: 100, places: 2 })], MINUTE)
       expect(await used(store, 'a', MINUTE + 1)).toEqual({ requests: 0, tokens: 0, places: 2 })
     })
 
-    test('keeps places for as long as they are held, however many minutes and subjects pass', async () => {
+    test('keeps slots for as long as they are held, however many minutes and subjects pass', async () => {
       const store = await open()
       await store.takeAll([take('a', { places: 2 })], MINUTE)
       for (let later = 1; later < 10; later++) await store.takeAll([take('b', { requests: 1 })], MINUTE + later)
@@ -82,7 +82,7 @@ export function windowStoreContract(name: string, open: () => WindowStore | Prom
       expect(again).toEqual([false, true, false, false, true, false, false])
     })
 
-    test('one call while the clock is far ahead changes nothing of the minutes after it is set right', async () => {
+    test('one call while the clock is far ahead does not affect the minutes after it is corrected', async () => {
       const store = await open()
       const ask = async (minute: number) => (await store.takeAll([take('a', { requests: 2 })], minute)).taken
       expect([await ask(MINUTE), await ask(MINUTE + 10_000_000), await ask(MINUTE)]).toEqual([true, true, false])
@@ -90,7 +90,7 @@ export function windowStoreContract(name: string, open: () => WindowStore | Prom
         expect([await ask(MINUTE + later), await ask(MINUTE + later)]).toEqual([true, false])
     })
 
-    test('corrects tokens inside their minute, in both directions, and never below zero', async () => {
+    test('corrects tokens within their minute, in both directions, and never below zero', async () => {
       const store = await open()
       await store.takeAll([take('a', { tokens: 50, places: 1 })], MINUTE)
       expect(await store.adjust('a', { requests: 0, tokens: -30, places: -1 }, MINUTE)).toEqual({
@@ -102,7 +102,7 @@ export function windowStoreContract(name: string, open: () => WindowStore | Prom
       expect((await store.adjust('a', { requests: 0, tokens: -500, places: -9 }, MINUTE)).tokens).toBe(0)
     })
 
-    test('forgets a correction of tokens of a minute that is over, but gives the place back', async () => {
+    test('ignores a correction of tokens of a past minute, but returns the slot', async () => {
       const store = await open()
       await store.takeAll([take('a', { tokens: 50, places: 1 })], MINUTE)
       await store.takeAll([take('a', { tokens: 10 })], MINUTE + 1)
@@ -110,7 +110,7 @@ export function windowStoreContract(name: string, open: () => WindowStore | Prom
       expect(await used(store, 'a', MINUTE + 1)).toEqual({ requests: 0, tokens: 10, places: 0 })
     })
 
-    test('counts each subject by itself', async () => {
+    test('counts each subject separately', async () => {
       const store = await open()
       await store.takeAll([take('a', { requests: 3 })], MINUTE)
       expect((await store.takeAll([take('b', { requests: 3 })], MINUTE)).taken).toBe(true)

@@ -59,7 +59,7 @@ socialNetworkContract('x, against a double of it', async () => {
   }
 })
 
-describe('x: what only the real wire has', () => {
+describe('x: specifics of the real wire', () => {
   let double: XDouble
   let network: XNetwork
   let accessToken = ''
@@ -87,13 +87,13 @@ describe('x: what only the real wire has', () => {
     return act(action)
   }
 
-  test('approval happens at the address that the vendor names', () => {
+  test("approval happens at the vendor's address", () => {
     const { state, challenge } = newLinkSecrets()
     const url = network.authorizeUrl({ state, challenge, scopes: ['tweet.read'], redirectUri: double.redirectUri })
     expect(url).toStartWith('https://x.com/i/oauth2/authorize?response_type=code&client_id=')
   })
 
-  test('a like is sent as the published description wants it', async () => {
+  test('a like is sent as the published description requires', async () => {
     await act(WRITE)
     expect(double.requests.at(-1)).toEqual({
       method: 'POST',
@@ -104,7 +104,7 @@ describe('x: what only the real wire has', () => {
     })
   })
 
-  test('a reply and a quote too', async () => {
+  test('a reply and a quote as well', async () => {
     await act({ kind: 'post', text: 'both', inReplyToTweetId: '20', quoteTweetId: '21' })
     expect(JSON.parse(double.requests.at(-1)?.body ?? '')).toEqual({
       text: 'both',
@@ -113,7 +113,7 @@ describe('x: what only the real wire has', () => {
     })
   })
 
-  test('an id cannot leave its place in the address', async () => {
+  test('an id cannot escape its place in the address', async () => {
     await act({ kind: 'unlike', tweetId: '../../oauth2/revoke?x=' })
     expect(double.requests.at(-1)?.path).toBe('/2/users/2244994945/likes/..%2F..%2Foauth2%2Frevoke%3Fx%3D')
   })
@@ -157,27 +157,27 @@ describe('x: what only the real wire has', () => {
     ['a guard before the API (403 in HTML)', () => new Response(BLOCKED, { status: 403 })],
     ['a route that the plan does not have (404 without a body)', () => new Response(null, { status: 404 })],
     ['a redirect, which is not followed', () => Response.redirect('https://elsewhere.example/')],
-  ])('%s is about us', async (_, response) => {
+  ])('%s is our fault', async (_, response) => {
     expect(await answered(response)).toMatchObject({ ok: false, error: { kind: 'about_us' } })
   })
 
-  test('the words of a 403 about the request are passed on as they came', async () => {
+  test('the words of a 403 about the request are passed on unchanged', async () => {
     const outcome = await answered(() => problem(DUPLICATE))
     if (outcome.ok || outcome.error.kind !== 'refused') throw new Error(JSON.stringify(outcome))
     expect([outcome.error.status, outcome.error.contentType]).toEqual([403, 'application/problem+json'])
     expect(JSON.parse(outcome.error.body)).toEqual(DUPLICATE)
   })
 
-  test('the third shape of a 400 too', async () => {
+  test('the third shape of a 400 as well', async () => {
     expect(await answered(() => problem(THIRD_SHAPE, 400))).toMatchObject({ error: { kind: 'refused', status: 400 } })
   })
 
-  test('data beside errors is a success', async () => {
+  test('data with errors is a success', async () => {
     const outcome = await answered(() => Response.json({ data: { liked: true }, ...noSuchUser('x') }))
     expect(outcome).toMatchObject({ ok: true, value: { data: { liked: true } } })
   })
 
-  test('data that says it was not done is no success', async () => {
+  test('data that says it was not done is not a success', async () => {
     expect(await answered(() => Response.json({ data: { liked: false } }))).toMatchObject({
       error: { kind: 'refused' },
     })
@@ -188,14 +188,14 @@ describe('x: what only the real wire has', () => {
     expect(await act({ kind: 'delete', tweetId: '20' })).toEqual({ ok: true, value: { data: { deleted: true } } })
   })
 
-  test('a success that cannot be read: a write may have happened, a read is undone', async () => {
+  test('an unreadable success: a write may have happened, a read is undone', async () => {
     for (const response of [() => new Response(BLOCKED), () => Response.json([1]), () => Response.json({ data: [] })]) {
       expect(await answered(response)).toMatchObject({ error: { kind: 'unknown' } })
       expect(await answered(response, READ)).toMatchObject({ error: { kind: 'unavailable' } })
     }
   })
 
-  test('more messages than were asked for are not paid for', async () => {
+  test('more messages than requested are not paid for', async () => {
     const event = {
       id: '1',
       event_type: 'MessageCreate',
@@ -209,12 +209,12 @@ describe('x: what only the real wire has', () => {
     expect(outcome).toMatchObject({ ok: true, value: { items: 2 } })
   })
 
-  test('an answer of more than a megabyte is none', async () => {
+  test('an answer of more than a megabyte is a failure', async () => {
     const outcome = await answered(() => Response.json({ data: { id: '1', filler: 'x'.repeat(1_100_000) } }), READ)
     expect(outcome).toMatchObject({ error: { kind: 'unknown', reason: 'AnswerTooLarge' } })
   })
 
-  test('nobody there: nothing was sent, so nothing happened', async () => {
+  test('an unreachable network: nothing was sent, so nothing happened', async () => {
     const gone = new XDouble()
     const lost = networkOf(gone)
     await gone.stop()
@@ -222,7 +222,7 @@ describe('x: what only the real wire has', () => {
     expect(await lost.refresh('any', patience)).toMatchObject({ error: { kind: 'unavailable' } })
   })
 
-  test('silence: the outcome is unknown when the time is over, for a write and for a renewal', async () => {
+  test('no answer: the outcome is unknown after the timeout, for a write and for a renewal', async () => {
     const hasty = networkOf(double, { timeoutMs: 50 })
     const never = new Promise<Response>(() => undefined)
     double.next = () => never
@@ -241,14 +241,14 @@ describe('x: what only the real wire has', () => {
     expect(await silent.refresh('any', patience)).toMatchObject({ error: { kind: 'unknown' } })
   })
 
-  test('a caller that gave up before: nothing is sent', async () => {
+  test('a caller that aborted before: nothing is sent', async () => {
     const before = double.requests.length
     const outcome = await network.act({ userId: '1', accessToken }, WRITE, AbortSignal.abort())
     expect(outcome).toMatchObject({ error: { kind: 'unavailable' } })
     expect(double.requests).toHaveLength(before)
   })
 
-  test('a public client shows its id in the body and no header', async () => {
+  test('a public client sends its id in the body and no header', async () => {
     const forms: (readonly [string | null, string])[] = []
     const open = new XNetwork({
       name: 'x',

@@ -17,31 +17,31 @@ describe('an id', () => {
       expect(makeId(prefix, later).startsWith(`${prefix}_`)).toBe(true)
   })
 
-  test('begins with the time that it was made at', () => {
+  test('begins with its creation time', () => {
     const at = nextHour()
     expect(Number.parseInt(makeId('txn', at).slice(4, 16), 16)).toBe(at)
   })
 
-  test('sorts by the time it was made at', () => {
+  test('sorts by creation time', () => {
     const [first, second] = [makeId('key', nextHour()), makeId('key', nextHour())]
     expect(first < second).toBe(true)
   })
 
-  test('sorts by the order of making inside one millisecond, for any number of ids', () => {
+  test('sorts by order of creation within one millisecond, for any number of ids', () => {
     const at = nextHour()
     const made = Array.from({ length: 10_000 }, () => makeId('req', at))
     expect(made).toEqual([...made].sort())
     expect(new Set(made).size).toBe(made.length)
   })
 
-  test('sorts by the order of making when the clock goes back', () => {
+  test('sorts by order of creation when the clock goes back', () => {
     const at = nextHour()
     const made = [at, at - 1, at - 86_400_000, 0, at, at + 1].map((now) => makeId('req', now))
     expect(made).toEqual([...made].sort())
     expect(new Set(made).size).toBe(made.length)
   })
 
-  test('has 62 random bits beside its time and order', () => {
+  test('has 62 random bits besides its time and order', () => {
     const tails = new Set(Array.from({ length: 5000 }, () => makeId('req', later).slice(-16)))
     expect(tails.size).toBe(5000)
   })

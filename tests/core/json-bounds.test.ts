@@ -20,8 +20,8 @@ function scanned(text: Uint8Array, bounds: JsonBounds, step: number): boolean {
   return true
 }
 
-describe('the bounds of JSON, before anything parses it', () => {
-  test('whatever is in its strings and wherever it is cut, the scan sees the depth and the parts that a parser makes', () => {
+describe('JSON limits, checked before parsing', () => {
+  test('count the depth and the parts that a parser would create, whatever is in the strings and wherever the text is cut', () => {
     const mark = fc.constantFrom('\\', '"', '{', '}', '[', ']', ':', ',', 'é', '\n', 'a'.repeat(30), '\\'.repeat(30))
     const text = fc.array(mark, { maxLength: 12 }).map((marks) => marks.join(''))
     const { tree } = fc.letrec((tie) => ({
@@ -50,19 +50,19 @@ describe('the bounds of JSON, before anything parses it', () => {
     )
   })
 
-  test('100 levels and 100,000 parts pass, one more of either does not', () => {
+  test('accept 100 levels and 100,000 parts, and not one more of either', () => {
     const nested = (depth: number) => bytes('['.repeat(depth) + ']'.repeat(depth))
     expect([isWithin(nested(100), BODY_BOUNDS), isWithin(nested(101), BODY_BOUNDS)]).toEqual([true, false])
     const members = (count: number) => bytes(`{${Array.from({ length: count }, (_, i) => `"m${i}":1`).join(',')}}`)
     expect([isWithin(members(99_999), BODY_BOUNDS), isWithin(members(100_000), BODY_BOUNDS)]).toEqual([true, false])
   })
 
-  test('numbers and texts in a list are not counted: embeddings send many', () => {
+  test('do not count numbers and texts in a list: embeddings send many', () => {
     expect(isWithin(bytes(`{"input":[${'1,'.repeat(300_000)}1]}`), BODY_BOUNDS)).toBe(true)
     expect(isWithin(bytes(`{"input":[${'"a{",'.repeat(300_000)}""]}`), BODY_BOUNDS)).toBe(true)
   })
 
-  test('what is no JSON has no more than a parser may be given either', () => {
+  test('apply to invalid JSON as well', () => {
     expect(isWithin(bytes('['.repeat(100_000)), BODY_BOUNDS)).toBe(false)
     expect(isWithin(bytes(`"${'['.repeat(100_000)}`), BODY_BOUNDS)).toBe(true)
     expect(isWithin(bytes(`]${'}['.repeat(100_001)}`), BODY_BOUNDS)).toBe(false)

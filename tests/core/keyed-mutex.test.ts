@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { KeyedMutex } from '../../server/core/keyed-mutex'
 
-describe('keyed mutex', () => {
-  test('of one name run one after the other, in the order asked for', async () => {
+describe('tasks of a keyed mutex', () => {
+  test('of one key run one after the other, in the order requested', async () => {
     const turns = new KeyedMutex()
     const log: string[] = []
     const gates = [1, 2, 3].map(() => Promise.withResolvers<void>())
@@ -19,7 +19,7 @@ describe('keyed mutex', () => {
     expect(log).toEqual(['begin 0', 'end 0', 'begin 1', 'end 1', 'begin 2', 'end 2'])
   })
 
-  test('of different names run side by side', async () => {
+  test('of different keys run concurrently', async () => {
     const turns = new KeyedMutex()
     const stuck = Promise.withResolvers<string>()
     const first = turns.take('a', () => stuck.promise)
@@ -28,7 +28,7 @@ describe('keyed mutex', () => {
     expect(await first).toBe('a')
   })
 
-  test('go on after one that failed, whose failure is its own', async () => {
+  test('continue after one that failed, whose failure is its own', async () => {
     const turns = new KeyedMutex()
     const failed = turns.take('a', () => Promise.reject(new Error('mine')))
     const next = turns.take('a', async () => 'next')
@@ -37,7 +37,7 @@ describe('keyed mutex', () => {
     expect(await turns.take('a', async () => 'later')).toBe('later')
   })
 
-  test('decide on what the one before left', async () => {
+  test('see what the one before left', async () => {
     const turns = new KeyedMutex()
     let count = 0
     const increment = async () => {

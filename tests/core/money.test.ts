@@ -22,7 +22,7 @@ describe('micro-USD', () => {
       expect(() => micros(wrong)).toThrow(RangeError)
   })
 
-  test('add and subtract exactly, and throw rather than lose a micro', () => {
+  test('add and subtract exactly, and throw instead of losing a micro', () => {
     fc.assert(
       fc.property(fc.nat(), fc.nat(), (a, b) => {
         expect(minus(plus(micros(a), micros(b)), micros(b))).toBe(micros(a))
@@ -31,7 +31,7 @@ describe('micro-USD', () => {
     expect(() => plus(micros(Number.MAX_SAFE_INTEGER), micros(1))).toThrow(RangeError)
   })
 
-  test('the least of two is one of them', () => {
+  test('the minimum of two is one of them', () => {
     expect(least(micros(2), micros(1))).toBe(micros(1))
     expect(least(micros(1), micros(2))).toBe(micros(1))
   })
@@ -62,7 +62,7 @@ describe('text of USD', () => {
     expect(parseUsd('9007199254.740991')).toBe(micros(Number.MAX_SAFE_INTEGER))
   })
 
-  test('refuses everything that is no plain decimal amount, or no safe number of micros', () => {
+  test('refuses everything that is not a plain decimal amount, or not a safe number of micros', () => {
     const wrong = [
       ...['', ' 1', '1 ', '-1', '+1', '1.', '.5', '1.0000001', '1e3', '0x1', '1,5', '1_0', 'NaN', '١'],
       ...['9007199254.740992', '9999999999', '10000000000', '1\n'],
@@ -76,7 +76,7 @@ describe('a JSON number of USD', () => {
     fc.assert(fc.property(limit, (amount) => fromUsdNumber(toUsdNumber(amount)) === amount))
   })
 
-  test('reads each number of at most six decimals as a person means it', () => {
+  test('reads each number of at most six decimals the way people mean it', () => {
     const meant: [number, number][] = [
       [1.005, 1_005_000],
       [0.1, 100_000],
@@ -91,7 +91,7 @@ describe('a JSON number of USD', () => {
     for (const [usd, amount] of meant) expect(fromUsdNumber(usd)).toBe(micros(amount))
   })
 
-  test('refuses what floats leave behind, negatives, and what is no finite number', () => {
+  test('refuses rounding residue of floats, negatives, and what is not a finite number', () => {
     const wrong = [
       0.1 + 0.2,
       1.1 + 2.2,
@@ -108,7 +108,7 @@ describe('a JSON number of USD', () => {
     expect(wrong.filter((usd) => fromUsdNumber(usd) !== null)).toEqual([])
   })
 
-  test('is never read as another amount than its text', () => {
+  test('is never read as a different amount than its text', () => {
     fc.assert(
       fc.property(limit, (amount) => {
         const read: Money | null = fromUsdNumber(JSON.parse(formatUsd(amount)))

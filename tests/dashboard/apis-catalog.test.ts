@@ -42,7 +42,7 @@ afterAll(async () => {
 })
 
 describe('the catalog', () => {
-  test('is for everybody: finds operations by words, shows price, parameters and an example', async () => {
+  test('is open to everybody: finds operations by words, shows price, parameters and an example', async () => {
     await dashboard.browser.clearCookies()
     const watched = await dashboard.visit('/catalogue')
     const { page } = watched
@@ -69,7 +69,7 @@ describe('the catalog', () => {
     await left(watched, [REFUSED])
   })
 
-  test('leads a visitor through the sign-in, and an owner straight, to the form of the operation', async () => {
+  test('leads a visitor through sign-in, and an owner directly, to the form of the operation', async () => {
     await dashboard.browser.clearCookies()
     const visiting = await dashboard.visit('/catalogue?q=tidal')
     await visiting.page.getByRole('link', { name: 'Try it: Tidal forecast' }).click()
@@ -100,7 +100,7 @@ describe('the catalog', () => {
     await left(watched)
   })
 
-  test('narrows a key to imported operations, found by words', async () => {
+  test('restricts a key to imported operations, found by words', async () => {
     const owner = await dashboard.signedIn()
     const watched = await dashboard.visit('/keys')
     const { page } = watched

@@ -92,7 +92,7 @@ async function paste(page: Page, document: string): Promise<void> {
   await page.getByLabel('Document', { exact: true }).blur()
 }
 
-describe("the operator's page APIs", () => {
+describe("the operator's APIs page", () => {
   test('imports a pasted document: errors, what would be sold and what cannot be, a price per operation', async () => {
     const watched = await dashboard.visit('/operator/apis')
     const { page } = watched
@@ -145,7 +145,7 @@ describe("the operator's page APIs", () => {
     await left(watched)
   })
 
-  test('tries an operation before it is on sale, sells it, and shows what it brought in', async () => {
+  test('tries an operation before it is on sale, puts it on sale, and shows its revenue', async () => {
     const watched = await dashboard.visit('/operator/apis/weather')
     const { page } = watched
     await page.getByText('This API is not on sale yet.').waitFor()
@@ -212,7 +212,7 @@ describe("the operator's page APIs", () => {
     await left(watched)
   })
 
-  test('fetches a document by URL, and says why it cannot', async () => {
+  test('fetches a document by URL, and shows why it cannot', async () => {
     upstream.answers(({ target }) =>
       target === '/openapi.json' ? new Response(openApi({}, LONG_NAME)) : new Response('', { status: 404 }),
     )
@@ -237,7 +237,7 @@ describe("the operator's page APIs", () => {
     await left(watched, [REFUSED])
   })
 
-  test('imports again: new operations only if selected, prices stay, and nothing changes before it is confirmed', async () => {
+  test('re-imports: new operations only if selected, prices stay, and nothing changes before confirmation', async () => {
     await sell('again')
     const next = openApi({
       '/v1/cities/{city}': undefined,
@@ -284,7 +284,7 @@ describe("the operator's page APIs", () => {
     await left(watched)
   })
 
-  test('changes settings, never shows the secret, and drops it for another host', async () => {
+  test('changes settings, never shows the secret, and drops it when the host changes', async () => {
     await sell('settings', openApi(), { auth: `bearer:secret:${SECRET}` })
     const watched = await dashboard.visit('/operator/apis/settings')
     const { page } = watched
@@ -329,7 +329,7 @@ describe("the operator's page APIs", () => {
     await left(watched, [REFUSED])
   })
 
-  test('says when the gateway does not answer, and shows the APIs once it does', async () => {
+  test('shows that the gateway does not respond, and the APIs once it does', async () => {
     await sell('steady')
     const watched = await dashboard.visit('/')
     const { page } = watched
@@ -344,7 +344,7 @@ describe("the operator's page APIs", () => {
     await left(watched, [/status of 503/])
   })
 
-  test('is for operators only', async () => {
+  test('is only for operators', async () => {
     await dashboard.signedIn()
     const watched = await dashboard.visit('/operator/apis')
     await watched.page.getByText('Only operators of this gateway can see this page.').waitFor()

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => dashboard.close())
 
 describe('billing', () => {
-  test('a top-up goes from the dialog into balance, receipts and ledger, and makes the account Starter', async () => {
+  test('a top-up from the dialog shows in balance, receipts and ledger, and makes the account Starter', async () => {
     const owner = await dashboard.signedIn()
     const { page, complaints } = await dashboard.visit('/billing')
     await page.getByText('No top-ups yet.').waitFor()
@@ -46,7 +46,7 @@ describe('billing', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('a top-up that is paid elsewhere shows by itself', async () => {
+  test('a top-up that is paid elsewhere appears without a reload', async () => {
     const owner = await dashboard.signedIn()
     const { page } = await dashboard.visit('/billing')
     await page.getByText('No top-ups yet.').waitFor()
@@ -55,7 +55,7 @@ describe('billing', () => {
     await page.close()
   })
 
-  test('says how long the balance lasts, once there are three days of use to tell by', async () => {
+  test('shows how long the balance lasts, once there are three days of usage', async () => {
     const owner = await dashboard.signedIn()
     const made = (await (await owner.api('/api/keys', { name: 'laptop' })).json()) as { secret: string }
     const { page } = await dashboard.visit('/billing')
@@ -74,7 +74,7 @@ describe('billing', () => {
     await later.close()
   })
 
-  test('a low balance is told on every page to who ever topped up, until it is hidden; after a top-up it can come again', async () => {
+  test('a low balance shows on every page to owners who ever topped up, until dismissed; after a top-up it can return', async () => {
     const owner = await dashboard.signedIn()
     const made = (await (await owner.api('/api/keys', { name: 'laptop' })).json()) as { secret: string }
     const account = owner.accountId as AccountId
@@ -125,7 +125,7 @@ describe('billing', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('payments for one request stand apart, and operators alone see them', async () => {
+  test('pay-per-request payments are listed separately, and only for operators', async () => {
     const claim = newClaim({ createdAt: Date.now() })
     await dashboard.core.stores.paymentClaims.take(claim, Date.now())
     await dashboard.core.stores.paymentClaims.release(claim.key, 'upstream 502', false, Date.now())
@@ -136,7 +136,7 @@ describe('billing', () => {
     await page.close()
   })
 
-  test('money that came over an EVM chain is named so: a top-up to its owner, a payment for one request to an operator', async () => {
+  test('money from an EVM chain is labeled: a top-up to its owner, a pay-per-request payment to an operator', async () => {
     await dashboard.signedIn()
     const mine = (await dashboard.gateway.accounts.list(1, null))[0]
     if (!mine) throw new Error('no account')
@@ -173,7 +173,7 @@ describe('billing', () => {
     }
   })
 
-  test('has no finding in either theme and width, and never scrolls sideways', async () => {
+  test('passes axe in both themes and widths, and never scrolls sideways', async () => {
     const owner = await dashboard.signedIn()
     await owner.api('/api/topups', { amount: '12.50', method: 'sandbox' })
     for (const scheme of ['light', 'dark'] as const)

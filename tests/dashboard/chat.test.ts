@@ -33,7 +33,7 @@ const said = (page: Page) => page.getByRole('log', { name: 'Conversation' })
 const cap = (page: Page) => page.getByLabel('Max output tokens')
 
 describe('the chat of the playground', () => {
-  test('works on a fresh machine: a free model streams in each wire, remembers what was said, and costs nothing', async () => {
+  test('works on a fresh install: a free model streams on each wire, remembers the conversation, and costs nothing', async () => {
     const { tab, page } = await atChat('/playground')
     await page.getByRole('tab', { name: 'Chat with a model' }).click()
     await page.waitForURL('**view=chat**')
@@ -62,7 +62,7 @@ describe('the chat of the playground', () => {
     await left(tab)
   })
 
-  test('tells what a call costs at most before it is sent, and what it cost after, to the micro-dollar', async () => {
+  test('shows the maximum cost before sending, and the actual cost after, to the micro-dollar', async () => {
     const { tab, page, spent } = await atChat('/playground?view=chat&model=acme%2Flarge')
     vendor.answer = () => eventStream(openAi.words(['One ', 'two'], { input: 100, output: 40, cached: 60 }))
     await page.getByText('$2.50 input, $10.00 output per million tokens').waitFor()
@@ -94,7 +94,7 @@ describe('the chat of the playground', () => {
     await left(tab)
   })
 
-  test('stops in the middle: what came stays, the model goes on to its end, all of it is charged, and the button says so', async () => {
+  test('stops in the middle: the text so far stays, the model completes, all of it is charged, and the button says so', async () => {
     const { tab, page, spent } = await atChat('/playground?view=chat&model=acme%2Flarge')
     const stopped = Promise.withResolvers<void>()
     vendor.answer = () => {
@@ -122,7 +122,7 @@ describe('the chat of the playground', () => {
     await left(tab, [/404 .*\/api\/requests\/playground-/])
   })
 
-  test('says in plain words why there is no answer, charges nothing, and keeps the message', async () => {
+  test('explains a failure in plain words, charges nothing, and keeps the message', async () => {
     const { tab, page, owner, key, spent } = await atChat('/playground?view=chat&model=acme%2Ftop-up')
     await page.getByText('Requires a first top-up').waitFor()
     await cap(page).fill('100')
@@ -154,7 +154,7 @@ describe('the chat of the playground', () => {
     await left(tab, [/Failed to load resource: the server responded with a status of (400|402|403|502)/])
   })
 
-  test('by a pasted key, which stands neither in the code nor in the address', async () => {
+  test('works with a pasted key, which is neither in the code nor in the address', async () => {
     const { tab, page, secret } = await atChat()
     await page.getByLabel('Another key').check()
     await page.getByLabel('API key', { exact: true }).fill(secret)

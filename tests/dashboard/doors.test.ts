@@ -15,8 +15,8 @@ beforeAll(async () => {
 })
 afterAll(() => dashboard.close())
 
-describe('who is not signed in', () => {
-  test('is sent to sign in from any page, and back to it afterwards', async () => {
+describe('a visitor who is not signed in', () => {
+  test('is sent to sign in from any page, and returns to it afterwards', async () => {
     const { email } = await dashboard.owner()
     await dashboard.browser.clearCookies()
     const { page } = await dashboard.visit('/?from=mail')
@@ -41,7 +41,7 @@ describe('who is not signed in', () => {
     await page.close()
   })
 
-  test('is told one sentence for a wrong email and for a wrong password, and keeps what was typed', async () => {
+  test('sees the same sentence for a wrong email and a wrong password, and keeps what was typed', async () => {
     const { email } = await dashboard.owner()
     await dashboard.browser.clearCookies()
     const { page } = await dashboard.visit('/sign-in')
@@ -56,7 +56,7 @@ describe('who is not signed in', () => {
     await page.close()
   })
 
-  test('sees what a form lacks under its field, and is put there', async () => {
+  test('sees what is missing in a form under its field, with the focus there', async () => {
     await dashboard.browser.clearCookies()
     const { page, complaints } = await dashboard.visit('/sign-up')
     await page.getByLabel('Email').fill('ada@example.com')
@@ -70,8 +70,8 @@ describe('who is not signed in', () => {
   })
 })
 
-describe('the frame of the pages', () => {
-  test('has no accessibility finding and no sideways scroll, light and dark, on a screen and a phone', async () => {
+describe('the page layout', () => {
+  test('passes axe and never scrolls sideways, in light and dark, on desktop and phone', async () => {
     await dashboard.signedIn()
     const { page, complaints } = await dashboard.visit('/')
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
@@ -89,7 +89,7 @@ describe('the frame of the pages', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('keeps a chosen theme over a reload, and signs out from the account menu', async () => {
+  test('keeps a chosen theme after a reload, and signs out from the account menu', async () => {
     const { email } = await dashboard.signedIn()
     const { page, complaints } = await dashboard.visit('/')
     await page.getByRole('button', { name: email }).click()
@@ -107,7 +107,7 @@ describe('the frame of the pages', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('a session that ended elsewhere is taken up again over the page', async () => {
+  test('asks to sign in again over the page when the session ended elsewhere', async () => {
     const { email, api } = await dashboard.signedIn()
     const { page } = await dashboard.visit('/')
     await page.getByText('Live', { exact: true }).waitFor()

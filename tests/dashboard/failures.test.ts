@@ -6,7 +6,7 @@ import { failureBody } from '../../server/http/middleware/failures'
 
 describe('a failure in the dashboard', () => {
   test.each(['/v1/chat/completions', '/v1/messages', '/v1beta/models/m:generateContent'])(
-    'of %s keeps the code, the message and the request id of the server',
+    'of %s has the code, the message and the request id of the server',
     (path) => {
       const body = failureBody(failure('model_not_allowed', 'acme/large is not in the list.'), 'req_1', path)
       expect(parseFailure(403, body)).toMatchObject({
@@ -17,11 +17,11 @@ describe('a failure in the dashboard', () => {
     },
   )
 
-  test('that cannot be read says so, with its status', () => {
+  test('that is unreadable says so, with its status', () => {
     expect(parseFailure(502, null).message).toBe('The gateway returned an unreadable response (status 502). Try again.')
   })
 
-  test('has an action by its code and its place', () => {
+  test('offers an action by its code and place', () => {
     expect(failureAction('insufficient_balance', 'request')).toMatchObject({ label: 'Top up', to: '/billing' })
     expect(failureAction('rate_limit_exceeded', 'request')).toMatchObject({ label: 'View limits' })
     expect(failureAction('recent_sign_in_required', 'dashboard')).toMatchObject({ kind: 'sign_in' })
@@ -31,7 +31,7 @@ describe('a failure in the dashboard', () => {
   })
 
   test.each(['constructor', '__proto__', 'context_length_exceeded', ''])(
-    'with the foreign code "%s" has none',
+    'with the unknown code "%s" offers none',
     (code) => {
       expect(failureAction(code, 'request')).toBeNull()
     },

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => dashboard.close())
 
 describe('the first run', () => {
-  test('leads from sign-up to live usage: a key shown once, a request that is seen arriving, the balance that it left', async () => {
+  test('leads from sign-up to live usage: a key shown once, a request seen arriving, the balance after it', async () => {
     await dashboard.browser.clearCookies()
     const begun = performance.now()
     const { page, complaints } = await dashboard.visit('/sign-up')
@@ -51,7 +51,7 @@ describe('the first run', () => {
     expect(complaints().filter((line) => !line.includes('401'))).toEqual([])
   })
 
-  test('works without a terminal, in three languages of code that hold the key', async () => {
+  test('works without a terminal, with code in three languages that contains the key', async () => {
     await dashboard.signedIn()
     const { page, complaints } = await dashboard.visit('/welcome')
     const secret = await page.getByRole('textbox', { name: 'API key' }).inputValue()
@@ -65,7 +65,7 @@ describe('the first run', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('the code that it shows runs as it stands, in a shell, in Bun and in Python', async () => {
+  test('shows code that runs unchanged in a shell, in Bun and in Python', async () => {
     await dashboard.signedIn()
     const { page } = await dashboard.visit('/welcome')
     await page.getByRole('textbox', { name: 'API key' }).waitFor()
@@ -81,7 +81,7 @@ describe('the first run', () => {
     await page.close()
   })
 
-  test('asks before the key is lost, and keeps nothing of it afterwards', async () => {
+  test('asks before the key is lost, and stores nothing of it afterwards', async () => {
     await dashboard.signedIn()
     const { page, complaints } = await dashboard.visit('/welcome')
     const secret = await page.getByRole('textbox', { name: 'API key' }).inputValue()

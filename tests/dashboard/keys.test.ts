@@ -43,7 +43,7 @@ async function menuOf(page: Page, name: string): Promise<string[]> {
 }
 
 describe('the list of keys', () => {
-  test('begins empty, and makes, shows once and lists a key', async () => {
+  test('is empty at first; a new key is shown once and listed', async () => {
     await dashboard.signedIn()
     const { page, complaints } = await dashboard.visit('/keys')
     await page.getByText('No keys yet.').waitFor()
@@ -83,7 +83,7 @@ describe('the list of keys', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('keeps a name that looks like a date as text, and refuses a name twice at its field', async () => {
+  test('treats a name that looks like a date as text, and refuses a duplicate name at its field', async () => {
     const owner = await dashboard.signedIn()
     await makeKey(owner, { name: '2026-11-21' })
     const { page } = await dashboard.visit('/keys')
@@ -97,7 +97,7 @@ describe('the list of keys', () => {
     await page.close()
   })
 
-  test('has all six states, each with its word and its buttons, and no finding in any look', async () => {
+  test('shows all six states, each with its label and buttons, and passes axe in every theme and width', async () => {
     const owner = await dashboard.signedIn()
     await makeKey(owner, { name: 'in use', spending_limit: 5 })
     const spent = await makeKey(owner, { name: 'spent', spending_limit: 0.005 })
@@ -147,7 +147,7 @@ describe('the list of keys', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('is searched, filtered and sorted in its address, so that a link shows the same', async () => {
+  test('has its search, filters and sorting in the address, so that a link shows the same', async () => {
     const owner = await dashboard.signedIn()
     for (const name of ['alpha', 'beta', 'gamma']) await makeKey(owner, { name })
     const { page } = await dashboard.visit('/keys')
@@ -167,8 +167,8 @@ describe('the list of keys', () => {
   })
 })
 
-describe('what is done to a key', () => {
-  test('a spent key is raised and works at once', async () => {
+describe('actions on a key', () => {
+  test('raising the limit of an exhausted key makes it work at once', async () => {
     const owner = await dashboard.signedIn()
     const { secret } = await makeKey(owner, { name: 'spent', spending_limit: 0.005 })
     expect([await call(secret), await call(secret)]).toEqual([200, 402])
@@ -185,7 +185,7 @@ describe('what is done to a key', () => {
     await page.close()
   })
 
-  test('a limit below what is spent is taken with a warning, and stops the key', async () => {
+  test('a limit below the amount spent is accepted with a warning, and stops the key', async () => {
     const owner = await dashboard.signedIn()
     const { secret } = await makeKey(owner, { name: 'warned', spending_limit: 1 })
     for (let calls = 0; calls < 3; calls++) expect(await call(secret)).toBe(200)
@@ -199,7 +199,7 @@ describe('what is done to a key', () => {
     await page.close()
   })
 
-  test('a note is written, shown and removed on a phone with the keyboard alone; too long a one is refused', async () => {
+  test('a note is written, shown and removed on a phone with the keyboard alone; one that is too long is refused', async () => {
     const owner = await dashboard.signedIn()
     const { id } = await makeKey(owner, { name: 'laptop' })
     const { page, complaints } = await dashboard.visit(`/keys/${id}`)
@@ -250,7 +250,7 @@ describe('what is done to a key', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('it is narrowed to endpoints and models in its form, its page says so, and the next call is held to it', async () => {
+  test('restricting it to endpoints and models in its form shows on its page and applies to the next call', async () => {
     const owner = await dashboard.signedIn()
     const { id, secret } = await makeKey(owner, { name: 'narrow' })
     const { page, complaints } = await dashboard.visit('/keys')
@@ -288,7 +288,7 @@ describe('what is done to a key', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('disabling shows at once, binds at once, and is undone from the toast', async () => {
+  test('disabling shows and applies at once, and is undone from the toast', async () => {
     const owner = await dashboard.signedIn()
     const { secret } = await makeKey(owner, { name: 'switched' })
     const { page, complaints } = await dashboard.visit('/keys')
@@ -304,7 +304,7 @@ describe('what is done to a key', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('rotation: both keys work until the old one is stopped, and the limit is not enlarged', async () => {
+  test('rotation: both keys work until the old one is stopped, and they share one limit', async () => {
     const owner = await dashboard.signedIn()
     const old = await makeKey(owner, { name: 'api', spending_limit: 0.02 })
     expect(await call(old.secret)).toBe(200)
@@ -330,7 +330,7 @@ describe('what is done to a key', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('the old key can be kept longer', async () => {
+  test('the old key can be extended', async () => {
     const owner = await dashboard.signedIn()
     const { id } = await makeKey(owner, { name: 'kept' })
     await owner.api(`/api/keys/${id}/rotate`, { grace_period_seconds: 3_000 })
@@ -363,7 +363,7 @@ describe('what is done to a key', () => {
     await page.close()
   })
 
-  test('deleting a key in use asks for its name; it is refused from then on and its usage stays', async () => {
+  test('deleting a key in use requires its name; calls are refused afterwards and its usage stays', async () => {
     const owner = await dashboard.signedIn()
     const { id, secret } = await makeKey(owner, { name: 'doomed' })
     expect(await call(secret)).toBe(200)
@@ -385,7 +385,7 @@ describe('what is done to a key', () => {
 })
 
 describe('the page of a key', () => {
-  test('shows what it spent, its settings and its history', async () => {
+  test('shows its spending, settings and history', async () => {
     const owner = await dashboard.signedIn()
     const { id, secret } = await makeKey(owner, { name: 'worker', spending_limit: 1, rpm_limit: 30 })
     expect(await call(secret)).toBe(200)
@@ -407,7 +407,7 @@ describe('the page of a key', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('of somebody else is not there', async () => {
+  test('of another account is not found', async () => {
     const stranger = await dashboard.signedIn()
     const { id } = await makeKey(stranger, { name: 'theirs' })
     await dashboard.signedIn()

@@ -24,7 +24,7 @@ async function as(owner: { cookie: string }): Promise<void> {
 }
 
 describe('Limits', () => {
-  test('shows the tier, what each key uses as it happens, and takes a request that the operator approves', async () => {
+  test("shows the tier, each key's usage live, and sends a request that the operator approves", async () => {
     const owner = await dashboard.signedIn()
     const made = await (await owner.api('/api/keys', { name: 'laptop' })).json()
     const watched = await dashboard.visit('/limits')
@@ -73,7 +73,7 @@ describe('Limits', () => {
 })
 
 describe('Operator', () => {
-  test('is claimed by the one-time token, in a form; the token is in no address and kept nowhere', async () => {
+  test('is claimed with the one-time token, in a form; the token is in no address and not stored', async () => {
     await dashboard.signedIn()
     const token = dashboard.gateway.setupToken.issue()
     const watched = await dashboard.visit('/operator')
@@ -91,7 +91,7 @@ describe('Operator', () => {
     expect(watched.complaints().filter((line) => !line.includes('403'))).toEqual([])
   })
 
-  test('is in the rail of operators only; others are told so', async () => {
+  test('is in the rail of operators only; others see that they are not operators', async () => {
     await dashboard.signedIn()
     const watched = await dashboard.visit('/operator')
     await watched.page.getByText('Only operators of this gateway can see this page.').waitFor()
@@ -104,7 +104,7 @@ describe('Operator', () => {
     await left(own)
   })
 
-  test('answers a request, grants credit once, sets limits and prices', async () => {
+  test('decides a request, grants credit once, sets limits and prices', async () => {
     const owner = await dashboard.owner('needs.more@example.com')
     const wish = {
       peak_rpm: 900,
@@ -169,7 +169,7 @@ describe('Operator', () => {
 })
 
 describe("a key's budget", () => {
-  test("is set in the owner's time zone, and its bar follows what is spent of the period", async () => {
+  test("is set in the owner's time zone, and its bar follows the spending of the period", async () => {
     const owner = await dashboard.signedIn()
     await owner.api('/api/settings', { timezone: 'Asia/Tokyo' }, 'PATCH')
     const watched = await dashboard.visit('/keys')

@@ -72,7 +72,7 @@ describe('usage by model', () => {
     await left(tab)
   })
 
-  test('draws spend by model, what has none apart, and says so where no model was called', async () => {
+  test('draws spend by model, calls without one separately, and says so if no model was called', async () => {
     const { secret, chat } = await ownerWithKey()
     await dashboard.as(secret, '/apis/v1/websearch/images/search?q=card')
     const tab = await dashboard.visit('/usage?range=24h&tab=models')
@@ -94,7 +94,7 @@ describe('usage by model', () => {
 })
 
 describe("the operator's page", () => {
-  test('shows an upstream that fails: its breaker opens, since when, and when it is tried again', async () => {
+  test('shows a failing upstream: its open breaker, since when, and when it is tried again', async () => {
     const { chat } = await ownerWithKey()
     await dashboard.browser.clearCookies()
     await dashboard.browser.addCookies(signInCookies(operator.cookie, dashboard.origin))

@@ -34,7 +34,7 @@ async function makeKey(owner: Owner, body: Record<string, unknown>): Promise<{ i
 }
 
 describe('the playground', () => {
-  test('sends by the session, charges the chosen key, and shows pictures from this origin only', async () => {
+  test('sends with the session, charges the chosen key, and shows pictures from this origin only', async () => {
     const owner = await dashboard.signedIn()
     const { id } = await makeKey(owner, { name: 'tries', spending_limit: 1 })
     const { page, complaints } = await dashboard.visit('/playground')
@@ -66,7 +66,7 @@ describe('the playground', () => {
     expect(complaints()).toEqual([])
   })
 
-  test("says before it sends what it costs: the account's own price, by the piece, and more for a web address", async () => {
+  test("shows the cost before sending: the account's own price, per unit, and more for a URL", async () => {
     const owner = await dashboard.signedIn()
     await makeKey(owner, { name: 'priced' })
     const priced = { operation: 'image-search', usd: '0.004', account: owner.accountId }
@@ -86,7 +86,7 @@ describe('the playground', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('keeps curl, JavaScript and Python in step with the form, and the key out of all of them and of the address', async () => {
+  test('keeps curl, JavaScript and Python in sync with the form, and the key out of all of them and of the address', async () => {
     const owner = await dashboard.signedIn()
     const { secret } = await makeKey(owner, { name: 'pasted' })
     const { page, complaints } = await dashboard.visit('/playground')
@@ -117,7 +117,7 @@ describe('the playground', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('shows the 402 challenge of a call that nobody pays for', async () => {
+  test('shows the 402 challenge of an unpaid call', async () => {
     await dashboard.signedIn()
     const { page } = await dashboard.visit('/playground')
     await page.getByLabel('No key: show the 402 challenge').check()
@@ -128,7 +128,7 @@ describe('the playground', () => {
     await page.close()
   })
 
-  test('tells what is wrong before it sends: nothing, too many words, a count out of range', async () => {
+  test('shows invalid input before sending: empty, too many words, a count out of range', async () => {
     const owner = await dashboard.signedIn()
     await makeKey(owner, { name: 'idle' })
     const asked = dashboard.images.asked.length
@@ -148,7 +148,7 @@ describe('the playground', () => {
     await page.close()
   })
 
-  test('sends a body for an operation that takes one', async () => {
+  test('sends a body for an operation that has one', async () => {
     const owner = await dashboard.signedIn()
     await makeKey(owner, { name: 'bodies' })
     const { page, complaints } = await dashboard.visit('/playground?operation=llmContextPost')
@@ -162,7 +162,7 @@ describe('the playground', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('waits as long as a 429 says', async () => {
+  test('waits for the Retry-After of a 429', async () => {
     const owner = await dashboard.signedIn()
     const { secret } = await makeKey(owner, { name: 'slow', rpm_limit: 1 })
     await dashboard.as(secret, '/v1/credits/balance')

@@ -30,13 +30,13 @@ afterAll(async () => {
 const violations = (page: Page) => page.evaluate(() => Reflect.get(globalThis, 'seen'))
 
 describe("the dashboard's content security policy", () => {
-  test('allows no style and no script that is not a file of ours', async () => {
+  test('allows no style or script that is not a file of ours', async () => {
     const policy = (await fetch(`${dashboard.origin}/keys`)).headers.get('content-security-policy')
     expect(policy).toContain("default-src 'self'; style-src 'self';")
     expect(policy).not.toMatch(/unsafe|nonce|\*/)
   })
 
-  test('is broken by no page', async () => {
+  test('is violated by no page', async () => {
     const owner = await dashboard.signedIn()
     const made = await (await owner.api('/api/keys', { name: 'laptop' })).json()
     for (let i = 0; i < 3; i++) await dashboard.as(made.secret, '/apis/v1/websearch/images/search?q=card')
@@ -49,7 +49,7 @@ describe("the dashboard's content security policy", () => {
     }
   })
 
-  test('is broken by no toast, dialog or menu, and what these put into the page is drawn', async () => {
+  test('is violated by no toast, dialog or menu, and their styles apply', async () => {
     await dashboard.signedIn()
     const { page } = await dashboard.visit('/settings')
     await page.getByLabel('Name', { exact: true }).fill('Grace')
@@ -64,7 +64,7 @@ describe("the dashboard's content security policy", () => {
     await page.close()
   })
 
-  test('blocks a style that somebody brings in, which the test sees', async () => {
+  test('blocks an injected style, which the test detects', async () => {
     await dashboard.signedIn()
     const { page } = await dashboard.visit('/keys')
     await page.evaluate(() => {

@@ -42,7 +42,7 @@ function filesOf(manifest: Record<string, Chunk>, names: readonly string[]): Set
 }
 
 describe('the first load', () => {
-  test('of every page is below 150 KB of gzip, with no code of charts in it', async () => {
+  test('of every page is below 150 KB of gzip, without the code of charts', async () => {
     const manifest = (await Bun.file(join(DIST, '.vite', 'manifest.json')).json()) as Record<string, Chunk>
     const pages = Object.keys(manifest).filter((name) => name.startsWith('src/pages/'))
     expect(pages.length).toBeGreaterThan(6)
@@ -56,7 +56,7 @@ describe('the first load', () => {
     expect([...filesOf(manifest, ['index.html', ...pages])].filter((file) => file.includes('stacked-bars'))).toEqual([])
   })
 
-  test('brings a page under the policy that runs no foreign and no inline script, and shows no foreign picture', async () => {
+  test('serves a page whose policy allows no foreign or inline script, and no foreign picture', async () => {
     const answer = await fetch(`${dashboard.origin}/keys`)
     const policy = answer.headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'self'")
@@ -68,7 +68,7 @@ describe('the first load', () => {
 })
 
 describe('many keys', () => {
-  test('1,000 keys: the first hundred are there at once, the rest page by page', async () => {
+  test('1,000 keys: the first hundred show at once, the rest page by page', async () => {
     const owner = await dashboard.signedIn()
     const account = await dashboard.core.accounts.byId(owner.accountId as `acct_${string}`)
     if (!account) throw new Error('no account')
@@ -95,8 +95,8 @@ describe('many keys', () => {
   })
 })
 
-describe('by keyboard alone', () => {
-  test('Ctrl+K finds pages, keys by name and what is done most', async () => {
+describe('with the keyboard alone', () => {
+  test('Ctrl+K finds pages, keys by name and the most frequent actions', async () => {
     const owner = await dashboard.signedIn()
     await owner.api('/api/keys', { name: 'needle' })
     const { page, complaints } = await dashboard.visit('/')
@@ -122,7 +122,7 @@ describe('by keyboard alone', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('the skip link comes first, menus open and close by keys, and focus comes back', async () => {
+  test('the skip link comes first, menus open and close by keys, and focus returns', async () => {
     const owner = await dashboard.signedIn()
     await owner.api('/api/keys', { name: 'typed' })
     const { page } = await dashboard.visit('/keys')
@@ -147,7 +147,7 @@ describe('by keyboard alone', () => {
 })
 
 describe('the rail', () => {
-  test('leads to every page once, and each of them is there', async () => {
+  test('leads to every page once, and each of them exists', async () => {
     await dashboard.signedIn()
     const { page, complaints } = await dashboard.visit('/')
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
@@ -166,7 +166,7 @@ describe('the rail', () => {
 })
 
 describe('every page', () => {
-  test('fits a window of 320 px, as at a zoom of 400 %', async () => {
+  test('fits a window of 320 px, as at 400 % zoom', async () => {
     const owner = await dashboard.signedIn()
     const { key, secret } = await (await owner.api('/api/keys', { name: 'narrow', spending_limit: 1 })).json()
     await dashboard.as(secret, '/apis/v1/websearch/images/search?q=card')
@@ -189,8 +189,8 @@ describe('every page', () => {
   })
 })
 
-describe('the doors', () => {
-  test('have no finding and no sideways scroll, light and dark, on a screen and a phone, and at 320 px', async () => {
+describe('the sign-in pages', () => {
+  test('pass axe and never scroll sideways, in light and dark, on desktop and phone, and at 320 px', async () => {
     await dashboard.browser.clearCookies()
     for (const path of ['/sign-in', '/sign-up']) {
       const { page, complaints } = await dashboard.visit(path)

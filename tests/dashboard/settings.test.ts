@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => dashboard.close())
 
 describe('Settings', () => {
-  test('keeps name and time zone, and says what is missing at its field', async () => {
+  test('saves name and time zone, and shows what is missing at its field', async () => {
     await dashboard.signedIn()
     const watched = await dashboard.visit('/settings')
     const { page } = watched
@@ -34,7 +34,7 @@ describe('Settings', () => {
     await left(watched)
   })
 
-  test('changes the password, signs out elsewhere, and goes on here', async () => {
+  test('changes the password, signs out elsewhere, and stays signed in here', async () => {
     const owner = await dashboard.signedIn()
     const watched = await dashboard.visit('/settings')
     const { page } = watched
@@ -60,7 +60,7 @@ describe('Settings', () => {
     await left(watched, [REFUSED])
   })
 
-  test('signing out all others asks about apps too: they lose their access unless they are kept', async () => {
+  test('signing out all others asks about apps too: they lose their access unless the owner keeps them', async () => {
     const owner = await dashboard.signedIn()
     const app = oauthApp(dashboard, owner)
     const elsewhere = () =>
@@ -96,7 +96,7 @@ describe('Settings', () => {
     await left(watched)
   })
 
-  test('an email address that another account uses is refused in the words of the server', async () => {
+  test("an email address that another account uses is refused with the server's message", async () => {
     const { email: taken } = await dashboard.signedIn()
     await dashboard.signedIn()
     const watched = await dashboard.visit('/settings')
@@ -108,7 +108,7 @@ describe('Settings', () => {
     await left(watched, [/status of 409/])
   })
 
-  test('asks for the password again when the sign-in is not recent, keeps what was typed, and goes on', async () => {
+  test('asks for the password again if the sign-in is not recent, keeps what was typed, and continues', async () => {
     const owner = await dashboard.signedIn()
     const watched = await dashboard.visit('/settings')
     const { page } = watched
@@ -129,7 +129,7 @@ describe('Settings', () => {
     await left(watched, [REFUSED])
   })
 
-  test('hands out everything as a file, and deletes the account after saying what is forfeited', async () => {
+  test('exports everything as a file, and deletes the account after saying what is forfeited', async () => {
     const owner = await dashboard.signedIn()
     const watched = await dashboard.visit('/settings')
     const { page } = watched
@@ -153,7 +153,7 @@ describe('Settings', () => {
 })
 
 describe('a forgotten password', () => {
-  test('without mail names the command of the operator, whose link sets a new one, once', async () => {
+  test("without mail shows the operator's command, whose link sets a new one, once", async () => {
     const owner = await dashboard.owner()
     await dashboard.browser.clearCookies()
     const watched = await dashboard.visit('/sign-in')
@@ -194,7 +194,7 @@ describe('a forgotten password', () => {
     await left(watched, [REFUSED])
   })
 
-  test('a link without its token, and a confirmation that is not ours, say so', async () => {
+  test('a link without its token, or with an unknown one, shows that it is invalid', async () => {
     await dashboard.browser.clearCookies()
     const reset = await dashboard.visit('/reset-password')
     await reset.page.getByText('This link has expired or was already used.').waitFor()

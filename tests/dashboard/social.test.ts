@@ -71,7 +71,7 @@ async function consentTab(page: Page): Promise<Page> {
 }
 
 describe('social accounts', () => {
-  test('a person links an account, an app acts as it, and everybody sees it on the timeline', async () => {
+  test('a person links an account, an app acts as it, and the timeline shows it', async () => {
     const owner = await dashboard.signedIn()
     const key = await makeKey(owner, 'my app')
     const { page, complaints } = await dashboard.visit('/social')
@@ -139,7 +139,7 @@ describe('social accounts', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('access that is withdrawn at the network shows here by itself, and linking again mends it', async () => {
+  test('access that was withdrawn at the network shows without a reload, and linking again repairs it', async () => {
     const owner = await dashboard.signedIn()
     const key = await makeKey(owner, 'an app')
     const { page } = await dashboard.visit('/social')
@@ -161,7 +161,7 @@ describe('social accounts', () => {
     await page.close()
   })
 
-  test('refused, cancelled, a permission that is missing, and unlinked: each says so and what to do', async () => {
+  test('refused, cancelled, a missing permission, and unlinked: each says so and what to do', async () => {
     const owner = await dashboard.signedIn()
     const key = await makeKey(owner, 'the app')
     const { page, complaints } = await dashboard.visit('/social')
@@ -203,7 +203,7 @@ describe('social accounts', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('a link that waits can be cancelled; its page then leads nowhere', async () => {
+  test('a pending link can be cancelled; its page then leads nowhere', async () => {
     const owner = await dashboard.signedIn()
     await makeKey(owner, 'one app')
     const { page } = await dashboard.visit('/social')

@@ -33,7 +33,7 @@ async function choose(page: Page, name: string, act: string) {
 }
 
 describe('money on the screen', () => {
-  test('a limit of $0.01 stops at exactly two calls, with 20 sent at once, and the screen says so', async () => {
+  test('a limit of $0.01 stops at exactly two calls, with 20 sent at once, and the page shows it', async () => {
     const owner = await dashboard.signedIn()
     const { secret } = await makeKey(owner, { name: 'two', spending_limit: 0.01 })
     const { page, complaints } = await dashboard.visit('/keys')
@@ -54,7 +54,7 @@ describe('money on the screen', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('two tabs show the same, whichever of them acts', async () => {
+  test('two tabs show the same, whichever one makes the change', async () => {
     const owner = await dashboard.signedIn()
     await makeKey(owner, { name: 'shared' })
     const [one, other] = [await dashboard.visit('/keys'), await dashboard.visit('/keys')]
@@ -71,8 +71,8 @@ describe('money on the screen', () => {
   })
 })
 
-describe('what goes wrong', () => {
-  test('a list that fails says what happened, keeps the request id, and comes back by its button', async () => {
+describe('failures on a page', () => {
+  test('a list that fails says what happened, shows the request id, and reloads with its button', async () => {
     const owner = await dashboard.signedIn()
     await makeKey(owner, { name: 'there' })
     const { page } = await dashboard.visit('/')
@@ -94,7 +94,7 @@ describe('what goes wrong', () => {
     await page.close()
   })
 
-  test('a list on its way shows nothing at first, then grey rows', async () => {
+  test('a loading list shows nothing at first, then skeleton rows', async () => {
     const owner = await dashboard.signedIn()
     await makeKey(owner, { name: 'slow' })
     const { page, complaints } = await dashboard.visit('/')
@@ -112,7 +112,7 @@ describe('what goes wrong', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('without a network it says how old the figures are, keeps them, and heals by itself', async () => {
+  test('without a network it says how old the figures are, keeps them, and recovers on its own', async () => {
     const owner = await dashboard.signedIn()
     const { secret } = await makeKey(owner, { name: 'steady' })
     const { page } = await dashboard.visit('/keys')
@@ -129,7 +129,7 @@ describe('what goes wrong', () => {
     await page.close()
   })
 
-  test('a server that is away at the first load is told, and the page comes when it is back', async () => {
+  test('a server that is down at the first load is reported, and the page appears once it is back', async () => {
     await dashboard.signedIn()
     const { page } = await dashboard.visit('/favicon.svg')
     await page.route('**/api/account', (route) => route.abort())
@@ -143,7 +143,7 @@ describe('what goes wrong', () => {
     await page.close()
   })
 
-  test('an address without a page says so and leads back', async () => {
+  test('an address without a page says so and links back', async () => {
     await dashboard.signedIn()
     const { page } = await dashboard.visit('/no-such-page')
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
@@ -155,7 +155,7 @@ describe('what goes wrong', () => {
 })
 
 describe('a server that dies in the middle of a toggle', () => {
-  test('the key shows its true state again, in words, and so it does when the server is back', async () => {
+  test('the key shows its actual state again, in words, also when the server is back', async () => {
     const folder = await dataFolder()
     const port = String(freePort())
     let server = await startServer(folder, { PORT: port })

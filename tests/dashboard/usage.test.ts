@@ -39,7 +39,7 @@ async function busyOwner() {
 }
 
 describe('the overview', () => {
-  test('shows what is left, what today cost, what needs attention and the last requests, live', async () => {
+  test("shows the balance, today's cost, what needs attention and the last requests, live", async () => {
     const { owner, web } = await busyOwner()
     const { page, complaints } = await dashboard.visit('/')
     const figure = (name: string) => page.locator('dl > div').filter({ hasText: name })
@@ -66,7 +66,7 @@ describe('the overview', () => {
 })
 
 describe('usage', () => {
-  test('the last hour is drawn by the minute, the one that runs marked, with its numbers as a table', async () => {
+  test('the last hour is drawn by the minute, the current one marked, with its numbers as a table', async () => {
     await busyOwner()
     const { page, complaints } = await dashboard.visit('/usage')
     await page.getByLabel('Period').selectOption('1 hour')
@@ -88,7 +88,7 @@ describe('usage', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('draws what was spent by key, says the same as a table, and keeps its view in the address', async () => {
+  test('draws spending by key, shows the same as a table, and keeps its view in the address', async () => {
     const { web } = await busyOwner()
     const { page, complaints } = await dashboard.visit('/usage?range=24h')
     const groups = page.getByRole('table', { name: 'Usage by key' })
@@ -120,7 +120,7 @@ describe('usage', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('the chart is read by arrow keys, and a series is hidden from its legend', async () => {
+  test('the chart can be read with arrow keys, and a series is hidden from its legend', async () => {
     await busyOwner()
     const { page, complaints } = await dashboard.visit('/usage?range=24h&group=key')
     await page.locator('.recharts-bar-rectangle').first().waitFor()
@@ -133,7 +133,7 @@ describe('usage', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('a group leads to its requests, a request to all that is known of it', async () => {
+  test('a group leads to its requests, a request to all its details', async () => {
     const { worker } = await busyOwner()
     const { page, complaints } = await dashboard.visit('/usage?range=24h&group=status')
     await page.getByRole('button', { name: 'Show requests of 400' }).click()
@@ -158,7 +158,7 @@ describe('usage', () => {
     expect(complaints()).toEqual([])
   })
 
-  test('an own span is taken by its days, and one that ends before it begins is told', async () => {
+  test('a custom range is chosen by its days, and one that ends before it begins is refused', async () => {
     await busyOwner()
     const { page } = await dashboard.visit('/usage')
     await page.getByLabel('Period').selectOption('custom')
@@ -172,7 +172,7 @@ describe('usage', () => {
 })
 
 describe('the request log', () => {
-  test('100,000 requests: pages without end, and the whole filter as a streamed file', async () => {
+  test('100,000 requests: endless paging, and everything the filter matches as a streamed file', async () => {
     const owner = await dashboard.signedIn()
     const { id } = await makeKey(owner, '=formula')
     const rows = 100_000

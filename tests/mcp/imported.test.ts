@@ -32,7 +32,7 @@ async function toolNames(open: ApiGateway, key: { readonly id: string; readonly 
 const FORECAST = { path: '/v1/{city}', parameters: [CITY] }
 
 describe('few imported operations', () => {
-  test('are a tool each, called and charged like their routes', async () => {
+  test('are one tool each, called and charged like their routes', async () => {
     const { open, account, key } = await selling([FORECAST])
     expect(await toolNames(open, key)).toContain('weather_forecast')
     const before = (await open.core.ledger.balance(account.id))?.available ?? 0
@@ -45,14 +45,14 @@ describe('few imported operations', () => {
     expect(open.upstream.calls).toHaveLength(1)
   })
 
-  test('that a key may not call are no tools for it', async () => {
+  test('are not tools for a key that may not call them', async () => {
     const { open, account } = await selling([FORECAST, { id: 'other', path: '/v1/other/x' }])
     const key = await open.key(account, { allowed_endpoints: ['weather.other'] })
     const names = await toolNames(open, key)
     expect([names.includes('weather_other'), names.includes('weather_forecast')]).toEqual([true, false])
   })
 
-  test('give files as a resource, and long texts cut', async () => {
+  test('return files as a resource, and long texts cut', async () => {
     const { open, key } = await selling([FORECAST])
     open.upstream.answers(() => new Response(new Uint8Array([1, 2, 255]), { headers: { 'content-type': 'image/png' } }))
     const file = await callTool(open, key, 'weather_forecast', { city: 'x' })
@@ -101,7 +101,7 @@ describe('more than 40 imported operations', () => {
     expect(before - ((await open.core.ledger.balance(account.id))?.available ?? 0)).toBe(30_000)
   })
 
-  test('that change something are not called by the tool that reads', async () => {
+  test('are not called by the read tool if they change something', async () => {
     const { open, key } = await selling([...many, order])
     const { message } = await callTool(open, key, 'call_operation', { operation: 'weather.order' })
     expect(message.result?.isError).toBe(true)

@@ -21,7 +21,7 @@ afterAll(async () => {
 const search = (more: Record<string, unknown> = {}) =>
   mcp(gateway, null, 'tools/call', { name: 'image_search', arguments: { q: 'card' }, ...more }, { path: '/mcp/paid' })
 
-test('whatever method HTTP offers is offered over MCP, and its credential is taken once', async () => {
+test('every method offered over HTTP is offered over MCP, and its credential is accepted once', async () => {
   const data = (await search()).message.error?.data
   const challenges = (Reflect.get(Object(data), 'challenges') ?? []) as Parameters<typeof Challenge.serialize>[0][]
   expect(challenges.map(({ method }) => method)).toEqual(['evm'])

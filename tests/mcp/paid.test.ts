@@ -93,7 +93,7 @@ async function agent(payer: PrivateKeyAccount = PAYER) {
 }
 
 describe('a caller without an account (spec-answers 10)', () => {
-  test('is not let in to /mcp, and at /mcp/paid sees the data tools with their prices', async () => {
+  test('is refused at /mcp, and at /mcp/paid sees the data tools with their prices', async () => {
     expect((await mcp(gateway, null, 'tools/list')).status).toBe(401)
     const { status, message, headers } = await mcp(gateway, null, 'tools/list', {}, { path: PATH })
     expect(status).toBe(200)
@@ -102,7 +102,7 @@ describe('a caller without an account (spec-answers 10)', () => {
     expect(headers.get('x-ratelimit-limit-requests')).not.toBeNull()
   })
 
-  test('is told by the error of the protocol what to pay: nothing ran, nothing moved', async () => {
+  test('gets a protocol error that says what to pay: nothing ran, nothing moved', async () => {
     const before = gateway.images.asked.length
     const answer = await called()
     expect(answer.message.error?.code).toBe(-32042)
@@ -121,7 +121,7 @@ describe('a caller without an account (spec-answers 10)', () => {
     expect(gateway.images.asked.length).toBe(before)
   })
 
-  test('pays by the official payment client of MCP, and gets result, receipt and cost; the money moves once', async () => {
+  test('pays with the official MCP payment client, and gets result, receipt and cost; the money moves once', async () => {
     const client = await agent()
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('image_search')
     let result: Awaited<ReturnType<typeof client.callTool>> | undefined
@@ -142,7 +142,7 @@ describe('a caller without an account (spec-answers 10)', () => {
     await client.close()
   })
 
-  test('may ask what cannot be served and is told the rule, not a price', async () => {
+  test('gets the broken rule, not a price, for an invalid request', async () => {
     expect(verdict(await called({ name: 'image_search', arguments: {} }))).toBe('missing_parameter')
     expect(verdict(await called({ name: 'post_social', arguments: { content: 'x' } }))).toBe('-32602 undefined')
   })
@@ -163,7 +163,7 @@ describe('a credential in _meta', () => {
     expect(again).toBe(0n)
   })
 
-  test('stays spent after a restart', async () => {
+  test('stays used after a restart', async () => {
     const credential = await bought()
     expect(verdict(await paid(credential))).toBe('ok')
     await gateway.close(true)
@@ -171,7 +171,7 @@ describe('a credential in _meta', () => {
     expect(verdict(await paid(credential))).toBe('-32043 invalid-challenge +challenge')
   })
 
-  test('is the one of HTTP: bought there it serves here, and then nowhere', async () => {
+  test('is the same as over HTTP: bought there it works here once, and nowhere afterwards', async () => {
     const header = await sandbox.payer().createCredential(await gateway.call(IMAGES_CALL))
     const credential = Credential.deserialize(header)
     const before = await sandbox.balance(MERCHANT)
@@ -190,7 +190,7 @@ describe('a credential in _meta', () => {
     expect(verdict(await paid(turned))).toBe('ok')
   })
 
-  test('of many at once exactly one is served; the others wait, uninvited to pay again', async () => {
+  test('of many concurrent uses exactly one is served; the others must wait, without a challenge', async () => {
     const credential = await bought()
     const reached = Promise.withResolvers<void>()
     const answer = Promise.withResolvers<void>()
@@ -207,7 +207,7 @@ describe('a credential in _meta', () => {
     expect(verdict(await first)).toBe('ok')
   })
 
-  test('is good after its source failed: no money moved, and the same one is served', async () => {
+  test('stays valid after its upstream failed: no money moved, and the same one is served', async () => {
     const credential = await bought()
     gateway.images.answer = async () => err({ kind: 'unavailable', reason: 'away' })
     const none = await moved(async () => expect(verdict(await paid(credential))).toBe('upstream_unavailable'))
@@ -216,7 +216,7 @@ describe('a credential in _meta', () => {
     expect(await moved(async () => expect(verdict(await paid(credential))).toBe('ok'))).toBe(PRICE_UNITS)
   })
 
-  test('over a dead network is neither refused nor charged, and no challenge invites to pay again', async () => {
+  test('while the network is down is neither refused nor charged, and no challenge is sent', async () => {
     const credential = await bought()
     sandbox.setMood('dead')
     const answer = await paid(credential)
@@ -252,7 +252,7 @@ describe('a credential in _meta', () => {
     expect(none).toBe(0n)
   })
 
-  test('of a challenge that is over is refused as such', async () => {
+  test('of an expired challenge is refused as expired', async () => {
     const [open] = asked(await called()).challenges
     const client = createClient({ chain: tempoLocalnet, transport: http(sandbox.chainUrl) })
     const [currency, recipient] = [SANDBOX_TOKEN as `0x${string}`, MERCHANT as `0x${string}`]
@@ -279,7 +279,7 @@ describe('a credential in _meta', () => {
 })
 
 describe('a caller with a key', () => {
-  test('that cannot pay is told so as its model reads it, with a challenge beside, and may pay that one call', async () => {
+  test('that cannot pay gets a failure its model can read, with a challenge, and may pay that one call', async () => {
     const account = await gateway.account(1)
     const key = await gateway.key(account, { spending_limit: 0.001 })
     const refused = await mcp(gateway, key, 'tools/call', SEARCH)
@@ -295,7 +295,7 @@ describe('a caller with a key', () => {
     expect((await gateway.core.ledger.balance(account.id))!.posted).toBe(before)
   })
 
-  test('is served at /mcp/paid too, out of its balance', async () => {
+  test('is served at /mcp/paid too, from its balance', async () => {
     const account = await gateway.account(1)
     const key = await gateway.key(account)
     const balance = async () => (await gateway.core.ledger.balance(account.id))!.posted
@@ -304,15 +304,15 @@ describe('a caller with a key', () => {
     expect(before - (await balance())).toBe(5000)
   })
 
-  test('that nobody knows is 401, with where to get a token for the MCP server', async () => {
+  test('that is unknown is 401, with where to get a token for the MCP server', async () => {
     const { status, headers } = await mcp(gateway, `gwk_${'a'.repeat(49)}`, 'tools/list', {}, { path: PATH })
     expect(status).toBe(401)
     expect(headers.get('www-authenticate')).toContain('/.well-known/oauth-protected-resource/mcp"')
   })
 })
 
-describe('the pace of an address (spec-answers 9)', () => {
-  test('holds whoever pays nothing, and no payment that is good', async () => {
+describe('the rate of an address (spec-answers 9)', () => {
+  test('limits callers who pay nothing, and no valid payment', async () => {
     // A clock that stands still at the chain's time: no minute ends in between.
     const slow = await opened({ ANON_RPM: '2', PAYMENTS_ATTEMPTS_RPM: '1' }, { now: Date.now() })
     slow.images.answer = async () => ok({ body: '{}' })
@@ -329,7 +329,7 @@ describe('the pace of an address (spec-answers 9)', () => {
     await endAndReconcile(slow)
   })
 
-  test('counts a message whose credential never reaches a call: wrong arguments, no id, no media type that is taken', async () => {
+  test('counts a message whose credential never reaches a call: wrong arguments, no id, no accepted media type', async () => {
     const slow = await opened({ ANON_RPM: '3', PAYMENTS_ATTEMPTS_RPM: '1' }, { now: Date.now() })
     const wrong = { ...SEARCH, arguments: { nope: 1 }, _meta: { [CREDENTIAL]: {} } }
     const right = { ...SEARCH, _meta: { [CREDENTIAL]: {} } }
@@ -344,7 +344,7 @@ describe('the pace of an address (spec-answers 9)', () => {
   })
 })
 
-test('where no payment can be taken, the price and the way to a key are told, as every failure of a tool', async () => {
+test('where no payment is possible, the price and how to get a key are returned, as every failure of a tool', async () => {
   const off = await openHarness({ env: { PAYMENTS: 'off' } })
   const answer = await called(SEARCH, off)
   expect(verdict(answer)).toBe('payment_required')

@@ -46,7 +46,7 @@ function asked(progressToken?: string) {
   return { response, ticks, stopped, end: () => answer.resolve(Response.json({ done: true })) }
 }
 
-test('a long tool answers by a stream: progress while it works, then its result, and the ticking ends', async () => {
+test('a long tool answers with a stream: progress while it works, then its result, and progress stops', async () => {
   const { response, ticks, stopped, end } = asked('p1')
   const stream = await response
   expect(stream.headers.get('content-type')).toContain('text/event-stream')
@@ -63,7 +63,7 @@ test('a long tool answers by a stream: progress while it works, then its result,
   expect(stopped).toEqual([true])
 })
 
-test('without a progress token nothing is said in between', async () => {
+test('without a progress token no progress is sent', async () => {
   const { response, ticks, end } = asked()
   const stream = await response
   end()

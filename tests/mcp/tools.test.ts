@@ -53,7 +53,7 @@ describe('the MCP server', () => {
     })
   })
 
-  test('tells the price that an operator set for this account', async () => {
+  test('shows the price that an operator set for this account', async () => {
     const own = await gateway.account(1)
     const its = await gateway.key(own)
     const actor = { kind: 'operator', id: 'test', address: null } as const
@@ -65,7 +65,7 @@ describe('the MCP server', () => {
 })
 
 describe('a tool', () => {
-  test('whose source says that it gave more than was held for fails as its route does, uncharged, and the log has its id', async () => {
+  test('whose upstream reports more than was held fails as its route does, uncharged, and the log has its id', async () => {
     gateway.images.answer = async () => ({ ok: true, value: { body: '{}', units: 5 } })
     const before = await balance()
     const { message } = await callTool(gateway, key, 'image_search', { q: 'card' })
@@ -79,7 +79,7 @@ describe('a tool', () => {
     expect([before - Number(after?.posted), after?.held]).toEqual([0, 0])
   })
 
-  test('answers what its route answers, marked as data from outside, and charges once', async () => {
+  test('answers as its route does, marked as external data, and charges once', async () => {
     gateway.images.answer = async () => ({ ok: true, value: { body: '{"results":[{"title":"a"}]}' } })
     const before = await balance()
     const { message } = await callTool(gateway, key, 'image_search', { q: 'card', count: 3, spellcheck: false })
@@ -93,7 +93,7 @@ describe('a tool', () => {
     expect(explained.message.result?.structuredContent).toMatchObject({ id, cost_micros_usd: 5000 })
   })
 
-  test('takes the caller’s place and the POST form’s lists', async () => {
+  test('accepts the caller’s location and the lists of the POST form', async () => {
     await callTool(gateway, key, 'llm_context', {
       q: 'near me',
       goggles: ['$discard'],
@@ -122,14 +122,14 @@ describe('a tool', () => {
     expect(await balance()).toBe(before)
   })
 
-  test('that costs more than the caller allows does not run', async () => {
+  test("that costs more than the caller's maximum does not run", async () => {
     const asked = gateway.images.asked.length
     const { message } = await callTool(gateway, key, 'image_search', { q: 'card', max_price_usd: '0.001' })
     expect(message.result?.structuredContent).toMatchObject({ error: { code: 'estimated_price_exceeds_max_price' } })
     expect(gateway.images.asked.length).toBe(asked)
   })
 
-  test('that its source fails is an error for the model, uncharged', async () => {
+  test('whose upstream fails returns an error for the model, uncharged', async () => {
     const before = await balance()
     gateway.images.answer = async () => err({ kind: 'unavailable', reason: 'away' })
     const { message } = await callTool(gateway, key, 'image_search', { q: 'card' })
@@ -141,7 +141,7 @@ describe('a tool', () => {
     gateway.images.answer = async () => ({ ok: true, value: { body: '{}' } })
   })
 
-  test('that the key’s list leaves out, or its limit does not reach, is refused like its route', async () => {
+  test('that is not on the key’s list, or exceeds its limit, is refused like its route', async () => {
     const narrow = await gateway.key(account, { allowed_endpoints: ['llm-context'] })
     const listed = await callTool(gateway, narrow, 'image_search', { q: 'card' })
     expect(listed.message.result?.structuredContent).toMatchObject({ error: { code: 'insufficient_permissions' } })
@@ -150,12 +150,12 @@ describe('a tool', () => {
     expect(spent.message.result?.structuredContent).toMatchObject({ error: { code: 'insufficient_api_key_balance' } })
   })
 
-  test('that does not exist is an error of the protocol', async () => {
+  test('that does not exist is a protocol error', async () => {
     const { message } = await callTool(gateway, key, 'no_such_tool')
     expect(message.error?.code).toBe(-32602)
   })
 
-  test('comes off the minute once, and is in the log once', async () => {
+  test('counts once toward the minute, and is in the log once', async () => {
     const own = await gateway.account(1)
     const its = await gateway.key(own)
     const left = async () =>
@@ -171,7 +171,7 @@ describe('a tool', () => {
   })
 })
 
-test('deep research is a tool: searches and a model, charged together, answered by a stream', async () => {
+test('deep research is a tool: searches and a model, charged together, answered with a stream', async () => {
   gateway.context.answer = async () => ({
     ok: true,
     value: {
@@ -200,7 +200,7 @@ test('deep research is a tool: searches and a model, charged together, answered 
   expect(dear.result?.structuredContent).toMatchObject({ error: { code: 'invalid_parameter' } })
 })
 
-test('deep research as a tool counts in its own window of 5 a minute, as its route does (spec 8)', async () => {
+test('deep research as a tool has its own window of 5 a minute, as its route does (spec 8)', async () => {
   const its = await gateway.key(account)
   const ask = () =>
     callTool(gateway, its, 'deep_research', { model: 'sandbox/extract', query: 'x', max_price_usd: '0.000001' })
@@ -229,7 +229,7 @@ describe('cancel', () => {
   }
   const search = { name: 'image_search', arguments: { q: 'slow' } }
 
-  test('finds its call by caller and id, though it comes as another request; one of a local source stops, uncharged', async () => {
+  test('finds its call by caller and id, though sent as another request; a call to a local source stops, uncharged', async () => {
     const before = await balance()
     gateway.images.isLocal = true
     const reached = never()
@@ -246,7 +246,7 @@ describe('cancel', () => {
     restore()
   })
 
-  test('changes nothing once a source outside is asked: the call goes to its end and is charged (spec-answers 4)', async () => {
+  test('changes nothing once an external upstream is called: the call completes and is charged (spec-answers 4)', async () => {
     const before = await balance()
     const [reached, given] = [Promise.withResolvers<AbortSignal>(), Promise.withResolvers<void>()]
     gateway.images.answer = async (_input, signal) => {
@@ -264,7 +264,7 @@ describe('cancel', () => {
     restore()
   })
 
-  test('of an id that two clients of a key use at once stops neither', async () => {
+  test('of an id that two clients of a key use concurrently stops neither', async () => {
     const signals: AbortSignal[] = []
     const both = Promise.withResolvers<void>()
     const ends: (() => void)[] = []
@@ -284,7 +284,7 @@ describe('cancel', () => {
 })
 
 describe('401 and 403', () => {
-  test('without a credential it tells where to get one (spec 5.2, RFC 9728)', async () => {
+  test('without a credential the answer says where to get one (spec 5.2, RFC 9728)', async () => {
     const { status, headers } = await mcp(gateway, null, 'tools/list')
     expect(status).toBe(401)
     expect(headers.get('www-authenticate')).toBe(
@@ -298,7 +298,7 @@ describe('401 and 403', () => {
     expect(headers.get('www-authenticate')).toContain('error="invalid_token"')
   })
 
-  test('a tool that the owner did not allow is 403 with the scope to ask for', async () => {
+  test('a tool that the owner did not allow is 403 with the scope to request', async () => {
     const app = oauthApp(gateway, await gateway.owner())
     const { access_token } = await app.connect('usage:read offline_access', ['/mcp'])
     expect((await callTool(gateway, access_token, 'balance')).message.result?.structuredContent).toMatchObject({
@@ -310,7 +310,7 @@ describe('401 and 403', () => {
     expect(refused.headers.get('www-authenticate')).toContain('scope="data:read"')
   })
 
-  test('a page of another site, and a name that only points here', async () => {
+  test('a page of another site, and a name that only resolves here, are refused', async () => {
     const headers = { origin: 'https://evil.example' }
     expect((await mcp(gateway, key, 'tools/list', {}, { headers })).status).toBe(403)
     const rebound = await gateway.gateway.app.handle(

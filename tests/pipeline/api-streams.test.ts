@@ -30,7 +30,7 @@ const piece = fc.string({
   maxLength: 30,
 })
 
-test('a secret never passes, however its bytes are cut, and all before it does', () => {
+test('a secret never passes, however its bytes are split, and everything before it does', () => {
   const spelling = fc.constantFrom(
     'sec-7',
     '\\u0073ec-7',
@@ -50,7 +50,7 @@ test('a secret never passes, however its bytes are cut, and all before it does',
   )
 })
 
-test('what holds no secret passes unchanged', () => {
+test('a stream without a secret passes unchanged', () => {
   fc.assert(
     fc.property(piece, fc.array(fc.nat()), (text, places) => {
       expect(guarded(['secret', 'c-7c-7x'], cut(text, places))).toEqual({ text, leaked: false })
@@ -59,7 +59,7 @@ test('what holds no secret passes unchanged', () => {
   )
 })
 
-test('the same events are counted and passed, however the bytes are cut', () => {
+test('the same events are counted and passed, however the bytes are split', () => {
   const line = fc.constantFrom('data: x', 'data', 'datax: 1', 'dat', ': ping', 'id: 4', '')
   const end = fc.constantFrom('\n', '\r\n', '\r')
   const stream = fc

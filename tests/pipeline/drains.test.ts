@@ -9,8 +9,8 @@ const upstream = (baseUrl: string, concurrency: number): ModelUpstream => ({
 })
 const wide = { upstreams: [upstream('http://wide.test', 10_000)] }
 
-describe('calls that go on after their callers hung up', () => {
-  test('fill at most half of a process: then an account with such calls is refused new ones until they end, and others are not', () => {
+describe('calls that continue after their callers hung up', () => {
+  test('take at most half of a process: then an account with such calls is refused new ones until they end, and others are not', () => {
     const drains = new Drains()
     const [many, one, none] = [accountId(), accountId(), accountId()]
     const running = [one, ...Array.from({ length: 510 }, () => many)].map((account) => drains.open(account, wide))

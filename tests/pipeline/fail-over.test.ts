@@ -52,7 +52,7 @@ test('returns the answer of the first source that succeeds, and calls no other',
 })
 
 test.each(['error', 'unavailable', 'timeout', 'rate_limited'] as const)(
-  'after %s the next one is asked, once',
+  'after %s the next one is called, once',
   async (kind) => {
     paid.failing(kind)
     free.failing(kind)

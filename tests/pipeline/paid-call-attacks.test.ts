@@ -75,7 +75,7 @@ describe('one signature, many upstream calls (issue 13, 7)', () => {
     expect(await calls.claimOf(shown)).toMatchObject({ state: 'paid_unserved', paid: true })
   })
 
-  test('only settled payments are given back to the window of the address', async () => {
+  test('only settled payments are returned to the window of the address', async () => {
     calls.setWindow(3)
     for (let i = 0; i < 5; i++) {
       const shown = calls.network.pay({ challengeId: await challenge() })
@@ -133,7 +133,7 @@ describe('a payment that is about to expire (issue 13, 8)', () => {
 })
 
 describe('one wallet, many payments (issue 13, 9)', () => {
-  test("forty authorizations at once on one payment's worth: one upstream call, one payment", async () => {
+  test('forty concurrent authorizations on a balance for one: one upstream call, one payment', async () => {
     calls.network.balances.set('mallory', 5000n)
     const all = []
     for (let i = 0; i < 40; i++) all.push(await calls.bought({ payer: 'mallory' }))

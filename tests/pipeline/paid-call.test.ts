@@ -127,13 +127,13 @@ describe('a paid call, whatever its work', () => {
       },
     })
 
-  test('charges a whole answer its real cost, and gives everything back', async () => {
+  test('charges a complete answer its real cost, and releases everything', async () => {
     const outcome = await run(work(async () => ({ kind: 'answer', body: 'yes', charge: perByte(3) })))
     expect(outcome).toMatchObject({ kind: 'served', body: 'yes', cost: 3 })
     expect([await money(), await places()]).toEqual([[3, 0], 0])
   })
 
-  test('charges a stream by its bytes at its end; until then it keeps its place and its hold', async () => {
+  test('charges a stream by its bytes at its end; until then it keeps its slot and its hold', async () => {
     const outcome = await run(work(async (open) => byBytes(open, file(40)), { streams: true }))
     if (outcome.kind !== 'streaming') throw new Error(codeOf(outcome))
     expect([await money(), await places()]).toEqual([[0, 1000], 1])
@@ -177,7 +177,7 @@ describe('a paid call, whatever its work', () => {
     expect([await money(), await places()]).toEqual([[0, 0], 0])
   })
 
-  test('a work that throws leaves no hold and no place', async () => {
+  test('a work that throws leaves no hold and no slot', async () => {
     const broken = work(async () => {
       throw new Error('broken')
     })

@@ -28,7 +28,7 @@ afterAll(async () => {
   await removeFolder(folder)
 })
 
-test('kill -9 in the middle of a stream: the start charges what was written down, and nothing at a fixed price', async () => {
+test('kill -9 in the middle of a stream: the start charges the last recorded usage, and nothing at a fixed price', async () => {
   folder = await dataFolder()
   const stores = await openTestStores({ folder })
   const counted: ApiPrice = {

@@ -37,7 +37,7 @@ describe('payment clients on an EVM chain', () => {
     return receipt.status
   }
 
-  test('one 402 carries every offer: tempo, evm, and x402 for the latter', async () => {
+  test('one 402 carries every offer: tempo, evm, and x402 for evm', async () => {
     const { headers, status } = await fetch(server.url + IMAGES)
     const offers = Challenge.deserializeList(headers.get('www-authenticate') ?? '')
     expect([status, offers.map(({ method }) => method)]).toEqual([402, ['tempo', 'evm']])
@@ -45,7 +45,7 @@ describe('payment clients on an EVM chain', () => {
     expect(required).toMatchObject({ x402Version: 2, accepts: [{ network: `eip155:${EVM_CHAIN_ID}`, amount: '5000' }] })
   })
 
-  test('the client of x402 (@x402/fetch, @x402/evm) pays on chain and gets result, PAYMENT-RESPONSE and receipt', async () => {
+  test('the x402 client (@x402/fetch, @x402/evm) pays on chain and gets result, PAYMENT-RESPONSE and receipt', async () => {
     const paying = wrapFetchWithPayment(fetch, sandbox.x402())
     const amount = await moved(async () => {
       const answer = await paying(server.url + IMAGES)
@@ -64,7 +64,7 @@ describe('payment clients on an EVM chain', () => {
     expect(await moved(async () => expect((await paying(server.url + CONTEXT, post)).status).toBe(200))).toBe(PRICE)
   })
 
-  test('the client of the payment library pays the `evm` offer on chain and gets result and receipt', async () => {
+  test("the payment library's client pays the `evm` offer on chain and gets result and receipt", async () => {
     const amount = await moved(async () => {
       const answer = await sandbox.payer(PAYER).fetch(server.url + IMAGES)
       expect([answer.status, await answer.json()]).toMatchObject([200, { type: 'images' }])
@@ -75,7 +75,7 @@ describe('payment clients on an EVM chain', () => {
     expect(amount).toBe(PRICE)
   })
 
-  test('the documents name both offers as the 402 does, and x402', async () => {
+  test('the documents show both offers as in the 402, and x402', async () => {
     const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
       paths: Record<string, { get: { 'x-payment-info': { offers: Record<string, string>[] } } }>
     }
@@ -93,7 +93,7 @@ describe('payment clients on an EVM chain', () => {
     expect(guide).toContain('PAYMENT-SIGNATURE')
   })
 
-  test('mppx validate: every challenge of both kinds of money, x402 among them, and a payment by each, all green', async () => {
+  test('mppx validate: every challenge of both kinds of money, including x402, and a payment by each succeed', async () => {
     const show = await runBun(['server/cli/main.ts', 'wallet', 'show'], folder)
     const [, rpcUrl = ''] = /MPPX_RPC_URL=(\S+)/.exec(show.out) ?? []
     const { code, out } = await mppxCli(folder, rpcUrl, ['validate', server.url, '-y', '--query', 'q=cats'], {
@@ -109,7 +109,7 @@ describe('payment clients on an EVM chain', () => {
     expect(code, out).toBe(0)
   })
 
-  test('a half-set configuration ends the start with one line that names what is missing', async () => {
+  test('an incomplete configuration ends the start with one line that names what is missing', async () => {
     const { PAYMENTS_EVM_RELAYER_KEY: _, ...half } = sandbox.env
     const ended = await startServer(folder, { ...half, PAYMENTS: 'evm' }).then(
       () => 'it started',

@@ -57,7 +57,7 @@ describe(`${FLOOD} connections that send a byte at a time and ${FLOOD} that send
     return performance.now() - started
   }
 
-  test('callers are served as before', async () => {
+  test('callers are served as usual', async () => {
     await serveAll()
     const quiet = await serveAll()
     opened = performance.now()
@@ -75,7 +75,7 @@ describe(`${FLOOD} connections that send a byte at a time and ${FLOOD} that send
     expect(flooded).toBeLessThan(quiet * MAX_TIMES_SLOWER + SPARE_MS)
   })
 
-  test('a thousand connections that come and go, whole requests and halves, leave nothing behind', async () => {
+  test('a thousand connections that come and go, with whole and half requests, leave nothing behind', async () => {
     const port = Number(new URL(server.url).port)
     for (let round = 0; round < 20; round++)
       await Promise.all(
@@ -96,13 +96,13 @@ describe(`${FLOOD} connections that send a byte at a time and ${FLOOD} that send
     ['a GET', `GET ${SEARCH}`, 402],
     ['a body over the limit', 'POST /apis/v1/websearch/llm/context', 413],
     ['sign-in', 'POST /api/auth/sign-in/email', 413],
-  ] as const)('a hundred mebibytes that nobody asked for cost no memory: %s', async (_, line, status) => {
+  ] as const)('a hundred mebibytes of unwanted data use no memory: %s', async (_, line, status) => {
     const before = await rssMib(server.pid)
     expect(await swamp(Number(new URL(server.url).port), line)).toStartWith(`HTTP/1.1 ${status} `)
     expect(await rssMib(server.pid)).toBeLessThan(before + 60)
   })
 
-  test('each of them is dropped in the end, without a word', async () => {
+  test('each of them is closed in the end, without an answer', async () => {
     for (const connection of flood) expect(await connection.read('GET', MAX_OPEN_MS)).toBe('closed')
     clearInterval(trickle)
     console.log(`all closed after ${Math.round(performance.now() - opened)} ms`)
@@ -160,6 +160,6 @@ const bodyCut = (async () => {
   return seen
 })()
 
-test('a body that stops coming is cut by the idle timeout, and its reader is told', async () => {
+test('a body that stops arriving is cut by the idle timeout, and its reader learns it', async () => {
   expect(await bodyCut).toContain('closed')
 })

@@ -34,7 +34,7 @@ function answer(status: number, headers: Record<string, string | null> = {}, bod
 const problems = (read: Read, attempt: Attempt = ATTEMPT) => judge(attempt, ASKED, read).problems
 const BARE: Answer = { status: 400, headers: new Map([['connection', ['close']]]), body: '' }
 
-test('good answers have no problem', () => {
+test('good answers are no problem', () => {
   expect(problems(answer(400))).toEqual([])
   expect(problems(answer(200, { 'x-cost-micros-usd': '5000' }, { type: 'images' }))).toEqual([])
   expect(problems(answer(200, {}, { quote: {} }))).toEqual([])

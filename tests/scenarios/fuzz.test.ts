@@ -17,30 +17,30 @@ describe(`${REQUESTS} requests generated from /openapi.json, over plain sockets,
   })
   afterAll(() => console.log(reportLines(report).join('\n')))
 
-  test('every answer is as every answer must be: no 5xx, one error shape, ids, limit headers, no hang', () => {
+  test('every answer follows the rules: no 5xx, one error shape, ids, limit headers, no hang', () => {
     expect(report.problems).toEqual([])
     expect(report.requests).toBeGreaterThanOrEqual(REQUESTS)
   })
 
-  test('the run reached what it is about', () => {
+  test('the run reached every kind of operation and refusal', () => {
     for (const outcome of ['200', '201', '400', '401', '402', '403', '404', '405', '409', '413', '415', '429'])
       expect([outcome, (report.outcomes.get(outcome) ?? 0) > 0]).toEqual([outcome, true])
     expect(report.ledger.charges).toBeGreaterThan(REQUESTS / 50)
   })
 
-  test('a 200 cost what it said and nothing else cost anything', () => {
+  test('a 200 cost what it reported, and nothing else cost anything', () => {
     expect(report.spentMicros).toBe(report.seenMicros)
     expect(report.ledger.problems).toEqual([])
     expect(report.ledger.chargedMicros).toBe(report.ledger.charges * 5000)
   })
 
-  test('the server is as well as before: ready, of bounded memory, and it stops in order', () => {
+  test('the server is as healthy as before: ready, with bounded memory, and it stops in order', () => {
     expect(report.isReady).toBe(true)
     expect(report.exitCode).toBe(0)
     expect(report.rssAfterMib).toBeLessThan(report.rssBeforeMib + 300)
   })
 
-  test('nothing broke on our side that no answer showed', () => {
+  test('nothing failed on our side without showing in an answer', () => {
     expect(report.log.split('\n').filter((line) => line.includes(' error '))).toEqual([])
   })
 })

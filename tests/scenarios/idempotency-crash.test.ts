@@ -40,7 +40,7 @@ async function start(): Promise<ServerProcess> {
   })
 }
 
-test('kill -9: what was answered under an Idempotency-Key is answered again after the restart, charged once; what was not runs; a stream that was under way is not run a second time (spec-answers 5)', async () => {
+test('kill -9: an answer under an Idempotency-Key is returned again after the restart, charged once; an unanswered call runs; an interrupted stream does not run a second time (spec-answers 5)', async () => {
   let server = await start()
   const owner = await signUp(server.url, 'ada@example.com')
   const { secret } = await owner.api('/api/keys', { name: 'idempotency' })

@@ -39,7 +39,7 @@ describe('payment clients', () => {
     expect(out).toContain('"type":"images"')
   })
 
-  test('the CLI of the payment library pays and gets the result', async () => {
+  test("the payment library's CLI pays and gets the result", async () => {
     const { code, out } = await mppx(`${server.url}${PATH}`, '-i')
     expect(code, out).toBe(0)
     expect(out).toContain('"type":"images"')
@@ -47,7 +47,7 @@ describe('payment clients', () => {
     expect(Receipt.deserialize(receipt)).toMatchObject({ method: 'tempo', status: 'success' })
   })
 
-  test('mppx validate: discovery, every challenge and a payment, all green', async () => {
+  test('mppx validate: discovery, every challenge and a payment succeed', async () => {
     const { code, out } = await mppx('validate', server.url, '-y', '--query', 'q=cats')
     const said = Bun.stripANSI(out)
     expect(said.slice(-3000)).toMatch(/Summary: \d+ passed$/m)
@@ -55,7 +55,7 @@ describe('payment clients', () => {
     expect(code, out).toBe(0)
   })
 
-  test('the offer of the documents is the offer of the 402, and the realm is the host', async () => {
+  test('the documents show the offer of the 402, and the realm is the host', async () => {
     const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
       'x-service-info': { docs: { llms: string } }
       paths: Record<string, { get: { 'x-payment-info': { offers: { amount: string; currency: string }[] } } }>

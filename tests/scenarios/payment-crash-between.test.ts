@@ -19,7 +19,7 @@ afterAll(async () => {
   await searxng.stop()
 })
 
-test('killed while the upstream works, nothing moved, and the same credential is served after the restart', async () => {
+test('killed during the upstream call, nothing moved, and the same credential is served after the restart', async () => {
   const before = await server.received()
   const credential = await server.bought()
   const asked = Promise.withResolvers<void>()
@@ -40,7 +40,7 @@ test('killed while the upstream works, nothing moved, and the same credential is
   expect((await server.received()) - before).toBe(PRICE)
 })
 
-test('killed after the money moved and before the answer went out, the same credential is served free, once', async () => {
+test('killed between the transfer and the answer, the same credential is served free, once', async () => {
   await server.kill('SIGTERM')
   const gap = await stuckWrite(server.databaseFile, 'payments', "NEW.state = 'served'")
   await server.start()

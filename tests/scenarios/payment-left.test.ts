@@ -19,7 +19,7 @@ afterAll(async () => {
   await searxng.stop()
 })
 
-test('a socket that closes while its payment is on its way: one question, one payment, and its answer for who shows it again, also after a kill', async () => {
+test('a connection that closes during its payment: one upstream call, one payment, and its answer for whoever presents it again, also after a kill', async () => {
   expect((await server.paying(await server.bought())).status).toBe(200)
   const each = questions
   const before = await server.received()

@@ -36,7 +36,7 @@ describe('one server, from start to stop', () => {
     expect(Object.keys(sources).some((url) => url.includes('lathe'))).toBe(true)
   })
 
-  test('a 0.01 USD limit is used up by exactly two calls, 20 sent at once (spec 2.1)', async () => {
+  test('a 0.01 USD limit allows exactly two calls, 20 sent at once (spec 2.1)', async () => {
     const { secret } = await owner.api('/api/keys', { name: 'two', spending_limit: 0.01 })
     const call = () => fetch(server.url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })
     const statuses = (await Promise.all(Array.from({ length: 20 }, call))).map((answer) => answer.status)
@@ -44,7 +44,7 @@ describe('one server, from start to stop', () => {
     expect(statuses.filter((status) => status === 402)).toHaveLength(18)
   })
 
-  test('a key disabled under load serves nothing that began after the call returned (spec 3, spec-answers 3)', async () => {
+  test('a key disabled under load serves no call that began after the change returned (spec 3, spec-answers 3)', async () => {
     const { secret, key } = await owner.api('/api/keys', { name: 'leaked' })
     let disabled = false
     let servedAfter = 0
@@ -80,7 +80,7 @@ describe('one server, from start to stop', () => {
     expect((await stat(join(folder, 'control.sock'))).mode & 0o777).toBe(0o600)
   })
 
-  test('SIGTERM lets the calls under way settle, then exits 0, and every sum agrees', async () => {
+  test('SIGTERM lets calls in progress settle, then exits 0, and every sum agrees', async () => {
     const { secret } = await owner.api('/api/keys', { name: 'draining' })
     const call = () => fetch(server.url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })
     const calls = Array.from({ length: 40 }, () =>
@@ -103,7 +103,7 @@ describe('one server, from start to stop', () => {
   })
 })
 
-test('a bad setting stops the start with one line that names it', async () => {
+test('an invalid setting stops the start with one line that names it', async () => {
   const folder = join(import.meta.dir, 'never-made')
   await expect(startServer(folder, { ANON_RPM: '0' })).rejects.toThrow(/^the server ended: gateway: ANON_RPM [^\n]*\n$/)
 })

@@ -28,14 +28,14 @@ describe.skipIf(!hasSqld)('on a libSQL server', () => {
     await Promise.all(folders.map(removeFolder))
   })
 
-  test('a call is charged, and many at once are charged each once', async () => {
+  test('a call is charged, and concurrent ones are each charged once', async () => {
     const statuses = (await Promise.all(Array.from({ length: 10 }, () => call(first)))).map((answer) => answer.status)
     expect(statuses).toEqual(Array(10).fill(200))
     const { problems, charges } = await reconcile(database.url)
     expect({ problems, charges }).toEqual({ problems: [], charges: 10 })
   })
 
-  test('a database that dies under a call costs the caller nothing that it did not get', async () => {
+  test('a database that dies during a call charges nobody for what they did not get', async () => {
     await database.kill()
     const calls = Promise.all(Array.from({ length: 4 }, () => call(first)))
     await database.start()

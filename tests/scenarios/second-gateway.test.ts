@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => sandbox.close())
 
-test('a caller with a key buys from a gateway that takes payments per request, on a real chain', async () => {
+test('a caller with a key buys from a gateway that accepts payments per request, on a real chain', async () => {
   const seller = await openServedGateway({ ...sandbox.env, ANON_RPM: '1000' })
   await seller.gateway.rail.open()
   seller.images.answer = async () => ok({ body: '{"pictures":["one"]}' })

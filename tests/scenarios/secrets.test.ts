@@ -12,7 +12,7 @@ const SEARCH = '/apis/v1/websearch/images/search?q=card'
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 /** A service that is used and misused in many ways; then every place that could keep a secret is searched for it. */
-describe('secrets are shown once and kept nowhere (spec 5.4, spec-answers 3)', () => {
+describe('secrets are shown once and stored nowhere (spec 5.4, spec-answers 3)', () => {
   let folder = ''
   let server: ServerProcess
   /** By what they are. */
@@ -130,7 +130,7 @@ describe('secrets are shown once and kept nowhere (spec 5.4, spec-answers 3)', (
   })
   afterAll(() => removeFolder(folder))
 
-  test('the run did what it set out to', () => {
+  test('the run reached every place it was meant to', () => {
     expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 401, 402, 403, 404, 422]))
     expect(bodies.some((body) => body.startsWith('<!doctype html>'))).toBe(true)
     expect(keySecrets).toHaveLength(5)
@@ -153,7 +153,7 @@ describe('secrets are shown once and kept nowhere (spec 5.4, spec-answers 3)', (
     expect(found).toEqual([])
   })
 
-  test('the needles would be found: the hashes of the keys are', async () => {
+  test('the search would find a secret: the hashes of the keys are found', async () => {
     const client = createClient({ url: `file:${join(folder, 'gateway.db')}` })
     try {
       const { rows } = await client.execute('SELECT * FROM keys')

@@ -39,7 +39,7 @@ describe.skipIf(!canMount)('a full disk', () => {
   })
   afterAll(() => removeFolder(folder))
 
-  test('callers get 503 with Retry-After and are charged nothing; with room again, calls are served', async () => {
+  test('callers get 503 with Retry-After and are charged nothing; once there is space again, calls are served', async () => {
     expect((await call()).status).toBe(200)
     const before = await balance()
     const filler = join(small, 'filler')
@@ -64,7 +64,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     expect({ problems, charges }).toEqual({ problems: [], charges: served.length + 2 })
   })
 
-  test('a database that cannot be written stops the start with one line', async () => {
+  test('a read-only database stops the start with one line', async () => {
     const readOnly = mkdtempSync(join(tmpdir(), 'gw-ro-'))
     expect(mount('--bind', small, readOnly) && mount('-o', 'remount,bind,ro', readOnly)).toBe(true)
     try {

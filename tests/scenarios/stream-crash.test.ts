@@ -50,7 +50,7 @@ async function opened(url: string, secret: string) {
 }
 
 describe('a process that ends in the middle of a stream (spec-answers 4)', () => {
-  test('kill -9: the start charges what was last written down, once, and holds nothing any more', async () => {
+  test('kill -9: the start charges the last recorded usage, once, and releases the hold', async () => {
     const first = await started()
     const owner = await signUp(first.url, 'ada@example.com')
     const { secret } = await owner.api('/api/keys', { name: 'streams' })
@@ -80,7 +80,7 @@ describe('a process that ends in the middle of a stream (spec-answers 4)', () =>
     expect(await reconcile(join(folder, 'gateway.db'))).toMatchObject({ charges: 2, problems: [] })
   })
 
-  test('SIGTERM: what is still open when its time is over ends with an error event, uncharged, and blames no caller', async () => {
+  test('SIGTERM: a stream that outlasts the grace period ends with an error event, uncharged, and blames no caller', async () => {
     const first = await started({ DRAIN_SECONDS: '0' })
     const owner = await signUp(first.url, 'grace@example.com')
     const { secret } = await owner.api('/api/keys', { name: 'stops' })

@@ -37,7 +37,7 @@ const PRICE: ApiPrice = {
   onMissing: null,
 }
 
-test('kill -9 between signing and answer: one payment, found cashed at the next start, borne by the house', async () => {
+test('kill -9 between signing and answer: one payment, found cashed at the next start, borne by the house account', async () => {
   folder = await dataFolder()
   const env = { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', ...walletEnv(node.url) }
   const zero = await startServer(folder, env)

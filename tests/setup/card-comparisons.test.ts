@@ -13,7 +13,7 @@ const settled = async () => {
   for (let n = 0; n < 10; n++) await Promise.resolve()
 }
 
-test('card payments are compared five minutes after the start, then daily, an hour after one that did not end, and not after the stop', async () => {
+test('card payments are compared five minutes after the start, then daily, an hour after a failed run, and not after the stop', async () => {
   jest.useFakeTimers()
   let made = 0
   const ends: (boolean | Error)[] = [true, false, new Error('the database is away'), true]
@@ -47,7 +47,7 @@ test('card payments are compared five minutes after the start, then daily, an ho
   expect(made).toBe(5)
 })
 
-test('one that is under way at the stop is the last', async () => {
+test('a comparison in progress at the stop is the last', async () => {
   jest.useFakeTimers()
   const end = Promise.withResolvers<void>()
   let made = 0

@@ -19,7 +19,7 @@ afterEach(() => rm(root, { recursive: true, force: true }))
 const mode = async (path: string) => (await stat(path)).mode & 0o777
 
 describe('the data folder', () => {
-  test('is its owner’s alone, and so is its secret of 32 random bytes', async () => {
+  test('and its secret of 32 random bytes are accessible only to their owner', async () => {
     await prepareDataFolder(folder, true)
     expect(await mode(folder)).toBe(0o700)
     expect(await mode(secretFile)).toBe(0o600)
@@ -28,19 +28,19 @@ describe('the data folder', () => {
     expect(Buffer.from(secret, 'base64url')).toHaveLength(32)
   })
 
-  test('keeps the secret it has', async () => {
+  test('keeps its existing secret', async () => {
     await prepareDataFolder(folder, true)
     const secret = await readFile(secretFile, 'utf8')
     await prepareDataFolder(folder, true)
     expect(await readFile(secretFile, 'utf8')).toBe(secret)
   })
 
-  test('gets no secret when one comes from the environment', async () => {
+  test('gets no secret if the environment provides one', async () => {
     await prepareDataFolder(folder, false)
     expect(await readdir(folder)).toEqual([])
   })
 
-  test('gets one secret from many starts at once, and no drafts of it stay behind', async () => {
+  test('gets one secret from many concurrent starts, and no drafts of it remain', async () => {
     await Promise.all(Array.from({ length: 20 }, () => prepareDataFolder(folder, true)))
     expect(await readdir(folder)).toEqual(['secret_key'])
     expect(await readFile(secretFile, 'utf8')).toHaveLength(43)
@@ -55,7 +55,7 @@ describe('the data folder', () => {
     expect(await readFile(secretFile, 'utf8')).toBe(secret)
   })
 
-  test('refuses a secret cut short rather than replace it, and does not say it', async () => {
+  test('refuses a truncated secret instead of replacing it, and does not print it', async () => {
     await prepareDataFolder(folder, true)
     await writeFile(secretFile, 'half-a-secret')
     const failure = await prepareDataFolder(folder, true).then(
@@ -68,14 +68,14 @@ describe('the data folder', () => {
   })
 })
 
-describe('a data folder that exists', () => {
+describe('an existing data folder', () => {
   const refusal = () =>
     prepareDataFolder(folder, true).then(
       () => null,
       (error: Error) => error.message,
     )
 
-  test('is closed to other users with everything in it, when they could only read it', async () => {
+  test('is closed to other users with everything in it, if they could only read it', async () => {
     await mkdir(folder, { mode: 0o755 })
     await chmod(folder, 0o755)
     await mkdir(join(folder, 'parts'), { mode: 0o755 })
@@ -88,7 +88,7 @@ describe('a data folder that exists', () => {
     expect(modes).toEqual([0o700, 0o600, 0o600, 0o700, 0o600])
   })
 
-  test('is refused when others could write it: a secret planted there would make them operator', async () => {
+  test('is refused if others could write to it: a secret planted there would make them operator', async () => {
     await mkdir(folder)
     await chmod(folder, 0o777)
     await writeFile(secretFile, 'planted-by-a-stranger-who-knows-it-well', { mode: 0o600 })
@@ -96,14 +96,14 @@ describe('a data folder that exists', () => {
     expect(await mode(folder)).toBe(0o777)
   })
 
-  test('is taken, and closed, when others could write it and nothing is in it', async () => {
+  test('is accepted, and closed, if others could write to it and it is empty', async () => {
     await mkdir(folder)
     await chmod(folder, 0o777)
     await prepareDataFolder(folder, true)
     expect(await mode(folder)).toBe(0o700)
   })
 
-  test('is refused when something was planted after the first look, before it was closed', async () => {
+  test('is refused if something was planted after the first look, before it was closed', async () => {
     await mkdir(folder)
     await chmod(folder, 0o777)
     const plant = () => writeFileSync(secretFile, 'planted-by-a-stranger-who-knows-it-well', { mode: 0o600 })
@@ -112,7 +112,7 @@ describe('a data folder that exists', () => {
     expect(await refusal()).toContain('can be written by other users')
   })
 
-  test('is refused when a file in it could be reached and written', async () => {
+  test('is refused if a file in it could be reached and written', async () => {
     await mkdir(folder)
     await chmod(folder, 0o755)
     await writeFile(secretFile, 'x'.repeat(43))
@@ -130,7 +130,7 @@ describe('a data folder that exists', () => {
     expect(await refusal()).toContain(`${secretFile} belongs to another user`)
   })
 
-  test('is refused when its secret is a link', async () => {
+  test('is refused if its secret is a link', async () => {
     await mkdir(folder, { mode: 0o700 })
     await writeFile(join(root, 'known'), 'x'.repeat(43))
     await symlink(join(root, 'known'), secretFile)

@@ -24,11 +24,11 @@ async function install(version: string): Promise<void> {
 }
 const placed = (ending = '') => readFile(join(root, `dashboard/dist/vendor/scalar.js${ending}`))
 
-test('a checkout without the reader has nothing to prepare', async () => {
+test('a checkout without the API reference has nothing to prepare', async () => {
   expect(await prepareDocsReader(root)).toBe(false)
 })
 
-test('the reader is put in its place in three encodings, once per version, and again when the dashboard was rebuilt', async () => {
+test('the API reference is copied in three encodings, once per version, and again when the dashboard was rebuilt', async () => {
   await install('1.0.0')
   expect(await prepareDocsReader(root)).toBe(true)
   const plain = await placed()

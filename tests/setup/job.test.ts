@@ -35,7 +35,7 @@ test('a job pauses after the end of a run, so that runs never overlap, and joins
   expect(ends).toHaveLength(2)
 })
 
-test('a job reports what its task throws, at once or later, and tries again after its retry pause', async () => {
+test('a job reports what its task throws, synchronously or later, and tries again after its retry pause', async () => {
   jest.useFakeTimers()
   const errors: string[] = []
   const outcomes = [

@@ -11,11 +11,11 @@ test.each([
   ['in part', ran('adds up to the last cent'), 'adds up'],
   ['by its group', ran('adds up'), 'of "two"'],
   ['with the values of a table', ran('8 is 400'), '%p is %i'],
-])('a test that ran and asserted is shown, named %s', (_, report, title) => {
+])('a test that ran and asserted is accepted, named %s', (_, report, title) => {
   expect(unprovenTests(row('tests/one.test.ts', title), report)).toEqual([])
 })
 
-test('a contract’s test is shown by the file that takes it up', () => {
+test('a contract’s test is accepted from the file that runs it', () => {
   expect(unprovenTests(row('tests/a.contract.ts', 'adds up'), ran('adds up'))).toEqual([])
 })
 
@@ -26,6 +26,6 @@ test.each([
   ['failed', ran('adds up', '', '>\n  <failure type="AssertionError" /></testcase>')],
   ['asserted nothing', ran('adds up').replace('assertions="2"', 'assertions="0"')],
   ['is named where no test ran at all', ''],
-])('a test that %s is told', (_, report) => {
+])('a test that %s is reported', (_, report) => {
   expect(unprovenTests(row('tests/one.test.ts', 'adds up'), report)).toEqual([`tests/one.test.ts: “adds up” ${said}`])
 })

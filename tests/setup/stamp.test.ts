@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }))
 
 describe('a stamp', () => {
-  test('matches only the content that was written last', async () => {
+  test('matches only the content that was last written', async () => {
     const stamp = new Stamp(join(root, 'made/on/the/way/stamp'))
     expect(await stamp.matches('one')).toBe(false)
     await stamp.write('one')
@@ -20,7 +20,7 @@ describe('a stamp', () => {
     expect(await stamp.matches('one')).toBe(false)
   })
 
-  test('matches nothing once cleared, so that work cut short is done again', async () => {
+  test('matches nothing once cleared, so that interrupted work is done again', async () => {
     const stamp = new Stamp(join(root, 'stamp'))
     await stamp.write('one')
     await stamp.clear()
@@ -42,7 +42,7 @@ describe('the content hash', () => {
     expect(await hash()).toBe(before)
   })
 
-  test('changes with a byte of a file, with the platform, and when a file goes', async () => {
+  test('changes with a byte of a file, with the platform, and when a file is removed', async () => {
     const seen = [await hash(), await hash('linux arm64')]
     await writeFile(join(root, 'a.txt'), 'onE')
     seen.push(await hash())
@@ -53,7 +53,7 @@ describe('the content hash', () => {
     expect(new Set(seen).size).toBe(seen.length)
   })
 
-  test('tells text moved from one file to the next', async () => {
+  test('distinguishes text moved from one file to the next', async () => {
     const before = await hash()
     await writeFile(join(root, 'a.txt'), 'onet')
     await writeFile(join(root, 'b.txt'), 'wo')
@@ -62,7 +62,7 @@ describe('the content hash', () => {
 })
 
 describe('the files below a folder', () => {
-  test('are named from the root, sorted, without the skipped folders', async () => {
+  test('are listed relative to the root, sorted, without the skipped folders', async () => {
     for (const path of ['web/src/z.ts', 'web/src/a/b.ts', 'web/dist/out.js', 'web/distant.ts']) {
       await mkdir(join(root, path, '..'), { recursive: true })
       await writeFile(join(root, path), '')

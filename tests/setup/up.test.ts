@@ -92,7 +92,7 @@ async function up(args: string[] = [], environment: Record<string, string | unde
 }
 
 describe('up on a fresh checkout', () => {
-  test('installs, makes the data folder, builds, and serves in its own process from the locked packages', async () => {
+  test('installs, creates the data folder, builds, and serves in its own process from the locked packages', async () => {
     await makeCheckout()
     const first = await up()
     expect(first.stderr).toMatch(
@@ -107,7 +107,7 @@ describe('up on a fresh checkout', () => {
     expect(first.stdout + first.stderr).not.toContain(await readFile(join(root, 'data/secret_key'), 'utf8'))
   })
 
-  test('works on nothing that did not change, and on just that which did', async () => {
+  test('does nothing for what did not change, and only what is needed for what did', async () => {
     await makeCheckout()
     await up(['--check'])
     expect(await up(['--check'])).toMatchObject({ exitCode: 0, stdout: '', stderr: '' })
@@ -125,7 +125,7 @@ describe('up on a fresh checkout', () => {
     expect((await up(['--check'])).stderr).toStartWith('Installing dependencies')
   })
 
-  test('does not serve with --check, and takes DATA_DIR and SECRET_KEY', async () => {
+  test('does not serve with --check, and uses DATA_DIR and SECRET_KEY', async () => {
     await makeCheckout()
     const run = await up(['--check'], { DATA_DIR: 'elsewhere', SECRET_KEY: 'from the environment' })
     expect(run).toMatchObject({ exitCode: 0, stdout: '' })
@@ -162,7 +162,7 @@ describe('up started by npx', () => {
 })
 
 describe('up that cannot go on', () => {
-  test('says which step failed in one line, then the tool’s own words, and exits 1', async () => {
+  test('names the failed step in one line, then shows the tool’s own output, and exits 1', async () => {
     await makeCheckout()
     const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
     manifest.scripts.build = `bun -e "console.error('no such page'); process.exit(7)"`
@@ -176,7 +176,7 @@ describe('up that cannot go on', () => {
     expect((await up(['--check'])).exitCode).toBe(1)
   })
 
-  test('refuses an option it does not know', async () => {
+  test('refuses an unknown option', async () => {
     await cp(SETUP, join(root, 'server/setup'), { recursive: true })
     expect(await up(['--chekc'])).toMatchObject({
       exitCode: 1,
@@ -185,19 +185,19 @@ describe('up that cannot go on', () => {
   })
 
   test.each(['1.4.4', '1.3.99', '0.9.0', undefined])(
-    'refuses Bun %p with the command that brings a newer one',
+    'refuses Bun %p with the command that installs a newer one',
     (version) => {
       expect(bunVersionProblem(version)).toContain('npx -y bun@1.4.5 run up')
     },
   )
 
-  test.each(['1.4.5', '1.4.10', '1.5.0', '2.0.0', '1.5.0-canary.3'])('takes Bun %p', (version) => {
+  test.each(['1.4.5', '1.4.10', '1.5.0', '2.0.0', '1.5.0-canary.3'])('accepts Bun %p', (version) => {
     expect(bunVersionProblem(version)).toBeNull()
   })
 })
 
 describe('up --help', () => {
-  test('says what it does and touches nothing', async () => {
+  test('says what it does and changes nothing', async () => {
     await cp(SETUP, join(root, 'server/setup'), { recursive: true })
     const run = await up(['--help'])
     expect(run).toMatchObject({ exitCode: 0, stderr: '' })

@@ -25,7 +25,7 @@ async function countOf(files: Record<string, string>) {
 }
 
 describe('counting the tests of a run', () => {
-  test('tells passed, failed, skipped and still-to-do tests apart', async () => {
+  test('distinguishes passed, failed, skipped and to-do tests', async () => {
     const body = `
       test('a', () => {})
       test('b', () => expect(1).toBe(1))
@@ -40,7 +40,7 @@ describe('counting the tests of a run', () => {
     expect(count).toEqual({ exitCode: 0, passed: 2, failed: 0, skipped: 0 })
   })
 
-  test('counts a file that does not load as a failure, although no test of it failed', async () => {
+  test('counts a file that does not load as a failure, although none of its tests failed', async () => {
     const count = await countOf({ 'good.test.ts': `test('a', () => {})`, 'bad.test.ts': `import './missing.ts'` })
     expect(count).toEqual({ exitCode: 1, passed: 1, failed: 1, skipped: 0 })
   })
@@ -56,7 +56,7 @@ describe('counting the tests of a run', () => {
 })
 
 describe('a test run', () => {
-  test('gets a temporary folder of its own, which goes with what was left in it', async () => {
+  test('gets its own temporary folder, which is removed with its contents', async () => {
     const leak = join(folder, 'leak')
     const body = `
       test('leaks', async () => {

@@ -8,7 +8,7 @@ function windowsAt(now: { ms: number }) {
 }
 
 describe('attempt windows', () => {
-  test('refuse after the last allowed attempt, and tell the true wait', () => {
+  test('refuse after the last allowed attempt, and give the correct wait', () => {
     const now = { ms: 1_000_000 }
     const windows = windowsAt(now)
     expect(windows.take('a', rule).allowed).toBe(true)
@@ -21,7 +21,7 @@ describe('attempt windows', () => {
     expect(windows.take('a', rule)).toEqual({ allowed: true, retryAfter: null })
   })
 
-  test('never refuse a steady caller under the limit', () => {
+  test('never refuse a steady caller below the limit', () => {
     const now = { ms: 0 }
     const windows = windowsAt(now)
     for (let attempt = 0; attempt < 100; attempt++) {
@@ -30,7 +30,7 @@ describe('attempt windows', () => {
     }
   })
 
-  test('count each key apart', () => {
+  test('count each key separately', () => {
     const windows = windowsAt({ ms: 0 })
     windows.take('a', rule)
     windows.take('a', rule)
@@ -38,7 +38,7 @@ describe('attempt windows', () => {
     expect(windows.take('b', rule).allowed).toBe(true)
   })
 
-  test('hold a bounded number of keys: the oldest go first, the newest stay judged', () => {
+  test('track a bounded number of keys: the oldest are dropped first, and the newest stay limited', () => {
     const windows = windowsAt({ ms: 0 })
     const once = { window: 60, max: 1 }
     for (let key = 0; key < 120_000; key++) windows.take(`k${key}`, once)

@@ -4,7 +4,7 @@ import { readRefusal, shapeError } from '../../../server/adapters/identity/error
 const shape = (status: number, body: unknown, retryAfter: string | null = null) =>
   shapeError(readRefusal(status, typeof body === 'string' ? body : JSON.stringify(body), retryAfter), 'req_1')
 
-describe('the one error shape (spec-answers 2)', () => {
+describe('the shared error shape (spec-answers 2)', () => {
   test.each([
     [400, 'invalid_request_error', 'invalid_request'],
     [401, 'authentication_error', 'missing_session'],
@@ -24,12 +24,12 @@ describe('the one error shape (spec-answers 2)', () => {
     expect(shaped.body.error.message.length).toBeGreaterThan(5)
   })
 
-  test('writes the code of the library in lower case, and its message in words of our own', () => {
+  test("writes the library's code in lower case, and its message in our own words", () => {
     const { error } = shape(401, { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'Invalid email or password' }).body
     expect(error).toMatchObject({ code: 'invalid_email_or_password', message: 'Email or password is wrong.' })
   })
 
-  test('keeps a message that it has no words for, and reads the description of an OAuth error', () => {
+  test('keeps a message that has no translation, and reads the description of an OAuth error', () => {
     expect(shape(400, { code: 'SOME_NEW_CODE', message: 'Something new' }).body.error.message).toBe('Something new')
     const oauth = { error: 'invalid_request', error_description: 'Invalid user code' }
     expect(shape(400, oauth).body.error).toMatchObject({
@@ -45,12 +45,12 @@ describe('the one error shape (spec-answers 2)', () => {
     },
   )
 
-  test('does not take a code that is no name', () => {
+  test('rejects a code that is not a valid name', () => {
     expect(shape(400, { code: '<b>', message: 7 }).body.error).toMatchObject({ code: 'invalid_request' })
     expect(shape(400, { code: 12 }).body.error.code).toBe('invalid_request')
   })
 
-  test('tells nothing of what broke', () => {
+  test('reveals nothing about an internal failure', () => {
     for (const status of [500, 502, 503, 599, 302]) {
       const shaped = shape(status, { code: 'FAILED_TO_GET_SESSION', message: 'SQLITE_BUSY at /var/db' })
       expect(shaped.status).toBe(500)
@@ -68,7 +68,7 @@ describe('the one error shape (spec-answers 2)', () => {
     expect(shape(429, {}).headers['retry-after']).toBe('1')
   })
 
-  test.each(['', 'Not Found', '[]', 'null', '"x"', '{"error":'])('reads a body of %p without a throw', (body) => {
+  test.each(['', 'Not Found', '[]', 'null', '"x"', '{"error":'])('reads a body of %p without throwing', (body) => {
     expect(shape(404, body).body.error.code).toBe('unknown_endpoint')
   })
 })

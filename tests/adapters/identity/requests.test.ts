@@ -14,7 +14,7 @@ function send(path: string, init: RequestInit): Promise<Response> {
 }
 
 describe('400', () => {
-  test.each(['{"email":', '{', 'nope', '{"a":1}}', '\u0000'])('tells %p json_parse_error', async (body) => {
+  test.each(['{"email":', '{', 'nope', '{"a":1}}', '\u0000'])('answers %p with json_parse_error', async (body) => {
     const answer = await errorOf(await send('/api/auth/sign-in/email', { method: 'POST', headers: json, body }))
     expect(answer).toMatchObject({
       status: 400,
@@ -24,7 +24,7 @@ describe('400', () => {
     })
   })
 
-  test('tells bytes that are no UTF-8 json_parse_error', async () => {
+  test('answers bytes that are not UTF-8 with json_parse_error', async () => {
     const body = new Uint8Array([0x22, 0xff, 0xfe, 0x22])
     const answer = await errorOf(await send('/api/auth/sign-in/email', { method: 'POST', headers: json, body }))
     expect(answer).toMatchObject({ status: 400, code: 'json_parse_error' })
@@ -38,7 +38,7 @@ describe('400', () => {
     '{}',
     '{"email":{"a":1},"password":[]}',
     `${'['.repeat(30_000)}${']'.repeat(30_000)}`,
-  ])('tells JSON of another shape validation_error, not 500', async (body) => {
+  ])('answers JSON of another shape with validation_error, not 500', async (body) => {
     for (const path of ['/sign-in/email', '/sign-up/email']) {
       const answer = await errorOf(await send(`/api/auth${path}`, { method: 'POST', headers: json, body }))
       expect(answer).toMatchObject({ status: 400, type: 'invalid_request_error' })
@@ -46,7 +46,7 @@ describe('400', () => {
     expect(bench.faults).toEqual([])
   })
 
-  test('tells a missing body validation_error', async () => {
+  test('answers a missing body with validation_error', async () => {
     for (const headers of [{}, json]) {
       expect(await errorOf(await send('/api/auth/sign-in/email', { method: 'POST', headers }))).toMatchObject({
         status: 400,
@@ -69,7 +69,7 @@ describe('403', () => {
     ['our name with more behind it', { origin: 'http://localhost:3000.evil.example' }],
     ['no Origin from a cross-site browser', { 'sec-fetch-site': 'cross-site' }],
     ['no Origin from a sibling site', { 'sec-fetch-site': 'same-site' }],
-  ])('tells %s foreign_origin, with a cookie and without', async (_what, headers) => {
+  ])('answers %s with foreign_origin, with a cookie and without', async (_what, headers) => {
     const cookie = cookieOf(await post('/sign-up/email', newUser(`${crypto.randomUUID()}@example.com`)))
     for (const path of ['/sign-in/email', '/sign-out', '/change-password', '/sign-up/email']) {
       for (const extra of [{}, { cookie }]) {
@@ -83,7 +83,7 @@ describe('403', () => {
     expect(await identity.session(new Headers({ cookie }))).not.toBeNull()
   })
 
-  test.each([ORIGIN, 'http://127.0.0.1:3000'])('is not for %s', async (origin) => {
+  test.each([ORIGIN, 'http://127.0.0.1:3000'])('is not returned for %s', async (origin) => {
     const email = `${crypto.randomUUID()}@example.com`
     const cookie = cookieOf(
       await post('/sign-up/email', newUser(email), { headers: { origin, 'sec-fetch-site': 'same-origin' } }),
@@ -91,7 +91,7 @@ describe('403', () => {
     expect((await post('/sign-out', {}, { headers: { origin, cookie } })).status).toBe(200)
   })
 
-  test('is not for a script: no Origin, with a cookie jar, may sign up, sign in and sign out', async () => {
+  test('is not returned to a script: without Origin, with a cookie jar, it may sign up, sign in and sign out', async () => {
     await using own = await openBench()
     const first = await own.post('/sign-up/email', newUser('curl@example.com'))
     expect(first.status).toBe(200)
@@ -103,7 +103,7 @@ describe('403', () => {
     expect(await own.identity.session(new Headers(next))).toBeNull()
   })
 
-  test('is the answer to a callback on another site', async () => {
+  test('is returned for a callback on another site', async () => {
     const answer = await post('/sign-up/email', { ...newUser('cb@example.com'), callbackURL: 'https://evil.example/x' })
     expect(await errorOf(answer)).toMatchObject({ status: 403, type: 'permission_error', code: 'invalid_callback_url' })
   })
@@ -130,7 +130,7 @@ describe('404', () => {
     '/api/auth/error',
     '/api/auth/ok',
     '/api/auth/__proto__',
-  ])('tells %s unknown_endpoint', async (path) => {
+  ])('answers %s with unknown_endpoint', async (path) => {
     for (const method of ['GET', 'POST']) {
       const answer = await send(path, method === 'GET' ? { method } : { method, headers: json, body: '{}' })
       expect(await errorOf(answer)).toMatchObject({
@@ -144,7 +144,7 @@ describe('404', () => {
 })
 
 describe('405', () => {
-  test('names the method that is allowed', async () => {
+  test('names the allowed method', async () => {
     const answer = await send('/api/auth/sign-in/email', { method: 'GET' })
     expect(answer.headers.get('allow')).toBe('POST')
     expect(await errorOf(answer)).toMatchObject({ status: 405, code: 'method_not_allowed' })
@@ -157,7 +157,7 @@ describe('405', () => {
 describe('413', () => {
   const big = JSON.stringify({ ...newUser('big@example.com'), pad: 'x'.repeat(64 * 1024) })
 
-  test('tells a body over 64 KiB payload_too_large, by its declared and by its true length', async () => {
+  test('answers a body over 64 KiB with payload_too_large, by its declared and by its actual length', async () => {
     const declared = await send('/api/auth/sign-up/email', {
       method: 'POST',
       headers: { ...json, 'content-length': String(big.length) },
@@ -189,7 +189,7 @@ describe('413', () => {
     expect(sent).toBeLessThan(256 * 1024)
   })
 
-  test('is not for a body of exactly 64 KiB', async () => {
+  test('is not returned for a body of exactly 64 KiB', async () => {
     const empty = JSON.stringify({ ...newUser('fits@example.com'), pad: '' })
     const body = JSON.stringify({ ...newUser('fits@example.com'), pad: 'x'.repeat(64 * 1024 - empty.length) })
     expect(body.length).toBe(64 * 1024)
@@ -204,7 +204,7 @@ describe('415', () => {
     'multipart/form-data; boundary=x',
     'application/jsonp',
     '',
-  ])('tells a body of type %p unsupported_media_type', async (type) => {
+  ])('answers a body of type %p with unsupported_media_type', async (type) => {
     const body = new Blob([JSON.stringify({ email: 'a@example.com', password: PASSWORD })])
     const answer = await send('/api/auth/sign-in/email', {
       method: 'POST',
@@ -218,7 +218,7 @@ describe('415', () => {
     })
   })
 
-  test('is not for JSON with a charset', async () => {
+  test('is not returned for JSON with a charset', async () => {
     const body = JSON.stringify({ email: 'a@example.com', password: PASSWORD })
     const answer = await send('/api/auth/sign-in/email', {
       method: 'POST',
@@ -232,7 +232,7 @@ describe('415', () => {
 describe('429', () => {
   const attempt = { email: 'limit@example.com' }
 
-  test('tells the 11th sign-in of a minute rate_limit_exceeded, with the true wait', async () => {
+  test('answers the 11th sign-in of a minute with rate_limit_exceeded and the correct wait', async () => {
     const clock = { ms: 5_000_000 }
     await using own = await openBench({ clock: { now: () => clock.ms } })
     for (let n = 0; n < 10; n++) expect((await own.post('/sign-in/email', attempt)).status).toBe(400)
@@ -250,14 +250,14 @@ describe('429', () => {
     expect((await own.post('/sign-in/email', attempt)).status).toBe(400)
   })
 
-  test('counts sign-ups by signUpPerMinute', async () => {
+  test('limits sign-ups by signUpPerMinute', async () => {
     await using own = await openBench({ signUpPerMinute: 2 })
     for (let n = 0; n < 2; n++) expect((await own.post('/sign-up/email', attempt)).status).toBe(400)
     expect((await own.post('/sign-up/email', attempt)).status).toBe(429)
     expect((await own.post('/sign-in/email', attempt)).status).toBe(400)
   })
 
-  test('follows the address it is given, and no header of the caller', async () => {
+  test("uses the address it is given, and ignores the caller's headers", async () => {
     await using own = await openBench({ signUpPerMinute: 1 })
     const status = async (address: string | null, headers: Record<string, string> = {}) =>
       (await own.post('/sign-up/email', attempt, { address, headers })).status
@@ -292,7 +292,7 @@ describe('429', () => {
 })
 
 describe('500', () => {
-  test('tells the request id and nothing else; the report names the cause without its parameters', async () => {
+  test('contains the request id and nothing else; the report names the cause without its parameters', async () => {
     await using own = await openBench()
     await own.post('/sign-up/email', newUser('broken@example.com'))
     await own.client.execute('ALTER TABLE identity_user RENAME TO gone')
@@ -311,7 +311,7 @@ describe('500', () => {
     expect(JSON.stringify(own.faults)).not.toContain('broken@example.com')
   })
 
-  test('is the answer, and not 422, when a new user cannot be stored', async () => {
+  test('not 422, is returned when a new user cannot be stored', async () => {
     await using own = await openBench()
     await own.client.execute(
       "CREATE TRIGGER full BEFORE INSERT ON identity_user BEGIN SELECT raise(ABORT, 'disk full'); END",
@@ -326,7 +326,7 @@ describe('500', () => {
     expect(own.signUps).toEqual([])
   })
 
-  test('is never the answer to an odd cookie, query or header', async () => {
+  test('is never returned for a malformed cookie, query or header', async () => {
     for (const cookie of [
       '%',
       'better-auth.session_token=%E0%A4%A',
@@ -371,7 +371,7 @@ describe('opening', () => {
     expect(await own.identity.session(new Headers({ cookie: cookieOf(response) }))).not.toBeNull()
   })
 
-  test('takes its secret from the options alone', async () => {
+  test('takes its secret only from the options', async () => {
     await using own = await openBench()
     const cookie = cookieOf(await own.post('/sign-up/email', newUser('env@example.com')))
     process.env['BETTER_AUTH_SECRETS'] = '1:another secret from the environment 0123456789'

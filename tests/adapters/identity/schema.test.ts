@@ -48,11 +48,11 @@ const SQL_TYPE: Record<string, string> = {
 describe('the identity tables', () => {
   const expected = getAuthTables({ emailAndPassword: { enabled: true }, plugins: oauthTablesOnly })
 
-  test('are all the tables the library keeps', () => {
+  test('are exactly the tables that the library uses', () => {
     expect(Object.keys(expected).sort()).toEqual([...models].sort())
   })
 
-  test.each(models)('hold every field the library writes to %s, with its type and duty', (model) => {
+  test.each(models)('have every field that the library writes to %s, with its type and constraints', (model) => {
     const columns: Record<string, SQLiteColumn> = getTableColumns(ours[model])
     const fields = expected[model]?.fields ?? {}
     expect(Object.keys(fields).length).toBeGreaterThan(0)
@@ -68,7 +68,7 @@ describe('the identity tables', () => {
     }
   })
 
-  test('have the SQL names of the library generator, and no column it does not write', async () => {
+  test('have the SQL names that the library generates, and no column that it does not write', async () => {
     const generated = await generatedSchema()
     for (const model of models) {
       const table = generated.split(`export const ${model} = sqliteTable(`)[1]?.split('export const ')[0] ?? ''
@@ -82,7 +82,7 @@ describe('the identity tables', () => {
     }
   })
 
-  test('are named apart from the service tables', () => {
+  test('have names distinct from the service tables', () => {
     for (const model of models) expect(getTableConfig(ours[model]).name).toMatch(/^(identity|oauth)_/)
   })
 })

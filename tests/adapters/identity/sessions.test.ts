@@ -6,7 +6,7 @@ afterAll(() => bench[Symbol.asyncDispose]())
 const { identity, post, get } = bench
 
 describe('sign-up', () => {
-  test('makes a user and a session at once, and calls onSignUp once with the true address', async () => {
+  test('creates a user and a session at once, and calls onSignUp once with the real address', async () => {
     const response = await post('/sign-up/email', newUser('Ada@Example.com'), { address: '2001:db8::7' })
     expect(response.status).toBe(200)
     const session = await identity.session(new Headers({ cookie: cookieOf(response) }))
@@ -18,7 +18,7 @@ describe('sign-up', () => {
     expect(await identity.user(session!.userId)).toEqual({ id: session!.userId, email: 'ada@example.com', name: 'Ada' })
   })
 
-  test('keeps the cookie from scripts in a page and from other sites', async () => {
+  test('hides the cookie from scripts and from other sites', async () => {
     const response = await post('/sign-up/email', newUser('cookie@example.com'))
     const cookie = response.headers.getSetCookie().find((line) => line.startsWith('better-auth.session_token='))
     expect(cookie).toMatch(/HttpOnly/i)
@@ -28,7 +28,7 @@ describe('sign-up', () => {
     expect(cookie).not.toMatch(/Secure/i)
   })
 
-  test('refuses a known address, and onSignUp is not called again', async () => {
+  test('refuses a known address, without calling onSignUp again', async () => {
     await post('/sign-up/email', newUser('twice@example.com'))
     const before = bench.signUps.length
     expect(await errorOf(await post('/sign-up/email', newUser('TWICE@example.com')))).toMatchObject({
@@ -39,7 +39,7 @@ describe('sign-up', () => {
     expect(bench.signUps.length).toBe(before)
   })
 
-  test('of one address at the same moment makes one user', async () => {
+  test('with one address, sent concurrently, creates one user', async () => {
     const before = bench.signUps.length
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => post('/sign-up/email', newUser('race@example.com'))),
@@ -67,7 +67,7 @@ describe('sign-up', () => {
     expect(await errorOf(answer)).toMatchObject({ status: 400, type: 'invalid_request_error', code })
   })
 
-  test('stands when onSignUp fails, and the failure is reported without its secrets', async () => {
+  test('succeeds when onSignUp fails, and the failure is reported without its secrets', async () => {
     await using own = await openBench({
       onSignUp: () =>
         Promise.reject(new Error('Failed query: insert params: hunter2', { cause: new Error('database is locked') })),
@@ -78,10 +78,10 @@ describe('sign-up', () => {
   })
 })
 
-describe('a sign-up that dies between its two writes', () => {
+describe('a sign-up interrupted between its two writes', () => {
   const die = "CREATE TRIGGER die BEFORE INSERT ON identity_account BEGIN SELECT raise(ABORT, 'died'); END"
 
-  test('is a 500 without a session or onSignUp, and the email can sign up again a little later', async () => {
+  test('is a 500 without a session or onSignUp, and the email can sign up again shortly after', async () => {
     await using own = await openBench()
     await own.client.execute(die)
     expect((await own.post('/sign-up/email', newUser('half@example.com'))).status).toBe(500)
@@ -93,7 +93,7 @@ describe('a sign-up that dies between its two writes', () => {
     expect(own.signUps).toHaveLength(1)
   })
 
-  test('does not open the door to a user who is whole, or still being made', async () => {
+  test('does not let anyone take over a user that is complete, or still being created', async () => {
     await using own = await openBench()
     await own.post('/sign-up/email', newUser('whole@example.com'))
     await own.client.execute({ sql: 'UPDATE identity_user SET created_at = ?', args: [1] })
@@ -110,7 +110,7 @@ describe('a sign-up that dies between its two writes', () => {
 })
 
 describe('sign-in', () => {
-  test('answers a wrong password and an unknown address alike', async () => {
+  test('answers a wrong password and an unknown address identically', async () => {
     await post('/sign-up/email', newUser('known@example.com'))
     const wrong = await errorOf(
       await post('/sign-in/email', { email: 'known@example.com', password: 'wrong wrong wrong' }),
@@ -120,7 +120,7 @@ describe('sign-in', () => {
     expect({ ...unknown, request_id: null }).toEqual({ ...wrong, request_id: null })
   })
 
-  test('makes a new session each time; the older one lives on', async () => {
+  test('creates a new session each time; the older one stays valid', async () => {
     const first = await post('/sign-up/email', newUser('two@example.com'))
     const second = await post('/sign-in/email', { email: 'two@example.com', password: PASSWORD })
     expect(second.status).toBe(200)
@@ -130,7 +130,7 @@ describe('sign-in', () => {
     }
   })
 
-  test('again in one browser takes the place of the session it had, whoever signs in; a wrong password leaves it', async () => {
+  test('in the same browser replaces the previous session, whoever signs in; a wrong password does not', async () => {
     const [ada, bob] = ['again@example.com', 'bob-again@example.com']
     const elsewhere = cookieOf(await post('/sign-up/email', newUser(ada)))
     await post('/sign-up/email', newUser(bob))
@@ -169,7 +169,7 @@ describe('session', () => {
     expect(await identity.session(new Headers({ authorization: `Bearer ${token}` }))).toBeNull()
   })
 
-  test('ends a week after the sign-in: no use of it makes it longer', async () => {
+  test('ends a week after the sign-in; using it does not extend it', async () => {
     const cookie = cookieOf(await post('/sign-up/email', newUser('week@example.com')))
     const ends = async () => {
       const sql =
@@ -189,7 +189,7 @@ describe('session', () => {
     expect(await ends()).toBe(before)
   })
 
-  test('does not write, and an ended one is null', async () => {
+  test('is read without a write, and an expired one is null', async () => {
     const cookie = cookieOf(await post('/sign-up/email', newUser('ended@example.com')))
     const { userId } = (await identity.session(new Headers({ cookie })))!
     const twoDays = Date.now() + 2 * 24 * 60 * 60 * 1000
@@ -207,7 +207,7 @@ describe('session', () => {
     expect(await identity.session(new Headers({ cookie }))).toBeNull()
   })
 
-  test('throws, and is not null, when the database cannot answer', async () => {
+  test('throws, instead of returning null, when the database does not respond', async () => {
     await using own = await openBench()
     const cookie = cookieOf(await own.post('/sign-up/email', newUser('down@example.com')))
     await own.client.execute('ALTER TABLE identity_session RENAME TO gone')
@@ -216,7 +216,7 @@ describe('session', () => {
     expect(failure).not.toContain(cookie.slice(30, 50))
   })
 
-  test('is shown and listed to its owner only', async () => {
+  test('is shown and listed only to its owner', async () => {
     const cookie = cookieOf(await post('/sign-up/email', newUser('list@example.com')))
     expect(await (await get('/get-session', { headers: { cookie } })).json()).toMatchObject({
       user: { email: 'list@example.com' },
@@ -234,7 +234,7 @@ async function identitySessionFailure(own: typeof bench, cookie: string): Promis
 }
 
 describe('sign-out', () => {
-  test('kills the session, not only the cookie', async () => {
+  test('ends the session, not only the cookie', async () => {
     const cookie = cookieOf(await post('/sign-up/email', newUser('out@example.com')))
     const response = await post('/sign-out', undefined, { headers: { cookie } })
     expect(response.status).toBe(200)
@@ -256,8 +256,8 @@ describe('sign-out', () => {
   })
 })
 
-describe('a new password', () => {
-  test('ends all other sessions, also when the caller asks to keep them', async () => {
+describe('a password change', () => {
+  test('ends all other sessions, even when the caller asks to keep them', async () => {
     const old = cookieOf(await post('/sign-up/email', newUser('change@example.com')))
     const here = cookieOf(await post('/sign-in/email', { email: 'change@example.com', password: PASSWORD }))
     const response = await post(
@@ -270,7 +270,7 @@ describe('a new password', () => {
     expect(await identity.session(new Headers({ cookie: cookieOf(response) }))).not.toBeNull()
   })
 
-  test('is refused with a wrong old one', async () => {
+  test('is refused with a wrong current password', async () => {
     const cookie = cookieOf(await post('/sign-up/email', newUser('guess@example.com')))
     const answer = await post(
       '/change-password',
@@ -282,8 +282,8 @@ describe('a new password', () => {
   })
 })
 
-describe('a changed name', () => {
-  test('is kept when it is a string, refused otherwise', async () => {
+describe('a name change', () => {
+  test('is saved if the name is a string, and refused otherwise', async () => {
     const cookie = cookieOf(await post('/sign-up/email', newUser('name@example.com')))
     expect((await post('/update-user', { name: 'Grace' }, { headers: { cookie } })).status).toBe(200)
     expect(await identity.session(new Headers({ cookie }))).toMatchObject({ name: 'Grace' })

@@ -5,7 +5,7 @@ import type { DataSchema } from '../../../server/core/apis/api'
 const problem = (schema: DataSchema, value: unknown) => compileJsonSchema(schema)(value)
 
 describe('our JSON Schema validator', () => {
-  test('names where the first problem is, and never the value', () => {
+  test('names the place of the first problem, and never the value', () => {
     const item = { type: 'object', properties: { name: { type: 'string' }, 'a/b': { type: 'integer' } } }
     const schema = { type: 'object', properties: { items: { type: 'array', items: item } } }
     expect(problem(schema, { items: [{ name: 'x' }] })).toBeNull()
@@ -14,7 +14,7 @@ describe('our JSON Schema validator', () => {
     expect(problem(schema, 'secret')).toBe('must be an object')
   })
 
-  test('says each rule in words', () => {
+  test('describes each rule in words', () => {
     const rules: [DataSchema, unknown, string][] = [
       [{ type: ['integer', 'null'] }, 1.5, 'must be an integer or null'],
       [{ minimum: 1 }, 0, 'must be at least 1'],
@@ -52,7 +52,7 @@ describe('our JSON Schema validator', () => {
     expect(problem({ maxLength: 2 }, '😀😀')).toBeNull()
   })
 
-  test('shows the problem inside the only form that reaches it', () => {
+  test('reports the problem inside the only form that applies', () => {
     const schema = { anyOf: [{ type: 'null' }, { type: 'object', properties: { a: { type: 'string' } } }] }
     expect(problem(schema, { a: 1 })).toBe('/a must be a string')
   })
@@ -74,7 +74,7 @@ describe('our JSON Schema validator', () => {
     expect(problem(schema, { e: 2, f: 1 })).toBe('/e is not declared')
   })
 
-  test('checks the JSON in a text', () => {
+  test('validates JSON inside a text', () => {
     const contentSchema = { type: 'object', properties: { a: { type: 'integer' } }, unevaluatedProperties: false }
     const schema = { type: 'string', contentMediaType: 'application/json', contentSchema }
     expect(problem(schema, '{"a":1}')).toBeNull()
@@ -83,7 +83,7 @@ describe('our JSON Schema validator', () => {
     expect(problem(schema, '{')).toBe('must be JSON')
   })
 
-  test('takes names of prototypes for names', () => {
+  test('treats names of prototypes as ordinary names', () => {
     const schema = {
       type: 'object',
       properties: { constructor: { type: 'string' }, toString: { type: 'string' } },
@@ -96,7 +96,7 @@ describe('our JSON Schema validator', () => {
     expect(problem({ $ref: '#/$defs/constructor' }, 1)).toBe('is not allowed')
   })
 
-  test('ends for schemas that contain themselves, double their work or refer to nothing', () => {
+  test('terminates for schemas that contain themselves, double their work or refer to nothing', () => {
     const loop = { $ref: '#/$defs/A', $defs: { A: { $ref: '#/$defs/A' } } }
     expect(problem(loop, 1)).toBe('is too complex to be checked')
     const level = (i: number) => ({ allOf: [{ $ref: `#/$defs/L${i + 1}` }, { $ref: `#/$defs/L${i + 1}` }] })
@@ -106,7 +106,7 @@ describe('our JSON Schema validator', () => {
     expect(problem({ $ref: '#/$defs/nowhere' }, 1)).toBe('is not allowed')
   })
 
-  test('ends for deep and for wide values', () => {
+  test('terminates for deep and for wide values', () => {
     const list = { type: 'array', items: { $ref: '#/$defs/List' } }
     const deep = JSON.parse(`${'['.repeat(1_000)}${']'.repeat(1_000)}`)
     expect(problem({ ...list, $defs: { List: list } }, deep)).toBe('is too complex to be checked')
@@ -122,7 +122,7 @@ describe('our JSON Schema validator', () => {
     ).toContain('/0 must be one of')
   })
 
-  test('counts all work: required members, characters, joined members, texts that are parsed', () => {
+  test('counts all work: required members, characters, joined members, parsed texts', () => {
     const names = Array.from({ length: 5_000 }, (_, i) => `p${i}`)
     const wide = Object.fromEntries(names.map((name) => [name, 1]))
     const many = <T>(one: T) => Array.from({ length: 9_000 }, () => one)
@@ -138,7 +138,7 @@ describe('our JSON Schema validator', () => {
     for (const [schema, value] of attacks) expect(problem(schema, value)).toBe('is too complex to be checked')
   })
 
-  test('shows a long or hidden name short and plain', () => {
+  test('shows a long name, or one with hidden characters, short and plain', () => {
     const shown = problem({ unevaluatedProperties: false }, { [`\u202e${'n'.repeat(500)}`]: 1 }) ?? ''
     expect(shown.length).toBeLessThan(100)
     expect(shown).not.toContain('\u202e')

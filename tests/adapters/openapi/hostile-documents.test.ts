@@ -36,7 +36,7 @@ const levels = (count: number, make: (next: { $ref: string }) => unknown): Part 
   ])
 
 describe('a hostile document is imported in part or refused:', () => {
-  test('references that lead to themselves, to each other, nowhere, or out', async () => {
+  test('references to themselves, to each other, to nothing, or to other hosts', async () => {
     const schemas = {
       Self: ref('Self'),
       A: ref('B'),
@@ -58,7 +58,7 @@ describe('a hostile document is imported in part or refused:', () => {
     expect(await outcome(document({ '/a': item }))).toContain('leads to further references')
   })
 
-  test('schemas that would grow without end when written out', async () => {
+  test('schemas that would grow without end when expanded', async () => {
     const doubling = levels(200, (next) => ({ type: 'object', properties: { a: next, b: next } }))
     const { operations } = await imported(document({ '/a': posting(ref('L0')) }, doubling))
     expect(JSON.stringify(operations).length).toBeLessThan(100_000)
@@ -115,7 +115,7 @@ describe('a hostile document is imported in part or refused:', () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
   })
 
-  test('texts and names that hide something', async () => {
+  test('texts and names with hidden characters', async () => {
     const text = document({
       '/a': {
         get: {
@@ -130,7 +130,7 @@ describe('a hostile document is imported in part or refused:', () => {
     expect(refused.map(({ name }) => name)).toEqual(['/b?', 'GET /a'])
   })
 
-  test('parts of the wrong kind, everywhere', async () => {
+  test('values of the wrong kind, everywhere', async () => {
     const wrong: unknown[] = [
       null,
       1,
@@ -204,22 +204,22 @@ describe('a hostile document is imported in part or refused:', () => {
   })
 })
 
-describe('what a document does to the importer stays in its process:', () => {
+describe("a hostile document affects only the importer's process:", () => {
   const large = `{"openapi":"3.1.0","x":"${'x'.repeat(70_000)}","paths":{}}`
 
-  test('one that takes too long, or too much memory, is refused', async () => {
+  test('one that takes too much time or memory is refused', async () => {
     const result = await importWithin({ timeoutMs: 1, maxMemoryBytes: 2 ** 40 }, large, {})
     expect(result).toEqual({ ok: false, error: { message: 'The document takes longer than 0.001 s to read.' } })
     const hungry = await importWithin({ timeoutMs: 60_000, maxMemoryBytes: 1024 * 1024 }, large, {})
     expect(hungry).toMatchObject({ ok: false, error: { message: expect.stringContaining('1 MB of memory') } })
   })
 
-  test('one that is fine comes back whole', async () => {
+  test('a valid one is returned whole', async () => {
     const result = await importWithin({ timeoutMs: 60_000, maxMemoryBytes: 2 ** 40 }, large, {})
     expect(result).toMatchObject({ ok: true, value: { operations: [] } })
   })
 
-  test('more than 20 MB is not even looked at', async () => {
+  test('more than 20 MB is not parsed at all', async () => {
     const text = `{"openapi":"3.1.0","x":"${'x'.repeat(20 * 1024 * 1024)}"}`
     expect(await importWithin({ timeoutMs: 1, maxMemoryBytes: 1 }, text, {})).toEqual({
       ok: false,

@@ -155,14 +155,14 @@ paths:
     ])
   })
 
-  test('is imported in part where operations are chosen, and names that it lacks are refused', async () => {
+  test('is imported in part if operations are selected, and unknown names are refused', async () => {
     const text = weather({ '/a': { get: { operationId: 'readA' } }, '/b': { get: {}, post: {} } })
     const { operations, refused } = await imported(text, { only: ['readA', 'POST /b', 'GET /c'] })
     expect(operations.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /a', 'POST /b'])
     expect(refused).toEqual([{ name: 'GET /c', reason: 'is not in the document' }])
   })
 
-  test('of another version, or of another kind, is refused by name', async () => {
+  test('of another version or kind is refused by name', async () => {
     expect(await problem('{"swagger":"2.0"}')).toContain('version 2.0')
     expect(await problem('{"openapi":"4.0.0"}')).toContain('version 4.0.0')
     expect(await problem('{"a":1}')).toContain('no member openapi')
@@ -179,7 +179,7 @@ paths:
   })
 })
 
-describe('what cannot be sold', () => {
+describe('a feature that cannot be sold', () => {
   test('is refused by name: a required cookie, allowReserved, styles of paths, other content types', async () => {
     const required = { required: true }
     expect(await refusal({ parameters: [{ ...inQuery('sid'), in: 'cookie', ...required }] })).toBe(
@@ -203,7 +203,7 @@ describe('what cannot be sold', () => {
     ])
   })
 
-  test('is left out and told where it is optional', async () => {
+  test('is left out with a notice where it is optional', async () => {
     const { operations, notices } = await imported(
       weather({
         '/a': {
@@ -228,7 +228,7 @@ describe('what cannot be sold', () => {
     ])
   })
 
-  test('headers of the connection, the credentials and proxies are left out, in any case', async () => {
+  test('headers of the connection, credentials and proxies are left out, in any case', async () => {
     const names = ['Host', 'CONTENT-LENGTH', 'Cookie', 'authorization', 'Connection', 'X-Forwarded-For', 'Forwarded']
     const parameters = [...names, 'TE', 'Transfer-Encoding', 'X-Own', 'Accept'].map((name) => ({
       ...inQuery(name, { required: true }),
@@ -246,7 +246,7 @@ describe('what cannot be sold', () => {
     expect(notices[0]).toContain('key (query appid)')
   })
 
-  test('a path on another server is refused, and server variables take their defaults', async () => {
+  test('a path on another server is refused, and server variables use their defaults', async () => {
     const servers = [{ url: 'https://{region}.api.example/v{v}/', variables: { region: { default: 'eu' } } }]
     const other = { servers: [{ url: 'https://other.example' }] }
     const text = weather({ '/a': { ...other, get: {} }, '/b': { get: { servers } } }, { servers })
@@ -256,7 +256,7 @@ describe('what cannot be sold', () => {
     expect(refused).toEqual([{ name: 'GET /a', reason: 'is served elsewhere than the rest: https://other.example' }])
   })
 
-  test('the same request twice, and templates that are no paths, are refused', async () => {
+  test('the same request twice, and templates that are not paths, are refused', async () => {
     const { operations, refused } = await imported(
       weather({ '/a/{x}': { get: {} }, '/a/{y}': { get: {}, post: {} }, '/b?c=1': { get: {} }, d: { get: {} } }),
     )
@@ -270,7 +270,7 @@ describe('what cannot be sold', () => {
 })
 
 describe('schemas', () => {
-  test('are closed: only declared members pass, also where several schemas are joined', async () => {
+  test('are closed: only declared members pass, including where several schemas are joined', async () => {
     const { body } = await operation(
       jsonBody({
         type: 'object',
@@ -292,7 +292,7 @@ describe('schemas', () => {
     })
   })
 
-  test('keep recursive definitions, and hold the others in place', async () => {
+  test('keep recursive definitions, and inline the others', async () => {
     const components = {
       schemas: {
         Node: {
@@ -318,7 +318,7 @@ describe('schemas', () => {
     })
   })
 
-  test('of OpenAPI 3.0 become those of 3.1', async () => {
+  test('of OpenAPI 3.0 are converted to 3.1', async () => {
     const schema = {
       type: 'object',
       required: ['id', 'n'],
@@ -344,7 +344,7 @@ describe('schemas', () => {
     })
   })
 
-  test('lose pattern and format, and a notice says so', async () => {
+  test('lose pattern and format, with a notice', async () => {
     const text = weather({
       '/a': {
         get: { parameters: [inQuery('mail', { schema: { type: 'string', format: 'email', pattern: '^(a+)+$' } })] },
@@ -355,7 +355,7 @@ describe('schemas', () => {
     expect(notices).toEqual(['GET /a: The gateway does not check mail (pattern), mail (format email).'])
   })
 
-  test('in a JSON parameter are those of its text', async () => {
+  test('in a JSON parameter apply to its text', async () => {
     const content = { 'application/json': { schema: { type: 'object', properties: { a: { type: 'integer' } } } } }
     const { parameters } = await operation({ parameters: [{ name: 'filter', in: 'query', content }] })
     expect(parameters[0]).toMatchObject({
@@ -370,8 +370,8 @@ describe('schemas', () => {
   })
 })
 
-describe('what real documents say of themselves', () => {
-  test('members that only answers have are not required, whichever joined schema says so', async () => {
+describe('schemas as real documents write them', () => {
+  test('read-only members are not required, whichever joined schema requires them', async () => {
     const Base = { type: 'object', properties: { id: { type: 'string', readOnly: true }, name: { type: 'string' } } }
     const schema = { allOf: [{ $ref: '#/components/schemas/Base' }, { required: ['id', 'name'] }] }
     const { body } = await operation(jsonBody(schema), { components: { schemas: { Base } } }, '/x', 'post')
@@ -381,7 +381,7 @@ describe('what real documents say of themselves', () => {
     expect(validate({ id: '1', name: 'x' })).toBe('/id is not declared')
   })
 
-  test('a condition is not closed, what follows from it is', async () => {
+  test('a condition is not closed; its consequence is', async () => {
     const pet = (kind: string) => ({ properties: { pet: { type: 'object', properties: { kind: { const: kind } } } } })
     const schema = {
       type: 'object',
@@ -405,7 +405,7 @@ describe('what real documents say of themselves', () => {
     expect(compileJsonSchema(body?.schema ?? false)({ c: 'x' })).toBe('/c is not declared')
   })
 
-  test('examples that their own schemas refuse, or that hide something, are left out', async () => {
+  test('examples that their own schemas refuse, or that contain hidden characters, are left out', async () => {
     const schema = { type: 'object', properties: { a: { type: 'integer' } } }
     const examples = {
       good: { summary: 'One', value: { a: 1 } },
@@ -418,7 +418,7 @@ describe('what real documents say of themselves', () => {
     expect((await operation(hidden)).examples).toEqual([])
   })
 
-  test('a form keeps its fields and files; fields that are objects are left out or refuse it', async () => {
+  test('a form keeps its fields and files; fields that are objects are left out, or the operation is refused', async () => {
     const properties = {
       file: { type: 'string', format: 'binary' },
       tags: { type: 'array', items: { type: 'string' } },
@@ -439,7 +439,7 @@ describe('what real documents say of themselves', () => {
 })
 
 describe('names and texts', () => {
-  test('missing and double operationIds give stable ids from method and path', async () => {
+  test('missing and duplicate operationIds become stable ids from method and path', async () => {
     const text = weather({
       '/a/{b}': { get: { operationId: 'same' }, post: {} },
       '/c': { get: { operationId: 'same' }, post: { operationId: 'ok.id' }, put: { operationId: `${'x'.repeat(90)}` } },
@@ -464,7 +464,7 @@ describe('names and texts', () => {
   })
 })
 
-describe('other documents', () => {
+describe('referenced documents', () => {
   const text = weather({ '/a': { post: jsonBody({ $ref: 'schemas.yaml#/Thing' }) } })
   const asked: string[] = []
   const fetchExternal: OutboundFetch = async ({ url }) => {
@@ -477,7 +477,7 @@ describe('other documents', () => {
       : err({ kind: 'unreachable', reason: 'no such host' })
   }
 
-  test('of the same origin are fetched by the way out, and what fails refuses the operation', async () => {
+  test('of the same origin are fetched through the outbound port, and a failed fetch refuses the operation', async () => {
     asked.length = 0
     const { refused } = await inProcess(text, { origin: 'https://docs.example/openapi.json', fetchExternal })
     expect(asked).toEqual(['https://docs.example/schemas.yaml', 'https://docs.example/more.json'])
@@ -490,7 +490,7 @@ describe('other documents', () => {
     ])
   })
 
-  test('of another origin, files, and all where nothing is fetched, are refused by name', async () => {
+  test('of another origin, local files, and everything where fetching is off, are refused by name', async () => {
     asked.length = 0
     const paths = {
       '/a': { post: jsonBody({ $ref: 'https://other.example/x.json' }) },
@@ -505,7 +505,7 @@ describe('other documents', () => {
     expect((await inProcess(text)).refused[0]?.reason).toContain('not of the same origin')
   })
 
-  test('are at most 50, none by another way than HTTP, and a redirect stays at the origin', async () => {
+  test('are at most 50, only by HTTP, and a redirect stays at the origin', async () => {
     const requests: OutboundRequest[] = []
     const fetch: OutboundFetch = async (request) => {
       requests.push(request)

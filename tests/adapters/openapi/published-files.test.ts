@@ -50,7 +50,7 @@ for (const file of PUBLISHED) {
   describe(file, () => {
     let document: ImportedDocument
 
-    test('imports within its memory, or says what of it cannot be sold', async () => {
+    test('imports within the memory limit, or reports what cannot be sold', async () => {
       const limits = { timeoutMs: 300_000, maxMemoryBytes: (MEMORY_MB[file] ?? 200) * 1024 * 1024 }
       const result = await importWithin(limits, publishedOpenApi(file), {})
       if (!result.ok) throw new Error(result.error.message)
@@ -60,7 +60,7 @@ for (const file of PUBLISHED) {
       expect(document.operations.length).toBe(count)
     })
 
-    test('gives operations that the gateway can route and name', () => {
+    test('produces operations that the gateway can route and name', () => {
       const { operations } = document
       expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length)
       for (const { id, method, path, parameters } of operations) {
@@ -73,7 +73,7 @@ for (const file of PUBLISHED) {
       expect(clashes(anApi({ operations: operations.map((operation) => anOperation(operation)) }))).toEqual([])
     })
 
-    test('gives examples that the gateway would accept', () => {
+    test('produces examples that the gateway would accept', () => {
       const api = anApi({ operations: document.operations.map((operation) => anOperation(operation)) })
       const inputs = new ApiInputs(compileJsonSchema)
       for (const operation of api.operations) {
@@ -83,7 +83,7 @@ for (const file of PUBLISHED) {
       }
     })
 
-    test('gives plain texts', () => {
+    test('produces plain texts', () => {
       for (const { title, description, parameters } of document.operations) {
         expect(isPlainLine(title) && title !== '' && [...title].length <= 100).toBe(true)
         for (const text of [description, ...parameters.map((parameter) => parameter.description)]) {
@@ -93,7 +93,7 @@ for (const file of PUBLISHED) {
       for (const notice of document.notices) expect(isPlainLine(notice)).toBe(true)
     })
 
-    test('gives schemas that are valid, closed and self-contained', () => {
+    test('produces schemas that are valid, closed and self-contained', () => {
       const ajv = new Ajv2020({ strict: false })
       for (const { parameters, body, id } of document.operations) {
         const schemas: DataSchema[] = [...parameters.map(({ schema }) => schema), ...(body ? [body.schema] : [])]

@@ -76,7 +76,7 @@ describe('the guarded fetch', () => {
     return fetched.ok ? new TextDecoder().decode(fetched.value.body) : fetched.error.kind
   }
 
-  test('answers with status, final address, type and body, and says who calls', async () => {
+  test('returns status, final address, type and body, and identifies itself', async () => {
     const fetched = await get(at('/a?b=c#d'))
     expect(fetched).toMatchObject({
       ok: true,
@@ -87,12 +87,12 @@ describe('the guarded fetch', () => {
     expect(seen[0]?.headers.get('user-agent')).toBe(AGENT)
   })
 
-  test('an error status is an answer with its body', async () => {
+  test('returns an error status with its body', async () => {
     answer = () => new Response('gone', { status: 410 })
     expect(await get(at('/'))).toMatchObject({ ok: true, value: { status: 410, body: bytes('gone') } })
   })
 
-  test('sends a body and headers, and follows no redirect of what is not reading', async () => {
+  test('sends a body and headers, and follows redirects only for reads', async () => {
     answer = async (request) =>
       new Response(null, { status: 307, headers: { location: '/next', 'x-got': await request.text() } })
     const fetched = await get(at('/'), { method: 'POST', body: 'paid', headers: { 'x-own': '1' }, maxRedirects: 5 })
@@ -101,7 +101,7 @@ describe('the guarded fetch', () => {
     expect(seen.map(({ headers }) => headers.get('x-own'))).toEqual(['1'])
   })
 
-  describe('an address that is not called at all', () => {
+  describe('an address that is never called', () => {
     test.each([
       ['no scheme of the web', 'ftp://site.test/'],
       ['a file', 'file:///etc/passwd'],
@@ -123,7 +123,7 @@ describe('the guarded fetch', () => {
     })
   })
 
-  describe('an address that is not public is never connected to', () => {
+  describe('a connection to an address that is not public is never made', () => {
     test.each([
       'http://127.0.0.1/',
       'http://127.1/',
@@ -165,21 +165,21 @@ describe('the guarded fetch', () => {
       expect(JSON.stringify(fetched)).not.toContain('token')
     })
 
-    test('the machine resolver is judged like any other: localhost', async () => {
+    test("localhost of the machine's resolver is checked like any other", async () => {
       const local = openGuardedFetch({ userAgent: AGENT })
       const fetched = await local({ ...LIMITS, url: `http://localhost:${server.port}/` })
       expect(fetched).toMatchObject({ ok: false, error: { kind: 'forbidden_address' } })
       expect(seen).toEqual([])
     })
 
-    test('the hook of the tests is by address and port', async () => {
+    test('the exception for tests names an address and a port', async () => {
       expect(await problemOf(`http://site.test:${server.port === 8081 ? 8082 : 8081}/`)).toBe('forbidden_address')
       expect(await problemOf(at('/'), {}, { permits: (address) => address === '127.0.0.2' })).toBe('forbidden_address')
     })
   })
 
-  describe('the DNS', () => {
-    test('is asked once per hop, and the connection goes to the address that was judged, whatever it says next', async () => {
+  describe('DNS', () => {
+    test('is queried once per hop, and the connection goes to the address that was checked, whatever the next query returns', async () => {
       names['turning.test'] = [HOME]
       const turning = async (host: string) => {
         asked.push(host)
@@ -193,7 +193,7 @@ describe('the guarded fetch', () => {
       expect(seen[0]?.host).toBe(`turning.test:${server.port}`)
     })
 
-    test('a second hop to the same name is judged anew', async () => {
+    test('is queried again for a second hop to the same name', async () => {
       answer = (_, url) => (url.pathname === '/' ? Response.redirect(at('/next'), 302) : new Response('inside'))
       let times = 0
       const resolver = async () => (++times === 1 ? [HOME] : ['192.168.0.1'])
@@ -201,18 +201,18 @@ describe('the guarded fetch', () => {
       expect(seen.map(({ path }) => path)).toEqual(['/'])
     })
 
-    test('a name that does not exist, and one without an address, are unreachable', async () => {
+    test('a name that does not exist, or has no address, is unreachable', async () => {
       names['empty.test'] = []
       expect(await problemOf('http://nowhere.test/')).toBe('unreachable')
       expect(await problemOf('http://empty.test/')).toBe('unreachable')
     })
 
-    test('one that never answers is ended by the deadline', async () => {
+    test('a query that is never answered ends at the deadline', async () => {
       const resolver = () => new Promise<readonly string[]>(() => undefined)
       expect(await problemOf(at('/'), { timeoutMs: 20 }, { resolver })).toBe('timeout')
     })
 
-    test('the next address is tried when one cannot be reached, for reading only', async () => {
+    test('if an address cannot be reached, the next one is tried, for reads only', async () => {
       names['two.test'] = ['127.0.0.9', HOME]
       const permits = () => true
       expect(await problemOf(at('/', 'two.test'), {}, { permits })).toBe('answered 200')
@@ -221,7 +221,7 @@ describe('the guarded fetch', () => {
   })
 
   describe('redirects', () => {
-    test('are answers when none is to be followed', async () => {
+    test('are returned if none may be followed', async () => {
       answer = () => Response.redirect('http://10.0.0.1/', 301)
       expect(await problemOf(at('/'))).toBe('answered 301')
     })
@@ -249,13 +249,13 @@ describe('the guarded fetch', () => {
       expect(seen).toHaveLength(1)
     })
 
-    test('a loop ends at the limit', async () => {
+    test('that loop end at the limit', async () => {
       answer = (_, url) => Response.redirect(at(url.pathname === '/a' ? '/b' : '/a'), 302)
       expect(await problemOf(at('/a'), { maxRedirects: 4 })).toBe('too_many_redirects')
       expect(seen).toHaveLength(5)
     })
 
-    test('headers of the caller do not follow to another origin; ours do', async () => {
+    test("carry our headers to another origin, and not the caller's", async () => {
       answer = (request, url) =>
         url.pathname === '/' ? Response.redirect(at('/next', 'other.test'), 302) : new Response(request.method)
       await get(at('/'), { maxRedirects: 1, headers: { authorization: 'Bearer secret', 'user-agent': 'liar' } })
@@ -263,7 +263,7 @@ describe('the guarded fetch', () => {
       expect(seen.map(({ headers }) => headers.get('user-agent'))).toEqual([AGENT, AGENT])
     })
 
-    test('the body of a redirect is not waited for', async () => {
+    test('are followed without waiting for their body', async () => {
       answer = (_, url) =>
         url.pathname === '/'
           ? new Response(stalled(), { status: 302, headers: { location: '/next' } })
@@ -271,7 +271,7 @@ describe('the guarded fetch', () => {
       expect(await bodyOf(at('/'), { maxRedirects: 1 })).toBe('there')
     })
 
-    test('every hop is put to `mayVisit`', async () => {
+    test('are each checked by `mayVisit`', async () => {
       answer = (_, url) => (url.pathname === '/' ? Response.redirect(at('/private'), 302) : new Response('x'))
       const visited: string[] = []
       const mayVisit = async (url: URL) => visited.push(url.pathname) < 2
@@ -282,17 +282,17 @@ describe('the guarded fetch', () => {
   })
 
   describe('limits', () => {
-    test('headers that do not come are a timeout', async () => {
+    test('headers that never arrive are a timeout', async () => {
       answer = () => new Promise(() => undefined)
       expect(await problemOf(at('/'), { timeoutMs: 50 })).toBe('timeout')
     })
 
-    test('a body that stops coming is a timeout', async () => {
+    test('a body that stops arriving is a timeout', async () => {
       answer = () => new Response(stalled())
       expect(await problemOf(at('/'), { timeoutMs: 50 })).toBe('timeout')
     })
 
-    test('a body that drips without end is a timeout: the deadline is for the whole', async () => {
+    test('a body that drips without end is a timeout: the deadline covers the whole call', async () => {
       answer = () =>
         new Response(
           new ReadableStream({
@@ -313,7 +313,7 @@ describe('the guarded fetch', () => {
       expect(await problemOf(at('/'), { timeoutMs: 100, maxRedirects: 20 })).toBe('timeout')
     })
 
-    test('the caller can give up', async () => {
+    test('the caller can abort', async () => {
       answer = () => new Promise(() => undefined)
       const abort = new AbortController()
       const waiting = problemOf(at('/'), { signal: abort.signal })
@@ -322,7 +322,7 @@ describe('the guarded fetch', () => {
       expect(await problemOf(at('/'), { signal: AbortSignal.abort() })).toBe('aborted')
     })
 
-    test('a body of exactly the limit passes, one byte more does not, declared or not', async () => {
+    test('a body of exactly the limit passes; one more byte does not, declared or not', async () => {
       answer = (_, url) => new Response('x'.repeat(Number(url.pathname.slice(1))))
       expect((await bodyOf(at('/1000'), { maxBytes: 1000 })).length).toBe(1000)
       expect(await problemOf(at('/1001'), { maxBytes: 1000 })).toBe('too_large')
@@ -341,7 +341,7 @@ describe('the guarded fetch', () => {
       expect(await problemOf(at('/1001'), { maxBytes: 1000 })).toBe('too_large')
     })
 
-    test('a body without end stops at the limit', async () => {
+    test('a body without end is cut off at the limit', async () => {
       let sent = 0
       answer = () =>
         new Response(
@@ -356,13 +356,13 @@ describe('the guarded fetch', () => {
       expect(sent).toBeLessThan(64 * MIB)
     })
 
-    test('gzip is unpacked', async () => {
+    test('gzip is decompressed', async () => {
       answer = () => new Response(gzipSync('packed'), { headers: { 'content-encoding': 'GZIP' } })
       expect(await bodyOf(at('/'))).toBe('packed')
       expect(seen[0]?.headers.get('accept-encoding')).toBe('gzip')
     })
 
-    test('a gzip bomb stops at the limit', async () => {
+    test('a gzip bomb is cut off at the limit', async () => {
       const bomb = gzipSync(Buffer.alloc(256 * MIB))
       expect(bomb.byteLength).toBeLessThan(MIB)
       answer = () => new Response(bomb, { headers: { 'content-encoding': 'gzip' } })
@@ -381,7 +381,7 @@ describe('the guarded fetch', () => {
       expect(await problemOf(at('/'))).toBe('bad_encoding')
     })
 
-    test('types outside the list are refused without reading; errors keep theirs', async () => {
+    test('types outside the list are refused without reading the body, except for errors', async () => {
       const contentTypes = ['text/*', 'application/json']
       const typed = (type: string | null, status = 200) => {
         answer = () => {
@@ -403,7 +403,7 @@ describe('the guarded fetch', () => {
     })
   })
 
-  describe('a connection that fails', () => {
+  describe('a connection failure', () => {
     test.each([
       ['closes at once', '', 'unreachable'],
       ['speaks no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n', 'unreachable'],
@@ -424,7 +424,7 @@ describe('the guarded fetch', () => {
       raw.stop(true)
     })
 
-    test('nobody listens', async () => {
+    test('no server is listening', async () => {
       const gone = Bun.serve({ port: 0, hostname: HOME, fetch: () => new Response() })
       const { port } = gone
       gone.stop(true)
@@ -447,14 +447,14 @@ describe('the guarded fetch', () => {
     })
     afterAll(() => secure.stop(true))
 
-    test('the certificate is held against the name, although the connection goes to a number', async () => {
+    test('the certificate is checked against the name, although the connection goes to an IP address', async () => {
       const right = await get(`https://site.test:${secure.port}/`, {}, { permits, ca })
       expect(right).toMatchObject({ ok: true, value: { body: bytes(`site.test:${secure.port}`) } })
       expect(await problemOf(`https://other.test:${secure.port}/`, {}, { permits, ca })).toBe('unreachable')
       expect(await problemOf(`https://127.0.0.1:${secure.port}/`, {}, { permits, ca })).toBe('unreachable')
     })
 
-    test('a certificate that nobody vouches for is refused', async () => {
+    test('an untrusted certificate is refused', async () => {
       expect(await problemOf(`https://site.test:${secure.port}/`, {}, { permits })).toBe('unreachable')
     })
   })

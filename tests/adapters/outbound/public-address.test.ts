@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { publicAddress } from '../../../server/adapters/outbound/public-address'
 
-describe('an address that strangers may name', () => {
+describe('an address given by a stranger', () => {
   test.each([
     '1.1.1.1',
     '8.8.8.8',
@@ -70,10 +70,10 @@ describe('an address that strangers may name', () => {
     ['site-local', 'fec0::1'],
     ['multicast', 'ff02::1'],
     ['segment routing', '5f00::1'],
-  ])('%s: %s is not', (_, text) => expect(publicAddress(text)).toBeNull())
+  ])('%s: %s is not public', (_, text) => expect(publicAddress(text)).toBeNull())
 
   test.each(['', 'localhost', '1.2.3', '01.2.3.4', '256.1.1.1', 'fe80::1%eth0', '2606:4700::1%0', ':::'])(
-    'what is no address in plain form is not: %p',
+    'what is not a plain IP address is not public: %p',
     (text) => expect(publicAddress(text)).toBeNull(),
   )
 })

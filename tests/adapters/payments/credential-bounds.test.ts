@@ -27,12 +27,12 @@ describe('a payment credential of more than 16 KB, depth 16 or 200 parts is malf
       })
     })
 
-  test('one that keeps to the bounds is read', () => {
+  test('one within the bounds is read', () => {
     const text = encoded({ challenge: CHALLENGE, payload: members(150) })
     expect(readPaymentScheme({ scheme: 'payment', text }, 'evm')).toMatchObject({ ok: true })
   })
 
-  test('one in the `_meta` of an MCP message is not written out when it is more than one can be', () => {
+  test('one in the `_meta` of an MCP message is refused before it is serialized, if it is larger than any credential', () => {
     const message = (credential: unknown) => ({ params: { _meta: { 'org.paymentauth/credential': credential } } })
     for (const credential of [members(90_000), JSON.parse(nested(17)), { challenge: CHALLENGE, payload: members(200) }])
       expect(paymentIn(message(credential))).toEqual({ scheme: 'payment', text: '' })

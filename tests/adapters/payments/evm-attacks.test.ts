@@ -69,7 +69,7 @@ describe('attacks on the evm method', () => {
   }
 
   describe('one authorization at two gateways that share a recipient', () => {
-    test('pays one of them, both at once or one after the other', async () => {
+    test('pays one of them, concurrently or in sequence', async () => {
       const gateways = [method(), await another()]
       for (const atOnce of [true, false]) {
         const text = await bare(gateways[0] ?? method(), termsOf())
@@ -89,7 +89,7 @@ describe('attacks on the evm method', () => {
       expect(troubles.join()).toContain('an authorization was already used and does not count as a payment')
     })
 
-    describe('while ours waits for its block, somebody else brings it', () => {
+    describe('while our transaction waits for its block, someone else submits the authorization', () => {
       beforeEach(() => sandbox.ask('evm_setAutomine', [false]).then(() => sandbox.ask('evm_setIntervalMining', [0])))
       afterEach(() => sandbox.ask('evm_setAutomine', [true]))
 
@@ -104,12 +104,12 @@ describe('attacks on the evm method', () => {
         return sending
       }
 
-      test('what was made for our offer is paid, for we had sent it', async () => {
+      test('one signed for our offer counts as paid, because we had sent it', async () => {
         const paying = method()
         expect(await overtaken(paying, await credential(paying))).toMatchObject({ kind: 'settled' })
       })
 
-      test('a top-up is not, and neither is x402 without an echo', async () => {
+      test('a top-up does not count, nor does x402 without an echo', async () => {
         const paying = method()
         const binding = { op: 'wallet-topup', fp: 'top-up', rid: 'one', own: '1', account: 'acc_1' }
         const topUp = await credential(paying, termsOf({ binding }))
@@ -118,7 +118,7 @@ describe('attacks on the evm method', () => {
         expect(await overtaken(paying, unnamed)).toMatchObject({ kind: 'refused' })
       })
 
-      test('nor is x402 with an echo that is not signed: whoever holds the authorization writes another for another gateway', async () => {
+      test('nor does x402 with an unsigned echo: whoever holds the authorization can write another echo for another gateway', async () => {
         const [paying, terms] = [method(), termsOf()]
         const { more } = await offered(paying, terms)
         const shown = await readX402(paying, await sandbox.x402Signature(more['payment-required'] ?? ''))
@@ -127,7 +127,7 @@ describe('attacks on the evm method', () => {
         expect(await overtaken(paying, shown)).toMatchObject({ kind: 'refused' })
       })
 
-      test('x402 with an echo that its payer signed is paid: it can be shown to nobody else', async () => {
+      test('x402 with an echo signed by its payer counts: it cannot be used elsewhere', async () => {
         const [paying, terms] = [method(), termsOf()]
         const { more } = await offered(paying, terms)
         const asked = new Response(null, { status: 402, headers: more })
@@ -137,7 +137,7 @@ describe('attacks on the evm method', () => {
       })
     })
 
-    test('what we brought is found after a restart; what counted once counts by another relayer too', async () => {
+    test('one that we submitted is found after a restart; one that counted before counts by another relayer too', async () => {
       const paying = method()
       const shown = await credential(paying)
       const settled = await paying.settle(shown)
@@ -150,7 +150,7 @@ describe('attacks on the evm method', () => {
     })
   })
 
-  describe('a token that does not move what it was told', () => {
+  describe('a token that does not behave as declared', () => {
     afterEach(async () => {
       await sandbox.misbehave('setPaused', false)
       await sandbox.misbehave('setFeePercent', 0n)
@@ -163,7 +163,7 @@ describe('attacks on the evm method', () => {
       return valid.ok ? 'valid' : valid.error.code
     }
 
-    test('paused: the operator is told, nothing is offered, and no payer is blamed', async () => {
+    test('paused: the operator is informed, nothing is offered, and no payer is blamed', async () => {
       const [paying, terms] = [method(), termsOf()]
       const shown = await credential(paying, terms)
       await sandbox.misbehave('setPaused', true)
@@ -176,7 +176,7 @@ describe('attacks on the evm method', () => {
       expect((await paying.settle(shown)).kind).toBe('settled')
     })
 
-    test('a recipient that the token has blocked is our trouble; a payer that it has blocked is the payer’s', async () => {
+    test('if the token blocks our recipient, it is our fault; if it blocks the payer, the payer’s', async () => {
       const [paying, terms] = [method(), termsOf()]
       const shown = await credential(paying, terms)
       await sandbox.misbehave('setBlocked', MERCHANT, true)
@@ -187,7 +187,7 @@ describe('attacks on the evm method', () => {
       expect((await paying.settle(shown)).kind).toBe('refused')
     })
 
-    test('a fee: no payment is taken, and one under way is not counted as whole', async () => {
+    test('with a fee: no payment is accepted, and one in progress does not count as complete', async () => {
       const [paying, terms] = [method(), termsOf()]
       const shown = await credential(paying, terms)
       await sandbox.misbehave('setFeePercent', 1n)
@@ -199,7 +199,7 @@ describe('attacks on the evm method', () => {
       expect(troubles.at(-1)).toContain('did not move the whole amount')
     })
 
-    test('the events in another order are a payment all the same', async () => {
+    test('that emits its events in another order still makes a payment', async () => {
       const [paying, terms] = [method(), termsOf()]
       const shown = await credential(paying, terms)
       await sandbox.misbehave('setTellsTransferFirst', true)
@@ -211,7 +211,7 @@ describe('attacks on the evm method', () => {
       expect((await received()) - before).toBe(PRICE)
     })
 
-    test('the start finds decimals that are not the token’s', async () => {
+    test('with other decimals than configured is found at the start', async () => {
       expect(await tokenProblem(sandbox.options)).toBeNull()
       expect(await tokenProblem({ ...sandbox.options, decimals: 18 })).toBe('the token has 6 decimals, not 18')
     })
@@ -222,7 +222,7 @@ describe('attacks on the evm method', () => {
     ['halted', 'has halted'],
     ['dead', 'does not answer'],
   ] as const)('a node that is %s', (mood, told) => {
-    test('is found while it runs: no offer, no payment judged, fates stay open, and it mends by itself', async () => {
+    test('is detected at run time: no offer, no payment decided, outcomes stay open, and it recovers without a restart', async () => {
       const [paying, terms] = [method(), termsOf()]
       const shown = await credential(paying, terms)
       expect((await paying.validate(shown, terms)).ok).toBe(true)
@@ -256,7 +256,7 @@ describe('attacks on the evm method', () => {
     test.each([
       ['a payment', gas],
       ['a unit of gas', { maxFeePerGas: 30n * GWEI, maxCostPerPayment: 10n ** 18n }],
-    ])('is above the ceiling of %s: no offer, nothing judged, nothing sent, not a coin spent', async (_, ceiling) => {
+    ])('is above the ceiling of %s: no offer, no decision, nothing sent, no gas spent', async (_, ceiling) => {
       const [paying, terms] = [method({ gas: ceiling }), termsOf()]
       const shown = await credential(method(), terms)
       const spent = () =>
@@ -270,7 +270,7 @@ describe('attacks on the evm method', () => {
       expect(troubles).toEqual([expect.stringContaining('gas is too expensive')])
     })
 
-    test('what is sent bids no more than the ceiling, however it is sent', async () => {
+    test('never bids more than the ceiling, on any path', async () => {
       const most = 5n * 10n ** 14n
       const paying = method({ gas: { maxFeePerGas: null, maxCostPerPayment: most } })
       await dear(1n)
@@ -280,7 +280,7 @@ describe('attacks on the evm method', () => {
       expect(BigInt(sent.gas) * BigInt(sent.maxFeePerGas)).toBeLessThanOrEqual(most)
     })
 
-    test('a price below the floor is not offered, and not taken', async () => {
+    test('a price below the minimum is neither offered nor accepted', async () => {
       const paying = method({ minAmount: micros(5000) })
       expect(await paying.offer(termsOf({ amount: micros(4999) }))).toBeNull()
       const terms = termsOf({ amount: micros(4999) })

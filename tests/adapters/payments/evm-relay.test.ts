@@ -23,7 +23,7 @@ const CANCEL = parseAbi([
 ])
 
 /** What the chain itself allows a payer, a stranger and other users of the relayer's key to do with an authorization. */
-describe('the evm method and its chain', () => {
+describe('the evm method on its chain', () => {
   let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>
   beforeAll(async () => {
     sandbox = await openEvmSandbox()
@@ -91,7 +91,7 @@ describe('the evm method and its chain', () => {
     expect(await method().lookUp(read.handle)).toEqual({ kind: 'never' })
   })
 
-  test('what somebody else brought to the chain before us does not pay us', async () => {
+  test('a transfer that someone else submitted before us does not pay us', async () => {
     const read = await credential()
     const before = await received()
     await sandbox.write(transferCall(authorizationOf(read)), stranger())
@@ -100,7 +100,7 @@ describe('the evm method and its chain', () => {
     expect((await received()) - before).toBe(PRICE)
   })
 
-  test('a transfer counts for its own nonce only, whatever else is in its transaction', () => {
+  test('a transfer counts only for its own nonce, whatever else its transaction contains', () => {
     const [from, to, token] = [PAYER.address.toLowerCase(), MERCHANT, sandbox.token.toLowerCase()]
     const nonce = (digit: string): Hex => `0x${digit.repeat(64)}`
     const named = { chainId: EVM_CHAIN_ID, token, from, to, value: PRICE, nonce: nonce('a') }
@@ -131,7 +131,7 @@ describe('the evm method and its chain', () => {
     expect(hasMoved([transfer(to)], named)).toBe(false)
   })
 
-  test('many at once: each has a number of its own, none is sent twice, all of them settle', async () => {
+  test('many at once: each has its own number, none is sent twice, all settle', async () => {
     const AT_ONCE = 12
     const paying = method()
     const reads = await Promise.all(Array.from({ length: AT_ONCE }, () => credential()))
@@ -142,7 +142,7 @@ describe('the evm method and its chain', () => {
     expect([(await received()) - before, (await counted('latest')) - sent]).toEqual([PRICE * BigInt(AT_ONCE), AT_ONCE])
   })
 
-  test('who else sends by the key of the relayer does not stop it', async () => {
+  test("another sender with the relayer's key does not stop it", async () => {
     const [paying, other] = [method(), method()]
     expect(await paying.settle(await credential())).toMatchObject({ kind: 'settled' })
     expect(await other.settle(await credential())).toMatchObject({ kind: 'settled' })
@@ -159,7 +159,7 @@ describe('the evm method and its chain', () => {
       await sandbox.ask('evm_setAutomine', [true])
     })
 
-    test('a payment stays unknown; sent again it takes the place of the first, and the money moves once', async () => {
+    test('a payment stays unknown; resent, it replaces the first transaction, and the money moves once', async () => {
       const paying = method(0)
       const read = await credential()
       const [before, sent] = [await received(), await counted('latest')]
@@ -172,7 +172,7 @@ describe('the evm method and its chain', () => {
       expect([(await received()) - before, (await counted('latest')) - sent]).toEqual([PRICE, 1])
     })
 
-    test('one that waits for its block is unknown to whoever looks, never refused, whoever brought it (issue 13, 14)', async () => {
+    test('one that waits for its block is unknown on every check, never refused, whoever submitted it (issue 13, 14)', async () => {
       const read = await credential()
       const waiting = {
         from: PAYER.address,
@@ -185,7 +185,7 @@ describe('the evm method and its chain', () => {
       await sandbox.ask('evm_mine', [])
     })
 
-    test('one that the node dropped is sent again, by the same number', async () => {
+    test('one that the node dropped is resent with the same number', async () => {
       const paying = method(0)
       const read = await credential()
       const [before, sent] = [await received(), await counted('latest')]
@@ -198,7 +198,7 @@ describe('the evm method and its chain', () => {
     })
   })
 
-  test('checks the settings against the chain: wrong chain, wrong name, not a token; waits for a node that does not answer', async () => {
+  test('checks the settings against the chain: wrong chain, wrong name, not a token; waits for a node that does not respond', async () => {
     const right = settings()
     expect(await tokenProblem(right)).toBeNull()
     expect(await tokenProblem({ ...right, chainId: 1 })).toContain(`serves chain ${EVM_CHAIN_ID}, not 1`)
@@ -209,8 +209,8 @@ describe('the evm method and its chain', () => {
     sandbox.setMood('ok')
   })
 
-  describe('later', () => {
-    test('a payment is found whatever was mined since; one that was never sent is dead when its time is over', async () => {
+  describe('much later', () => {
+    test('a payment is found whatever was mined since; one that was never sent is dead once it expires', async () => {
       const [paid, unsent] = [await credential(), await credential()]
       const settled = await method().settle(paid)
       expect(settled.kind).toBe('settled')
@@ -221,7 +221,7 @@ describe('the evm method and its chain', () => {
       expect(await method().lookUp(unsent.handle)).toEqual({ kind: 'never' })
     })
 
-    test('on another chain than the configured one its fate stays open: nobody here knows', async () => {
+    test('on another chain than the configured one its outcome stays open: it cannot be determined here', async () => {
       const { handle } = await credential()
       const elsewhere = { ...handle, transaction: handle.transaction.replace(/^eip155:\d+/, 'eip155:1') }
       expect(await method().lookUp(elsewhere)).toEqual({ kind: 'open' })

@@ -30,7 +30,7 @@ describe('the relayer', () => {
   })
   const count = async () => Number(await sandbox.ask('eth_getTransactionCount', [account.address, 'latest']))
 
-  test('a hundred at once: each by a number of its own, in as many transactions', async () => {
+  test('sends a hundred at once, each with its own number, in as many transactions', async () => {
     const [relaying, before] = [relayer(), await count()]
     const receipts = await Promise.all(Array.from({ length: 100 }, () => relaying.submit(call())))
     expect(receipts.map((receipt) => receipt?.status)).toEqual(Array(100).fill('success'))
@@ -38,7 +38,7 @@ describe('the relayer', () => {
     expect((await count()) - before).toBe(100)
   })
 
-  test('a bid that takes the place of another is above it, below the ceiling, or not made at all', async () => {
+  test('replaces a transaction with a higher bid below the ceiling, or not at all', async () => {
     const chain = { rpcUrl: sandbox.nodeUrl, chainId: EVM_CHAIN_ID }
     const client = createClient({ chain: chainOf(chain), transport: transportOf(chain) })
     const most = 1_000_000_000_000n
@@ -51,7 +51,7 @@ describe('the relayer', () => {
     for (const fee of [(most * 8n) / 9n + 2n, most]) expect(await above(fee)).toBeNull()
   })
 
-  test('a number whose transaction the node refused is given to the next one', async () => {
+  test('reuses the number of a transaction that the node refused', async () => {
     const [relaying, before] = [relayer(), await count()]
     await relaying.submit(call())
     // Less gas than any transaction needs: the node does not take it.
@@ -60,7 +60,7 @@ describe('the relayer', () => {
     expect((await count()) - before).toBe(2)
   })
 
-  test('a number that was lost on its way is made up for, so that those behind it get into a block', async () => {
+  test('fills in a number that was lost in transit, so that those after it reach a block', async () => {
     const [relaying, before] = [relayer(), await count()]
     await relaying.submit(call())
     sandbox.setMood('dead for sendings')
@@ -71,7 +71,7 @@ describe('the relayer', () => {
     expect((await count()) - before).toBe(3)
   })
 
-  test('the same call again goes by the same number', async () => {
+  test('uses the same number for the same call', async () => {
     const [relaying, before, same] = [relayer(), await count(), call()]
     await sandbox.ask('evm_setAutomine', [false])
     await sandbox.ask('evm_setIntervalMining', [0])

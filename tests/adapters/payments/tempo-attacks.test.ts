@@ -40,7 +40,7 @@ describe('attacks on the tempo method', () => {
     ['halted', 'has halted'],
     ['dead', 'does not answer'],
   ] as const)('a node that is %s', (mood, told) => {
-    test('is found while it runs: no offer, no payment judged, fates stay open, and it mends by itself', async () => {
+    test('is detected at run time: no offer, no payment decided, outcomes stay open, and it recovers without a restart', async () => {
       const [paying, terms] = [method(), termsOf()]
       const shown = await paid(paying, terms)
       expect((await paying.validate(shown, terms)).ok).toBe(true)
@@ -61,7 +61,7 @@ describe('attacks on the tempo method', () => {
     })
   })
 
-  test('a payment is final in as many blocks as the settings ask, and not before', async () => {
+  test('a payment is final after as many blocks as configured, and not before', async () => {
     const paying = method()
     const shown = await paid(paying)
     expect(await paying.settle(shown)).toMatchObject({ kind: 'settled' })
@@ -74,13 +74,13 @@ describe('attacks on the tempo method', () => {
     expect(await isFinal()).toBe(true)
   })
 
-  describe('a node that has an excuse instead of an answer', () => {
+  describe('a node with incomplete answers', () => {
     afterEach(() => {
       for (const method of ['eth_getTransactionReceipt', 'eth_getTransactionByHash', 'eth_sendRawTransactionSync'])
         sandbox.sayInstead(method, null)
     })
 
-    test('a payment that it took and does not find is unknown, not refused: it can still move', async () => {
+    test('a payment that it accepted and cannot find is unknown, not refused: it can still settle', async () => {
       const paying = method()
       const shown = await paid(paying)
       for (const asked of ['eth_sendRawTransactionSync', 'eth_getTransactionByHash'])
@@ -91,7 +91,7 @@ describe('attacks on the tempo method', () => {
     })
 
     // The last ones: the chain's clock does not go back.
-    test('what is paid is not gone because it does not say so, or keeps receipts for a short time; it is after a reorganisation', async () => {
+    test('a payment is not lost if the node does not report it, or keeps receipts briefly; after a reorganization it is', async () => {
       const paying = method()
       expect(await paying.settle(await paid(paying))).toMatchObject({ kind: 'settled' })
       const shown = await paid(paying)

@@ -11,19 +11,19 @@ const TOKEN = 'a token of another service, with ünïcödé'
 describe('a sealed value', () => {
   const ring = new KeyRing([k1])
 
-  test('opens to what was sealed', () => {
+  test('opens to the sealed text', () => {
     for (const text of [TOKEN, '', 'x'.repeat(100_000)])
       expect(ring.open(ring.seal(text, PLACE), PLACE)).toEqual({ text, stale: false })
   })
 
-  test('says its version and its key, and nothing of the text; two of the same text differ', () => {
+  test('shows its version and key id, and nothing about the text; two of the same text differ', () => {
     const [one, two] = [ring.seal(TOKEN, PLACE), ring.seal(TOKEN, PLACE)]
     expect(one).toMatch(/^v1\.k1\.[\w-]{16}\.[\w-]+$/)
     expect(one).not.toBe(two)
     for (const form of [TOKEN, Buffer.from(TOKEN).toString('base64url')]) expect(one).not.toContain(form)
   })
 
-  test('opens in its own place only: not in another row, column or table', () => {
+  test('opens only in its own place: not in another row, column or table', () => {
     const sealed = ring.seal(TOKEN, PLACE)
     for (const other of [{ row: 'soc_2' }, { column: 'refresh_token' }, { table: 'webhooks' }])
       expect(() => ring.open(sealed, { ...PLACE, ...other })).toThrow(Unsealable)
@@ -32,7 +32,7 @@ describe('a sealed value', () => {
     expect(() => ring.open(joined, { table: 'a', row: 'b', column: 'c","d' })).toThrow(Unsealable)
   })
 
-  test('is refused when any one of its characters was changed, or some are missing', () => {
+  test('is refused if any character was changed or is missing', () => {
     const sealed = ring.seal(TOKEN, PLACE)
     for (let i = 0; i < sealed.length - 1; i++) {
       const changed = sealed[i] === 'A' ? 'B' : 'A'
@@ -44,7 +44,7 @@ describe('a sealed value', () => {
     expect(() => ring.open(sealed.replace('v1', 'v2'), PLACE)).toThrow('form')
   })
 
-  test('that cannot be opened is not in the message', () => {
+  test('that cannot be opened does not appear in the message', () => {
     const sealed = ring.seal(TOKEN, PLACE)
     try {
       ring.open(sealed, { ...PLACE, row: 'soc_2' })
@@ -56,18 +56,18 @@ describe('a sealed value', () => {
   })
 })
 
-describe('the rotation of keys', () => {
+describe('key rotation', () => {
   const before = new KeyRing([k1]).seal(TOKEN, PLACE)
   const rotated = new KeyRing([k2, k1])
 
-  test('the newest key seals, every key of the ring opens, and an old seal is told', () => {
+  test('the newest key seals, every key of the ring opens, and an old seal is reported', () => {
     expect(rotated.open(before, PLACE)).toEqual({ text: TOKEN, stale: true })
     const after = rotated.seal(TOKEN, PLACE)
     expect(after).toStartWith('v1.k2.')
     expect(rotated.open(after, PLACE)).toEqual({ text: TOKEN, stale: false })
   })
 
-  test('a key that left the ring opens nothing any more', () => {
+  test('a key that was removed from the ring opens nothing', () => {
     expect(() => new KeyRing([k2]).open(before, PLACE)).toThrow('not in the ring')
   })
 

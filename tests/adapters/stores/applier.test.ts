@@ -85,8 +85,8 @@ const errorOf = (act: Promise<void>) =>
   )
 const logged = () => readFileSync(log).length
 
-describe('the applier', () => {
-  test('brings many groups into the tables in one batch, with the number of the last one', async () => {
+describe('the log applier', () => {
+  test('applies many groups in one batch, with the number of the last one', async () => {
     const account = await stores.account(1000)
     for (let i = 0; i < 50; i++) add(charge(account, 5), charge(account, 5))
     expect(applier.unappliedBytes).toBe(logged())
@@ -96,7 +96,7 @@ describe('the applier', () => {
     expect([applier.lastApplied, applier.unappliedBytes]).toEqual([50, 0])
   })
 
-  test('tells who waits for it when a batch has ended, however much is left', async () => {
+  test('notifies those waiting at the end of each batch, however much is left', async () => {
     const account = await stores.account(1_000_000)
     for (let i = 0; i < 4; i++) add(...Array.from({ length: 1000 }, () => charge(account, 1)))
     await applier.step()
@@ -106,12 +106,12 @@ describe('the applier', () => {
     expect(await charges()).toBe(4000)
   })
 
-  test('asks nothing of the database when nothing waits', async () => {
+  test('leaves the database alone when nothing is pending', async () => {
     await applier.applied()
     expect(batches).toBe(0)
   })
 
-  test('begins by itself when much waits, and cuts what is too much for one batch', async () => {
+  test('starts without a reader when much is pending, and splits what is too much for one batch', async () => {
     const account = await stores.account(1_000_000)
     for (let i = 0; i < 10; i++) add(...Array.from({ length: 1000 }, () => charge(account, 1)))
     await applier.applied()
@@ -119,7 +119,7 @@ describe('the applier', () => {
     expect(batches).toBe(10)
   })
 
-  test('has for each reader what was given before it asked, however many ask at once', async () => {
+  test('gives each reader what was written before it asked, however many ask at once', async () => {
     const account = await stores.account(1000)
     const slow = gate()
     faults.before = () => slow.opened
@@ -134,7 +134,7 @@ describe('the applier', () => {
     expect(batches).toBe(2)
   })
 
-  test('applies a charge and its reversal that come together as two that come apart', async () => {
+  test('gives the same result for a charge and its reversal, together or apart', async () => {
     const account = await stores.account(1000)
     const record = charge(account, 30)
     const [entry] = record.entries
@@ -151,8 +151,8 @@ describe('the applier', () => {
   })
 })
 
-describe('a database that takes no writes', () => {
-  test('is told to the reader and tried again; nothing is lost and nothing is applied twice', async () => {
+describe('a database that refuses writes', () => {
+  test('is reported to the reader and retried; nothing is lost and nothing is applied twice', async () => {
     const account = await stores.account(1000)
     faults.before = () => Promise.reject(ioError())
     add(charge(account, 5))
@@ -175,7 +175,7 @@ describe('a database that takes no writes', () => {
     expect([await charges(), batches, fatal]).toEqual([2, 2, []])
   })
 
-  test('and belongs to another process now ends this one', async () => {
+  test('because another process owns it ends this one', async () => {
     const account = await stores.account(1000)
     faults.after = () => Promise.reject(ioError())
     add(charge(account, 5))
@@ -187,8 +187,8 @@ describe('a database that takes no writes', () => {
   })
 })
 
-describe('the log that it reads', () => {
-  test('goes on at its front when it was emptied', async () => {
+describe('the log it reads', () => {
+  test('is read from its start after it was emptied', async () => {
     const account = await stores.account(1000)
     for (let life = 0; life < 3; life++) {
       add(charge(account, 5))
@@ -201,7 +201,7 @@ describe('the log that it reads', () => {
     expect([await number('SELECT applied_group FROM owner'), fatal]).toEqual([6, []])
   })
 
-  test('may be emptied while a round still writes notes: what it has applied is not read again', async () => {
+  test('may be emptied while a batch still writes notes: what was applied is not read again', async () => {
     const account = await stores.account(1000)
     for (let i = 0; i < 1500; i++) applier.note(call(account, null))
     for (let i = 0; i < 3; i++) add(charge(account, 5))
@@ -219,7 +219,7 @@ describe('the log that it reads', () => {
     expect(await number('SELECT count(*) FROM requests')).toBe(1504)
   })
 
-  test('may have a group larger than what is read at once', async () => {
+  test('may have a group larger than one read', async () => {
     const account = await stores.account(1_000_000)
     const body = 'x'.repeat(200_000)
     const kept = (i: number) => ({
@@ -232,7 +232,7 @@ describe('the log that it reads', () => {
     expect([await charges(), await number('SELECT sum(length(body)) FROM kept_answers')]).toEqual([11, 2_000_000])
   })
 
-  test('is damaged when it cannot be read any more: the tables get nothing of it, but all of it from memory', async () => {
+  test('is damaged once it cannot be read: the tables get nothing from it, and everything from memory', async () => {
     const account = await stores.account(1000)
     add(charge(account, 5))
     add(charge(account, 5))
@@ -248,7 +248,7 @@ describe('the log that it reads', () => {
     expect([await charges(), await number('SELECT applied_group FROM owner')]).toEqual([2, 2])
   })
 
-  test('is never passed over: a group that is missing is damage', async () => {
+  test('is never skipped over: a missing group is damage', async () => {
     const account = await stores.account(1000)
     added = 1
     add(charge(account, 5))
@@ -258,7 +258,7 @@ describe('the log that it reads', () => {
     expect(await charges()).toBe(0)
   })
 
-  test('may be damaged behind what the tables have: a rescue adds only what they lack', async () => {
+  test('may be damaged after what the tables have: a rescue adds only what they lack', async () => {
     const account = await stores.account(1000)
     add(charge(account, 5))
     await applier.applied()
@@ -273,7 +273,7 @@ describe('the log that it reads', () => {
   })
 })
 
-test('an acknowledged charge that breaks a rule is never dropped: the process ends with one line', async () => {
+test('with an acknowledged charge that breaks a rule is never dropped: the process ends with one line', async () => {
   const account = await stores.account(10)
   add(charge(account, 5))
   add(charge(account, 50))
@@ -285,7 +285,7 @@ test('an acknowledged charge that breaks a rule is never dropped: the process en
 })
 
 describe('notes', () => {
-  test('that break a rule cost neither charges nor other notes nor uses', async () => {
+  test('that break a rule cost no charge, no other note and no last use', async () => {
     const account = await stores.account(1000)
     const key = apiKey(account)
     await stores.credentials.create(key, { limit: null, budget: null }, audit())

@@ -31,7 +31,7 @@ async function migrationsUpTo(last: number): Promise<string> {
   return then
 }
 
-test('a database whose debt fell below zero opens: the balance is what the entries say, all of it can be spent, and the log tells', async () => {
+test('a database whose debt fell below zero opens: the balance is the sum of its entries, all of it can be spent, and the log says so', async () => {
   const client = createClient({ url: `file:${join(folder, 'gateway.db')}` })
   await migrate(drizzle({ client }), { migrationsFolder: await migrationsUpTo(10) })
   // Paid 50 and disputed it; the dispute was won, and its money repaid a debt that a duplicate message had only feigned.
@@ -65,7 +65,7 @@ test('a database whose debt fell below zero opens: the balance is what the entri
   await again.close()
 })
 
-test('a refund of money that a reversal gave back is booked at once, before the tables have the reversal', async () => {
+test('a refund of money that a reversal returned is booked at once, before the tables have the reversal', async () => {
   const stores = await openTestStores({ folder })
   const account = await stores.account(1)
   const ledger = ledgerOf(stores)

@@ -25,7 +25,7 @@ async function holder() {
   return child
 }
 
-test('a folder that another process holds is refused in one line, and is free after that process was killed', async () => {
+test('a folder that another process holds is refused in one line, and is free once that process was killed', async () => {
   const child = await holder()
   const refused = await lockDataFolder(folder).catch((error: unknown) => error)
   expect(refused).toBeInstanceOf(DataFolderInUse)
@@ -38,7 +38,7 @@ test('a folder that another process holds is refused in one line, and is free af
   lock.release()
 })
 
-test('a folder is held once in one process too, and is free when released', async () => {
+test('a folder can be held only once in one process too, and is free when released', async () => {
   const lock = await lockDataFolder(folder)
   await expect(lockDataFolder(folder)).rejects.toBeInstanceOf(DataFolderInUse)
   lock.release()
@@ -46,7 +46,7 @@ test('a folder is held once in one process too, and is free when released', asyn
   again.release()
 })
 
-test('a folder that does not exist is told as what it is', async () => {
+test('a folder that does not exist is reported as missing', async () => {
   const refused = await lockDataFolder(join(folder, 'missing')).catch((error: unknown) => error)
   expect(refused).not.toBeInstanceOf(DataFolderInUse)
   expect(refused).toBeInstanceOf(Error)

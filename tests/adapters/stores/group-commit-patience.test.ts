@@ -17,8 +17,8 @@ const open = async (options: FaultyOptions) => {
 const charges = () => parts.number("SELECT count(*) FROM entries WHERE kind = 'charge'")
 const fateOf = (outcome: AppendOutcome) => (outcome.kind === 'unknown' ? outcome.fate : outcome.kind)
 
-describe('when patience ends before the database answers', () => {
-  test('the outcome is unknown, and its fate is told later: committed', async () => {
+describe('when the wait ends before the database answers', () => {
+  test('the outcome is unknown, and resolves later: committed', async () => {
     const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
     const slow = gate()
     faults.after = () => slow.opened
@@ -29,7 +29,7 @@ describe('when patience ends before the database answers', () => {
     expect(await charges()).toBe(1)
   })
 
-  test('the outcome is unknown, and its fate is told later: refused', async () => {
+  test('the outcome is unknown, and resolves later: refused', async () => {
     const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
     const slow = gate()
     faults.before = () => slow.opened.then(() => Promise.reject(ioError()))
@@ -40,7 +40,7 @@ describe('when patience ends before the database answers', () => {
     expect(await charges()).toBe(0)
   })
 
-  test('a rule that one of the group broke makes the fate of all refused, and none is tried again', async () => {
+  test('a rule that one record of the group broke refuses all of them, and none is retried', async () => {
     const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
     const slow = gate()
     faults.before = () => slow.opened
@@ -52,7 +52,7 @@ describe('when patience ends before the database answers', () => {
     expect(await charges()).toBe(0)
   })
 
-  test('what queues behind a stuck commit is refused, and is never written', async () => {
+  test('what is queued behind a stuck commit is refused, and never written', async () => {
     const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
     const stuck = gate()
     faults.before = () => stuck.opened
@@ -66,7 +66,7 @@ describe('when patience ends before the database answers', () => {
     expect(await parts.number("SELECT sum(amount) FROM entries WHERE kind = 'charge'")).toBe(5)
   })
 
-  test('the next record is committed as if nothing had been', async () => {
+  test('the next record is committed normally', async () => {
     const { account, journal, faults } = await open({ patienceMs: 60_000 })
     const slow = gate()
     faults.before = () => slow.opened
@@ -77,8 +77,8 @@ describe('when patience ends before the database answers', () => {
   })
 })
 
-describe('the fate', () => {
-  test('is asked for until the database tells', async () => {
+describe('the outcome', () => {
+  test('is requested until the database answers', async () => {
     let asked = 0
     const { account, journal, faults } = await open({
       lastGroup: () => (++asked === 1 ? Promise.reject(ioError()) : parts.number('SELECT last_group FROM owner')),
@@ -89,7 +89,7 @@ describe('the fate', () => {
     expect(parts.trouble).toEqual(['commit: disk I/O error', 'fate: disk I/O error'])
   })
 
-  test('stays unknown when another process owns the database: its numbers say nothing about ours', async () => {
+  test('stays unknown when another process owns the database, whose numbers say nothing about ours', async () => {
     const { account, journal, faults } = await open({ lastGroup: async () => null })
     faults.after = () => Promise.reject(ioError())
     expect((await journal.append(charge(account, 5))).kind).toBe('unknown')
@@ -97,7 +97,7 @@ describe('the fate', () => {
   })
 })
 
-test('lost ownership refuses the whole group as a database that takes no writes, and is told', async () => {
+test('is a refusal of the whole group when ownership is lost, and that is reported', async () => {
   const { account, journal, faults } = await open({})
   faults.before = () => {
     throw new DatabaseError({
@@ -111,7 +111,7 @@ test('lost ownership refuses the whole group as a database that takes no writes,
   expect(parts.groups).toHaveLength(1)
 })
 
-test('drained waits for what an ending appends, such as the reversal of a late commit', async () => {
+test('is awaited by drained, together with what it appends, such as the reversal of a late commit', async () => {
   const { account, journal, faults } = await open({ patienceMs: PATIENCE_MS })
   const slow = gate()
   faults.before = () => slow.opened

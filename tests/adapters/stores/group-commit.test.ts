@@ -25,13 +25,13 @@ async function asOneGroup<T>(act: () => T): Promise<T> {
 }
 
 describe('groups', () => {
-  test('a record that finds the writer idle goes at once and alone', async () => {
+  test('a record that finds the writer idle is committed at once and alone', async () => {
     const account = await parts.account()
     for (let i = 0; i < 3; i++) expect(await parts.journal.append(charge(account, 5))).toEqual({ kind: 'committed' })
     expect(parts.groups).toHaveLength(3)
   })
 
-  test('form of what comes while a commit is running', async () => {
+  test('form from what arrives during a commit', async () => {
     const account = await parts.account()
     const outcomes = await asOneGroup(() => Array.from({ length: 20 }, () => parts.journal.append(charge(account, 5))))
     expect(new Set((await Promise.all(outcomes)).map((outcome) => outcome.kind))).toEqual(new Set(['committed']))
@@ -39,7 +39,7 @@ describe('groups', () => {
     expect(await parts.number('SELECT credit FROM accounts ORDER BY credit DESC')).toBe(1_000_000 - 100)
   })
 
-  test('are cut at 512 records', async () => {
+  test('are limited to 512 records', async () => {
     const account = await parts.account()
     await Promise.all(
       await asOneGroup(() => Array.from({ length: 600 }, () => parts.journal.append(charge(account, 5)))),
@@ -48,7 +48,7 @@ describe('groups', () => {
     expect(await charges()).toBe(600)
   })
 
-  test('hold one statement per table, however many records', async () => {
+  test('use one statement per table, however many records', async () => {
     const account = await parts.account()
     await Promise.all(
       await asOneGroup(() => Array.from({ length: 50 }, () => parts.journal.append(charge(account, 5)))),
@@ -63,7 +63,7 @@ describe('groups', () => {
 })
 
 describe('a record that breaks a rule of the schema', () => {
-  test('fails alone in a group of strangers: the others are committed', async () => {
+  test('fails alone: the others of its group are committed', async () => {
     const [rich, poor] = [await parts.account(1000), await parts.account(3)]
     const outcomes = await Promise.all(
       await asOneGroup(() => [rich, rich, poor, rich].map((account) => parts.journal.append(charge(account, 5)))),
@@ -74,14 +74,14 @@ describe('a record that breaks a rule of the schema', () => {
     expect(await parts.number(`SELECT credit FROM accounts WHERE id = '${poor}'`)).toBe(3)
   })
 
-  test('is told to the operator when it is a charge: the counters and the database disagree', async () => {
+  test('is reported to the operator if it is a charge: the counters and the database disagree', async () => {
     const poor = await parts.account(3)
     expect(await parts.journal.append(charge(poor, 5))).toMatchObject({ kind: 'refused', constraint: 'other' })
     expect(parts.trouble).toHaveLength(1)
     expect(parts.trouble[0]).toContain('account_posted_not_negative')
   })
 
-  test('because its request was charged already is refused: a request is charged once', async () => {
+  test('because its request was already charged is refused: a request is charged once', async () => {
     const account = await parts.account()
     const record = charge(account, 5)
     expect(await parts.journal.append(record)).toEqual({ kind: 'committed' })
@@ -89,7 +89,7 @@ describe('a record that breaks a rule of the schema', () => {
     expect(await charges()).toBe(1)
   })
 
-  test('does not cost its group the notes and the uses that went with it', async () => {
+  test('does not cost its group the notes and last uses written with it', async () => {
     const poor = await parts.account(3)
     const key = apiKey(poor)
     await parts.credentials.create(key, { limit: null, budget: null }, audit())
@@ -105,15 +105,15 @@ describe('a record that breaks a rule of the schema', () => {
   })
 })
 
-describe('an error that may have come later than the commit', () => {
-  test('is a success when the database has the group', async () => {
+describe('an error that may have come after the commit', () => {
+  test('is a success if the database has the group', async () => {
     const account = await parts.account()
     parts.faults.after = () => Promise.reject(ioError())
     expect(await parts.journal.append(charge(account, 5))).toEqual({ kind: 'committed' })
     expect(await charges()).toBe(1)
   })
 
-  test('is a refusal when the database has it not, for all of the group', async () => {
+  test('is a refusal of the whole group if the database does not have it', async () => {
     const account = await parts.account()
     const outcomes = await asOneGroup(() => {
       parts.faults.after = () => undefined
@@ -139,7 +139,7 @@ describe('an error that may have come later than the commit', () => {
 })
 
 describe('notes', () => {
-  test('go down with the next group and cost no commit of their own', async () => {
+  test('are written with the next group and need no commit of their own', async () => {
     const account = await parts.account()
     parts.journal.note(call(account, null))
     expect((await parts.journal.append(charge(account, 5))).kind).toBe('committed')
@@ -147,7 +147,7 @@ describe('notes', () => {
     expect(await parts.number('SELECT count(*) FROM requests')).toBe(2)
   })
 
-  test('are dropped and counted above their bound, and charges are not', async () => {
+  test('are dropped and counted above their limit; charges are not', async () => {
     const account = await parts.account()
     const charged = await asOneGroup(() => {
       for (let i = 0; i < 10_007; i++) parts.journal.note(call(account, null))

@@ -21,7 +21,7 @@ const key = (i: number, more: Partial<ApiKey> = {}): ApiKey => ({
   ...more,
 })
 
-test('any keys in any order of changes are read as they were set last, whatever their names contain', () => {
+test('any keys in any order of changes are read as they were last set, whatever their names contain', () => {
   const change = fc.record({
     i: fc.integer({ min: 0, max: 3000 }),
     name: fc.oneof(fc.string({ unit: 'grapheme', maxLength: 200 }), fc.constant('two\nlines\n'), fc.constant('')),
@@ -47,7 +47,7 @@ test('any keys in any order of changes are read as they were set last, whatever 
   )
 })
 
-test('ten thousand keys are found by their whole hash alone, and one that is renamed for ever takes no more room', () => {
+test('ten thousand keys are found only by their whole hash, and repeated renames take no more room', () => {
   const table = new KeyTable()
   for (let i = 0; i < 10_000; i++) table.set(key(i))
   for (let i = 0; i < 5_000; i++) table.set(key(5, { name: `name ${i} ${'x'.repeat(200)}` }))

@@ -38,8 +38,8 @@ function openDisk() {
   return { disk, log, text: () => disk.bytes.toString(), append: (text: string) => log.append(Buffer.from(text)) }
 }
 
-describe('the appender', () => {
-  test('has each line synced before it says written, also when the disk takes it in pieces', () => {
+describe('the log appender', () => {
+  test('syncs each line before it reports it written, even when the disk takes it in pieces', () => {
     const { disk, append, text } = openDisk()
     disk.atOnce = 2
     expect(append('first')).toEqual({ kind: 'written' })
@@ -47,7 +47,7 @@ describe('the appender', () => {
     expect([text(), disk.syncs]).toEqual(['firstsecond', 2])
   })
 
-  test('cuts a write that fell short, refuses it, and goes on when there is room', () => {
+  test('removes a partial write, refuses it, and continues when there is room', () => {
     const { disk, append, text } = openDisk()
     append('first')
     disk.room = 8
@@ -58,7 +58,7 @@ describe('the appender', () => {
     expect(text()).toBe('firstthird')
   })
 
-  test('writes nothing to a file that another hand changed', () => {
+  test('writes nothing to a file that something else changed', () => {
     const { disk, append, text } = openDisk()
     append('first')
     disk.damage = 'it was deleted'
@@ -66,7 +66,7 @@ describe('the appender', () => {
     expect(text()).toBe('first')
   })
 
-  test('goes over what it could not cut', () => {
+  test('overwrites what it could not remove', () => {
     const { disk, append, text } = openDisk()
     append('first')
     disk.room = 8
@@ -78,7 +78,7 @@ describe('the appender', () => {
     expect(text()).toBe('firstTHIRD')
   })
 
-  test('knows nothing about a line whose sync failed, and takes no more', () => {
+  test('reports a line whose sync failed as unknown, and takes no more', () => {
     const { disk, append } = openDisk()
     disk.fail.add('sync')
     expect(append('first')).toMatchObject({ kind: 'lost' })
@@ -87,7 +87,7 @@ describe('the appender', () => {
     expect(disk.syncs).toBe(0)
   })
 
-  test('begins at the front again when it was emptied', () => {
+  test('starts at the beginning again after it was emptied', () => {
     const { disk, append, log, text } = openDisk()
     append('first')
     log.empty()

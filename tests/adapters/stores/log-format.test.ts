@@ -14,7 +14,7 @@ const payload = fc.json({ depthSize: 'small' })
 const payloads = fc.array(payload, { minLength: 1, maxLength: 5 })
 
 describe('a log', () => {
-  test('reads back as it was written', () => {
+  test('reads back what was written', () => {
     fc.assert(
       fc.property(payloads, fc.integer({ min: 1, max: 1e12 }), (all, first) => {
         const lines = linesOf(all, first)
@@ -24,7 +24,7 @@ describe('a log', () => {
     )
   })
 
-  test('that is empty holds nothing', () => {
+  test('that is empty has no groups', () => {
     expect(decodeLog(new Uint8Array())).toEqual({ lines: [], goodLength: 0 })
   })
 
@@ -46,13 +46,13 @@ describe('a log', () => {
     )
   })
 
-  test('whose last line never reached the disk but for its length drops it', () => {
+  test('whose last line reached the disk only in length drops it', () => {
     const lines = linesOf(['[1]', '[2]'])
     const bytes = Buffer.concat([bytesOf(lines), Buffer.alloc(4096)])
     expect(decodeLog(bytes)).toEqual({ lines, goodLength: bytes.length - 4096 })
   })
 
-  test('with any bit flipped is damage, or loses its last line when that one is hit; it never reads as another log', () => {
+  test('with any bit flipped is damaged, or loses its last line if that one is hit; it never reads as another log', () => {
     fc.assert(
       fc.property(payloads, fc.nat(), fc.nat(7), (all, place, bit) => {
         const lines = linesOf(all)
@@ -71,12 +71,12 @@ describe('a log', () => {
     )
   })
 
-  test('that misses a line in its middle is damage', () => {
+  test('with a line missing in its middle is damaged', () => {
     const [one, , three] = linesOf(['[1]', '[2]', '[3]'])
     expect(() => decodeLog(bytesOf([one as LogLine, three as LogLine]))).toThrow('group 3 follows group 1 at byte 17')
   })
 
-  test('says where it is damaged', () => {
+  test('reports where it is damaged', () => {
     const lines = linesOf(['[1]', '[2]', '[3]'])
     const bytes = bytesOf(lines)
     bytes[22] = 0

@@ -70,7 +70,7 @@ test('a group is committed when its line is written, and then waits to be applie
   expect(events).toEqual(['append 1', 'add'])
 })
 
-test('a line that was refused is a refusal that breaks no rule, one whose fate is not known is lost; neither is applied', async () => {
+test('a refused line is a refusal that breaks no rule, one with an unknown outcome is lost; neither is applied', async () => {
   const { state, events, write } = openSink()
   state.comes = 'refused'
   expect(await write()).toMatchObject({ message: 'ENOSPC', isConstraint: false })
@@ -79,13 +79,13 @@ test('a line that was refused is a refusal that breaks no rule, one whose fate i
   expect(events).not.toContain('add')
 })
 
-test('a long log is emptied between two appends, when all of it is applied', async () => {
+test('a long log is emptied between two appends, once all of it is applied', async () => {
   const { events, write } = openSink()
   for (let i = 0; i < 4; i++) await write()
   expect(events.join()).toBe('append 1,add,append 1,add,append 1,add,applied,empty,from its front,append 1,add')
 })
 
-test('while the database takes no writes the log grows up to its bound, then calls are refused, until it is applied again', async () => {
+test('while the database refuses writes the log grows to its limit, then calls are refused until it is applied', async () => {
   const { state, events, trouble, write } = openSink()
   state.takesWrites = false
   for (let i = 0; i < 6; i++) expect(await write()).toBe('committed')
@@ -98,14 +98,14 @@ test('while the database takes no writes the log grows up to its bound, then cal
   expect(events.slice(-5)).toEqual(['applied', 'empty', 'from its front', 'append 1', 'add'])
 })
 
-test('a group waits for a batch while the tables are far behind, so that they never fall further', async () => {
+test('a group waits for a batch while the tables are far behind, so that they fall no further behind', async () => {
   const { state, events, write } = openSink({ emptyAbove: 10_000, lag: 200 })
   for (let i = 0; i < 5; i++) await write()
   expect(events.join()).toBe('append 1,add,append 1,add,append 1,add,step,append 1,add,step,append 1,add')
   expect(state.unapplied).toBe(300)
 })
 
-test('a group waits a moment only for tables that are stuck: the log takes it', async () => {
+test('a group waits only briefly for tables that are stuck: it goes to the log', async () => {
   const { state, events, write } = openSink({ emptyAbove: 10_000, lag: 200 })
   state.stuck = true
   for (let i = 0; i < 4; i++) expect(await write()).toBe('committed')

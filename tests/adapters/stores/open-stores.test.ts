@@ -62,14 +62,14 @@ describe('the settings of the writing connection', () => {
     expect(await settings()).toEqual(['wal', 2, 1])
   })
 
-  test('let nothing be written through the reading connection', async () => {
+  test('allow no write through the reading connection', async () => {
     const { db } = await open()
     expect(await failureOf(db.all(sql.raw('WITH x AS (SELECT 1) DELETE FROM prices')))).toContain('readonly')
   })
 })
 
 describe('the owner fence', () => {
-  test('fails every batch of an owner whose epoch is over, and tells it to stop; its log keeps what was charged', async () => {
+  test('fails every batch of an owner whose epoch ended, and stops it; its log keeps what was charged', async () => {
     const folder = await sharedFolder()
     const first = await open(folder)
     const account = await first.account(100)
@@ -85,7 +85,7 @@ describe('the owner fence', () => {
     expect(second.fatal).toEqual([])
   })
 
-  test('refuses management changes too, as a database that cannot answer', async () => {
+  test('refuses management changes too, as if the database did not respond', async () => {
     const first = await open()
     const key = apiKey(await first.account())
     await raiseEpoch(first.file)
@@ -95,7 +95,7 @@ describe('the owner fence', () => {
     expect(await first.db.all(sql`SELECT count(*) AS n FROM keys`)).toEqual([{ n: 0 }])
   })
 
-  test('has a database file held by one, however it is named, until that one has closed it', async () => {
+  test('gives a database file, however it is named, to one owner until that one has closed it', async () => {
     const folder = await sharedFolder()
     const first = await open(folder)
     const link = `${folder}-link`
@@ -109,7 +109,7 @@ describe('the owner fence', () => {
     await open(link)
   })
 
-  test('is not taken for a broken rule of the record', () => {
+  test('is not mistaken for a broken rule of the record', () => {
     const lost = new DatabaseError({
       message: 'CHECK constraint failed: owner_epoch_is_current',
       code: 'SQLITE_CONSTRAINT_CHECK',
@@ -119,7 +119,7 @@ describe('the owner fence', () => {
 })
 
 describe('a restart', () => {
-  test('restores every counter as it was: balances, top-ups, spent and limits', async () => {
+  test('restores every counter: balances, top-ups, spent and limits', async () => {
     const folder = await sharedFolder()
     const before = await openTestStores({ folder })
     const accounts = [await before.account(500), await before.account(700)]
@@ -157,7 +157,7 @@ describe('a restart', () => {
     ])
   })
 
-  test('forgets a hold that was never captured: it was no charge', async () => {
+  test('drops a hold that was never captured, uncharged', async () => {
     const folder = await sharedFolder()
     const before = await openTestStores({ folder })
     const account = await before.account(500)
@@ -170,7 +170,7 @@ describe('a restart', () => {
 })
 
 describe('the last guards of the schema', () => {
-  test('entries cannot be changed or deleted, whoever asks', async () => {
+  test('entries cannot be changed or deleted by any connection', async () => {
     const { db, account } = await open()
     await account()
     const wrong = [
@@ -190,7 +190,7 @@ describe('the last guards of the schema', () => {
       )
   })
 
-  test('an entry moves more than nothing, from one place to another, of an account that exists', async () => {
+  test('an entry moves a positive amount between two places of an existing account', async () => {
     const { db, account } = await open()
     const id = await account()
     const insert = (amount: number, debit: string, owner: string) =>
@@ -203,7 +203,7 @@ describe('the last guards of the schema', () => {
   })
 })
 
-test('close ends what was given first: charges, notes and management changes', async () => {
+test('close first completes what was submitted before: charges, notes and management changes', async () => {
   const folder = await sharedFolder()
   const stores = await openTestStores({ folder })
   const account = await stores.account()

@@ -21,7 +21,7 @@ function before(
   })
 }
 
-test('payments of a database from before are looked at again, and those that were sent are known', async () => {
+test('payments of an older database are checked again, and those that were sent are recognized', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-upgrade-'))
   await before(folder, [
     { id: 'settling', state: 'settling', paid: 0, refused: null },

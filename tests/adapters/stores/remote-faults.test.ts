@@ -48,7 +48,7 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
     expect(await credit(stores, account)).toBe(90)
   })
 
-  test('a charge that was told to be refused is never committed, however late its request reaches the database', async () => {
+  test('a charge reported as refused is never committed, however late its request reaches the database', async () => {
     const stores = await open()
     const account = await stores.account(100)
     expect(await chargedUnder(stores, account, 'late')).toMatchObject({ kind: 'refused' })
@@ -59,7 +59,7 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
     expect([await credit(stores, account), stores.fatal]).toEqual([90, []])
   })
 
-  test('while it is fenced off, a process whose successor has started still commits nothing', async () => {
+  test('while it is fenced off, a process whose successor has started commits nothing', async () => {
     const stores = await open()
     const account = await stores.account(100)
     proxy.set('late')
@@ -76,7 +76,7 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
     await successor.close()
   })
 
-  test('a request that hangs does not keep the process: the end cuts the connection', async () => {
+  test('a request that hangs does not delay the end, which closes the connection', async () => {
     // Opened by a patient one: 50 ms may not do for a commit that is to succeed.
     const patient = await open()
     const account = await patient.account(100)
@@ -89,7 +89,7 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
     expect(stores.trouble.join()).toContain('the database did not answer in 100 ms')
   })
 
-  test('an answer that unpacks to a gigabyte is refused before it is unpacked', async () => {
+  test('an answer that decompresses to a gigabyte is refused before it is decompressed', async () => {
     const stores = await open()
     const account = await stores.account(100)
     proxy.set('bomb')
@@ -100,7 +100,7 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
     expect(await outcome).toMatchObject({ kind: 'refused', reason: expect.stringContaining('encoding gzip') })
   })
 
-  test('an answer without end is read to its bound, and one that does not come is given up', async () => {
+  test('an answer without end is read up to its limit, and one that never comes is abandoned', async () => {
     const server = Bun.serve({
       port: 0,
       fetch: ({ url }) =>

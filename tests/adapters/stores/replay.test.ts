@@ -41,15 +41,15 @@ const startFailure = () =>
     (error: Error) => error.message,
   )
 
-describe('a start after a process that died before its charges were applied', () => {
-  test('has every charge that was acknowledged, in the tables and in the counters, once', async () => {
+describe('a start after a process that ended before its charges were applied', () => {
+  test('has every acknowledged charge once, in the tables and in the counters', async () => {
     const account = await crashed(20)
     expect(await posted(account)).toEqual({ posted: micros(900), trouble: [] })
     expect(await posted(account)).toEqual({ posted: micros(900), trouble: [] })
     expect(await readFile(log)).toHaveLength(0)
   })
 
-  test('applies no group again that the tables have, should the log still have it', async () => {
+  test('does not reapply a group that the tables have, if the log still contains it', async () => {
     const account = await crashed(3)
     const kept = await readFile(log)
     expect(await posted(account)).toEqual({ posted: micros(985), trouble: [] })
@@ -57,7 +57,7 @@ describe('a start after a process that died before its charges were applied', ()
     expect(await posted(account)).toEqual({ posted: micros(985), trouble: [] })
   })
 
-  test('goes on counting where the log ended, so that a later group is not taken for an applied one', async () => {
+  test('continues the numbering of the log, so that a later group is not mistaken for an applied one', async () => {
     const account = await crashed(3)
     const stores = await openTestStores({ folder })
     expect((await stores.journal.append(charge(account, 5))).kind).toBe('committed')
@@ -66,7 +66,7 @@ describe('a start after a process that died before its charges were applied', ()
     expect(await posted(account)).toEqual({ posted: micros(980), trouble: [] })
   })
 
-  test('has a log that a gateway wrote before the applier read logs: charges, a reversal, an answer that was kept', async () => {
+  test('reads a log written before the applier read logs: charges, a reversal, a stored answer', async () => {
     const account = 'acct_019aab2c5e00700080000000000000aa'
     const before = await openTestStores({ folder })
     expect(await before.journal.append(opening(account, 1000))).toEqual({ kind: 'committed' })
@@ -80,7 +80,7 @@ describe('a start after a process that died before its charges were applied', ()
     expect(await reconcile(stores.file)).toMatchObject({ problems: [], charges: 2 })
   })
 
-  test('drops a torn last line, which nobody was told of, and says so', async () => {
+  test('drops a torn last line, which no caller saw acknowledged, and says so', async () => {
     const account = await crashed(3)
     const bytes = await readFile(log)
     await writeFile(log, bytes.subarray(0, -7))
@@ -91,7 +91,7 @@ describe('a start after a process that died before its charges were applied', ()
     })
   })
 
-  test('ends with one line when the log is damaged in its middle, and leaves it as it is', async () => {
+  test('ends with one line if the log is damaged in its middle, and leaves it unchanged', async () => {
     await crashed(3)
     const bytes = await readFile(log)
     bytes[100] = 0
@@ -102,14 +102,14 @@ describe('a start after a process that died before its charges were applied', ()
     expect(await readFile(log)).toEqual(bytes)
   })
 
-  test('ends with one line when the database is older than its log', async () => {
+  test('ends with one line if the database is older than its log', async () => {
     await crashed(3)
     const later = decodeLog(await readFile(log)).lines.map((line) => encodeLine({ ...line, number: line.number + 7 }))
     await writeFile(log, Buffer.concat(later))
     expect(await startFailure()).toMatch(/begins with group 8, but the database has groups up to 0 only/)
   })
 
-  test('ends with one line when an acknowledged charge breaks a rule of the tables, and applies nothing of it', async () => {
+  test('ends with one line if an acknowledged charge breaks a rule of the tables, and applies none of it', async () => {
     await crashed(1)
     const kept = await readFile(log)
     const foreign = encodeLine({ number: 2, payload: JSON.stringify([charge(accountId(), 5)]) })
@@ -120,7 +120,7 @@ describe('a start after a process that died before its charges were applied', ()
   })
 })
 
-test('a clean stop leaves an empty log and nothing to bring in', async () => {
+test('after a clean stop finds an empty log and nothing to apply', async () => {
   const stores = await openTestStores({ folder })
   const account = await stores.account(1000)
   await stores.journal.append(charge(account, 5))
@@ -129,7 +129,7 @@ test('a clean stop leaves an empty log and nothing to bring in', async () => {
   expect(await reconcile(stores.file)).toMatchObject({ problems: [], charges: 1 })
 })
 
-test('a reader sees a charge that was acknowledged, at once', async () => {
+test('shows a reader an acknowledged charge at once', async () => {
   const stores = await openTestStores({ folder })
   const account = await stores.account(1000)
   const record = charge(account, 5)

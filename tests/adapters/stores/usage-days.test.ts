@@ -10,7 +10,7 @@ import { reconcile } from '../../support/reconcile'
 const SLOT = 15 * 60_000
 const DAY = 96 * SLOT
 
-test('a database from before has its days from the first start on, and they are added up once', async () => {
+test('an older database gets its daily sums at the first start, computed once', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-days-'))
   const account = `acct_${'1'.repeat(32)}` as const
   await olderDatabase(folder, '0020_usage_days', async (client) => {
@@ -39,7 +39,7 @@ test('a database from before has its days from the first start on, and they are 
   await rm(folder, { recursive: true, force: true })
 })
 
-test('ninety days read ninety days in UTC, two hours of each day in Berlin, and one hour is read as its slots', () => {
+test('ninety days in UTC read ninety daily sums, in Berlin also two hours of each day, and one hour reads its slots', () => {
   const slotsRead = (edges: readonly number[]) =>
     piecesOf(edges, { first: (edges[0] ?? 0) / SLOT, end: (edges.at(-1) ?? 0) / SLOT })
       .filter(({ unit }) => unit === 'slot')

@@ -55,7 +55,7 @@ async function pages(filter: Partial<RequestFilter>, limit: number) {
 const idsOf = (list: readonly CallRecord[]) => list.map((record) => record.id)
 const newestFirst = (chosen: (record: CallRecord) => boolean) => idsOf(log.filter(chosen)).reverse()
 
-test('a walk through short pages finds every call of a filter once, for any page size', async () => {
+test('paging in small steps finds every call of a filter once, for any page size', async () => {
   const filters: [Partial<RequestFilter>, (record: CallRecord) => boolean][] = [
     [{ keyId: 'key_idle' }, (r) => r.keyId === 'key_idle'],
     [{ keyId: 'key_none' }, () => false],
@@ -74,13 +74,13 @@ test('a walk through short pages finds every call of a filter once, for any page
       expect(idsOf((await pages(filter, limit)).flat())).toEqual(newestFirst(chosen))
 })
 
-test('a page of a key, an operation or a model looks at no more calls than the window has', async () => {
+test('a page for a key, an operation or a model reads no more calls than the window has', async () => {
   expect((await pages({ keyId: 'key_none' }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
   expect((await pages({ operation: 'llm-context' }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
   expect((await pages({ model: 'rare' }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
 })
 
-test('a page of no filter, of a time or of failures is full', async () => {
+test('a page without a filter, or by time or failure, is full', async () => {
   expect((await pages({}, 50)).map((page) => page.length)).toEqual([50, 10])
   expect((await pages({ status: 502 }, 50)).map((page) => page.length)).toEqual([30])
   expect((await pages({ from: NOON + 10, to: NOON + 20 }, 50)).map((page) => page.length)).toEqual([20])

@@ -47,7 +47,7 @@ function openQueue(epoch = 7) {
 }
 
 describe('the write queue', () => {
-  test('has one batch under way at a time', async () => {
+  test('runs one batch at a time', async () => {
     const { queue, sent } = openQueue()
     const both = Promise.all([queue.batch(statement('first')), queue.batch(statement('second'))])
     expect(sent).toHaveLength(1)
@@ -57,7 +57,7 @@ describe('the write queue', () => {
     expect(await both).toEqual([[result('one')], [result('two')]])
   })
 
-  test('lets ledger groups go before the management changes that wait', async () => {
+  test('runs ledger groups before waiting management changes', async () => {
     const { queue, sent } = openQueue()
     const all = [queue.batch(statement('a')), queue.batch(statement('b')), queue.group(1, statement('ledger'))]
     for (let i = 0; i < 3; i++) await sent[i]?.answer([])
@@ -65,7 +65,7 @@ describe('the write queue', () => {
     expect(sent.map(({ sql }) => sql[1])).toEqual(['a', 'ledger', 'b'])
   })
 
-  test('lets a management change that waits go between two groups of one ledger', async () => {
+  test('runs a waiting management change between two groups of one ledger', async () => {
     const { queue, sent } = openQueue()
     const ledger = (async () => {
       for (let number = 1; number <= 3; number++) await queue.group(number, statement(`group ${number}`))
@@ -76,7 +76,7 @@ describe('the write queue', () => {
     expect(sent.map(({ sql }) => sql[1])).toEqual(['group 1', 'change', 'group 2', 'group 3'])
   })
 
-  test('asserts the epoch first in every batch, and the number of a group with it', async () => {
+  test('asserts the epoch first in every batch, together with the number of a group', async () => {
     const { queue, sent, applied } = openQueue(41)
     void queue.batch(statement('change'))
     void queue.group(9, statement('ledger'))
@@ -91,7 +91,7 @@ describe('the write queue', () => {
     expect(applied).toEqual([{ epoch: 41, log, maxRecords: 512, asides: null }])
   })
 
-  test('goes on after a batch that failed', async () => {
+  test('continues after a failed batch', async () => {
     const { queue, sent } = openQueue()
     const failed = queue.batch(statement('bad')).catch((error: Error) => error.message)
     const next = queue.batch(statement('good'))
@@ -101,7 +101,7 @@ describe('the write queue', () => {
     expect(await next).toEqual([result('good')])
   })
 
-  test('is drained when everything that was given has ended', async () => {
+  test('is drained when everything that was submitted has ended', async () => {
     const { queue, sent } = openQueue()
     await queue.drained()
     const ended: string[] = []

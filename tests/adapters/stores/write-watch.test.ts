@@ -5,7 +5,7 @@ import { openTestStores } from '../../support/ledger-parts'
 
 const touching = [{ sql: 'delete from "oauth_consent" where 1' }]
 
-test('counts a write to its tables where it begins and where it ends, also when it fails', async () => {
+test('counts a write to its tables when it starts and when it ends, also when it fails', async () => {
   const watch = new WriteWatch(/\boauth_/)
   const seen: number[] = []
   await watch.during(touching, async () => void seen.push(watch.count))
@@ -14,13 +14,13 @@ test('counts a write to its tables where it begins and where it ends, also when 
   expect([...seen, watch.count]).toEqual([1, 2, 4])
 })
 
-test('does not count a write to other tables, whatever its values say', async () => {
+test('does not count a write to other tables, whatever its values contain', async () => {
   const watch = new WriteWatch(/\boauth_/)
   expect(await watch.during([{ sql: 'insert into keys values (?)' }], async () => 7)).toBe(7)
   expect(watch.count).toBe(0)
 })
 
-test('the tables of access tokens are all those whose rows take one with them', async () => {
+test('the tables of access tokens are all those whose rows cascade to one', async () => {
   const stores = await openTestStores()
   const seen = new Set<string>()
   const walk = async (table: string) => {

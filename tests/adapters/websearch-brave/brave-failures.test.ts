@@ -45,7 +45,7 @@ const answering = (status: number, body: string, headers = {}) => {
   return failure()
 }
 
-describe('what Brave says of our own account is never told to a caller (facts/upstreams.md 0.1, 1.3)', () => {
+describe('what Brave says about our own account is never shown to a caller (facts/upstreams.md 0.1, 1.3)', () => {
   test.each([
     ['a bad key, which is 422', 422, TOKEN_INVALID],
     ['a plan without it', 400, errorBody(400, 'OPTION_NOT_IN_PLAN', { component: 'authentication' })],
@@ -61,13 +61,13 @@ describe('what Brave says of our own account is never told to a caller (facts/up
     expect(told.reason).toContain(String(status))
   })
 
-  test('the log says which code it was', async () => {
+  test('the log names the code', async () => {
     expect((await answering(422, TOKEN_INVALID)).reason).toBe('brave: 422 SUBSCRIPTION_TOKEN_INVALID')
   })
 })
 
-describe('what is wrong with the request passes on, in Brave’s own format (spec 7 rule 2)', () => {
-  test('a goggle that Brave does not take', async () => {
+describe('an error of the request is passed on, in Brave’s own format (spec 7 rule 2)', () => {
+  test('a goggle that Brave refuses', async () => {
     const body = validationBody(['query', 'goggles', '0'], 'just words')
     expect(await answering(422, body)).toEqual({
       kind: 'error',
@@ -76,7 +76,7 @@ describe('what is wrong with the request passes on, in Brave’s own format (spe
     })
   })
 
-  test('the example form with a list of errors is read as well', async () => {
+  test('the documented form with a list of errors is read as well', async () => {
     const list = '{"type":"ErrorResponse","errors":[{"code":"INVALID_URL","status":400,"meta":{}}],"time":1}'
     expect(await answering(400, list)).toMatchObject({ kind: 'error', passThrough: { status: 400, body: list } })
   })
@@ -91,7 +91,7 @@ describe('what is wrong with the request passes on, in Brave’s own format (spe
     expect(told.passThrough).toBeUndefined()
   })
 
-  test('nothing passes on that holds our key, is no JSON, or is huge', async () => {
+  test('nothing is passed on that contains our key, is not JSON, or is huge', async () => {
     expect((await answering(422, validationBody(['query', 'goggles'], KEY))).passThrough).toBeUndefined()
     expect((await answering(422, '<html>no</html>')).passThrough).toBeUndefined()
     expect((await answering(422, validationBody(['query', 'goggles'], 'x'.repeat(70_000)))).passThrough).toBeUndefined()
@@ -107,7 +107,7 @@ describe('429 (facts/upstreams.md 1.4)', () => {
     return told.retryAfterSeconds
   }
 
-  test('waits for the window that is used up', async () => {
+  test('waits for the window that is exhausted', async () => {
     expect(await limited(RATE_HEADERS)).toBe(1)
     expect(await limited({ ...RATE_HEADERS, 'x-ratelimit-remaining': '1, 0' })).toBe(1_419_704)
   })
@@ -115,7 +115,7 @@ describe('429 (facts/upstreams.md 1.4)', () => {
     const uncapped = { 'x-ratelimit-limit': '50, 0', 'x-ratelimit-remaining': '0, 0', 'x-ratelimit-reset': '7, 2' }
     expect(await limited(uncapped)).toBe(7)
   })
-  test('is never below a second, and one without headers', async () => {
+  test('waits at least a second, also without headers', async () => {
     expect(await limited({ ...RATE_HEADERS, 'x-ratelimit-reset': '0, 5' })).toBe(1)
     expect(await limited({})).toBe(1)
     expect(await limited({ 'retry-after': '12' })).toBe(12)
@@ -123,7 +123,7 @@ describe('429 (facts/upstreams.md 1.4)', () => {
   })
 })
 
-describe('a server that fails', () => {
+describe('a failing server', () => {
   test.each<[number, UpstreamFailure['kind']]>([
     [500, 'error'],
     [502, 'error'],
@@ -136,11 +136,11 @@ describe('a server that fails', () => {
     expect(told.passThrough).toBeUndefined()
   })
 
-  test('503 tells its Retry-After', async () => {
+  test('503 passes on its Retry-After', async () => {
     expect(await answering(503, '', { 'retry-after': '30' })).toMatchObject({ retryAfterSeconds: 30 })
   })
 
-  test('a redirect is not followed: it would carry the key elsewhere', async () => {
+  test('a redirect is not followed: it would send the key elsewhere', async () => {
     const elsewhere = new HttpDouble(() => new Response(CONTEXT))
     brave.instead = () => Response.redirect(`${elsewhere.url}/`, 302)
     expect(await failure()).toMatchObject({ kind: 'error' })
@@ -174,7 +174,7 @@ describe('a server that fails', () => {
     expect((await open().images.call(imageInput('a'), never, SOMEBODY)).ok).toBe(true)
   })
 
-  test('an answer over 16 MiB is an error, packed or not', async () => {
+  test('an answer over 16 MiB is an error, compressed or not', async () => {
     const large = `{"grounding":{"generic":[]},"sources":{},"x":"${'x'.repeat(16 * 1024 * 1024)}"}`
     expect(await answering(200, large)).toMatchObject({ kind: 'error', reason: expect.stringContaining('too_large') })
     brave.instead = () => new Response(gzipSync(large), { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } })
@@ -184,24 +184,24 @@ describe('a server that fails', () => {
   test.each([
     ['in the headers', 'HTTP/1.1 200 OK\r\ncontent-type: appl', 'unavailable'],
     ['in the body', `HTTP/1.1 200 OK\r\ncontent-length: ${CONTEXT.length}\r\n\r\n${CONTEXT.slice(0, 50)}`, 'error'],
-  ])('one that is cut %s is %s', async (_, bytes, kind) => {
+  ])('an answer that is cut %s is %s', async (_, bytes, kind) => {
     const cut = cutDouble(bytes)
     expect((await failure(open(cut.url))).kind).toBe(kind as UpstreamFailure['kind'])
     cut.stop()
   })
 
-  test('gzip that is broken is an error', async () => {
+  test('broken gzip is an error', async () => {
     brave.instead = () => new Response('not gzip', { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } })
     expect(await failure()).toMatchObject({ kind: 'error' })
   })
 
-  test('nobody there is unavailable', async () => {
+  test('an unreachable server is unavailable', async () => {
     const gone = new HttpDouble(() => new Response())
     await gone.stop()
     expect(await failure(open(gone.url))).toMatchObject({ kind: 'unavailable' })
   })
 
-  test('one that is slow is ended by the call’s signal, with timeout', async () => {
+  test('a slow one is ended by the call’s signal, with timeout', async () => {
     brave.instead = () => new Promise(() => undefined)
     expect(await failure(open(), AbortSignal.timeout(30))).toMatchObject({ kind: 'timeout' })
     brave.instead = () =>
@@ -216,7 +216,7 @@ describe('a server that fails', () => {
 })
 
 describe('ready', () => {
-  test('tells how the last call went, for half a minute, without asking', async () => {
+  test('reports how the last call went, for half a minute, without a request', async () => {
     const plug = open()
     expect(await plug.context.ready()).toBe(true)
     brave.instead = () => new Response(TOKEN_INVALID, { status: 422 })
@@ -232,7 +232,7 @@ describe('ready', () => {
     expect(brave.received).toHaveLength(3)
   })
 
-  test('a caller who hangs up says nothing about Brave; a deadline that passes does', async () => {
+  test('a caller who hangs up says nothing about Brave; a passed deadline does', async () => {
     const plug = open()
     brave.instead = () => new Promise(() => undefined)
     const abort = new AbortController()
@@ -244,7 +244,7 @@ describe('ready', () => {
     expect(await plug.context.ready()).toBe(false)
   })
 
-  test('what is wrong with a request says nothing about Brave', async () => {
+  test('an invalid request says nothing about Brave', async () => {
     const plug = open()
     brave.instead = () => new Response(validationBody(['query', 'goggles'], 'x'), { status: 422 })
     await failure(plug)

@@ -45,7 +45,7 @@ async function images(more: Partial<ImageSearchInput> = {}, q = 'mountain landsc
 const sent = () => Object.fromEntries(brave.last.query)
 
 describe('image search on the wire (facts/upstreams.md 1.1)', () => {
-  test('is a GET with the key, and every default said', async () => {
+  test('is a GET with the key, with every default written out', async () => {
     await images()
     expect(brave.last).toMatchObject({ method: 'GET', path: '/res/v1/images/search', body: '' })
     expect(sent()).toEqual({
@@ -76,7 +76,7 @@ describe('image search on the wire (facts/upstreams.md 1.1)', () => {
     expect(sent()[name]).toBe(expected)
   })
 
-  test('words go out as they are, whatever they hold', async () => {
+  test('words are sent unchanged, whatever they contain', async () => {
     for (const q of ['a&b=c', 'ü 😀', '!g x', '"a b" -c', '100%', 'a+b']) {
       await images({}, q)
       expect(sent()['q']).toBe(q)
@@ -85,7 +85,7 @@ describe('image search on the wire (facts/upstreams.md 1.1)', () => {
 })
 
 describe('LLM context on the wire (facts/upstreams.md 2.1)', () => {
-  test('is a GET; what the caller left open is not sent', async () => {
+  test('is a GET; what the caller omitted is not sent', async () => {
     await context()
     expect(brave.last).toMatchObject({ method: 'GET', path: '/res/v1/llm/context' })
     expect(sent()).toEqual({
@@ -125,13 +125,13 @@ describe('LLM context on the wire (facts/upstreams.md 2.1)', () => {
     expect(sent()[name]).toBe(expected)
   })
 
-  test('goggles repeat the name, untouched', async () => {
+  test('goggles repeat the name, unchanged', async () => {
     const goggles = ['https://gitlab.com/a/b/-/blob/main/c.goggle', '$discard\n$site=docs.rs']
     await context({ goggles })
     expect(brave.last.query.getAll('goggles')).toEqual(goggles)
   })
 
-  test('what is too long for an address goes as a JSON body of the same names, typed', async () => {
+  test('what is too long for a URL is sent as a JSON body with the same names, typed', async () => {
     const goggles = ['/a$boost\n'.repeat(500)]
     await context({ goggles, enable_local: false, 'x-loc-city': 'Bern' })
     expect(brave.last).toMatchObject({ method: 'POST', path: '/res/v1/llm/context' })
@@ -148,20 +148,20 @@ describe('LLM context on the wire (facts/upstreams.md 2.1)', () => {
   })
 })
 
-describe('headers of the caller', () => {
-  test('the version it asks for', async () => {
+describe("the caller's headers", () => {
+  test('select the version', async () => {
     await context({ 'api-version': '2026-02-06' })
     expect(brave.last.headers.get('api-version')).toBe('2026-02-06')
   })
 
-  test('`no-cache` is told on, another wish is not', async () => {
+  test('pass `no-cache` on, and no other cache directive', async () => {
     await context({ 'cache-control': 'No-Cache' })
     expect(brave.last.headers.get('cache-control')).toBe('no-cache')
     await context({ 'cache-control': 'max-age=5' })
     expect(brave.last.headers.get('cache-control')).not.toBe('max-age=5')
   })
 
-  test('its user agent, and ours when it has none', async () => {
+  test('carry the user agent, or ours if there is none', async () => {
     await images({ 'user-agent': 'Mozilla/5.0 (iPhone)' })
     expect(brave.last.headers.get('user-agent')).toBe('Mozilla/5.0 (iPhone)')
     await images()
@@ -181,14 +181,14 @@ describe('headers of the caller', () => {
     expect(brave.last.headers.get(name)).toBe(expected)
   })
 
-  test('a city in any script arrives as the bytes of UTF-8, and no line end adds a header', async () => {
+  test('send a city in any script as UTF-8 bytes, and a line end adds no header', async () => {
     await context({ 'x-loc-city': 'Łódź\r\nx-subscription-token: other' })
     const city = brave.last.headers.get('x-loc-city') ?? ''
     expect(Buffer.from(city, 'latin1').toString('utf8')).toBe('Łódź x-subscription-token: other')
     expect(brave.last.headers.get('x-subscription-token')).toBe(KEY)
   })
 
-  test('local recall is automatic with coordinates or a city only (spec 4.2), where Brave takes any location', async () => {
+  test('enable local recall only with coordinates or a city (spec 4.2), although Brave accepts any location', async () => {
     for (const more of [{}, { 'x-loc-city': 'Bern' }, { 'x-loc-lat': 1, 'x-loc-long': 2 }]) {
       await context(more)
       expect(sent()['enable_local']).toBeUndefined()
@@ -207,27 +207,27 @@ describe('headers of the caller', () => {
 })
 
 describe('bodies', () => {
-  test('an image answer goes out byte for byte, unpacked', async () => {
+  test('an image answer is returned byte for byte, decompressed', async () => {
     expect(await images()).toEqual(new TextEncoder().encode(IMAGES))
   })
 
-  test('a context answer gets `query` in front (spec 2.5), and not a byte of the rest changes', async () => {
+  test('a context answer gets `query` at its start (spec 2.5), and no other byte changes', async () => {
     const answer = String(await context({}, 'say "hi"'))
     expect(JSON.parse(answer)).toEqual({ query: { original: 'say "hi"' }, ...JSON.parse(CONTEXT) })
     expect(answer).toBe(`{"query":{"original":"say \\"hi\\""},${CONTEXT.slice(1)}`)
   })
 
-  test('a context answer that has `query` goes out byte for byte', async () => {
+  test('a context answer that has `query` is returned byte for byte', async () => {
     body = `\n {"query":{"original":"a","altered":"b"},${CONTEXT.slice(1)}`
     expect(await context()).toEqual(new TextEncoder().encode(body))
   })
 
-  test('places of local recall pass', async () => {
+  test('places of local recall are passed on', async () => {
     body = LOCAL_CONTEXT
     expect(JSON.parse(String(await context({ enable_local: true })))).toMatchObject(JSON.parse(LOCAL_CONTEXT))
   })
 
-  test('fields that nobody knows yet pass', async () => {
+  test('unknown fields are passed on', async () => {
     body = CONTEXT.replace('"map": []', '"map": [], "recipes": [{"n": 1.50}]')
     expect(String(await context())).toContain('"recipes": [{"n": 1.50}]')
   })

@@ -42,13 +42,13 @@ const ruleOf = async (entries: readonly string[]) => {
   return texts.ok ? null : `${texts.error.kind}: ${texts.error.input?.rule ?? ''}`
 }
 
-test('entries come out in order, those of the request as they stand', async () => {
+test('entries are returned in order, inline ones unchanged', async () => {
   const texts = await read(['$discard', ADDRESS, '/a$boost'])
   const hosted = { text: `${HEAD}$boost,site=x.org`, isHosted: true }
   expect(texts).toEqual(ok([{ text: '$discard', isHosted: false }, hosted, { text: '/a$boost', isHosted: false }]))
 })
 
-test('the fetch is held to plain text, 2 MB, a few seconds, and the hosts of goggles at every hop', async () => {
+test('the fetch accepts only plain text, 2 MB, a few seconds, and hosts of goggles at every hop', async () => {
   await read([ADDRESS])
   const [request] = fetched
   expect(request).toMatchObject({ url: ADDRESS, maxBytes: 2_000_000, timeoutMs: 4_000, maxRedirects: 3 })
@@ -60,7 +60,7 @@ test('the fetch is held to plain text, 2 MB, a few seconds, and the hosts of gog
 })
 
 describe('the cache', () => {
-  test('asks once while the text is fresh, and again after', async () => {
+  test('fetches once while the text is fresh, and again after that', async () => {
     await read([ADDRESS])
     clock.at += 14 * 60_000
     await read([ADDRESS, ADDRESS])
@@ -70,19 +70,19 @@ describe('the cache', () => {
     expect(fetched).toHaveLength(2)
   })
 
-  test('callers at one time share one fetch', async () => {
+  test('shares one fetch between concurrent callers', async () => {
     await Promise.all([read([ADDRESS]), read([ADDRESS, ADDRESS])])
     expect(fetched).toHaveLength(1)
   })
 
-  test('a failure is not kept', async () => {
+  test('does not store a failure', async () => {
     answer = async ({ url }) => page(url, 'gone', 404)
     expect(await ruleOf([ADDRESS])).toBe('invalid_input: entry 1: the address answers 404')
     answer = async ({ url }) => page(url, `${HEAD}/a`)
     expect(await ruleOf([ADDRESS])).toBeNull()
   })
 
-  test('is bounded: the texts used longest ago are dropped', async () => {
+  test('is bounded: the least recently used texts are evicted', async () => {
     const large = `${HEAD}/a\n!${'x'.repeat(1_900_000)}`
     answer = async ({ url }) => page(url, large)
     const at = (n: number) => `https://gitlab.com/a/b/-/raw/main/${n}.goggle`
@@ -94,7 +94,7 @@ describe('the cache', () => {
     expect(fetched).toHaveLength(11)
   })
 
-  test('who gives up stops waiting, and the others get their text', async () => {
+  test('lets a caller abort without ending the fetch for the others', async () => {
     const gate = Promise.withResolvers<void>()
     answer = async ({ url }) => {
       await gate.promise
@@ -110,7 +110,7 @@ describe('the cache', () => {
   })
 })
 
-describe('goggles that are new at each fetch', () => {
+describe('goggles that are new on each fetch', () => {
   const addresses = (from: number, count: number) =>
     Array.from({ length: count }, (_, i) => `https://gitlab.com/a/b/-/raw/main/${from + i}.goggle`)
   const large = (rule: string) => `${HEAD}${rule}\n!${'x'.repeat(1_990_000)}`
@@ -123,7 +123,7 @@ describe('goggles that are new at each fetch', () => {
     return told
   }
 
-  test('ten of the longest are read for one caller in a minute; others have theirs, and he in the next', async () => {
+  test('ten of the longest are parsed per caller and minute; other callers have their own ten, and more the next minute', async () => {
     answer = async ({ url }) => page(url, large(`/${fetched.length}`))
     const told = await outcomes(addresses(0, 30))
     expect(told.slice(0, 10)).toEqual(Array(10).fill('read'))
@@ -135,14 +135,14 @@ describe('goggles that are new at each fetch', () => {
     expect(await outcomes(addresses(60, 1))).toEqual(['read'])
   })
 
-  test('one that is wrong on its last line is not kept, and counts each time', async () => {
+  test('one that is wrong on its last line is not stored, and counts each time', async () => {
     answer = async ({ url }) => page(url, `${large('/a')}\n/b$boost=0`)
     const told = await outcomes(Array(30).fill(ADDRESS))
     expect(told.filter((one) => one === 'refused')).toHaveLength(20)
     expect(fetched).toHaveLength(10)
   })
 
-  test('a caller who had all is told when to come again, and that he was not charged', async () => {
+  test('a caller over the limit learns when to retry, and that nothing was charged', async () => {
     clock.at = 45_000
     answer = async ({ url }) => page(url, large('/a'))
     await outcomes(addresses(0, 10))
@@ -152,14 +152,14 @@ describe('goggles that are new at each fetch', () => {
     })
   })
 
-  test('short ones, and hosts that do not answer, hardly count', async () => {
+  test('short ones, and hosts that do not respond, hardly count', async () => {
     expect(await outcomes(addresses(0, 100))).toEqual(Array(100).fill('read'))
     answer = async () => err({ kind: 'unreachable', reason: 'gone' })
     expect(await outcomes(addresses(200, 100))).toEqual(Array(100).fill('unavailable'))
   })
 })
 
-test('while 100,000 lines are judged, what else waits for the thread has its turns', async () => {
+test('while 100,000 lines are validated, other work on the thread is not blocked', async () => {
   answer = async ({ url }) => page(url, HEAD + Array.from({ length: 100_000 }, (_, i) => `/p${i}/`).join('\n'))
   const reading = read([ADDRESS])
   let isDone = false
@@ -172,7 +172,7 @@ test('while 100,000 lines are judged, what else waits for the thread has its tur
   expect(turns).toBeGreaterThan(50)
 })
 
-describe('what is wrong with a published goggle is told, with entry and line', () => {
+describe('an error in a published goggle is reported with entry and line', () => {
   const answering = (text: string, status = 200) => {
     answer = async ({ url }) => page(url, text, status)
     return ruleOf(['$discard', ADDRESS])
@@ -224,7 +224,7 @@ describe('`transferred_to`', () => {
     ['again', ADDRESS],
     ['off the hosts', 'https://evil.example/c.goggle'],
     ['to no address', 'somewhere'],
-  ])('%s is wrong', async (_, to) => {
+  ])('%s is refused', async (_, to) => {
     answer = async ({ url }) => page(url, moved(to))
     expect(await ruleOf([ADDRESS])).toMatch(/transferred_to/)
   })

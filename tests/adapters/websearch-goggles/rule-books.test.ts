@@ -27,15 +27,15 @@ function built(goggles: readonly GoggleText[], url = 'https://x.org/p7/') {
   }
 }
 
-describe('the books of hosted goggles', () => {
-  test('a large one is built in turns, and works', () => {
+describe('rule books of hosted goggles', () => {
+  test('a large one is built in slices, and works', () => {
     const { turns, fate } = built([large('a')])
     expect(turns).toBeGreaterThanOrEqual(5)
     expect(turns).toBeLessThan(10)
     expect(fate).toEqual({ kind: 'boosted', strength: 7 })
   })
 
-  test('beside a rule that is another one at each call, it is built once', () => {
+  test('beside an inline rule that changes with each call, it is built once', () => {
     const big = large('a')
     built([big])
     for (let call = 0; call < 50; call++) {
@@ -45,7 +45,7 @@ describe('the books of hosted goggles', () => {
     expect(built([big, inline('/p7/$discard')]).fate).toEqual({ kind: 'discarded' })
   })
 
-  test('is the same book in every set', () => {
+  test('are shared by every set', () => {
     const [a, b] = [long('a'), long('b')]
     const one = built([a]).turns
     built([b])
@@ -53,7 +53,7 @@ describe('the books of hosted goggles', () => {
     expect(built([b, a]).turns).toBe(1)
   })
 
-  test('those of one call are built however large, and what was used longest ago goes', () => {
+  test('those of one call are built however large, and the least recently used is evicted', () => {
     const set = ['a', 'b', 'c'].map(long)
     expect(built(set).turns).toBeGreaterThan(2)
     expect(built(set).turns).toBe(1)
@@ -61,7 +61,7 @@ describe('the books of hosted goggles', () => {
     expect(built(set).turns).toBeGreaterThan(2)
   })
 
-  test('a set is built though another is built at the same time', () => {
+  test('a set is built while another is being built', () => {
     const [mine, theirs] = [[long('a')], [long('b'), long('c')]]
     let turns = 0
     for (let isBuilt = false; !isBuilt; turns++) {
@@ -72,16 +72,16 @@ describe('the books of hosted goggles', () => {
   })
 })
 
-describe('goggles that stand in a request', () => {
+describe('inline goggles of a request', () => {
   const short = (name: string) => inline(`! ${name}\n${lines(24_000, () => 'abc')}`)
 
-  test('are refused when they take more than 200 ms to read, and that every time', () => {
+  test('are refused every time if they take more than 200 ms to parse', () => {
     for (let call = 0; call < 3; call++) {
       expect(books.of([short('a'), short('b')])).toMatchObject({ ok: false, error: expect.stringContaining('200 ms') })
     }
   })
 
-  test('count what they take to read as matching', () => {
+  test('count their parsing time as matching time', () => {
     const pages = Array.from({ length: 200 }, (_, i) => subject(`https://x.org/${i}`))
     const isFine = (goggles: readonly GoggleText[]) => {
       built(goggles)
@@ -96,7 +96,7 @@ describe('goggles that stand in a request', () => {
     expect(isFine([hosted(short('a').text), inline(slow)])).toBe(true)
   })
 
-  test('do not push out what is kept for others', () => {
+  test('do not evict what is stored for others', () => {
     const big = large('a')
     built([big])
     for (let call = 0; call < 100; call++) built([inline(`/c${call}/\n!${'x'.repeat(99_000)}`)])
@@ -104,7 +104,7 @@ describe('goggles that stand in a request', () => {
   })
 })
 
-describe('turns for building', () => {
+describe('slices of building', () => {
   let nowMs = 0
   const clock = { now: () => nowMs }
   const callOf = (turns: number) => {
@@ -115,11 +115,11 @@ describe('turns for building', () => {
     nowMs = 0
   })
 
-  test('are asked for until all is built', async () => {
+  test('are requested until all is built', async () => {
     expect(await new BuildTurns(clock).untilBuilt('a', callOf(42))).toEqual(ok('answer'))
   })
 
-  test('are sixty a minute for one caller; others have theirs, and he in the next', async () => {
+  test('are limited to sixty a minute per caller; other callers have their own, and more the next minute', async () => {
     const turns = new BuildTurns(clock)
     const kinds = async (caller: string, calls: number) => {
       const told: string[] = []

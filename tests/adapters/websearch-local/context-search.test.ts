@@ -36,8 +36,8 @@ const urls = (body: ContextBody): string[] => body.grounding.generic.map((page) 
 const snippets = (body: ContextBody): string[] => body.grounding.generic.flatMap((page) => page.snippets)
 const tokens = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + countTokens(text), 0)
 
-describe('body', () => {
-  test('has the layout of facts/upstreams.md 2.2, and no more', async () => {
+describe('the body', () => {
+  test('has exactly the layout of facts/upstreams.md 2.2', async () => {
     const body = await ask('scroll chuck jaws')
     const [url] = urls(body)
     expect(Object.keys(body)).toEqual(['query', 'grounding', 'sources'])
@@ -47,7 +47,7 @@ describe('body', () => {
     expect(Object.keys(body.sources[url!]!)).toEqual(['title', 'hostname', 'age'])
   })
 
-  test('has one source for every page of the grounding and none besides', async () => {
+  test('has one source for each page of the grounding, and no other', async () => {
     const body = await ask('quartz')
     expect(Object.keys(body.sources)).toEqual(urls(body))
   })
@@ -58,7 +58,7 @@ describe('body', () => {
     expect(body.sources).toEqual({})
   })
 
-  test('tells the age of a dated page in four renderings', async () => {
+  test('gives the age of a dated page in four formats', async () => {
     const body = await ask('scroll chuck jaws')
     expect(body.sources[urls(body)[0]!]!.age).toEqual([
       'Tuesday, March 10, 2026',
@@ -68,7 +68,7 @@ describe('body', () => {
     ])
   })
 
-  test('tells no age of a page that does not say', async () => {
+  test('gives no age for a page without a date', async () => {
     expect((await ask('chisels')).sources['https://www.npmjs.com/package/lathe-kit#readme']!.age).toEqual([])
   })
 })
@@ -88,14 +88,14 @@ describe('enable_source_metadata', () => {
     expect(Math.abs(Number(fetchedAt) - Date.now() / 1000)).toBeLessThan(60)
   })
 
-  test('gives a page without a picture one of this gateway, under the base address of now', async () => {
+  test('gives a page without a picture one of this gateway, under the current base address', async () => {
     const body = await ask('quartz', { enable_source_metadata: true, count: 1 })
     const file = `${BASE_URL}/media/lucide/file-text.svg`
     expect(body.sources[urls(body)[0]!]!.thumbnail).toEqual({ src: file, original: file })
   })
 })
 
-describe('finding', () => {
+describe('matching', () => {
   test('a word is found by its stem and without its accents', async () => {
     expect(urls(await ask('tightening bowl'))[0]).toBe('https://lathe.example/#readme')
     expect(urls(await ask('wálnut'))[0]).toBe('https://lathe.example/#readme')
@@ -107,16 +107,16 @@ describe('finding', () => {
     expect(found).toContain('https://adult.example/nightclub')
   })
 
-  test('a document with hundreds of passages leaves room for the others', async () => {
+  test('a document with hundreds of passages leaves room for others', async () => {
     const body = await ask('granite', { maximum_number_of_tokens: 32768, maximum_number_of_snippets_per_url: 100 })
     expect(urls(body)).toHaveLength(3)
   })
 
-  test('words that say nothing are not needed for a match', async () => {
+  test('stop words are not needed for a match', async () => {
     expect(urls(await ask('how do I oil the walnut?'))).toEqual(['https://lathe.example/#readme'])
   })
 
-  test('doc comments are found by the parts of a camelCase name and stand with what they describe', async () => {
+  test('doc comments are found by the parts of a camelCase name, together with what they describe', async () => {
     const body = await ask('spindle speed')
     expect(urls(body)[0]).toBe('https://unpkg.com/lathe@1.2.0/spindle.d.ts')
     expect(body.grounding.generic[0]!.snippets[0]).toContain('setSpindleSpeed(rpm: number): void')
@@ -126,13 +126,13 @@ describe('finding', () => {
     expect(urls(await ask('woodturning'))).toEqual(['https://lathe.example/#readme'])
   })
 
-  test('a passage comes with its headings, and its code whole', async () => {
+  test('a passage has its headings, and its code uncut', async () => {
     const [snippet] = snippets(await ask('scroll chuck jaws'))
     expect(snippet).toStartWith('lathe')
     expect(snippet).toContain("```ts\nimport { chuck } from 'lathe'\nchuck.tighten()\n```")
   })
 
-  test('the sources of a documentation site stand at the site', async () => {
+  test('the sources of a documentation site point to the site', async () => {
     const body = await ask('goggles')
     expect(body.grounding.generic).toMatchObject([
       { url: 'https://lathe.example/docs/safety', title: 'Safety first | lathe.example' },
@@ -144,7 +144,7 @@ describe('finding', () => {
     expect(urls(await ask('carillon'))).toEqual(['https://fixture-project.invalid/docs/deep/bells.md'])
   })
 
-  test('an @types package is left out where the package has types of its own', async () => {
+  test('an @types package is left out if the package has its own types', async () => {
     expect(urls(await ask('duplicatewording'))).toEqual([])
   })
 })
@@ -161,7 +161,7 @@ describe('safesearch', () => {
 })
 
 describe('budgets', () => {
-  test('count and maximum_number_of_urls both bound the pages', async () => {
+  test('count and maximum_number_of_urls both limit the pages', async () => {
     expect(urls(await ask('quartz', { count: 3 }))).toHaveLength(3)
     expect(urls(await ask('quartz', { maximum_number_of_urls: 2 }))).toHaveLength(2)
     expect(
@@ -169,17 +169,17 @@ describe('budgets', () => {
     ).toHaveLength(30)
   })
 
-  test('maximum_number_of_snippets bounds the snippets in all', async () => {
+  test('maximum_number_of_snippets limits the snippets in total', async () => {
     expect(snippets(await ask('quartz', { maximum_number_of_snippets: 7 }))).toHaveLength(7)
     expect(snippets(await ask('quartz', { maximum_number_of_snippets: 1 }))).toHaveLength(1)
   })
 
-  test('maximum_number_of_snippets_per_url bounds the snippets of each page', async () => {
+  test('maximum_number_of_snippets_per_url limits the snippets of each page', async () => {
     const body = await ask('quartz', { count: 3, maximum_number_of_snippets_per_url: 2 })
     expect(body.grounding.generic.map((page) => page.snippets.length)).toEqual([2, 2, 2])
   })
 
-  test('maximum_number_of_tokens bounds titles and snippets together, and is used up nearly', async () => {
+  test('maximum_number_of_tokens limits titles and snippets together, and is almost used up', async () => {
     for (const most of [1024, 3000, 8192, 32768]) {
       const body = await ask('quartz', { maximum_number_of_tokens: most, maximum_number_of_snippets: 256 })
       const used = tokens(snippets(body)) + tokens(body.grounding.generic.map((page) => page.title))
@@ -188,7 +188,7 @@ describe('budgets', () => {
     }
   })
 
-  test('maximum_number_of_tokens_per_url bounds each page, and the least of it still gives a snippet', async () => {
+  test('maximum_number_of_tokens_per_url limits each page, and its minimum still gives a snippet', async () => {
     for (const most of [512, 1100]) {
       const body = await ask('quartz', { count: 2, maximum_number_of_tokens_per_url: most })
       expect(body.grounding.generic).toHaveLength(2)

@@ -42,7 +42,7 @@ const pages = async (goggles: readonly string[], more = {}) => {
 }
 
 describe('goggles on the local index (spec 4.2)', () => {
-  test('a boost lifts a page to the head, from beyond `count` too', async () => {
+  test('a boost moves a page to the top, even from beyond `count`', async () => {
     const plain = await pages([], { count: 5 })
     expect(plain).toHaveLength(5)
     const outside = ['0', '10', '20', '25', '29', '15'].find((page) => !plain.includes(page))
@@ -51,28 +51,28 @@ describe('goggles on the local index (spec 4.2)', () => {
     expect(boosted).toHaveLength(5)
   })
 
-  test('a downrank takes the first away from the head', async () => {
+  test('a downrank moves the first page away from the top', async () => {
     const [first] = await pages([])
     const after = await pages([`/quartz/${first}|$downrank=5`], { count: 50, maximum_number_of_urls: 50 })
     expect(after[0]).not.toBe(first!)
     expect(after).toContain(first!)
   })
 
-  test('a discard removes, and a generic one keeps only what is named', async () => {
+  test('a discard removes, and a generic one leaves only what is named', async () => {
     expect(await pages(['$discard,site=pages.example'])).toEqual([])
     expect((await pages(['$discard', '/quartz/3|\n/quartz/4|'])).sort()).toEqual(['3', '4'])
   })
 
-  test('titles and texts can be looked at', async () => {
+  test('rules can match titles and texts', async () => {
     expect(await pages(['$discard\n|page 12 about$intitle'])).toEqual(['12'])
     expect(await pages(['$discard\nitem 12 and$incontent'])).toEqual(['12'])
   })
 
-  test('a published one is read', async () => {
+  test('a published one is applied', async () => {
     expect(await pages(['https://gitlab.com/a/b/-/raw/main/seven.goggle'])).toEqual(['7'])
   })
 
-  test('that take more than 200 ms of the thread that all searches share are refused, and the next search is answered', async () => {
+  test('those that take more than 200 ms of the thread shared by all searches are refused, and the next search is answered', async () => {
     const large = Array.from({ length: 4000 }, (_, i) => `and^the^${i}$incontent\nitem^${i % 10}^$incontent`).join('\n')
     const short = Array.from({ length: 900 }, (_, i) => `a^*${i % 10}^$incontent,boost=${1 + (i % 9)}`).join('\n')
     const asked = (goggles: string[]) =>
@@ -91,7 +91,7 @@ describe('goggles on the local index (spec 4.2)', () => {
     expect(await pages([address, '/quartz/8|'])).toHaveLength(2)
   })
 
-  test('what is wrong with a published one is the answer', async () => {
+  test('an error in a published one is the response', async () => {
     const input = contextInput('quartz', { goggles: ['https://gitlab.com/a/b/-/raw/main/large.goggle'] })
     const answer = await search.context.call(input, new AbortController().signal, SOMEBODY)
     expect(answer).toMatchObject({ ok: false, error: { kind: 'invalid_input', input: { param: 'goggles' } } })

@@ -26,7 +26,7 @@ function ask(q: string, more: Partial<ImageSearchInput> = {}): Promise<ImageBody
 }
 const titles = (body: ImageBody): string[] => body.results.map((result) => result.title)
 
-describe('body', () => {
+describe('the body', () => {
   test('has the layout of facts/upstreams.md 1.2', async () => {
     const body: unknown = await ask('credit card', { count: 1 })
     const file = `${BASE_URL}/media/lucide/credit-card.svg`
@@ -60,7 +60,7 @@ describe('body', () => {
     expect((await ask('zyzzyva')).results).toEqual([])
   })
 
-  test('its own files are addressed under the base address of now, whatever it was at the build', async () => {
+  test('has its own files under the current base address, whatever it was at the build', async () => {
     const moved = openLocalWebsearch({ indexPath, baseUrl: 'https://moved.example/', now: () => NOW })
     const body = await bodyOf<ImageBody>(moved.images, imageInput('wallet'))
     await moved.close()
@@ -68,31 +68,31 @@ describe('body', () => {
   })
 })
 
-describe('finding', () => {
-  test('the title that is asked for comes first, then what has the words in tags, then what has some of them', async () => {
+describe('matching', () => {
+  test('ranks the title that was searched first, then pictures with all words in tags, then those with some', async () => {
     const body = await ask('credit card')
     expect(titles(body)).toEqual(['Credit card icon', 'Credit card plus icon', 'Wallet icon', 'Card sim icon'])
     expect(body.results.map((result) => result.confidence)).toEqual(['high', 'high', 'medium', 'low'])
   })
 
-  test('count bounds the results', async () => {
+  test('count limits the results', async () => {
     expect(titles(await ask('credit card', { count: 2 }))).toHaveLength(2)
   })
 })
 
 describe('safesearch', () => {
-  test('strict drops adult images and warns that it did', async () => {
+  test('strict drops adult images and reports that it did', async () => {
     const body = await ask('nightclub')
     expect(titles(body)).toEqual(['Nightclub facade'])
     expect(body.query.show_strict_warning).toBe(true)
     expect(body.extra.might_be_offensive).toBe(false)
   })
 
-  test('strict does not warn when nothing was hidden', async () => {
+  test('strict reports nothing if nothing was hidden', async () => {
     expect((await ask('nightclub facade')).query.show_strict_warning).toBe(false)
   })
 
-  test('off keeps adult images and says that they might offend', async () => {
+  test('off shows adult images and reports that they might be offensive', async () => {
     const body = await ask('nightclub', { safesearch: 'off' })
     expect(titles(body).sort()).toEqual(['Nightclub facade', 'Nightclub revue'])
     expect(body.query.show_strict_warning).toBe(false)
@@ -103,7 +103,7 @@ describe('safesearch', () => {
 describe('media', () => {
   const media = localMedia(join(project.nodeModules, 'lucide-static/icons'))
 
-  test('gives an icon with its type', async () => {
+  test('serves an icon with its type', async () => {
     const file = await media('credit-card.svg')
     expect(file?.contentType).toBe('image/svg+xml')
     expect(new TextDecoder().decode(file?.body)).toStartWith('<svg')

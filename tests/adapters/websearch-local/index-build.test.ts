@@ -27,7 +27,7 @@ afterEach(() => folder.remove())
 const page = (word: string) => ({ url: `https://extra.example/${word}`, title: word, markdown: `All about ${word}.` })
 
 describe('ensureIndex', () => {
-  test('builds what is missing and tells how far it is', async () => {
+  test('builds what is missing and reports progress', async () => {
     const told: BuildProgress[] = []
     const counts = await ensureIndex({ indexPath, ...sources, onProgress: (progress) => told.push(progress) })
     expect(counts).toMatchObject({ images: 4 })
@@ -37,14 +37,14 @@ describe('ensureIndex', () => {
     expect(told.map((progress) => progress.what)).toContain('lathe')
   })
 
-  test('does nothing when the sources are what they were', async () => {
+  test('does nothing if the sources did not change', async () => {
     await ensureIndex({ indexPath, ...sources })
     const before = statSync(indexPath)
     expect(await ensureIndex({ indexPath, ...sources })).toBeNull()
     expect(statSync(indexPath).ino).toBe(before.ino)
   })
 
-  test('builds anew when a package, a page of the project or a document handed in changes', async () => {
+  test('rebuilds if a package, a page of the project or an added document changes', async () => {
     await ensureIndex({ indexPath, ...sources })
     writeFiles(sources.nodeModules, {
       'lathe-kit/package.json': JSON.stringify({ name: 'lathe-kit', version: '0.2.0' }),
@@ -55,14 +55,14 @@ describe('ensureIndex', () => {
     expect(await ensureIndex({ indexPath, ...sources, extraDocuments: [page('amber')] })).not.toBeNull()
   }, 30_000)
 
-  test('replaces a file that is no index', async () => {
+  test('replaces a file that is not an index', async () => {
     await ensureIndex({ indexPath, ...sources })
     writeFileSync(indexPath, 'not a database')
     expect(await ensureIndex({ indexPath, ...sources })).not.toBeNull()
     expect(await ensureIndex({ indexPath, ...sources })).toBeNull()
   })
 
-  test('a failed build throws, leaves the old file in place and nothing beside it', async () => {
+  test('a failed build throws, and leaves the old file and nothing else', async () => {
     await ensureIndex({ indexPath, ...sources })
     const before = statSync(indexPath).ino
     const broken = { ...page('amber'), url: 'ftp://files.example/' }
@@ -71,14 +71,14 @@ describe('ensureIndex', () => {
     expect(statSync(indexPath).ino).toBe(before)
   })
 
-  test('leaves one file and no journal behind', async () => {
+  test('leaves one file and no journal', async () => {
     await ensureIndex({ indexPath, ...sources })
     expect(readdirSync(join(folder.path, 'data')).sort()).toEqual(['search.db', 'search.db.lock'])
   })
 })
 
 describe('a reader', () => {
-  test('goes on answering while a new index takes the place of the old, and then answers from the new one', async () => {
+  test('keeps answering from the old index while a new one replaces it, then answers from the new one', async () => {
     await buildIndex({ indexPath, ...sources, extraDocuments: [page('amber')] })
     const search = openLocalWebsearch({ indexPath, baseUrl: BASE_URL, now: () => NOW })
     const found = async (q: string) =>
@@ -95,7 +95,7 @@ describe('a reader', () => {
     await search.close()
   })
 
-  test('is not ready and answers unavailable until there is an index, without a restart', async () => {
+  test('is not ready and answers unavailable until an index exists, without a restart', async () => {
     const search = openLocalWebsearch({ indexPath, baseUrl: BASE_URL, now: () => NOW })
     const answer = await search.context.call(contextInput('lathe'), new AbortController().signal, SOMEBODY)
     expect(answer).toMatchObject({ ok: false, error: { kind: 'unavailable' } })
@@ -116,13 +116,13 @@ describe('indexFingerprint', () => {
 })
 
 describe('lastDatedHeading', () => {
-  test('is the newest date of the headings, in either spelling, and not one of the text', () => {
+  test('is the newest date in the headings, in either spelling, and not one of the text', () => {
     expect(lastDatedHeading('# 2.0 (2025-02-03)\n\nfixed on 2026-01-01\n\n# 1.0 (2024-01-01)\n')).toBe('2025-02-03')
     expect(lastDatedHeading('### Version 4.0.0 (June 4, 2022) ###\n')).toBe('2022-06-04')
     expect(lastDatedHeading('Unreleased 2023-05-06\n---\n')).toBe('2023-05-06')
   })
 
-  test('is null when no heading has a real date', () => {
+  test('is null if no heading has a valid date', () => {
     expect(lastDatedHeading('# 1.0.0\n\n# 2024-13-45\n')).toBeNull()
   })
 })

@@ -67,7 +67,7 @@ describe('words that look like syntax', () => {
     'a'.repeat(600),
     Array.from({ length: 75 }, (_, at) => `word${at}`).join(' '),
     '   ',
-  ])('%j is a search like any other', async (q) => {
+  ])('%j is an ordinary search', async (q) => {
     expect((await search.context.call(contextInput(q), never, SOMEBODY)).ok).toBe(true)
     expect((await search.images.call(imageInput(q), never, SOMEBODY)).ok).toBe(true)
   })
@@ -79,12 +79,12 @@ describe('words that look like syntax', () => {
 })
 
 describe('abort', () => {
-  test('a call given up before it starts answers timeout', async () => {
+  test('a call aborted before it starts answers timeout', async () => {
     const answer = await search.context.call(contextInput('quartz'), AbortSignal.abort(), SOMEBODY)
     expect(answer).toMatchObject({ ok: false, error: { kind: 'timeout' } })
   })
 
-  test.each(['answered', 'next in line'])('a call given up while it is %s answers timeout at once', async (state) => {
+  test.each(['answered', 'next in line'])('a call aborted while it is %s answers timeout at once', async (state) => {
     const client = clientOfStandIn()
     const abort = new AbortController()
     const before = state === 'next in line' ? [client.ask(asking('wait'), 'a', never)] : []
@@ -105,7 +105,7 @@ describe('abort', () => {
 })
 
 describe('a thread that dies', () => {
-  test.each(['die', 'throw'])('fails what it worked on (%s), and what waits has a new one', async (how) => {
+  test.each(['die', 'throw'])('fails the call it worked on (%s); waiting calls get a new thread', async (how) => {
     const client = clientOfStandIn()
     expect(await client.ask(asking('one'), 'a', never)).toEqual({ ok: true, value: { body: '1' } })
     const asked = [how, 'next', 'after'].map((q) => client.ask(asking(q), 'a', never))
@@ -117,7 +117,7 @@ describe('a thread that dies', () => {
 })
 
 describe('many calls at once', () => {
-  test('each has its own answer', async () => {
+  test('each get their own answer', async () => {
     const words = ['quartz', 'chuck', 'walnut', 'marzipan', 'chisels']
     const asked = Array.from({ length: 100 }, (_, at) => words[at % words.length]!)
     const answers = await Promise.all(asked.map((q) => search.context.call(contextInput(q), never, SOMEBODY)))
@@ -127,7 +127,7 @@ describe('many calls at once', () => {
 })
 
 describe('close', () => {
-  test('answers unavailable to what is asked and to what comes later, and may be called twice', async () => {
+  test('answers unavailable to pending and later calls, and may be called twice', async () => {
     const client = clientOfStandIn()
     const waits = client.ask(asking('wait'), 'a', never)
     await client.close()

@@ -107,34 +107,34 @@ const names = (body: ContextBody) => body.grounding.generic.map(name)
 const titles = (body: ImageBody) => body.results.map(({ title }) => title)
 
 describe('spellcheck', () => {
-  test('searches the corrected words and shows them as altered', async () => {
+  test('searches the corrected words and returns them as altered', async () => {
     const body = await ask('carburetor engnie')
     expect(body.query).toEqual({ original: 'carburetor engnie', altered: 'carburettor engine' })
     expect(names(body)).toHaveLength(5)
   })
 
-  test('off, searches the words as they are and says so', async () => {
+  test('when off, searches the words unchanged and says so', async () => {
     const body = await ask('carburetor', { spellcheck: false })
     expect(body.query).toEqual({ original: 'carburetor', spellcheck_off: true })
     expect(names(body)).toEqual([])
   })
 
-  test('keeps everything else of the question: case, punctuation, words that are right', async () => {
+  test('preserves the rest of the query: case, punctuation, correct words', async () => {
     const body = await ask('The Carburetor, cleaned?!')
     expect(body.query).toEqual({ original: 'The Carburetor, cleaned?!', altered: 'The Carburettor, cleaned?!' })
   })
 
-  test('says nothing of altered when nothing was', async () => {
+  test('omits altered if nothing was corrected', async () => {
     expect((await ask('carburettor')).query).toEqual({ original: 'carburettor' })
     expect((await ask('zz qqqqqqqqqqq 12345')).query).toEqual({ original: 'zz qqqqqqqqqqq 12345' })
   })
 
-  test('swapped letters are one mistake, and no word is made of another that is right', async () => {
+  test('swapped letters are one mistake, and no correct word is turned into another', async () => {
     expect((await ask('marmalaed')).query).toMatchObject({ altered: 'marmalade' })
     expect((await ask('cleans the engine')).query).toEqual({ original: 'cleans the engine' })
   })
 
-  test('of images corrects by the words of images', async () => {
+  test('of images uses the vocabulary of images', async () => {
     const body = await see('waterfal')
     expect(body.query).toMatchObject({ original: 'waterfal', altered: 'waterfall' })
     expect(titles(body).length).toBeGreaterThan(0)
@@ -148,24 +148,24 @@ describe('freshness', () => {
     ['pw', ['news-day', 'news-week']],
     ['pm', ['news-2026-03-01', 'news-2026-03-02', 'news-day', 'news-month', 'news-week']],
     ['py', ['news-2026-03-01', 'news-2026-03-02', 'news-day', 'news-month', 'news-week', 'news-year']],
-  ])('%s keeps the pages of that age, and none without a date', async (freshness, wanted) => {
+  ])('%s returns pages of that age, and none without a date', async (freshness, wanted) => {
     expect(names(await ask('harvest report', { freshness })).sort()).toEqual(wanted)
   })
 
-  test('a range has both of its days, whole', async () => {
+  test('a range includes both of its days entirely', async () => {
     const within = async (freshness: string) => names(await ask('harvest report', { freshness })).sort()
     expect(await within('2026-03-01to2026-03-02')).toEqual(['news-2026-03-01', 'news-2026-03-02'])
     expect(await within('2026-03-01to2026-03-01')).toEqual(['news-2026-03-01'])
     expect(await within('2026-03-02to2026-03-02')).toEqual(['news-2026-03-02'])
   })
 
-  test('absent, keeps pages of every age and those without a date', async () => {
+  test('if absent, returns pages of every age and those without a date', async () => {
     expect(names(await ask('harvest report'))).toEqual(expect.arrayContaining(['news-old', 'news-undated', 'news-day']))
   })
 })
 
 describe('context_threshold_mode', () => {
-  test('each mode asks more of a passage than the one before', async () => {
+  test('each mode requires more of a passage than the one before', async () => {
     const kept = async (mode?: 'disabled' | 'lenient' | 'balanced' | 'strict') =>
       names(await ask('zebra migration corridor', mode ? { context_threshold_mode: mode } : {})).sort()
     expect(await kept('disabled')).toEqual(['zebra-all', 'zebra-one', 'zebra-two'])
@@ -176,7 +176,7 @@ describe('context_threshold_mode', () => {
 })
 
 describe('api-version', () => {
-  test('2026-02-06 tells ages in three renderings, none as null, and has balanced as its threshold', async () => {
+  test('2026-02-06 gives ages in three formats, none as null, and uses balanced as its threshold', async () => {
     const first = { 'api-version': '2026-02-06' } as const
     const { sources } = await ask('harvest report', first)
     expect(sources['https://pages.example/news-2026-03-02']!.age).toEqual([
@@ -188,7 +188,7 @@ describe('api-version', () => {
     expect(names(await ask('zebra migration corridor', first)).sort()).toEqual(['zebra-all', 'zebra-two'])
   })
 
-  test('2026-07-31 tells ages in four renderings, none as an empty list', async () => {
+  test('2026-07-31 gives ages in four formats, none as an empty list', async () => {
     const { sources } = await ask('harvest report')
     expect(sources['https://pages.example/news-2026-03-02']!.age).toHaveLength(4)
     expect(sources['https://pages.example/news-undated']!.age).toEqual([])
@@ -196,23 +196,23 @@ describe('api-version', () => {
 })
 
 describe('search_lang and country', () => {
-  test('search_lang ranks: what is in the language comes first, the rest stays', async () => {
+  test('search_lang ranks: pages in the language come first, the others stay', async () => {
     expect(names(await ask('marmalade', { search_lang: 'de' }))).toEqual(['german', 'english'])
     expect(names(await ask('marmalade', { search_lang: 'en' }))).toEqual(['english', 'german'])
   })
 
-  test('a variant of the language comes before the other variant', async () => {
+  test('a variant of the language precedes the other variant', async () => {
     expect(names(await ask('tapioca queijo', { search_lang: 'pt-br' }))).toEqual(['brazil', 'portugal'])
     expect(names(await ask('tapioca queijo', { search_lang: 'pt-pt' }))).toEqual(['portugal', 'brazil'])
   })
 
-  test('languages that put no spaces between words are searched by their words', async () => {
+  test('languages without spaces between words are searched by their words', async () => {
     expect(names(await ask('図書館', { search_lang: 'ja' }))).toEqual(['tokyo'])
     expect(names(await ask('公園の桜', { search_lang: 'jp' }))[0]).toBe('osaka')
     expect(names(await ask('ห้องสมุด', { search_lang: 'th' }))).toEqual(['thai'])
   })
 
-  test('country ranks: what is for the country comes first; ALL prefers none', async () => {
+  test('country ranks: pages for the country come first; ALL prefers none', async () => {
     expect(names(await ask('residence permit', { country: 'DE' }))).toEqual(['visa-de', 'visa-fr'])
     expect(names(await ask('residence permit', { country: 'FR' }))).toEqual(['visa-fr', 'visa-de'])
   })
@@ -224,7 +224,7 @@ describe('search_lang and country', () => {
 })
 
 describe('safesearch', () => {
-  test('moderate drops what is explicit, strict adult themes as well; off and unset drop nothing', async () => {
+  test('moderate drops explicit content, strict adult topics as well; off and unset drop nothing', async () => {
     const kept = async (more: Partial<LlmContextInput>) => names(await ask('cabaret', more)).sort()
     expect(await kept({})).toEqual(['explicit', 'plain', 'themes'])
     expect(await kept({ safesearch: 'off' })).toEqual(['explicit', 'plain', 'themes'])
@@ -232,7 +232,7 @@ describe('safesearch', () => {
     expect(await kept({ safesearch: 'strict' })).toEqual(['plain'])
   })
 
-  test('strict hides images of adult themes and says so', async () => {
+  test('strict hides images of adult topics and says so', async () => {
     const strict = await see('waterfall')
     expect([titles(strict).length, strict.query.show_strict_warning]).toEqual([2, true])
     const off = await see('waterfall', { safesearch: 'off' })
@@ -245,7 +245,7 @@ describe('local recall', () => {
   const places = ({ grounding }: ContextBody) =>
     [grounding.poi, ...grounding.map].flatMap((place) => (place ? [name(place)] : []))
 
-  test('by a point: the nearest is poi, the others in reach are map, and none of them is generic as well', async () => {
+  test('by a point: the nearest is poi, others in reach are map, and none of them is also generic', async () => {
     const body = await ask('espresso', berlin)
     expect(body.grounding.poi).toEqual({
       name: 'Cafe Mitte',
@@ -261,15 +261,15 @@ describe('local recall', () => {
     )
   })
 
-  test('the nearer of two that say the same comes first', async () => {
+  test('the nearer of two equal places comes first', async () => {
     expect(places(await ask('espresso', { 'x-loc-lat': 52.41, 'x-loc-long': 13.07 }))).toEqual(['potsdam', 'mitte'])
   })
 
-  test('a point goes before the names', async () => {
+  test('a point takes precedence over names', async () => {
     expect(places(await ask('espresso', { ...berlin, 'x-loc-city': 'München' }))).toEqual(['mitte', 'potsdam'])
   })
 
-  test('by the name of a city, whatever its case and accents, and told apart by state and country', async () => {
+  test('by the name of a city, whatever its case and accents, distinguished by state and country', async () => {
     expect(places(await ask('espresso', { 'x-loc-city': 'munchen' }))).toEqual(['munich'])
     expect(places(await ask('espresso', { 'x-loc-city': 'BERLIN' })).sort()).toEqual(['berlin-nh', 'mitte'])
     expect(places(await ask('espresso', { 'x-loc-city': 'Berlin', 'x-loc-country': 'us' }))).toEqual(['berlin-nh'])
@@ -282,25 +282,25 @@ describe('local recall', () => {
     expect(names(await ask('espresso', berlin))).toContain('bar')
   })
 
-  test('enable_local=false forbids it, and the pages are generic then', async () => {
+  test('enable_local=false turns it off, and the pages are generic then', async () => {
     const body = await ask('espresso', { ...berlin, enable_local: false })
     expect([body.grounding.poi, body.grounding.map]).toEqual([null, []])
     expect(names(body)).toContain('mitte')
   })
 
-  test('enable_local=true recalls places without a location; unset with half a location does not', async () => {
+  test('enable_local=true returns places without a location; unset with half a location does not', async () => {
     expect(places(await ask('espresso', { enable_local: true }))).toHaveLength(4)
     expect(places(await ask('espresso', { 'x-loc-lat': 52.5 }))).toEqual([])
     expect(places(await ask('espresso', { 'x-loc-country': 'DE' }))).toEqual([])
     expect(places(await ask('espresso', { enable_local: true, 'x-loc-country': 'US' }))).toEqual(['berlin-nh'])
   })
 
-  test('is empty where nothing is in reach, and needs a word of the question', async () => {
+  test('is empty where nothing is in reach, and needs a word of the query', async () => {
     expect(places(await ask('espresso', { 'x-loc-lat': 0, 'x-loc-long': 0 }))).toEqual([])
     expect(places(await ask('harvest', berlin))).toEqual([])
   })
 
-  test('takes at most half of the pages asked for', async () => {
+  test('takes at most half of the requested pages', async () => {
     const body = await ask('espresso', { ...berlin, maximum_number_of_urls: 2 })
     expect([places(body).length, names(body).length]).toEqual([1, 1])
   })

@@ -39,7 +39,7 @@ const kindOf = async (answer: Promise<Answer>) => {
 }
 
 describe('a second thread', () => {
-  test('is started only when searches have waited for a while without a pause', async () => {
+  test('is started only when searches have been waiting for a while without a pause', async () => {
     const one = ask('one')
     thread(0).open()
     expect(threads.timers).toEqual([])
@@ -58,7 +58,7 @@ describe('a second thread', () => {
     await client.close()
   })
 
-  test('is not started while the first one still begins, nor for a search that was given up', async () => {
+  test('is not started while the first one is still starting, nor for an aborted search', async () => {
     const abort = new AbortController()
     const first = ask('first')
     const waits = client.ask(searchFor('waits'), 'a', abort.signal)
@@ -74,7 +74,7 @@ describe('a second thread', () => {
     await client.close()
   })
 
-  test('ends when it has had nothing to do for a while, and not while it has', async () => {
+  test('ends after being idle for a while, and not while it has work', async () => {
     const asked = askMany(3, 'a')
     thread(0).open()
     threads.elapse(BACKLOG_MS)
@@ -94,7 +94,7 @@ describe('a second thread', () => {
     expect(threads.alive).toEqual([])
   })
 
-  test('is never started where there is one core', async () => {
+  test('is never started on a single core', async () => {
     client = openIndexClient({ indexPath: '', maxThreads: 1, start: threads.start, after: threads.after })
     const asked = askMany(3, 'a')
     thread(0).open()
@@ -103,7 +103,7 @@ describe('a second thread', () => {
     expect(await Promise.all(asked.map(kindOf))).toEqual(['unavailable', 'unavailable', 'unavailable'])
   })
 
-  test('that cannot begin fails no search, and is not tried again before the backlog is gone', async () => {
+  test('that cannot start fails no search, and is not retried before the backlog is gone', async () => {
     const asked = askMany(3, 'a')
     thread(0).open()
     threads.elapse(BACKLOG_MS)
@@ -118,7 +118,7 @@ describe('a second thread', () => {
     expect(await Promise.all(later.map(kindOf))).toEqual(['unavailable', 'unavailable'])
   })
 
-  test('takes up a new index file as the first one does, and both end with the client', async () => {
+  test('switches to a new index file like the first one, and both end with the client', async () => {
     const indexPath = join(folder.path, 'search.db')
     const project = writeFixtureProject(join(folder.path, 'project'))
     await buildIndex({ indexPath, ...project })
@@ -161,7 +161,7 @@ describe('a second thread', () => {
 })
 
 describe('a thread that dies', () => {
-  test('fails the search it worked on alone, and the other thread goes on', async () => {
+  test('fails only the search it worked on, and the other thread continues', async () => {
     const asked = askMany(4, 'a')
     thread(0).open()
     threads.elapse(BACKLOG_MS)
@@ -173,11 +173,11 @@ describe('a thread that dies', () => {
   })
 })
 
-describe('a search whose goggles are not built', () => {
+describe('a search whose goggles are not built yet', () => {
   const provider = () => contextProvider(client, undefined, BASE_URL, () => NOW)
   const search = (q: string, caller: string, signal = never) => provider().call(contextInput(q), signal, { caller })
 
-  test('is asked again as if it had just come: other callers have their turns, and do not keep it waiting', async () => {
+  test('is queued again as if it had just arrived: other callers take their turns, and do not delay it further', async () => {
     const building = search('building', 'a')
     const others = ['1', '2', '3', '4', '5', '6'].map((q) => search(q, 'b'))
     await Promise.resolve()
@@ -194,7 +194,7 @@ describe('a search whose goggles are not built', () => {
     await client.close()
   })
 
-  test('is not asked again when its caller hung up', async () => {
+  test('is not queued again if its caller hung up', async () => {
     const abort = new AbortController()
     const building = search('building', 'a', abort.signal)
     await Promise.resolve()
@@ -207,8 +207,8 @@ describe('a search whose goggles are not built', () => {
   })
 })
 
-describe('searches that wait', () => {
-  test('are bounded for each caller: the next one is rate limited at once, and another caller is not', async () => {
+describe('waiting searches', () => {
+  test('are limited per caller: the next one is rate limited at once, and another caller is not', async () => {
     const asked = askMany(BOUNDS.perCaller, 'a')
     const over = ask('over')
     expect(await over).toMatchObject({
@@ -223,7 +223,7 @@ describe('searches that wait', () => {
     expect((await Promise.all(asked.map(kindOf))).filter((kind) => kind === 'ok')).toHaveLength(1)
   })
 
-  test('are bounded in all, and who has the most waiting makes room for who has none', async () => {
+  test('are limited in total, and the caller with the most waiting makes room for one with none', async () => {
     const flood = Array.from({ length: BOUNDS.inAll / BOUNDS.perCaller }, (_, at) =>
       askMany(BOUNDS.perCaller, `flood${at}-`),
     )
@@ -237,7 +237,7 @@ describe('searches that wait', () => {
     await client.close()
   })
 
-  test('of a caller that gave them up leave no place behind', async () => {
+  test('free their place when their caller aborts', async () => {
     const abort = new AbortController()
     const given = Array.from({ length: BOUNDS.perCaller }, (_, at) => client.ask(searchFor(`${at}`), 'a', abort.signal))
     abort.abort()

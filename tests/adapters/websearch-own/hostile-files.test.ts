@@ -38,7 +38,7 @@ function pdfBomb(megabytes: number): Buffer {
 }
 
 describe('a folder with hostile files', () => {
-  test('is indexed all the same, and what was skipped is told with its reason', async () => {
+  test('is indexed anyway, and skipped files are reported with their reason', async () => {
     const indexPath = join(folder.path, 'data', 'search.db')
     await buildIndex({ indexPath, ...writeFixtureProject(join(folder.path, 'project')) })
     execFileSync('mkfifo', [join(docs, 'pipe.txt')])
@@ -58,7 +58,7 @@ describe('a folder with hostile files', () => {
     expect(await own.add({ location: docs })).toMatchObject({ added: 0, unchanged: 2 })
   })
 
-  test('is indexed when a folder in it cannot be listed, and what was read of that folder before stays', async () => {
+  test('is indexed when a folder in it cannot be listed, and what was indexed from that folder stays', async () => {
     const indexPath = join(folder.path, 'data', 'search.db')
     await buildIndex({ indexPath, ...writeFixtureProject(join(folder.path, 'project')) })
     const own = new OwnIndex({ indexPath, fetch: openGuardedFetch({ userAgent: 'test' }) })
@@ -75,7 +75,7 @@ describe('a folder with hostile files', () => {
     renameSync(join(above, 'deep'), join(folder.path, 'd'.repeat(200)))
   })
 
-  test('gives nothing from outside when a file or a folder becomes a link between the listing and the reading', async () => {
+  test('gives nothing from outside if a file or folder becomes a link between listing and reading', async () => {
     const files = await folderFiles(docs, settings)
     renameSync(join(docs, 'good.md'), join(docs, 'was.md'))
     symlinkSync(join(folder.path, 'outside', 'page.md'), join(docs, 'good.md'))
@@ -90,7 +90,7 @@ describe('a folder with hostile files', () => {
     ])
   })
 
-  test('gives nothing from outside while a folder becomes a link and a folder again, over and over', async () => {
+  test('gives nothing from outside while a folder alternates between a link and a folder', async () => {
     const sub = join(docs, 'sub')
     const flips = `const { renameSync, symlinkSync, unlinkSync } = require('node:fs')
       const [, outside, sub] = process.argv.slice(-3)
@@ -111,7 +111,7 @@ describe('a folder with hostile files', () => {
     expect([...seen]).toEqual([])
   })
 
-  test('may be named by a link: that one the operator gave', async () => {
+  test('may be named by a link, because the operator gave that one', async () => {
     symlinkSync(docs, join(folder.path, 'named'))
     const files = await folderFiles(join(folder.path, 'named'), settings)
     expect(await Promise.all(files.map(async (file) => (await file.fetch())?.origin))).toEqual([
@@ -121,7 +121,7 @@ describe('a folder with hostile files', () => {
   })
 })
 
-describe('the process that reads files', () => {
+describe('the file reader process', () => {
   const file = (origin: string) => ({
     origin,
     url: `https://x.example/${origin}`,
@@ -134,7 +134,7 @@ describe('the process that reads files', () => {
     ['grows', /^it took more than 512 MiB of memory to read$/, {}],
     ['hangs', /^it took longer than 0.5 s to read$/, { timeoutMs: 500 }],
     ['crashes', /^it crashed the file reader$/, {}],
-  ])('is ended when a file %s, and the next file is read by a new one', async (origin, reason, limits) => {
+  ])('is ended when a file %s, and a new one reads the next file', async (origin, reason, limits) => {
     const reader = new FileReader({ maxMemoryBytes: 512 * 1024 * 1024, ...limits }, double)
     try {
       expect(String(await reader.read(file(origin), settings).catch((problem: Error) => problem.message))).toMatch(
@@ -148,7 +148,7 @@ describe('the process that reads files', () => {
     }
   })
 
-  test('takes a file as it is: words, language and pictures come back', async () => {
+  test('returns words, language and pictures of a valid file', async () => {
     mkdirSync(join(docs, 'img'))
     const reader = new FileReader()
     try {

@@ -68,7 +68,7 @@ const see = (q: string) => bodyOf<ImageBody>(search.images, imageInput(q))
 const urls = (body: ContextBody) => body.grounding.generic.map(({ url }) => url)
 
 describe('adding a folder', () => {
-  test('puts its files on sale at once, with what their front matter says', async () => {
+  test('makes its files searchable at once, with the values of their front matter', async () => {
     const report = await own.add({ location: docs, site: 'Bees', baseUrl: 'https://docs.example/' })
     expect(report).toMatchObject({ added: 3, changed: 0, removed: 0, unchanged: 0, unreadable: [] })
     const body = await ask('queen excluder', { enable_source_metadata: true })
@@ -83,12 +83,12 @@ describe('adding a folder', () => {
     expect((await ask('queen', { 'x-loc-city': 'berlin' })).grounding.poi?.name).toBe('The apiary')
   })
 
-  test('without an address for it, its pages stand under .invalid', async () => {
+  test('without an address for it, puts its pages under .invalid', async () => {
     await own.add({ location: docs, site: 'My Bees' })
     expect(urls(await ask('fermented honey'))).toEqual(['https://my-bees.invalid/plain.txt'])
   })
 
-  test('again, reads what changed, by its content, and removes what is gone', async () => {
+  test('again, reads what changed, by content, and removes what was deleted', async () => {
     await own.add({ location: docs })
     utimesSync(join(docs, 'plain.txt'), new Date(), new Date())
     expect(await own.add({ location: docs })).toMatchObject({ added: 0, changed: 0, removed: 0, unchanged: 3 })
@@ -101,14 +101,14 @@ describe('adding a folder', () => {
     expect(urls(await ask('varroa mite'))).toHaveLength(1)
   })
 
-  test('when nothing changed, leaves the file alone', async () => {
+  test('if nothing changed, leaves the file alone', async () => {
     await own.add({ location: docs })
     const before = statSync(indexPath).ino
     await own.add({ location: docs })
     expect(statSync(indexPath).ino).toBe(before)
   })
 
-  test('gives way to nobody: a page of the operator stands where a built-in one stood', async () => {
+  test('takes precedence: a page of the operator replaces a built-in one of the same address', async () => {
     writeFiles(docs, {
       'own.md': '---\nurl: https://lathe.example/#readme\n---\nMy own words about spindles and zinc.',
     })
@@ -117,14 +117,14 @@ describe('adding a folder', () => {
     expect(urls(await ask('walnut'))).toEqual([])
   })
 
-  test('an unreadable file is told, and the others are read', async () => {
+  test('reports an unreadable file, and reads the others', async () => {
     writeFiles(docs, { 'broken.pdf': 'no PDF', 'empty.md': '---\ntitle: x\n---\n' })
     const report = await own.add({ location: docs })
     expect(report.added).toBe(3)
     expect(report.unreadable.map(({ origin }) => origin).sort()).toEqual(['broken.pdf', 'empty.md'])
   })
 
-  test('its words are known to the speller, and forgotten when they are gone', async () => {
+  test('adds its words to the spell checker, and removes them with the folder', async () => {
     writeFiles(
       docs,
       Object.fromEntries([1, 2, 3].map((at) => [`q${at}.md`, `# Q${at}\n\nThe quincunx of number ${at}.`])),
@@ -135,7 +135,7 @@ describe('adding a folder', () => {
     expect((await ask('quincumx')).query).toEqual({ original: 'quincumx' })
   })
 
-  test('one word of the operator is right, however near it is to a word that stands everywhere', async () => {
+  test("an operator's word is correct, however close it is to a common word", async () => {
     writeFiles(docs, {
       'one.md': '# Prices\n\nOne lathes costs little.',
       'two.md': '# Lathez\n\nThe lathez of our own.',
@@ -144,7 +144,7 @@ describe('adding a folder', () => {
     expect((await ask('lathez')).query).toEqual({ original: 'lathez' })
   })
 
-  test('a place that does not exist is refused and changes nothing', async () => {
+  test('a place that does not exist is refused without any change', async () => {
     const before = statSync(indexPath).ino
     const refused = await own.add({ location: join(folder.path, 'nowhere') }).then(
       () => null,
@@ -199,7 +199,7 @@ describe('an address', () => {
       },
     })
 
-  test('of a sitemap, packed or not, and the sitemaps it names: every page is read; what is gone is removed', async () => {
+  test('of a sitemap, compressed or not, reads every page of it and of the sitemaps it names, and removes pages that left it', async () => {
     pages.clear()
     const server = serve()
     const at = (path: string) => `http://127.0.0.1:${server.port}${path}`
@@ -228,7 +228,7 @@ describe('an address', () => {
     }
   })
 
-  test('of a sitemap that is no list: what it named before it went astray is read', async () => {
+  test('of a sitemap that is broken in its middle reads the pages named before that', async () => {
     pages.clear()
     const server = serve()
     const at = (path: string) => `http://127.0.0.1:${server.port}${path}`
@@ -257,7 +257,7 @@ describe('an address', () => {
 })
 
 describe('list, remove and status', () => {
-  test('tell and take back what was added', async () => {
+  test('show and undo what was added', async () => {
     const before = await own.totals()
     await own.add({ location: docs, site: 'Bees', baseUrl: 'https://docs.example' })
     expect(await own.list()).toMatchObject([
@@ -283,8 +283,8 @@ describe('list, remove and status', () => {
   })
 })
 
-describe('what every install brings', () => {
-  test('can be taken out: only what was added is on sale, also after a rebuild, and until it is put back', async () => {
+describe('the sources of every install', () => {
+  test('can be removed: only what was added is searchable, also after a rebuild, until they are restored', async () => {
     await own.add({ location: docs, baseUrl: 'https://docs.example/' })
     const [builtIn] = urls(await ask('walnut'))
     expect(builtIn).toBeString()
@@ -305,7 +305,7 @@ describe('what every install brings', () => {
 })
 
 describe('while the gateway serves', () => {
-  test('every search has all of a change or nothing of it', async () => {
+  test('every search sees all of a change or nothing of it', async () => {
     writeFiles(
       docs,
       Object.fromEntries(
@@ -325,7 +325,7 @@ describe('while the gateway serves', () => {
     expect([...seen].sort((a, b) => a - b)).toEqual([0, 30])
   })
 
-  test('what was added outlives a rebuild of the rest', async () => {
+  test('added sources survive a rebuild of the rest', async () => {
     await own.add({ location: docs, baseUrl: 'https://docs.example/' })
     writeFiles(sources.projectRoot, { 'docs/new.md': '# New\n\nOf the project.\n' })
     expect(await ensureIndex({ indexPath, ...sources })).not.toBeNull()
@@ -333,7 +333,7 @@ describe('while the gateway serves', () => {
     expect(await own.add({ location: docs })).toMatchObject({ unchanged: 3, added: 0, changed: 0 })
   })
 
-  test('two changes at once both happen, and leave nothing behind', async () => {
+  test('two concurrent changes both happen, and leave nothing behind', async () => {
     const other = join(folder.path, 'other')
     writeFiles(other, { 'x.md': '# Skep\n\nA basket of straw.' })
     await Promise.all([own.add({ location: docs }), own.add({ location: other })])

@@ -26,15 +26,15 @@ const UNITS = [
 ]
 const CHARACTERS = 1_000_000
 
-describe('the cost of a Markdown', () => {
+describe('the cost of converting to Markdown', () => {
   // No clock: the quadratic steps that stood here took 40 s and more at this length, which the time limit of a test forbids.
-  test.each(UNITS)('grows with its length alone, of nothing but %j', (unit) => {
+  test.each(UNITS)('grows only with the length, made only of %j', (unit) => {
     const text = unit.repeat(Math.ceil(CHARACTERS / unit.length))
     parseMarkdown(text)
     expect(markdownImages(text, 'https://x.example/').length).toBeLessThanOrEqual(1)
   })
 
-  test('leaves out comments and code, and keeps what an unclosed one begins', () => {
+  test('leaves out comments and code, and keeps what an unclosed one starts', () => {
     const { sections } = parseMarkdown('# A\n\none <!-- hidden --> two {/* hidden */} three\n\nfour <!-- five')
     expect(sections.flatMap(({ blocks }) => blocks.map(({ text }) => text.replaceAll(/\s+/g, ' ')))).toEqual([
       'one two three',

@@ -29,14 +29,14 @@ describe('an HTML page', () => {
     expect(page.markdown).not.toContain('Terms of the shop')
   })
 
-  test('keeps headings, tables and code through to the snippets', () => {
+  test('preserves headings, tables and code into the snippets', () => {
     const snippets = passagesOf(parseMarkdown(page.markdown).sections).map(snippetOf).join('\n\n')
     expect(snippets).toContain('Speeds & feeds')
     expect(snippets).toMatch(/\| Diameter \| Speed \|\n\| -+ \| -+ \|\n\| 100 mm +\| 1200 +\|\n\| 200 mm +\| 800 +\|/)
     expect(snippets).toContain('```ts\nconst speed = diameter < 100\n  ? 1200\n  : 800\n```')
   })
 
-  test('says what it is, with absolute addresses and the time in UTC', () => {
+  test('gives its metadata, with absolute addresses and the time in UTC', () => {
     expect(page).toMatchObject({
       title: 'Turning wood | Workshop',
       canonicalUrl: 'https://workshop.example/guides/turning',
@@ -63,13 +63,13 @@ describe('an HTML page', () => {
     ])
   })
 
-  test('is told adult by its rating', () => {
+  test('is adult according to its rating', () => {
     const rated = (rating: string) =>
       pageContent(`<meta name="rating" content="${rating}"><p>x</p>`, 'https://a.example/').adult
     expect(['general', 'mature', 'adult', 'RTA-5042-1996-1400-1577-RTA'].map(rated)).toEqual([0, 1, 2, 2])
   })
 
-  test('tells its place and date by its structured data', () => {
+  test('gives its place and date from its structured data', () => {
     const data = JSON.stringify({
       '@graph': [
         {
@@ -86,7 +86,7 @@ describe('an HTML page', () => {
     expect(found.published).toBe('2025-05-01T00:00:00.000Z')
   })
 
-  test('is read whatever its JSON-LD is made of: lists without end, and what is nested too deep', () => {
+  test('is read whatever its JSON-LD contains: endless lists, and values nested too deep', () => {
     const scripts = [
       `[${'0,'.repeat(1_000_000)}0]`,
       `${'['.repeat(90_000)}${']'.repeat(90_000)}`,
@@ -108,7 +108,7 @@ describe('an HTML page', () => {
     ['<script type="application/ld+json">{</script>'],
     ['<table>'.repeat(500)],
     [`<html lang="en"><title>T</title><article><p>${'words and more. '.repeat(30)}`],
-  ])('that is no page is no exception: %p', (html) => {
+  ])('that is not a page throws nothing: %p', (html) => {
     expect(typeof pageContent(html, 'https://a.example/').markdown).toBe('string')
   })
 
@@ -120,7 +120,7 @@ describe('an HTML page', () => {
     ['signs that begin no tag', '<'],
     ['tables in one another', '<table><tr><td>'],
     ['sections that never end', '<section><header></header>'],
-  ])('of three million characters of %s is read as plain text, with what it says of itself', (_, flood) => {
+  ])('of three million characters of %s is read as plain text, with its metadata', (_, flood) => {
     const head =
       '<html><head><title>Flood</title><meta name="description" content="Of tags."></head><body><h2>Known</h2>'
     const words = '<p>The words before it &amp; <b>more</b>.</p><nav>Menu</nav>'
@@ -131,7 +131,7 @@ describe('an HTML page', () => {
     expect(page.markdown).not.toContain('Menu')
   })
 
-  test('takes no address that is not of the web', () => {
+  test('uses only addresses of the web', () => {
     const html =
       '<link rel="canonical" href="javascript:alert(1)"><link rel="icon" href="file:///etc/passwd"><img src="data:x"><p>x</p>'
     const found = pageContent(html, 'https://a.example/')
@@ -148,16 +148,16 @@ describe('the language of a text', () => {
       'ja',
       'ゲートウェイは、プロバイダーに問い合わせる前に料金を確保し、応答する前に確定します。ありがとうございます。',
     ],
-  ])('%s is told', (language, text) => {
+  ])('%s is detected', (language, text) => {
     expect(languageOf(text)).toBe(language)
   })
 
-  test('is told by the prose, not by the code', () => {
+  test('is detected by the prose, not by the code', () => {
     const code = `\`\`\`\n${'return the value of this function and then the other one\n'.repeat(50)}\`\`\`\n`
     expect(languageOf(`${code}Der Preis wird vor der Anfrage zurückgehalten und danach abgebucht.`)).toBe('de')
   })
 
-  test('is not told of too few words', () => {
+  test('is not detected from too few words', () => {
     expect(languageOf('OK')).toBeNull()
   })
 })

@@ -8,7 +8,7 @@ const passages = (markdown: string) => passagesOf(parseMarkdown(markdown).sectio
 const words = (count: number, word = 'word') => `${word} `.repeat(count).trim()
 
 describe('passages', () => {
-  test('carry the path of headings they stand under', () => {
+  test('carry the path of their headings', () => {
     const long = words(120)
     const found = passages(`# Guide\n\n${long}\n\n## Setup\n\n${long}\n\n### Linux\n\n${long}\n\n## Use\n\n${long}`)
     expect(found.map((passage) => passage.heading)).toEqual([
@@ -19,13 +19,13 @@ describe('passages', () => {
     ])
   })
 
-  test('join small neighbours under one parent and name them all', () => {
+  test('join small neighbors under one parent and name them all', () => {
     expect(passages('# Guide\n\n## One\n\nfirst\n\n## Two\n\nsecond')).toMatchObject([
       { heading: 'Guide > One, Two', text: 'first\n\nTwo\n\nsecond' },
     ])
   })
 
-  test('never cost more than the least budget of a page, whatever the text', () => {
+  test('never cost more than the smallest budget of a page, whatever the text', () => {
     const texts = [words(5000), 'x'.repeat(20_000), '語'.repeat(5000), `# ${'h'.repeat(500)}\n\n${words(3000)}`]
     const code = ['```js', ...Array.from({ length: 400 }, (_, at) => `call(${at}) // ${words(6)}`), '```'].join('\n')
     for (const text of [...texts, code, `- ${words(900)}\n- ${words(900)}`]) {
@@ -38,7 +38,7 @@ describe('passages', () => {
     }
   })
 
-  test('keep a block of code whole, and fence each piece of one that is too long', () => {
+  test('do not split a block of code, and fence each piece of one that is too long', () => {
     const short = `\`\`\`ts\n${'const a = 1\n'.repeat(60)}\`\`\``
     expect(passages(`# A\n\n${words(150)}\n\n${short}`).some((passage) => passage.text.includes(short))).toBe(true)
     const long = passages(`\`\`\`ts\n${'const a = 1\n'.repeat(400)}\`\`\``)
@@ -52,7 +52,7 @@ describe('passages', () => {
     ])
   })
 
-  test('leave out markup that says nothing', () => {
+  test('leave out markup without content', () => {
     const source =
       '---\ntitle: T\n---\nimport X from "x"\n\n<Note a="b">See [the guide](https://a.example/x_(y)) **now**, `Array<string>`</Note>\n<!-- no -->{/* no */}'
     expect(passages(source)[0]!.text.trim()).toBe('See the guide now, `Array<string>`')
@@ -68,12 +68,12 @@ describe('tables', () => {
       ...Array.from({ length: rows }, (_, at) => `| item ${at} | ${at} USD |`),
     ].join('\n')
 
-  test('are kept whole, also between long paragraphs', () => {
+  test('are not split, even between long paragraphs', () => {
     const source = `# A\n\n${words(150)}\n\n${table(20)}\n\n${words(150)}`
     expect(passages(source).some((passage) => passage.text.includes(table(20)))).toBe(true)
   })
 
-  test('that are too long are cut between rows, and every piece has the head', () => {
+  test('that are too long are split between rows, and every piece has the header', () => {
     const found = passages(`# A\n\n${table(200)}`)
     expect(found.length).toBeGreaterThan(2)
     for (const { text } of found) {
@@ -84,12 +84,12 @@ describe('tables', () => {
 })
 
 describe('token count', () => {
-  test('is what the tokenizer of today says', () => {
+  test('matches the current tokenizer', () => {
     expect(countTokens('The quick brown fox jumps over the lazy dog.')).toBe(10)
     expect(countTokens('')).toBe(0)
   })
 
-  test('takes the words of a tokenizer as text', () => {
+  test('treats the special words of a tokenizer as text', () => {
     expect(countTokens('<|endoftext|>')).toBeGreaterThan(3)
   })
 
@@ -98,7 +98,7 @@ describe('token count', () => {
     expect(took).toBeLessThan(2_000)
   })
 
-  test('a cut keeps to it and to whole characters', () => {
+  test('a cut stays within it and does not split characters', () => {
     for (const most of [1, 2, 5, 9]) {
       const cut = cutToTokens('語😀 word '.repeat(10), most)
       expect(countTokens(cut)).toBeLessThanOrEqual(most)

@@ -30,19 +30,19 @@ const names = (pages: readonly { readonly url: string }[]) =>
   pages.map(({ url }) => url.slice('https://pages.example/'.length))
 
 describe('ranking pages', () => {
-  test('a page without a word of the question is left out; a word is known by its stem and without accents', () => {
+  test('a page without a word of the query is left out; words match by stem and without accents', () => {
     const ranked = rankPages('résumé writing', [page('a', 'He writes resumes.'), page('b', filler)])
     expect(names(ranked)).toEqual(['a'])
   })
 
-  test('a page with every word stands above one that has a word often', () => {
+  test('a page with every word ranks above one that has one word often', () => {
     const often = `Lathe lathe lathe. ${'The lathe. '.repeat(20)}`
     expect(
       names(rankPages('lathe chuck', [page('often', often), page('both', `The lathe has a chuck. ${filler}`)])),
     ).toEqual(['both', 'often'])
   })
 
-  test('a word in the title or in a heading counts for more than in the text', () => {
+  test('a word in the title or a heading counts for more than in the text', () => {
     const text = `A spindle is turned. ${filler.repeat(3)}`
     const ranked = rankPages('spindle', [
       page('text', text),
@@ -52,7 +52,7 @@ describe('ranking pages', () => {
     expect(names(ranked).at(-1)).toBe('text')
   })
 
-  test('words side by side count for more than words apart', () => {
+  test('adjacent words count for more than separate words', () => {
     const apart = `A relay stands first. ${filler.repeat(3)} At the end comes a mirror.`
     const together = `Before it, ${filler.repeat(3)} a relay mirror.`
     expect(names(rankPages('relay mirror', [page('apart', apart), page('together', together)]))).toEqual([
@@ -61,7 +61,7 @@ describe('ranking pages', () => {
     ])
   })
 
-  test("the finder's rank counts where the words say the same", () => {
+  test("the search engine's rank decides between equal texts", () => {
     const same = 'The relay mirror is here.'
     expect(names(rankPages('relay mirror', [page('last', same, { prior: 0 }), page('first', same)]))).toEqual([
       'first',
@@ -104,7 +104,7 @@ describe('the budget', () => {
   const spent = (budget: ContextBudget) =>
     withinBudget(ranked, budget).map((from) => countTokens([from.page.title, ...from.snippets].join('\n')))
 
-  test('bounds pages, snippets, and snippets of a page', () => {
+  test('limits pages, snippets, and snippets of a page', () => {
     expect(withinBudget(ranked, { ...wide, urls: 2 })).toHaveLength(2)
     expect(withinBudget(ranked, { ...wide, snippets: 4 }).flatMap(({ snippets }) => snippets)).toHaveLength(4)
     expect(withinBudget(ranked, { ...wide, snippetsPerUrl: 3 }).map(({ snippets }) => snippets.length)).toEqual([
@@ -112,7 +112,7 @@ describe('the budget', () => {
     ])
   })
 
-  test('bounds tokens in all and of a page, by the tokenizer', () => {
+  test('limits tokens in total and per page, by the tokenizer', () => {
     for (const tokens of [1024, 3000]) {
       const sum = spent({ ...wide, tokens }).reduce((all, one) => all + one, 0)
       expect(sum).toBeLessThanOrEqual(tokens)
@@ -121,7 +121,7 @@ describe('the budget', () => {
     for (const one of spent({ ...wide, tokensPerUrl: 600 })) expect(one).toBeLessThanOrEqual(600)
   })
 
-  test('every page gives its best before any gives its second', () => {
+  test('every page gives its best snippet before any gives its second', () => {
     const [a, b, c] = withinBudget(ranked, { ...wide, snippets: 3 })
     expect([a, b, c].map((from) => from?.snippets.length)).toEqual([1, 1, 1])
   })

@@ -13,7 +13,7 @@ function page(text: string, isHtml = true, charset: string | null = null): Found
 }
 
 describe('reading a page', () => {
-  test('takes its main content, and what it says of itself before what the engine says', async () => {
+  test('uses its main content, and its own metadata before that of the engine', async () => {
     desk = new PageReader()
     const html = `<html><head><title>Own title</title><meta name="description" content="Own words">
       <meta property="og:site_name" content="The Site"><link rel="icon" href="/i.png"></head>
@@ -31,7 +31,7 @@ describe('reading a page', () => {
     expect(JSON.stringify(read?.page.passages)).not.toContain('menu menu')
   })
 
-  test('stands with the excerpt where there are no bytes, or nothing in them', async () => {
+  test('falls back to the excerpt if there are no bytes, or nothing in them', async () => {
     desk = new PageReader()
     const texts = async (found: FoundPage) => (await desk.read(found, never))?.page.passages.map(({ text }) => text)
     expect(await texts({ ...page(''), fetched: null })).toEqual(['The excerpt of the engine.'])
@@ -43,7 +43,7 @@ describe('reading a page', () => {
     })
   })
 
-  test('reads other alphabets by the server’s word, the page’s, or UTF-8', async () => {
+  test('decodes other alphabets by the server’s charset, the page’s, or UTF-8', async () => {
     desk = new PageReader()
     const latin = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
     const body = 'Mülleimer überall in der Straße. '.repeat(5)
@@ -56,13 +56,13 @@ describe('reading a page', () => {
     expect(await first(new Uint8Array(Buffer.from(`<p>${body}</p>`)), 'no-such-charset')).toBe('Mülleimer')
   })
 
-  test('plain text and Markdown are cut as they are', async () => {
+  test('plain text and Markdown are split as they are', async () => {
     desk = new PageReader()
     const read = await desk.read(page('# Title\n\nSome words on <b>tags</b>.', false), never)
     expect(read?.page.passages[0]).toMatchObject({ heading: 'Title' })
   })
 
-  test('elements that stand in one another a thousand deep are read as text, at once', async () => {
+  test('elements nested a thousand deep are read as text, at once', async () => {
     desk = new PageReader()
     const read = await desk.read(page(`<body>${'<div>'.repeat(1000)}The words at the bottom.</body>`), never)
     expect(read?.page.passages[0]?.text).toContain('The words at the bottom.')
@@ -72,14 +72,14 @@ describe('reading a page', () => {
 describe('the thread', () => {
   const hanging = new URL('./hanging-page-worker.ts', import.meta.url)
 
-  test('a page that hangs it is given up, and the next one is read by another', async () => {
+  test('a page that hangs it is abandoned, and another thread reads the next one', async () => {
     desk = new PageReader({ workerUrl: hanging, maxMs: 500 })
     const [hung, after] = await Promise.all([desk.read(page('hang'), never), desk.read(page('fine'), never)])
     expect(hung).toBeNull()
     expect(after?.page.title).toBe('fine')
   })
 
-  test('a page that ends it, and one it cannot read, are given up alone', async () => {
+  test('a page that ends it, and one it cannot read, fail alone', async () => {
     desk = new PageReader({ workerUrl: hanging, maxMs: 2_000 })
     expect(await desk.read(page('throw'), never)).toBeNull()
     expect((await desk.read(page('fine'), never))?.page.title).toBe('fine')
@@ -87,7 +87,7 @@ describe('the thread', () => {
     expect((await desk.read(page('fine'), never))?.page.title).toBe('fine')
   })
 
-  test('who gives up waits no longer, and what waits behind is read', async () => {
+  test('an aborted caller stops waiting, and the next page is read', async () => {
     desk = new PageReader({ workerUrl: hanging, maxMs: 500 })
     const abort = new AbortController()
     const hung = desk.read(page('hang'), abort.signal)
@@ -100,7 +100,7 @@ describe('the thread', () => {
     expect(await desk.read(page('fine'), AbortSignal.abort())).toBeNull()
   })
 
-  test('closed, it reads nothing more', async () => {
+  test('after close, it reads nothing more', async () => {
     desk = new PageReader({ workerUrl: hanging })
     const waiting = desk.read(page('hang'), never)
     desk.close()

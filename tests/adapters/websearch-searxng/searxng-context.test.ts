@@ -57,7 +57,7 @@ const visited = () =>
 const sent = () => Object.fromEntries(bench.searxng.last.query)
 
 describe('an answer', () => {
-  test('is made of the pages themselves, in the layout of facts/upstreams.md 2.2', async () => {
+  test('consists of the pages themselves, in the layout of facts/upstreams.md 2.2', async () => {
     page('one.test/a', `<h2>Hardness</h2>${words('quartz')}`)
     const body = await ask()
     const url = bench.at('one.test/a')
@@ -69,14 +69,14 @@ describe('an answer', () => {
     expect(body.sources).toEqual({ [url]: { title: 'Title of one.test/a', hostname: 'one.test', age: [] } })
   })
 
-  test('ranks pages by what they say, and leaves out what says nothing of the question', async () => {
+  test('ranks pages by their content, and leaves out those without a word of the query', async () => {
     page('one.test/a', words('granite'), { content: 'no word of it' })
     page('two.test/b', `<p>${'Quartz in passing, and then much else about the weather of the year. '.repeat(5)}</p>`)
     page('three.test/c', `<h1>Hardness</h1>${words('the hardness of quartz')}`)
     expect(paths(await ask({}, 'quartz hardness'))).toEqual(['three.test/c', 'two.test/b'])
   })
 
-  test('asks SearXNG as it wants to be asked', async () => {
+  test('queries SearXNG the way it expects', async () => {
     page('one.test/a', words('quartz'))
     await ask({ country: 'DE', search_lang: 'de', safesearch: 'moderate', freshness: 'pw' }, '!g :fr quartz')
     expect(sent()).toMatchObject({
@@ -92,19 +92,19 @@ describe('an answer', () => {
     expect(sent()).not.toHaveProperty('time_range')
   })
 
-  test('in a script without spaces stands in the order of the engines', async () => {
+  test('in a script without spaces has the order of the engines', async () => {
     page('one.test/a', `<p>${'東京のラーメンはおいしいです。'.repeat(20)}</p>`)
     page('two.test/b', `<p>${'大阪のお好み焼き。'.repeat(20)}</p>`)
     expect(paths(await ask({ search_lang: 'ja' }, '食べ物'))).toEqual(['one.test/a', 'two.test/b'])
   })
 
-  test('of engines that found nothing is empty; of engines that all failed it is a failure', async () => {
+  test('is empty if the engines found nothing, and a failure if they all failed', async () => {
     expect((await ask()).grounding.generic).toEqual([])
     bench.found = { results: [], unresponsive: [['google', 'CAPTCHA']] }
     expect(await failure()).toMatchObject({ kind: 'error' })
   })
 
-  test('of a corrected question is what the correction finds', async () => {
+  test('for a corrected query has the results of the correction', async () => {
     page('one.test/a', words('quartz'))
     bench.searxng.instead = ({ query }) =>
       Response.json(
@@ -125,14 +125,14 @@ describe('an answer', () => {
 })
 
 describe('visiting pages', () => {
-  test('says who visits', async () => {
+  test('identifies itself', async () => {
     page('one.test/a', words('quartz'))
     await ask()
     const agents = new Set(bench.web.received.map(({ headers }) => headers.get('user-agent')))
     expect([...agents]).toEqual(['paid-api-gateway/0.1 (+https://gateway.example)'])
   })
 
-  test('obeys robots.txt: what may not be visited stands with the excerpt of the engine', async () => {
+  test("obeys robots.txt: a disallowed page has the engine's excerpt", async () => {
     page('closed.test/private/a', words('quartz'))
     page('closed.test/open/b', words('quartz'))
     bench.pages['closed.test/robots.txt'] = () => new Response('User-agent: *\nDisallow: /private/')
@@ -151,7 +151,7 @@ describe('visiting pages', () => {
     ['a file that is forbidden', '', 403, true],
     ['a server that fails', '', 500, false],
     ['a server that is busy', '', 429, false],
-  ])('robots.txt with %s', async (_, text, status, may) => {
+  ])('respects robots.txt with %s', async (_, text, status, may) => {
     const host = `r${Bun.hash(text + status)}.test`
     page(`${host}/a`, words('quartz'))
     bench.pages[`${host}/robots.txt`] = () => new Response(text, { status })
@@ -159,7 +159,7 @@ describe('visiting pages', () => {
     expect(visited().includes(`${host}/a`)).toBe(may)
   })
 
-  test('reads robots.txt of a site once an hour', async () => {
+  test("reads a site's robots.txt once an hour", async () => {
     for (const name of ['a', 'b', 'c']) page(`hourly.test/${name}`, words('quartz'))
     await ask()
     await ask()
@@ -170,7 +170,7 @@ describe('visiting pages', () => {
     expect(robots()).toBe(2)
   })
 
-  test('a redirect is judged by the robots.txt of where it leads', async () => {
+  test('checks a redirect against the robots.txt of its target', async () => {
     page('first.test/a', '')
     bench.pages['first.test/a'] = () => Response.redirect(bench.at('second.test/b'), 302)
     bench.pages['second.test/b'] = bench.html(words('quartz'))
@@ -179,7 +179,7 @@ describe('visiting pages', () => {
     expect(visited()).not.toContain('second.test/b')
   })
 
-  test('never reaches an address that is not public, whatever the engines or a page say', async () => {
+  test('never reaches an address that is not public, whatever the engines or a page name', async () => {
     page('inside.test/secret', '')
     page('hop.test/a', '')
     bench.pages['hop.test/a'] = () => Response.redirect('http://169.254.169.254/latest/meta-data/', 302)
@@ -190,7 +190,7 @@ describe('visiting pages', () => {
     expect(visited().filter((one) => one.startsWith('inside'))).toEqual([])
   })
 
-  test('what is no page, too large, broken or gone stands with the excerpt; without one it is left out', async () => {
+  test('uses the excerpt for what is not a page, too large, broken or gone; without one it is left out', async () => {
     page('a.test/1', '')
     bench.pages['a.test/1'] = () => new Response('%PDF', { headers: { 'content-type': 'application/pdf' } })
     page('b.test/1', '')
@@ -205,7 +205,7 @@ describe('visiting pages', () => {
     expect(snippets(body)).toEqual(Array(3).fill('Excerpt of quartz'))
   })
 
-  test('a page that does not come is not waited for longer than the call has', async () => {
+  test('waits for a slow page no longer than the call has', async () => {
     page('slow.test/a', '')
     bench.pages['slow.test/a'] = () => new Promise(() => undefined)
     page('fast.test/a', words('quartz'))
@@ -216,7 +216,7 @@ describe('visiting pages', () => {
     await hasty.close()
   })
 
-  test('fetches at most 20 pages, eight at one time; the others stand with their excerpts', async () => {
+  test('fetches at most 20 pages, eight at a time; the others have their excerpts', async () => {
     let now = 0
     let most = 0
     for (let i = 0; i < 30; i++) {
@@ -235,7 +235,7 @@ describe('visiting pages', () => {
     expect(body.grounding.generic).toHaveLength(30)
   })
 
-  test('the caller hangs up: the call ends, and that says nothing about SearXNG', async () => {
+  test('stops when the caller hangs up, which says nothing about SearXNG', async () => {
     const other = bench.open()
     page('one.test/a', '')
     const abort = new AbortController()
@@ -263,18 +263,18 @@ describe('parameters', () => {
   const tokens = (body: Body) =>
     body.grounding.generic.reduce((sum, one) => sum + countTokens([one.title, ...one.snippets].join('\n')), 0)
 
-  test('count and maximum_number_of_urls cut the pages', async () => {
+  test('count and maximum_number_of_urls limit the pages', async () => {
     expect((await ask({ count: 2 })).grounding.generic).toHaveLength(2)
     expect((await ask({ maximum_number_of_urls: 3 })).grounding.generic).toHaveLength(3)
   })
 
-  test('snippets are cut, in all and by page', async () => {
+  test('snippets are limited, in total and per page', async () => {
     expect(snippets(await ask({ maximum_number_of_snippets: 4 }))).toHaveLength(4)
     const body = await ask({ maximum_number_of_snippets_per_url: 1 })
     expect(body.grounding.generic.map((one) => one.snippets.length)).toEqual(Array(6).fill(1))
   })
 
-  test('tokens are cut, in all and by page, to 5 % at most', async () => {
+  test('tokens are limited, in total and per page, to within 5 %', async () => {
     const full = tokens(await ask({ maximum_number_of_tokens: 32768 }))
     const small = tokens(await ask({ maximum_number_of_tokens: 1024 }))
     expect(full).toBeGreaterThan(2_000)
@@ -283,14 +283,14 @@ describe('parameters', () => {
       expect(countTokens([one.title, ...one.snippets].join('\n'))).toBeLessThanOrEqual(512 * 1.05)
   })
 
-  test('context_threshold_mode leaves out what says too little', async () => {
+  test('context_threshold_mode leaves out weak matches', async () => {
     page('weak.test/a', `<p>${'Something on minerals, among them quartz once. '.repeat(6)}</p>`)
     const q = 'quartz number care length'
     expect(paths(await ask({ context_threshold_mode: 'disabled' }, q))).toContain('weak.test/a')
     expect(paths(await ask({ context_threshold_mode: 'strict' }, q))).not.toContain('weak.test/a')
   })
 
-  test('enable_source_metadata adds what the pages say of themselves', async () => {
+  test("enable_source_metadata adds the pages' metadata", async () => {
     const url = bench.at('p0.test/doc')
     const { sources } = await ask({ enable_source_metadata: true })
     expect(sources[url]).toMatchObject({
@@ -309,7 +309,7 @@ describe('parameters', () => {
     expect(await failure({ goggles: ['https://evil.example/x'] })).toMatchObject({ kind: 'invalid_input' })
   })
 
-  test('goggles that take more than 200 ms to read are refused, and the source stays ready', async () => {
+  test('goggles that take more than 200 ms to parse are refused, and the source stays ready', async () => {
     const goggles = ['a', 'b'].map((name) => `! ${name}\n${'abc\n'.repeat(24_000)}`)
     expect(await failure({ goggles })).toMatchObject({
       kind: 'invalid_input',
@@ -347,7 +347,7 @@ describe('freshness', () => {
     expect(paths(await ask({ freshness: '2025-01-05to2025-01-05' }))).toEqual(['old.test/a'])
   })
 
-  test('ages are told in the form of the api-version', async () => {
+  test('ages have the format of the api-version', async () => {
     const url = bench.at('old.test/a')
     const age = async (version: '2026-02-06' | '2026-07-31') =>
       (await ask({ 'api-version': version })).sources[url]?.['age']
@@ -356,7 +356,7 @@ describe('freshness', () => {
   })
 })
 
-test('safesearch leaves out pages that say they are adult, whatever the engines thought', async () => {
+test('safesearch leaves out pages that declare themselves adult, whatever the engines say', async () => {
   const rated = (rating: string) => () =>
     new Response(
       `<html><head><meta name="rating" content="${rating}"></head><body><article>${words('quartz')}</article></body></html>`,

@@ -47,12 +47,12 @@ async function failure(provider = plug, signal = never): Promise<UpstreamFailure
 }
 const sent = () => Object.fromEntries(bench.searxng.last.query)
 
-describe('the question', () => {
+describe('the query', () => {
   beforeEach(() => {
     bench.found = { results: [picture(1)] }
   })
 
-  test('goes out as SearXNG wants it', async () => {
+  test('is sent the way SearXNG expects', async () => {
     await ask()
     expect(bench.searxng.last).toMatchObject({ method: 'GET', path: '/search' })
     expect(sent()).toMatchObject({
@@ -70,7 +70,7 @@ describe('the question', () => {
     expect(sent()).toMatchObject({ language: 'pt-BR', safesearch: '0' })
   })
 
-  test('strict asks the engines that the operator trusts with it, off does not', async () => {
+  test('strict uses the engines that the operator trusts with it; off does not', async () => {
     const trusting = bench.open({ strictEngines: ['bing images', 'qwant images'] })
     await ask({}, 'a', trusting)
     expect(sent()['engines']).toBe('bing images,qwant images')
@@ -79,13 +79,13 @@ describe('the question', () => {
     await trusting.close()
   })
 
-  test('smuggles no command', async () => {
+  test('smuggles in no command', async () => {
     const body = await ask({}, '!!wiki :fr <9 !images mountain')
     expect(sent()['q']).toBe('wiki fr 9 images mountain')
     expect(body.query['original']).toBe('!!wiki :fr <9 !images mountain')
   })
 
-  test('of commands alone is a wrong q, and SearXNG is not asked', async () => {
+  test('that consists only of commands is an invalid q, and SearXNG is not called', async () => {
     const answer = await plug.images.call(imageInput('!! :'), never, SOMEBODY)
     expect(answer).toMatchObject({ ok: false, error: { kind: 'invalid_input', input: { param: 'q' } } })
     expect(bench.searxng.received).toEqual([])
@@ -93,7 +93,7 @@ describe('the question', () => {
 })
 
 describe('the answer (facts/upstreams.md 4.4)', () => {
-  test('has every field that SearXNG can fill, and no other', async () => {
+  test('has exactly the fields that SearXNG can fill', async () => {
     bench.found = { results: [picture(1)] }
     const body = await ask()
     expect(Object.keys(body)).toEqual(['type', 'query', 'results', 'extra'])
@@ -140,14 +140,14 @@ describe('the answer (facts/upstreams.md 4.4)', () => {
     expect([result?.['properties']?.['width'], result?.['properties']?.['height']]).toEqual([width, height] as never)
   })
 
-  test('a picture without an address, or with one that no browser opens, is left out; // is https', async () => {
+  test('a picture without an address, or with one that browsers cannot open, is left out; // becomes https', async () => {
     const odd = ['', 'data:image/png;base64,AA', '/relative.jpg', 'javascript:alert(1)', '//cdn.example/5.jpg']
     bench.found = { results: odd.map((img_src, n) => picture(n, { img_src })) }
     const { results } = await ask()
     expect(results.map((result) => result['properties']?.['url'] as string)).toEqual(['https://cdn.example/5.jpg'])
   })
 
-  test('the preview is the engine’s, else the picture', async () => {
+  test('the preview is the engine’s, or the picture', async () => {
     const none = { thumbnail_src: '' }
     bench.found = { results: [picture(1, { ...none, thumbnail: 'https://t.example/1.jpg' }), picture(2, none)] }
     const { results } = await ask()
@@ -157,14 +157,14 @@ describe('the answer (facts/upstreams.md 4.4)', () => {
     ])
   })
 
-  test('might be offensive when nothing is filtered, and says when no correction was wanted', async () => {
+  test('warns about offensive images if nothing is filtered, and says if no correction was wanted', async () => {
     bench.found = { results: [picture(1)] }
     const body = await ask({ safesearch: 'off', spellcheck: false })
     expect(body.extra).toEqual({ might_be_offensive: true })
     expect(body.query['spellcheck_off']).toBe(true)
   })
 
-  test('confidence falls with the rank', async () => {
+  test('confidence decreases with the rank', async () => {
     bench.found = { results: Array.from({ length: 6 }, (_, n) => picture(n)) }
     const { results } = await ask()
     expect(results.map((result) => String(result['confidence']))).toEqual([
@@ -187,13 +187,13 @@ describe('count', () => {
     }
   }
 
-  test('cuts, and turns no page when one is enough', async () => {
+  test('limits the results, and reads one page if that is enough', async () => {
     endless()
     expect((await ask({ count: 5 })).results).toHaveLength(5)
     expect(bench.searxng.received).toHaveLength(1)
   })
 
-  test('turns pages until there are enough, each picture once', async () => {
+  test('reads pages until there are enough, each picture once', async () => {
     endless()
     expect((await ask({ count: 70 })).results).toHaveLength(70)
     expect(bench.searxng.received.map(({ query }) => query.get('pageno'))).toEqual(['1', '2', '3'])
@@ -209,7 +209,7 @@ describe('count', () => {
     expect(bench.searxng.received).toHaveLength(2)
   })
 
-  test('a later page that fails leaves what there is', async () => {
+  test('a later page that fails leaves the results so far', async () => {
     bench.searxng.instead = ({ query }) =>
       query.get('pageno') === '1'
         ? Response.json(searxngBody('q', 'images', { results: [picture(1)] }))
@@ -229,19 +229,19 @@ describe('spell check', () => {
     }
   })
 
-  test('the nearest correction is searched, and told', async () => {
+  test('the nearest correction is searched and reported', async () => {
     const body = await ask({}, 'mountan lake')
     expect(body.query).toMatchObject({ original: 'mountan lake', altered: 'mountain lake' })
     expect(body.results.map(({ title }) => String(title))).toEqual(['Picture 9'])
   })
 
-  test('off, the words are searched as they are', async () => {
+  test('when off, the words are searched unchanged', async () => {
     const body = await ask({ spellcheck: false }, 'mountan lake')
     expect(body.query).not.toHaveProperty('altered')
     expect(body.results.map(({ title }) => String(title))).toEqual(['Picture 1'])
   })
 
-  test('a correction is no command either', async () => {
+  test('a correction is not a command either', async () => {
     bench.searxng.instead = ({ query }) =>
       Response.json(
         searxngBody('', 'images', { results: [picture(1)], corrections: query.get('q') === 'x y' ? [] : ['!x :y'] }),
@@ -267,17 +267,17 @@ describe('failures', () => {
     expect(await failure()).toMatchObject({ kind })
   })
 
-  test('json that is not switched on is a 403, and the log says what to do', async () => {
+  test('JSON that is not enabled is a 403, and the log says what to do', async () => {
     bench.searxng.instead = () => new Response('<!doctype html>', { status: 403 })
     expect((await failure()).reason).toContain('search.formats')
   })
 
-  test('429 tells its Retry-After', async () => {
+  test('429 passes on its Retry-After', async () => {
     bench.searxng.instead = () => new Response('', { status: 429, headers: { 'retry-after': '60' } })
     expect(await failure()).toMatchObject({ retryAfterSeconds: 60 })
   })
 
-  test('a 200 whose engines all failed is a failure, never an answer', async () => {
+  test('a 200 whose engines all failed is a failure', async () => {
     bench.found = {
       results: [],
       unresponsive: [
@@ -288,11 +288,11 @@ describe('failures', () => {
     expect(await failure()).toMatchObject({ kind: 'error', reason: expect.stringContaining('google: CAPTCHA') })
   })
 
-  test('a 200 of engines that found nothing is an answer without results', async () => {
+  test('a 200 of engines that found nothing is a success without results', async () => {
     expect((await ask()).results).toEqual([])
   })
 
-  test('some engines that failed are no failure', async () => {
+  test('failure of some engines is not a failure', async () => {
     bench.found = { results: [picture(1)], unresponsive: [['google', 'CAPTCHA']] }
     expect((await ask()).results).toHaveLength(1)
   })
@@ -320,7 +320,7 @@ describe('failures', () => {
   })
 })
 
-test('ready asks its health, and remembers a failure for half a minute', async () => {
+test('readiness checks its health, and remembers a failure for half a minute', async () => {
   expect(await plug.images.ready()).toBe(false)
   bench.now += 30_000
   expect(await plug.images.ready()).toBe(true)

@@ -10,7 +10,7 @@ import { SEARCH_LANGUAGES } from '../../../server/core/catalog/regions'
 
 const NOW = Date.parse('2026-03-20T12:00:00Z')
 
-describe('no word of a question is a command to SearXNG (facts/upstreams.md 4.2)', () => {
+describe('no word of a query is a command to SearXNG (facts/upstreams.md 4.2)', () => {
   test.each([
     ['!g cats', 'g cats'],
     ['cats !images', 'cats images'],
@@ -32,7 +32,7 @@ describe('no word of a question is a command to SearXNG (facts/upstreams.md 4.2)
   ])('%p is searched as %p', (q, words) => expect(searchableWords(q)).toBe(words))
 
   test.each(['a<b', '<div> tag', 'what?', 'C# !', 'key:value', 'a!b', '"exact words" -without', 'site:example.org x'])(
-    'what is none stays: %p',
+    'what is not a command is unchanged: %p',
     (q) => expect(searchableWords(q)).toBe(q.replace(/ !$/, '')),
   )
 })
@@ -51,7 +51,7 @@ describe('language and country (facts/upstreams.md 4.6)', () => {
     ['en-gb', 'US', 'en-GB'],
   ])('%s in %s is %s', (lang, country, expected) => expect(searxngLanguage(lang, country)).toBe(expected))
 
-  test('every code of the catalog is one that SearXNG takes', () => {
+  test('SearXNG accepts every code of the catalog', () => {
     for (const lang of SEARCH_LANGUAGES)
       for (const country of ['US', 'ALL']) expect(searxngLanguage(lang, country)).toMatch(/^[a-z]{2,3}(-[a-zA-Z]{2})?$/)
   })
@@ -72,7 +72,7 @@ describe('freshness', () => {
     ['2020-01-01to2026-03-20', null],
   ])('%p is time_range %p', (freshness, expected) => expect(searxngTimeRange(freshness, NOW)).toBe(expected))
 
-  test('a window is the last days, or a range whose last day is in it, whole', () => {
+  test('a window is the last days, or a range that includes its last day', () => {
     expect(freshnessWindow('pw', NOW).from).toBe('2026-03-13T12:00:00.000Z')
     expect(freshnessWindow('pw', NOW).before > '2026-03-20T12:00:00.000Z').toBe(true)
     expect(freshnessWindow('2024-02-28to2024-02-29', NOW)).toEqual({
@@ -82,7 +82,7 @@ describe('freshness', () => {
   })
 })
 
-test('of several corrections the nearest is taken, whatever order they come in', () => {
+test('of several corrections the nearest is used, whatever their order', () => {
   expect(nearestCorrection('drizle relation', ['drizzle relations', 'puzzle relation', 'drizzle relation'])).toBe(
     'drizzle relation',
   )

@@ -29,12 +29,12 @@ describe(CHECKLIST.authorization, () => {
     ['https for http', 'https://127.0.0.1:7777/callback'],
     ['a user in front', 'http://evil@127.0.0.1:7777/callback'],
     ['a host that begins alike', 'http://127.0.0.1.evil.example:7777/callback'],
-  ])('a redirect to %s is refused on a page of ours', async (_, redirect_uri) => {
+  ])('a redirect to %s is refused on our page', async (_, redirect_uri) => {
     const { path, error } = await asked({ redirect_uri })
     expect([path, error === null]).toEqual([CONSENT(), false])
   })
 
-  test('but the port of an app on this machine may be any (RFC 8252 7.3)', async () => {
+  test('but an app on this machine may use any port (RFC 8252 7.3)', async () => {
     expect(await asked({ redirect_uri: 'http://127.0.0.1:54321/callback' })).toEqual({ path: CONSENT(), error: null })
   })
 
@@ -52,14 +52,14 @@ describe(CHECKLIST.authorization, () => {
     expect(error).toBe(expected)
   })
 
-  test('the answer names its issuer (RFC 9207), and a wrong verifier burns the code', async () => {
+  test('the answer names its issuer (RFC 9207), and a wrong verifier invalidates the code', async () => {
     const got = await app.code()
     expect(got.back.searchParams.get('iss')).toBe(`${app.origin}/api/auth`)
     expect((await app.redeem({ ...got, verifier: 'x'.repeat(43) })).body.access_token).toBeUndefined()
     expect((await app.redeem(got)).body.error).toBe('invalid_grant')
   })
 
-  test('a code lives between one and ten minutes, and not a moment longer', async () => {
+  test('a code expires between one and ten minutes after it is issued', async () => {
     const { db } = gateway.core.stores
     const newest = sql`SELECT id, expires_at FROM identity_verification ORDER BY created_at DESC, rowid DESC LIMIT 1`
     const got = await app.code()
@@ -71,7 +71,7 @@ describe(CHECKLIST.authorization, () => {
     expect((await app.redeem(got)).body.error).toBe('invalid_grant')
   })
 
-  test('a code is used once; the second time ends the tokens of the first', async () => {
+  test('a code works once; the second use revokes the tokens of the first', async () => {
     const got = await app.code({ resource: `${app.origin}/v1`, scope: 'usage:read offline_access' })
     const { body } = await app.redeem(got, { resource: `${app.origin}/v1` })
     expect((await gateway.as(String(body.access_token), '/v1/whoami')).status).toBe(200)
@@ -81,7 +81,7 @@ describe(CHECKLIST.authorization, () => {
 })
 
 describe(CHECKLIST.ssrf, () => {
-  test('nothing that an app registers is fetched, kept or shown, from its registration to the end of its access', async () => {
+  test('nothing that an app registers is fetched, stored or shown, from its registration to the end of its access', async () => {
     const fetched: string[] = []
     const outside = Bun.serve({
       hostname: '127.0.0.1',

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CHECKLIST } from './checklist'
 
-test('every line of the security checklist is tested, once, under its name', async () => {
+test('every line of the security checklist has a test under its name', async () => {
   const files = (await readdir(import.meta.dir)).filter((name) => name.endsWith('.test.ts'))
   const sources = await Promise.all(files.map((name) => readFile(join(import.meta.dir, name), 'utf8')))
   const described = sources.join('\n').matchAll(/^describe\(CHECKLIST\.(\w+), \(\) => \{\n([\s\S]*?)^\}\)$/gm)

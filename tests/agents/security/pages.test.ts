@@ -26,7 +26,7 @@ describe(CHECKLIST.clickjacking, () => {
     }
   })
 
-  test('a page elsewhere cannot put the consent page into a frame', async () => {
+  test('a page elsewhere cannot embed the consent page in a frame', async () => {
     const owner = await dashboard.signedIn()
     const app = oauthApp(dashboard, owner)
     const { location } = await app.visit(app.authorizeUrl().url)
@@ -46,7 +46,7 @@ describe(CHECKLIST.clickjacking, () => {
     await evil.stop(true)
   })
 
-  test('the answers on the way, with codes in their addresses, tell nobody where they were', async () => {
+  test('redirects with codes in their addresses send no referrer', async () => {
     const app = oauthApp(dashboard, await dashboard.signedIn())
     const { answer } = await app.visit(app.authorizeUrl().url)
     expect([answer.headers.get('referrer-policy'), answer.headers.get('cache-control')]).toEqual([
@@ -72,7 +72,7 @@ describe(CHECKLIST.consent, () => {
     return { ...watched, app, location: location! }
   }
 
-  test('an app’s name is text, one line, cut; no picture and no link of it, and nothing of it runs', async () => {
+  test('an app’s name is shown as text, on one line, cut; no picture or link of it, and nothing of it runs', async () => {
     const name = `<img src=x onerror="document.title='owned'"><a href="https://evil.example">Official</a> \u202eelgooG\n${'x'.repeat(500)}`
     const { page, complaints } = await asks(name)
     const heading = (await page.getByRole('heading', { level: 2 }).textContent()) ?? ''
@@ -87,7 +87,7 @@ describe(CHECKLIST.consent, () => {
     await page.close()
   })
 
-  test('it says where the answer goes, that nobody checked the app, what it may do in words, and that calls cost money', async () => {
+  test('it says where the answer goes, that the app is unverified, what it may do in words, and that calls cost money', async () => {
     const { page } = await asks('An app')
     const text = await page.locator('body').textContent()
     for (const said of ['http://127.0.0.1:7777', 'This app is not verified', 'Search images and text', 'balance'])
@@ -96,7 +96,7 @@ describe(CHECKLIST.consent, () => {
     await page.close()
   })
 
-  test('it is asked every time, also of an app that was let in a moment ago, and whatever the app asks for', async () => {
+  test('it is shown every time, even for an app approved a moment ago, whatever the app requests', async () => {
     const app = oauthApp(dashboard, await dashboard.signedIn())
     await app.code()
     for (const prompt of [null, 'none', 'login']) {

@@ -79,13 +79,13 @@ async function everythingStored(): Promise<string> {
 }
 
 describe(CHECKLIST.tokensAtRest, () => {
-  test('of all that was given out, nothing is in the database', async () => {
+  test('no issued secret is in the database', async () => {
     const stored = await everythingStored()
     expect(stored).toContain(owner.email)
     for (const [what, secret] of Object.entries(given)) expect([what, stored.includes(secret)]).toEqual([what, false])
   })
 
-  test('what the database has of a session opens no door: the cookie is signed', async () => {
+  test('the session in the database is no use without SECRET_KEY: the cookie is signed', async () => {
     const [row] = await gateway.core.stores.db.all<{ token: string }>(sql`SELECT token FROM identity_session LIMIT 1`)
     const name = owner.cookie.slice(0, owner.cookie.indexOf('='))
     for (const cookie of [`${name}=${row?.token}`, `${name}=${row?.token}.${'A'.repeat(43)}%3D`])
@@ -93,7 +93,7 @@ describe(CHECKLIST.tokensAtRest, () => {
     expect((await gateway.as(row?.token ?? '', '/v1/whoami')).status).toBe(401)
   })
 
-  test('a code for a device lives ten minutes', async () => {
+  test('a device code lives ten minutes', async () => {
     const app = oauthApp(gateway, owner)
     const { body } = await app.form('/device/code', {
       client_id: 'gateway-cli',
@@ -107,7 +107,7 @@ describe(CHECKLIST.tokensAtRest, () => {
 describe(CHECKLIST.linkedTokens, () => {
   const ring = () => ({ id: 'k1', bytes: new Uint8Array(randomBytes(32)) })
 
-  test('what is stored says its version and key, and opens in no other row', async () => {
+  test('a stored secret shows its version and key, and opens in no other row', async () => {
     const [session] = await gateway.core.stores.social.everySession()
     expect(session?.tokens.access).toMatch(/^v1\.[\w-]+\.[\w-]{16}\.[\w-]+$/)
     const sealing = new KeyRing(gateway.config.sealingKeys)
@@ -121,7 +121,7 @@ describe(CHECKLIST.linkedTokens, () => {
     expect(() => new KeyRing([ring()]).open(session?.tokens.access ?? '', place)).toThrow()
   })
 
-  test('after a change of keys everything is sealed with the new one, and the old one may go', async () => {
+  test('after a key rotation everything is sealed with the new key, and the old one may be removed', async () => {
     const store = gateway.core.stores.social
     const before = await store.everySession()
     const newest = { ...ring(), id: 'k9' }
@@ -146,7 +146,7 @@ describe(CHECKLIST.linkedTokens, () => {
 describe(CHECKLIST.secretsFromEnvironment, () => {
   const sealed = { SEALING_KEYS: `k1:${'A'.repeat(43)}=` }
 
-  test('a short or missing secret stops the start, and is not repeated', () => {
+  test('a short or missing secret stops the start, and is not echoed', () => {
     for (const SECRET_KEY of ['short', 'x'.repeat(31)]) {
       const refused = () => readConfig({ SECRET_KEY, DATA_DIR: '/nonexistent' }, {})
       expect(refused).toThrow('SECRET_KEY')
@@ -154,7 +154,7 @@ describe(CHECKLIST.secretsFromEnvironment, () => {
     }
   })
 
-  test('production needs https but on this machine, and keys of its own to seal with', async () => {
+  test('production needs https except on this machine, and sealing keys of its own', async () => {
     expect(() => readConfig({ SECRET_KEY: SECRET, NODE_ENV: 'production' }, {})).toThrow('SEALING_KEYS')
     const { db } = gateway.core.stores
     const identity = (baseUrl: string) => () =>
@@ -172,7 +172,7 @@ describe(CHECKLIST.secretsFromEnvironment, () => {
     expect(readConfig({ SECRET_KEY: SECRET, NODE_ENV: 'production', ...sealed }, {}).production).toBe(true)
   })
 
-  test('behind https the cookie goes over https only', async () => {
+  test('behind https the cookie is sent only over https', async () => {
     const behind = await openHarness({ env: { BASE_URL: 'https://gateway.example' } })
     const answer = await behind.call('/api/auth/sign-up/email', {
       method: 'POST',
@@ -185,13 +185,13 @@ describe(CHECKLIST.secretsFromEnvironment, () => {
 })
 
 describe(CHECKLIST.logs, () => {
-  test('of all that was given out, nothing is in the log, nor how a request was authorized', () => {
+  test('no issued secret is in the log, nor how a request was authorized', () => {
     const log = gateway.logged.join('\n')
     for (const [what, secret] of Object.entries(given)) expect([what, log.includes(secret)]).toEqual([what, false])
     expect(log).not.toMatch(/authorization|set-cookie|oauth_query|Bearer /i)
   })
 
-  test('the audit has who made and stopped a key, let an app in, linked an account, and no secret', async () => {
+  test('the audit log has who created and stopped a key, approved an app, linked an account, and no secret', async () => {
     await owner.api('/api/apps/gateway-cli/disconnect', {})
     const rows = await auditRows(gateway)
     const actions = new Set(rows.map(({ action }) => action))
@@ -203,7 +203,7 @@ describe(CHECKLIST.logs, () => {
 })
 
 describe(CHECKLIST.leftovers, () => {
-  test('there is no outbox, no switch that turns sign-in off, no secret to start with', async () => {
+  test('there is no outbox, no switch that turns sign-in off, and no default secret', async () => {
     for (const path of ['/api/_test/outbox', '/api/auth/ok', '/api/auth/reference'])
       expect([path, (await gateway.call(path)).status]).toEqual([path, 404])
     // What is no route of ours is the dashboard's page, which knows none of that name either.

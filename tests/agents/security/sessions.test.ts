@@ -20,7 +20,7 @@ const cookieOf = (answer: Response) => (answer.headers.getSetCookie()[0] ?? '').
 const codeOf = async (answer: Response) => ((await answer.json()) as { error: { code: string } }).error.code
 
 describe(CHECKLIST.fixation, () => {
-  test('a cookie that somebody planted is not taken on', async () => {
+  test('a planted cookie is not adopted', async () => {
     const [attacker, owner] = [await gateway.owner(), await gateway.owner()]
     const answer = await post(
       '/api/auth/sign-in/email',
@@ -36,7 +36,7 @@ describe(CHECKLIST.fixation, () => {
     expect(await whose(attacker.cookie)).not.toBe(owner.email)
   })
 
-  test('a new password ends every other session', async () => {
+  test('a password change ends every other session', async () => {
     const owner = await gateway.owner()
     const other = cookieOf(await post('/api/auth/sign-in/email', { email: owner.email, password: PASSWORD }))
     const change = { currentPassword: PASSWORD, newPassword: 'another horse battery' }
@@ -45,7 +45,7 @@ describe(CHECKLIST.fixation, () => {
       expect((await gateway.call('/api/account', { headers: { cookie } })).status).toBe(401)
   })
 
-  test('ten minutes after a sign-in password, address and the end of the account ask for another; a day after it, keys do', async () => {
+  test('ten minutes after a sign-in, password, address and account deletion need another; a day after it, keys do', async () => {
     const owner = await gateway.owner()
     const refused = async (path: string, body: unknown) => {
       const answer = await owner.api(path, body)
@@ -74,16 +74,16 @@ describe(CHECKLIST.openRedirects, () => {
     ['a script', 'javascript:alert(1)'],
     ['no path', 'evil.example'],
     ['no text', ['/keys']],
-  ])('after a sign-in %s is not gone to', (_, to) => {
+  ])('after a sign-in %s is not redirected to', (_, to) => {
     expect(safeRedirect(to)).toBeUndefined()
   })
 
-  test('after a sign-in a page of ours is', () => {
+  test('after a sign-in our own page is', () => {
     for (const to of ['/', '/keys?status=revoked', '/usage#log', '/device?user_code=ABCD1234'])
       expect(safeRedirect(to)).toBe(to)
   })
 
-  test('the library takes no address elsewhere to come back to, in any of its fields', async () => {
+  test('the library accepts no foreign return address, in any of its fields', async () => {
     const owner = await gateway.owner()
     for (const field of ['callbackURL', 'redirectTo', 'errorCallbackURL', 'newUserCallbackURL']) {
       const body = { email: owner.email, password: PASSWORD, [field]: 'https://evil.example/' }
@@ -91,7 +91,7 @@ describe(CHECKLIST.openRedirects, () => {
     }
   })
 
-  test('an app’s bad request ends on a page of ours, never at the address it named', async () => {
+  test('an app’s invalid request ends on our page, never at the address it named', async () => {
     const app = oauthApp(gateway, await gateway.owner())
     for (const more of [{ client_id: 'nobody' }, { redirect_uri: 'https://evil.example/cb' }]) {
       const { location } = await app.visit(app.authorizeUrl(more).url)
@@ -108,7 +108,7 @@ describe(CHECKLIST.csrf, () => {
     ['another site, as the browser says', { 'sec-fetch-site': 'cross-site' }],
   ] as const
 
-  test.each(foreign)('from %s nothing is let in, ended, limited or made', async (_, headers) => {
+  test.each(foreign)('from %s no app can be approved or ended, and no key or limit changed', async (_, headers) => {
     const owner = await gateway.owner()
     const app = oauthApp(gateway, owner)
     const { location } = await app.visit(app.authorizeUrl().url)
@@ -142,7 +142,7 @@ describe(CHECKLIST.csrf, () => {
     expect(pending.body.error).toBe('authorization_pending')
   })
 
-  test('a form of another page cannot be JSON, and the cookie does not go with it', async () => {
+  test('a form of another page cannot send JSON, and the cookie is not sent with it', async () => {
     const owner = await gateway.owner()
     for (const path of ['/api/auth/oauth2/consent', '/api/auth/device/approve', '/api/keys'])
       for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x']) {
@@ -195,7 +195,7 @@ describe(CHECKLIST.rateLimits, () => {
   ]
 
   test.each(DOORS)(
-    '%s: what a caller writes of its address changes nothing, and the wait is told',
+    '%s: what callers write about their address changes nothing, and the wait is reported',
     async (path, init, most) => {
       const own = `203.0.113.${++address}`
       // The right-most hop is what the trusted proxy saw; everything before it is the caller's word.
@@ -208,13 +208,13 @@ describe(CHECKLIST.rateLimits, () => {
     },
   )
 
-  test('an IPv6 caller is its /64, whichever of its addresses it takes', async () => {
+  test('an IPv6 caller counts as its /64, whichever of its addresses it uses', async () => {
     const [path, init, most] = DOORS[0]!
     const { taken } = await flood(path, init, (call) => ({ 'x-forwarded-for': `2001:db8:0:1::${call.toString(16)}` }))
     expect(taken).toBe(most)
   })
 
-  test('sign-ups have their minute as well', async () => {
+  test('sign-ups have their own limit per minute', async () => {
     const few = await openHarness({ env: { SIGNUP_RPM: '2' } })
     const statuses: number[] = []
     for (let i = 0; i < 3; i++) {

@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 describe(CHECKLIST.outgoingLink, () => {
-  test('256 bits, kept as a hash, the verifier sealed; the page of the answer tells neither code nor token', async () => {
+  test('256 bits, stored as a hash, the verifier sealed; the result page shows neither code nor token', async () => {
     const key = await gateway.key(await gateway.account())
     const link = await startLink(gateway, key)
     expect(Buffer.from(link.state, 'base64url')).toHaveLength(32)
@@ -37,7 +37,7 @@ describe(CHECKLIST.outgoingLink, () => {
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
   })
 
-  test('of many callbacks at once one links, for the key and the scopes that asked', async () => {
+  test('of many concurrent callbacks one links, for the key and scopes that requested it', async () => {
     const [mine, other] = [await gateway.key(await gateway.account()), await gateway.key(await gateway.account())]
     const query = await decide(gateway, await startLink(gateway, mine, ['like.write']))
     const pages = await Promise.all(Array.from({ length: 6 }, () => comeBack(gateway, query)))
@@ -52,7 +52,7 @@ describe(CHECKLIST.outgoingLink, () => {
     expect((await like(mine, 'dm_social', { recipient_id: '1002', text: 'x' })).status).toBe(403)
   })
 
-  test('after ten minutes it is over', async () => {
+  test('it expires after ten minutes', async () => {
     const link = await startLink(gateway, await gateway.key(await gateway.account()))
     const query = await decide(gateway, link)
     gateway.clock.advance(600_000)
@@ -63,7 +63,7 @@ describe(CHECKLIST.outgoingLink, () => {
 describe(CHECKLIST.linkedRefresh, () => {
   const TWO_HOURS = 7_200_000
 
-  test('thirty calls at once renew once, and the pair is saved before the network is asked with it', async () => {
+  test('thirty concurrent calls renew once, and the pair is saved before it is used at the network', async () => {
     const key = await social.linked()
     social.advance(TWO_HOURS)
     const before = (await social.store.session(key.poolId))?.tokens
@@ -81,7 +81,7 @@ describe(CHECKLIST.linkedRefresh, () => {
     expect(social.network.refreshes).toBe(refreshes + 1)
   })
 
-  test('a grant that is dead revokes the session for good, and says to link again', async () => {
+  test('a dead grant revokes the session for good, and asks to link again', async () => {
     const key = await social.linked()
     social.advance(TWO_HOURS)
     social.network.refreshRefusal = { kind: 'dead', reason: 'invalid_grant' }

@@ -57,14 +57,14 @@ async function described(id: string): Promise<unknown[]> {
   return rows.map(({ description }) => description)
 }
 
-test('a top-up that the job books names the payment in the ledger, as one that its payer waited for does', async () => {
+test('a top-up booked by the job names the payment in the ledger, like one that its payer waited for', async () => {
   const claim = await sent(await stores.account())
   await job()
   expect(await described(claim.id)).toEqual(['Top-up of 10 USD by tempo, 0xreceipt'])
   expect(await stores.paymentClaims.find(claim.key)).toMatchObject({ state: 'served', reference: '0xreceipt' })
 })
 
-test('a paid top-up that the ledger refuses for anything but being booked is not called booked: it stays open, the operator is told, and it is booked when it can be', async () => {
+test('a paid top-up that the ledger refuses for any reason but being booked is not reported as booked: it stays open, the operator is informed, and it is booked once possible', async () => {
   // Its account is not in the database: another rule than that of the reference.
   const account = accountId()
   const claim = await sent(account)
@@ -81,7 +81,7 @@ test('a paid top-up that the ledger refuses for anything but being booked is not
   expect(await described(claim.id)).toHaveLength(1)
 })
 
-test('one that is booked already is booked: once, whoever asks', async () => {
+test('one that is already booked is reported as booked, once, whoever asks', async () => {
   const claim = await sent(await stores.account())
   await job()
   const known = await stores.paymentClaims.find(claim.key)

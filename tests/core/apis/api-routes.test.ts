@@ -17,7 +17,7 @@ function matched(routes: ApiRoutes, method: string, path: string): object {
 }
 
 describe('the operation of a request', () => {
-  test('a literal beats a parameter, segment by segment, and templates of one shape merge by method', () => {
+  test('a literal takes precedence over a parameter, segment by segment, and templates of one shape merge by method', () => {
     const routes = new ApiRoutes([api('GET /a/c', 'GET /a/{b}', 'POST /a/{x}', 'GET /a/{b}/d', 'GET /{any}/c/e')])
     expect(matched(routes, 'GET', '/a/c')).toEqual({ id: 'op0' })
     expect(matched(routes, 'GET', '/a/z')).toEqual({ id: 'op1', b: 'z' })
@@ -31,13 +31,13 @@ describe('the operation of a request', () => {
     expect(matched(routes, 'POST', '/a/c')).toEqual({ kind: 'method', allow: ['GET'] })
   })
 
-  test('a parameter may be a part of a segment', () => {
+  test('a parameter may be part of a segment', () => {
     const routes = new ApiRoutes([api('GET /Accounts/{Sid}.json', 'GET /Accounts/{Sid}')])
     expect(matched(routes, 'GET', '/Accounts/AC1.json')).toEqual({ id: 'op0', Sid: 'AC1' })
     expect(matched(routes, 'GET', '/Accounts/AC1')).toEqual({ id: 'op1', Sid: 'AC1' })
   })
 
-  test('unknown paths, trailing slashes and other APIs lead nowhere', () => {
+  test('unknown paths, trailing slashes and other APIs match nothing', () => {
     const routes = new ApiRoutes([api('GET /a/{b}')])
     for (const path of ['/a', '/a/', '/a/b/', '/A/b', '/', '', 'a/b'])
       expect(matched(routes, 'GET', path)).toEqual({ kind: 'unknown' })
@@ -51,7 +51,7 @@ describe('the operation of a request', () => {
     expect(new ApiRoutes([closed]).byName('weather.a')).toBeNull()
   })
 
-  test('the same method and shape twice is named', () => {
+  test('a duplicate of method and shape is reported by name', () => {
     const twice = api('GET /a/{b}', 'GET /a/{c}')
     expect(clashes(twice)).toEqual([{ method: 'GET', shape: '/a/{}', names: ['weather.op0', 'weather.op1'] }])
     expect(() => new ApiRoutes([twice])).toThrow('weather.op0 and weather.op1')
@@ -89,7 +89,7 @@ describe('a path value', () => {
   })
 })
 
-test('templates that are no plain paths are refused with a reason', () => {
+test('templates that are not plain paths are refused with a reason', () => {
   for (const good of ['/', '/v1/{a}/b', '/v1/{a}.json', '/v1/x-{a}']) expect(templateProblem(good)).toBeNull()
   for (const bad of ['v1', '/a?b', '/{a}{b}', '/{a', '/a/../b', '/%2e%2e/a', '/{a}/{a}', '/{}', '/ü', '/a b'])
     expect(templateProblem(bad)).toBeString()

@@ -21,7 +21,7 @@ test('two parameters that send one query name, or the name of the upstream key, 
   expect(problems([named('filter'), spread('other', 'limit', 'q')], key)).toBe('')
 })
 
-test('every parameter of a tool has a name of its own, and none that means something else', () => {
+test('every parameter of a tool has a unique name, and none has a reserved one', () => {
   const parameters = [
     ...[named('query_id'), named('id'), named('body'), named('max_price_usd'), named('idempotency_key')],
     { ...named('id'), in: 'path' as const },

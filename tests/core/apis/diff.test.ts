@@ -16,7 +16,7 @@ const city = {
 } as const
 const days = { ...city, name: 'days', schema: { type: 'integer', minimum: 1 } } as const
 
-describe('an import again', () => {
+describe('a re-import', () => {
   test('names what is added and removed', () => {
     const diff = importDiff(
       [forecast({ id: 'a' }), forecast({ id: 'b' })],
@@ -26,7 +26,7 @@ describe('an import again', () => {
     expect(isUnchanged(diff)).toBe(false)
   })
 
-  test('of the same document changes nothing, in whatever order its members are', () => {
+  test('of the same document changes nothing, whatever the order of its members', () => {
     const before = forecast({ parameters: [city, days], headersDown: ['a', 'b'] })
     const after = forecast({
       parameters: [{ ...days, schema: { minimum: 1, type: 'integer' } }, city],
@@ -35,7 +35,7 @@ describe('an import again', () => {
     expect(isUnchanged(importDiff([before], [after]))).toBe(true)
   })
 
-  test('tells text, path, schema and price apart', () => {
+  test('distinguishes text, path, schema and price', () => {
     const before = forecast({ parameters: [city] })
     const changed = (part: Parameters<typeof anOperation>[0]) =>
       importDiff([before], [{ ...before, ...forecast({ parameters: [city], ...part }) }]).changed[0]?.changed
@@ -51,7 +51,7 @@ describe('an import again', () => {
     expect(changed({ price: { mode: 'fixed', amount: 20_000 as Money } })).toEqual(['price'])
   })
 
-  test('takes a member that is called title for a member', () => {
+  test('treats a member called title as a member', () => {
     const schema = (type: string) => ({
       type: 'object',
       properties: { title: { type }, description: { type: 'string' } },

@@ -23,7 +23,7 @@ const problems = (api: Partial<Api>, price: ApiPrice = PRICE, hasWallet = true) 
 }
 
 describe('an API whose upstream is paid per request', () => {
-  test('needs a wallet, payees, no cache, and a price by what was paid', () => {
+  test('needs a wallet, payees, no cache, and a price by the amount paid', () => {
     expect(problems({})).toEqual([])
     expect(problems({}, PRICE, false)).toEqual(['auth'])
     expect(problems({ auth: { kind: '402', payees: [] } })).toEqual(['auth'])
@@ -33,7 +33,7 @@ describe('an API whose upstream is paid per request', () => {
     expect(problems({ operations: [anOperation({ price: PRICE, answer: 'stream' })] })).toEqual(['operations.forecast'])
   })
 
-  test('alone has such a price, and no API names a variable of the wallet', () => {
+  test('is the only kind with such a price, and no API may name a variable of the wallet', () => {
     expect(problems({ auth: { kind: 'none' } })).toEqual(['operations.forecast'])
     const secret = { from: 'environment', name: 'UPSTREAM_WALLET_KEY' } as const
     expect(problems({ auth: { kind: 'bearer', secret } })).toContain('auth')

@@ -43,13 +43,13 @@ function cost(price: ApiPrice, body: string, numberOf = none) {
 }
 
 describe('units', () => {
-  test('a list is counted by its length, in whole blocks, at least the minimum', () => {
+  test('a list counts by its length, in whole blocks, at least the minimum', () => {
     expect(cost(units(), '{"data":[1,2,3]}')).toBe(micros(1000))
     expect(cost(units(), `{"data":[${Array(11).fill(0)}]}`)).toBe(micros(2000))
     expect(cost(units({ block: 1, minimum: 5 }), '{"data":[]}')).toBe(micros(5000))
   })
 
-  test('what the upstream claims beyond the maximum is not charged but told', () => {
+  test('what the upstream reports beyond the maximum is not charged, but reported', () => {
     const charge = chargeFor({ price: units({ block: 1 }), version: 'v' }, parseDecimal('1000000000'), none)
     expect(charge).toMatchObject({
       ok: true,
@@ -57,12 +57,12 @@ describe('units', () => {
     })
   })
 
-  test('the maximum may follow from an integer of the request', () => {
+  test('the maximum may come from an integer of the request', () => {
     const price = units({ block: 1, maximum: { parameter: 'query.limit' } })
     expect(maximumOf(price, (name) => (name === 'query.limit' ? 7 : 0))).toBe(micros(7000))
   })
 
-  test('a figure that is missing or wrong is no charge, unless the price says what then', () => {
+  test('a missing or wrong figure charges nothing, unless the price says otherwise', () => {
     for (const body of [
       '{}',
       '{"data":-1}',
@@ -76,7 +76,7 @@ describe('units', () => {
     expect(cost(units({ onMissing: 20 }), '{}')).toBe(micros(2000))
   })
 
-  test('the charge includes its arithmetic', () => {
+  test('the charge includes its calculation', () => {
     const charge = chargeFor({ price: units(), version: 'v' }, parseDecimal('37'), none)
     expect(charge.ok && charge.value.charged.lines).toEqual([
       { item: '37 units, in blocks of 10', units: 4, unitPrice: micros(1000), per: 1 },
@@ -84,15 +84,15 @@ describe('units', () => {
   })
 })
 
-describe('reported', () => {
-  test('the upstream bill is multiplied exactly and rounded up once', () => {
+describe('reported cost', () => {
+  test("the upstream's bill is multiplied exactly and rounded up once", () => {
     expect(cost(reported(), '{"cost":0.0000013}')).toBe(micros(2))
     expect(cost(reported({ multiplier: '1' }), '{"cost":0.1}')).toBe(micros(100_000))
     expect(cost(reported({ unit: 'cents', multiplier: '1.1' }), '{"cost":"2.5"}')).toBe(micros(27_500))
     expect(cost(reported({ unit: 'micros', multiplier: '3' }), '{"cost":7}')).toBe(micros(21))
   })
 
-  test('a number is read as it was written, not as a double', () => {
+  test('a number is read as written, not as a double', () => {
     expect(
       cost(reported({ multiplier: '1', unit: 'micros', maximum: micros(2 ** 53 - 1) }), '{"cost":9007199254740.9911}'),
     ).toBe(micros(9_007_199_254_741))
@@ -106,7 +106,7 @@ describe('reported', () => {
   })
 })
 
-test('figures come from headers and lengths too', () => {
+test('figures may come from headers and lengths too', () => {
   expect(readFigure({ kind: 'header', name: 'x-units' }, answer('', { headers: { 'x-units': ' 12 ' } }))?.digits).toBe(
     12n,
   )
@@ -114,7 +114,7 @@ test('figures come from headers and lengths too', () => {
   expect(readFigure({ kind: 'kilobytes' }, answer('x'.repeat(1025)))?.digits).toBe(2n)
 })
 
-test('a success is a status and all conditions', () => {
+test('a success requires a status and all conditions', () => {
   const rule = {
     ...{ minStatus: 200, maxStatus: 299 },
     conditions: [
@@ -152,7 +152,7 @@ const anyFigure = fc.oneof(
   fc.constantFrom('-1', '1e18', '1000000000', '0', '1e-9', 'x', ''),
 )
 
-test('the charge is at most the hold, whatever the upstream claims', () => {
+test('the charge is at most the hold, whatever the upstream reports', () => {
   fc.assert(
     fc.property(anyPrice, anyFigure, (price, figure) => {
       const held = maximumOf(price, none)

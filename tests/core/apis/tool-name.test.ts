@@ -9,7 +9,7 @@ test('a tool is named after its operation, in 40 characters of a-z0-9_', () => {
   expect(toolName('.-', new Set())).toMatch(/^tool_[0-9a-f]{6}$/)
 })
 
-test('a name that another tool has is never given away', () => {
+test('a name that another tool has is never reassigned', () => {
   const taken = new Set<string>()
   for (let i = 0; i < 50; i++) {
     const name = toolName('weather.a-b', taken)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { holdsAddress } from '../../../server/core/catalog/address-in-text'
 import { cpuMs } from '../../support/cpu-time'
 
-describe('the network makes a link of', () => {
+describe('the network creates a link from', () => {
   test.each([
     'https://example.com',
     'http://localhost:3000/a',
@@ -24,7 +24,7 @@ describe('the network makes a link of', () => {
   ])('%s', (text) => expect(holdsAddress(text)).toBe(true))
 })
 
-describe('the network makes no link of', () => {
+describe('the network creates no link from', () => {
   test.each([
     '',
     'hello',
@@ -47,7 +47,7 @@ describe('the network makes no link of', () => {
   ])('%s', (text) => expect(holdsAddress(text)).toBe(false))
 })
 
-test('a long text is judged in no time', () => {
+test('a long text is checked quickly', () => {
   const took = cpuMs(() => {
     for (const piece of ['a.', 'a-', 'é', '.', 'a.b-', 'x'.repeat(100)])
       holdsAddress(piece.repeat(25_000 / piece.length))

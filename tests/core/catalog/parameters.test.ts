@@ -36,12 +36,12 @@ const value = (name: string, parsed: ReturnType<typeof parse>): unknown => {
 const wrong = (parsed: ReturnType<typeof parse>) => (parsed.ok ? [] : parsed.error.map((error) => error.param))
 
 describe('parameters', () => {
-  test('that are absent have their default, or are absent', () => {
+  test('that are absent have their default, or stay absent', () => {
     const parsed = parse({})
     expect(parsed).toEqual({ ok: true, value: { q: 'a', count: 20, flag: true, country: 'US' } })
   })
 
-  test('that are wrong are listed all at once, each with its place, rule and what was received', () => {
+  test('that are wrong are all listed, each with its place, rule and received value', () => {
     const parsed = parseParameters(TABLE, raw({ count: '0', flag: 'yes' }, { 'x-head': 'long' }))
     expect(parsed).toEqual({
       ok: false,
@@ -63,7 +63,7 @@ describe('parameters', () => {
     })
   })
 
-  test('of the query that nobody knows are ignored; members of a body that nobody knows are named', () => {
+  test('that are unknown are ignored in a query and named in a body', () => {
     expect(wrong(parse({ colour: 'red', constructor: 'x' }))).toEqual([])
     expect(wrong(parseBody({ colour: 'red', 'x-head': 'a', constructor: 1 }))).toEqual([
       'colour',
@@ -72,13 +72,13 @@ describe('parameters', () => {
     ])
   })
 
-  test('given twice or empty are wrong, but for lists and where empty is the default (spec-answers 2)', () => {
+  test('given twice or empty are wrong, except for lists and where empty is the default (spec-answers 2)', () => {
     expect(wrong(parse({ count: ['1', '1'], mode: '', flag: '', lat: '' }))).toEqual(['count', 'lat', 'flag', 'mode'])
     expect(value('age', parse({ age: '' }))).toBeUndefined()
     expect(value('list', parse({ list: ['a', 'a'] }))).toEqual(['a', 'a'])
   })
 
-  test('that are integers are whole decimal digits inside their bounds, exactly', () => {
+  test('of type integer are whole decimal digits within their bounds, exactly', () => {
     expect(value('count', parse({ count: '50' }))).toBe(50)
     expect(value('count', parse({ count: '007' }))).toBe(7)
     for (const text of ['0', '51', '-1', '1.0', '1e1', '0x1', ' 1', '1 ', '+1', 'NaN', '١', '9'.repeat(16)])
@@ -91,7 +91,7 @@ describe('parameters', () => {
     )
   })
 
-  test('that are numbers are plain decimals inside their bounds', () => {
+  test('of type number are plain decimals within their bounds', () => {
     for (const [text, n] of [
       ['90', 90],
       ['-90', -90],
@@ -106,7 +106,7 @@ describe('parameters', () => {
     expect(wrong(parseBody({ lat: Number.NaN }))).toEqual(['lat'])
   })
 
-  test('that are booleans are true or false and nothing else', () => {
+  test('of type boolean are true or false and nothing else', () => {
     expect([parse({ flag: 'false' }), parseBody({ flag: false })].map((parsed) => value('flag', parsed))).toEqual([
       false,
       false,
@@ -115,13 +115,13 @@ describe('parameters', () => {
     expect(wrong(parseBody({ flag: 'true' }))).toEqual(['flag'])
   })
 
-  test('that are one of a set come out as the table spells them; the case counts unless it says not', () => {
+  test("with a set of values return the table's spelling; case matters unless declared otherwise", () => {
     expect(value('country', parse({ country: 'de' }))).toBe('DE')
     expect(value('mode', parse({ mode: 'strict' }))).toBe('strict')
     expect(wrong(parse({ mode: 'STRICT', country: 'toString' }))).toEqual(['country', 'mode'])
   })
 
-  test('that are text count code points and Unicode words, and are not white space only', () => {
+  test('of type text count code points and Unicode words, and are not only white space', () => {
     expect(parse({ q: '\u{1f511}'.repeat(10) }).ok).toBe(true)
     expect(wrong(parse({ q: '\u{1f511}'.repeat(11) }))).toEqual(['q'])
     expect(parse({ q: 'a\u3000b\u00a0c' }).ok).toBe(true)
@@ -131,7 +131,7 @@ describe('parameters', () => {
     expect(value('x-head', parse({}, { 'x-head': ' AB ' }))).toBe('ab')
   })
 
-  test('that are lists take one or several, none empty, up to their bound', () => {
+  test('of type list take one or several values, none empty, up to their limit', () => {
     expect(value('list', parse({ list: 'a' }))).toEqual(['a'])
     expect(value('list', parseBody({ list: 'a' }))).toEqual(['a'])
     expect(value('list', parseBody({ list: ['a', 'b'] }))).toEqual(['a', 'b'])
@@ -139,7 +139,7 @@ describe('parameters', () => {
     for (const list of [['a', ''], [' '], [1], [null], {}, 5]) expect(wrong(parseBody({ list }))).toEqual(['list'])
   })
 
-  test('of a body keep their JSON type: text is no number, and null is nothing that fits', () => {
+  test('of a body have their JSON type: text is not a number, and null fits nothing', () => {
     const body = { count: '5', q: 5, lat: '1', mode: null, country: 1, age: ['x'] }
     expect(wrong(parseBody(body))).toEqual(['q', 'count', 'lat', 'country', 'mode', 'age'])
   })
@@ -153,12 +153,12 @@ describe('parameters', () => {
     )
   })
 
-  test('show at most 100 characters of what was received', () => {
+  test('show at most 100 characters of the received value', () => {
     const parsed = parse({ mode: '\u{1f511}'.repeat(5000) })
     expect(parsed.ok ? '' : [...(parsed.error[0]?.received ?? '')].length).toBe(103)
   })
 
-  test('say their rule in words', () => {
+  test('describe their rule in words', () => {
     expect(describeRule(TABLE.q)).toBe('must be text of 1 to 10 characters and at most 3 words')
     expect(describeRule(TABLE.mode)).toBe('must be one of off strict')
     expect(countWords('  one\u2003two\nthree ')).toBe(3)

@@ -20,7 +20,7 @@ describe('an address', () => {
     fc.assert(fc.property(fc.oneof(v4, v6), (address) => expect(parseAddress(formatAddress(address))).toEqual(address)))
   })
 
-  test('is written as the URL parser of the runtime writes it', () => {
+  test("is written as the runtime's URL parser writes it", () => {
     fc.assert(
       fc.property(v6, (address) => {
         expect(`[${formatAddress(address)}]`).toBe(new URL(`http://[${formatAddress(address)}]`).hostname)
@@ -28,7 +28,7 @@ describe('an address', () => {
     )
   })
 
-  test('of IPv6 is written by RFC 5952: lower case, no leading zeros, the longest and first run of zeros short', () => {
+  test('of IPv6 is written by RFC 5952: lower case, no leading zeros, the longest and first run of zeros shortened', () => {
     const forms: [string, string][] = [
       ['2001:DB8:0:0:1:0:0:1', '2001:db8::1:0:0:1'],
       ['2001:0db8::0001', '2001:db8::1'],
@@ -43,13 +43,13 @@ describe('an address', () => {
     for (const [given, expected] of forms) expect(written(given)).toBe(expected)
   })
 
-  test('of IPv4 mapped into IPv6 is its IPv4 (spec-answers 3)', () => {
+  test('of IPv4 mapped into IPv6 is that IPv4 (spec-answers 3)', () => {
     for (const text of ['::ffff:192.0.2.1', '::FFFF:c000:201', '0:0:0:0:0:ffff:192.0.2.1'])
       expect(parseAddress(text)).toEqual(parseAddress('192.0.2.1'))
     expect(written('::fffe:192.0.2.1')).toBe('::fffe:c000:201')
   })
 
-  test('is accepted only where the runtime accepts it too', () => {
+  test('is accepted only if the runtime accepts it too', () => {
     const part = fc.constantFrom(
       '0',
       '1',
@@ -75,7 +75,7 @@ describe('an address', () => {
     )
   })
 
-  test('is nothing else', () => {
+  test('has no other form', () => {
     const junk = [
       ...['', ' ', '1.2.3', '1.2.3.4.5', '1.2.3.256', '01.2.3.4', '1.2.3.4 ', '0x1.2.3.4', '1.2.3.-4', '１.2.3.4'],
       ...[':', ':::', '1::2::3', '1:2:3:4:5:6:7', '1:2:3:4:5:6:7:8:9', '12345::', 'g::', 'fe80::1%eth0', '[::1]'],
@@ -85,13 +85,13 @@ describe('an address', () => {
   })
 })
 
-describe('who is limited without an account (spec-answers 9)', () => {
-  test('is an IPv4 address by itself, mapped or not', () => {
+describe('the subject of a limit without an account (spec-answers 9)', () => {
+  test('is the IPv4 address, mapped or not', () => {
     const subjects = ['192.0.2.7', '::ffff:192.0.2.7'].map((text) => limitSubject(parseAddress(text) as KnownAddress))
     expect(subjects).toEqual(['192.0.2.7', '192.0.2.7'])
   })
 
-  test('is an IPv6 address by its /64', () => {
+  test('is the /64 of an IPv6 address', () => {
     fc.assert(
       fc.property(v6, fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }), (address, host) => {
         if (address.family !== 6 || address.bits >> 64n === 0n) return

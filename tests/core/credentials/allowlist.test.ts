@@ -51,7 +51,7 @@ function ruleOf(entry: string): string | null {
 }
 
 describe('an allowlist', () => {
-  test('takes the addresses that the plain matcher takes, and no other, for any set of ranges', () => {
+  test('matches exactly the addresses that the plain matcher matches, for any set of ranges', () => {
     fc.assert(
       fc.property(fc.array(range, { maxLength: 20 }), fc.array(fc.nat(), { maxLength: 20 }), (ranges, picks) => {
         const parsed = Allowlist.parse(texts(ranges))
@@ -70,7 +70,7 @@ describe('an allowlist', () => {
     )
   })
 
-  test('takes one address, a range of IPv4 and a range of IPv6', () => {
+  test('matches one address, a range of IPv4 and a range of IPv6', () => {
     const has = listOf('192.0.2.1', '10.0.0.0/8', '2001:db8::/32')
     const inside = ['192.0.2.1', '10.0.0.0', '10.255.255.255', '2001:db8::', '2001:db8:ffff::1']
     const outside = ['192.0.2.0', '192.0.2.2', '9.255.255.255', '11.0.0.0', '2001:db7:ffff::', '2001:db9::', '::1']
@@ -78,7 +78,7 @@ describe('an allowlist', () => {
     expect(outside.filter(has)).toEqual([])
   })
 
-  test('knows an IPv4 address in its IPv6 form, on either side', () => {
+  test('recognizes an IPv4 address in its IPv6 form, on either side', () => {
     expect(listOf('192.0.2.1')('::ffff:192.0.2.1')).toBe(true)
     expect(listOf('::ffff:192.0.2.1')('192.0.2.1')).toBe(true)
     expect(listOf('::ffff:10.0.0.0/104')('10.1.2.3')).toBe(true)
@@ -86,12 +86,12 @@ describe('an allowlist', () => {
     expect(listOf('::ffff:0:0/96')('255.255.255.255')).toBe(true)
   })
 
-  test('of all IPv4 takes no IPv6, and the other way round', () => {
+  test('of all IPv4 matches no IPv6, and the other way round', () => {
     expect(listOf('0.0.0.0/0')('2001:db8::1')).toBe(false)
     expect(listOf('::/0')('192.0.2.1')).toBe(false)
   })
 
-  test('merges ranges that touch or hold each other, and keeps the gap of those that do not', () => {
+  test('merges ranges that touch or contain each other, and keeps the gap between others', () => {
     const has = listOf('10.0.0.0/25', '10.0.0.128/25', '10.0.0.0/26', '10.0.2.0/24')
     expect(['10.0.0.0', '10.0.0.255', '10.0.2.0'].every(has)).toBe(true)
     expect(['10.0.1.0', '10.0.1.255', '10.0.3.0'].some(has)).toBe(false)
@@ -103,7 +103,7 @@ describe('an allowlist', () => {
     expect(ruleOf('::ffff:10.0.0.1/120')).toBe('has host bits set; the network is 10.0.0.0/24')
   })
 
-  test('refuses a mask that the address does not have', () => {
+  test('refuses a mask that is too long for the address', () => {
     for (const entry of ['10.0.0.0/33', '10.0.0.0/', '10.0.0.0/-1', '10.0.0.0/8/8', '10.0.0.0/8 ', '10.0.0.0/1e1'])
       expect(ruleOf(entry)).toBe('must have a prefix length from 0 to 32 after the slash')
     expect(ruleOf('::/129')).toBe('must have a prefix length from 0 to 128 after the slash')
@@ -118,7 +118,7 @@ describe('an allowlist', () => {
     })
   })
 
-  test('without entries is none: any address may call', () => {
+  test('without entries is null: any address may call', () => {
     expect(Allowlist.of([])).toBeNull()
     expect(() => Allowlist.of(['junk'])).toThrow('junk')
   })

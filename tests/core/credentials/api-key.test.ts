@@ -17,7 +17,7 @@ const status = (facts: Parameters<typeof apiKey>[1], spent = 0, limit: number | 
   keyStatus(apiKey('acct_1', facts), pool(spent, limit), NOON)
 
 describe('the status of a key (spec 3)', () => {
-  test('is the first of revoked, disabled, expired, exhausted, active that fits', () => {
+  test('is the first that applies of revoked, disabled, expired, exhausted, active', () => {
     const all = { ...REVOKED, ...DISABLED, ...EXPIRED }
     expect(status(all, 10)).toBe('revoked')
     expect(status({ ...STOPPED, ...DISABLED, ...EXPIRED }, 10)).toBe('revoked')
@@ -27,12 +27,12 @@ describe('the status of a key (spec 3)', () => {
     expect(status({}, 9)).toBe('active')
   })
 
-  test('is exhausted when spent reaches the limit, or is above a lowered one; never without a limit', () => {
+  test('is exhausted when spent reaches the limit, or exceeds a lowered one; never without a limit', () => {
     expect([9, 10, 11].map((spent) => status({}, spent))).toEqual(['active', 'exhausted', 'exhausted'])
     expect(status({}, 1_000_000, null)).toBe('active')
   })
 
-  test('changes at the very millisecond that a key expires or stops', () => {
+  test('changes at the exact millisecond that a key expires or ends', () => {
     expect([NOON + 1, NOON, NOON - 1].map((expiresAt) => status({ expiresAt }))).toEqual([
       'active',
       'expired',
@@ -41,11 +41,11 @@ describe('the status of a key (spec 3)', () => {
     expect([NOON + 1, NOON, NOON - 1].map((stopsAt) => status({ stopsAt }))).toEqual(['active', 'revoked', 'revoked'])
   })
 
-  test('of a replaced key is active until its grace is over', () => {
+  test('of a replaced key is active until its grace period ends', () => {
     expect(status({ replacedBy: 'key_2', stopsAt: NOON + 1 })).toBe('active')
   })
 
-  test('does not judge exhaustion where a key only has to be usable', () => {
+  test('ignores exhaustion where a key only has to be usable', () => {
     expect(keyState(apiKey('acct_1'), NOON)).toBe('usable')
     for (const [facts, state] of [
       [REVOKED, 'revoked'],

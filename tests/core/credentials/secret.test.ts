@@ -6,7 +6,7 @@ import { hashSecret, looksLikeSecret, newSecret } from '../../../server/core/cre
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 describe('a new secret', () => {
-  test('is gwk_, 43 base62 characters, and 6 that check them (spec-answers 3)', () => {
+  test('is gwk_, 43 base62 characters, and 6 check characters (spec-answers 3)', () => {
     for (let i = 0; i < 200; i++) expect(newSecret().secret).toMatch(/^gwk_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/)
   })
 
@@ -21,13 +21,13 @@ describe('a new secret', () => {
     expect(secret.slice(47)).toBe(text)
   })
 
-  test('is never made twice, and uses the whole alphabet', () => {
+  test('is never generated twice, and uses the whole alphabet', () => {
     const secrets = Array.from({ length: 500 }, () => newSecret().secret)
     expect(new Set(secrets).size).toBe(500)
     expect(new Set(secrets.map((secret) => secret.slice(4, 47)).join('')).size).toBe(62)
   })
 
-  test('shows eight characters and the last four, and is kept as its SHA-256 only', () => {
+  test('shows eight characters and the last four, and is stored only as its SHA-256', () => {
     const { secret, hash, prefix, last4 } = newSecret()
     expect(prefix).toBe(secret.slice(0, 8))
     expect(last4).toBe(secret.slice(-4))
@@ -50,7 +50,7 @@ describe('a typo', () => {
     expect(accepted).toEqual([])
   })
 
-  test('that swaps two neighbours, drops or adds a character is refused', () => {
+  test('that swaps two neighbors, drops or adds a character is refused', () => {
     const { secret } = newSecret()
     for (let place = 0; place < secret.length - 1; place++) {
       const swapped = secret.slice(0, place) + secret[place + 1] + secret[place] + secret.slice(place + 2)

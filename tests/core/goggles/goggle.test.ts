@@ -73,7 +73,9 @@ describe('an instruction (facts/upstreams.md 3.2)', () => {
     ['/a$toString', /no option/],
     ['***$boost', /character beside/],
     [`/${'a'.repeat(500)}`, /at most 500 characters/],
-  ])('%s is none', (line, rule) => expect(errorOf(line)).toMatchObject({ line: 1, rule: expect.stringMatching(rule) }))
+  ])('%s is not an instruction', (line, rule) =>
+    expect(errorOf(line)).toMatchObject({ line: 1, rule: expect.stringMatching(rule) }),
+  )
 
   test('500 characters are allowed, counted as characters', () => {
     expect(errorOf(`/${'a'.repeat(499)}`)).toBeNull()
@@ -82,13 +84,13 @@ describe('an instruction (facts/upstreams.md 3.2)', () => {
 })
 
 describe('a goggle (facts/upstreams.md 3.1, 3.8)', () => {
-  test('has comments, metadata, blank lines, CRLF and a BOM', () => {
+  test('may have comments, metadata, blank lines, CRLF and a BOM', () => {
     const parsed = parseGoggle('\uFEFF! name: First\r\n!NAME: second\r\n! just words\r\n\r\n/a\r\n! author: late\r\n')
     expect(parsed.ok && parsed.value.instructions.length).toBe(1)
     expect(parsed.ok && [...parsed.value.metadata]).toEqual([['name', 'First']])
   })
 
-  test('one wrong line makes it wrong, and the error names the line, comments counted', () => {
+  test('with one wrong line is wrong, and the error gives the line number, counting comments', () => {
     expect(errorOf('! c\n\n/a$boost\n/b$boost=12\n/c')).toEqual({ line: 4, rule: 'boost goes from 1 to 10' })
   })
 
@@ -104,7 +106,7 @@ describe('a goggle (facts/upstreams.md 3.1, 3.8)', () => {
     expect(errorOf('ab\n'.repeat(1001))).toMatchObject({ line: 1001 })
   })
 
-  test('that is published must say what it is', () => {
+  test('that is published must have its metadata', () => {
     const head = '! name: a\n! description: b\n! public: true\n! author: c\n'
     expect(errorOfHosted(`${head}/a`)).toBeNull()
     expect(errorOfHosted('/a')?.rule).toMatch(/lacks name, description, public, author/)
@@ -114,7 +116,7 @@ describe('a goggle (facts/upstreams.md 3.1, 3.8)', () => {
 })
 
 describe('the entries of a request (facts/upstreams.md 3.9)', () => {
-  test('an entry is an address when it is one line that starts like one', () => {
+  test('an entry is an address if it is one line that starts like one', () => {
     expect(goggleEntry('https://gitlab.com/a/b/-/raw/main/c.goggle')).toMatchObject({ kind: 'hosted' })
     expect(goggleEntry('https://x.org/\n/b')).toMatchObject({ kind: 'inline' })
     expect(goggleEntry('|https://x.org')).toMatchObject({ kind: 'inline' })
@@ -127,11 +129,9 @@ describe('the entries of a request (facts/upstreams.md 3.9)', () => {
     'https://user@github.com/a',
     'https://github.com.evil.example/a',
     'https://127.0.0.1/a',
-  ])('%s is no place for goggles', (url) =>
-    expect(brokenGoggles([url])).toMatch(/^entry 1 must be an https address on/),
-  )
+  ])('%s may not host goggles', (url) => expect(brokenGoggles([url])).toMatch(/^entry 1 must be an https address on/))
 
-  test('the first broken rule is told with entry and line', () => {
+  test('the first broken rule is reported with entry and line', () => {
     expect(brokenGoggles(['$discard', '/a\n/b$boost=0'])).toBe('entry 2, line 2: boost goes from 1 to 10')
     expect(brokenGoggles(['! only words'])).toBe('entry 1 holds no instruction')
     expect(brokenGoggles([`${'abc\n'.repeat(25_001)}`])).toMatch(/entry 1 takes .* over 100000 bytes together/)

@@ -26,7 +26,7 @@ describe('`site` (facts/upstreams.md 3.4)', () => {
     expect(fate(`$boost,site=${site}`, url)).toBe(hit ? 'boosted 1' : 'kept'),
   )
 
-  test('with a pattern both must match', () => {
+  test('with a pattern, both must match', () => {
     expect(fate('/posts/$site=x.org', 'https://x.org/posts/1')).toBe('boosted 1')
     expect(fate('/posts/$site=x.org', 'https://x.org/about')).toBe('kept')
     expect(fate('/posts/$site=x.org', 'https://y.org/posts/1')).toBe('kept')
@@ -88,17 +88,17 @@ describe('the new order (facts/upstreams.md 3.7)', () => {
     ['what is not touched keeps its order', '/zzz/$boost=10', '0123456789'],
   ])('%s', (_, goggle, expected) => expect(order(goggle)).toBe(expected))
 
-  test('of few results, each step is still a place', () => {
+  test('with few results, each step is still a place', () => {
     const few = reranked(book('/2/$boost'), urls.slice(0, 3))
     expect(few.map((url) => url.at(-2)).join('')).toBe('021')
   })
 
-  test('of no results is none', () => {
+  test('of no results is empty', () => {
     expect(reranked(book('/a$boost'), [])).toEqual([])
   })
 })
 
-test('the look-up finds what trying every instruction would find', () => {
+test('the index finds what trying every instruction would find', () => {
   const piece = fc.stringMatching(/^[ab/.]{1,4}$/)
   const pattern = fc
     .tuple(piece, fc.constantFrom('', '*', '^'), piece, fc.constantFrom('', '|'))
@@ -124,7 +124,7 @@ test('the look-up finds what trying every instruction would find', () => {
   )
 })
 
-test('goggles in books of their own say what they say in one', () => {
+test('goggles in separate books give the same result as in one', () => {
   const piece = fc.stringMatching(/^[ab/.]{1,4}$/)
   const pattern = fc
     .tuple(fc.constantFrom('', '|'), piece, fc.constantFrom('', '*', '^'), piece, fc.constantFrom('', '|', '^'))
@@ -164,7 +164,7 @@ test('goggles in books of their own say what they say in one', () => {
   )
 })
 
-test('100,000 instructions over 200 results take no time that a caller notices', () => {
+test('100,000 instructions over 200 results take no noticeable time', () => {
   const lines = Array.from({ length: 100_000 }, (_, i) => `/p${i}/$boost=${i % 10 || 1}`)
   const rules = book(lines.join('\n'))
   const urls = Array.from({ length: 200 }, (_, i) => `https://x.org/p${i * 7}/index.html`)
@@ -172,7 +172,7 @@ test('100,000 instructions over 200 results take no time that a caller notices',
   expect(took).toBeLessThan(1_000)
 })
 
-describe('goggles that take more work than one search may', () => {
+describe('goggles that take more work than a search may', () => {
   const words = 'the relation of the tables and their keys, and how the rows of one are found from the other. '
   const pages = Array.from({ length: 200 }, (_, i) => ({ url: `https://x.org/${i}`, content: words.repeat(20) + i }))
   const outcome = (goggle: string) => book(goggle).rerank(pages, ({ url, content }) => subject(url, { content }))
@@ -192,7 +192,7 @@ describe('goggles that take more work than one search may', () => {
     expect(took).toBeLessThan(2_000)
   })
 
-  test('are the same ones every time, and a few such patterns go through', () => {
+  test('are the same ones every time, and a few such patterns are accepted', () => {
     const size = (lines: number) => outcome('and^how^x$incontent\n'.repeat(lines)).ok
     const sizes = [10, 50, 100, 1000, 2000]
     const first = sizes.map(size)

@@ -58,7 +58,7 @@ async function leftOver(parts: Opened): Promise<number> {
 }
 
 describe('a hold of a stream (spec-answers 4)', () => {
-  test('is charged at the next start for what was written down last, once, and the rest is free again', async () => {
+  test('is charged at the next start for the last recorded usage, once, and the rest is released', async () => {
     const first = await opened()
     const account = await first.account(1_000_000)
     const key = await first.key(account)
@@ -82,7 +82,7 @@ describe('a hold of a stream (spec-answers 4)', () => {
     expect(await reconcile(third.file)).toMatchObject({ charges: 1, chargedMicros: 2500, problems: [] })
   })
 
-  test('that was charged or released leaves nothing for a start', async () => {
+  test('that was charged or released leaves nothing to do at a start', async () => {
     const parts = await opened()
     const account = await parts.account(1_000_000)
     const key = await parts.key(account)
@@ -99,7 +99,7 @@ describe('a hold of a stream (spec-answers 4)', () => {
     expect((await reconcile(parts.file)).problems).toEqual([])
   })
 
-  test('is charged at the start even where the owner lowered the limit meanwhile', async () => {
+  test('is charged at the start even if the owner lowered the limit meanwhile', async () => {
     const first = await opened()
     const account = await first.account(1_000_000)
     const key = await first.key(account, 600_000)
@@ -114,7 +114,7 @@ describe('a hold of a stream (spec-answers 4)', () => {
     expect((await reconcile(second.file)).problems).toEqual([])
   })
 
-  test('what a call cost above it is booked to the house, and the caller pays the hold', async () => {
+  test('is paid by the caller; what a call cost above it is booked to the house account', async () => {
     const parts = await opened()
     const account = await parts.account(1_000_000)
     const key = await parts.key(account)

@@ -77,7 +77,7 @@ async function held(amount: number): Promise<RequestId> {
 const capture = (id: RequestId, amount: number) => ledger.capture(micros(amount), call(account, amount, { id }))
 
 describe('capture', () => {
-  test('writes one transaction of an entry for each part of the balance, with its call, balance and spent', async () => {
+  test('writes one transaction with an entry for each part of the balance, with its call, balance and spent', async () => {
     const id = await held(70)
     expect(await capture(id, 70)).toEqual({ ok: true, value: { request: id, amount: micros(70) } })
     const [record] = journal.appended
@@ -92,7 +92,7 @@ describe('capture', () => {
     expect(await balance()).toEqual({ credit: 0, paid: 30, held: 0, available: 30 })
   })
 
-  test('moves no counter before the journal has it', async () => {
+  test('moves no counter before the journal has committed', async () => {
     const { promise, resolve } = Promise.withResolvers<AppendOutcome>()
     journal.answers.push(promise)
     const id = await held(10)
@@ -105,7 +105,7 @@ describe('capture', () => {
     expect(await balance()).toEqual({ credit: 50, paid: 40, held: 0, available: 90 })
   })
 
-  test('of less than was held returns the rest to available', async () => {
+  test('of less than was held releases the rest', async () => {
     const id = await held(50)
     await capture(id, 20)
     expect(await balance()).toEqual({ credit: 40, paid: 40, held: 0, available: 80 })
@@ -118,7 +118,7 @@ describe('capture', () => {
     expect(journal.appended[0]?.change).toBeUndefined()
   })
 
-  test('repeated gives the same answer and writes nothing; with another amount it is refused', async () => {
+  test('repeated returns the same result and writes nothing; with another amount it is refused', async () => {
     const id = await held(50)
     const first = await capture(id, 50)
     expect(await capture(id, 50)).toEqual(first)
@@ -134,7 +134,7 @@ describe('capture', () => {
     expect(await capture(id, 50)).toEqual({ ok: false, error: 'unknown_hold' })
   })
 
-  test('under way is not undone by a release of the same call', async () => {
+  test('in progress is not undone by a release of the same call', async () => {
     const { promise, resolve } = Promise.withResolvers<AppendOutcome>()
     journal.answers.push(promise)
     const id = await held(50)
@@ -148,7 +148,7 @@ describe('capture', () => {
 })
 
 describe('a capture whose outcome is unknown', () => {
-  test('keeps its hold until its fate is known', async () => {
+  test('keeps its hold until its outcome is known', async () => {
     const tell = journal.unknown()
     const id = await held(50)
     expect(await capture(id, 50)).toEqual({ ok: false, error: 'outcome_unknown' })
@@ -160,7 +160,7 @@ describe('a capture whose outcome is unknown', () => {
     expect(journal.appended).toHaveLength(1)
   })
 
-  test('and was committed is reversed: the money, both parts, and the spent of its pool are back', async () => {
+  test("and was committed is reversed: the money, both parts, and the pool's spent are restored", async () => {
     const tell = journal.unknown()
     const id = await held(70)
     await capture(id, 70)
@@ -177,7 +177,7 @@ describe('a capture whose outcome is unknown', () => {
     expect(alarms).toEqual([])
   })
 
-  test('leaves the money spent while its reversal is under way, so that it is never spent twice', async () => {
+  test('leaves the money spent while its reversal is in progress, so that it is never spent twice', async () => {
     const tell = journal.unknown()
     const { promise, resolve } = Promise.withResolvers<AppendOutcome>()
     journal.answers.push(promise)
@@ -190,7 +190,7 @@ describe('a capture whose outcome is unknown', () => {
     expect((await balance()).available).toBe(100)
   })
 
-  test('whose reversal is refused is an alarm, and the counters stay with the journal', async () => {
+  test('whose reversal is refused raises an alarm, and the counters stay with the journal', async () => {
     const tell = journal.unknown()
     journal.answers.push(REFUSED)
     const id = await held(70)
@@ -200,7 +200,7 @@ describe('a capture whose outcome is unknown', () => {
     expect(await balance()).toEqual({ credit: 0, paid: 30, held: 0, available: 30 })
   })
 
-  test('whose reversal is unknown as well ends as the reversal does', async () => {
+  test('whose reversal is unknown as well resolves as the reversal does', async () => {
     const tell = journal.unknown()
     const tellReversal = journal.unknown()
     await capture(await held(70), 70)
@@ -218,7 +218,7 @@ describe('credit', () => {
       reference,
     })
 
-  test('is available and counts for the tier when it is durable, out of the house', async () => {
+  test('is available and counts toward the tier once durable, from the house account', async () => {
     expect((await credit()).ok).toBe(true)
     expect(journal.appended[0]?.entries).toMatchObject([
       { debit: 'house/top_ups', credit: `${account}/paid`, at: 77, reference: 'one' },
@@ -226,7 +226,7 @@ describe('credit', () => {
     expect(await ledger.balance(account)).toMatchObject({ paid: micros(65), toppedUp: micros(65) })
   })
 
-  test('that was booked already, or is not durable, adds nothing', async () => {
+  test('that was already booked, or is not durable, adds nothing', async () => {
     journal.answers.push({ ...REFUSED, constraint: 'reference' }, { ...REFUSED, constraint: 'other' }, REFUSED)
     expect(await credit()).toEqual({ ok: false, error: 'already_booked' })
     // Refused by another rule, it is not booked, and must not be called so: whoever paid would never get the money.
@@ -235,7 +235,7 @@ describe('credit', () => {
     expect((await balance()).paid).toBe(40)
   })
 
-  test('whose outcome is unknown is added when its fate is committed, and only then', async () => {
+  test('whose outcome is unknown is added when it turns out committed, and only then', async () => {
     for (const [reference, fate, paid] of [
       ['one', 'refused', 40],
       ['two', 'committed', 65],
@@ -248,7 +248,7 @@ describe('credit', () => {
     }
   })
 
-  test('of an account whose last move has no known outcome is refused, for nobody knows its debt, and booked after it', async () => {
+  test('for an account whose last move has an unknown outcome is refused, because its debt is unknown, and booked afterwards', async () => {
     const tell = journal.unknown()
     expect(await credit('one')).toEqual({ ok: false, error: 'outcome_unknown' })
     expect(await credit('two')).toEqual({ ok: false, error: 'not_durable' })
@@ -263,8 +263,8 @@ const takeBack = (reference: string, amount = 50) =>
   ledger.takeBack({ account, kind: 'refund', amount: micros(amount), description: 'Refund', reference })
 const debt = async () => Number((await ledger.balance(account))?.debt)
 
-describe('a refund that is taken back', () => {
-  test('that was booked already moves no counter, not even for a moment', async () => {
+describe('a refund that is reversed', () => {
+  test('that was already booked moves no counter, not even briefly', async () => {
     journal.references.push('one')
     const gate = Promise.withResolvers<AppendOutcome>()
     journal.answers.push(gate.promise)
@@ -274,7 +274,7 @@ describe('a refund that is taken back', () => {
     expect([await again, journal.appended]).toEqual([{ ok: false, error: 'already_booked' }, []])
   })
 
-  test('sets aside what is paid until it is durable; balance and debt follow the journal', async () => {
+  test('reserves what is paid until it is durable; balance and debt follow the journal', async () => {
     const gate = Promise.withResolvers<AppendOutcome>()
     journal.answers.push(gate.promise)
     const taken = takeBack('one')
@@ -289,7 +289,7 @@ describe('a refund that is taken back', () => {
     ])
   })
 
-  test('that is not booked leaves everything as it was, whenever that is known', async () => {
+  test('that is not booked leaves everything as it was, whenever that becomes known', async () => {
     const before = await ledger.balance(account)
     journal.answers.push(REFUSED)
     expect(await takeBack('one')).toEqual({ ok: false, error: 'not_durable' })
@@ -301,7 +301,7 @@ describe('a refund that is taken back', () => {
     expect(await ledger.balance(account)).toEqual(before)
   })
 
-  test('twice at once, of which the journal books one: the debt of the other never was there for a credit to repay', async () => {
+  test('twice concurrently, of which the journal books one: no credit repays the debt of the other', async () => {
     journal.answers.push({ kind: 'committed' }, { ...REFUSED, constraint: 'reference' })
     const won = () =>
       ledger.credit({
@@ -313,7 +313,7 @@ describe('a refund that is taken back', () => {
     expect([await balance(), await debt()]).toEqual([{ credit: 60, paid: 40, held: 0, available: 100 }, 0])
   })
 
-  test('while a call holds the money leaves a debt, which the next call pays when that hold is free again', async () => {
+  test('while a call holds the money leaves a debt, which the next call pays once that hold is released', async () => {
     const id = await held(75)
     await takeBack('one', 30)
     expect([await debt(), (await balance()).available]).toEqual([5, 0])
@@ -328,7 +328,7 @@ describe('a refund that is taken back', () => {
     await capture(next, 70)
   })
 
-  test('while calls hold the money: of many calls at once that pay the debt, none is refused for it', async () => {
+  test('while calls hold the money: of many concurrent calls that pay the debt, none is refused because of it', async () => {
     const id = await held(75)
     await takeBack('one', 30)
     await ledger.release(id)

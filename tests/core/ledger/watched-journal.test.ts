@@ -31,7 +31,7 @@ describe('whether anything can be charged', () => {
     expect(given).toEqual([CHARGE])
   })
 
-  test('is no after a charge that the disk refused, and yes as soon as a probe is taken', async () => {
+  test('is false after a charge that the disk refused, and true once a probe succeeds', async () => {
     const { given, state, watched } = journal()
     state.end = FULL
     await watched.append(CHARGE)
@@ -44,14 +44,14 @@ describe('whether anything can be charged', () => {
     for (const probe of given.slice(1)) expect({ ...probe, ends: null }).toEqual({ entries: [], ends: null })
   })
 
-  test('is no after a charge whose fate nobody knows', async () => {
+  test('is false after a charge with an unknown outcome', async () => {
     const { state, watched } = journal()
     state.end = { kind: 'unknown', fate: Promise.resolve('refused') }
     await watched.append(CHARGE)
     expect(await watched.canCharge()).toBe(false)
   })
 
-  test('is not touched by a rule that forbids one charge, nor by money that comes in', async () => {
+  test('is not affected by a rule that refuses one charge, nor by incoming money', async () => {
     const { state, watched } = journal()
     state.end = TAKEN
     await watched.append(CHARGE)
@@ -61,7 +61,7 @@ describe('whether anything can be charged', () => {
     expect(await watched.canCharge()).toBe(true)
   })
 
-  test('is asked of the disk once, however many ask at once', async () => {
+  test('is probed once on the disk, however many ask at once', async () => {
     const { given, state, watched } = journal()
     state.end = FULL
     await watched.append(CHARGE)

@@ -12,19 +12,19 @@ const facts = (toppedUpUsd: number, more: Partial<TierFacts> = {}): TierFacts =>
 })
 
 describe('the tier (spec 3, 8)', () => {
-  test('is Free, Starter with the first top-up, Growth at 500 USD of them or when approved', () => {
+  test('is Free, Starter with the first top-up, Growth at 500 USD of top-ups or when approved', () => {
     const tiers = [0, 0.000001, 499.999999, 500, 10_000].map((usd) => tierOf(facts(usd)))
     expect(tiers).toEqual(['free', 'starter', 'starter', 'growth', 'growth'])
     expect(tierOf(facts(0, { growthApproved: true }))).toBe('growth')
   })
 
-  test('is Enterprise with limits of its own, whatever else is true', () => {
+  test('is Enterprise with limits of its own, whatever else applies', () => {
     const customLimits = { rpm: 1, tpm: 2, concurrency: 3 }
     expect(tierOf(facts(500, { customLimits, growthApproved: true }))).toBe('enterprise')
     expect(limitsOf(facts(0, { customLimits }))).toEqual(customLimits)
   })
 
-  test('gives the caps of its row', () => {
+  test('gives the limits of its row', () => {
     expect(limitsOf(facts(0))).toEqual({ rpm: 60, tpm: 60_000, concurrency: 5 })
     expect(limitsOf(facts(1))).toEqual({ rpm: 600, tpm: 600_000, concurrency: 20 })
     expect(limitsOf(facts(500))).toEqual({ rpm: 3000, tpm: 3_000_000, concurrency: 50 })

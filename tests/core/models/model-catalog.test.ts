@@ -11,7 +11,7 @@ function model(id: string, ownedBy: string): Model {
 }
 
 describe('the model catalog', () => {
-  test("lists the file's models and the operator's by id, and the operator's goes before the file's", () => {
+  test("lists the file's models and the operator's by id, and the operator's take precedence", () => {
     const stored: Model[] = []
     const catalog = new ModelCatalog([model('b', 'file'), model('a', 'file')], { all: () => stored })
     expect(catalog.list().map(({ id }) => id)).toEqual(['a', 'b'])

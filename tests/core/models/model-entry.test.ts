@@ -15,7 +15,7 @@ const refusal = (entry: unknown) => {
 }
 
 describe('an entry of the model catalog', () => {
-  test('of three lines is enough for any server that speaks as OpenAI does', () => {
+  test('of three lines is enough for any OpenAI-compatible server', () => {
     const model = read(OLLAMA)
     if (!model.ok) throw new Error(model.error)
     expect(routesOf(model.value)).toEqual(['chat_completions', 'responses', 'completions'])
@@ -36,13 +36,13 @@ describe('an entry of the model catalog', () => {
     expect(refusal(OLLAMA)).toBe('taken')
   })
 
-  test('at Anthropic needs the price of writing to its cache', () => {
+  test('at Anthropic needs the price of cache writes', () => {
     const entry = { id: 'claude', upstream: { kind: 'anthropic' }, price: { input: 3, output: 15 } }
     expect(refusal(entry)).toContain('cache_write')
     expect(refusal({ ...entry, price: { ...entry.price, cache_write: 3.75 } })).toBe('taken')
   })
 
-  test('with several upstreams is spoken to on the wires of all of them', () => {
+  test('with several upstreams is called on the wires of all of them', () => {
     const upstreams = [{ kind: 'openai' }, { kind: 'gemini', model: 'gemini-x' }]
     const model = read({ id: 'both', upstreams, price: { input: 1, output: 1 } })
     if (!model.ok) throw new Error(model.error)
@@ -59,7 +59,7 @@ describe('an entry of the model catalog', () => {
     ])
   })
 
-  test('is sent Responses as they came at OpenAI itself, or where it says so; elsewhere as chat completions', () => {
+  test('receives Responses unchanged at OpenAI itself, or where it says so; elsewhere as chat completions', () => {
     const base_url = 'http://127.0.0.1:11434/v1'
     const speaks = [{}, { base_url }, { base_url, responses: true }, { responses: false }].map((more) => {
       const model = read({ ...OLLAMA, upstream: { kind: 'openai', ...more } })

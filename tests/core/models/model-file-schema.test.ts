@@ -67,14 +67,14 @@ const entry = fc
   // As it would stand in a file: what is undefined is not there.
   .map(({ where: at, families: of, ...rest }): unknown => JSON.parse(JSON.stringify({ ...rest, ...at, ...of })))
 
-describe('the schema of the file of models', () => {
-  test('is the one that is shipped', async () => {
+describe('the schema of the models file', () => {
+  test('is the published one', async () => {
     expect(await Bun.file(join(DOCS, 'models.schema.json')).json()).toEqual(
       JSON.parse(JSON.stringify(MODEL_FILE_SCHEMA)),
     )
   })
 
-  test('takes and refuses what the judge of entries does', () => {
+  test('accepts and refuses what the validator of entries does', () => {
     let taken = 0
     let refused = 0
     fc.assert(
@@ -89,7 +89,7 @@ describe('the schema of the file of models', () => {
     expect(Math.min(taken, refused)).toBeGreaterThan(100)
   })
 
-  test('leaves to the judge what it cannot say: how an address is made, and how fine a price is', () => {
+  test('leaves to the validator what a schema cannot express: the form of an address, and the precision of a price', () => {
     const good = { id: 'm', upstream: { kind: 'openai' }, price: { input: 1, output: 2 } }
     const onlyJudged = [
       { ...good, upstream: { kind: 'openai', base_url: 'https://user@example.com' } },
@@ -99,7 +99,7 @@ describe('the schema of the file of models', () => {
     for (const one of onlyJudged) expect([byEditor(one), byJudge(one)]).toEqual([true, false])
   })
 
-  test('and the judge take every example of docs/models.md', async () => {
+  test('and the validator accept every example of docs/models.md', async () => {
     const text = await Bun.file(join(DOCS, 'models.md')).text()
     const examples = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map(([, json]) => JSON.parse(json ?? ''))
     const entries = examples.flatMap((example) => example.models ?? [example])

@@ -29,7 +29,7 @@ describe('cost of tokens (spec-answers 1)', () => {
     expect(Number(costOfLines(lines))).toBe(3125)
   })
 
-  test('charges what a cache keeps for an hour at its own price, where there is one', () => {
+  test('charges one-hour cache writes at their own price, if there is one', () => {
     const tokens = { input: 1000, output: 0, cacheRead: 0, cacheWrite: 600, hourWrite: 200 }
     const priced = tokenLines({ ...PRICE, cacheWriteHour: micros(5_000_000) }, tokens)
     expect(priced.map(({ item, units }) => [item, units])).toEqual([
@@ -53,11 +53,11 @@ describe('cost of tokens (spec-answers 1)', () => {
     expect(Number(costOfLines(lines))).toBe(9_007_208_262)
   })
 
-  test('of nothing is nothing', () => {
+  test('of no tokens is zero', () => {
     expect(Number(costOfLines(tokenLines(PRICE, { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 })))).toBe(0)
   })
 
-  test('is never above what was held for the most of it, however the input meets a cache', () => {
+  test('is never above the hold, however much input comes from a cache', () => {
     const most = maxTokenCost(PRICE, { input: 1000, output: 100 })
     for (const [cacheRead, cacheWrite] of [
       [0, 0],

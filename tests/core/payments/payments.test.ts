@@ -90,8 +90,8 @@ afterAll(async () => {
   await stores.close()
 })
 
-describe('a call that is paid for by itself (spec 5.3)', () => {
-  test('nothing moves before the answer is there; then it moves once, and the receipt says so', async () => {
+describe('a call paid per request (spec 5.3)', () => {
+  test('nothing moves before the answer is ready; then it moves once, and the receipt says so', async () => {
     const shown = await bought()
     const payment = await begin(shown)
     expect(network.moved).toEqual([])
@@ -102,7 +102,7 @@ describe('a call that is paid for by itself (spec 5.3)', () => {
     expect(await claimOf(shown)).toMatchObject({ state: 'served', paid: true, payer: 'ada', amount: micros(5000) })
   })
 
-  test('an upstream that fails moves no money, and the same credential may come again', async () => {
+  test('an upstream that fails moves no money, and the same credential may be sent again', async () => {
     const shown = await bought()
     await (await begin(shown)).release('upstream 502')
     expect(await claimOf(shown)).toMatchObject({ state: 'released', paid: false, lastError: 'upstream 502' })
@@ -112,7 +112,7 @@ describe('a call that is paid for by itself (spec 5.3)', () => {
     expect(network.moved).toHaveLength(1)
   })
 
-  test('what was served is refused as an invalid challenge, by a process that knows nothing as well', async () => {
+  test('a used credential is refused as an invalid challenge, also by a process without memory of it', async () => {
     const shown = await bought()
     const payment = await begin(shown)
     await payment.settle()
@@ -121,7 +121,7 @@ describe('a call that is paid for by itself (spec 5.3)', () => {
     expect(network.moved).toHaveLength(1)
   })
 
-  test('of many tries at once one is served; the others are told to wait, without a challenge', async () => {
+  test('of many concurrent attempts one is served; the others must wait, without a challenge', async () => {
     const shown = await bought()
     const tries = await Promise.all(Array.from({ length: 8 }, () => payments().begin(purchase(), shown)))
     const refused = tries.flatMap((begun) => (begun.ok ? [] : [begun.error]))
@@ -129,7 +129,7 @@ describe('a call that is paid for by itself (spec 5.3)', () => {
     expect(refused.some(mayOfferAgain)).toBe(false)
   })
 
-  test('a racer that comes while the first one settles is never invited to pay again', async () => {
+  test('an attempt during the first settlement is never invited to pay again', async () => {
     const shown = await bought()
     const payment = await begin(shown)
     await payment.settle()
@@ -139,7 +139,7 @@ describe('a call that is paid for by itself (spec 5.3)', () => {
 })
 
 describe('binding', () => {
-  test('a credential buys the request it was bought for, and no other', async () => {
+  test('a credential buys only the request it was bought for', async () => {
     const shown = await bought()
     expect(await refusal(shown, purchase({ fingerprint: fingerprint('dogs') }))).toBe('invalid_challenge')
     expect(await refusal(shown, purchase({ operation: 'llm-context' }))).toBe('invalid_challenge')
@@ -148,7 +148,7 @@ describe('binding', () => {
     await (await begin(shown)).release('enough')
   })
 
-  test('a paid one that got no answer is free for its own request only', async () => {
+  test('a paid one without an answer is free only for its own request', async () => {
     const shown = await bought()
     const payment = await begin(shown)
     await payment.settle()
@@ -157,14 +157,14 @@ describe('binding', () => {
     await (await begin(shown)).served()
   })
 
-  test("the caller's own X-Request-ID must come back (spec 5.3)", async () => {
+  test("the caller's own X-Request-ID must be repeated (spec 5.3)", async () => {
     const shown = await bought(purchase({ clientRequestId: 'order-1' }))
     expect(await refusal(shown)).toBe('invalid_challenge')
     expect(await refusal(shown, purchase({ clientRequestId: 'order-2' }))).toBe('invalid_challenge')
     await (await begin(shown, purchase({ clientRequestId: 'order-1' }))).release('enough')
   })
 
-  test('an id that we made up may come back or not, but not as another one', async () => {
+  test('an id that we generated may be omitted, but not replaced', async () => {
     const first = purchase()
     const shown = await bought(first)
     await (await begin(shown)).release('enough')
@@ -172,13 +172,13 @@ describe('binding', () => {
     expect(await refusal(shown, purchase({ clientRequestId: 'another' }))).toBe('invalid_challenge')
   })
 
-  test('two challenges of one request in one millisecond differ', async () => {
+  test('two challenges for one request in one millisecond differ', async () => {
     await Promise.all([payments().offers(purchase()), payments().offers(purchase())])
     const [one, other] = network.offered
     expect(one?.binding['rid']).not.toBe(other?.binding['rid'])
   })
 
-  test('the order of query parameters and members does not matter; a value does, and a client agent does not', () => {
+  test('the order of query parameters and members does not matter; a value does, and the user agent does not', () => {
     const parts = {
       method: 'GET',
       path: '/p',
@@ -207,7 +207,7 @@ describe('binding', () => {
   })
 })
 
-describe('a payment of unknown fate', () => {
+describe('a payment with an unknown outcome', () => {
   test('a lost reply is looked up, and the answer delivered', async () => {
     const shown = await bought()
     network.sendings.push('lose reply')
@@ -217,7 +217,7 @@ describe('a payment of unknown fate', () => {
     expect(network.moved).toHaveLength(1)
   })
 
-  test('one that never arrived is sent again', async () => {
+  test('one that never arrived is resent', async () => {
     const shown = await bought()
     network.sendings.push('never arrive')
     const payment = await begin(shown)
@@ -226,7 +226,7 @@ describe('a payment of unknown fate', () => {
     expect(network.moved).toHaveLength(1)
   })
 
-  test('while the network is silent the answer is payment_pending, which allows no challenge; then the retry is served', async () => {
+  test('while the network is silent the answer is payment_pending, without a challenge; then the retry is served', async () => {
     const shown = await bought()
     const payment = await begin(shown)
     network.isDead = true
@@ -240,7 +240,7 @@ describe('a payment of unknown fate', () => {
     expect(await refusal(shown)).toBe('invalid_challenge')
   })
 
-  test('one that can never happen any more is released, and its payer may pay anew', async () => {
+  test('one that can no longer happen is released, and its payer may pay again', async () => {
     const shown = await bought()
     const payment = await begin(shown)
     network.isDead = true
@@ -261,7 +261,7 @@ describe('a payment of unknown fate', () => {
   })
 })
 
-describe('a process that dies', () => {
+describe('a process that ends', () => {
   const restart = async () => {
     now += 1
     const fresh = payments()
@@ -279,7 +279,7 @@ describe('a process that dies', () => {
     expect(network.moved).toHaveLength(1)
   })
 
-  test('between its note and the sending: the same credential sends it once', async () => {
+  test('between its record and the sending: the same credential sends it once', async () => {
     const shown = await bought()
     await begin(shown)
     const { key } = (await claimOf(shown)) ?? { key: '' }
@@ -313,14 +313,14 @@ describe('a process that dies', () => {
     expect(await refusal(shown)).toBe('invalid_challenge')
   })
 
-  test('the job ends what no caller comes back for: abandoned claims are released', async () => {
+  test('the job resolves what no caller returns for: abandoned claims are released', async () => {
     const shown = await bought()
     await begin(shown)
     await (await restart()).finishOpen(noCredit)
     expect(await claimOf(shown)).toMatchObject({ state: 'released', lastError: 'abandoned' })
   })
 
-  test('a paid top-up is booked by the job, and asked for again until it is', async () => {
+  test('a paid top-up is booked by the job, which retries until it is', async () => {
     const what = purchase({ purpose: 'top_up', operation: 'wallet.topup', account: 'acct_1' })
     const shown = await bought(what)
     const payment = await begin(shown, what)
@@ -337,7 +337,7 @@ describe('a process that dies', () => {
   })
 })
 
-describe('a payer who does not mean it (facts/payments 2)', () => {
+describe('a payer without honest intent (facts/payments 2)', () => {
   test('a transfer that the network refuses after the upstream worked delivers nothing', async () => {
     const shown = await bought()
     network.sendings.push('refuse')
@@ -367,7 +367,7 @@ describe('a payer who does not mean it (facts/payments 2)', () => {
     expect(network.moved).toHaveLength(1)
   })
 
-  test('open payments of one payer that are together more than it has are not all begun', async () => {
+  test("of concurrent payments that together exceed the payer's balance, not all are started", async () => {
     const payer = 'bob'
     network.balances.set(payer, 9999n)
     const first = await begin(await bought(purchase(), { payer }))

@@ -52,7 +52,7 @@ const check = async () => {
   return [checked, missing.map(({ transaction }) => transaction)]
 }
 
-test('a payment that its network forgot after it was answered is told of, and nothing is changed (facts/payments 11)', async () => {
+test('a payment that its network lost after it was answered is reported, and nothing is changed (facts/payments 11)', async () => {
   const [first, second, owed] = [await paid(), await paid(), await paid({ served: false })]
   expect(await check()).toEqual([3, []])
   network.forget(second)
@@ -66,7 +66,7 @@ test('a payment that its network forgot after it was answered is told of, and no
   ])
 })
 
-test('what is older than two days, of another method, or not paid is not asked for; a network that is silent says nothing', async () => {
+test('one older than two days, of another method, or unpaid is not checked; a silent network proves nothing', async () => {
   now += 2 * DAY_MS + 1
   expect(await check()).toEqual([0, []])
   await stores.paymentClaims.take(newClaim({ method: 'fixture', createdAt: now }), now)
@@ -78,7 +78,7 @@ test('what is older than two days, of another method, or not paid is not asked f
   expect(await check()).toEqual([1, [forgotten]])
 })
 
-test('what was refused after it was sent, and came through by another hand, is owed; what was never sent is not asked for (issue 13, 14)', async () => {
+test('one that was refused after it was sent, and then submitted by someone else, is owed; one never sent is not checked (issue 13, 14)', async () => {
   now += 3 * DAY_MS
   const claims = stores.paymentClaims
   const [sent, gone, unsent] = [0, 1, 2].map(() => newClaim({ method: 'fixture', createdAt: now }))

@@ -50,7 +50,7 @@ async function sent(count: number): Promise<string[]> {
   return made.map(({ transaction }) => transaction)
 }
 
-test('200 payments with an open fate do not keep the job from the one behind them (issue 13, 15)', async () => {
+test('200 payments with an open outcome do not block the one behind them (issue 13, 15)', async () => {
   const open = await sent(200)
   now += 1
   const [paid = ''] = await sent(1)
@@ -67,7 +67,7 @@ test('200 payments with an open fate do not keep the job from the one behind the
   expect(rows.map(({ transaction }) => transaction)).toEqual([paid])
 })
 
-test('one with an open fate is looked at ever less often, and never less than every ten minutes', async () => {
+test('one with an open outcome is checked less and less often, but at least every ten minutes', async () => {
   await sent(1)
   const at: number[] = []
   for (; now <= NOON + 60 * MINUTE_MS; now += 10_000) {
@@ -78,7 +78,7 @@ test('one with an open fate is looked at ever less often, and never less than ev
   expect(at).toEqual([0, 10, 30, 70, 150, 310, 630, 1230, 1830, 2430, 3030])
 })
 
-test('a network that hangs for one keeps only its own waiting', async () => {
+test('a network that hangs on one delays no other', async () => {
   const [slow = '', ...others] = await sent(40)
   const hang = Promise.withResolvers<void>()
   const lookUp = network.lookUp.bind(network)
@@ -96,7 +96,7 @@ test('a network that hangs for one keeps only its own waiting', async () => {
   expect(await job).toBe(40)
 })
 
-test('a start looks at once at everything that its predecessor had put off', async () => {
+test('a start immediately checks everything that its predecessor had postponed', async () => {
   const open = await sent(1)
   for (let i = 0; i < 5; i++) {
     await round()

@@ -34,13 +34,13 @@ describe('a call of a linked account', () => {
     expect(social.network.asked.at(-1)?.actor.userId).toBe('1001')
   })
 
-  test('of a key without one is told social_session_required, and the network is not asked', async () => {
+  test('of a key without one gets social_session_required, and the network is not called', async () => {
     const asked = social.network.asked.length
     expect(codeOf(await social.like(await social.key()))).toBe('social_session_required')
     expect(social.network.asked).toHaveLength(asked)
   })
 
-  test('that needs a scope which was not granted is told which one and how to add it, before the network is asked (spec 4.3)', async () => {
+  test('that needs a missing scope learns which one and how to add it, before the network is called (spec 4.3)', async () => {
     const key = await social.linked(['dm.read'])
     social.changes.length = 0
     const asked = social.network.asked.length
@@ -56,7 +56,7 @@ describe('a call of a linked account', () => {
     expect(social.changes).toEqual(['scope_missing'])
   })
 
-  test("passes the network's own failures on as they are", async () => {
+  test("passes the network's own failures on unchanged", async () => {
     const key = await social.linked()
     for (const failure of [
       { kind: 'rate_limited', reason: 'x', retryAfterSeconds: 9 },
@@ -70,7 +70,7 @@ describe('a call of a linked account', () => {
 })
 
 describe('renewal', () => {
-  test('happens when less than five minutes of the token are left, and the pair is durable before it is used', async () => {
+  test('happens when less than five minutes of the token are left, and the new pair is durable before use', async () => {
     const key = await social.linked()
     const before = await stored(key)
     const { refreshes } = social.network
@@ -88,7 +88,7 @@ describe('renewal', () => {
     expect((await stored(key))?.refreshedAt).not.toBeNull()
   })
 
-  test('is one for any number of calls at once: a refresh token is used once', async () => {
+  test('happens once for any number of concurrent calls: a refresh token is used once', async () => {
     const key = await social.linked()
     social.advance(TWO_HOURS)
     const gate = Promise.withResolvers<void>()
@@ -103,7 +103,7 @@ describe('renewal', () => {
     expect((await social.like(key)).ok).toBe(true)
   })
 
-  test('happens once after a refused token, and the call is done with the new one', async () => {
+  test('happens once after a refused token, and the call succeeds with the new one', async () => {
     const key = await social.linked()
     social.network.expireAccess()
     const { refreshes } = social.network
@@ -112,7 +112,7 @@ describe('renewal', () => {
     expect(social.network.refreshes).toBe(refreshes + 1)
   })
 
-  test('that gives no new refresh token keeps the one before (RFC 6749 6)', async () => {
+  test('that returns no new refresh token keeps the previous one (RFC 6749 6)', async () => {
     const key = await social.linked()
     const refreshBefore = (await stored(key))?.tokens.refresh
     social.network.givesRefreshToken = false
@@ -123,7 +123,7 @@ describe('renewal', () => {
     expect(after?.tokens.refresh).not.toBe(refreshBefore)
   })
 
-  test('that fails on the way leaves the session as it is, and the old token is used while it lives', async () => {
+  test('that fails in transit leaves the session unchanged, and the old token is used while valid', async () => {
     const key = await social.linked()
     social.advance(TWO_HOURS - 60_000)
     social.network.refreshRefusal = { kind: 'unknown', reason: 'timeout' }
@@ -136,7 +136,7 @@ describe('renewal', () => {
   })
 })
 
-describe('a renewal looks again before it renews (the caller may have seen a session that is gone)', () => {
+describe("a renewal reads the session again first (the caller's copy may be stale)", () => {
   /** Another caller does something while the first one's token is being refused. */
   const refusedWhile = async (key: ApiKey, meanwhile: () => Promise<unknown>) => {
     const actors: string[] = []
@@ -149,7 +149,7 @@ describe('a renewal looks again before it renews (the caller may have seen a ses
     return { outcome, actors }
   }
 
-  test('and takes the pair that another renewal just saved: the refresh token is not spent twice', async () => {
+  test('and uses the pair that another renewal just saved: the refresh token is not used twice', async () => {
     const key = await social.linked()
     const { refreshes } = social.network
     const { outcome } = await refusedWhile(key, async () => {
@@ -160,14 +160,14 @@ describe('a renewal looks again before it renews (the caller may have seen a ses
     expect(social.network.refreshes).toBe(refreshes + 1)
   })
 
-  test('and never acts as the account that was linked meanwhile', async () => {
+  test('and never acts as an account linked meanwhile', async () => {
     const key = await social.linked()
     const { outcome, actors } = await refusedWhile(key, () => social.link(key))
     expect(codeOf(outcome)).toBe('social_session_required')
     expect(actors).toHaveLength(1)
   })
 
-  test('and leaves a session that was revoked meanwhile as it is', async () => {
+  test('and leaves a session that was revoked meanwhile unchanged', async () => {
     const key = await social.linked()
     const { refreshes } = social.network
     const { outcome } = await refusedWhile(key, async () => {
@@ -183,7 +183,7 @@ describe('a renewal looks again before it renews (the caller may have seen a ses
   })
 })
 
-describe('accounts that lie idle', () => {
+describe('idle accounts', () => {
   const WEEK = 7 * 24 * 60 * 60 * 1000
   const none = new AbortController().signal
 
@@ -202,7 +202,7 @@ describe('accounts that lie idle', () => {
     expect((await social.like(idle)).ok).toBe(true)
   })
 
-  test('that were withdrawn at the network show as withdrawn, without a call; those it could not tell of are tried again', async () => {
+  test('that were withdrawn at the network show as withdrawn, without a call; those without an answer are retried', async () => {
     const key = await social.linked()
     social.advance(WEEK)
     social.network.refreshRefusal = { kind: 'unknown', reason: 'timeout' }
@@ -216,7 +216,7 @@ describe('accounts that lie idle', () => {
     expect(social.changes).toContain('revoked')
   })
 
-  test('whose tokens cannot be opened do not keep the others waiting, and a stop ends the round', async () => {
+  test('whose tokens cannot be opened do not block the others, and a stop ends the round', async () => {
     const [broken, whole] = [await social.linked(), await social.linked()]
     const mine = await stored(broken)
     const foreign = await stored(whole)
@@ -230,8 +230,8 @@ describe('accounts that lie idle', () => {
   })
 })
 
-describe('a grant that the network calls dead', () => {
-  test('makes the session revoked for good, tells the watchers, and asks to link again', async () => {
+describe('a grant that the network reports as dead', () => {
+  test('revokes the session for good, notifies the watchers, and asks to link again', async () => {
     const key = await social.linked()
     social.changes.length = 0
     social.network.refreshRefusal = { kind: 'dead', reason: 'invalid_request' }
@@ -259,7 +259,7 @@ describe('a grant that the network calls dead', () => {
 })
 
 describe('a session without a refresh token', () => {
-  test('ends with its access token: expired by time, revoked when it is refused before', async () => {
+  test('ends with its access token: expired by time, revoked if it is refused earlier', async () => {
     social.network.givesRefreshToken = false
     const [one, other] = [await social.linked(), await social.linked()]
     social.network.expireAccess()
@@ -273,7 +273,7 @@ describe('a session without a refresh token', () => {
 })
 
 describe('unlinking', () => {
-  test('forgets the account here and revokes the grant at the network', async () => {
+  test('deletes the account here and revokes the grant at the network', async () => {
     const key = await social.linked()
     const session = await stored(key)
     if (!session) throw new Error('no session')
@@ -285,7 +285,7 @@ describe('unlinking', () => {
     expect(codeOf(await social.like(key))).toBe('social_session_required')
   })
 
-  test('while a renewal runs leaves nothing behind', async () => {
+  test('during a renewal leaves nothing behind', async () => {
     const key = await social.linked()
     const session = await stored(key)
     if (!session) throw new Error('no session')
@@ -304,7 +304,7 @@ describe('unlinking', () => {
   })
 })
 
-describe('what is stored', () => {
+describe('a stored token', () => {
   test('that was changed, or moved from another row, is never used: the caller is asked to link again', async () => {
     const [one, other] = [await social.linked(), await social.linked()]
     const [mine, foreign] = [await stored(one), await stored(other)]

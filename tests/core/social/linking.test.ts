@@ -15,8 +15,8 @@ beforeEach(() => {
   social.trouble.length = 0
 })
 
-describe('a link that starts', () => {
-  test('has a state of 256 bits, lives ten minutes, and asks for what was wished and what must be there', async () => {
+describe('a new link', () => {
+  test('has a state of 256 bits, lives ten minutes, and requests the wanted and the required scopes', async () => {
     const { link, state, authUrl } = await social.linking.start(await social.key(), ['dm.write'], OWNER)
     expect(Buffer.from(state, 'base64url')).toHaveLength(32)
     expect(link.expiresAt - link.createdAt).toBe(600_000)
@@ -28,7 +28,7 @@ describe('a link that starts', () => {
     expect(social.changes).toEqual(['linking'])
   })
 
-  test('without scopes asks for all seven (spec 4.3)', async () => {
+  test('without scopes requests all seven (spec 4.3)', async () => {
     const { link } = await social.linking.start(await social.key(), [], OWNER)
     expect(link.scopes).toEqual([
       'follows.write',
@@ -41,7 +41,7 @@ describe('a link that starts', () => {
     ])
   })
 
-  test('leaves neither its state nor its verifier in the database; the challenge is of the verifier (RFC 7636)', async () => {
+  test('stores neither its state nor its verifier in the database; the challenge is of the verifier (RFC 7636)', async () => {
     const { link, state, authUrl } = await social.linking.start(await social.key(), [], OWNER)
     const bytes = Buffer.concat([await readFile(social.stores.file), await readFile(`${social.stores.file}-wal`)])
     expect(bytes.includes(state)).toBe(false)
@@ -59,7 +59,7 @@ describe('a link that starts', () => {
 })
 
 describe('a callback', () => {
-  test('links the account that approved once it is confirmed, with what was granted, tokens sealed', async () => {
+  test('links the approving account once confirmed, with the granted scopes, tokens sealed', async () => {
     const key = await social.key()
     const { state } = await social.linking.start(key, [], OWNER)
     social.network.granted = 'tweet.read users.read like.write offline.access something.else'
@@ -73,7 +73,7 @@ describe('a callback', () => {
     expect(social.changes).toEqual(['linking', 'linked'])
   })
 
-  test('of many at once with one state, one may be confirmed and the others are told that it was used', async () => {
+  test('of many concurrent ones with one state, one may be confirmed and the others learn that it was used', async () => {
     const key = await social.key()
     const { state } = await social.linking.start(key, [], OWNER)
     const ends = await Promise.all(Array.from({ length: 10 }, () => social.finish({ state, code: social.code() })))
@@ -81,7 +81,7 @@ describe('a callback', () => {
     expect(ends.filter(({ kind }) => kind === 'replayed')).toHaveLength(9)
   })
 
-  test('that comes again after it linked changes nothing, whatever code it brings', async () => {
+  test('that is repeated after it linked changes nothing, whatever code it has', async () => {
     const key = await social.linked()
     const before = await social.store.session(key.poolId)
     const exchanges = social.network.exchanges
@@ -92,14 +92,14 @@ describe('a callback', () => {
     expect(social.network.exchanges).toBe(exchanges)
   })
 
-  test('with a state that nobody issued, a malformed one or none asks the network nothing', async () => {
+  test('with an unknown, malformed or missing state does not call the network', async () => {
     const exchanges = social.network.exchanges
     for (const state of [null, '', 'x', 'A'.repeat(43), `${'A'.repeat(42)}'`])
       expect(await social.finish({ state, code: social.code() })).toEqual({ kind: 'wrong_state' })
     expect(social.network.exchanges).toBe(exchanges)
   })
 
-  test('after ten minutes is told that the link has expired (spec 3)', async () => {
+  test('after ten minutes reports that the link has expired (spec 3)', async () => {
     const { state } = await social.linking.start(await social.key(), [], OWNER)
     social.advance(LINK_LIFETIME_MS)
     expect(await social.finish({ state, code: social.code() })).toEqual({ kind: 'expired' })
@@ -119,14 +119,14 @@ describe('a callback', () => {
     }
   })
 
-  test('with a code that the network does not take is `failed`, without the code in the log', async () => {
+  test('with a code that the network refuses is `failed`, without the code in the log', async () => {
     const { state } = await social.linking.start(await social.key(), [], OWNER)
     expect(await social.finish({ state, code: 'forged-code' })).toEqual({ kind: 'failed' })
     expect(social.trouble.join()).toContain('not exchanged')
     expect(social.trouble.join()).not.toContain('forged-code')
   })
 
-  test('whose account cannot be read gives its grant back', async () => {
+  test('whose account cannot be read revokes its grant', async () => {
     const { state } = await social.linking.start(await social.key(), [], OWNER)
     social.network.meFailure = { kind: 'unavailable', reason: 'down' }
     const revoked = social.network.revoked.length
@@ -135,7 +135,7 @@ describe('a callback', () => {
     expect(social.network.revoked.slice(revoked)).toEqual([expect.stringMatching(/^refresh-/)])
   })
 
-  test('for a key that was revoked meanwhile links nothing, and gives its grant back', async () => {
+  test('for a key that was revoked meanwhile links nothing, and revokes its grant', async () => {
     const key = await social.key()
     const { state } = await social.linking.start(key, [], OWNER)
     social.state.keyIsLive = false
@@ -148,7 +148,7 @@ describe('a callback', () => {
 })
 
 describe('linking again', () => {
-  test('puts the new session in the place of the old; of the same account nothing is revoked', async () => {
+  test('replaces the old session; for the same account nothing is revoked', async () => {
     const key = await social.linked(['like.write'])
     const before = await social.store.session(key.poolId)
     const revoked = social.network.revoked.length
@@ -160,7 +160,7 @@ describe('linking again', () => {
     expect(social.network.revoked).toHaveLength(revoked)
   })
 
-  test('to another account revokes the grant of the one before', async () => {
+  test('to another account revokes the previous grant', async () => {
     const key = await social.linked()
     const { state } = await social.linking.start(key, [], OWNER)
     const code = social.code()
@@ -176,7 +176,7 @@ describe('linking again', () => {
 })
 
 describe('a cancelled link', () => {
-  test('burns its state; another account cannot cancel it', async () => {
+  test('invalidates its state; another account cannot cancel it', async () => {
     const key = await social.key()
     const { link, state } = await social.linking.start(key, [], OWNER)
     expect(await social.linking.cancel((await social.key()).accountId, link.id)).toBe(false)
@@ -186,7 +186,7 @@ describe('a cancelled link', () => {
   })
 })
 
-test('who linked what is in the audit log, without tokens', async () => {
+test('appears in the audit log, without tokens', async () => {
   const key = await social.linked()
   const client = createClient({ url: `file:${social.stores.file}` })
   const { rows } = await client.execute({

@@ -44,7 +44,7 @@ describe('the days of a time zone', () => {
     ])
   })
 
-  test('begin at one where the change skips midnight (Santiago)', () => {
+  test("begin at one o'clock where the change skips midnight (Santiago)", () => {
     const list = days('2026-09-05T00:00-04:00', '2026-09-08T00:00-03:00', 'America/Santiago')
     expect(list.map((edge) => local(edge, 'America/Santiago'))).toEqual([
       '2026-09-05 00:00:00',
@@ -76,7 +76,7 @@ describe('the days of a time zone', () => {
     ])
   })
 
-  test('are whole: one date from each boundary up to the next, and another date right before it', () => {
+  test('are whole: one date from each boundary to the next, and another date right before it', () => {
     const start = fc.integer({ min: Date.UTC(2020, 0, 1), max: Date.UTC(2030, 0, 1) })
     fc.assert(
       fc.property(start, fc.constantFrom(...ZONES), (from, zone) => {
@@ -98,7 +98,7 @@ describe('the hours of a time zone', () => {
     expect(list.map((edge) => new Date(edge).toISOString().slice(11, 16))).toEqual(['09:30', '10:30', '11:30', '12:30'])
   })
 
-  test('are 24 a day but 23 and 25 at a change of the clock', () => {
+  test('are 24 a day, and 23 or 25 at a change of the clock', () => {
     const count = (from: string, to: string) => boundaries(at(from), at(to), '1h', 'Europe/Berlin').length - 1
     expect(count('2026-06-01T00:00+02:00', '2026-06-02T00:00+02:00')).toBe(24)
     expect(count('2026-03-29T00:00+01:00', '2026-03-30T00:00+02:00')).toBe(23)
@@ -106,7 +106,7 @@ describe('the hours of a time zone', () => {
   })
 })
 
-test('boundaries cover the asked range, strictly increase, and none of them is idle, for any range and zone', () => {
+test('have boundaries that cover the requested range, strictly increase, and are all needed, for any range and zone', () => {
   const start = fc.integer({ min: Date.UTC(2020, 0, 1), max: Date.UTC(2030, 0, 1) })
   fc.assert(
     fc.property(
@@ -130,7 +130,7 @@ test('boundaries cover the asked range, strictly increase, and none of them is i
   )
 })
 
-test('a time zone is one that the runtime knows', () => {
+test('need a time zone that the runtime knows', () => {
   expect(ZONES.filter((zone) => !isTimeZone(zone))).toEqual([])
   expect(['', 'Mars/Base', 'Europe', 'Europe/Berlin ', '../UTC'].filter(isTimeZone)).toEqual([])
 })
@@ -141,7 +141,7 @@ describe('the period of a budget', () => {
     return [local(start, zone), local(end, zone), (end - start) / HOUR]
   }
 
-  test('is the whole day, the week from its Monday, the month, of the zone', () => {
+  test('is the whole day, the week from Monday, or the month, of the zone', () => {
     const noon = '2026-11-21T12:00:00Z'
     expect(span(noon, 'day', 'Asia/Kathmandu')).toEqual(['2026-11-21 00:00:00', '2026-11-22 00:00:00', 24])
     expect(span(noon, 'week', 'UTC')).toEqual(['2026-11-16 00:00:00', '2026-11-23 00:00:00', 168])
@@ -161,7 +161,7 @@ describe('the period of a budget', () => {
     expect(span('2026-11-01T12:00:00Z', 'month', 'America/New_York')[2]).toBe(30 * 24 + 1)
   })
 
-  test('holds its moment, ends where the next begins, and begins with a day, in every zone', () => {
+  test('contains its moment, ends where the next begins, and begins with a day, in every zone', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: at('2020-01-01T00:00Z'), max: at('2036-01-01T00:00Z') }),

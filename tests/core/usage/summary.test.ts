@@ -17,7 +17,7 @@ const whole = { from: NOON, to: NOON + 3 * HOUR }
 const empty = [NO_USAGE, NO_USAGE, NO_USAGE]
 
 describe('a usage summary', () => {
-  test('cuts its first and last bucket to the asked range', () => {
+  test('cuts its first and last bucket to the requested range', () => {
     const { buckets, totals } = summarise({ buckets: empty, groups: [] }, edges, {
       from: NOON + 10,
       to: NOON + 2 * HOUR + 5,
@@ -45,7 +45,7 @@ describe('a usage summary', () => {
     })
   })
 
-  test('has totals that are the sum of its buckets, for any sums', () => {
+  test('has totals that equal the sum of its buckets, for any sums', () => {
     const any = fc.record({
       ...{ requests: fc.nat(1000), failedRequests: fc.nat(1000), inputTokens: fc.nat(), outputTokens: fc.nat() },
       ...{ cacheReadTokens: fc.nat(), cacheWriteTokens: fc.nat(), charged: fc.nat(10 ** 9).map(micros) },
@@ -59,7 +59,7 @@ describe('a usage summary', () => {
     )
   })
 
-  test('lists its groups by spend, the most first, then by requests, then by name', () => {
+  test('lists its groups by spend, descending, then by requests, then by name', () => {
     const groups = [
       group('key_few', { charged: micros(1) }),
       group('key_b', { charged: micros(2) }),

@@ -26,7 +26,7 @@ const jsonOf = (sent: string) =>
     .map((event) => JSON.parse(event.replace('data: ', '')))
 
 describe('completions of one prompt', () => {
-  test('become a chat of one message, with the settings that it shares', () => {
+  test('become a chat of one message, with the settings that both forms share', () => {
     const settings = { temperature: 0.5, stop: ['\n'], seed: 7, logit_bias: { 1: 2 }, user: 'u', top_p: null }
     const request = read({ ...settings, prompt: ['Hello'], echo: false, suffix: null, n: 1, max_tokens: 5 })
     expect(request).toMatchObject({ cap: 5, choices: 1, hasTools: false, uncovered: [] })
@@ -38,7 +38,7 @@ describe('completions of one prompt', () => {
     expect(read({ echo: true, logprobs: 1, best_of: 2 }).uncovered).toEqual(['echo', 'logprobs', 'best_of'])
   })
 
-  test.each([1, 2, 7, 64, 100_000])('stream as text, cut at every %i bytes, with usage only if asked', (size) => {
+  test.each([1, 2, 7, 64, 100_000])('stream as text, split every %i bytes, with usage only if requested', (size) => {
     const stream = openAi.words(['Hel', 'lo'], { input: 10, output: 4 }).join('')
     const { sent, meter } = through(stream, size)
     expect(jsonOf(sent).map(({ choices: [choice] }) => [choice.text, choice.finish_reason])).toEqual([
@@ -54,7 +54,7 @@ describe('completions of one prompt', () => {
     expect(asked[0].usage).toBeNull()
   })
 
-  test('pass a failure of the upstream on, and end without an end', () => {
+  test('pass a failure of the upstream on, and omit the end marker then', () => {
     const { sent, meter } = through(`${openAi.chunk({ content: 'x' })}data: {"error":{"message":"no"}}\n\n`, 64)
     expect(jsonOf(sent).at(-1)).toEqual({ error: { message: 'no' } })
     expect([meter.hasFailed, meter.isComplete, meter.ending.length]).toEqual([true, false, 0])

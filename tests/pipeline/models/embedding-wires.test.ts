@@ -38,7 +38,7 @@ function input(route: ModelRoute, body: unknown) {
 }
 
 describe('the purpose of a model', () => {
-  test('decides on which routes of its upstreams it can be called', () => {
+  test('determines on which routes of its upstreams it can be called', () => {
     expect(routesOf(model('openai'))).toEqual(['chat_completions', 'responses', 'completions'])
     expect(routesOf(model('openai', { purpose: 'embeddings' }))).toEqual(['embeddings'])
     expect(routesOf(model('gemini'))).toEqual(['generate_content', 'count_tokens'])
@@ -50,13 +50,13 @@ describe('the purpose of a model', () => {
 })
 
 describe('embeddings of OpenAI', () => {
-  test('go on byte for byte, but for the name of the model there', () => {
+  test("are forwarded byte for byte, except for the upstream's name of the model", () => {
     expect(sent('embeddings', '{ "model":"org/m", "input":["Ünï"],"encoding_format":"base64" }', 'openai')).toBe(
       '{ "model":"real", "input":["Ünï"],"encoding_format":"base64" }',
     )
   })
 
-  test('are held for every byte, estimated by the length of their texts, and write nothing', () => {
+  test('hold every byte, estimate by the length of their texts, and generate nothing', () => {
     const text = 'x'.repeat(400)
     const body = { model: 'org/m', input: [text, text] }
     expect(input('embeddings', body)).toEqual({
@@ -69,7 +69,7 @@ describe('embeddings of OpenAI', () => {
     expect(input('embeddings', { model: 'org/m', input: [1, 2, 3] })).toMatchObject({ input: { likely: 3 } })
   })
 
-  test('name what is wrong with them', () => {
+  test('report what is wrong with them', () => {
     expect(refused('embeddings', { input: 'x' })).toBe('missing_parameter model')
     expect(refused('embeddings', { model: 'm' })).toBe('missing_parameter input')
     for (const wrong of [[], null, 5, {}, [{ image: 'x' }], ['x', -1], [[1.5]], [[]], Array(2049).fill('x')])
@@ -84,7 +84,7 @@ describe('embeddings of OpenAI', () => {
     ])
   })
 
-  test('are charged what the vendor counts; an impossible count is none', () => {
+  test("are charged the vendor's count; an impossible count is ignored", () => {
     const { usageOf } = WIRES.embeddings
     const counts = { input: 7, output: 0, cacheRead: 0, cacheWrite: 0 }
     expect(usageOf({ usage: { prompt_tokens: 7, total_tokens: 7 } })).toEqual(counts)
@@ -97,7 +97,7 @@ describe('embeddings of OpenAI', () => {
 describe('embeddings of Google', () => {
   const content = { parts: [{ text: 'x'.repeat(40) }] }
 
-  test('carry the name of the model there in each request, whatever the caller called it', () => {
+  test("carry the upstream's name of the model in each request, whatever the caller called it", () => {
     expect(
       JSON.parse(
         sent('batch_embed_contents', { requests: [{ model: 'models/org/m', content }, { content }] }, 'gemini'),
@@ -115,7 +115,7 @@ describe('embeddings of Google', () => {
     })
   })
 
-  test('cannot name another model inside, nor twice', () => {
+  test('cannot name another model inside, nor two', () => {
     const other = { model: 'models/dear', content }
     expect(refused('embed_content', other)).toBe('invalid_parameter model')
     expect(refused('batch_embed_contents', { requests: [{ content }, other] })).toBe('invalid_parameter requests.model')
@@ -123,7 +123,7 @@ describe('embeddings of Google', () => {
     expect(JSON.parse(sent('batch_embed_contents', twice, 'gemini')).requests[0].model).toBe('models/real')
   })
 
-  test('are estimated by the length of their texts; what is no text has no price', () => {
+  test('are estimated by the length of their texts; what is not text has no price', () => {
     expect(input('batch_embed_contents', { requests: [{ content }, { content, title: 'xxxx' }] })).toMatchObject({
       input: { likely: 21 },
       output: 0,
@@ -142,7 +142,7 @@ describe('embeddings of Google', () => {
 })
 
 describe('counting tokens', () => {
-  test('is free: it holds nothing and writes nothing, and passes what a message may contain', () => {
+  test('is free: it holds and generates nothing, and accepts what a message may contain', () => {
     const messages = [{ role: 'user', content: 'Hi' }]
     const tools = [{ type: 'web_search_20250305', name: 'web_search' }]
     const request = read('messages_count_tokens', { model: 'org/m', messages, tools })
@@ -153,7 +153,7 @@ describe('counting tokens', () => {
     expect(refused('messages_count_tokens', { model: 'm' })).toBe('missing_parameter messages')
   })
 
-  test('of Google takes contents, or a whole request that names the same model', () => {
+  test('of Google accepts contents, or a whole request that names the same model', () => {
     const contents = [{ parts: [{ text: 'Hi' }] }]
     expect(sent('count_tokens', { contents }, 'gemini')).toBe(JSON.stringify({ contents }))
     const whole = { generateContentRequest: { model: 'models/org/m', contents } }

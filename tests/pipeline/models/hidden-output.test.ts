@@ -19,7 +19,7 @@ function hides(name: keyof typeof SAID, more: object): boolean {
   return mayHideOutput(read.value)
 }
 
-describe('a call whose vendor may bill output that it does not send', () => {
+describe('a call whose vendor may bill output that it does not return', () => {
   test.each([
     ['chat', { reasoning_effort: 'minimal' }],
     ['chat', { reasoning: { effort: 'low' } }],
@@ -49,5 +49,5 @@ describe('a call whose vendor may bill output that it does not send', () => {
     ['messages', { thinking: { type: 'disabled' }, tools: [{ name: 'f', description: 'd', input_schema: {} }] }],
     ['google', { generationConfig: { temperature: 1 }, tools: [{ functionDeclarations: [] }] }],
     ['google', { generationConfig: { thinkingConfig: { thinkingBudget: 0 } } }],
-  ] as const)('is not %s %j', (wire, more) => expect(hides(wire, more)).toBe(false))
+  ] as const)('is none for %s %j', (wire, more) => expect(hides(wire, more)).toBe(false))
 })

@@ -47,8 +47,8 @@ function through(wire: ModelWire, body: unknown, stream: string, size: number, p
 const SIZES = [1, 2, 3, 7, 64, 100_000]
 const hello = [{ role: 'user', content: 'Hello' }]
 
-describe('what is read of a call', () => {
-  test('chat completions: the larger of two caps, the answers asked for, and what is no text', () => {
+describe('reading a call', () => {
+  test('chat completions: the larger of two caps, the number of answers, and what is not text', () => {
     const request = read(CHAT_COMPLETIONS, {
       model: 'm',
       messages: [
@@ -73,7 +73,7 @@ describe('what is read of a call', () => {
     })
   })
 
-  test('a member that stands there twice is refused: two readers would not agree on the cap', () => {
+  test('a duplicate member is refused: two parsers would not agree on the cap', () => {
     expect(refused(CHAT_COMPLETIONS, '{"model":"m","messages":[1],"max_tokens":9999,"max_tokens":1}')).toBe(
       'invalid_request',
     )
@@ -103,7 +103,7 @@ describe('what is read of a call', () => {
     expect(refused(CHAT_COMPLETIONS, { model: 'm', messages: hello, best_of: 0 })).toBe('invalid_parameter best_of')
   })
 
-  test('a cap of null is refused: beside it, ours would be the first of two', () => {
+  test('a cap of null is refused: with it, ours would be the first of two', () => {
     for (const generationConfig of [{ maxOutputTokens: null }, { max_output_tokens: null }])
       expect(refused(GENERATE_CONTENT, { contents: [{}], generationConfig })).toBe(
         'invalid_parameter generationConfig.maxOutputTokens',
@@ -113,7 +113,7 @@ describe('what is read of a call', () => {
     )
   })
 
-  test('n and best_of multiply the answers that are held for', () => {
+  test('n and best_of multiply the held answers', () => {
     expect(read(CHAT_COMPLETIONS, { model: 'm', messages: hello, n: 2, best_of: 20 }).choices).toBe(20)
     expect(read(GENERATE_CONTENT, { contents: [{}], generation_config: { candidate_count: 4 } }).choices).toBe(4)
   })
@@ -122,13 +122,13 @@ describe('what is read of a call', () => {
 describe('the bounds of a call', () => {
   const request = read(CHAT_COMPLETIONS, { model: 'm', messages: hello, max_tokens: 10, n: 2 })
 
-  test('take each byte for a token, and the cap for each answer', () => {
+  test('count each byte as a token, and the cap for each answer', () => {
     const bounds = boundsOf(request, model(), 10)
     expect(bounds?.input.max).toBe(request.bytes.length + ADDED_TOKENS.call)
     expect(bounds?.output).toBe(20)
   })
 
-  test('add for tools, and as much again for each that the vendor describes itself', () => {
+  test('include tools, and as much again for each tool that the vendor describes itself', () => {
     const body = { model: 'm', max_tokens: 1, messages: hello }
     const most = (tools: readonly object[]) => {
       const call = read(MESSAGES, { ...body, tools })
@@ -144,14 +144,14 @@ describe('the bounds of a call', () => {
     ).toBe(3 * ADDED_TOKENS.tools)
   })
 
-  test('are those that docs/models.md names', async () => {
+  test('are those listed in docs/models.md', async () => {
     const docs = await Bun.file(join(import.meta.dir, '../../../docs/models.md')).text()
     const [, call, tools] = /(\d[\d,]*) tokens for every call, ([\d,]+) more with tools/.exec(docs) ?? []
     expect(Number(call?.replaceAll(',', ''))).toBe(ADDED_TOKENS.call)
     expect(Number(tools?.replaceAll(',', ''))).toBe(ADDED_TOKENS.tools)
   })
 
-  test('of what is not known to be text is the context', () => {
+  test('of what may not be text are the whole context', () => {
     const of = (wire: ModelWire, body: object) =>
       boundsOf(read(wire, body), model({ context_tokens: 999_000 }), 1)?.input.max
     const part = { type: 'audio_url', audio_url: { url: 'http://example.org/a.wav' } }
@@ -173,7 +173,7 @@ describe('the bounds of a call', () => {
     expect(boundsOf(words, model({ image_tokens: 1000 }), 1)?.input.max).toBeGreaterThan(7000)
   })
 
-  test("never pass the model's context, which is all that bounds a file", () => {
+  test("never exceed the model's context, which is the only limit for a file", () => {
     expect(boundsOf(request, model({ context_tokens: 50 }), 10)?.input.max).toBe(50)
     const file = read(MESSAGES, {
       model: 'm',
@@ -186,7 +186,7 @@ describe('the bounds of a call', () => {
 })
 
 describe('the body for an upstream', () => {
-  test("is the caller's, byte for byte, where nothing is missing", () => {
+  test("is the caller's, byte for byte, if nothing is missing", () => {
     const body = '{ "model":"m",  "messages":[{"role":"user","content":"Ünï"}],"max_tokens":5 }'
     const own = upstream({ base_url: 'http://127.0.0.1:1/v1' })
     expect(text(CHAT_COMPLETIONS.bodyFor(read(CHAT_COMPLETIONS, body), own, 99))).toBe(body)
@@ -212,7 +212,7 @@ describe('the body for an upstream', () => {
     expect(JSON.parse(text(sent))).toEqual({ model: 'm', messages: [1], ...caps })
   })
 
-  test("has the model's name there, the cap that was missing, and the usage asked for in a stream", () => {
+  test("has the upstream's name of the model, the missing cap, and requests usage in a stream", () => {
     const body = '{"model":"m","messages":[1],"stream":true,"stream_options":{"x":1}}'
     const sent = CHAT_COMPLETIONS.bodyFor(read(CHAT_COMPLETIONS, body), upstream({ model: 'real' }), 99)
     expect(text(sent)).toBe(
@@ -237,7 +237,7 @@ const USAGE = 'data: {"id":"c","choices":[],"usage":{"prompt_tokens":9,"completi
 describe('a stream of chat completions', () => {
   const stream = `${chunk('Hé')}${chunk('llo, "usage":null')}: comment\r\n\r\n${USAGE}data: [DONE]\n\n`
 
-  test('hides the usage from who did not ask, wherever the network cuts it, and keeps back its end', () => {
+  test('hides the usage unless it was requested, wherever the network splits it, and holds back its end', () => {
     for (const size of SIZES) {
       const { sent, meter } = through(CHAT_COMPLETIONS, { model: 'm', messages: hello, stream: true }, stream, size)
       expect(sent).toBe(`${chunk('Hé', '')}${chunk('llo, "usage":null', '')}: comment\r\n\r\n`)
@@ -247,13 +247,13 @@ describe('a stream of chat completions', () => {
     }
   })
 
-  test('shows it to who asked, byte for byte', () => {
+  test('returns the usage to those who requested it, byte for byte', () => {
     const body = { model: 'm', messages: hello, stream: true, stream_options: { include_usage: true } }
     for (const size of SIZES)
       expect(through(CHAT_COMPLETIONS, body, stream, size).sent).toBe(stream.replace('data: [DONE]\n\n', ''))
   })
 
-  test('that has no usage is counted by its text', () => {
+  test('without usage is counted by its text', () => {
     const { meter } = through(
       CHAT_COMPLETIONS,
       { model: 'm', messages: hello, stream: true },
@@ -268,7 +268,7 @@ describe('a stream of chat completions', () => {
     })
   })
 
-  test('tells of a failure in it', () => {
+  test('reports a failure inside it', () => {
     const { meter, sent } = through(
       CHAT_COMPLETIONS,
       { model: 'm', messages: hello, stream: true },
@@ -291,7 +291,7 @@ describe('a stream of messages', () => {
   const stop = event('message_stop', {})
   const body = { model: 'm', max_tokens: 50, messages: hello, stream: true }
 
-  test('counts what the last delta says, and adds none up', () => {
+  test('uses the counts of the last delta, without adding up', () => {
     for (const size of SIZES) {
       const { sent, meter } = through(MESSAGES, body, start + event('ping', {}) + delta + ends + stop, size)
       expect(sent).toBe(start + event('ping', {}) + delta + ends)
@@ -303,7 +303,7 @@ describe('a stream of messages', () => {
     }
   })
 
-  test('that is cut is charged the input it was told of, and its text', () => {
+  test('that is cut is charged the reported input, and its text', () => {
     const { meter } = through(MESSAGES, body, start + delta, 10)
     expect(metered(meter.seen, { input: 99, output: 50 })).toEqual({
       tokens: { input: 15, output: 10, cacheRead: 5, cacheWrite: 0 },
@@ -323,7 +323,7 @@ describe('a stream of generateContent', () => {
   ]
   const expected = { tokens: { input: 8, output: 32, cacheRead: 0, cacheWrite: 0 }, source: 'exact' } as const
 
-  test('as events counts what was said last', () => {
+  test('as events uses the last reported counts', () => {
     const stream = parts.map((json) => `data: ${JSON.stringify(json)}\r\n\r\n`).join('')
     for (const size of SIZES) {
       const { sent, meter } = through(GENERATE_CONTENT, { contents: [{}] }, stream, size)
@@ -333,7 +333,7 @@ describe('a stream of generateContent', () => {
     }
   })
 
-  test('as one JSON array is followed in pieces, and its end is kept back', () => {
+  test('as one JSON array is followed in pieces, and its end is held back', () => {
     const stream = JSON.stringify(parts, null, 2)
     for (const size of SIZES) {
       const { sent, meter } = through(GENERATE_CONTENT, { contents: [{}] }, stream, size, { ...SSE, events: false })
@@ -344,8 +344,8 @@ describe('a stream of generateContent', () => {
   })
 })
 
-describe('what a vendor says', () => {
-  test('counts where it can be true; no output, where text went through, cannot', () => {
+describe("a vendor's report", () => {
+  test('counts if it is possible; zero output, where text was sent, is not', () => {
     const counts = { input: 10, output: 0, cacheRead: 0, cacheWrite: 0 }
     expect(metered({ counts, isFinal: true, textBytes: 0 }, { input: 1, output: 9 }).source).toBe('exact')
     expect(metered({ counts, isFinal: true, textBytes: 20 }, { input: 1, output: 9 })).toEqual({

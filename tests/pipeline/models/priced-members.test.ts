@@ -18,8 +18,8 @@ function uncovered(wire: ModelWire, more: object): readonly string[] {
   return read.value.uncovered
 }
 
-describe('what a token price covers', () => {
-  test('of a chat completion, with all that SDKs send', () => {
+describe('a token price covers all members', () => {
+  test('of a chat completion that SDKs send', () => {
     const sent = {
       ...{ n: 2, temperature: 1, top_p: 1, top_k: 5, min_p: 0.1, stop: ['x'], seed: 7, presence_penalty: 1 },
       ...{ frequency_penalty: 1, logit_bias: { 1: 2 }, logprobs: true, top_logprobs: 3, max_tokens: 9 },
@@ -35,7 +35,7 @@ describe('what a token price covers', () => {
     expect(uncovered(CHAT_COMPLETIONS, sent)).toEqual([])
   })
 
-  test('of a message, with what Claude Code sends', () => {
+  test('of a message that Claude Code sends', () => {
     const sent = {
       ...{
         stop_sequences: ['x'],
@@ -69,7 +69,7 @@ describe('what a token price covers', () => {
   })
 })
 
-describe('what it does not cover is named', () => {
+describe('a member that it does not cover is named', () => {
   test.each([
     'models',
     'plugins',

@@ -108,7 +108,7 @@ describe('a call of Responses', () => {
     expect(refused(body)).toBe(outcome)
   })
 
-  test('is covered by a token price with all that SDKs send, and without the tools that the vendor runs', () => {
+  test("is covered by a token price with everything that SDKs send, and without the vendor's own tools", () => {
     const sent = {
       ...{ instructions: 'i', temperature: 1, top_p: 1, parallel_tool_calls: false, metadata: { a: 'b' }, user: 'u' },
       ...{ text: { format: { type: 'json_object' }, verbosity: 'low' }, reasoning: { effort: 'low', summary: 'auto' } },
@@ -139,7 +139,7 @@ describe('a call of Responses', () => {
     ])
   })
 
-  test('hides no image, file or tool of the vendor by one object in place of a list, or inside of another item', () => {
+  test('hides no image, file or vendor tool as a single object in place of a list, or inside another item', () => {
     const file = { type: 'input_file', file_id: 'f' }
     const hidden = read({
       tools: FUNCTION,
@@ -158,14 +158,14 @@ describe('a call of Responses', () => {
     )
   })
 
-  test('may hide output where it reasons', () => {
+  test('may hide output if it reasons', () => {
     expect(mayHideOutput(read({ reasoning: { effort: 'low' } }))).toBe(true)
     expect(mayHideOutput(read({ reasoning: { effort: 'none' }, tools: [FUNCTION] }))).toBe(false)
   })
 })
 
 describe('an upstream that speaks Responses', () => {
-  test('gets the call as it came, but for its own name of the model, the cap that was missing, and store: false', () => {
+  test('gets the call unchanged, except for its name of the model, the missing cap, and store: false', () => {
     const body = (text: string, cap = 9) => {
       const request = RESPONSES.read(bytes(text), SSE)
       if (!request.ok) throw new Error(request.error.message)
@@ -188,7 +188,7 @@ describe('an upstream that speaks Responses', () => {
     total_tokens: 140,
   }
 
-  test('tells its usage in a plain answer; one that failed is no answer', () => {
+  test('reports its usage in a plain answer; a failed one is not a success', () => {
     expect(RESPONSES.usageOf({ usage })).toEqual({ input: 100, output: 40, cacheRead: 60, cacheWrite: 10 })
     expect(RESPONSES.usageOf({ usage: { ...usage, input_tokens: -1 } })).toBeNull()
     expect(RESPONSES.usageOf({})).toBeNull()
@@ -208,7 +208,7 @@ describe('an upstream that speaks Responses', () => {
     event('response.output_text.done', { sequence_number: 3, text: 'Hel...' }),
   ].join('')
 
-  test.each(SIZES)('streams byte for byte, cut at every %i bytes, and its end waits for the charge', (size) => {
+  test.each(SIZES)('streams byte for byte, split every %i bytes, and its end waits for the charge', (size) => {
     for (const type of ['response.completed', 'response.incomplete']) {
       const last = event(type, { sequence_number: 4, response: { usage } })
       const { before, sent, meter } = through(NATIVE, opening + last, size)
@@ -219,7 +219,7 @@ describe('an upstream that speaks Responses', () => {
     }
   })
 
-  test.each(SIZES)('that fails or breaks off is not complete, cut at every %i bytes', (size) => {
+  test.each(SIZES)('that fails or breaks off is incomplete, split every %i bytes', (size) => {
     expect(through(NATIVE, opening, size).meter).toMatchObject({ isComplete: false, hasFailed: false })
     for (const failed of [
       event('response.failed', { sequence_number: 4, response: { error: { message: 'no' } } }),
@@ -233,7 +233,7 @@ describe('an upstream that speaks Responses', () => {
 })
 
 describe('an upstream that speaks chat completions only', () => {
-  test('gets text as a chat, with its own name of the model and of the cap', () => {
+  test('gets text as a chat, with its own names of the model and the cap', () => {
     expect(asChat({ input: 'Hello', instructions: 'Be brief' })).toEqual({
       model: 'real',
       max_tokens: 9,
@@ -249,7 +249,7 @@ describe('an upstream that speaks chat completions only', () => {
     })
   })
 
-  test('gets a conversation with images and calls of functions; adjacent system texts are one, reasoning is left out', () => {
+  test('gets a conversation with images and function calls; adjacent system texts are joined, reasoning is left out', () => {
     const { messages } = asChat({
       instructions: 'Be brief',
       input: [
@@ -295,7 +295,7 @@ describe('an upstream that speaks chat completions only', () => {
     ])
   })
 
-  test('gets tools, formats and settings under its names; what changes no answer is left out', () => {
+  test('gets tools, formats and settings under its names; what does not affect the answer is left out', () => {
     const schema = { type: 'object' }
     const sent = asChat({
       tools: [FUNCTION],
@@ -339,7 +339,7 @@ describe('an upstream that speaks chat completions only', () => {
       { input: [{ type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image', image_url: 'x' }] }] },
       'input.input_image',
     ],
-  ])('is not sent %j, which a chat cannot express', (body, beyond) => {
+  ])('does not receive %j, which a chat cannot express', (body, beyond) => {
     const request = read(body)
     expect(request.chat?.beyond).toBe(beyond)
     expect([serves(CHAT_ONLY, RESPONSES, request), serves(NATIVE, RESPONSES, request)]).toEqual([false, true])
@@ -351,7 +351,7 @@ describe('an upstream that speaks chat completions only', () => {
     usage: { ...openAi.usage({ input: 10, output: 4, cached: 6 }), completion_tokens_details: { reasoning_tokens: 3 } },
   })
 
-  test('answers as a response that repeats the settings of its call, and stores nothing', () => {
+  test('answers with a response that repeats the settings of its call, and stores nothing', () => {
     const body = { instructions: 'Be\nbrief', tools: [FUNCTION], metadata: { a: 'b' }, temperature: 0.5, store: true }
     const { id, output, ...response } = answered(choice({ role: 'assistant', content: 'Hi' }), body)
     expect(id).toMatch(/^resp_[0-9a-f]{32}$/)
@@ -378,7 +378,7 @@ describe('an upstream that speaks chat completions only', () => {
     })
   })
 
-  test('answers with calls of functions, a refusal, or an end at the cap; an answer without a choice is none', () => {
+  test('answers with function calls, a refusal, or an end at the cap; an answer without a choice is a failure', () => {
     const calls = ['c1', ''].map((id) => ({ id, type: 'function', function: { name: 'weather', arguments: '{}' } }))
     const called = answered(choice({ content: null, tool_calls: calls }, 'tool_calls')).output
     expect(called).toMatchObject([
@@ -399,7 +399,7 @@ describe('an upstream that speaks chat completions only', () => {
     expect(answered({ error: { message: 'no' } })).toBeNull()
   })
 
-  test.each(SIZES)('streams as typed events, cut at every %i bytes, metered as the chat that it is', (size) => {
+  test.each(SIZES)('streams typed events, split every %i bytes, metered as the underlying chat', (size) => {
     const stream = openAi.words(['Hel', 'lo "ü"\n'], { input: 10, output: 4 }).join('')
     const { before, sent, meter } = through(CHAT_ONLY, `: keep\n\n${stream}`, size, { instructions: 'i' })
     expect(meter).toMatchObject({ isComplete: true, hasFailed: false })
@@ -423,7 +423,7 @@ describe('an upstream that speaks chat completions only', () => {
     expect(before).not.toContain('response.completed')
   })
 
-  test.each(SIZES)('streams text and interleaved calls of functions, cut at every %i bytes', (size) => {
+  test.each(SIZES)('streams text and interleaved function calls, split every %i bytes', (size) => {
     const call = (index: number, text: string, head: object = {}) =>
       openAi.chunk({ tool_calls: [{ index, ...head, function: { ...head, arguments: text } }] })
     const stream = [
@@ -453,7 +453,7 @@ describe('an upstream that speaks chat completions only', () => {
     expect(done).toHaveLength(4)
   })
 
-  test('streams an end at the cap, a refusal, and an answer without text', () => {
+  test('streams an end at the cap, a refusal, and an empty answer', () => {
     const capped = through(CHAT_ONLY, openAi.chunk({ content: 'x' }, 'length') + openAi.done, 64)
     expect(eventsOf(capped.sent).at(-1)).toMatchObject({
       type: 'response.incomplete',
@@ -469,7 +469,7 @@ describe('an upstream that speaks chat completions only', () => {
     expect(empty.at(-1)).toMatchObject({ response: { output: [{ content: [{ text: '' }] }] } })
   })
 
-  test('repeats settings that were sent on several lines without cutting an event', () => {
+  test('repeats settings that were sent on several lines without splitting an event', () => {
     const body = '{"model":"m","stream":true,"input":"x","tools":[\r\n\r\n],"metadata":{\n\n"event":"data: x\\n\\n"}}'
     const request = RESPONSES.read(bytes(body), SSE)
     if (!request.ok) throw new Error(request.error.message)
@@ -481,13 +481,13 @@ describe('an upstream that speaks chat completions only', () => {
     expect(events).toHaveLength(9)
   })
 
-  test('counts the report of the upstream, also if the end of the stream does not follow it', () => {
+  test("uses the upstream's report, even if the end of the stream does not follow it", () => {
     const counted = openAi.words(['Hi'], { input: 10, output: 4 }).slice(0, -1).join('')
     const { meter } = through(CHAT_ONLY, counted, 64)
     expect([meter.isComplete, meter.seen.isFinal, meter.seen.counts?.output]).toEqual([false, true, 4])
   })
 
-  test('writes whatever it sends as whole events, numbered, and each item that was opened is closed once', () => {
+  test('is always sent as whole, numbered events, and each opened item is closed once', () => {
     const odd = fc.jsonValue({ maxDepth: 2 })
     const or = <T>(good: fc.Arbitrary<T>) => fc.oneof({ weight: 4, arbitrary: good as fc.Arbitrary<unknown> }, odd)
     const call = fc.record({
@@ -517,7 +517,7 @@ describe('an upstream that speaks chat completions only', () => {
     )
   })
 
-  test('that breaks off ends without an end; a failure that it reports is a failed response', () => {
+  test('that breaks off sends no end; a failure that it reports is a failed response', () => {
     const start = openAi.chunk({ content: 'Hel' })
     expect(through(CHAT_ONLY, start, 64).meter).toMatchObject({ isComplete: false, sentEvents: 5 })
     const { sent, meter } = through(CHAT_ONLY, `${start}data: {"error":{"message":"too hot"}}\n\n${openAi.done}`, 64)
@@ -530,7 +530,7 @@ describe('an upstream that speaks chat completions only', () => {
   })
 })
 
-test('a failure of the gateway is an error event in the form of both official clients, with the next number', () => {
+test('sends a failure of the gateway as an error event in the form of both official clients, with the next number', () => {
   const event = RESPONSES.errorEvent('{"error":{"type":"api_error","code":"upstream_error","message":"no"}}', SSE, 7)
   expect(eventsOf(event)).toEqual([
     {

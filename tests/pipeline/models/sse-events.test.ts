@@ -16,7 +16,7 @@ function* cut(whole: string, lengths: readonly number[]): Generator<Uint8Array> 
   }
 }
 
-describe('a stream that the network cuts anywhere', () => {
+describe('a stream split anywhere by the network', () => {
   const events = [
     'data: 1\n\n',
     'event: x\r\ndata: 22\r\n\r\n',
@@ -25,20 +25,23 @@ describe('a stream that the network cuts anywhere', () => {
     'data: 333\r\n\r\n',
   ]
 
-  test.each([[[1]], [[2]], [[3, 1]], [[1, 7, 2]], [[13]], [[200]]])('is the same events, cut by %j', (lengths) => {
-    for (const together of [null, (many: string) => many, () => null]) {
-      const seen: string[] = []
-      const stream = new SseEvents((event) => {
-        seen.push(text([event]))
-        return 'pass'
-      }, together)
-      const out = [...cut(events.join('').repeat(3), lengths)].map((chunk) => stream.push(chunk))
-      expect(text([...out, stream.end()])).toBe(events.join('').repeat(3))
-      if (together?.('') !== '') expect(seen).toEqual([...events, ...events, ...events])
-    }
-  })
+  test.each([[[1]], [[2]], [[3, 1]], [[1, 7, 2]], [[13]], [[200]]])(
+    'yields the same events, split by %j',
+    (lengths) => {
+      for (const together of [null, (many: string) => many, () => null]) {
+        const seen: string[] = []
+        const stream = new SseEvents((event) => {
+          seen.push(text([event]))
+          return 'pass'
+        }, together)
+        const out = [...cut(events.join('').repeat(3), lengths)].map((chunk) => stream.push(chunk))
+        expect(text([...out, stream.end()])).toBe(events.join('').repeat(3))
+        if (together?.('') !== '') expect(seen).toEqual([...events, ...events, ...events])
+      }
+    },
+  )
 
-  test('keeps what it gave out as it was, whatever comes behind', () => {
+  test('leaves emitted events unchanged, whatever follows', () => {
     const stream = new SseEvents(() => 'pass')
     const elements = new JsonElements(() => undefined)
     const given: [Uint8Array, string][] = []
@@ -67,7 +70,7 @@ describe('an event that does not end, in many small chunks', () => {
     expect(rooms.size).toBeLessThan(20)
   })
 
-  test('is not looked through from its beginning with every chunk', () => {
+  test('is not scanned from its beginning with every chunk', () => {
     const looks = (chunks: number) => {
       const stream = new SseEvents(
         () => 'pass',

@@ -4,7 +4,7 @@ import { StreamGuard, streamBounds } from '../../../server/pipeline/models/wires
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-describe('the bounds of a stream', () => {
+describe('the limits of a stream', () => {
   const BOUNDS = { bytes: 10_000, lines: 5, quietBytes: 100, quietMs: 1000 }
   const guarded = () => {
     let now = 0
@@ -18,7 +18,7 @@ describe('the bounds of a stream', () => {
   }
   const content = `data: {"text":"${'x'.repeat(40)}"}\n\n`
 
-  test('end one of newlines, comments, empty events or pings alone', () => {
+  test('end one of only newlines, comments, empty events or pings', () => {
     for (const quiet of ['\n', '\r\n', ': keep-alive\n\n', 'data: {}\n\n', 'event: ping\ndata: {"type": "ping"}\n\n']) {
       const stream = guarded()
       let sent = 0
@@ -27,14 +27,14 @@ describe('the bounds of a stream', () => {
     }
   })
 
-  test('take a comment for one, however long it is and wherever the network cuts it', () => {
+  test('count a comment once, however long it is and wherever the network splits it', () => {
     const stream = guarded()
     expect(stream.at(0, ': ')).toBeNull()
     expect(stream.at(0, 'x'.repeat(90))).toBeNull()
     expect(stream.at(0, 'x'.repeat(10))).toContain('without content')
   })
 
-  test('end one that only keeps alive for too long; content begins the time anew, in pieces too', () => {
+  test('end one with only keep-alives for too long; content restarts the timer, in pieces too', () => {
     const stream = guarded()
     expect(stream.at(900, ': ping\n\n')).toBeNull()
     for (const [i, piece] of [...(content.match(/.{1,20}/gs) ?? [])].entries())
@@ -50,7 +50,7 @@ describe('the bounds of a stream', () => {
     expect(guarded().at(0, content.repeat(200))).toContain('bytes')
   })
 
-  test('leave room for a token with all its probabilities in an event of its own', () => {
+  test('leave room for a token with all its probabilities in one event', () => {
     const { bytes: most, lines } = streamBounds(1000, 1)
     expect(most / 1000).toBeGreaterThan(4000)
     expect(lines).toBeGreaterThan(1000)
@@ -60,18 +60,18 @@ describe('the bounds of a stream', () => {
 describe('the depth of JSON', () => {
   const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 
-  test('is bounded without parsing it', () => {
+  test('is limited without parsing it', () => {
     expect(isTooDeep(bytes(nested(MAX_DEPTH)), false)).toBe(false)
     expect(isTooDeep(bytes(nested(MAX_DEPTH + 1)), false)).toBe(true)
     expect(isTooDeep(bytes(`{"a":${nested(400_000)}}`), true)).toBe(true)
   })
 
-  test('counts no brackets of texts', () => {
+  test('ignores brackets in strings', () => {
     const code = JSON.stringify({ text: `"${'[{('.repeat(1000)}\\` })
     expect(isTooDeep(bytes(`data: ${code}\n\n`), true)).toBe(false)
   })
 
-  test('is of each event by itself, however many come at once', () => {
+  test('is counted per event, however many arrive at once', () => {
     const event = `data: ${'['.repeat(60)}\n\n`
     expect(isTooDeep(bytes(event.repeat(50)), true)).toBe(false)
     expect(isTooDeep(bytes(event.replaceAll('\n', '\r\n').repeat(50)), true)).toBe(false)

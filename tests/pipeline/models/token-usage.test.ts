@@ -11,8 +11,8 @@ const anthropic = (usage: unknown) => {
   return counts && fromAnthropic(counts)
 }
 
-describe('what vendors say of tokens, in one meaning (facts/upstreams 6.6)', () => {
-  test('OpenAI counts what was cached inside the prompt', () => {
+describe('token counts of vendors, converted to one meaning (facts/upstreams 6.6)', () => {
+  test('OpenAI counts cached tokens inside the prompt', () => {
     const usage = {
       prompt_tokens: 100,
       completion_tokens: 40,
@@ -23,7 +23,7 @@ describe('what vendors say of tokens, in one meaning (facts/upstreams 6.6)', () 
     expect(openAiUsage(usage)).toEqual({ input: 100, output: 40, cacheRead: 64, cacheWrite: 8 })
   })
 
-  test('Anthropic tells what is kept for an hour, and a later event that does not leaves it', () => {
+  test('Anthropic reports one-hour cache writes, and a later event without them does not change it', () => {
     const cache_creation = { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 6 }
     const start = { input_tokens: 5, output_tokens: 1, cache_creation_input_tokens: 8, cache_creation }
     expect(anthropic(start)).toEqual({ input: 13, output: 1, cacheRead: 0, cacheWrite: 8, hourWrite: 6 })
@@ -31,7 +31,7 @@ describe('what vendors say of tokens, in one meaning (facts/upstreams 6.6)', () 
     expect(end && fromAnthropic(end)).toEqual({ input: 13, output: 30, cacheRead: 0, cacheWrite: 8, hourWrite: 6 })
   })
 
-  test('Anthropic counts it outside', () => {
+  test('Anthropic counts cached tokens outside the input', () => {
     const usage = {
       input_tokens: 28,
       output_tokens: 40,
@@ -47,7 +47,7 @@ describe('what vendors say of tokens, in one meaning (facts/upstreams 6.6)', () 
     })
   })
 
-  test('Gemini counts thinking outside the candidates, and what was cached inside the prompt', () => {
+  test('Gemini counts thinking outside the candidates, and cached tokens inside the prompt', () => {
     const usage = { promptTokenCount: 41, candidatesTokenCount: 5, thoughtsTokenCount: 343, totalTokenCount: 389 }
     expect(geminiUsage(usage)).toEqual({ input: 41, output: 348, cacheRead: 0, cacheWrite: 0 })
     expect(geminiUsage({ promptTokenCount: 41, toolUsePromptTokenCount: 9, cachedContentTokenCount: 40 })).toEqual({
@@ -58,7 +58,7 @@ describe('what vendors say of tokens, in one meaning (facts/upstreams 6.6)', () 
     })
   })
 
-  test('a count that cannot be true is none', () => {
+  test('an impossible count is ignored', () => {
     const lies = [
       { prompt_tokens: -1, completion_tokens: 1 },
       { prompt_tokens: 1.5, completion_tokens: 1 },
