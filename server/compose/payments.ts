@@ -107,10 +107,13 @@ async function openTempo(
   { clock, log }: Pick<Parts, 'clock' | 'log'>,
   chain: SandboxChain | null,
 ) {
-  const { tempoMethod } = await import('../adapters/payments/mpp/tempo')
-  const freshen = chain ? { freshen: () => chain.freshen() } : {}
+  const [{ tempoMethod }, { SANDBOX_CHALLENGE_MS }] = await Promise.all([
+    import('../adapters/payments/mpp/tempo'),
+    import('../adapters/payments/sandbox-chain/sandbox-chain'),
+  ])
+  const sandbox = chain ? { freshen: () => chain.freshen(), challengeLifeMs: SANDBOX_CHALLENGE_MS } : {}
   const onTrouble = (what: string, reason: string) => log.error(what, { reason })
-  return tempoMethod({ ...network, secret, realm, now: () => clock.now(), onTrouble, ...freshen })
+  return tempoMethod({ ...network, secret, realm, now: () => clock.now(), onTrouble, ...sandbox })
 }
 
 async function openEvm({ payments, baseUrl }: Config, clock: Clock, log: Log): Promise<PaymentMethod | null> {

@@ -65,6 +65,8 @@ export interface PaymentOffers {
   readonly challenges: readonly string[]
   /** The same offers for clients of other protocols. */
   readonly headers: Readonly<Record<string, string>>
+  /** The same offers for clients that read the body: members beside `error`. */
+  readonly body: Readonly<Record<string, unknown>>
 }
 
 /** The error that a caller sees when a call fails. Never contains a secret or an upstream address. */

@@ -4,7 +4,11 @@ import { Mppx, tempo } from 'mppx/server'
 import { createClient, http } from 'viem'
 import { tempoLocalnet } from 'viem/chains'
 import { tempoMethod } from '../../server/adapters/payments/mpp/tempo'
-import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
+import {
+  SANDBOX_CHAIN_ID,
+  SANDBOX_CHALLENGE_MS,
+  SANDBOX_TOKEN,
+} from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { micros } from '../../server/core/money'
 import type { Offer, ShownPayment } from '../../server/core/payments/method'
 import { offered } from '../support/offered'
@@ -96,6 +100,22 @@ test('tempo: each challenge is, byte for byte, one that the library would write 
       expect(read.header).toBe(besideKey ? 'Payment-Authorization' : undefined)
       expect(Date.parse(read.expires ?? '')).toBeGreaterThan(Date.now())
     }
+  await sandbox.close()
+})
+
+test('tempo: a client that signs for 60 s, or until the challenge ends, pays on a chain that allows 30 s', async () => {
+  const { sandbox } = await open()
+  const method = tempoMethod({ ...optionsOf(sandbox.nodeUrl), challengeLifeMs: SANDBOX_CHALLENGE_MS })
+  const terms = termsOf()
+  const { challenge } = await offered(method, terms)
+  const ends = Math.floor(Date.parse(Challenge.deserialize(challenge).expires ?? '') / 1000) + 1
+  const lifeSeconds = Math.min(60, ends - Math.floor(Date.now() / 1000))
+  const read = await method.read(shown(await sandbox.lie(challenge, { lifeSeconds })))
+  if (!read?.ok) throw new Error('it could not be read')
+  expect(await method.validate(read.value, terms)).toMatchObject({ ok: true })
+  expect((await method.settle(read.value)).kind).toBe('settled')
+  // The reason for the short challenge: this chain refuses what may still be sent later.
+  await expect(sandbox.lie(challenge, { lifeSeconds: 60 })).rejects.toThrow('must be within 30s of block timestamp')
   await sandbox.close()
 })
 

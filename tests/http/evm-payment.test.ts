@@ -1,9 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
 import { Challenge, Credential, Receipt } from 'mppx'
+import { keccak256, stringToHex } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { ok } from '../../server/core/result'
-import { EVM_CHAIN_ID, type EvmLie, openEvmSandbox, RELAYER, TOKEN_NAME } from '../support/evm/evm-sandbox'
+import {
+  EVM_CHAIN_ID,
+  EVM_CHAIN_IN_V1,
+  type EvmLie,
+  openEvmSandbox,
+  RELAYER,
+  TOKEN_NAME,
+} from '../support/evm/evm-sandbox'
 import { expiredChallenge } from '../support/expired-challenge'
 import type { Harness } from '../support/harness'
 import { moneyMoved } from '../support/money-moved'
@@ -15,7 +23,7 @@ const PRICE_UNITS = 5000n
 const SECRET = 'a secret that only this test knows, 32 bytes and more'
 const BAD_GATEWAY = { kind: 'error', reason: 'fixture' } as const
 
-describe('a request that is paid for by a signed authorization: evm and x402 (spec 1.2, 2.4, 5.3)', () => {
+describe('a request that is paid for by a signed authorization: evm and x402, versions 1 and 2 (spec 1.2, 2.4, 5.3)', () => {
   let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>
   let gateway: Harness
 
@@ -55,7 +63,13 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
     { preconnect: fetch.preconnect },
   )
 
-  /** A call, and what pays for it, in each of the two forms. */
+  /** How clients in Python name a challenge in what they sign: the hash of a list. */
+  const listNonce = (header: string) => {
+    const { id, realm } = Challenge.deserialize(header)
+    return keccak256(stringToHex(JSON.stringify([id, realm])))
+  }
+
+  /** A call, and what pays for it, in each of the forms. */
   const FORMS = {
     evm: {
       invited: '+challenge +x402',
@@ -73,6 +87,31 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
         }) as Paying,
       lie: async (change: EvmLie, by?: PrivateKeyAccount): Promise<Paying> => ({
         'payment-signature': await sandbox.x402Lie(requiredIn(await gateway.call(IMAGES_CALL)), change, undefined, by),
+      }),
+    },
+    'evm with the hash of a list': {
+      invited: '+challenge +x402',
+      buy: async (path = IMAGES_CALL, init: RequestInit = {}, payer: PrivateKeyAccount = PAYER) => {
+        const header = challengeIn(await gateway.call(path, init))
+        return { authorization: await sandbox.lie(header, { nonce: listNonce(header) }, payer) } as Paying
+      },
+      lie: async (change: EvmLie, by?: PrivateKeyAccount): Promise<Paying> => {
+        const header = challengeIn(await gateway.call(IMAGES_CALL))
+        return { authorization: await sandbox.lie(header, { nonce: listNonce(header), ...change }, by) }
+      },
+    },
+  } as const
+  /** The forms, and version 1 of x402: its payments name no request, so that the first one binds them. */
+  const ALL_FORMS = {
+    ...FORMS,
+    'x402 version 1': {
+      invited: '+challenge +x402',
+      buy: async (path = IMAGES_CALL, init: RequestInit = {}, payer: PrivateKeyAccount = PAYER) =>
+        ({
+          'x-payment': await sandbox.x402V1Payment(await (await gateway.call(path, init)).json(), payer),
+        }) as Paying,
+      lie: async (change: EvmLie, by?: PrivateKeyAccount): Promise<Paying> => ({
+        'x-payment': await sandbox.x402V1Lie(await (await gateway.call(IMAGES_CALL)).json(), change, by),
       }),
     },
   } as const
@@ -134,6 +173,64 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
     })
     const claims = await gateway.core.stores.paymentClaims.list({ state: null, account: null, purpose: null }, 1, null)
     expect(claims?.rows[0]).toMatchObject({ state: 'served', method: 'evm', reference: receipt.reference })
+  })
+
+  test('the client of x402 pays by the body of the 402 as with version 1, and gets X-PAYMENT-RESPONSE', async () => {
+    const v1Only: typeof fetch = Object.assign(
+      async (input: string | URL | Request, init?: RequestInit) => {
+        const answer = await calling(input, init)
+        const headers = new Headers(answer.headers)
+        headers.delete('payment-required')
+        return new Response(answer.body, { status: answer.status, headers })
+      },
+      { preconnect: fetch.preconnect },
+    )
+    let answer = new Response()
+    const amount = await moved(async () => {
+      answer = await wrapFetchWithPayment(v1Only, sandbox.x402V1())(`http://localhost${IMAGES_CALL}`)
+    })
+    expect([answer.status, await answer.json(), amount]).toEqual([200, { fixture: true }, PRICE_UNITS])
+    const receipt = Receipt.deserialize(answer.headers.get('payment-receipt') ?? '')
+    expect(answer.headers.get('payment-response')).toBeNull()
+    expect(decodePaymentResponseHeader(answer.headers.get('x-payment-response') ?? '')).toEqual({
+      success: true,
+      transaction: receipt.reference,
+      network: EVM_CHAIN_IN_V1,
+      payer: PAYER.address.toLowerCase(),
+    })
+  })
+
+  test('a payment of x402 version 1 pays for the first request that it is sent with, and for no other', async () => {
+    const paying = await ALL_FORMS['x402 version 1'].buy()
+    gateway.images.answer = async () => ({ ok: false, error: BAD_GATEWAY })
+    expect(await verdict(await paid(paying))).toBe('502 upstream_error')
+    gateway.images.answer = async () => ok({ body: '{}' })
+    const refused = '402 invalid_challenge +challenge +x402'
+    expect(await verdict(await paid(paying, `${IMAGES_CALL}s`))).toBe(refused)
+    expect(await verdict(await paid(paying, '/apis/v1/websearch/llm/context?q=card'))).toBe(refused)
+    expect(await moved(async () => expect(await verdict(await paid(paying))).toBe('200 ok'))).toBe(PRICE_UNITS)
+    expect(await moved(async () => expect(await verdict(await paid(paying))).toBe(refused))).toBe(0n)
+  })
+
+  test.each([
+    ['network', { network: 'base' }, 'invalid_challenge'],
+    ['scheme', { scheme: 'upto' }, 'invalid_payload'],
+  ] as const)(
+    'a payment of x402 version 1 that names another %s is refused, and nothing moves',
+    async (_, around, code) => {
+      const body = await (await gateway.call(IMAGES_CALL)).json()
+      const paying = { 'x-payment': await sandbox.x402V1Lie(body, {}, PAYER, around) }
+      const amount = await moved(async () =>
+        expect(await verdict(await paid(paying))).toBe(`402 ${code} +challenge +x402`),
+      )
+      expect(amount).toBe(0n)
+    },
+  )
+
+  test('the hash of another challenge as a list is refused: it names what is paid for', async () => {
+    const other = listNonce(challengeIn(await gateway.call(`${IMAGES_CALL}s`)))
+    const paying = await FORMS['evm with the hash of a list'].lie({ nonce: other })
+    expect(await verdict(await paid(paying))).toBe('402 verification_failed +challenge +x402')
   })
 
   test('a client that speaks both, and is shown x402 only, is bound by the nonce that it signs', async () => {
@@ -210,7 +307,7 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
     })
   })
 
-  describe.each(Object.entries(FORMS))('by %s', (_, { buy, lie, invited }) => {
+  describe.each(Object.entries(FORMS))('by %s', (_, { buy, invited }) => {
     test('a payment buys no other query or path, not under another X-Request-ID, and not twice', async () => {
       const own = { headers: { 'x-request-id': 'order-1' } }
       const paying = await buy(IMAGES_CALL, own)
@@ -222,6 +319,23 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
       expect(await moved(async () => expect(await verdict(await paid(paying, IMAGES_CALL, own))).toBe(refused))).toBe(
         0n,
       )
+    })
+  })
+
+  describe.each(Object.entries(ALL_FORMS))('by %s', (_, { buy, lie, invited }) => {
+    // After three refused payments in an hour an address pays first, whatever the form.
+    beforeAll(async () => {
+      await endAndReconcile(gateway)
+      gateway = await opened()
+    })
+
+    test('two parallel requests with the same payment: one is served, money moves once', async () => {
+      const paying = await buy()
+      let verdicts: string[] = []
+      const amount = await moved(async () => {
+        verdicts = await Promise.all([1, 2].map(async () => verdict(await paid(paying))))
+      })
+      expect([verdicts.filter((one) => one === '200 ok').length, amount]).toEqual([1, PRICE_UNITS])
     })
 
     test('and stays spent after a restart', async () => {
@@ -301,11 +415,14 @@ describe('a request that is paid for by a signed authorization: evm and x402 (sp
     })
   })
 
-  test('an unreadable x402 header is malformed; one of version 1 is not a credential', async () => {
+  test('an unreadable x402 header of either version is malformed', async () => {
     const malformed = '402 malformed_credential +challenge +x402'
     expect(await verdict(await paid({ 'payment-signature': '@@@' }))).toBe(malformed)
     expect(await verdict(await paid({ 'payment-signature': btoa('{"x402Version":1}') }))).toBe(malformed)
-    expect(await verdict(await paid({ 'x-payment': btoa('{}') }))).toBe('402 payment_required +challenge +x402')
+    for (const text of ['@@@', btoa('{}'), btoa('{"x402Version":1,"scheme":"exact"}'), btoa('{"x402Version":1')])
+      expect(await verdict(await paid({ 'x-payment': text }))).toBe(malformed)
+    const empty = btoa(JSON.stringify({ x402Version: 1, scheme: 'exact', network: EVM_CHAIN_IN_V1, payload: {} }))
+    expect(await verdict(await paid({ 'x-payment': empty }))).toBe('402 invalid_payload +challenge +x402')
   })
 
   test('an expired challenge is payment_expired, and the new one that comes with it can be paid', async () => {

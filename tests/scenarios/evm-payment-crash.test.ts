@@ -13,6 +13,12 @@ async function openX402() {
   return { ...sandbox, header: 'payment-signature' as const, buy }
 }
 
+async function openX402V1() {
+  const sandbox = await open()
+  const buy = async (challenged: Response) => sandbox.x402V1Payment(await challenged.json())
+  return { ...sandbox, header: 'x-payment' as const, buy }
+}
+
 paymentCrashes(
   'evm',
   [
@@ -26,3 +32,4 @@ paymentCrashes(
 
 // At a step alone: a payment names the public address, and a restart here listens on another port.
 paymentCrashes('x402', [['after the payment, before its reply', 'eth_sendRawTransaction', true]], openX402, 0)
+paymentCrashes('x402 version 1', [['after the payment, before its reply', 'eth_sendRawTransaction', true]], openX402V1)

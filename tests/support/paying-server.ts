@@ -12,7 +12,7 @@ export interface PaidNetwork {
   /** What makes a server offer it. */
   readonly env: Readonly<Record<string, string>>
   /** The header that a payment goes in. */
-  readonly header: 'authorization' | 'payment-signature'
+  readonly header: 'authorization' | 'payment-signature' | 'x-payment'
   /** The payment that answers a 402. */
   buy(challenged: Response): Promise<string>
   freezeAt(method: string, after: boolean): Promise<void>

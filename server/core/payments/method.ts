@@ -1,3 +1,4 @@
+import type { PaymentOffers } from '../failure'
 import type { Money } from '../money'
 import type { Result } from '../result'
 import type { Binding } from './binding'
@@ -30,9 +31,23 @@ export interface Offer {
   readonly challenge: string
   /** The same offer for clients of another protocol: header name to value. */
   readonly more: Readonly<Record<string, string>>
+  /** The same offer for clients that read the body of the 402: members beside `error`. */
+  readonly body?: Readonly<Record<string, unknown>>
 }
 
-/** A credential as received: of the `Payment` scheme, or x402's `PAYMENT-SIGNATURE`. */
+/** All offers in the form that a 402 carries them; null if there are none. */
+export function inRefusal(offers: readonly Offer[]): PaymentOffers | null {
+  const [first] = offers
+  if (!first) return null
+  return {
+    challengeId: first.challengeId,
+    challenges: offers.map(({ challenge }) => challenge),
+    headers: Object.assign({}, ...offers.map(({ more }) => more)),
+    body: Object.assign({}, ...offers.map(({ body }) => body)),
+  }
+}
+
+/** A credential as received: of the `Payment` scheme, or x402's `PAYMENT-SIGNATURE` or `X-PAYMENT` (version 1). */
 export interface ShownPayment {
   readonly scheme: 'payment' | 'x402'
   readonly text: string

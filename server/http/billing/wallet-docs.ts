@@ -8,7 +8,7 @@ export const WALLET_DOCS = {
     tag: 'Usage',
     summary: 'Top up with a payment challenge',
     description:
-      'For agents with a wallet. Without a payment it returns 402 with a challenge for the amount. Send the credential in `Payment-Authorization` together with the key, or alone in `Authorization: Payment`; send an x402 payment in `PAYMENT-SIGNATURE` together with the key. Repeating the request with the same credential returns the same top-up and charges nothing more. The first top-up moves the account to Starter.',
+      'For agents with a wallet. Without a payment it returns 402 with a challenge for the amount. Send the credential in `Payment-Authorization` together with the key, or alone in `Authorization: Payment`; send an x402 payment in `PAYMENT-SIGNATURE` (version 1: `X-PAYMENT`) together with the key. Repeating the request with the same credential returns the same top-up and charges nothing more. The first top-up moves the account to Starter.',
     body: {
       description: 'The amount.',
       schema: NewWalletTopUp,

@@ -4,12 +4,13 @@ import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import { formatUsd } from '../../core/money'
-import type { Offer, ShownPayment } from '../../core/payments/method'
+import { inRefusal, type Offer, type ShownPayment } from '../../core/payments/method'
 import type { Payments } from '../../core/payments/payments'
 import { mayOfferAgain } from '../../core/payments/refusal'
 import { err, ok, type Result } from '../../core/result'
 import type { AuthenticatedCall } from '../../pipeline/call'
 import { readJson } from '../middleware/json-body'
+import { x402In } from '../middleware/payment-headers'
 import { type GatedContext, routeGroup } from '../middleware/request-context'
 import { readable, validateBody } from '../middleware/validate-body'
 import { paidInEndpoint, served } from '../routing/endpoint'
@@ -86,8 +87,7 @@ function shownPayment({ incoming }: AuthenticatedCall, headers: Headers): ShownP
   if (incoming.credential.kind === 'payment') return incoming.credential.shown
   const text = /^payment +(\S+) *$/i.exec(headers.get('payment-authorization') ?? '')?.[1]
   if (text) return { scheme: 'payment', text }
-  const x402 = headers.get('payment-signature')
-  return x402 ? { scheme: 'x402', text: x402 } : null
+  return x402In(headers)
 }
 
 /** The account of the key or app; without either, the account in the challenge, which only the gateway can have signed. */
@@ -108,15 +108,8 @@ async function accountOf(
   return ok(named as AccountId) // verified later by the signature of the challenge
 }
 
-function withOffers(problem: Failure, offers: readonly Offer[]): Failure {
-  const [first] = offers
-  if (!first) return { ...problem, message: `${problem.message} No payment method is available right now.` }
-  return {
-    ...problem,
-    offers: {
-      challengeId: first.challengeId,
-      challenges: offers.map(({ challenge }) => challenge),
-      headers: Object.assign({}, ...offers.map(({ more }) => more)),
-    },
-  }
+function withOffers(problem: Failure, made: readonly Offer[]): Failure {
+  const offers = inRefusal(made)
+  if (!offers) return { ...problem, message: `${problem.message} No payment method is available right now.` }
+  return { ...problem, offers }
 }

@@ -6,7 +6,8 @@ const CALLS = /^https?:\/\/[^/]+\/(mcp|apis|v1|v1beta)([?/]|$)/
 /** Response headers that a page may read beside the safelisted ones. */
 const EXPOSED = [
   ...['age', 'api-version', 'idempotency-replayed', 'link', 'payment-receipt', 'payment-required', 'payment-response'],
-  ...['retry-after', 'www-authenticate', 'x-cost-micros-usd', 'x-gateway-request-id', 'x-request-id'],
+  ...['retry-after', 'www-authenticate', 'x-cost-micros-usd', 'x-gateway-request-id', 'x-payment-response'],
+  'x-request-id',
   ...['limit', 'remaining', 'reset'].flatMap((part) =>
     ['requests', 'tokens', 'concurrency'].map((window) => `x-ratelimit-${part}-${window}`),
   ),

@@ -163,7 +163,8 @@ export function failureResponse(
   if (grants && asksForToken(problem, path)) headers.set('www-authenticate', tokenChallenge(problem, path, grants))
   for (const [name, value] of Object.entries(problem.offers?.headers ?? {})) headers.set(name, value)
   const body = failureBody(problem, requestId, path)
-  return new Response(JSON.stringify(problem.offers ? { ...problemDetails(problem), ...Object(body) } : body), {
+  const { offers } = problem
+  return new Response(JSON.stringify(offers ? { ...problemDetails(problem), ...offers.body, ...Object(body) } : body), {
     status,
     headers,
   })

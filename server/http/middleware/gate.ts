@@ -8,6 +8,7 @@ import { type AuthDeps, authenticate, reauthorize } from '../../pipeline/auth/au
 import type { AuthenticatedCall, Credential, IncomingCall, Refused, Route } from '../../pipeline/call'
 import { audienceOf } from './audience'
 import { OwnKeyRequest } from './own-key-request'
+import { x402In } from './payment-headers'
 import { Reply } from './reply'
 import type { GatedContext, RequestContext } from './request-context'
 import { type RequestIds, requestIds } from './request-ids'
@@ -105,8 +106,8 @@ const TWO_KEYS: Route = {
 
 /**
  * The caller's credential (spec 5.1, 5.3). `Authorization: Bearer` carries a key or an app's access token, and wins over a key in
- * another place: `KEY_HEADERS`, and the query below `/v1beta`. `Authorization: Payment` and x402's `PAYMENT-SIGNATURE` pay for one
- * request. After a 402, x402 clients send the payment along with the original key; where payments are accepted, the payment wins.
+ * another place: `KEY_HEADERS`, and the query below `/v1beta`. `Authorization: Payment` and x402's `PAYMENT-SIGNATURE` or `X-PAYMENT` pay for
+ * one request. After a 402, x402 clients send the payment along with the original key; where payments are accepted, the payment wins.
  * An `Authorization` with another scheme is an unknown credential, never "none".
  */
 function readCredential(
@@ -116,10 +117,9 @@ function readCredential(
   const authorization = headers.get('authorization')
   const payment = authorization === null ? null : /^payment +(\S+) *$/i.exec(authorization)
   if (payment?.[1]) return { kind: 'payment', shown: { scheme: 'payment', text: payment[1] } }
-  const x402 = headers.get('payment-signature')
+  const x402 = x402In(headers)
   const isAlone = authorization === null && others.length === 0
-  if (x402 && (isAlone || (route.kind === 'priced' && route.payable)))
-    return { kind: 'payment', shown: { scheme: 'x402', text: x402 } }
+  if (x402 && (isAlone || (route.kind === 'priced' && route.payable))) return { kind: 'payment', shown: x402 }
   if (authorization !== null) {
     const bearer = bearerOf(authorization)
     if (bearer.startsWith(ACCESS_TOKEN_PREFIX))

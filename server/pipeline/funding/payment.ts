@@ -3,6 +3,7 @@ import { type Failure, failure } from '../../core/failure'
 import { keepable } from '../../core/idempotency/idempotency-record'
 import type { Limiter } from '../../core/limits/limiter'
 import { formatUsd, ZERO } from '../../core/money'
+import { inRefusal } from '../../core/payments/method'
 import type { Payment } from '../../core/payments/payment'
 import type { Payments, Purchase } from '../../core/payments/payments'
 import { mayOfferAgain, type PaymentRefusal } from '../../core/payments/refusal'
@@ -110,20 +111,11 @@ async function refused(payments: Payments, what: Purchase, refusal: PaymentRefus
 
 /** Free operations get no offers, and none are made while no payment method is usable. */
 async function withOffers(payments: Payments, what: Purchase, problem: Failure): Promise<Failure> {
-  const offers = what.amount === ZERO ? [] : await payments.offers(what)
-  const [first] = offers
-  if (!first) return problem
+  const offers = what.amount === ZERO ? null : inRefusal(await payments.offers(what))
+  if (!offers) return problem
   const message =
     problem.code === 'payment_required'
       ? `This request costs ${formatUsd(what.amount)} USD. ${DESCRIPTION}`
       : problem.message
-  return {
-    ...problem,
-    message,
-    offers: {
-      challengeId: first.challengeId,
-      challenges: offers.map(({ challenge }) => challenge),
-      headers: Object.assign({}, ...offers.map(({ more }) => more)),
-    },
-  }
+  return { ...problem, message, offers }
 }

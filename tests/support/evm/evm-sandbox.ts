@@ -1,4 +1,5 @@
 import { ExactEvmScheme } from '@x402/evm'
+import { ExactEvmSchemeV1 } from '@x402/evm/v1'
 import { x402Client, x402HTTPClient } from '@x402/fetch'
 import { Challenge, Credential } from 'mppx'
 import { evm, Mppx } from 'mppx/client'
@@ -23,7 +24,9 @@ import { openMoodyNode } from '../moody-node'
 import { MERCHANT, PAYER } from '../payment-sandbox'
 import { DOLLAR_TOKEN_CODE } from './dollar-token'
 
-export const EVM_CHAIN_ID = 31338
+/** Base Sepolia's: version 1 of x402 only knows networks by name. */
+export const EVM_CHAIN_ID = 84532
+export const EVM_CHAIN_IN_V1 = 'base-sepolia' as `${string}:${string}` // the client's types only know names of version 2
 export const TOKEN_NAME = 'Test Dollar'
 export const TOKEN_VERSION = '2'
 export const RELAYER = PUBLISHED_ACCOUNTS[2]
@@ -152,6 +155,27 @@ export async function openEvmSandbox() {
         .register(`eip155:${EVM_CHAIN_ID}`, new ExactEvmScheme(account))
         // It pays with well-known tokens alone, unless it is told of others.
         .setSpendControls({ allowedAssets: [{ network: `eip155:${EVM_CHAIN_ID}`, asset: token }] }),
+    /** The same client, as it pays servers of version 1. */
+    x402V1: (account: PrivateKeyAccount = PAYER) =>
+      new x402Client()
+        .registerV1(EVM_CHAIN_IN_V1, new ExactEvmSchemeV1(account))
+        .setSpendControls({ allowedAssets: [{ network: EVM_CHAIN_IN_V1, asset: token }] }),
+    /** What it sends for the body of a 402, whose offer it would not find if the header of version 2 were there. */
+    async x402V1Payment(body: unknown, account: PrivateKeyAccount = PAYER): Promise<string> {
+      const client = new x402HTTPClient(this.x402V1(account))
+      const payload = await client.createPaymentPayload(client.getPaymentRequiredResponse(() => null, body))
+      return client.encodePaymentSignatureHeader(payload)['X-PAYMENT'] ?? ''
+    },
+    /** What the client of x402 version 1 sends, with a changed authorization. */
+    async x402V1Lie(
+      body: unknown,
+      change: EvmLie,
+      by: PrivateKeyAccount = PAYER,
+      around: object = {},
+    ): Promise<string> {
+      const payment = JSON.parse(atob(await this.x402V1Payment(body, by))) as Pick<X402Payload, 'payload'>
+      return btoa(JSON.stringify({ ...payment, payload: await changed(payment, change, by, domain), ...around }))
+    },
     /** What that client sends for the offer in an answer. */
     async x402Signature(paymentRequired: string, account: PrivateKeyAccount = PAYER): Promise<string> {
       const client = new x402HTTPClient(this.x402(account))
@@ -190,18 +214,9 @@ export async function openEvmSandbox() {
       by: PrivateKeyAccount = PAYER,
     ): Promise<string> {
       const payload = JSON.parse(atob(await this.x402Signature(paymentRequired, by))) as X402Payload
-      const { validAfter, validBefore, ...rest } = payload.payload.authorization
-      const said = { ...rest, validAfter: Number(validAfter), validBefore: Number(validBefore), ...change }
-      const signature = await signed(by, { ...domain, ...change.domain }, said)
-      const { from, to, value, nonce } = said
-      const authorization = {
-        from,
-        to,
-        value,
-        nonce,
-        ...{ validAfter: String(said.validAfter), validBefore: String(said.validBefore) },
-      }
-      return btoa(JSON.stringify({ ...payload, payload: { authorization, signature }, ...around(payload) }))
+      return btoa(
+        JSON.stringify({ ...payload, payload: await changed(payload, change, by, domain), ...around(payload) }),
+      )
     },
     /** Empties a wallet, beside the gateway. */
     async drain(from: PrivateKeyAccount) {
@@ -248,6 +263,21 @@ interface Said {
   readonly validAfter: number
   readonly validBefore: number
   readonly nonce: Hex
+}
+
+/** What is signed in a payment of x402, changed and signed again. */
+async function changed(
+  { payload }: Pick<X402Payload, 'payload'>,
+  change: EvmLie,
+  by: PrivateKeyAccount,
+  domain: Parameters<typeof signed>[1],
+): Promise<object> {
+  const { validAfter, validBefore, ...rest } = payload.authorization
+  const said = { ...rest, validAfter: Number(validAfter), validBefore: Number(validBefore), ...change }
+  const { from, to, value, nonce } = said
+  const signature = await signed(by, { ...domain, ...change.domain }, said)
+  const times = { validAfter: String(said.validAfter), validBefore: String(said.validBefore) }
+  return { authorization: { from, to, value, nonce, ...times }, signature }
 }
 
 function signed(

@@ -19,17 +19,19 @@ interface Kind {
 export class ChallengeWriter {
   private readonly secret: string
   private readonly first: (terms: Terms) => Promise<Challenge.Challenge>
+  private readonly lifeMs: number
   private readonly kinds = new FirstOfKind<Kind>()
 
-  constructor(secret: string, first: (terms: Terms) => Promise<Challenge.Challenge>) {
+  constructor(secret: string, first: (terms: Terms) => Promise<Challenge.Challenge>, lifeMs = LIFE_MS) {
     this.secret = secret
     this.first = first
+    this.lifeMs = lifeMs
   }
 
   async write(terms: Terms): Promise<{ readonly challengeId: string; readonly challenge: string }> {
     const name = `${terms.besideKey === true} ${terms.amount} ${terms.description}`
     const { input, header } = await this.kinds.of(name, async () => kindOf(await this.first(terms)))
-    const expires = new Date(Date.now() + LIFE_MS).toISOString()
+    const expires = new Date(Date.now() + this.lifeMs).toISOString()
     const opaque = opaqueOf(terms.binding)
     const challengeId = createHmac('sha256', this.secret)
       .update(`${input[0]}|${expires}|${input[1]}|${opaque}`)

@@ -39,7 +39,7 @@ export function isCredentialText(text: string): boolean {
 }
 
 /** The JSON in a base64 text; null if it is larger or deeper than a credential can be. */
-function boundedJson(text: string): string | null {
+export function boundedJson(text: string): string | null {
   if (text.length > MAX_TEXT || !/^[\w+/-]*={0,2}$/.test(text)) return null
   const bytes = Buffer.from(text, 'base64url')
   return bytes.length <= MAX_BYTES && isWithin(bytes, CREDENTIAL_BOUNDS) ? bytes.toString() : null

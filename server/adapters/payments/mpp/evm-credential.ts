@@ -4,24 +4,27 @@ import { type Binding, digestOf } from '../../../core/payments/binding'
 import type { ShownPayment } from '../../../core/payments/method'
 import type { PaymentRefusal } from '../../../core/payments/refusal'
 import { err, ok, type Result } from '../../../core/result'
-import { decodedBinding, isCredentialText, readPaymentScheme } from './credential-text'
+import { boundedJson, decodedBinding, isCredentialText, readPaymentScheme } from './credential-text'
 import { type Authorization, authorizationIn } from './eip3009'
 
-/** An authorization in one of its two wire formats. */
+/** An authorization in one of its wire formats. */
 export interface EvmCredential {
-  readonly form: ShownPayment['scheme']
+  /** `x402-v1`: version 1 of x402, which echoes nothing of the offer. */
+  readonly form: ShownPayment['scheme'] | 'x402-v1'
   readonly authorization: Authorization
   /** The binding that it claims. x402 clients echo the one of the offer, or send none. */
   readonly binding: Binding | null
   /** Whether the payer's signature covers the binding. If not, anyone who has the authorization could have changed it. Set by the wire. */
   readonly isSignedFor: boolean
   readonly hash: string
-  /** In the library's format. For x402, without a challenge yet. */
-  readonly credential: Credential.Credential
+  /** In the library's format. For x402, without a challenge yet. Null for version 1, which the library does not know. */
+  readonly credential: Credential.Credential | null
+  /** The network that a payment of version 1 names. */
+  readonly network?: string
 }
 
 export function isOfX402({ form }: EvmCredential): boolean {
-  return form === 'x402'
+  return form !== 'payment'
 }
 
 /** Parses a credential that contains an authorization; null if it names another method. */
@@ -39,18 +42,12 @@ function readPayment(shown: ShownPayment): Result<EvmCredential, PaymentRefusal>
   return authorization ? ok({ ...read.value, form: 'payment', isSignedFor: true, authorization }) : NOT_AN_AUTHORIZATION
 }
 
-function readX402(text: string, { transport }: ReturnType<typeof evm.charge>): Result<EvmCredential, PaymentRefusal> {
-  const credential = pending(text, transport)
-  if (!credential)
-    return err({
-      code: 'malformed_credential',
-      reason: 'PAYMENT-SIGNATURE is not a base64-encoded x402 version 2 payment.',
-    })
-  const sent = Object(member(credential.payload, 'payload'))
-  const authorization = authorizationIn({
-    ...Object(member(sent, 'authorization')),
-    signature: member(sent, 'signature'),
-  })
+function readX402(text: string, charge: ReturnType<typeof evm.charge>): Result<EvmCredential, PaymentRefusal> {
+  const inV1 = readX402V1(text)
+  if (inV1) return inV1
+  const credential = pendingX402(text, charge)
+  if (!credential) return NOT_X402
+  const authorization = signedIn(credential.payload)
   if (!authorization) return NOT_AN_AUTHORIZATION
   const extension = member(member(member(credential.payload, 'extensions'), 'mppx'), 'info')
   const opaque = member(extension, 'opaque')
@@ -60,8 +57,34 @@ function readX402(text: string, { transport }: ReturnType<typeof evm.charge>): R
   return ok({ form: 'x402', authorization, binding, isSignedFor, hash: digestOf(text), credential })
 }
 
-/** The library reads credentials from a request, but only uses its header. */
-function pending(text: string, transport: ReturnType<typeof evm.charge>['transport']) {
+/** A payment of version 1; null if the text is none. */
+function readX402V1(text: string): Result<EvmCredential, PaymentRefusal> | null {
+  const payment = parsed(boundedJson(text))
+  if (member(payment, 'x402Version') !== 1) return null
+  const [scheme, network] = [member(payment, 'scheme'), member(payment, 'network')]
+  if (typeof scheme !== 'string' || typeof network !== 'string') return NOT_X402
+  const authorization = scheme === 'exact' ? signedIn(payment) : null
+  if (!authorization) return NOT_AN_AUTHORIZATION
+  const echo = { binding: null, isSignedFor: false, credential: null }
+  return ok({ form: 'x402-v1', authorization, network, ...echo, hash: digestOf(text) })
+}
+
+/** The authorization in an x402 payment of either version. */
+function signedIn(payment: unknown): Authorization | null {
+  const sent = member(payment, 'payload')
+  return authorizationIn({ ...Object(member(sent, 'authorization')), signature: member(sent, 'signature') })
+}
+
+function parsed(json: string | null): unknown {
+  try {
+    return json === null ? null : JSON.parse(json)
+  } catch {
+    return null
+  }
+}
+
+/** A payment of x402 version 2 in the library's format, which reads it from a request but only uses its header. */
+export function pendingX402(text: string, { transport }: ReturnType<typeof evm.charge>) {
   try {
     if (!isCredentialText(text)) return null
     const request = new Request('http://localhost', { headers: { 'payment-signature': text } })
@@ -74,6 +97,11 @@ function pending(text: string, transport: ReturnType<typeof evm.charge>['transpo
 function member(value: unknown, name: string): unknown {
   return Reflect.get(Object(value), name)
 }
+
+const NOT_X402 = err({
+  code: 'malformed_credential',
+  reason: 'PAYMENT-SIGNATURE or X-PAYMENT is not a base64-encoded x402 payment.',
+} satisfies PaymentRefusal)
 
 const NOT_AN_AUTHORIZATION = err({
   code: 'invalid_payload',

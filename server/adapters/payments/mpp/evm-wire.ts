@@ -1,14 +1,15 @@
 import { Errors } from 'mppx'
 import { evm } from 'mppx/evm/server'
 import { Mppx } from 'mppx/server/core'
-import { getAddress } from 'viem'
+import { getAddress, keccak256, stringToHex } from 'viem'
 import { formatUsd } from '../../../core/money'
 import { bindingText } from '../../../core/payments/binding'
 import type { Offer, Resource, Terms } from '../../../core/payments/method'
 import { ChallengeWriter } from './challenge-writer'
-import type { EvmCredential } from './evm-credential'
+import { type EvmCredential, pendingX402 } from './evm-credential'
 import { reasonOf } from './refusals'
 import { RequirementWriter } from './requirement-writer'
+import { networkInV1, offerInV1, paymentInV2 } from './x402-v1'
 
 export interface WireOptions {
   readonly chainId: number
@@ -29,7 +30,7 @@ export interface WireOptions {
 /** How long an x402 payment is valid after it is signed. */
 const X402_LIFE_SECONDS = 300
 
-/** Uses the library for offers in both wire formats and for all checks of a credential that do not need the chain. */
+/** Uses the library for offers in all wire formats and for all checks of a credential that do not need the chain. */
 export function evmWire(options: WireOptions) {
   const charge = evm.charge({
     ...{ chainId: options.chainId, decimals: options.decimals },
@@ -64,13 +65,25 @@ export function evmWire(options: WireOptions) {
     return options.origin + pathname + search
   }
   const publicly = (resource: Resource) => new Request(publicUrl(resource), { method: resource.method })
+  const network = networkInV1(options.chainId)
+  /** The credential as an x402 payment of version 2 without an echo. */
+  const asX402 = async (evmCredential: EvmCredential, terms: Terms) =>
+    pendingX402(paymentInV2(evmCredential, await requirements.accepted(terms), publicUrl(terms.resource)), charge)
   /** x402 does not echo our challenge, so a payment is compared with the challenge that this request would get. */
-  const bound = async ({ credential, form, binding }: EvmCredential, terms: Terms) => {
-    if (form === 'payment') return credential
-    if (binding && bindingText(binding) !== bindingText(terms.binding))
+  const bound = async (evmCredential: EvmCredential, terms: Terms) => {
+    const { form, binding } = evmCredential
+    const isListed = isNamedByList(evmCredential)
+    if (form === 'payment' && !isListed) return evmCredential.credential
+    if (form !== 'payment' && binding && bindingText(binding) !== bindingText(terms.binding))
       throw new Errors.InvalidChallengeError({ reason: 'the payment was made for a different request' })
-    const challenge = await challengeOf({ ...terms, besideKey: false })
+    if (form === 'x402-v1' && (network === null || evmCredential.network !== network))
+      throw new Errors.InvalidChallengeError({ reason: 'the payment is for a different network' })
+    const credential = form === 'x402' ? evmCredential.credential : await asX402(evmCredential, terms)
+    // The library verifies that it made the echoed challenge, as for every credential of the `Payment` scheme.
+    const echoed = isListed ? evmCredential.credential?.challenge : undefined
+    const challenge = echoed ?? (await challengeOf({ ...terms, besideKey: false }))
     try {
+      if (!credential) throw new Error('the payment cannot be read')
       return await bind({ challenge, credential, input: publicly(terms.resource) })
     } catch (error) {
       throw new Errors.InvalidChallengeError({ reason: reasonOf(error) })
@@ -80,8 +93,11 @@ export function evmWire(options: WireOptions) {
     charge,
     async offer(terms: Terms): Promise<Offer> {
       const { challengeId, challenge } = await writer.write(terms)
-      const more = { 'payment-required': await requirements.write(terms, publicUrl(terms.resource)) }
-      return { method: 'evm', challengeId, challenge, more }
+      const url = publicUrl(terms.resource)
+      const more = { 'payment-required': await requirements.write(terms, url) }
+      if (network === null) return { method: 'evm', challengeId, challenge, more }
+      const body = offerInV1(network, await requirements.accepted(terms), { url, description: terms.description })
+      return { method: 'evm', challengeId, challenge, more, body }
     },
     /** Verifies the challenge, the terms, the times and the signature. Throws one of the library's errors when one is wrong. */
     async verify(evmCredential: EvmCredential, terms: Terms): Promise<void> {
@@ -90,4 +106,14 @@ export function evmWire(options: WireOptions) {
       await mppx.validateCredential(credential, { meta: { ...terms.binding }, request })
     },
   }
+}
+
+/**
+ * Whether an authorization names its challenge by the hash of `["id","realm"]`, as clients in Python do. The library only knows the hash
+ * of id and realm in one string, and does not compare the nonce of an x402 payment.
+ */
+function isNamedByList({ form, credential, authorization }: EvmCredential): boolean {
+  if (form !== 'payment' || !credential) return false
+  const { id, realm } = credential.challenge
+  return authorization.nonce === keccak256(stringToHex(JSON.stringify([id, realm])))
 }

@@ -25,6 +25,7 @@ import { isRevert } from './node-trouble'
 import { reasonOf, refusalOf } from './refusals'
 import { Relayer } from './relayer'
 import { SentByUs } from './sent-by-us'
+import { networkInV1 } from './x402-v1'
 
 export interface EvmOptions extends ChainOptions, WireOptions {
   /** Sends the transfers to the chain and pays their gas. */
@@ -46,10 +47,10 @@ export interface EvmOptions extends ChainOptions, WireOptions {
 const BLOCK_WAIT_MS = 10_000
 
 /**
- * The `evm` method, and x402's `exact` scheme for the same offer: the caller signs an authorization of a transfer (EIP-3009), and our
+ * The `evm` method, and x402's `exact` scheme (versions 1 and 2) for the same offer: the caller signs an authorization of a transfer (EIP-3009), and our
  * relayer submits it once the answer has arrived. An authorization that is never submitted expires at its `validBefore`. The chain
  * accepts each (payer, nonce) once, so sending again is safe. The claim has the same key, so an authorization buys one thing, in
- * either format.
+ * any format.
  */
 export function evmMethod(options: EvmOptions): PaymentMethod {
   const { chainId, decimals, minAmount } = options
@@ -61,7 +62,8 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
   return {
     name: 'evm',
     currency: token,
-    alsoBy: 'x402 (version 2) takes the same offer: PAYMENT-REQUIRED, PAYMENT-SIGNATURE, PAYMENT-RESPONSE',
+    alsoBy:
+      'x402 takes the same offer: PAYMENT-REQUIRED, PAYMENT-SIGNATURE, PAYMENT-RESPONSE; version 1 in the body, X-PAYMENT, X-PAYMENT-RESPONSE',
     minAmount,
     units,
     offer: async (terms) => (terms.amount >= minAmount && (await watch.isWell()) ? wire.offer(terms) : null),
@@ -102,14 +104,12 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
       ),
     receiptHeaders({ credential }, { reference }) {
       const { form, authorization } = credential as EvmCredential // created by `read`
-      if (form !== 'x402') return {}
-      const settlement = {
-        success: true,
-        transaction: reference,
-        network: `eip155:${chainId}`,
-        payer: authorization.from,
-      }
-      return { 'payment-response': Buffer.from(JSON.stringify(settlement)).toString('base64') }
+      if (form === 'payment') return {}
+      const settled = { success: true, transaction: reference, payer: authorization.from }
+      const header = (network: string | null) => Buffer.from(JSON.stringify({ ...settled, network })).toString('base64')
+      return form === 'x402'
+        ? { 'payment-response': header(`eip155:${chainId}`) }
+        : { 'x-payment-response': header(networkInV1(chainId)) }
     },
     async balance(payer) {
       const args = [payer as Address] as const
@@ -207,7 +207,7 @@ function evmNetwork(options: EvmOptions, token: Address) {
 /** For x402, the offer expires with the authorization, because x402 echoes no other expiry. */
 function lifeProblem(form: EvmCredential['form'], { validBefore }: Authorization, now: number): PaymentRefusal | null {
   const end = Number(validBefore) * 1000
-  if (form === 'x402' && end <= now) return { code: 'payment_expired', reason: 'The authorization has expired.' }
+  if (form !== 'payment' && end <= now) return { code: 'payment_expired', reason: 'The authorization has expired.' }
   return end > now + MAX_LIFE_MS
     ? { code: 'verification_failed', reason: 'The authorization must not be valid for more than ten minutes.' }
     : null

@@ -59,6 +59,8 @@ export interface TempoOptions extends ChainOptions {
   readonly maxBlockAgeMs: number | null
   readonly now: () => number
   readonly onTrouble: (what: string, reason: string) => void
+  /** How long a challenge can be paid; five minutes if absent. */
+  readonly challengeLifeMs?: number
   /** Prepares a chain that does not make blocks by itself; runs before any request to it. */
   readonly freshen?: () => Promise<void>
 }
@@ -88,10 +90,14 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
   const mppx = Mppx.create(signing)
   // Its challenges ask for the credential in `Payment-Authorization`. Both instances verify either header.
   const besideKey = Mppx.create({ ...signing, requiresAuth: true })
-  const writer = new ChallengeWriter(options.secret, ({ amount, description, binding, besideKey: beside }) => {
-    const terms = { amount: formatUsd(amount), description, meta: { ...binding }, chainId: options.chainId }
-    return (beside ? besideKey : mppx).challenge.tempo.charge(terms)
-  })
+  const writer = new ChallengeWriter(
+    options.secret,
+    ({ amount, description, binding, besideKey: beside }) => {
+      const terms = { amount: formatUsd(amount), description, meta: { ...binding }, chainId: options.chainId }
+      return (beside ? besideKey : mppx).challenge.tempo.charge(terms)
+    },
+    options.challengeLifeMs,
+  )
   return {
     name: 'tempo',
     currency: options.token,

@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 export const SANDBOX_CHAIN_ID = 1337
 /** pathUSD; every published test account holds more of it than anyone can spend. */
 export const SANDBOX_TOKEN = '0x20c0000000000000000000000000000000000000'
+/** The chain allows transfers that end within 30 s. Clients that sign for longer stop where the challenge ends. */
+export const SANDBOX_CHALLENGE_MS = 25_000
 
 export interface SandboxChain {
   readonly rpcUrl: string
