@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type IdentityOptions, openIdentity } from './adapters/identity/identity'
 import { openGuardedFetch } from './adapters/outbound/guarded-fetch'
 import { lockDataFolder } from './adapters/stores/libsql/driver/data-folder-lock'
-import { openStores } from './adapters/stores/libsql/open-stores'
+import { openStores, type StoreOptions } from './adapters/stores/libsql/open-stores'
 import { MemoryEvents } from './adapters/stores/memory/events'
 import { MemoryHolds } from './adapters/stores/memory/holds'
 import { MemoryWindows } from './adapters/stores/memory/windows'
@@ -48,7 +48,7 @@ import { addressReader } from './http/middleware/request-context'
 import { securedResponse } from './http/middleware/secured-response'
 import { controlHandler } from './http/operator/control'
 import { Thumbnails } from './http/search/thumbnails'
-import { loadDashboard } from './http/system/dashboard-files'
+import { type DashboardFiles, loadDashboard } from './http/system/dashboard-files'
 import { Readiness } from './http/system/readiness'
 import type { Log } from './log'
 import { Drains } from './pipeline/drains'
@@ -56,6 +56,8 @@ import { OpenCalls } from './pipeline/open-calls'
 import type { PipelineDeps } from './pipeline/paid-call'
 
 const ROOT = join(import.meta.dir, '..')
+/** Where the build puts the dashboard. */
+export const DASHBOARD = join(ROOT, 'dashboard', 'dist')
 /** How long a caller waits for the commit of its charge before it gets a 503. */
 const COMMIT_PATIENCE_MS = 10_000
 
@@ -74,6 +76,10 @@ export interface Surroundings {
   readonly providers?: ClosableProviders
   /** A hash of passwords that takes no time, for tests. */
   readonly passwordHash?: IdentityOptions['passwordHash']
+  /** The built dashboard, already loaded, for tests. */
+  readonly dashboard?: DashboardFiles
+  /** The worker threads of the stores, for tests. */
+  readonly threads?: StoreOptions['threads']
 }
 
 interface ClosableProviders extends DataProviders {
@@ -125,7 +131,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     identity,
     ...ownerSettings({ ...core, ...linked, identity, config, clock, mailer, log }),
     owners: new OwnerSessions({ identity, signUp, ledger, ownOrigins }),
-    dashboard: await loadDashboard(join(ROOT, 'dashboard', 'dist')),
+    dashboard: surroundings.dashboard ?? (await loadDashboard(DASHBOARD)),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
     isDraining: () => draining,
     onFault: faultLog(log),
@@ -245,7 +251,8 @@ function clientAddresses({ trustedProxies, trustedProxyHeader }: Config, log: Lo
 const STOPWATCH: Clock = { now: () => performance.now() }
 
 /** Money, keys and limits. */
-async function composeCore(config: Config, { clock, stopwatch = STOPWATCH, log, onFatal, outbound }: Surroundings) {
+async function composeCore(config: Config, surroundings: Surroundings) {
+  const { clock, stopwatch = STOPWATCH, log, onFatal, outbound, threads } = surroundings
   const holds = new MemoryHolds()
   const stores = await openStores(
     {
@@ -256,6 +263,7 @@ async function composeCore(config: Config, { clock, stopwatch = STOPWATCH, log, 
       isCounted: isSold,
       onFatal,
       onTrouble: (what, reason) => log.error(`database: ${what}`, { reason }),
+      ...(threads && { threads }),
     },
     holds,
   )

@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { compose } from '../../server/compose'
+import { compose, DASHBOARD } from '../../server/compose'
 import { readConfig } from '../../server/config'
 import type { Account } from '../../server/core/accounts/account'
 import type { Actor } from '../../server/core/audit'
@@ -13,8 +13,10 @@ import type { OutboundFetch } from '../../server/core/outbound/outbound-fetch'
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../server/core/providers/provider'
 import { ok, type Result } from '../../server/core/result'
 import { newKeyForm } from '../../server/http/keys/record'
+import { type DashboardFiles, loadDashboard } from '../../server/http/system/dashboard-files'
 import { openLog } from '../../server/log'
 import { writeMigratedDatabase } from './migrated-database'
+import { POOLED_THREADS } from './pooled-threads'
 
 /**
  * A clock that stands still until it is told. Starts in the middle of a minute, so that a window is not about to end. With
@@ -112,6 +114,21 @@ async function newFolder(): Promise<string> {
   return folder
 }
 
+let dashboard: { readonly builtAt: string; readonly files: Promise<DashboardFiles> } | null = null
+
+/** Loaded once per process, and again after somebody built it or added the reader of `/docs`. */
+async function loadedDashboard(): Promise<DashboardFiles> {
+  const times = ['index.html', 'vendor/scalar.js.br'].map((file) =>
+    stat(join(DASHBOARD, file)).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => 0,
+    ),
+  )
+  const builtAt = (await Promise.all(times)).join()
+  if (dashboard?.builtAt !== builtAt) dashboard = { builtAt, files: loadDashboard(DASHBOARD) }
+  return dashboard.files
+}
+
 /**
  * The whole gateway in this process: a real database file in a folder of its own, a fake clock, fixture providers. Calls go
  * through the HTTP app without a socket; they come from 127.0.0.1. Close it when done.
@@ -137,6 +154,8 @@ export async function openHarness(options: HarnessOptions = {}) {
     log: openLog('debug', (line) => logged.push(line)),
     onFatal: (reason) => fatal.push(reason),
     passwordHash: QUICK_HASH,
+    threads: POOLED_THREADS,
+    dashboard: await loadedDashboard(),
     ...(!options.configuredProviders && { providers: { images, context } }),
     ...(options.pingMs && { pingMs: options.pingMs }),
     ...(options.outbound && { outbound: options.outbound }),

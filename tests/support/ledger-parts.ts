@@ -13,6 +13,7 @@ import type { JournalRecord } from '../../server/core/ledger/journal'
 import { micros } from '../../server/core/money'
 import { type CallRecord, NO_TOKENS } from '../../server/core/usage/call-record'
 import { writeMigratedDatabase } from './migrated-database'
+import { POOLED_THREADS } from './pooled-threads'
 
 /** The time that made-up records carry. */
 export const NOON = Date.UTC(2026, 10, 21, 12, 0, 0)
@@ -132,6 +133,7 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
       authToken: null,
       clock: { now: () => NOON },
       patienceMs: 60_000,
+      threads: POOLED_THREADS,
       isCounted: (operation) => operation !== 'free',
       onFatal: (reason) => fatal.push(reason),
       onTrouble: (what, reason) => trouble.push(`${what}: ${reason}`),

@@ -77,6 +77,7 @@ export function libraryOptions(settings: LibrarySettings) {
     telemetry: { enabled: false },
     logger: {
       level: 'error',
+      disableColors: true,
       log: (_level: string, message: string, ...details: unknown[]) => settings.onLoggedError(message, details),
     },
     // Unexpected failures are thrown and become a 500 with a request id in one place.

@@ -16,11 +16,13 @@ import { LibsqlCredentials } from './credentials'
 import { databaseFile, lockDatabaseFile } from './driver/database-file'
 import { sqlClient } from './driver/sql-client'
 import { Connection } from './driver/worker-connection'
+import { OWN_THREADS, type WorkerThreads } from './driver/worker-threads'
 import { WriteQueue } from './driver/write-queue'
 import { TOKEN_TABLES, WriteWatch } from './driver/write-watch'
 import { LibsqlIdempotencyRecords } from './idempotency-records'
 import { type OpenJournal, openJournal } from './journal/open-journal'
 import { LibsqlLimitRequests } from './limit-requests'
+import migrations from './migrations/meta/_journal.json'
 import { LibsqlModels } from './models'
 import { operationUsage } from './operation-usage'
 import { LibsqlPaymentClaims } from './payment-claims'
@@ -44,6 +46,8 @@ export interface StoreOptions {
   readonly onTrouble: (what: string, reason: string) => void
   /** How long closing waits for a database that does not respond. */
   readonly closeMs?: number
+  /** For tests, which open and close many stores in one process. */
+  readonly threads?: WorkerThreads
 }
 
 export interface Stores {
@@ -126,9 +130,11 @@ async function openHeld(
   closers: (() => void | Promise<void>)[],
   abandon: (() => void)[],
 ): Promise<Omit<Stores, 'close'>> {
-  const { url, authToken } = options
+  const { url, authToken, threads = OWN_THREADS } = options
   const connect = async (role: 'writer' | 'reader') => {
-    const connection = await Connection.open({ role, url, authToken }, (error) => options.onFatal(error.message))
+    const connection = await Connection.open({ role, url, authToken, threads }, (error) =>
+      options.onFatal(error.message),
+    )
     closers.push(() => connection.close())
     abandon.push(() => connection.abandon())
     return connection
@@ -142,7 +148,7 @@ async function openHeld(
   const tokenWrites = new WriteWatch(TOKEN_TABLES)
   const db = drizzle({ client: sqlClient(reader, () => writes, writer, tokenWrites) })
   const { patienceMs, onFatal, onTrouble } = options
-  const opened = await openJournal({ file, writes, reader, patienceMs, onFatal, onTrouble })
+  const opened = await openJournal({ file, writes, reader, threads, patienceMs, onFatal, onTrouble })
   closers.push(() => opened.close())
   const { journal, applied } = opened
   const credentials = new LibsqlCredentials(db, journal, applied)
@@ -190,6 +196,7 @@ async function openHeld(
 
 /** Migrations go through the writer directly: before them there is no `owner` row to assert. */
 async function migrateWith(writer: Connection, onTrouble: StoreOptions['onTrouble']): Promise<void> {
+  if (await isMigrated(writer)) return
   const belowZero = await debtsBelowZero(writer)
   const unfenced = {
     batch: (statements: Parameters<WriteQueue['batch']>[0]) => writer.send({ op: 'batch', mode: 'write', statements }),
@@ -202,12 +209,23 @@ async function migrateWith(writer: Connection, onTrouble: StoreOptions['onTroubl
     )
 }
 
+/** Whether the database has the last migration, by the rule of Drizzle's migrator, which reads and hashes all of them first. */
+async function isMigrated(writer: Connection): Promise<boolean> {
+  if ((await readNumber(writer, "SELECT count(*) FROM sqlite_master WHERE name = '__drizzle_migrations'")) === 0)
+    return false
+  const applied = await readNumber(writer, 'SELECT max(created_at) FROM __drizzle_migrations')
+  return migrations.entries.every(({ when }) => when <= applied)
+}
+
 /** Debt that an older gateway could leave when two card events arrived at once. Zero for a database without debts. */
 async function debtsBelowZero(writer: Connection): Promise<number> {
-  const read = async (sql: string) =>
-    Number((await writer.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] }))[0]?.rows[0]?.[0] ?? 0)
-  const knowsDebt = await read("SELECT count(*) FROM pragma_table_info('accounts') WHERE name = 'debt'")
-  return knowsDebt === 0 ? 0 : read('SELECT count(*) FROM accounts WHERE debt < 0')
+  const knowsDebt = await readNumber(writer, "SELECT count(*) FROM pragma_table_info('accounts') WHERE name = 'debt'")
+  return knowsDebt === 0 ? 0 : readNumber(writer, 'SELECT count(*) FROM accounts WHERE debt < 0')
+}
+
+async function readNumber(writer: Connection, sql: string): Promise<number> {
+  const [result] = await writer.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] })
+  return Number(result?.rows[0]?.[0] ?? 0)
 }
 
 async function raiseEpoch(writer: Connection): Promise<number> {

@@ -45,6 +45,8 @@ async function run(request: Exclude<WorkerRequest, { op: 'apply' }>) {
     case 'close':
       follower?.close()
       database.close()
+      follower = null
+      database = null
       return []
   }
 }

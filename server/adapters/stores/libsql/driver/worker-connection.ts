@@ -1,3 +1,4 @@
+import { OWN_THREADS, type WorkerThreads } from './worker-threads'
 import {
   type Applied,
   type ApplyRequest,
@@ -61,18 +62,27 @@ export function databaseError(error: unknown): DatabaseError {
 type Reply = Extract<WorkerReply, { ok: true }>
 type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 
+interface ConnectionOptions {
+  readonly role: 'writer' | 'reader'
+  readonly url: string
+  readonly authToken: string | null
+  readonly threads?: WorkerThreads
+}
+
 /**
  * A connection in its own worker thread. The driver is synchronous native code, so an fsync or a long query on this thread would block
  * every request (facts/performance). Requests are answered in the order in which they were sent.
  */
 export class Connection {
+  private readonly threads: WorkerThreads
   private readonly worker: Worker
   private readonly waiting = new Map<number, { resolve(reply: Reply): void; reject(e: Error): void }>()
   private nextId = 1
   private broken: Error | null = null
 
-  private constructor(onCrash: (error: Error) => void) {
-    this.worker = new Worker(new URL('./database-worker.ts', import.meta.url))
+  private constructor(threads: WorkerThreads, onCrash: (error: Error) => void) {
+    this.threads = threads
+    this.worker = threads.start(new URL('./database-worker.ts', import.meta.url))
     this.worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => {
       const call = this.waiting.get(data.id)
       this.waiting.delete(data.id)
@@ -88,11 +98,11 @@ export class Connection {
   }
 
   static async open(
-    options: { role: 'writer' | 'reader'; url: string; authToken: string | null },
+    { threads = OWN_THREADS, ...database }: ConnectionOptions,
     onCrash: (error: Error) => void,
   ): Promise<Connection> {
-    const connection = new Connection(onCrash)
-    await connection.send({ op: 'open', ...options })
+    const connection = new Connection(threads, onCrash)
+    await connection.send({ op: 'open', ...database })
     return connection
   }
 
@@ -118,8 +128,12 @@ export class Connection {
   }
 
   async close(): Promise<void> {
-    if (!this.broken) await this.send({ op: 'close' }).catch(() => undefined)
-    this.worker.terminate()
+    const isClosed = await this.send({ op: 'close' }).then(
+      () => true,
+      () => false,
+    )
+    if (isClosed) this.threads.end(this.worker)
+    else this.worker.terminate()
   }
 
   /** Terminates the worker without waiting for pending requests. */

@@ -56,6 +56,7 @@ function answer(request: LogRequest): LogReply {
       return { op: 'done' }
     case 'close':
       closeSync(file)
+      log = null
       return { op: 'done' }
   }
 }

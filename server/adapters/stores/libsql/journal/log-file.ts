@@ -1,3 +1,4 @@
+import type { WorkerThreads } from '../driver/worker-threads'
 import type { AppendResult } from './log-appender'
 import type { LogReply, LogRequest } from './log-wire'
 
@@ -5,6 +6,7 @@ export interface LogFileOptions {
   readonly path: string
   /** The number of the last group there ever was. */
   readonly last: number
+  readonly threads: WorkerThreads
   readonly onFatal: (reason: string) => void
   /** Another hand changed the file. */
   readonly onDamage: (reason: string) => void
@@ -22,7 +24,7 @@ export class LogFile {
   private constructor(options: LogFileOptions) {
     this.last = options.last
     this.options = options
-    this.worker = new Worker(new URL('./log-file-worker.ts', import.meta.url))
+    this.worker = options.threads.start(new URL('./log-file-worker.ts', import.meta.url))
     this.worker.onmessage = ({ data }: MessageEvent<LogReply>) => this.waiting.shift()?.(data)
     this.worker.onerror = (event) => {
       this.fail(`log worker: ${event.message}`)
@@ -93,8 +95,9 @@ export class LogFile {
   }
 
   async close(): Promise<void> {
-    if (this.broken === null) await this.send({ op: 'close' })
-    this.worker.terminate()
+    const isClosed = this.broken === null && (await this.send({ op: 'close' })).op === 'done'
+    if (isClosed) this.options.threads.end(this.worker)
+    else this.worker.terminate()
   }
 
   private send(request: LogRequest): Promise<LogReply> {

@@ -1,4 +1,5 @@
 import type { Connection } from '../driver/worker-connection'
+import type { WorkerThreads } from '../driver/worker-threads'
 import type { WriteQueue } from '../driver/write-queue'
 import { DirectSink } from './direct-sink'
 import { GroupCommit } from './group-commit'
@@ -14,6 +15,7 @@ export interface JournalOptions {
   readonly file: string | null
   readonly writes: WriteQueue
   readonly reader: Pick<Connection, 'send'>
+  readonly threads: WorkerThreads
   readonly patienceMs: number
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
@@ -35,13 +37,13 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
   const direct = new GroupCommit({ sink: directSink(options), patienceMs, onTrouble })
   if (file === null) return { journal: direct, applied: async () => undefined, close: () => direct.drained() }
   const path = logPathOf(file)
-  const { writes, onFatal } = options
+  const { writes, threads, onFatal } = options
   const applied = await ownerNumber(options, 'applied_group')
   if (applied === null) throw new Error('another process owns the database now')
   const last = await replay(path, applied, writes, onTrouble)
   const onDamage = (reason: string) => void rescuer.rescue(reason)
   const applier = new Applier({ log: path, writes, lastApplied: last, onFatal, onDamage, onTrouble })
-  const log = await LogFile.open({ path, last, onFatal, onDamage })
+  const log = await LogFile.open({ path, last, threads, onFatal, onDamage })
   const rescuer = new LogRescuer({ log, applier, onFatal })
   const logged = new GroupCommit({ sink: new LogSink({ log, applier, onTrouble }), patienceMs, onTrouble })
   const journal = new LogJournal({ direct, logged, applier })
