@@ -17,8 +17,8 @@ afterAll(() => gateway.close())
 
 const grantOf = (token: string) => gateway.core.grants.byToken(token)
 
-describe('the way to a token (OAuth 2.1)', () => {
-  test('gives an opaque token of the scopes and the resource that were asked for', async () => {
+describe('the authorization code flow (OAuth 2.1)', () => {
+  test('returns an opaque token for the requested scopes and resource', async () => {
     const got = await app.code()
     expect(got.back.origin + got.back.pathname).toBe(REDIRECT)
     expect(got.back.searchParams.get('state')).toBe('a-state')
@@ -35,18 +35,18 @@ describe('the way to a token (OAuth 2.1)', () => {
     expect(grant?.clientId).toBe('gateway-cli')
   })
 
-  test('gives one token for several resources (RFC 8707)', async () => {
+  test('returns one token for several resources (RFC 8707)', async () => {
     const { access_token } = await app.connect('data:read usage:read offline_access', ['/v1', '/apis/v1'])
     expect([...((await grantOf(access_token))?.audiences ?? [])].sort()).toEqual(['/apis/v1', '/v1'])
   })
 
-  test('asks for consent every time, also when the app asked for none (RFC 8252 8.6)', async () => {
+  test('asks for consent every time, even if the app requested none (RFC 8252 8.6)', async () => {
     await app.connect()
     for (const prompt of [null, 'none', 'consent', 'select_account', 'create'])
       expect((await app.visit(app.authorizeUrl({ prompt }).url)).location?.pathname).toBe('/consent')
   })
 
-  test('sends a browser without a session to sign in, and on to consent from there', async () => {
+  test('sends a browser without a session to sign-in, and from there to consent', async () => {
     const { location } = await app.visit(app.authorizeUrl().url, null)
     expect(location?.pathname).toBe('/sign-in')
     const answer = await app.call('/api/auth/sign-in/email', {
@@ -62,7 +62,7 @@ describe('the way to a token (OAuth 2.1)', () => {
     expect(new URL(url, app.origin).pathname).toBe('/consent')
   })
 
-  test('tells the app that the owner said no', async () => {
+  test('reports to the app that the owner declined', async () => {
     const { location } = await app.visit(app.authorizeUrl().url)
     const { body } = await app.decide(location!, false)
     const back = new URL(String(body.url))
@@ -93,7 +93,7 @@ describe('a redirect address', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('refused:', () => {
   test.each([
     ['no PKCE', { code_challenge: null, code_challenge_method: null }, 'invalid_request'],
     ['plain PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
@@ -105,21 +105,21 @@ describe('what is refused', () => {
     expect(location?.searchParams.get('code')).toBeNull()
   })
 
-  test('a token instead of a code, and no token comes', async () => {
+  test('a token instead of a code', async () => {
     const { status, location, answer } = await app.visit(app.authorizeUrl({ response_type: 'token' }).url)
     expect(status).toBeOneOf([302, 400])
     expect(location?.href ?? (await answer.text())).not.toContain('access_token')
     expect(location?.href ?? '').not.toContain('code=')
   })
 
-  test('a wrong verifier, which burns the code', async () => {
+  test('a wrong verifier, which invalidates the code', async () => {
     const got = await app.code()
     const wrong = await app.redeem({ ...got, verifier: randomBytes(32).toString('base64url') })
     expect([wrong.status, wrong.body.error]).toEqual([401, 'invalid_request'])
     expect((await app.redeem(got)).status).toBe(400)
   })
 
-  test('a code a second time, which ends the tokens it gave', async () => {
+  test('a second use of a code, which revokes the tokens it gave', async () => {
     const got = await app.code()
     const first = await app.redeem(got)
     expect(first.status).toBe(200)
@@ -135,7 +135,7 @@ describe('what is refused', () => {
     expect([status, body.error]).toEqual([400, 'invalid_request'])
   })
 
-  test('a consent whose question was changed, is not one of this browser, or comes from another site', async () => {
+  test('a consent whose request was changed, belongs to another browser, or comes from another site', async () => {
     const { location } = await app.visit(app.authorizeUrl().url)
     const widened = new URL(location!)
     widened.searchParams.set('scope', 'data:read keys:write offline_access')
@@ -145,7 +145,7 @@ describe('what is refused', () => {
     expect([foreign.status, foreign.body.error]).toMatchObject([403, { code: 'foreign_origin' }])
   })
 
-  test('JSON where a form belongs, a body too large, a wrong method, in the words of RFC 6749', async () => {
+  test('JSON in place of a form, a body that is too large, a wrong method, in the words of RFC 6749', async () => {
     const wire = (init: RequestInit) => app.call('/api/auth/oauth2/token', init)
     const asJson = await wire({ method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })
     expect([asJson.status, await asJson.json()]).toMatchObject([415, { error: 'invalid_request' }])
@@ -154,7 +154,7 @@ describe('what is refused', () => {
     expect((await wire({ method: 'GET' })).status).toBe(404)
   })
 
-  test('what was issued for no resource: it is good nowhere', async () => {
+  test('a token issued for no resource: it is valid nowhere', async () => {
     const got = await app.code({ resource: null })
     const { body } = await app.redeem(got)
     expect((await grantOf(String(body.access_token)))?.audiences.size ?? 0).toBe(0)
@@ -162,7 +162,7 @@ describe('what is refused', () => {
 })
 
 describe('refresh', () => {
-  test('gives another refresh token; a repeat within the grace gets the same answer', async () => {
+  test('returns another refresh token; a repeat within the grace period gets the same answer', async () => {
     const tokens = await app.connect()
     const first = await app.refresh(tokens.refresh_token)
     expect(first.status).toBe(200)
@@ -172,7 +172,7 @@ describe('refresh', () => {
     expect((await app.refresh(String(first.body.refresh_token))).status).toBe(200)
   })
 
-  test('four at once end with a family that still works', async () => {
+  test('four times concurrently leaves a family that still works', async () => {
     const tokens = await app.connect()
     const all = await Promise.all([1, 2, 3, 4].map(() => app.refresh(tokens.refresh_token)))
     const won = all.filter(({ status }) => status === 200)
@@ -182,7 +182,7 @@ describe('refresh', () => {
     expect((await app.refresh(String(won[0]?.body.refresh_token))).status).toBe(200)
   })
 
-  test('cannot widen what was allowed, nor serve another app', async () => {
+  test('cannot extend what was allowed, nor serve another app', async () => {
     const tokens = await app.connect()
     const wider = await app.refresh(tokens.refresh_token, { scope: 'data:read keys:write' })
     expect([wider.status, wider.body.error]).toEqual([400, 'invalid_scope'])
@@ -192,10 +192,10 @@ describe('refresh', () => {
   })
 })
 
-describe('a code used many times at once', () => {
+describe('a code used concurrently', () => {
   const times = 20
 
-  test('gives tokens to exactly one, which work; the others are invalid_grant and end nothing', async () => {
+  test('gives working tokens to exactly one; the others are invalid_grant and revoke nothing', async () => {
     const got = await app.code()
     const all = await Promise.all(Array.from({ length: times }, () => app.redeem(got)))
     const won = all.filter(({ status }) => status === 200)
@@ -207,7 +207,7 @@ describe('a code used many times at once', () => {
     expect(gateway.logged.filter((line) => line.includes('FOREIGN KEY'))).toEqual([])
   })
 
-  test('and once more after that, ends what it gave (RFC 6749 4.1.2)', async () => {
+  test('and then once more, revokes the tokens it gave (RFC 6749 4.1.2)', async () => {
     const got = await app.code()
     const all = await Promise.all(Array.from({ length: times }, () => app.redeem(got)))
     const won = all.find(({ status }) => status === 200)
@@ -217,7 +217,7 @@ describe('a code used many times at once', () => {
     expect((await app.refresh(String(won?.body.refresh_token))).body.error).toBe('invalid_grant')
   })
 
-  test('by somebody without its verifier gives him nothing, and no 500', async () => {
+  test('by someone without its verifier gives no token and no 500', async () => {
     const got = await app.code()
     const thief = { ...got, verifier: randomBytes(32).toString('base64url') }
     const all = await Promise.all(
@@ -231,7 +231,7 @@ describe('a code used many times at once', () => {
 })
 
 describe('a replaced refresh token', () => {
-  test('stops as soon as its successor was used; until then a lost answer may be asked for again', async () => {
+  test('becomes invalid once its successor was used; until then a lost answer may be requested again', async () => {
     const { refresh_token: first } = await app.connect()
     const second = await app.refresh(first)
     expect((await app.refresh(first)).body.refresh_token).toBe(String(second.body.refresh_token))
@@ -244,7 +244,7 @@ describe('a replaced refresh token', () => {
     expect(await grantOf(String(third.body.access_token))).toBeNull()
   })
 
-  test('of another grant of the same app is not touched by it', async () => {
+  test('of another grant of the same app is not affected', async () => {
     const [one, other] = [await app.connect(), await app.connect()]
     await app.refresh(other.refresh_token)
     const second = await app.refresh(one.refresh_token)
@@ -254,7 +254,7 @@ describe('a replaced refresh token', () => {
 })
 
 describe('the end of access', () => {
-  test('revoking an access token, or the refresh token, binds at once (RFC 7009)', async () => {
+  test('revoking an access token, or the refresh token, applies at once (RFC 7009)', async () => {
     const tokens = await app.connect()
     const ended = await app.form('/oauth2/revoke', { client_id: 'gateway-cli', token: tokens.access_token })
     expect(ended.status).toBe(200)
@@ -273,7 +273,7 @@ describe('the end of access', () => {
     if (status === 400) expect(body.error).toBe('invalid_grant')
   })
 
-  test('a disconnect ends access and refresh tokens together, of that app only', async () => {
+  test('a disconnect revokes access and refresh tokens together, of that app only', async () => {
     const { body } = await app.register()
     const kept = await app.connect()
     const dropped = await app.connect('data:read offline_access', ['/mcp'], String(body['client_id']))
@@ -286,7 +286,7 @@ describe('the end of access', () => {
   })
 })
 
-test('nothing is stored that could be used: tokens and codes are hashes', async () => {
+test('only hashes of tokens and codes are stored', async () => {
   const got = await app.code()
   const { body } = await app.redeem(got)
   const stored = JSON.stringify([

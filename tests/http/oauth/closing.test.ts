@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { openHarness } from '../../support/harness'
 import { oauthApp } from '../../support/oauth'
 
-test('closing an account ends the access of its apps, tokens and refresh tokens alike', async () => {
+test('closing an account ends the access of its apps: tokens and refresh tokens', async () => {
   const gateway = await openHarness()
   // Somebody else is the operator, who may not leave.
   await gateway.owner()

@@ -31,7 +31,7 @@ async function accountOf() {
 }
 
 describe('an access token on REST (spec-answers 10)', () => {
-  test('calls like a key, draws on its owner’s balance, and leaves its row under the connection', async () => {
+  test("calls like a key, spends its owner’s balance, and logs its row under the app's grant", async () => {
     const before = (await accountOf()).balance_micros_usd
     const answer = await gateway.as(tokens.access_token, SEARCH)
     expect(answer.status).toBe(200)
@@ -43,7 +43,7 @@ describe('an access token on REST (spec-answers 10)', () => {
     expect(await explained.json()).toMatchObject({ id, key_id: expect.stringMatching(/^conn_/), cost_micros_usd: 5000 })
   })
 
-  test('reads the usage of the whole account, where a key is told 403 (spec 4.6)', async () => {
+  test('reads the usage of the whole account, where a key gets 403 (spec 4.6)', async () => {
     const made = (await (await owner.api('/api/keys', { name: 'beside' })).json()) as { secret: string }
     expect((await gateway.as(made.secret, SEARCH)).status).toBe(200)
     const read = async (scope: string) =>
@@ -58,7 +58,7 @@ describe('an access token on REST (spec-answers 10)', () => {
     expect([refused.status, (await errorOf(refused)).code]).toEqual([403, 'insufficient_permissions'])
   })
 
-  test('tells what is left', async () => {
+  test('reads the limits and the balance', async () => {
     const answer = await gateway.as(tokens.access_token, '/v1/credits/balance')
     expect(await answer.json()).toMatchObject({ currency: 'USD', api_key: { unlimited: true } })
   })
@@ -74,7 +74,7 @@ describe('an access token in use', () => {
     return { own, its, token, call: () => own.as(token, SEARCH), [Symbol.asyncDispose]: () => own.close() }
   }
 
-  test('costs no query, until a second has gone by', async () => {
+  test('needs no query until a second has passed', async () => {
     await using used = await openUsed()
     const readsOf = async () => (await countingReads(used.own, used.call)).reads
     expect([await readsOf(), await readsOf()]).toEqual([0, 0])
@@ -82,7 +82,7 @@ describe('an access token in use', () => {
     expect([await readsOf(), await readsOf()]).toEqual([1, 0])
   })
 
-  test('is refused on the next call when it was revoked while it was being looked up', async () => {
+  test('is refused on the next call if it was revoked during its look-up', async () => {
     await using used = await openUsed()
     used.own.clock.advance(1000)
     const read = Promise.withResolvers<void>()
@@ -104,7 +104,7 @@ describe('an access token in use', () => {
     spy.mockRestore()
   })
 
-  test('is refused on the next call when its app was disabled, or its owner is gone', async () => {
+  test('is refused on the next call once its app is disabled, or its owner is gone', async () => {
     for (const change of [
       `UPDATE oauth_client SET disabled = 1 WHERE client_id = 'gateway-cli'`,
       'DELETE FROM identity_user',
@@ -115,7 +115,7 @@ describe('an access token in use', () => {
     }
   })
 
-  test('is refused within a second when somebody revokes it in the database itself', async () => {
+  test('is refused within a second if it is revoked directly in the database', async () => {
     await using used = await openUsed()
     const hand = createClient({ url: `file:${used.own.databaseFile}`, concurrency: 1 })
     await hand.execute('DELETE FROM oauth_access_token')
@@ -134,7 +134,7 @@ describe('401 invalid_token', () => {
     expect(challenge).toContain(`resource_metadata="${app.origin}/.well-known/oauth-protected-resource`)
   }
 
-  test('for a token that nobody issued, and one with a letter changed', async () => {
+  test('for an unknown token, and one with a letter changed', async () => {
     await expectRefused('gwat_nope')
     await expectRefused(`${tokens.access_token.slice(0, -1)}${tokens.access_token.endsWith('a') ? 'b' : 'a'}`)
   })
@@ -147,34 +147,34 @@ describe('401 invalid_token', () => {
     await expectRefused(String(bare.body.access_token))
   })
 
-  test('for one whose hour is over; its refresh token gives another', async () => {
+  test('for one after its hour; its refresh token gives another', async () => {
     await using later = await laterGateway()
     await later.expectExpired()
   })
 
-  test('for a revoked one, from the very next request', async () => {
+  test('for a revoked one, from the next request on', async () => {
     const own = await app.connect('data:read offline_access', ['/apis/v1'])
     expect((await gateway.as(own.access_token, SEARCH)).status).toBe(200)
     await app.form('/oauth2/revoke', { client_id: 'gateway-cli', token: own.access_token })
     await expectRefused(own.access_token)
   })
 
-  test('for a guess does not cost a query once the address’s minute is full, while a known app goes on', async () => {
+  test('for a guess needs no query once the address’s minute is full, while a known app continues', async () => {
     await using crowded = await openCrowded()
     await crowded.run()
   })
 
-  test('for a guess counts on the address: over a full minute no token is looked up that was not known before', async () => {
+  test('for a guess counts toward the address: during a full minute no unknown token is looked up', async () => {
     await using crowded = await openCrowded()
     await crowded.runUnseen()
   })
 
-  test('for a token that was good once and is revoked counts as a guess', async () => {
+  test('for a revoked token counts as a guess', async () => {
     await using crowded = await openCrowded()
     await crowded.runRevoked()
   })
 
-  test('for one at its exact expiry, and not a millisecond before', async () => {
+  test('for one at its exact expiry, and not a millisecond earlier', async () => {
     await using own = await openHarness().then((opened) => ({ opened, [Symbol.asyncDispose]: () => opened.close() }))
     const { opened } = own
     const { access_token: token } = await oauthApp(opened, await opened.owner()).connect('data:read', ['/apis/v1'])
@@ -249,7 +249,7 @@ async function openCrowded() {
   }
 }
 
-describe('the scope that a 401 names', () => {
+describe('the scope in a 401', () => {
   test('is the one that the route needs, with offline_access', async () => {
     const named = async (path: string, method = 'GET') => {
       const answer = await gateway.as('gwat_nobody', path, { method })
@@ -265,7 +265,7 @@ describe('the scope that a 401 names', () => {
 })
 
 describe('403 insufficient_scope', () => {
-  test('names the scope that is missing, in the body and in the challenge', async () => {
+  test('names the missing scope, in the body and in the challenge', async () => {
     const { access_token } = await app.connect('usage:read offline_access', ['/v1', '/apis/v1'])
     const answer = await gateway.as(access_token, SEARCH)
     expect([answer.status, await errorOf(answer)]).toMatchObject([
@@ -279,8 +279,8 @@ describe('403 insufficient_scope', () => {
   })
 })
 
-describe('a connection', () => {
-  test('is one per owner and app: another login of the same app spends from the same pool', async () => {
+describe('an app grant', () => {
+  test('exists once per owner and app: another login of the same app spends from the same pool', async () => {
     const again = await app.connect('data:read usage:read offline_access', ['/v1', '/apis/v1'])
     const used = async () =>
       (
@@ -293,7 +293,7 @@ describe('a connection', () => {
     expect(await used()).toBe(before + 5000)
   })
 
-  test('has a spending limit that holds under any number of calls at once, like a key’s', async () => {
+  test('has a spending limit that holds under any number of concurrent calls, like a key’s', async () => {
     const own = await openHarness()
     const person = await own.owner()
     const its = oauthApp(own, person)
@@ -313,7 +313,7 @@ describe('a connection', () => {
     expect((await reconcile(own.databaseFile)).problems).toEqual([])
   })
 
-  test('is limited per minute by itself, by its owner’s tier', async () => {
+  test('has its own limit per minute, by its owner’s tier', async () => {
     const own = await openHarness()
     const its = oauthApp(own, await own.owner())
     const got = await its.connect('data:read offline_access', ['/apis/v1'])
@@ -325,7 +325,7 @@ describe('a connection', () => {
     await own.close()
   })
 
-  test('that was ended is refused on the next call, while its calls are under way, and so is its refresh token', async () => {
+  test('that was ended is refused on the next call, while its calls are in progress, and so is its refresh token', async () => {
     const { body } = await app.register()
     const clientId = String(body['client_id'])
     const own = await app.connect('data:read offline_access', ['/apis/v1'], clientId)
@@ -342,7 +342,7 @@ describe('a connection', () => {
 })
 
 describe('keys, by an app (spec-answers 10)', () => {
-  test('are made, listed, changed and revoked with keys:write; the audit names the connection', async () => {
+  test('are created, listed, changed and revoked with keys:write; the audit names the app grant', async () => {
     const { access_token } = await app.connect('keys:write offline_access', ['/v1'])
     const send = (path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') =>
       gateway.as(access_token, path, {
@@ -369,7 +369,7 @@ describe('keys, by an app (spec-answers 10)', () => {
     )
   })
 
-  test('are never made by a key, nor by an app without keys:write', async () => {
+  test('are never created by a key, nor by an app without keys:write', async () => {
     const made = (await (await owner.api('/api/keys', { name: 'no maker' })).json()) as { secret: string }
     const byKey = await gateway.as(made.secret, '/v1/keys')
     expect([byKey.status, (await errorOf(byKey)).code]).toEqual([403, 'insufficient_permissions'])
@@ -379,7 +379,7 @@ describe('keys, by an app (spec-answers 10)', () => {
   })
 })
 
-test('a top-up is started with wallet:topup, for the owner’s account, and not without', async () => {
+test('a top-up needs wallet:topup, and goes to the owner’s account', async () => {
   const start = (token: string) =>
     gateway.as(token, '/v1/wallet/topups', {
       method: 'POST',

@@ -35,7 +35,7 @@ const decide = (what: 'approve' | 'deny', userCode: string, who = owner) =>
   who.api(`/api/auth/device/${what}`, { userCode })
 
 describe('a device (RFC 8628)', () => {
-  test('gets tokens after its owner looked and said yes', async () => {
+  test('gets tokens after its owner reviewed and approved', async () => {
     const { deviceCode, userCode, body } = await start()
     expect(body).toMatchObject({
       verification_uri: `${app.origin}/device`,
@@ -54,20 +54,20 @@ describe('a device (RFC 8628)', () => {
     expect((await poll(deviceCode)).body.error).toBe('invalid_grant')
   })
 
-  test('is told to wait, and to slow down', async () => {
+  test('has to wait, and to slow down', async () => {
     const { deviceCode } = await start()
     expect((await poll(deviceCode)).body.error).toBe('authorization_pending')
     expect((await poll(deviceCode)).body.error).toBe('slow_down')
   })
 
-  test('is told no', async () => {
+  test('learns that the owner declined', async () => {
     const { deviceCode, userCode } = await start()
     await page(userCode)
     expect((await decide('deny', userCode)).status).toBe(200)
     expect((await poll(deviceCode)).body.error).toBe('access_denied')
   })
 
-  test('belongs to who looked at it first: nobody else decides, nobody without a session, none who has not looked', async () => {
+  test('belongs to the first owner who reviewed it: nobody else decides, nobody without a session, nobody without reviewing', async () => {
     const { deviceCode, userCode } = await start()
     expect((await decide('approve', userCode)).status).toBe(400)
     await page(userCode)
@@ -85,13 +85,13 @@ describe('a device (RFC 8628)', () => {
     expect((await poll(deviceCode)).body.error).toBe('authorization_pending')
   })
 
-  test('cannot be bound to a person by whoever asks for the code', async () => {
+  test('cannot be bound to a person by whoever requests the code', async () => {
     const { userCode } = await start({ user_id: 'somebody' })
     const shown = (await (await page(userCode)).json()) as Record<string, unknown>
     expect(shown['client_id']).toBe('gateway-cli')
   })
 
-  test('may not ask for another resource than its owner saw, nor be another client', async () => {
+  test('cannot request another resource than its owner saw, nor be another client', async () => {
     const { deviceCode, userCode } = await start()
     await page(userCode)
     await decide('approve', userCode)

@@ -36,7 +36,7 @@ const asked = (token: string, { id, secret }: Pick<Client, 'id' | 'secret'>, mor
   app.form('/oauth2/introspect', { token, client_id: id, client_secret: secret, ...more })
 
 describe('introspection', () => {
-  test("tells an app about its own access token, and nothing about the token's owner", async () => {
+  test("shows an app its own access token, and nothing about the token's owner", async () => {
     const { status, body, headers } = await asked(one.tokens.access_token, one)
     expect([status, headers.get('cache-control')]).toEqual([200, 'no-store'])
     expect(body).toEqual({
@@ -50,13 +50,13 @@ describe('introspection', () => {
     })
   })
 
-  test('tells of its own refresh token, too', async () => {
+  test('shows its own refresh token as well', async () => {
     const { body } = await asked(one.tokens.refresh_token, one, { token_type_hint: 'refresh_token' })
     expect(body).toMatchObject({ active: true, client_id: one.id, scope: 'data:read offline_access' })
     expect(body['sub']).toBeUndefined()
   })
 
-  test("calls another app's tokens, unknown and revoked ones inactive, and says no more", async () => {
+  test("calls another app's, unknown and revoked tokens inactive, and adds nothing", async () => {
     const revoked = (await newClient()) satisfies Client
     await app.form('/oauth2/revoke', {
       client_id: revoked.id,
@@ -75,7 +75,7 @@ describe('introspection', () => {
     }
   })
 
-  test('is refused without the secret, with a wrong one, and to an app that has none', async () => {
+  test('is refused without the secret, with a wrong one, and for an app that has none', async () => {
     const { access_token } = one.tokens
     const own = await app.connect()
     for (const fields of [

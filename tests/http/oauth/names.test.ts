@@ -20,7 +20,7 @@ interface Name {
   readonly revoked: boolean
 }
 
-test('what an app called and spent is under its name in usage, log and CSV, also after it was disconnected and forgotten', async () => {
+test("an app's calls and spending appear under its name in usage, log and CSV, even after it was disconnected and deleted", async () => {
   const owner = await gateway.owner()
   const app = oauthApp(gateway, owner)
   const { body } = await app.register({ client_name: 'My "agent", =1+1' })
@@ -56,7 +56,7 @@ test('what an app called and spent is under its name in usage, log and CSV, also
   expect(lines.filter((line) => line.includes('"My ""agent"", =1+1"'))).toHaveLength(2)
 })
 
-test('an app whose record is gone when it first calls is an app without a name, and its call is not refused for it', async () => {
+test('an app whose record is gone at its first call has no name, and its call is not refused for it', async () => {
   const account = await gateway.account(1)
   const made = await gateway.core.appGrants.of(account, 'forgotten', '127.0.0.1')
   expect(made.name).toBe('App')

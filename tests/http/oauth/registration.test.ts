@@ -29,14 +29,14 @@ async function register(body: Record<string, unknown>, address = `198.51.100.${+
 }
 
 describe('dynamic registration (RFC 7591)', () => {
-  test('takes a loopback app that does not say it is native, as the official SDK and others send it', async () => {
+  test('accepts a loopback app that does not declare itself native, as the official SDK and others send it', async () => {
     for (const uri of ['http://127.0.0.1:53682/cb', 'http://localhost:3334/oauth/callback', 'http://[::1]:9/cb']) {
       const { status, body } = await register({ redirect_uris: [uri] })
       expect([status, body['application_type']]).toEqual([201, 'native'])
     }
   })
 
-  test('takes a web app with https, and gives a confidential one a secret once', async () => {
+  test('accepts a web app with https, and gives a confidential one a secret once', async () => {
     const { status, body } = await register({
       redirect_uris: ['https://claude.ai/api/mcp/auth_callback'],
       token_endpoint_auth_method: 'client_secret_basic',
@@ -86,7 +86,7 @@ describe('dynamic registration (RFC 7591)', () => {
     ['VS Code', ['vscode://vscode.github-authentication/did-authenticate', 'https://vscode.dev/redirect']],
     ['an app with a domain for a scheme (RFC 8252 7.1)', ['com.example.app:/oauth2redirect']],
     ['one with every kind', ['cursor://a.b/cb', 'https://www.cursor.com/cb', 'http://localhost:8787/callback']],
-  ])('takes %s, and gives the code at that address, letter by letter', async (_what, uris) => {
+  ])('accepts %s, and sends the code to exactly that address', async (_what, uris) => {
     const { status, body } = await register({ redirect_uris: uris })
     expect([status, body['application_type'], body['redirect_uris']]).toEqual([201, 'native', uris])
     const client = String(body['client_id'])
@@ -102,7 +102,7 @@ describe('dynamic registration (RFC 7591)', () => {
     }
   })
 
-  test('keeps the scope as it was registered: an app gets none that it did not name then', async () => {
+  test('fixes the scopes: an app never gets one that it did not register', async () => {
     const { status, body } = await register({
       scope: 'data:read offline_access',
       redirect_uris: ['http://127.0.0.1:7777/callback'],
@@ -116,7 +116,7 @@ describe('dynamic registration (RFC 7591)', () => {
     expect([wider.status, wider.body.error]).toEqual([400, 'invalid_scope'])
   })
 
-  test('keeps nothing that a page could show or a server could fetch', async () => {
+  test('stores nothing that a page could show or a server could fetch', async () => {
     const { status, body } = await register({
       logo_uri: 'javascript:alert(1)',
       client_uri: 'https://a.example',
@@ -131,14 +131,14 @@ describe('dynamic registration (RFC 7591)', () => {
       expect(body[name] ?? null).toBeNull()
   })
 
-  test('cuts a name to one line of 80 characters, without signs that turn the writing', async () => {
+  test('cuts a name to one line of 80 characters, without bidirectional control characters', async () => {
     const { body } = await register({ client_name: `\u202eevil\n${'x'.repeat(10_000)}` })
     const app = await gateway.core.grants.app(String(body['client_id']))
     expect(app?.name.length).toBe(80)
     expect(app?.name).toStartWith('evil x')
   })
 
-  test('is five a minute for one address, then 429 with Retry-After', async () => {
+  test('is limited to five a minute per address, then 429 with Retry-After', async () => {
     const all = []
     for (let i = 0; i < 6; i++) all.push(await register({}, '203.0.113.9'))
     expect(all.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201, 429])
@@ -146,7 +146,7 @@ describe('dynamic registration (RFC 7591)', () => {
     expect(Number(all[5]?.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  test('is forgotten after 30 days when nobody let the app in; an app in use stays', async () => {
+  test('is deleted after 30 days if nobody approved the app; an app in use stays', async () => {
     const unused = String((await register({})).body['client_id'])
     const used = String((await register({ redirect_uris: ['http://127.0.0.1:7777/callback'] })).body['client_id'])
     await app.connect('data:read offline_access', ['/mcp'], used)
@@ -158,7 +158,7 @@ describe('dynamic registration (RFC 7591)', () => {
     expect(await gateway.core.grants.app('gateway-cli')).not.toBeNull()
   })
 
-  test('never holds more than 10,000 apps that nobody let in: the oldest go first', async () => {
+  test('holds at most 10,000 apps that nobody approved: the oldest are deleted first', async () => {
     const rows = Array.from({ length: 10_050 }, (_, i) => ({
       id: `flood-${i}`,
       clientId: `flood-${i}`,
@@ -174,7 +174,7 @@ describe('dynamic registration (RFC 7591)', () => {
   })
 })
 
-test('client and resource records and userinfo are nobody’s to call', async () => {
+test("nobody can call the library's routes for client and resource records and userinfo", async () => {
   for (const path of ['/oauth2/create-client', '/oauth2/get-clients', '/oauth2/delete-client'])
     expect((await app.call(`/api/auth${path}`, { method: 'POST' })).status).toBe(404)
   for (const path of [

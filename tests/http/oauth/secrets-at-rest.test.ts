@@ -23,7 +23,7 @@ async function startDevice(app: ReturnType<typeof oauthApp>) {
 const poll = (app: ReturnType<typeof oauthApp>, deviceCode: string) =>
   app.form('/oauth2/token', { grant_type: DEVICE_GRANT, client_id: 'gateway-cli', device_code: deviceCode })
 
-describe('what is stored of a session and of a device code', () => {
+describe('a stored session or device code', () => {
   let gateway: Harness
   let owner: Owner
   let app: ReturnType<typeof oauthApp>
@@ -34,7 +34,7 @@ describe('what is stored of a session and of a device code', () => {
   })
   afterAll(() => gateway.close())
 
-  test('is a hash under the gateway’s own key, and opens no door by itself', async () => {
+  test('is a hash under the gateway’s own key, and grants no access by itself', async () => {
     const device = await startDevice(app)
     const stored = JSON.stringify([await rows(gateway, 'identity_session'), await rows(gateway, 'oauth_device_code')])
     for (const secret of [tokenIn(owner.cookie), device.deviceCode, device.userCode]) {
@@ -47,7 +47,7 @@ describe('what is stored of a session and of a device code', () => {
     expect(page.status).toBe(400)
   })
 
-  test('is told to nobody: a list of sessions holds no token', async () => {
+  test('is never returned: a list of sessions has no token', async () => {
     const list = (await (await owner.api('/api/auth/list-sessions')).json()) as Record<string, unknown>[]
     expect(list.length).toBeGreaterThan(0)
     for (const session of list) {
@@ -56,7 +56,7 @@ describe('what is stored of a session and of a device code', () => {
     }
   })
 
-  test('ends with the session: the other ones by one call, this one by signing out', async () => {
+  test('ends with the session: the others by one call, this one by signing out', async () => {
     const again = await gateway.call('/api/auth/sign-in/email', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -75,8 +75,8 @@ describe('what is stored of a session and of a device code', () => {
   })
 })
 
-describe('a database of the version before, which stored them as they are', () => {
-  test('is hashed in place at the start, whoever is signed in stays so, and a device code still works', async () => {
+describe('a database of the previous version, which stored them unhashed', () => {
+  test('is hashed in place at the start: sessions stay signed in, and a device code still works', async () => {
     const before = await openHarness()
     const owner = await before.owner()
     const device = await startDevice(oauthApp(before, owner))
@@ -110,8 +110,8 @@ describe('a database of the version before, which stored them as they are', () =
   })
 })
 
-describe('a row that ends now', () => {
-  test('is over: session, refresh token and device code at their exact expiry, and not a millisecond before', async () => {
+describe('a row that expires now', () => {
+  test('is expired: session, refresh token and device code at their exact expiry, and not a millisecond earlier', async () => {
     const gateway = await openHarness()
     const owner = await gateway.owner()
     const app = oauthApp(gateway, owner)

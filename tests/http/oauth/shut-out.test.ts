@@ -58,9 +58,9 @@ const ENDINGS: readonly Ending[] = [
   ],
 ]
 
-describe('whoever is shut out may have let an app in, so its access ends as well', () => {
+describe('signing an owner out elsewhere ends the access of apps', () => {
   test.each(ENDINGS)(
-    'by %s: refused on the very next call, with an audit row that says why',
+    'by %s: refused on the next call, with an audit row that says why',
     async (_, act, because) => {
       const { owner, works, ends, refresh } = await letIn()
       expect((await act(owner)).status).toBe(200)
@@ -82,7 +82,7 @@ describe('whoever is shut out may have let an app in, so its access ends as well
     expect(await ends()).toEqual([])
   })
 
-  test('nor by one that fails: a wrong password, no session, a foreign page', async () => {
+  test('not by a failed attempt: a wrong password, no session, a foreign page', async () => {
     const { owner, works, ends } = await letIn()
     expect((await change(owner, '', 'wrong wrong wrong')).status).toBe(400)
     const nobody = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
@@ -94,7 +94,7 @@ describe('whoever is shut out may have let an app in, so its access ends as well
     expect(await ends()).toEqual([])
   })
 
-  test('and only the apps of that owner', async () => {
+  test('only for the apps of that owner', async () => {
     const [one, other] = [await letIn(), await letIn()]
     expect((await change(one.owner)).status).toBe(200)
     expect(await other.works()).toBe(200)
@@ -107,7 +107,7 @@ const DISCONNECTIONS: readonly (readonly [what: string, act: (owner: Owner) => P
   ['all apps are disconnected', (owner) => owner.api('/api/apps/disconnect', {})],
 ]
 
-describe('what an app was allowed and has not fetched yet ends too', () => {
+describe('grants that an app has not redeemed yet end too', () => {
   const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code'
 
   /** A device whose owner has said yes, and that has not asked since. */

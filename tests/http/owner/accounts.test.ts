@@ -52,7 +52,7 @@ describe('sign-up', () => {
   })
 
   test.each(['Ada\x1b]52;c;cm0gLXJm\x07', 'Ada\u202Eadmin', 'A\u200bda', 'Ada\nOperator', 'Ada\u{e0041}'])(
-    'refuses a name that would move the cursor, turn the writing or hide: %j',
+    'refuses a name with control, bidirectional or invisible characters: %j',
     async (name) => {
       const before = await gateway.core.accounts.count()
       const forged = post('/api/auth/sign-up/email', { name, email: 'eve@example.com', password: PASSWORD })
@@ -70,7 +70,7 @@ describe('sign-up', () => {
 })
 
 describe('a session', () => {
-  test('begins with sign-in, reaches the same account, and ends with sign-out', async () => {
+  test('starts with sign-in, reaches the same account, and ends with sign-out', async () => {
     const answer = await post('/api/auth/sign-in/email', { email: 'bob@example.com', password: PASSWORD })
     expect(answer.status).toBe(200)
     const cookie = answer.headers
@@ -87,7 +87,7 @@ describe('a session', () => {
     expect((await bob.api('/api/account')).status).toBe(200)
   })
 
-  test('does not begin with a wrong password', async () => {
+  test('is not created by a wrong password', async () => {
     const answer = post('/api/auth/sign-in/email', { email: 'bob@example.com', password: `${PASSWORD}?` })
     expect(await refusalOf(answer)).toMatchObject({ status: 401, type: 'authentication_error' })
   })
@@ -109,7 +109,7 @@ describe('a session', () => {
     ['GET', '/api/usage.csv'],
     ['GET', '/api/transactions'],
   ])(
-    'is needed by %s %s: without one it is 401 missing_session, whatever cookie or key comes',
+    'is required by %s %s: without one it is 401 missing_session, whatever cookie or key is sent',
     async (method, path) => {
       const { secret } = await sharedKey()
       const tampered = ada.cookie.replace(/=./, (start) => (start === '=A' ? '=B' : '=A'))
@@ -123,7 +123,7 @@ describe('a session', () => {
     },
   )
 
-  test('is nothing to the routes that take keys: a cookie pays for no call and reads no usage', async () => {
+  test('is ignored by the routes for keys: a cookie pays for no call and reads no usage', async () => {
     const headers = { cookie: ada.cookie }
     expect(await refusalOf(gateway.call(IMAGES, { headers }))).toMatchObject({ status: 402, code: 'payment_required' })
     for (const path of ['/v1/usage', '/v1/credits/balance'])
@@ -138,7 +138,7 @@ function sharedKey() {
 }
 
 describe('the balance', () => {
-  test('shows what is held while a call is under way, then what it cost', async () => {
+  test('shows what is held during a call, then what it cost', async () => {
     const { secret } = await keyBench(bob).create()
     const { promise, resolve } = Promise.withResolvers<void>()
     const usual = gateway.images.answer
@@ -188,7 +188,7 @@ describe('the balance', () => {
 })
 
 describe('a sign-up whose account could not be opened', () => {
-  test('leaves a user that the next /api call repairs, once, however many come at once (spec-answers 4)', async () => {
+  test('leaves a user that the next /api call repairs, once, however many arrive at once (spec-answers 4)', async () => {
     const { db } = gateway.core.stores
     const before = await gateway.core.accounts.count()
     await db.run(sql`CREATE TRIGGER no_accounts BEFORE INSERT ON accounts BEGIN SELECT RAISE(ABORT, 'not now'); END`)
@@ -207,7 +207,7 @@ describe('a sign-up whose account could not be opened', () => {
     expect((await left.api('/api/keys', { name: 'in time' })).status).toBe(201)
   })
 
-  test('is told to the log by its request id, without the password or the cookie', () => {
+  test('is logged with its request id, without the password or the cookie', () => {
     const lines = gateway.logged.filter((line) => line.includes('sign-in'))
     expect(lines.join('')).toMatch(/"requestId":"req_[0-9a-f]+"/)
     expect(gateway.logged.join('')).not.toContain(PASSWORD)

@@ -45,7 +45,7 @@ test('a catalog file is applied as a whole; a dry run shows the plan, and applyi
   expect(await auditRows(gateway)).toEqual(before)
 })
 
-test('what it removes is removed only with the confirm of that very plan', async () => {
+test('removals happen only with the confirmation of that exact plan', async () => {
   const file = [api('beta', { operations: [{ ...OPERATION, id: 'two', path: '/v1/two' }], title: 'Beta' })]
   expect(await refusalOf(apply(file))).toMatchObject({ status: 409, code: 'invalid_state' })
   const plan = await read<CatalogPlan>(apply(file, { dry_run: true }))
@@ -59,7 +59,7 @@ test('what it removes is removed only with the confirm of that very plan', async
   expect(names()).toEqual(['beta'])
 })
 
-test('a file with one wrong API changes nothing, and says which and why', async () => {
+test('a file with one invalid API changes nothing, and says which and why', async () => {
   const wrong = [
     [api('gamma'), api('delta', { auth: 'bearer:env:PATH' })],
     [api('gamma'), api('gamma')],
@@ -74,7 +74,7 @@ test('a file with one wrong API changes nothing, and says which and why', async 
   expect(names()).toEqual(['beta'])
 })
 
-test('an operation that is named like a member of every object is priced by its own price alone', async () => {
+test('an operation named like a property of every object has its own price', async () => {
   const get = (operationId: string) => ({ get: { operationId, responses: { 200: { description: 'ok' } } } })
   const document = JSON.stringify({
     ...{ openapi: '3.1.0', info: { title: 'Odd', version: '1' } },

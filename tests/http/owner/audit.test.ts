@@ -28,14 +28,14 @@ afterAll(() => closeReconciled(gateway))
 const ofKey = async (id: string) => (await auditRows(gateway)).filter((row) => row.key_id === id)
 const from = (address: string) => ({ 'x-forwarded-for': address })
 
-describe('the audit (spec-answers 3, 4)', () => {
-  test('tells who opened the account, when and with what action', async () => {
+describe('the audit log (spec-answers 3, 4)', () => {
+  test('records who opened the account, when and with what action', async () => {
     const rows = (await auditRows(gateway)).filter((row) => row.account_id === accountId && row.key_id === null)
     expect(rows).toMatchObject([{ actor_id: userId, at: gateway.clock.now(), key_id: null }])
     expect(rows[0]?.action).toMatch(/^account\./)
   })
 
-  test('tells of every change to a key who made it, when, from which address, and what it was', async () => {
+  test('records who changed a key, when, from which address, and what changed', async () => {
     const headers = from('203.0.113.7')
     const made = await read<{ key: { id: string } }>(
       owner.api('/api/keys', { name: 'audited', spending_limit: 5, allowed_ips: ['10.0.0.1'] }, 'POST', headers),
@@ -81,7 +81,7 @@ describe('the audit (spec-answers 3, 4)', () => {
     expect(detail(rows[4])).toMatchObject({ successor: expect.stringMatching(/^key_/), grace_period_seconds: 60 })
   })
 
-  test('has no row for what was refused or only read', async () => {
+  test('has no row for refused changes or reads', async () => {
     const { key } = await keyBench(owner).create()
     const before = await auditRows(gateway)
     await owner.api(`/api/keys/${key.id}`, { name: '' }, 'PATCH')
@@ -92,7 +92,7 @@ describe('the audit (spec-answers 3, 4)', () => {
     expect(await auditRows(gateway)).toEqual(before)
   })
 
-  test('is on disk when the change was answered, so that a crash loses none', async () => {
+  test('is on disk before a change is confirmed, so that a crash loses none', async () => {
     const { key } = await keyBench(owner).create()
     const client = createClient({ url: `file:${gateway.databaseFile}`, concurrency: 1 })
     try {
@@ -103,7 +103,7 @@ describe('the audit (spec-answers 3, 4)', () => {
     }
   })
 
-  test('holds no secret, no hash of one, no session and no password', async () => {
+  test('contains no secret, no hash of one, no session and no password', async () => {
     const keys = keyBench(owner)
     const { key, secret } = await keys.create()
     const next = await keys.rotate(key.id)

@@ -17,7 +17,7 @@ describe('billing (spec 2.2, 3, spec-answers 4)', () => {
 
   const billing = async () => (await owner.api('/api/billing')).json()
 
-  test('a new account has its signup credit, is Free, and is told how it can top up', async () => {
+  test('a new account has its signup credit, is Free, and sees how it can top up', async () => {
     expect(await billing()).toEqual({
       balance_micros_usd: 2_000_000,
       available_micros_usd: 2_000_000,
@@ -31,7 +31,7 @@ describe('billing (spec 2.2, 3, spec-answers 4)', () => {
     })
   })
 
-  test('a sandbox top-up says that it is one, is in the balance at once, and makes the account Starter', async () => {
+  test('a sandbox top-up is labeled as one, is in the balance at once, and makes the account Starter', async () => {
     const answer = await owner.api('/api/topups', { amount: '10.00', method: 'sandbox' })
     expect([answer.status, await answer.json()]).toEqual([
       201,
@@ -54,7 +54,7 @@ describe('billing (spec 2.2, 3, spec-answers 4)', () => {
     })
   })
 
-  test('top-ups are listed with their receipts, the own ones only', async () => {
+  test("top-ups are listed with their receipts, only the account's own", async () => {
     const { topups } = (await (await owner.api('/api/topups')).json()) as { topups: { reference: string }[] }
     expect(topups.map(({ reference }) => reference)).toEqual(['sandbox'])
     expect(await (await operator.api('/api/topups')).json()).toEqual({
@@ -64,7 +64,7 @@ describe('billing (spec 2.2, 3, spec-answers 4)', () => {
     })
   })
 
-  test('amounts and methods are judged', async () => {
+  test('amounts and methods are validated', async () => {
     for (const body of [
       { amount: '0.99', method: 'sandbox' },
       { amount: 10, method: 'sandbox' },
@@ -76,7 +76,7 @@ describe('billing (spec 2.2, 3, spec-answers 4)', () => {
     expect((await gateway.call('/api/topups', { method: 'POST' })).status).toBe(401)
   })
 
-  test('payments for one request are for operators, failed ones too; nobody else sees them', async () => {
+  test('pay-per-request payments are only for operators, failed ones included', async () => {
     const claim = newClaim()
     await gateway.core.stores.paymentClaims.take(claim, claim.createdAt)
     await gateway.core.stores.paymentClaims.release(claim.key, 'upstream 502', false, claim.createdAt)
@@ -93,7 +93,7 @@ describe('billing (spec 2.2, 3, spec-answers 4)', () => {
     expect((await owner.api('/api/payments')).status).toBe(403)
   })
 
-  test('what a refund takes back that was spent is a debt: nothing can be spent until a top-up pays it back', async () => {
+  test('a refund of money that was spent leaves a debt: nothing can be spent until a top-up repays it', async () => {
     const account = await gateway.account()
     const key = await gateway.key(account)
     const ledger = gateway.core.ledger
@@ -162,7 +162,7 @@ describe('billing (spec 2.2, 3, spec-answers 4)', () => {
     ])
   })
 
-  test('a debt outlives a restart', async () => {
+  test('a debt survives a restart', async () => {
     const account = await gateway.account()
     await gateway.core.ledger.takeBack({
       account: account.id,

@@ -5,7 +5,7 @@ import { endAndReconcile } from '../wire'
 
 const DAY_MS = 86_400_000
 
-describe('messages of the card processor, in any order and at once', () => {
+describe('card processor messages, in any order and concurrently', () => {
   let stripe: StripeDouble
   let gateway: Harness
   let owner: Awaited<ReturnType<Harness['owner']>>
@@ -59,7 +59,7 @@ describe('messages of the card processor, in any order and at once', () => {
     return page
   }
 
-  test('both messages of a dispute that is won, and its older ones, eight at once: the balance is what was paid', async () => {
+  test('both messages of a won dispute, and its older ones, eight at once: the balance is what was paid', async () => {
     const page = await paidPage()
     for (let round = 1; round <= 6; round++) {
       const dispute = stripe.giveBack('dispute', page, 5000)
@@ -75,7 +75,7 @@ describe('messages of the card processor, in any order and at once', () => {
     }
   })
 
-  test('a page that was given up as expired, and is paid all the same, is booked and not lost', async () => {
+  test('a page that expired here and is paid anyway is booked', async () => {
     const page = await opened()
     stripe.expire(page)
     expect(await tell('checkout.session.expired', { id: page, object: 'checkout.session' })).toBe(200)
@@ -86,7 +86,7 @@ describe('messages of the card processor, in any order and at once', () => {
     expect(await dollars()).toEqual([50, 0, 50])
   })
 
-  test('disputes that open, are won and are lost while their messages race: what stands is what Stripe says last', async () => {
+  test("disputes that open, are won and are lost in racing messages: Stripe's last state wins", async () => {
     const page = await paidPage()
     const [first, second] = [stripe.giveBack('dispute', page, 2000), stripe.giveBack('dispute', page, 1000)]
     const told: Promise<number>[] = []
@@ -105,7 +105,7 @@ describe('messages of the card processor, in any order and at once', () => {
     expect(await dollars()).toEqual([40, 0, 40])
   })
 
-  test('a refund that is told of before the payment is booked after it, once', async () => {
+  test('a refund reported before its payment is booked after it, once', async () => {
     const page = await opened()
     stripe.pay(page)
     const refund = stripe.giveBack('refund', page, 1500)
@@ -115,7 +115,7 @@ describe('messages of the card processor, in any order and at once', () => {
     expect(await dollars()).toEqual([35, 0, 35])
   })
 
-  test('a refund and a dispute of a payment that was never made book nothing', async () => {
+  test('a refund and a dispute of an unknown payment book nothing', async () => {
     const page = await opened()
     stripe.pay(page, { payment_status: 'unpaid' })
     const refund = stripe.giveBack('refund', page, 1500)
@@ -126,7 +126,7 @@ describe('messages of the card processor, in any order and at once', () => {
     expect(await dollars()).toEqual([0, 0, 0])
   })
 
-  test('a refund counts from when it succeeds, and comes back when it then fails', async () => {
+  test('a refund counts once it succeeded, and is reversed if it fails later', async () => {
     const page = await paidPage()
     const refund = stripe.giveBack('refund', page, 5000, 'pending')
     expect(await tell('refund.created', about(page, refund))).toBe(200)
@@ -151,7 +151,7 @@ describe('messages of the card processor, in any order and at once', () => {
     expect((await billing()).paid_micros_usd).toBe(50_000_000 - 103 * 100_000)
   })
 
-  test('what no message told is found by the daily comparison, for 120 days; one that fails is tried again', async () => {
+  test('what no message reported is found by the daily comparison, for 120 days; a failed one is retried', async () => {
     const pages: string[] = []
     for (let page = 0; page < 5; page++) pages.push(await paidPage())
     for (const page of pages) stripe.giveBack('refund', page, 2000)
@@ -171,7 +171,7 @@ describe('messages of the card processor, in any order and at once', () => {
     gateway.clock.advance(-121 * DAY_MS)
   })
 
-  test('a message that was signed for the future is refused, as one of the past is', async () => {
+  test('a message signed for the future is refused, like one of the past', async () => {
     const page = await opened()
     stripe.pay(page)
     for (const [ahead, status] of [
@@ -185,7 +185,7 @@ describe('messages of the card processor, in any order and at once', () => {
     }
   })
 
-  test('the signature is over the bytes as they came: not one is replaced or left out before it is judged', async () => {
+  test('the signature covers the bytes as received: none is replaced or left out before the check', async () => {
     const text = JSON.stringify({ id: 'evt_1', object: 'event', type: 'x', data: { object: { id: '\ufffd' } } })
     const headers = signed(text)
     const bytes = Buffer.from(text)
@@ -196,7 +196,7 @@ describe('messages of the card processor, in any order and at once', () => {
     expect(await send(other, headers)).toBe(400)
   })
 
-  test('a body is read to 256 KiB and not further, whatever was said of its length', async () => {
+  test('a body is read up to 256 KiB and no further, whatever its declared length', async () => {
     let given = 0
     const endless = new ReadableStream({
       pull(controller) {

@@ -47,7 +47,7 @@ describe('top-ups by card (Stripe Checkout)', () => {
     return topups.map(({ state }) => state)
   }
 
-  test('the page asks for the amount in cents; the balance follows when Stripe says paid, and the account is Starter', async () => {
+  test('the page charges the amount in cents; once Stripe reports paid, the balance follows and the account is Starter', async () => {
     const page = await opened()
     expect(stripe.newestPage()).toMatchObject({ amount_total: 2500, currency: 'usd' })
     stripe.pay(page)
@@ -56,7 +56,7 @@ describe('top-ups by card (Stripe Checkout)', () => {
     expect(await states()).toEqual(['paid'])
   })
 
-  test('the same message many times, at once, books once', async () => {
+  test('the same message many times, concurrently, books once', async () => {
     const page = await opened()
     stripe.pay(page)
     const answers = await Promise.all(Array.from({ length: 5 }, () => tell('checkout.session.completed', { id: page })))
@@ -65,7 +65,7 @@ describe('top-ups by card (Stripe Checkout)', () => {
     expect((await billing()).paid_micros_usd).toBe(25_000_000)
   })
 
-  test('a message is never believed: amount, currency and state are read again from Stripe', async () => {
+  test('a message is never trusted: amount, currency and state are read again from Stripe', async () => {
     const page = await opened()
     expect(await tell('checkout.session.completed', { id: page, payment_status: 'paid', amount_total: 2500 })).toBe(200)
     expect((await billing()).paid_micros_usd).toBe(0)
@@ -77,7 +77,7 @@ describe('top-ups by card (Stripe Checkout)', () => {
     expect(gateway.logged.join('\n')).toContain('a different amount or currency')
   })
 
-  test('a message with a wrong signature, or an old one, does nothing', async () => {
+  test('a message with a wrong signature, or an old one, is ignored', async () => {
     const page = await opened()
     stripe.pay(page)
     expect(await tell('checkout.session.completed', { id: page }, Date.now(), 'whsec_of_somebody_else')).toBe(400)
@@ -86,7 +86,7 @@ describe('top-ups by card (Stripe Checkout)', () => {
     expect((await billing()).paid_micros_usd).toBe(0)
   })
 
-  test('a page that expires is a failed top-up; a foreign page is nobody', async () => {
+  test('a page that expires is a failed top-up; an unknown page is ignored', async () => {
     const page = await opened()
     stripe.expire(page)
     expect(await tell('checkout.session.expired', { id: page })).toBe(200)
@@ -95,7 +95,7 @@ describe('top-ups by card (Stripe Checkout)', () => {
     expect(await tell('customer.created', { id: 'cus_1' })).toBe(200)
   })
 
-  test('a message that never comes is made up for by the job', async () => {
+  test('the job makes up for a message that never arrives', async () => {
     const page = await opened()
     stripe.pay(page)
     gateway.clock.advance(40 * 60_000)
@@ -105,7 +105,7 @@ describe('top-ups by card (Stripe Checkout)', () => {
     expect((await billing()).paid_micros_usd).toBe(25_000_000)
   })
 
-  test('while Stripe does not answer, nothing is written, and a message is refused so that it comes again', async () => {
+  test('while Stripe does not respond, nothing is written, and a message is refused so that it is sent again', async () => {
     const page = await opened()
     stripe.pay(page)
     stripe.setDown(true)
@@ -117,7 +117,7 @@ describe('top-ups by card (Stripe Checkout)', () => {
     expect([await states(), (await billing()).paid_micros_usd]).toEqual([['paid'], 25_000_000])
   })
 
-  test('a refund and a dispute are taken back once each; what was spent already is a debt', async () => {
+  test('a refund and a dispute are deducted once each; what was already spent is a debt', async () => {
     const page = await opened()
     stripe.pay(page)
     await tell('checkout.session.completed', { id: page })
@@ -142,7 +142,7 @@ describe('top-ups by card (Stripe Checkout)', () => {
     ['charge.dispute.funds_reinstated', 'won', 25_000_000],
     ['charge.dispute.closed', 'won', 25_000_000],
     ['charge.dispute.closed', 'lost', 0],
-  ] as const)('%s of a dispute that was %s: what is there is %d, booked once', async (type, status, left) => {
+  ] as const)('%s of a dispute that was %s: the balance is %d, booked once', async (type, status, left) => {
     const page = await opened()
     stripe.pay(page)
     await tell('checkout.session.completed', { id: page })
@@ -155,7 +155,7 @@ describe('top-ups by card (Stripe Checkout)', () => {
     expect(await billing()).toMatchObject({ paid_micros_usd: left, topped_up_micros_usd: left, debt_micros_usd: 0 })
   })
 
-  test('a dispute that was won pays back the debt that it made', async () => {
+  test('a won dispute repays the debt that it caused', async () => {
     const page = await opened()
     stripe.pay(page)
     await tell('checkout.session.completed', { id: page })

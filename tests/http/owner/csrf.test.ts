@@ -63,7 +63,7 @@ describe('200', () => {
     expect(answer.status).toBe(200)
   })
 
-  test('answers a read wherever it comes from, since no page of another site can see the answer', async () => {
+  test('answers a read from anywhere, since no page of another site can see the answer', async () => {
     const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
     const answer = await owner.api('/api/account', undefined, 'GET', headers)
     expect(answer.status).toBe(200)

@@ -45,7 +45,7 @@ async function listening(who: Owner) {
 const accountOf = async (who: Owner) => read<AccountBody>(who.api('/api/account'))
 
 describe('GET /api/events', () => {
-  test('needs the session cookie; a key is not looked at', async () => {
+  test('requires the session cookie; a key is ignored', async () => {
     const { secret } = await keyBench(owner).create()
     for (const headers of [{}, { authorization: `Bearer ${secret}` }])
       expect(await refusalOf(gateway.call('/api/events', { headers }))).toMatchObject({
@@ -54,7 +54,7 @@ describe('GET /api/events', () => {
       })
   })
 
-  test('tells of a served call and of the balance after it', async () => {
+  test('reports a served call and the balance after it', async () => {
     const { key, secret } = await keyBench(owner).create()
     const source = await listening(owner)
     const answer = await gateway.as(secret, IMAGES)
@@ -74,7 +74,7 @@ describe('GET /api/events', () => {
     await source.close()
   })
 
-  test('tells of a refused call, which cost nothing and moved no balance', async () => {
+  test('reports a refused call, which cost nothing and moved no balance', async () => {
     const { secret } = await keyBench(owner).create()
     const source = await listening(owner)
     await gateway.as(secret, '/apis/v1/websearch/images/search')
@@ -87,7 +87,7 @@ describe('GET /api/events', () => {
     await source.close()
   })
 
-  test('tells of every change to a key, of grants and of another tier', async () => {
+  test('reports every change to a key, grants and a new tier', async () => {
     const source = await listening(owner)
     const keys = keyBench(owner)
     const { key } = await keys.create()
@@ -113,7 +113,7 @@ describe('GET /api/events', () => {
     await source.close()
   })
 
-  test('tells nobody of another account', async () => {
+  test('reports nothing of another account', async () => {
     const source = await listening(other)
     const { secret } = await keyBench(owner).create()
     await gateway.as(secret, IMAGES)
@@ -122,7 +122,7 @@ describe('GET /api/events', () => {
     await source.close()
   })
 
-  test('holds no secret', async () => {
+  test('contains no secret', async () => {
     const source = await listening(owner)
     const { secret } = await keyBench(owner).create()
     await gateway.as(secret, IMAGES)
@@ -131,7 +131,7 @@ describe('GET /api/events', () => {
     await source.close()
   })
 
-  test('takes a bounded number of listeners per account; one that leaves makes room', async () => {
+  test('accepts a bounded number of listeners per account; one that leaves makes room', async () => {
     const busy = await gateway.owner()
     const sources = await Promise.all(Array.from({ length: MAX_PER_ACCOUNT }, () => listening(busy)))
     expect(await refusalOf(gateway.call('/api/events', { headers: { cookie: busy.cookie } }))).toMatchObject({
@@ -156,7 +156,7 @@ describe('the stream ends', () => {
     expect(await source.rest()).toEqual([])
   })
 
-  test('at once when another session of the owner ends it, and that one goes on', async () => {
+  test('at once when another session of the owner ends it, and that one continues', async () => {
     const twice = await gateway.owner()
     const source = await listening(twice)
     const signedIn = await gateway.call('/api/auth/sign-in/email', {
@@ -172,7 +172,7 @@ describe('the stream ends', () => {
     await staying.close()
   })
 
-  test('within a ping when its session has run out', async () => {
+  test('within a ping when its session has expired', async () => {
     const own = await openHarness({ pingMs: 30 })
     const who = await own.owner()
     const answer = await own.call('/api/events', { headers: { cookie: who.cookie } })

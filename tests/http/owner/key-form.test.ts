@@ -25,7 +25,7 @@ describe('the form of a key (spec-answers 3)', () => {
     expect(good({ name: ' mine ', rpm_limit: null })).toEqual({ name: 'mine', rpmLimit: null })
   })
 
-  test('lists every wrong member at once, the unknown ones too', () => {
+  test('lists every wrong member at once, unknown ones included', () => {
     expect(bad({ name: '', spending_limit: 'x', allowed_ips: ['x'], colour: 1, rpm_limit: 0 })).toEqual([
       'name',
       'spending_limit',
@@ -36,7 +36,7 @@ describe('the form of a key (spec-answers 3)', () => {
     expect(bad({ __proto__: null, constructor: 1, toString: 1 })).toEqual(['constructor', 'toString'])
   })
 
-  test('needs a name to create a key, and takes stops_at only to change one', () => {
+  test('requires a name to create a key, and accepts stops_at only to change one', () => {
     expect(bad({}, 'create')).toEqual(['name'])
     expect(bad({ name: 'a', stops_at: LATER }, 'create')).toEqual(['stops_at'])
     expect(good({ stops_at: LATER })).toEqual({ stopsAt: NOON + 60_000 })
@@ -46,14 +46,14 @@ describe('the form of a key (spec-answers 3)', () => {
     for (const body of [null, undefined, [], 'x', 1, true]) expect(bad(body)).toEqual(['body'])
   })
 
-  test('takes a name of 1 to 64 characters, counted as code points', () => {
+  test('accepts a name of 1 to 64 characters, counted as code points', () => {
     expect(good({ name: '\u{1f511}'.repeat(64) }).name).toHaveLength(128)
     expect(refused('name', ['', '   ', 'a'.repeat(65), '\u{1f511}'.repeat(65), 7, null, 'a\u0000b', '\ud800'])).toEqual(
       [],
     )
   })
 
-  test('takes a spending limit of null or 0.000001 to 1000000 USD with at most six decimals', () => {
+  test('accepts a spending limit of null or 0.000001 to 1000000 USD with at most six decimals', () => {
     expect(good({ spending_limit: null }).spendingLimit).toBeNull()
     expect(good({ spending_limit: 1.005 }).spendingLimit).toBe(micros(1_005_000))
     expect(good({ spending_limit: 0.000001 }).spendingLimit).toBe(micros(1))
@@ -61,7 +61,7 @@ describe('the form of a key (spec-answers 3)', () => {
     expect(refused('spending_limit', [0, -0, -1, 1_000_000.000001, 0.1 + 0.2, 1e-7, '5', true, [], {}])).toEqual([])
   })
 
-  test('takes at most 50 addresses or ranges, proposes the network, and keeps each once', () => {
+  test('accepts at most 50 addresses or ranges, proposes the network, and stores each once', () => {
     expect(good({ allowed_ips: [' 10.0.0.0/8', '10.0.0.0/8', '2001:DB8::1'] }).allowedIps).toEqual([
       '10.0.0.0/8',
       '2001:db8::1',
@@ -72,7 +72,7 @@ describe('the form of a key (spec-answers 3)', () => {
     expect(refused('allowed_ips', [many, '10.0.0.1', null, [1], ['example.com']])).toEqual([])
   })
 
-  test('takes a real time in the future to expire at, or null', () => {
+  test('accepts an existing time in the future for the expiry, or null', () => {
     expect(good({ expires_at: LATER }).expiresAt).toBe(NOON + 60_000)
     expect(good({ expires_at: '2026-11-21T14:00:01+02:00' }).expiresAt).toBe(NOON + 1000)
     expect(good({ expires_at: null }).expiresAt).toBeNull()
@@ -87,18 +87,18 @@ describe('the form of a key (spec-answers 3)', () => {
     expect(refused('expires_at', wrong)).toEqual([])
   })
 
-  test('takes operations of the catalog only', () => {
+  test('accepts operations of the catalog only', () => {
     expect(good({ allowed_endpoints: ['llm-context', 'llm-context'] }).allowedEndpoints).toEqual(['llm-context'])
     expect(refused('allowed_endpoints', [['image_search'], ['toString'], 'llm-context', [null]])).toEqual([])
   })
 
-  test('takes caps of null or a whole number above zero', () => {
+  test('accepts limits of null or a whole number above zero', () => {
     for (const member of ['rpm_limit', 'tpm_limit'])
       expect(refused(member, [0, -1, 1.5, '1', Number.NaN, 2 ** 53])).toEqual([])
     expect(good({ rpm_limit: 1, tpm_limit: 9 })).toEqual({ rpmLimit: 1, tpmLimit: 9 })
   })
 
-  test('takes a budget with its amount, period and time zone, and nothing beside them', () => {
+  test('accepts a budget with its amount, period and time zone, and no other member', () => {
     const budget = { limit_usd: 2.5, period: 'week', timezone: 'Europe/Berlin' }
     expect(good({ budget }).budget).toEqual({ limitUsd: 2.5, period: 'week', timezone: 'Europe/Berlin' })
     expect(good({ budget: null }).budget).toBeNull()

@@ -40,7 +40,7 @@ const list = (query: string) => read<ListBody>(owner.api(`/api/keys${query}`))
 const namesOf = (body: ListBody) => body.keys.map(({ name }) => name)
 
 describe('the list of keys', () => {
-  test('counts every status among all keys, not among the page', async () => {
+  test('counts every status over all keys, not only over the page', async () => {
     const body = await list('?limit=1')
     expect(namesOf(body)).toEqual(['delta'])
     expect(body.counts).toEqual({ active: 2, disabled: 1, expired: 0, exhausted: 0, revoked: 1 })
@@ -60,14 +60,14 @@ describe('the list of keys', () => {
     expect(namesOf(await list('?sort=status&order=asc'))).toEqual(['beta', 'Alpha', 'delta'])
   })
 
-  test('refuses a cursor that is none of this list', async () => {
+  test('refuses a cursor of another list', async () => {
     const answer = await owner.api('/api/keys?cursor=key_none')
     expect(answer.status).toBe(400)
   })
 })
 
 describe('names of keys', () => {
-  test('holds every key, revoked ones too, and nothing of another account', async () => {
+  test('include every key, revoked ones too, and nothing of another account', async () => {
     const other = await gateway.owner()
     expect(await read<unknown>(other.api('/api/keys/names'))).toEqual({ names: [] })
     const { names } = await read<{ names: { name: string; revoked: boolean }[] }>(owner.api('/api/keys/names'))
@@ -81,7 +81,7 @@ describe('names of keys', () => {
 })
 
 describe('the history of a key', () => {
-  test('tells each change, newest first, with its settings and no secret', async () => {
+  test('lists each change, newest first, with its settings and no secret', async () => {
     const id = ids.get('beta')
     await owner.api(`/api/keys/${id}`, { spending_limit: 3, allowed_ips: ['10.0.0.1'] }, 'PATCH')
     const made = await read<{ key: { id: string }; secret: string }>(owner.api(`/api/keys/${id}/rotate`, {}), 201)

@@ -30,7 +30,7 @@ describe('PATCH', () => {
     ['tpm_limit', 700],
     ['note', 'of the staging server'],
     ['budget', { limit_usd: 2, period: 'month', timezone: 'Asia/Tokyo' }],
-  ])('of %s changes that and nothing else', async (member, value) => {
+  ])('of %s changes only that', async (member, value) => {
     const { key } = await keys.create({
       spending_limit: 2,
       allowed_ips: ['127.0.0.1'],
@@ -53,7 +53,7 @@ describe('PATCH', () => {
     expect(await keys.get(key.id)).toEqual(changed)
   })
 
-  test('with null lifts what can be lifted, and with an empty list allows all', async () => {
+  test('with null removes what can be removed, and with an empty list allows all', async () => {
     const { key } = await keys.create({
       spending_limit: 2,
       allowed_ips: ['127.0.0.1'],
@@ -81,12 +81,12 @@ describe('PATCH', () => {
     })
   })
 
-  test('of nothing changes nothing', async () => {
+  test('without members changes nothing', async () => {
     const { key } = await keys.create({ spending_limit: 2 })
     expect(await keys.change(key.id, {})).toEqual(key)
   })
 
-  test('of a name trims it, may repeat its own, and may not take that of another live key', async () => {
+  test('of a name trims it, may repeat its own, and may not duplicate that of another live key', async () => {
     const { key } = await keys.create({ name: 'mine' })
     const { key: other } = await keys.create({ name: 'theirs' })
     expect((await keys.change(key.id, { name: ' mine ' })).name).toBe('mine')
@@ -95,7 +95,7 @@ describe('PATCH', () => {
     expect((await keys.change(key.id, { name: 'theirs' })).name).toBe('theirs')
   })
 
-  test('lists every wrong member at once and changes none of the right ones', async () => {
+  test('lists every wrong member at once and changes none of the valid ones', async () => {
     const { key } = await keys.create()
     const { status, details = [] } = await refused(key.id, {
       name: '',
@@ -137,7 +137,7 @@ describe('the spending limit', () => {
     return made
   }
 
-  test('raised makes an exhausted key active, for exactly what was added (spec 3, spec-answers 3)', async () => {
+  test('raised makes an exhausted key active, for exactly the amount added (spec 3, spec-answers 3)', async () => {
     const { key, secret } = await exhausted()
     expect(await keys.change(key.id, { spending_limit: 0.015 })).toMatchObject({
       status: 'active',
@@ -147,7 +147,7 @@ describe('the spending limit', () => {
     expect(await callWith(gateway, secret)).toBe('402 insufficient_api_key_balance')
   })
 
-  test('lifted makes an exhausted key active without an end', async () => {
+  test('removed makes an exhausted key active without a limit', async () => {
     const { key, secret } = await exhausted()
     expect(await keys.change(key.id, { spending_limit: null })).toMatchObject({
       status: 'active',
@@ -157,7 +157,7 @@ describe('the spending limit', () => {
     expect((await keys.get(key.id)).spent_micros_usd).toBe(15_000)
   })
 
-  test('lowered below what is spent stops the key at once, and remaining never goes below zero', async () => {
+  test('lowered below what is spent stops the key at once, and remaining is never negative', async () => {
     const { key, secret } = await keys.create({ spending_limit: 1 })
     for (let i = 0; i < 3; i++) expect(await callWith(gateway, secret)).toBe('200')
     expect(await keys.change(key.id, { spending_limit: 0.005 })).toMatchObject({
@@ -169,14 +169,14 @@ describe('the spending limit', () => {
     expect(await callWith(gateway, secret)).toBe('402 insufficient_api_key_balance')
   })
 
-  test('that leaves less than the price is no exhaustion and still pays for nothing', async () => {
+  test('that leaves less than the price is not exhausted, and still pays for nothing', async () => {
     const { key, secret } = await keys.create({ spending_limit: 0.009999 })
     expect(await callWith(gateway, secret)).toBe('200')
     expect(await callWith(gateway, secret)).toBe('402 insufficient_api_key_balance')
     expect(await keys.get(key.id)).toMatchObject({ status: 'active', remaining_micros_usd: 4_999 })
   })
 
-  test('does not keep an exhausted key from reading its usage', async () => {
+  test('does not prevent an exhausted key from reading its usage', async () => {
     const { secret } = await exhausted()
     expect(await callWith(gateway, secret, '/v1/usage')).toBe('200')
     expect(await callWith(gateway, secret, '/v1/credits/balance')).toBe('200')
@@ -184,7 +184,7 @@ describe('the spending limit', () => {
 })
 
 describe('the expiry', () => {
-  test('passed expires the key, and extended or lifted revives it', async () => {
+  test('in the past expires the key, and extended or removed revives it', async () => {
     const { key, secret } = await keys.create({ expires_at: inFuture(1_000) })
     expect(await callWith(gateway, secret)).toBe('200')
     gateway.clock.advance(1_000)
@@ -198,7 +198,7 @@ describe('the expiry', () => {
     expect(await callWith(gateway, secret)).toBe('200')
   })
 
-  test('is not touched by a change of something else, also when it has passed', async () => {
+  test('is not changed with other settings, even when it has passed', async () => {
     const { key, secret } = await keys.create({ expires_at: inFuture(1_000) })
     gateway.clock.advance(1_000)
     expect(await keys.change(key.id, { name: 'still expired' })).toMatchObject({ status: 'expired' })
@@ -212,7 +212,7 @@ describe('stops_at', () => {
     expect(await refused(key.id, { stops_at: inFuture(1_000) })).toMatchObject({ status: 409, code: 'invalid_state' })
   })
 
-  test('moves on a replaced key, later and earlier; the past means now', async () => {
+  test('moves on a replaced key, earlier and later; the past means now', async () => {
     const { key, secret } = await keys.create()
     const { key: successor } = await keys.rotate(key.id, { grace_period_seconds: 10 })
     const later = inFuture(60_000)
@@ -226,7 +226,7 @@ describe('stops_at', () => {
     expect(await refused(key.id, { stops_at: later })).toMatchObject({ status: 409, code: 'invalid_state' })
   })
 
-  test.each([[null], ['soon'], [0]])('is no %p', async (value) => {
+  test.each([[null], ['soon'], [0]])('cannot be %p', async (value) => {
     const { key } = await keys.create()
     await keys.rotate(key.id)
     expect(await refused(key.id, { stops_at: value })).toMatchObject({ status: 400, param: 'stops_at' })
@@ -244,7 +244,7 @@ describe('409 and 404', () => {
     })
   })
 
-  test("another account's key is not found by any route, as one that never was (spec-answers 3)", async () => {
+  test("another account's key is not found by any route, like one that never existed (spec-answers 3)", async () => {
     const { key, secret } = await keys.create()
     const routes: [string, string, unknown][] = [
       ['GET', '', undefined],
@@ -271,7 +271,7 @@ describe('409 and 404', () => {
 })
 
 describe('a change', () => {
-  test('of addresses, endpoints or RPM binds the very next call', async () => {
+  test('of addresses, endpoints or RPM applies to the next call', async () => {
     const { key, secret } = await keys.create()
     const steps: [Record<string, unknown>, string][] = [
       [{ allowed_ips: ['10.0.0.0/8'] }, '403 ip_not_allowed'],

@@ -23,7 +23,7 @@ const refused = (body: unknown) => refusalOf(owner.api('/api/keys', body, 'POST'
 const inFuture = (ms: number) => new Date(gateway.clock.now() + ms).toISOString()
 
 describe('201', () => {
-  test('answers the whole record with every default, the secret, and no-store (spec 2.1, spec-answers 3)', async () => {
+  test('returns the whole record with every default, the secret, and no-store (spec 2.1, spec-answers 3)', async () => {
     const answer = await owner.api('/api/keys', { name: '  first  ' })
     expect(answer.headers.get('cache-control')).toBe('no-store')
     const { key, secret } = await read<MadeKey>(answer, 201)
@@ -54,7 +54,7 @@ describe('201', () => {
     expect(await callWith(gateway, secret)).toBe('200')
   })
 
-  test('keeps every field as it was sent', async () => {
+  test('stores every field as sent', async () => {
     const body = {
       name: 'everything',
       spending_limit: 12.345678,
@@ -72,7 +72,7 @@ describe('201', () => {
     expect(await keys.get(key.id)).toEqual(key)
   })
 
-  test('makes a secret of gwk_, 43 base62 characters and 6 of their CRC32, never the same (spec-answers 3)', async () => {
+  test('generates a secret of gwk_, 43 base62 characters and 6 of their CRC32, never the same (spec-answers 3)', async () => {
     const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
     const secrets = await Promise.all([1, 2, 3].map(async () => (await keys.create()).secret))
     expect(new Set(secrets).size).toBe(3)
@@ -103,12 +103,12 @@ describe('201', () => {
     ['note', '😀'.repeat(500)],
     ['expires_at', null],
     ['expires_at', '2099-12-31T23:59:59.999Z'],
-  ])('takes %s %j', async (member, value) => {
+  ])('accepts %s %j', async (member, value) => {
     const { key } = await keys.create({ name: freeName(), [member]: value })
     expect(Reflect.get(key, member)).toEqual(value)
   })
 
-  test('takes any time zone of RFC 3339 and answers in UTC', async () => {
+  test('accepts any time zone of RFC 3339 and answers in UTC', async () => {
     const { key } = await keys.create({ expires_at: '2099-01-01T01:30:00+01:30' })
     expect(key.expires_at).toBe('2099-01-01T00:00:00.000Z')
   })
@@ -187,7 +187,7 @@ describe('400', () => {
     })
   })
 
-  test('the 51st address of a list, while 50 are taken', async () => {
+  test('the 51st address of a list; 50 are accepted', async () => {
     const addresses = Array.from({ length: 51 }, (_, i) => `10.0.0.${i}`)
     expect((await keys.create({ allowed_ips: addresses.slice(1) })).key.allowed_ips).toEqual(addresses.slice(1))
     expect(await refused({ name: freeName(), allowed_ips: addresses })).toMatchObject({ param: 'allowed_ips' })
@@ -197,7 +197,7 @@ describe('400', () => {
     expect(await refused({})).toMatchObject({ status: 400, code: 'missing_parameter', param: 'name' })
   })
 
-  test('lists all wrong members at once, also those that the tier forbids (spec-answers 2)', async () => {
+  test('lists all wrong members at once, including those that the tier forbids (spec-answers 2)', async () => {
     const { details = [] } = await refused({ spending_limit: -1, rpm_limit: 61, tpm_limit: 60_001, colour: 'red' })
     expect(details.map((detail) => detail.param).sort()).toEqual([
       'colour',
@@ -208,7 +208,7 @@ describe('400', () => {
     ])
   })
 
-  test('a name of another live key of the account, trimmed, and nothing of strangers', async () => {
+  test('a name of another live key of the account, trimmed, but not of other accounts', async () => {
     const { key } = await keys.create({ name: 'taken' })
     expect(await refused({ name: ' taken ' })).toMatchObject({ status: 400, param: 'name' })
     expect((await stranger.api('/api/keys', { name: 'taken' })).status).toBe(201)
@@ -218,16 +218,16 @@ describe('400', () => {
     expect((await owner.api('/api/keys', { name: 'taken' })).status).toBe(201)
   })
 
-  test('of one name sent ten times at once is nine answers of ten', async () => {
+  test('of one name sent ten times concurrently answers nine of ten', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => owner.api('/api/keys', { name: 'race' })))
     expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array.from({ length: 9 }, () => 400)])
   })
 
-  test.each([[[]], ['text'], [5], [null], [undefined]])('is a body of %p', async (body) => {
+  test.each([[[]], ['text'], [5], [null], [undefined]])('a body of %p', async (body) => {
     expect(await refused(body)).toMatchObject({ status: 400, code: 'invalid_parameter', param: 'body' })
   })
 
-  test('is a body that is no JSON; 415 one that is not declared as JSON; 413 one over 1 MiB', async () => {
+  test('a body that is not JSON; 415 one that is not declared as JSON; 413 one over 1 MiB', async () => {
     const post = (body: string, type = 'application/json') =>
       refusalOf(
         gateway.call('/api/keys', { method: 'POST', headers: { cookie: owner.cookie, 'content-type': type }, body }),
@@ -239,7 +239,7 @@ describe('400', () => {
 })
 
 describe('a secret', () => {
-  test('is answered once and stands nowhere else: not in lists, reports, audit, log or any byte on disk', async () => {
+  test('is returned once and appears nowhere else: not in lists, reports, audit, log or any byte on disk', async () => {
     const { key, secret } = await keys.create({ name: 'a name that is on disk' })
     const next = await keys.rotate(key.id)
     for (const one of [secret, next.secret]) expect(await callWith(gateway, one)).toBe('200')

@@ -40,8 +40,8 @@ async function idOf(answer: Promise<Response>): Promise<string> {
   return ((await (await answer).json()) as { key: { id: string } }).key.id
 }
 
-describe('an account has so many live keys, and no more (issue 14.13)', () => {
-  test('of ten created at once where three may be, three are; the others are 409 limit_reached', async () => {
+describe('an account has a maximum number of live keys (issue 14.13)', () => {
+  test('of ten created concurrently where three are allowed, three succeed; the others are 409 limit_reached', async () => {
     const { owner } = await ownerOf(3)
     const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => create(owner, `at once ${i}`)))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 409, 409, 409, 409, 409, 409, 409])
@@ -51,7 +51,7 @@ describe('an account has so many live keys, and no more (issue 14.13)', () => {
     })
   })
 
-  test('a disabled key counts, for it can come back; a revoked one does not', async () => {
+  test('a disabled key counts, because it can be enabled again; a revoked one does not', async () => {
     const { owner } = await ownerOf(1)
     const id = await idOf(create(owner, 'first'))
     expect(await verdict(owner.api(`/api/keys/${id}/disable`, {}))).toBe(200)
@@ -60,7 +60,7 @@ describe('an account has so many live keys, and no more (issue 14.13)', () => {
     expect(await verdict(create(owner, 'second'))).toBe(201)
   })
 
-  test('a full account can rotate each of its keys, but not pile up replaced ones', async () => {
+  test('a full account can rotate each of its keys, but not accumulate replaced ones', async () => {
     const { owner } = await ownerOf(2)
     const [one, two] = [await idOf(create(owner, 'one')), await idOf(create(owner, 'two'))]
     const next = await idOf(owner.api(`/api/keys/${one}/rotate`, {}))
@@ -72,7 +72,7 @@ describe('an account has so many live keys, and no more (issue 14.13)', () => {
     expect(await verdict(owner.api(`/api/keys/${next}/rotate`, {}))).toBe(201)
   })
 
-  test('the operator raises it and takes it back; keys that are there stay', async () => {
+  test('the operator raises it and resets it; existing keys stay', async () => {
     const { owner, account } = await ownerOf(1)
     const first = await create(owner, 'first')
     expect(first.status).toBe(201)
@@ -89,7 +89,7 @@ describe('an account has so many live keys, and no more (issue 14.13)', () => {
       expect([keys, (await order('keys', { account, keys })).status]).toEqual([keys, 400])
   })
 
-  test('of any other account it is 1,000', async () => {
+  test('is 1,000 by default', async () => {
     const account = await gateway.account()
     const owner = { accountId: account.id, tier: { ...account, toppedUp: 0 as never }, actor: OPERATOR }
     for (let made = 0; made < 1000; made++)

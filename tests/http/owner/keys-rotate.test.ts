@@ -30,7 +30,7 @@ const refused = (id: string, body?: unknown) => refusalOf(owner.api(`/api/keys/$
 const inFuture = (ms: number) => new Date(gateway.clock.now() + ms).toISOString()
 
 describe('the successor (spec 5.4, spec-answers 3)', () => {
-  test('has the same settings, the same limit and the same spent amount, an id and a secret of its own', async () => {
+  test('has the same settings, the same limit and the same spent amount, and its own id and secret', async () => {
     const { key, secret } = await keys.create({
       spending_limit: 1,
       allowed_ips: ['127.0.0.1'],
@@ -64,7 +64,7 @@ describe('the successor (spec 5.4, spec-answers 3)', () => {
     expect(await callWith(gateway, next.secret)).toBe('200')
   })
 
-  test('shares one spend pool with the old key: what either spends, both have spent', async () => {
+  test('shares one spend pool with the old key: what either spends counts for both', async () => {
     const { key, secret } = await keys.create({ spending_limit: 0.02 })
     expect(await callWith(gateway, secret)).toBe('200')
     const next = await keys.rotate(key.id)
@@ -76,7 +76,7 @@ describe('the successor (spec 5.4, spec-answers 3)', () => {
       expect(await keys.get(id)).toMatchObject({ status: 'exhausted', spent_micros_usd: 20_000 })
   })
 
-  test('of an exhausted key is exhausted: rotating enlarges no limit', async () => {
+  test('of an exhausted key is exhausted: rotating raises no limit', async () => {
     const { key, secret } = await keys.create({ spending_limit: 0.005 })
     expect(await callWith(gateway, secret)).toBe('200')
     const next = await keys.rotate(key.id)
@@ -84,7 +84,7 @@ describe('the successor (spec 5.4, spec-answers 3)', () => {
     expect(await callWith(gateway, next.secret)).toBe('402 insufficient_api_key_balance')
   })
 
-  test('and the old key together never pass the limit, also with 100 calls at once over both', async () => {
+  test('and the old key together never exceed the limit, also with 100 concurrent calls over both', async () => {
     const account = await gateway.account(0, WIDE)
     const old = await gateway.key(account, { spending_limit: 0.1 })
     const tier = { ...account, toppedUp: 0 as never }
@@ -99,7 +99,7 @@ describe('the successor (spec 5.4, spec-answers 3)', () => {
     expect(outcomes.filter((outcome) => outcome === '402 insufficient_api_key_balance')).toHaveLength(80)
   })
 
-  test('has minutes of its own: RPM stays per key', async () => {
+  test('has its own minute windows: RPM is per key', async () => {
     const { key, secret } = await keys.create({ rpm_limit: 1 })
     const next = await keys.rotate(key.id)
     expect(await callWith(gateway, secret)).toBe('200')
@@ -124,7 +124,7 @@ describe('the successor (spec 5.4, spec-answers 3)', () => {
     expect(await callWith(gateway, next.secret)).toBe(expiry === null ? '200' : '401 expired_api_key')
   })
 
-  test('changed in limit or budget changes the old key, and the old key changes it', async () => {
+  test('and the old key share every change of limit and budget', async () => {
     const { key } = await keys.create({ spending_limit: 1 })
     const next = await keys.rotate(key.id)
     const budget = { limit_usd: 3, period: 'week', timezone: 'UTC' }
@@ -136,7 +136,7 @@ describe('the successor (spec 5.4, spec-answers 3)', () => {
     expect(await keys.get(next.key.id)).toMatchObject({ budget: null })
   })
 
-  test('changed in anything else leaves the old key as it was', async () => {
+  test('does not share other changes with the old key', async () => {
     const { key } = await keys.create({ rpm_limit: 10 })
     const next = await keys.rotate(key.id)
     const before = await keys.get(key.id)
@@ -155,8 +155,8 @@ describe('the successor (spec 5.4, spec-answers 3)', () => {
   })
 })
 
-describe('names', () => {
-  test('are shared by a key and its successors only, as long as the old key lives', async () => {
+describe('the name', () => {
+  test('is shared only by a key and its successors, while the old key lives', async () => {
     const { key } = await keys.create({ name: 'app' })
     const { key: other } = await keys.create({ name: 'other app' })
     const next = await keys.rotate(key.id, { grace_period_seconds: 60 })
@@ -202,7 +202,7 @@ describe('the old key', () => {
     expect(await callWith(gateway, next.secret)).toBe('200')
   })
 
-  test('can be disabled, enabled and revoked before its time', async () => {
+  test('can be disabled, enabled and revoked earlier', async () => {
     const { key, secret } = await keys.create()
     const next = await keys.rotate(key.id)
     await keys.move(key.id, 'disable')
@@ -217,14 +217,14 @@ describe('the old key', () => {
 })
 
 describe('409 invalid_state', () => {
-  test('a key is rotated once, also when two ask at once', async () => {
+  test('a key is rotated once, also with two concurrent requests', async () => {
     const { key } = await keys.create()
     const answers = await Promise.all([1, 2].map(() => owner.api(`/api/keys/${key.id}/rotate`, {})))
     expect(answers.map((answer) => answer.status).sort()).toEqual([201, 409])
     expect(await refused(key.id)).toMatchObject({ status: 409, code: 'invalid_state' })
   })
 
-  test('a revoked key is not rotated', async () => {
+  test('a revoked key cannot be rotated', async () => {
     const { key } = await keys.create()
     await keys.move(key.id, 'revoke')
     expect(await refused(key.id)).toMatchObject({ status: 409, code: 'invalid_state' })

@@ -16,7 +16,7 @@ afterAll(() => closeReconciled(gateway))
 const inFuture = (ms: number) => new Date(gateway.clock.now() + ms).toISOString()
 
 describe('disable, enable and revoke', () => {
-  test('bind the very next call (spec 3, spec-answers 3)', async () => {
+  test('apply to the next call (spec 3, spec-answers 3)', async () => {
     const { key, secret } = await keys.create()
     expect(await callWith(gateway, secret)).toBe('200')
     expect((await keys.move(key.id, 'disable')).status).toBe('disabled')
@@ -27,7 +27,7 @@ describe('disable, enable and revoke', () => {
     expect(await callWith(gateway, secret)).toBe('401 invalid_api_key')
   })
 
-  test('are free to repeat, and a repeat that changes nothing leaves no second audit row', async () => {
+  test('can be repeated, and a repeat that changes nothing adds no audit row', async () => {
     const { key } = await keys.create()
     for (const action of ['enable', 'disable', 'disable', 'enable', 'enable', 'revoke', 'revoke'] as const)
       await keys.move(key.id, action)
@@ -46,7 +46,7 @@ describe('disable, enable and revoke', () => {
     expect((await keys.get(key.id)).status).toBe('revoked')
   })
 
-  test('revoked keeps the history of use', async () => {
+  test('revoking keeps the usage history', async () => {
     const { key, secret } = await keys.create()
     expect(await callWith(gateway, secret)).toBe('200')
     await keys.move(key.id, 'revoke')
@@ -76,7 +76,7 @@ describe('the status', () => {
     expect(seen).toEqual(['exhausted', 'expired', 'disabled', 'expired', 'exhausted', 'active', 'revoked'])
   })
 
-  test('filters the list, and revoked keys are listed only when asked for', async () => {
+  test('filters the list, and revoked keys are listed only on request', async () => {
     const lister = await gateway.owner()
     const own = keyBench(lister)
     const made = {
@@ -100,7 +100,7 @@ describe('the status', () => {
     expect(await refusalOf(lister.api('/api/keys?status=alive'))).toMatchObject({ status: 400, param: 'status' })
   })
 
-  test('lists a replaced key as revoked once its grace is over', async () => {
+  test('lists a replaced key as revoked once its grace period ends', async () => {
     const { key } = await keys.create()
     await keys.rotate(key.id, { grace_period_seconds: 5 })
     const listed = async (query: string) => (await keys.list(query)).keys.some((one) => one.id === key.id)
@@ -135,7 +135,7 @@ describe('the list', () => {
     return { seen, pages }
   }
 
-  test('comes newest first, 50 to a page by default, without gap or repeat at equal times', async () => {
+  test('is newest first, 50 to a page by default, without gaps or repeats at equal times', async () => {
     expect(await walk('')).toEqual({ seen: ids, pages: [50, 1] })
   })
 
@@ -144,13 +144,13 @@ describe('the list', () => {
     [17, 3],
     [51, 1],
     [200, 1],
-  ])('takes a limit of %d and then needs %d pages', async (limit, pages) => {
+  ])('with a limit of %d needs %d pages', async (limit, pages) => {
     const walked = await walk(`limit=${limit}`)
     expect(walked.seen).toEqual(ids)
     expect(walked.pages).toHaveLength(pages)
   })
 
-  test('goes on after its cursor, also when a key was made in between', async () => {
+  test('continues after its cursor, even when a key was created in between', async () => {
     const own = keyBench(lister)
     const first = await own.list('?limit=10')
     const { key } = await own.create()
@@ -171,7 +171,7 @@ describe('the list', () => {
     expect(await refusalOf(lister.api(`/api/keys?${query}`))).toMatchObject({ status: 400, param })
   })
 
-  test("takes no stranger's key for a cursor", async () => {
+  test("refuses another account's key as a cursor", async () => {
     const { key } = await keys.create()
     expect(await refusalOf(lister.api(`/api/keys?cursor=${key.id}`))).toMatchObject({ status: 400, param: 'cursor' })
   })
@@ -183,7 +183,7 @@ describe('the list', () => {
 })
 
 describe('last_used_at', () => {
-  test('is when the key last called, also in vain', async () => {
+  test('is when the key last called, also without success', async () => {
     const { key, secret } = await keys.create()
     expect((await keys.get(key.id)).last_used_at).toBeNull()
     for (const path of [undefined, '/v1/usage', '/apis/v1/websearch/images/search']) {
@@ -200,7 +200,7 @@ describe('last_used_at', () => {
 })
 
 describe('after a restart', () => {
-  test('every key is what it was, and its limit still counts what was spent', async () => {
+  test('every key is unchanged, and its limit still counts what was spent', async () => {
     const { key, secret } = await keys.create({ spending_limit: 0.01, allowed_ips: ['127.0.0.1'] })
     expect(await callWith(gateway, secret)).toBe('200')
     const next = await keys.rotate(key.id)

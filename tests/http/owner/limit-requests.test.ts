@@ -37,8 +37,8 @@ const accountOf = (who: Owner) => read<AccountBody>(who.api('/api/account'))
 const rpmOf = async (who: Owner) =>
   (await read<{ limits: { requests_per_minute: number } }>(who.api('/api/limits'))).limits.requests_per_minute
 
-describe('an owner asks for higher limits (spec 8)', () => {
-  test('with the workspace, the peaks, the endpoints and the use case; it waits', async () => {
+describe("an owner's request for higher limits (spec 8)", () => {
+  test('has the workspace, the peaks, the endpoints and the use case, and is pending', async () => {
     const owner = await gateway.owner()
     const request = await asked(owner)
     expect(request).toEqual({
@@ -57,7 +57,7 @@ describe('an owner asks for higher limits (spec 8)', () => {
     })
   })
 
-  test('once at a time, also when ten are sent at once, and again after the answer', async () => {
+  test('is accepted once at a time, also when ten are sent concurrently, and again after the decision', async () => {
     const owner = await gateway.owner()
     const answers = await Promise.all(Array.from({ length: 10 }, () => ask(owner)))
     expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array.from({ length: 9 }, () => 409)])
@@ -84,7 +84,7 @@ describe('an owner asks for higher limits (spec 8)', () => {
       { peak_rpm: '2000', endpoints: null, use_case: 7, peak_tpm: undefined },
       ['peak_rpm', 'peak_tpm', 'endpoints', 'use_case'],
     ],
-  ])('%j is refused by name, all at once', async (change, params) => {
+  ])('of %j is refused by name, all errors at once', async (change, params) => {
     const owner = await gateway.owner()
     const refusal = await refusalOf(ask(owner, { ...WISH, ...change }))
     expect(refusal).toMatchObject({ status: 400, code: 'invalid_parameter' })
@@ -92,7 +92,7 @@ describe('an owner asks for higher limits (spec 8)', () => {
     expect(await mine(owner)).toEqual([])
   })
 
-  test('an owner sees only their own', async () => {
+  test('is visible to its owner only', async () => {
     const [one, other] = [await gateway.owner(), await gateway.owner()]
     const request = await asked(one)
     expect(await mine(other)).toEqual([])
@@ -101,7 +101,7 @@ describe('an owner asks for higher limits (spec 8)', () => {
 })
 
 describe('the operator', () => {
-  test('sees what waits, with whose it is, and pages through all', async () => {
+  test('sees pending requests with their owners, and pages through all', async () => {
     const owner = await gateway.owner()
     const request = await asked(owner)
     const page = await read<{ requests: RequestBody[]; next_cursor: string | null }>(
@@ -131,7 +131,7 @@ describe('the operator', () => {
     expect(JSON.parse(row?.detail ?? '')).toEqual({ id: request.id, reason: null })
   })
 
-  test('may give limits of its own instead, which an account that is Growth already needs', async () => {
+  test('may set custom limits instead, which an account that is already Growth needs', async () => {
     const owner = await gateway.owner()
     await read(decide((await asked(owner)).id, 'approve'))
     const second = await read<{ request: RequestBody }>(ask(owner, { ...WISH, peak_rpm: 9000 }), 201)
@@ -142,7 +142,7 @@ describe('the operator', () => {
     expect(await accountOf(owner)).toMatchObject({ tier: 'enterprise' })
   })
 
-  test('declines with a reason that the owner reads; without one it is refused', async () => {
+  test('declines with a reason that the owner can read; without one it is refused', async () => {
     const owner = await gateway.owner()
     const { id } = await asked(owner)
     for (const body of [{}, { reason: '  ' }, { reason: 7 }, { reason: 'x'.repeat(1001) }])
@@ -152,7 +152,7 @@ describe('the operator', () => {
     expect(await rpmOf(owner)).toBe(60)
   })
 
-  test('decides once, also when ten decisions meet', async () => {
+  test('decides once, also with ten concurrent decisions', async () => {
     const owner = await gateway.owner()
     const { id } = await asked(owner)
     const answers = await Promise.all(
@@ -162,7 +162,7 @@ describe('the operator', () => {
     expect(answers.filter((answer) => answer.status === 409)).toHaveLength(9)
   })
 
-  test('of no such request is told 404', async () => {
+  test('gets 404 for an unknown request', async () => {
     expect(await refusalOf(decide('lim_none', 'approve'))).toMatchObject({ status: 404, code: 'resource_not_found' })
   })
 })

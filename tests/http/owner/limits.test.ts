@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => closeReconciled(gateway))
 
 describe('GET /api/limits', () => {
-  test("tells the tier, its caps, and each live key's own windows as they stand now (spec 8)", async () => {
+  test("shows the tier, its limits, and each live key's current windows (spec 8)", async () => {
     const keys = keyBench(owner)
     const wide = await keys.create({ name: 'wide' })
     const narrow = await keys.create({ name: 'narrow', rpm_limit: 10, tpm_limit: 100 })
@@ -39,7 +39,7 @@ describe('GET /api/limits', () => {
     expect(next.keys[0]?.requests.remaining).toBe(10)
   })
 
-  test('tells the same as the headers of a call', async () => {
+  test('matches the headers of a call', async () => {
     const { key, secret } = await keyBench(owner).create()
     const answer = await gateway.as(secret, '/v1/usage')
     const { keys } = await read<{ keys: { id: string; requests: unknown }[] }>(owner.api('/api/limits'))

@@ -14,7 +14,7 @@ describe('a path outside the gated prefixes (spec-answers 2)', () => {
     ['GET', '/api/keys/key_1/disable', 'POST'],
     ['POST', '/api/account', 'GET'],
     ['POST', '/ready', 'GET'],
-  ])('%s %s is 405 and names what is allowed', async (method, path, allow) => {
+  ])('%s %s is 405 and names the allowed methods', async (method, path, allow) => {
     const answer = await gateway.call(path, { method })
     expect(answer.status).toBe(405)
     expect(answer.headers.get('allow')).toBe(allow)

@@ -51,7 +51,7 @@ describe('GET /api/models', () => {
 
 describe('POST /api/models/estimate', () => {
   test.each(Object.entries(BODIES))(
-    'of %s says what the route itself would hold',
+    'of %s returns what the route itself would hold',
     async (type, [model, path, body]) => {
       const estimate = await read<{ most_micros_usd: number; most_output_tokens: number }>(
         owner.api('/api/models/estimate', { endpoint_type: type, model, body }),
@@ -64,7 +64,7 @@ describe('POST /api/models/estimate', () => {
     },
   )
 
-  test('asks no model, touches no minute of a key, and leaves no row', async () => {
+  test('calls no model, uses no minute of a key, and leaves no row', async () => {
     const left = async () => (await gateway.as(app.secret, '/v1/models')).headers.get('x-ratelimit-remaining-requests')
     const rows = async () => (await read<{ requests: unknown[] }>(owner.api('/api/requests'))).requests.length
     const before = Number(await left())
@@ -105,7 +105,7 @@ describe('POST /api/models/estimate', () => {
 })
 
 describe('GET /api/requests/{id}', () => {
-  test("explains a call of a key by the gateway's id and by the caller's own, to its owner alone", async () => {
+  test("explains a call of a key by the gateway's id and by the caller's own, only to its owner", async () => {
     vendor.answer = () => openAi.plain('Hi', { input: 100, output: 40, cached: 60 })
     const [, path, body] = BODIES.chat_completions
     const answer = await gateway.post(app.secret, path, body, { headers: { 'x-request-id': 'mine-1' } })
@@ -125,7 +125,7 @@ describe('GET /api/requests/{id}', () => {
 })
 
 describe('POST /api/try of a stream', () => {
-  test('comes as it is made, and hanging up in the middle stops a model that stops billing, and charges what came', async () => {
+  test('is sent as it is generated, and hanging up in the middle stops a model that stops billing, and charges what was sent', async () => {
     const stopped = Promise.withResolvers<void>()
     vendor.answer = ({ signal }) => {
       signal.addEventListener('abort', () => stopped.resolve())

@@ -56,7 +56,7 @@ afterAll(async () => {
 const rows = async (query = '') => (await read<{ requests: Row[] }>(owner.api(`/api/requests${query}`))).requests
 
 describe('usage by model', () => {
-  test('adds up requests, tokens, cache and spend of each; what has no model is a group of its own', async () => {
+  test('sums requests, tokens, cache and spend of each; calls without a model are a group', async () => {
     const { groups, totals } = await read<Report>(owner.api('/api/usage?group_by=model'))
     const of = (name: string) => groups.find((group) => group.name === name)
     expect(of('open')).toMatchObject({
@@ -75,7 +75,7 @@ describe('usage by model', () => {
     expect(totals).toMatchObject({ requests: 9, charged_micros_usd: 6150 })
   })
 
-  test('is cut to one model, alone and with a key', async () => {
+  test('can be filtered by one model, alone and with a key', async () => {
     const totals = async (query: string) => (await read<Report>(owner.api(`/api/usage?${query}`))).totals
     expect(await totals('model=open')).toMatchObject({ requests: 3, charged_micros_usd: 1150 })
     expect(await totals(`model=open&key=${app.key.id}`)).toMatchObject({ requests: 3 })
@@ -86,7 +86,7 @@ describe('usage by model', () => {
 })
 
 describe('the request log', () => {
-  test('names the model of every call, also of one that was refused before it reached a vendor', async () => {
+  test('names the model of every call, even if it was refused before it reached a vendor', async () => {
     const refused = (await rows()).filter(({ status }) => status >= 400)
     expect(refused.map(({ operation, model, code }) => `${operation} ${model} ${code}`).sort()).toEqual([
       'chat-completions null unknown_model',
@@ -97,7 +97,7 @@ describe('the request log', () => {
     ])
   })
 
-  test('is filtered by model, and says who counted the tokens', async () => {
+  test('is filtered by model, and names the source of the token counts', async () => {
     const open = await rows('?model=open')
     expect(open.map(({ status, usage_source: source }) => [status, source])).toEqual([
       [400, null],
@@ -107,7 +107,7 @@ describe('the request log', () => {
     expect(await rows('?model=made-up')).toEqual([])
   })
 
-  test('as CSV has the model, the tokens with the cache, and who counted them', async () => {
+  test('as CSV has the model, the tokens with the cache, and the source of the counts', async () => {
     const text = await (await owner.api('/api/usage.csv?model=open&status=200')).text()
     const [head = '', ...lines] = text.trimEnd().split('\r\n')
     const names = head.split(',')

@@ -54,7 +54,7 @@ describe('the report on APIs', () => {
     })
   })
 
-  test('keeps the revenue of a removed operation, whose cost is then not known, and counts no API with a longer name', async () => {
+  test('keeps the revenue of a removed operation, whose cost is then unknown, and counts no API with a longer name', async () => {
     upstream.answers(() => Response.json({}))
     const price = { mode: 'fixed', usd: '0.02' }
     await sell('old', [operation('gone', price, { upstream_cost_usd: '0.01' }), operation('stays', price)])
@@ -66,7 +66,7 @@ describe('the report on APIs', () => {
     expect(report?.operations.map(({ name }) => name)).toEqual(['old.gone'])
   })
 
-  test('is for operators only', async () => {
+  test('is only for operators', async () => {
     const other = await gateway.owner('not.operator@example.com')
     expect((await other.api('/api/operator/api-report')).status).toBe(403)
     expect((await other.api('/api/operator/api-documents', { url: upstream.url })).status).toBe(403)
@@ -98,7 +98,7 @@ describe('fetching a document for an import', () => {
   })
 })
 
-test('the report forgets errors of more than a day ago, and calls before its days', async () => {
+test('the report drops errors older than a day, and calls before its range', async () => {
   const price = { mode: 'fixed', usd: '0.02' }
   upstream.answers(() => Response.json({}))
   await sell('aged', [operation('one', price)])

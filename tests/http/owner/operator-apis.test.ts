@@ -102,7 +102,7 @@ describe('creating an API', () => {
     expect(refusal.message).toContain(reason)
   })
 
-  test('takes every form of price, and shows it as it was given', async () => {
+  test('accepts every form of price, and shows it as entered', async () => {
     const prices = [
       { mode: 'units', usd: '0.001', count: '/data', block: 10, minimum: 2, maximum: 100 },
       { mode: 'units', usd: '0.001', count: 'header:x-units', block: 1, minimum: 0, maximum_from: 'query.limit' },
@@ -119,7 +119,7 @@ describe('creating an API', () => {
     expect(api.operations.map(({ price }) => price)).toEqual(prices as (typeof api.operations)[number]['price'][])
   })
 
-  test('says when the variable of a secret is not set', async () => {
+  test('reports that the variable of a secret is not set', async () => {
     expect((await create({ auth: 'bearer:env:UPSTREAM_LATER' })).notices.join()).toContain('UPSTREAM_LATER is not set')
   })
 })
@@ -128,10 +128,10 @@ function unitsFrom(maximum_from: string, parameters: readonly object[]) {
   return { parameters, price: { mode: 'units', usd: '0.001', count: '/data', maximum_from } }
 }
 
-describe('a secret of the database', () => {
+describe('a secret in the database', () => {
   const auth = 'bearer:secret:vendor-secret-2'
 
-  test('is never shown, in no answer, audit row or table', async () => {
+  test('is never shown in any answer, audit row or table', async () => {
     const { api } = await create({ auth })
     expect(api.auth).toBe('bearer:sealed')
     const all = [await operator.api(`${APIS}/${api.name}`).then((answer) => answer.text()), await auditRows(gateway)]
@@ -139,7 +139,7 @@ describe('a secret of the database', () => {
     expect(JSON.stringify([all, stored])).not.toContain('vendor-secret-2')
   })
 
-  test('stays when it is sent back as sealed, and is dropped when the host, scheme or port changes', async () => {
+  test('stays when it is sent back as sealed, and is dropped if the host, scheme or port changes', async () => {
     const { api } = await create({ auth })
     const sealed = async () => JSON.stringify((await stored(api.name))?.auth)
     const before = await sealed()
@@ -173,7 +173,7 @@ describe('changing an API', () => {
     expect(same).toEqual(changed)
   })
 
-  test('takes operations and whole APIs off sale and back', async () => {
+  test('takes operations and whole APIs off sale and puts them back', async () => {
     const { api } = await create({ operations: [FORECAST, { ...FORECAST, id: 'alerts', path: '/v1/alerts' }] })
     await read(change(api.name, { operations: [{ id: 'alerts', enabled: false }] }))
     expect(await sold(api.name)).toEqual([`${api.name}.forecast`])
@@ -201,7 +201,7 @@ describe('importing a document', () => {
     ...{ name, base_url: 'https://api.weather.example', document: document(paths), price: FIXED, ...more },
   })
 
-  test('shows in a dry run what would be sold, at what price, and what cannot be; nothing is changed', async () => {
+  test('shows in a dry run what would be sold, at what price, and what cannot be, without any change', async () => {
     const before = await auditRows(gateway)
     const prices = { 'GET /v1/alerts': { mode: 'fixed', usd: '0.5' } }
     const plan = await read<ImportPlan>(importing(form('dry', { prices }), '?dry_run=true'))
@@ -219,7 +219,7 @@ describe('importing a document', () => {
     expect(await sold('dry')).toEqual([])
   })
 
-  test('sells what can be sold; again it changes nothing', async () => {
+  test('sells what can be sold; a repeat changes nothing', async () => {
     expect(await read<ImportPlan>(importing(form('first')))).toMatchObject({ applied: true })
     expect(await sold('first')).toEqual(['first.alerts', 'first.forecast'])
     const before = await auditRows(gateway)
@@ -229,7 +229,7 @@ describe('importing a document', () => {
     expect(await auditRows(gateway)).toEqual(before)
   })
 
-  test('again with changes shows them and asks: only the confirm of that very plan does it', async () => {
+  test('again with changes shows them and asks: only the confirmation of that exact plan applies it', async () => {
     await read(importing(form('again')))
     await read(
       change('again', {
@@ -258,7 +258,7 @@ describe('importing a document', () => {
     ])
   })
 
-  test('refuses operations that have no price, by name, and a document of which nothing can be sold', async () => {
+  test('refuses operations without a price, by name, and a document without anything to sell', async () => {
     const { price: _, ...free } = form('unpriced', { prices: { alerts: FIXED } })
     const plan = await read<ImportPlan>(importing(free, '?dry_run=true'))
     expect(plan.added).toEqual(['alerts'])
@@ -268,14 +268,14 @@ describe('importing a document', () => {
     expect(await refusalOf(importing(form('bad', { prices: { nothing: FIXED } })))).toMatchObject({ param: 'prices' })
   })
 
-  test('is what creating with openapi does', async () => {
+  test('equals creating with openapi', async () => {
     const { api } = await create({ operations: undefined, openapi: document(paths), price: FIXED })
     expect(api.operations.map(({ id }) => id)).toEqual(['forecast', 'alerts'])
   })
 })
 
 describe('removing an API', () => {
-  test('ends its sale at once; its name is not free for 30 days, its prices stay', async () => {
+  test('ends its sale at once; its name stays reserved for 30 days, its prices stay', async () => {
     const { api } = await create()
     const version = api.operations[0]?.price_version ?? ''
     expect(await read<unknown>(operator.api(`${APIS}/${api.name}`, undefined, 'DELETE'))).toEqual({ name: api.name })
@@ -322,7 +322,7 @@ describe('the public catalog', () => {
     expect(images).toMatchObject({ api: 'websearch', price: { mode: 'fixed', usd: '0.005' } })
   })
 
-  test('comes in pages that lose and repeat nothing', async () => {
+  test('has pages without gaps or repeats', async () => {
     const all = (await catalog('limit=100')).operations.map(({ name }) => name)
     const paged: string[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
@@ -336,7 +336,7 @@ describe('the public catalog', () => {
 })
 
 describe('an old session', () => {
-  test('asks for a sign-in of the last ten minutes where a secret would go elsewhere, and only there', async () => {
+  test('asks for a sign-in of the last ten minutes if a secret would be sent elsewhere, and only then', async () => {
     const { api } = await create()
     gateway.clock.advance(10 * 60_000 + 1)
     const code = 'recent_sign_in_required'

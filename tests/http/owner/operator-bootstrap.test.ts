@@ -62,14 +62,14 @@ describe('the first account (spec-answers 4)', () => {
     expect(await firstAccount(env, {})).toMatchObject({ operator: false })
   })
 
-  test('that was a stranger leaves the second no right either', async () => {
+  test('that belongs to a stranger gives the second no rights either', async () => {
     const gateway = await openHarness()
     expect(await signUp(gateway, { 'x-forwarded-for': '203.0.113.7' })).toMatchObject({ operator: false })
     expect(await signUp(gateway, {}, 'second@example.com')).toMatchObject({ operator: false })
     await closeReconciled(gateway)
   })
 
-  test('is one: of many first sign-ups at once exactly one is operator, and the audit names it', async () => {
+  test('is the only operator: of many concurrent first sign-ups exactly one is, and the audit log names it', async () => {
     const gateway = await openHarness()
     const opened = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
@@ -86,7 +86,7 @@ describe('the first account (spec-answers 4)', () => {
     await closeReconciled(gateway)
   })
 
-  test('that signs up on this machine makes the printed token useless', async () => {
+  test('that signs up on this machine invalidates the printed token', async () => {
     const gateway = await openHarness()
     const token = gateway.gateway.setupToken.issue()
     await gateway.owner()

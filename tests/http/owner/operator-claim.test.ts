@@ -17,8 +17,8 @@ const claim = (owner: Owner, body: unknown) => owner.api('/api/account/operator'
 const isOperator = async (owner: Owner) => (await read<AccountBody>(owner.api('/api/account'))).operator
 
 /** Where strangers can reach the host, whoever signs up first does not own the place (spec-answers 4). */
-describe('on a host that others can reach', () => {
-  test('the first account is not operator', async () => {
+describe('on a host that others can reach,', () => {
+  test('the first account is not an operator', async () => {
     expect(await isOperator(first)).toBe(false)
   })
 
@@ -26,7 +26,7 @@ describe('on a host that others can reach', () => {
     expect(await refusalOf(claim(first, { token: '' }))).toMatchObject({ status: 403 })
   })
 
-  test('a wrong token is refused, and the right one still works after it, once', async () => {
+  test('a wrong token is refused, and the right one still works afterwards, once', async () => {
     const token = gateway.gateway.setupToken.issue()
     const wrong: unknown[] = [
       { token: `${token.slice(1)}x` },
@@ -53,13 +53,13 @@ describe('on a host that others can reach', () => {
     expect(await isOperator(second)).toBe(false)
   })
 
-  test('of many claims at once with the right token one succeeds', async () => {
+  test('of many concurrent claims with the right token one succeeds', async () => {
     const token = gateway.gateway.setupToken.issue()
     const answers = await Promise.all([first, second, first, second].map((owner) => claim(owner, { token })))
     expect(answers.map((answer) => answer.status).sort()).toEqual([200, 403, 403, 403])
   })
 
-  test('a claim is in the audit, without the token', async () => {
+  test('a claim is in the audit log, without the token', async () => {
     const rows = (await auditRows(gateway)).filter((row) => row.action === 'account.operator')
     expect(rows[0]).toMatchObject({ actor_kind: 'owner', address: '127.0.0.1', key_id: null })
     expect(rows[0]?.detail).toBe('{}')

@@ -40,7 +40,7 @@ const ROUTES: [string, string, unknown][] = [
 ]
 
 describe('only an operator', () => {
-  test.each(ROUTES)('may %s /api/operator%s; an owner is told 403, and nothing changes', async (method, path, body) => {
+  test.each(ROUTES)('may %s /api/operator%s; an owner gets 403, and nothing changes', async (method, path, body) => {
     const before = await auditRows(gateway)
     const where = `/api/operator${path.replace(':id', id)}`
     expect(await refusalOf(owner.api(where, body, method))).toMatchObject({
@@ -51,7 +51,7 @@ describe('only an operator', () => {
     expect(await auditRows(gateway)).toEqual(before)
   })
 
-  test('has every route of /api/operator tested so', () => {
+  test('is tested for every route of /api/operator', () => {
     const served = gateway.gateway.app.routes.filter(({ path }) => path.startsWith('/api/operator/'))
     const named = ROUTES.map(([method, path]) => `${method} /api/operator${path.replace('lim_1', ':id')}`)
     expect(served.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(named.sort())
@@ -71,7 +71,7 @@ describe('accounts', () => {
     expect((await accounts(`?search=${search}`)).accounts.map((account) => account.id)).toEqual([id])
   })
 
-  test('are found by id; a percent sign finds itself and not everybody', async () => {
+  test('are found by id; a percent sign matches itself and not everything', async () => {
     expect((await accounts(`?search=${id}`)).accounts).toHaveLength(1)
     for (const search of ['%25', '_', "'", 'nobody']) expect((await accounts(`?search=${search}`)).accounts).toEqual([])
     const { account } = await read<OneOperatorAccount>(operator.api(`/api/operator/accounts/${id}`))
@@ -81,7 +81,7 @@ describe('accounts', () => {
 })
 
 describe('an operator', () => {
-  test('grants credit, once per reference, and it is audited with who and from where', async () => {
+  test('grants credit, once per reference, with an audit row that names the operator and the address', async () => {
     const grant = (body: unknown) => operator.api(`/api/operator/accounts/${id}/grants`, body)
     const body = { usd: '12.5', note: 'For the trouble', reference: 'ticket-7' }
     expect(await read<unknown>(grant(body))).toMatchObject({ account: { id, balance_usd: '14.5' } })
@@ -94,7 +94,7 @@ describe('an operator', () => {
     expect(row?.actor_id).toBe(userId)
   })
 
-  test('cannot be made to grant to somebody else by the body', async () => {
+  test('cannot be made to grant to another account by the body', async () => {
     const grant = (body: unknown) => operator.api(`/api/operator/accounts/${id}/grants`, body)
     const before = (await accounts(`?search=${id}`)).accounts
     expect(await refusalOf(grant({ usd: '1', account: 'root@example.com', reference: 'mine' }))).toMatchObject({
@@ -104,7 +104,7 @@ describe('an operator', () => {
     expect((await accounts(`?search=${id}`)).accounts).toEqual(before)
   })
 
-  test('gives limits that bind the next call, and takes them back', async () => {
+  test('sets limits that apply to the next call, and resets them', async () => {
     const limits = (body: unknown) => operator.api(`/api/operator/accounts/${id}/limits`, body)
     await read(limits({ limits: { rpm: 1, tpm: 1000, concurrency: 1 } }))
     const { secret } = await keyBench(owner).create()
@@ -117,7 +117,7 @@ describe('an operator', () => {
       expect(await refusalOf(limits(wrong))).toMatchObject({ status: 400, code: 'invalid_parameter' })
   })
 
-  test('sets prices, for one account or for all, and sees the catalog beside them', async () => {
+  test('sets prices, for one account or for all, and sees the catalog next to them', async () => {
     await read(operator.api('/api/operator/prices', { operation: 'image-search', usd: '0.004', account: id }))
     const body = await read<{ catalogue: unknown[]; prices: unknown[] }>(operator.api('/api/operator/prices'))
     expect(body.catalogue).toContainEqual({ operation: 'image-search', usd: '0.005' })

@@ -37,7 +37,7 @@ const tokenIn = (text: string) => /#token=([\w.-]+)/.exec(text)?.[1] ?? ''
 const accountOf = (who: Owner) => read<AccountBody>(who.api('/api/account'))
 
 describe('a forgotten password', () => {
-  test('is set anew by the link that is mailed: once, ending every session, in the audit', async () => {
+  test('is reset with the mailed link: once, ending every session, with an audit row', async () => {
     const owner = await gateway.owner()
     const { id } = await accountOf(owner)
     const stream = eventSource(await gateway.call('/api/events', { headers: { cookie: owner.cookie } }))
@@ -58,7 +58,7 @@ describe('a forgotten password', () => {
     })
   })
 
-  test('of an address that nobody has is answered alike, and nothing is mailed', async () => {
+  test('of an unknown address gets the same answer, and no mail is sent', async () => {
     const owner = await gateway.owner()
     const known = await forget(owner.email)
     const unknown = await forget('nobody@example.com')
@@ -67,7 +67,7 @@ describe('a forgotten password', () => {
     expect(mailbox.received).toEqual([])
   })
 
-  test('is answered alike when the mail server is away, and the failure is in the log without the link', async () => {
+  test('gets the same answer when the mail server is down, and the failure is in the log without the link', async () => {
     const owner = await gateway.owner()
     mailbox.refuse(true)
     expect((await forget(owner.email)).status).toBe(200)
@@ -76,11 +76,11 @@ describe('a forgotten password', () => {
     expect(gateway.logged.join('')).not.toContain('token=')
   })
 
-  test.each([['x'], [''], ['0'.repeat(24)]])('is not set by the token %j', async (token) => {
+  test.each([['x'], [''], ['0'.repeat(24)]])('cannot be reset with the token %j', async (token) => {
     expect((await refusalOf(reset(token))).status).toBe(400)
   })
 
-  test('is asked for at most five times a minute, with the true wait', async () => {
+  test('can be requested at most five times a minute, with the correct wait', async () => {
     gateway.clock.advance(60_000)
     const answers: number[] = []
     for (let i = 0; i < 6; i++) answers.push((await forget('nobody@example.com')).status)
@@ -92,7 +92,7 @@ describe('a forgotten password', () => {
     expect((await forget('nobody@example.com')).status).toBe(200)
   })
 
-  test('without mail is refused in words, and the operator hands out a link that works once', async () => {
+  test('without mail is refused with the reason, and the operator issues a link that works once', async () => {
     const owner = await silent.owner()
     expect(await refusalOf(post(silent, '/api/auth/request-password-reset', { email: owner.email }))).toMatchObject({
       status: 409,
@@ -120,7 +120,7 @@ describe('a password', () => {
   const change = (who: Owner, body: unknown = { currentPassword: OLD, newPassword: NEW }) =>
     who.api('/api/auth/change-password', body)
 
-  test('is changed within ten minutes of the sign-in: other sessions end, this one is a new one, and the audit has it', async () => {
+  test('can be changed within ten minutes of the sign-in: other sessions end, this one is replaced, and an audit row is added', async () => {
     const owner = await gateway.owner()
     const { id } = await accountOf(owner)
     gateway.clock.advance(600_000)
@@ -138,7 +138,7 @@ describe('a password', () => {
     })
   })
 
-  test('is not changed later, nor with a wrong one, and then the audit has nothing', async () => {
+  test('cannot be changed later, nor with a wrong one, and then no audit row is added', async () => {
     const owner = await gateway.owner()
     const before = await auditRows(gateway)
     expect((await change(owner, { currentPassword: 'wrong wrong wrong', newPassword: NEW })).status).toBe(400)
@@ -153,7 +153,7 @@ describe('an email address', () => {
   const ask = (who: Owner, email: unknown) => who.api('/api/settings/email', { email })
   const confirm = (token: string, headers = {}) => post(gateway, '/api/settings/email/confirm', { token }, headers)
 
-  test('is another one once its reader confirms it; the old one is told', async () => {
+  test('changes once its reader confirms it; the old address is notified', async () => {
     const owner = await gateway.owner()
     expect(await read<unknown>(ask(owner, ' New.Ada@Example.com '))).toEqual({ outcome: 'sent' })
     expect(await accountOf(owner)).toMatchObject({ email: owner.email })
@@ -169,14 +169,14 @@ describe('an email address', () => {
     expect((await auditRows(gateway)).at(-1)).toMatchObject({ action: 'account.email', detail: '{}' })
   })
 
-  test('that somebody else has is not told apart when asked for, and is not taken over when confirmed', async () => {
+  test('that another account has gets the same answer, and is not taken over on confirmation', async () => {
     const [owner, other] = [await gateway.owner(), await gateway.owner()]
     expect(await read<unknown>(ask(owner, other.email))).toEqual({ outcome: 'sent' })
     expect(await refusalOf(confirm(tokenIn((await mailbox.next()).text)))).toMatchObject({ status: 409 })
     expect(await signIn(gateway, other.email, OLD)).toBe(200)
   })
 
-  test('is not changed by a forged, an old or a foreign confirmation', async () => {
+  test('is not changed by a forged, old or foreign confirmation', async () => {
     const owner = await gateway.owner()
     await read(ask(owner, 'late@example.com'))
     const token = tokenIn((await mailbox.next()).text)
@@ -190,7 +190,7 @@ describe('an email address', () => {
     expect(await signIn(gateway, owner.email, OLD)).toBe(200)
   })
 
-  test('needs a sign-in of the last ten minutes, and must be one', async () => {
+  test('requires a sign-in of the last ten minutes, and must be valid', async () => {
     const owner = await gateway.owner()
     for (const email of ['', 'ada', 'a b@example.com', 7, null, `${'a'.repeat(250)}@example.com`, owner.email])
       expect(await refusalOf(ask(owner, email))).toMatchObject({ status: 400, code: 'invalid_parameter' })
@@ -198,7 +198,7 @@ describe('an email address', () => {
     expect(await refusalOf(ask(owner, 'x@example.com'))).toMatchObject({ code: 'recent_sign_in_required' })
   })
 
-  test('without mail changes at once, unless somebody has it', async () => {
+  test('without mail changes at once, unless another account has it', async () => {
     const [owner, other] = [await silent.owner(), await silent.owner()]
     expect(await read<unknown>(ask(owner, 'at.once@example.com'))).toEqual({ outcome: 'changed' })
     expect(await signIn(silent, 'at.once@example.com', OLD)).toBe(200)

@@ -25,7 +25,7 @@ const pricesOf = async (whose: Owner) => (await read<{ prices: PriceRow[] }>(who
 const rowOf = async (whose: Owner, name: string) => (await pricesOf(whose)).find(({ operation }) => operation === name)
 
 describe('GET /api/prices', () => {
-  test('has every operation at the price of the catalog, and its unit (spec 1.3)', async () => {
+  test('lists every operation with its catalog price and unit (spec 1.3)', async () => {
     const prices = await pricesOf(owner)
     expect(prices.map(({ operation }) => operation)).toEqual([...PRICE_NAMES])
     expect(prices).toContainEqual({
@@ -38,7 +38,7 @@ describe('GET /api/prices', () => {
     expect((await rowOf(owner, 'social-dm-threads'))?.unit).toBe('message')
   })
 
-  test("tells an account its own price, which is what a call is charged, and nobody else's (spec 1.3)", async () => {
+  test("shows an account its own price, which its calls are charged, and no other account's (spec 1.3)", async () => {
     const { id } = await read<AccountBody>(owner.api('/api/account'))
     await read(operator.api('/api/operator/prices', { operation: 'image-search', usd: '0.004', account: id }))
     await read(operator.api('/api/operator/prices', { operation: 'image-search', usd: '0.006' }))

@@ -17,7 +17,7 @@ afterAll(() => closeReconciled(gateway))
 const at = (path: string) => path.replace(':id', made.key.id)
 
 describe('a session that signed in more than 12 hours ago', () => {
-  test('is asked to sign in again before it makes, rotates or revokes a key, or acts as operator', async () => {
+  test('has to sign in again to create, rotate or revoke a key, or to act as operator', async () => {
     gateway.clock.advance(12 * HOUR)
     await keyBench(owner).create()
     gateway.clock.advance(1)
@@ -38,14 +38,14 @@ describe('a session that signed in more than 12 hours ago', () => {
     }
   })
 
-  test('may still read everything, switch keys off and on, and change their settings', async () => {
+  test('may still read everything, disable and enable keys, and change their settings', async () => {
     for (const path of ['/api/keys', '/api/account', '/api/usage', '/api/limits', '/api/operator/accounts'])
       await read(owner.api(path))
     for (const action of ['disable', 'enable'] as const) await keyBench(owner).move(made.key.id, action)
     await keyBench(owner).change(made.key.id, { spending_limit: 3 })
   })
 
-  test('goes on after signing in again', async () => {
+  test('continues after signing in again', async () => {
     const answer = await gateway.call('/api/auth/sign-in/email', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

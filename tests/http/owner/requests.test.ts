@@ -41,7 +41,7 @@ const count = async (query: string) => (await list(query)).requests.length
 const time = (ms: number) => new Date(started + ms).toISOString()
 
 describe('GET /api/requests', () => {
-  test('tells every call of a known key, newest first, with its fields (spec-answers 3)', async () => {
+  test('lists every call of a known key, newest first, with its fields (spec-answers 3)', async () => {
     const { requests, next_cursor } = await list()
     expect(next_cursor).toBeNull()
     expect(requests).toHaveLength(13)
@@ -88,7 +88,7 @@ describe('GET /api/requests', () => {
     )
   })
 
-  test('filters by key, operation, status, from (included) and to (not included), also together', async () => {
+  test('filters by key, operation, status, from (inclusive) and to (exclusive), also combined', async () => {
     expect(await count(`?key=${app.key.id}`)).toBe(7)
     expect(await count('?operation=image-search')).toBe(12)
     expect(await count('?operation=usage')).toBe(1)
@@ -101,7 +101,7 @@ describe('GET /api/requests', () => {
   })
 
   test.each([1, 2, 3, 5, 7, 12])(
-    'pages by %d without gap or repeat, though many rows are of one moment',
+    'pages by %d without gaps or repeats, though many rows have the same time',
     async (limit) => {
       const all = (await list()).requests.map((row) => row.id)
       const seen: string[] = []
@@ -133,20 +133,20 @@ describe('GET /api/requests', () => {
     ['from=2026-02-30T00:00:00Z', ['from']],
     ['key=&operation=', ['key', 'operation']],
     ['limit=0&status=x&from=x', ['status', 'from', 'limit']],
-  ])('refuses %s and names all that is wrong', async (query, params) => {
+  ])('refuses %s and lists every error', async (query, params) => {
     const { status, code, details = [] } = await refusalOf(owner.api(`/api/requests?${query}`))
     expect([status, code]).toEqual([400, 'invalid_parameter'])
     expect(details.map((detail) => detail.param)).toEqual(params)
   })
 
-  test('shows a stranger nothing, by no filter and no cursor', async () => {
+  test('shows another account nothing, by no filter and no cursor', async () => {
     const stranger = await gateway.owner()
     const { next_cursor } = await list('?limit=1')
     for (const query of ['', `?key=${app.key.id}`, `?cursor=${next_cursor}`])
       expect(await read<unknown>(stranger.api(`/api/requests${query}`))).toEqual({ requests: [], next_cursor: null })
   })
 
-  test('shows a call by the time its charged answer was sent, with the id of the answer and of the caller', async () => {
+  test("shows a call by the time its charged answer was sent, with the gateway's and the caller's id", async () => {
     const answer = await gateway.as(app.secret, IMAGES, { headers: { 'x-request-id': 'my.own:id-1' } })
     const { requests } = await list('?limit=1')
     expect(requests).toMatchObject([
@@ -154,7 +154,7 @@ describe('GET /api/requests', () => {
     ])
   })
 
-  test('shows what the door turned away, and no call of a key that is unknown or revoked', async () => {
+  test('shows refused calls, and none of an unknown or revoked key', async () => {
     const keys = keyBench(owner)
     const { key, secret } = await keys.create({ allowed_ips: ['10.0.0.1'] })
     expect(await callWith(gateway, secret)).toBe('403 ip_not_allowed')

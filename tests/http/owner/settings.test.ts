@@ -37,7 +37,7 @@ async function again(who: Owner): Promise<Owner> {
 }
 
 describe('settings', () => {
-  test('are the name, the address, the workspace and the time zone; a change is kept and audited', async () => {
+  test('are the name, the address, the workspace and the time zone; a change is stored and audited', async () => {
     const owner = await gateway.owner()
     const { id } = await accountOf(owner)
     const first = { name: 'Ada', email: owner.email, workspace_id: id, timezone: null, sends_mail: false }
@@ -71,7 +71,7 @@ describe('settings', () => {
 })
 
 describe('sessions', () => {
-  test('are listed with this one marked, without a token; one is ended, and then all others', async () => {
+  test('are listed, the current one marked, without a token; one is ended, and then all others', async () => {
     const owner = await gateway.owner()
     const [second, third] = [await again(owner), await again(owner)]
     const listed = await sessions(owner)
@@ -95,7 +95,7 @@ describe('sessions', () => {
     expect(await sessions(owner)).toHaveLength(1)
   })
 
-  test("of somebody else are not found, and are not ended by one's own end-others", async () => {
+  test("of another account are not found, and are not ended with one's own others", async () => {
     const [owner, other] = [await gateway.owner(), await gateway.owner()]
     const [theirs] = await sessions(other)
     expect(await refusalOf(owner.api(`/api/settings/sessions/${theirs?.id}/end`, {}))).toMatchObject({ status: 404 })
@@ -108,7 +108,7 @@ describe('sessions', () => {
 })
 
 describe('the export', () => {
-  test('holds everything of the owner and nothing of others, no secret, and is one JSON object', async () => {
+  test('contains everything of the owner and nothing of others, no secret, as one JSON object', async () => {
     const [owner, other] = [await gateway.owner(), await gateway.owner()]
     const { key, secret } = await keyBench(owner).create({ spending_limit: 1 })
     const strange = await keyBench(other).create()
@@ -132,7 +132,7 @@ describe('the export', () => {
     expect(text).not.toContain(other.email)
   })
 
-  test('is read page by page, also when it is long', async () => {
+  test('is read page by page, even if it is long', async () => {
     const owner = await gateway.owner()
     const { key } = await keyBench(owner).create()
     for (let i = 0; i < 205; i++) await keyBench(owner).change(key.id, { name: `name ${i}` })
@@ -144,7 +144,7 @@ describe('the export', () => {
 describe('closing the account', () => {
   const close = (who: Owner, email: unknown = who.email) => who.api('/api/settings/close', { email })
 
-  test('revokes the keys, ends the sessions, forgets who it was, keeps the ledger, and names what is forfeited', async () => {
+  test('revokes the keys, ends the sessions, deletes the identity, keeps the ledger, and names what is forfeited', async () => {
     const owner = await gateway.owner()
     const { id } = await accountOf(owner)
     const { secret } = await keyBench(owner).create()
@@ -196,7 +196,7 @@ describe('closing the account', () => {
     expect(actions.slice(-4)).toEqual(['connection.end', 'social.unlink', 'key.revoke', 'account.close'])
   })
 
-  test('lets the same address sign up anew, as somebody else', async () => {
+  test('lets the same address sign up again, as a new account', async () => {
     const owner = await gateway.owner()
     const { id } = await accountOf(owner)
     await read(close(owner))
@@ -205,7 +205,7 @@ describe('closing the account', () => {
     expect((await keyBench(fresh).list()).keys).toEqual([])
   })
 
-  test('needs the address repeated and a sign-in of the last ten minutes', async () => {
+  test('requires the address repeated and a sign-in of the last ten minutes', async () => {
     const owner = await gateway.owner()
     for (const email of ['', 'yes', null, operator.email])
       expect(await refusalOf(close(owner, email))).toMatchObject({ status: 400, code: 'invalid_parameter' })
@@ -214,7 +214,7 @@ describe('closing the account', () => {
     expect((await owner.api('/api/account')).status).toBe(200)
   })
 
-  test('and changing the address take one member, and name any other', async () => {
+  test('and changing the address accept one member, and name any other', async () => {
     const owner = await gateway.owner()
     const extra = { email: owner.email, sure: true }
     for (const path of ['/api/settings/close', '/api/settings/email'])
@@ -223,7 +223,7 @@ describe('closing the account', () => {
     expect((await owner.api('/api/account')).status).toBe(200)
   })
 
-  test('is refused to the only operator', async () => {
+  test('is refused for the only operator', async () => {
     const fresh = await again(operator)
     expect(await refusalOf(close(fresh))).toMatchObject({ status: 409, code: 'invalid_state' })
     expect((await fresh.api('/api/account')).status).toBe(200)

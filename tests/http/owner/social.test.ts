@@ -35,7 +35,7 @@ const accountOf = async (id: string, of = owner): Promise<Account | undefined> =
 const unlink = (id: string, of = owner) => of.api(`/api/social/${id}`, undefined, 'DELETE')
 
 describe('GET /api/social', () => {
-  test('has every key, the network, and what can be asked for in words', async () => {
+  test('has every key, the network, and the scopes in words', async () => {
     const made = await key()
     const body = (await (await owner.api('/api/social')).json()) as {
       network: string
@@ -47,7 +47,7 @@ describe('GET /api/social', () => {
     expect(await accountOf(made.id)).toMatchObject({ state: 'none', account: null, link: null })
   })
 
-  test('follows a link through its states: waiting, refused, expired, linked', async () => {
+  test('follows a link through its states: pending, refused, expired, linked', async () => {
     const made = await key()
     const { link } = await start(made.id)
     expect(await accountOf(made.id)).toMatchObject({ state: 'none', link: { id: link.link_id, state: 'waiting' } })
@@ -90,7 +90,7 @@ describe('GET /api/social', () => {
     expect(await accountOf(rotated.key.id)).toMatchObject({ state: 'linked', account: { username: 'ada' } })
   })
 
-  test('a revoked key is shown as long as an account is linked to it, so that it can be unlinked', async () => {
+  test('a revoked key is shown while an account is linked to it, so that it can be unlinked', async () => {
     const [bare, linked] = [await key(), await key()]
     await linkKey(gateway, linked.secret)
     for (const { id } of [bare, linked]) await owner.api(`/api/keys/${id}/revoke`, {})
@@ -100,7 +100,7 @@ describe('GET /api/social', () => {
     expect(await accountOf(linked.id)).toBeUndefined()
   })
 
-  test('holds no token, sealed or not', async () => {
+  test('contains no token, sealed or not', async () => {
     const made = await key()
     await linkKey(gateway, made.secret)
     expect(await (await owner.api('/api/social')).text()).not.toMatch(/token|verifier|v1\.|[\w-]{43}/)
@@ -108,7 +108,7 @@ describe('GET /api/social', () => {
 })
 
 describe('POST /api/social', () => {
-  test('gives what auth_social gives, for who is signed in', async () => {
+  test("returns what auth_social returns, for the session's owner", async () => {
     const { status, link } = await start((await key()).id, ['dm.read'])
     expect(status).toBe(201)
     expect(link.scopes).toEqual(['tweet.read', 'users.read', 'dm.read', 'offline.access'])
@@ -146,7 +146,7 @@ describe('POST /api/social', () => {
 })
 
 describe('DELETE /api/social/{id}', () => {
-  test('unlinks, ends the grant at the network, and is free to repeat', async () => {
+  test('unlinks, revokes the grant at the network, and can be repeated', async () => {
     const made = await key()
     await linkKey(gateway, made.secret, undefined, '1004')
     const { sandbox } = gateway.gateway
@@ -158,7 +158,7 @@ describe('DELETE /api/social/{id}', () => {
     expect((await gateway.as(made.secret, '/apis/v1/social/user_social')).status).toBe(403)
   })
 
-  test('cancels a link that waits: its approval comes too late', async () => {
+  test('cancels a pending link: its approval comes too late', async () => {
     const made = await key()
     const { link } = await start(made.id)
     await unlink(made.id)
@@ -167,7 +167,7 @@ describe('DELETE /api/social/{id}', () => {
     expect((await accountOf(made.id))?.state).toBe('none')
   })
 
-  test('cancels one that was approved and waits for its button: the access is taken back at the network', async () => {
+  test('cancels one that was approved but not confirmed: the access is revoked at the network', async () => {
     const made = await key()
     const { link } = await start(made.id)
     const grants = async () => (await gateway.gateway.sandbox?.grants.of('1002'))?.length ?? 0
@@ -189,7 +189,7 @@ describe('DELETE /api/social/{id}', () => {
 })
 
 describe('live events', () => {
-  test('tell of every step: waiting, linked, withdrawn, unlinked', async () => {
+  test('report every step: pending, linked, withdrawn, unlinked', async () => {
     const made = await key()
     const { account } = await ownAccount()
     const watcher = gateway.core.events.watch(account)

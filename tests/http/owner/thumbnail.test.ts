@@ -48,7 +48,7 @@ const at = (path: string) => `http://127.0.0.1:${elsewhere.port}${path}`
 const thumbnail = (url: string, who = owner) => who.api(`/api/thumbnail?url=${encodeURIComponent(url)}`)
 
 describe('GET /api/thumbnail', () => {
-  test('gives a picture from elsewhere, without our cookie, as something that can only be painted', async () => {
+  test('returns a picture from elsewhere, without our cookie, in a form that can only be displayed', async () => {
     const answer = await thumbnail(at('/pixel.png'))
     expect(answer.status).toBe(200)
     expect(Buffer.from(await answer.arrayBuffer()).equals(PIXEL)).toBe(true)
@@ -62,7 +62,7 @@ describe('GET /api/thumbnail', () => {
     expect(asked).toEqual(['/pixel.png -'])
   })
 
-  test('asks once an hour', async () => {
+  test('fetches once an hour', async () => {
     await thumbnail(at('/pixel.png'))
     expect(asked).toHaveLength(1)
     gateway.clock.advance(3_600_001)
@@ -84,7 +84,7 @@ describe('GET /api/thumbnail', () => {
     ['the gateway itself', () => `http://127.0.0.1:${gateway.config.port}/health`],
     ['a file', () => 'file:///etc/passwd'],
     ['no address', () => 'picture'],
-  ])('of %s is 404, always in the same words', async (_what, url) => {
+  ])('of %s is 404, always with the same message', async (_what, url) => {
     const refusal = await refusalOf(thumbnail(url()))
     expect(refusal).toMatchObject({
       status: 404,
@@ -93,12 +93,12 @@ describe('GET /api/thumbnail', () => {
     })
   })
 
-  test('is for who is signed in only, and needs an address', async () => {
+  test('requires a session and an address', async () => {
     expect((await gateway.call(`/api/thumbnail?url=${encodeURIComponent(at('/pixel.png'))}`)).status).toBe(401)
     for (const path of ['/api/thumbnail', '/api/thumbnail?url=']) expect((await owner.api(path)).status).toBe(400)
   })
 
-  test('has at most 16 under way for one account; another one is not kept from its own', async () => {
+  test('is limited to 16 at a time per account; another account is not affected', async () => {
     const gate = Promise.withResolvers<void>()
     hold = gate.promise
     const before = asked.length

@@ -51,7 +51,7 @@ const command = (name: string, body: unknown) =>
   )
 
 describe('GET /api/transactions', () => {
-  test('tells kind, amount and the balance after of every movement, newest first (spec-answers 3, 4)', async () => {
+  test('lists kind, amount and the balance after every movement, newest first (spec-answers 3, 4)', async () => {
     const { id } = await read<AccountBody>(owner.api('/api/account'))
     await command('grant', { account: id, usd: '1', note: 'Welcome', reference: 'welcome' })
     await gateway.core.ledger.credit({
@@ -83,7 +83,7 @@ describe('GET /api/transactions', () => {
     ])
   })
 
-  test('shows a charge that was paid out of both parts as one, credit spent first', async () => {
+  test('shows a charge from both parts as one, credit spent first', async () => {
     const { id } = await read<AccountBody>(owner.api('/api/account'))
     await command('price', { operation: 'image-search', account: id, usd: '3.5' })
     expect(await callWith(gateway, made.secret)).toBe('200')
@@ -96,7 +96,7 @@ describe('GET /api/transactions', () => {
     expect(transactions).toMatchObject([{ amount_micros_usd: -3_500_000, balance_after_micros_usd: 3_495_000 }])
   })
 
-  test.each([1, 2, 3, 5])('is one chain of balances when paged by %d, also while more is charged', async (limit) => {
+  test.each([1, 2, 3, 5])('is one chain of balances when paged by %d, also during new charges', async (limit) => {
     const all: Transaction[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
       const page: TransactionPage = await list(`?limit=${limit}${cursor && `&cursor=${cursor}`}`)
@@ -119,7 +119,7 @@ describe('GET /api/transactions', () => {
     expect(await refusalOf(owner.api(`/api/transactions?${query}`))).toMatchObject({ status: 400, param })
   })
 
-  test('takes no cursor of another list', async () => {
+  test('refuses a cursor of another list', async () => {
     const answer = await owner.api('/api/requests?limit=1')
     const { next_cursor } = (await answer.json()) as { next_cursor: string }
     expect(await refusalOf(owner.api(`/api/transactions?cursor=${next_cursor}`))).toMatchObject({
@@ -128,7 +128,7 @@ describe('GET /api/transactions', () => {
     })
   })
 
-  test('shows a stranger its own only', async () => {
+  test('shows another account only its own', async () => {
     const stranger = await gateway.owner()
     const { transactions } = await read<TransactionPage>(stranger.api('/api/transactions'))
     expect(transactions).toMatchObject([{ kind: 'signup_credit', balance_after_micros_usd: 2_000_000 }])
@@ -136,7 +136,7 @@ describe('GET /api/transactions', () => {
 })
 
 describe('an empty account', () => {
-  test('is told insufficient_balance, after the limit of its key', async () => {
+  test('gets insufficient_balance, after the limit of its key', async () => {
     const poor = await gateway.owner()
     const keys = keyBench(poor)
     const { secret } = await keys.create()

@@ -21,8 +21,8 @@ const tried = (id: string, more: Record<string, unknown> = {}, headers = {}) =>
 const spentBy = async (id: string) =>
   (await read<{ key: { spent_micros_usd: number } }>(owner.api(`/api/keys/${id}`))).key.spent_micros_usd
 
-describe('a call by the session', () => {
-  test('is charged to the key like any call of it, and stands in the log under it', async () => {
+describe('a call with the session', () => {
+  test('is charged to the key like any call with it, and is logged under it', async () => {
     const id = await key({ spending_limit: 0.01 })
     const answer = await tried(id)
     expect(answer.status).toBe(200)
@@ -42,7 +42,7 @@ describe('a call by the session', () => {
     expect(await spentBy(id)).toBe(5000)
   })
 
-  test('keeps to the switch and to the address list of the key, with the true address of the person', async () => {
+  test("respects the key's status and address list, with the person's actual address", async () => {
     const off = await key({})
     await owner.api(`/api/keys/${off}/disable`, undefined, 'POST')
     expect((await tried(off)).status).toBe(401)
@@ -51,7 +51,7 @@ describe('a call by the session', () => {
     expect((await tried(listed, { headers: { 'x-forwarded-for': '203.0.113.7' } })).status).toBe(403)
   })
 
-  test('takes the body and the headers of the call, and no credential among them', async () => {
+  test('uses the body and the headers of the call, and no credential among them', async () => {
     const id = await key({})
     const path = '/apis/v1/websearch/llm/context'
     const quote = await tried(id, {
@@ -65,7 +65,7 @@ describe('a call by the session', () => {
     expect(await spentBy(id)).toBe(0)
   })
 
-  test('reaches nothing but endpoints that take a key', async () => {
+  test('reaches only endpoints that accept a key', async () => {
     const id = await key({})
     for (const path of [
       '/api/account',
@@ -79,14 +79,14 @@ describe('a call by the session', () => {
     expect((await owner.api('/api/try', { path: SEARCH, method: 'GET' })).status).toBe(400)
   })
 
-  test('names every member that is missing, wrong or unknown at once', async () => {
+  test('lists every missing, wrong or unknown member at once', async () => {
     const refusal = await refusalOf(owner.api('/api/try', { key_id: 7, method: 'GET', headers: 'none', host: 'x' }))
     expect(refusal.details?.map(({ param }) => param)).toEqual(['key_id', 'path', 'headers', 'host'])
     const unknown = await refusalOf(owner.api('/api/try', { key_id: 7, method: 'GET', path: '/docs' }))
     expect(unknown.details?.map(({ param }) => param)).toEqual(['key_id', 'path'])
   })
 
-  test('needs the session, its own origin, and a key of the account', async () => {
+  test('requires the session, its own origin, and a key of the account', async () => {
     const id = await key({})
     const stranger = await gateway.owner()
     expect((await stranger.api('/api/try', { key_id: id, method: 'GET', path: SEARCH })).status).toBe(404)

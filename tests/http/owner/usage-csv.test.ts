@@ -39,7 +39,7 @@ async function csvOf(pages: readonly Page<CallRecord>[]): Promise<string[]> {
   return (await answer.text()).trimEnd().split('\r\n').slice(1)
 }
 
-test('the file goes on over pages without a call, to the last one', async () => {
+test('the file continues over pages without a call, to the last one', async () => {
   const [one, two] = [call(account, 5), call(account, null)]
   const rows = (list: CallRecord[], next: string | null) => ({ rows: list, next })
   const lines = await csvOf([rows([], 'a'), rows([one], 'b'), rows([], 'c'), rows([], 'd'), rows([two], null)])

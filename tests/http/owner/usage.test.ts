@@ -47,7 +47,7 @@ const sums = (requests: number, failed: number, charged: number) => ({
 })
 
 describe('GET /api/usage', () => {
-  test('is the body of /v1/usage over all keys of the account; free routes are not in it', async () => {
+  test('is the body of /v1/usage over all keys of the account, without free routes', async () => {
     const seconds = Math.floor(gateway.clock.now() / 1000) + 1
     const tokens = { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0 }
     const report = await read<unknown>(owner.api('/api/usage'))
@@ -69,7 +69,7 @@ describe('GET /api/usage', () => {
     expect(await own(job)).toMatchObject(sums(3, 1, 10_000))
   })
 
-  test('by the hour has one bucket for each hour, and their sum is the total', async () => {
+  test('by the hour has one bucket per hour, and their sum is the total', async () => {
     const { buckets, totals } = await usage('?bucket_width=1h')
     expect(buckets.filter((bucket) => bucket.requests > 0)).toMatchObject([sums(3, 0, 15_000), sums(3, 1, 10_000)])
     expect(buckets.reduce((sum, bucket) => sum + bucket.charged_micros_usd, 0)).toBe(totals.charged_micros_usd)
@@ -77,7 +77,7 @@ describe('GET /api/usage', () => {
       expect(bucket.start_time).toBe(buckets[i - 1]?.end_time ?? bucket.start_time)
   })
 
-  test('by the minute has one bucket for each, with the call in its own, and what groups say agrees; at most six hours', async () => {
+  test('by the minute has one bucket per minute, each with its calls, and groups agree; at most six hours', async () => {
     const from = Math.floor(started / 60_000) * 60
     const asked = (seconds: number) =>
       `?bucket_width=1m&start_time=${from - 120}&end_time=${from - 120 + seconds}&group_by=key`
@@ -103,7 +103,7 @@ describe('GET /api/usage', () => {
     })
   })
 
-  test('covers exactly the asked range, the end not included', async () => {
+  test('covers exactly the requested range, excluding its end', async () => {
     const at = started / 1000
     const inRange = async (from: number, to: number) =>
       (await usage(`?start_time=${from}&end_time=${to}&bucket_width=1h`)).totals.requests
@@ -133,7 +133,7 @@ describe('GET /api/usage', () => {
     expect(await totals('?key=key_nobody')).toMatchObject(sums(0, 0, 0))
   })
 
-  test("of a stranger holds nothing of it, also by the key's id", async () => {
+  test("of another account contains nothing of it, also by the key's id", async () => {
     const stranger = await gateway.owner()
     const { totals } = await read<Report>(stranger.api(`/api/usage?key=${app.key.id}`))
     expect(totals).toMatchObject(sums(0, 0, 0))
@@ -169,7 +169,7 @@ describe('GET /api/usage.csv', () => {
     return (await answer.text()).split('\r\n')
   }
 
-  test('has a header, one line per call with the newest first, and ends with a line break', async () => {
+  test('has a header, one line per call with the newest first, and a line break at its end', async () => {
     const [header, newest, ...rest] = await lines(owner, `?key=${job.key.id}&operation=llm-context`)
     expect(header).toBe(
       'time_utc,request_id,key_name,key_last4,endpoint,status,code,tokens_in,tokens_out,cost_usd,latency_ms,model,tokens_cache_read,tokens_cache_write,usage_source,paid_by',
@@ -181,7 +181,7 @@ describe('GET /api/usage.csv', () => {
     expect(rest).toEqual([''])
   })
 
-  test('puts a quote before what a spreadsheet would take for a formula, and quotes commas and quotes', async () => {
+  test('quotes what a spreadsheet would run as a formula, and commas and quotes', async () => {
     const author = await gateway.owner()
     const keys = keyBench(author)
     const names = ['=1+1', '+1', '-1', '@SUM(A1)', 'a,"b"', '=HYPERLINK("x","y")', "it's"]
@@ -198,7 +198,7 @@ describe('GET /api/usage.csv', () => {
     ])
   })
 
-  test('streams more calls than one page holds, each once, also at one and the same moment', async () => {
+  test('streams more calls than one page has, each once, also at one and the same time', async () => {
     const busy = await gateway.owner()
     const { key, secret } = await keyBench(busy).create()
     const { id } = await read<{ id: string }>(busy.api('/api/account'))
@@ -226,7 +226,7 @@ describe('GET /api/usage.csv', () => {
     expect(details.map((detail) => detail.param)).toEqual(['status', 'from', 'to'])
   })
 
-  test('of a stranger holds the header only', async () => {
+  test('of another account has only the header', async () => {
     const stranger = await gateway.owner()
     expect(await lines(stranger, `?key=${app.key.id}`)).toHaveLength(2)
   })

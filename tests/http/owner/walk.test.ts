@@ -72,7 +72,7 @@ const send = (method: string, path: string, headers: Record<string, string>) =>
   gateway.call(path, { method, headers: { 'content-type': 'application/json', ...headers }, ...bodyOf(method) })
 
 describe('one account never sees another (spec-answers 3)', () => {
-  test("every route with an id answers 404 to the stranger's session, or 403 to one who is no operator, and tells nothing", async () => {
+  test("every route with an id answers 404 to another account's session, or 403 to one that is not an operator, and reveals nothing", async () => {
     const ofVictim = async () =>
       (await auditRows(gateway)).filter((row) => row.account_id === ids['/api/operator/accounts/'])
     const before = await ofVictim()
@@ -97,7 +97,7 @@ describe('one account never sees another (spec-answers 3)', () => {
     expect((await victim.api('/api/account')).status).toBe(200)
   })
 
-  test('every route without an id shows the stranger nothing of the victim', async () => {
+  test('every route without an id shows another account nothing', async () => {
     for (const { method, path } of routes()) {
       if (path.includes('/:') || method !== 'GET' || path === '/api/events') continue
       const text = await (await send('GET', path, { cookie: thief.cookie })).text()
@@ -105,7 +105,7 @@ describe('one account never sees another (spec-answers 3)', () => {
     }
   })
 
-  test('every route needs a session, but the link that a mail brought', async () => {
+  test('every route requires a session, except the link in a mail', async () => {
     for (const { method, path } of routes()) {
       if (path === '/api/settings/email/confirm') continue
       const answer = await send(method, aimed(path) ?? path, {})
@@ -121,7 +121,7 @@ describe('writes from another site', () => {
     ['a null Origin', { origin: 'null' }],
     ['Sec-Fetch-Site: cross-site', { 'sec-fetch-site': 'cross-site' }],
     ['Sec-Fetch-Site: same-site', { 'sec-fetch-site': 'same-site' }],
-  ])('with %s are refused on every route, before anything else is judged', async (_what, headers) => {
+  ])('with %s are refused on every route, before any other check', async (_what, headers) => {
     const before = await auditRows(gateway)
     let tried = 0
     for (const { method, path } of routes()) {
@@ -135,7 +135,7 @@ describe('writes from another site', () => {
     expect(await auditRows(gateway)).toEqual(before)
   })
 
-  test('that are no JSON are refused on every route that reads a body', async () => {
+  test('that are not JSON are refused on every route that reads a body', async () => {
     for (const { method, path } of routes()) {
       const takesNone = /\/(disable|enable|revoke|end|end-others|disconnect)$/.test(path)
       if (method === 'GET' || method === 'DELETE' || path === '/api/try' || takesNone) continue
