@@ -5,7 +5,7 @@ import { evmMethod } from '../../server/adapters/payments/mpp/evm'
 import { formatUsd } from '../../server/core/money'
 import type { Offer, ShownPayment, Terms } from '../../server/core/payments/method'
 import { EVM_CHAIN_ID, openEvmSandbox, TOKEN_NAME, TOKEN_VERSION } from '../support/evm/evm-sandbox'
-import { offered } from '../support/offered'
+import { offered } from '../support/payable-offer'
 import { MERCHANT, PAYER, stranger } from '../support/payment-sandbox'
 import { type MethodUnderTest, paymentMethodContract, termsOf } from './payment-method.contract'
 
@@ -28,7 +28,7 @@ async function open() {
 
 function common({ method, sandbox, payer }: Awaited<ReturnType<typeof open>>) {
   return {
-    ...{ method, sandbox, payer, setMood: sandbox.setMood, close: sandbox.close },
+    ...{ method, sandbox, payer, setFault: sandbox.setFault, close: sandbox.close },
     received: () => sandbox.balance(MERCHANT),
   }
 }

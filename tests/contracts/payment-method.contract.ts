@@ -2,14 +2,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { micros } from '../../server/core/money'
 import type { Fate, Offer, PaymentMethod, ReadCredential, ShownPayment, Terms } from '../../server/core/payments/method'
 import type { PaymentRefusalCode } from '../../server/core/payments/refusal'
-import type { NodeMood } from '../support/moody-node'
-import { offered } from '../support/offered'
+import type { NodeFault } from '../support/faulty-node'
+import { offered } from '../support/payable-offer'
 
 export interface MethodUnderTest {
   readonly method: PaymentMethod
   /** Lower case. */
   readonly payer: string
-  setMood(mood: NodeMood): void
+  setFault(fault: NodeFault): void
   /** What the recipient has received so far, in the token's smallest unit. */
   received(): Promise<bigint>
   /** An honest answer to an offer. */
@@ -40,7 +40,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
       parts = await open()
       method = parts.method
     })
-    beforeEach(() => parts.setMood('ok'))
+    beforeEach(() => parts.setFault('ok'))
     afterAll(() => parts.close())
 
     async function read(shown: ShownPayment): Promise<ReadCredential> {
@@ -126,7 +126,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
       const terms = termsOf()
       const shown = await parts.pay(await offered(method, terms))
       const credential = await read(shown)
-      parts.setMood('dead')
+      parts.setFault('dead')
       expect(await verdict(shown, terms)).toBe('payment_network_unavailable')
       expect((await method.settle(credential)).kind).toBe('unknown')
       expect(await method.lookUp(credential.handle)).toEqual({ kind: 'open' })
@@ -136,7 +136,7 @@ export function paymentMethodContract(name: string, open: () => Promise<MethodUn
     test('a lost reply is not a refusal: the network reports the outcome later', async () => {
       const before = await parts.received()
       const credential = await honest()
-      parts.setMood('loses replies to sendings')
+      parts.setFault('loses replies to sendings')
       expect((await method.settle(credential)).kind).toBe('unknown')
       expect((await told(credential)).kind).toBe('settled')
       expect((await parts.received()) - before).toBe(5000n)

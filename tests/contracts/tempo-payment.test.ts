@@ -11,7 +11,7 @@ import {
 } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { micros } from '../../server/core/money'
 import type { Offer, ShownPayment } from '../../server/core/payments/method'
-import { offered } from '../support/offered'
+import { offered } from '../support/payable-offer'
 import { MERCHANT, openPaymentSandbox, PAYER, stranger } from '../support/payment-sandbox'
 import { paymentMethodContract, termsOf } from './payment-method.contract'
 
@@ -42,7 +42,7 @@ async function open() {
     method,
     sandbox,
     payer: PAYER.address.toLowerCase(),
-    setMood: sandbox.setMood,
+    setFault: sandbox.setFault,
     received: () => sandbox.balance(MERCHANT),
     pay: async (offer: Offer) => shown(await sandbox.payer().createCredential(asked(offer))),
     async lies(offer: Offer) {
@@ -126,12 +126,12 @@ test("tempo: a node that does not answer in time is not the payer's fault: nothi
   const hurried = tempoMethod({ ...optionsOf(sandbox.nodeUrl), rpcTimeoutMs: 50 })
   const read = await hurried.read(credential)
   if (!read?.ok) throw new Error('it could not be read')
-  sandbox.setMood('silent')
+  sandbox.setFault('silent')
   expect(await hurried.validate(read.value, terms)).toMatchObject({
     ok: false,
     error: { code: 'payment_network_unavailable' },
   })
-  sandbox.setMood('ok')
+  sandbox.setFault('ok')
   expect((await method.validate(read.value, terms)).ok).toBe(true)
   await sandbox.close()
 })

@@ -1,4 +1,4 @@
-import { words } from './sets'
+import { words } from './parameter-sets'
 
 /** The parameter rows of spec 4.2 as tables, which the GET and the POST form must both keep. */
 

@@ -33,7 +33,7 @@ describe('a request that is paid for by a signed authorization: evm and x402, ve
     gateway = await opened()
   })
   beforeEach(() => {
-    sandbox.setMood('ok')
+    sandbox.setFault('ok')
     gateway.images.answer = async () => ok({ body: '{"fixture":true}' })
   })
   afterAll(async () => {
@@ -375,18 +375,18 @@ describe('a request that is paid for by a signed authorization: evm and x402, ve
 
     test('a node that is dead from the start: 503 without an offer; the credential stays good', async () => {
       const paying = await buy()
-      sandbox.setMood('dead')
+      sandbox.setFault('dead')
       expect(await verdict(await paid(paying))).toBe('503 payment_network_unavailable')
-      sandbox.setMood('ok')
+      sandbox.setFault('ok')
       expect(await verdict(await paid(paying))).toBe('200 ok')
     })
 
     test('a node that dies before the sending: 503 pending without an offer; the retry is served, money moves once', async () => {
       const paying = await buy()
       const amount = await moved(async () => {
-        sandbox.setMood('dead for sendings')
+        sandbox.setFault('dead for sendings')
         expect(await verdict(await paid(paying))).toBe('503 payment_pending')
-        sandbox.setMood('ok')
+        sandbox.setFault('ok')
         expect(await verdict(await paid(paying))).toBe('200 ok')
       })
       expect(amount).toBe(PRICE_UNITS)
@@ -394,7 +394,7 @@ describe('a request that is paid for by a signed authorization: evm and x402, ve
 
     test('a reply that is lost: the payment is looked up and the answer delivered, money moves once', async () => {
       const paying = await buy()
-      sandbox.setMood('loses replies to sendings')
+      sandbox.setFault('loses replies to sendings')
       expect(await moved(async () => expect(await verdict(await paid(paying))).toBe('200 ok'))).toBe(PRICE_UNITS)
     })
 

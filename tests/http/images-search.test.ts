@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ImageSearchInput } from '../../server/core/catalog/image-search'
 import { ok } from '../../server/core/result'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
-import { COUNTRIES, LANGUAGES, words } from './sets'
+import { COUNTRIES, LANGUAGES, words } from './parameter-sets'
 import { endAndReconcile, IMAGES, PRICE, refusalOf } from './wire'
 
 describe('GET /apis/v1/websearch/images/search (spec 4.1)', () => {

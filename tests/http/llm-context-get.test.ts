@@ -12,7 +12,7 @@ import {
   GOOD_TEXT,
   INTEGERS,
 } from './context-parameters'
-import { COUNTRIES, LANGUAGES } from './sets'
+import { COUNTRIES, LANGUAGES } from './parameter-sets'
 import { CONTEXT, endAndReconcile, verdictOf } from './wire'
 
 describe('GET /apis/v1/websearch/llm/context (spec 4.2)', () => {

@@ -24,7 +24,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
     gateway = await opened()
   })
   beforeEach(() => {
-    sandbox.setMood('ok')
+    sandbox.setFault('ok')
     gateway.images.answer = async () => ok({ body: '{"fixture":true}' })
   })
   afterAll(async () => {
@@ -368,19 +368,19 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
 
     test('a node that is dead from the start: 503 without a challenge; the credential stays good', async () => {
       const credential = await bought()
-      sandbox.setMood('dead')
+      sandbox.setFault('dead')
       expect(await verdict(await paid(credential))).toBe('503 payment_network_unavailable +retry-after')
-      sandbox.setMood('ok')
+      sandbox.setFault('ok')
       expect(await verdict(await paid(credential))).toBe('200 ok')
     })
 
     test('a node that dies before the sending: 503 pending without a challenge; the retry is served, money moves once', async () => {
       const credential = await bought()
       const amount = await moved(async () => {
-        sandbox.setMood('dead for sendings')
+        sandbox.setFault('dead for sendings')
         expect(await verdict(await paid(credential))).toBe('503 payment_pending +retry-after')
         expect(await claim(credential)).toMatchObject({ state: 'settling' })
-        sandbox.setMood('ok')
+        sandbox.setFault('ok')
         expect(await verdict(await paid(credential))).toBe('200 ok')
       })
       expect(amount).toBe(PRICE_UNITS)
@@ -388,7 +388,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
 
     test('a reply that is lost: the payment is looked up and the answer delivered, money moves once', async () => {
       const credential = await bought()
-      sandbox.setMood('loses replies to sendings')
+      sandbox.setFault('loses replies to sendings')
       expect(await moved(async () => expect(await verdict(await paid(credential))).toBe('200 ok'))).toBe(PRICE_UNITS)
     })
 

@@ -19,7 +19,7 @@ describe('POST /v1/wallet/topups (spec 3)', () => {
     gateway = await openPayable(sandbox)
   })
   beforeEach(async () => {
-    sandbox.setMood('ok')
+    sandbox.setFault('ok')
     account = await gateway.account(0, null)
     key = await gateway.key(account)
   })
@@ -120,13 +120,13 @@ describe('POST /v1/wallet/topups (spec 3)', () => {
 
   test('a reply that is lost is looked up; a dead node answers 503, and the retry books it once', async () => {
     const credential = await bought()
-    sandbox.setMood('dead for sendings')
+    sandbox.setFault('dead for sendings')
     expect(await verdict(await ask({ 'payment-authorization': credential }))).toBe('503 payment_pending')
-    sandbox.setMood('loses replies to sendings')
+    sandbox.setFault('loses replies to sendings')
     expect(await verdict(await ask({ 'payment-authorization': credential }))).toMatch(
       /^(503 payment_pending|201 paid)$/,
     )
-    sandbox.setMood('ok')
+    sandbox.setFault('ok')
     expect(await verdict(await ask({ 'payment-authorization': credential }))).toMatch(/^20[01] paid$/)
     expect(await balance()).toEqual({ paid: 10_000_000, toppedUp: 10_000_000 })
   })

@@ -40,7 +40,7 @@ beforeAll(async () => {
   gateway = await opened()
 })
 beforeEach(() => {
-  sandbox.setMood('ok')
+  sandbox.setFault('ok')
   gateway.images.answer = async () => ok({ body: '{"results":[]}' })
 })
 afterAll(async () => {
@@ -218,11 +218,11 @@ describe('a credential in _meta', () => {
 
   test('while the network is down is neither refused nor charged, and no challenge is sent', async () => {
     const credential = await bought()
-    sandbox.setMood('dead')
+    sandbox.setFault('dead')
     const answer = await paid(credential)
     expect(verdict(answer)).toBe('payment_network_unavailable')
     expect(answer.message.result?._meta).not.toHaveProperty('org.paymentauth/payment-required')
-    sandbox.setMood('ok')
+    sandbox.setFault('ok')
     expect(verdict(await paid(credential))).toBe('ok')
   })
 

@@ -12,7 +12,7 @@ import {
   startSandboxChain,
 } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { PUBLISHED_ACCOUNTS } from '../../server/core/payments/published-accounts'
-import { openMoodyNode } from './moody-node'
+import { openFaultyNode } from './faulty-node'
 
 export const PAYER: PrivateKeyAccount = privateKeyToAccount(PUBLISHED_ACCOUNTS[0].key)
 export const MERCHANT = PUBLISHED_ACCOUNTS[1].address
@@ -27,14 +27,14 @@ export async function openPaymentSandbox() {
   const program = sandboxChainProgram()
   if (!program) throw new Error('there is no chain program for this machine')
   const chain = await startSandboxChain(program, { stateFile: null, blockSeconds: 1 })
-  const node = openMoodyNode(chain.rpcUrl)
+  const node = openFaultyNode(chain.rpcUrl)
   const client = createClient({ chain: tempoLocalnet, transport: http(chain.rpcUrl) })
   const send = async (from: PrivateKeyAccount, call: Call) =>
     sendRawTransactionSync(client, { serializedTransaction: await signed(client, from, call) })
   return {
     /** The chain itself, for payers. */
     chainUrl: chain.rpcUrl,
-    /** The chain behind the node with moods, for the gateway. */
+    /** The chain behind the faulty node, for the gateway. */
     nodeUrl: node.url,
     /** What a gateway must know of it. */
     env: {
@@ -43,7 +43,7 @@ export async function openPaymentSandbox() {
       PAYMENTS_TOKEN: SANDBOX_TOKEN,
       PAYMENTS_RECIPIENT: MERCHANT,
     },
-    setMood: node.setMood,
+    setFault: node.setFault,
     freezeAt: node.freezeAt,
     sayInstead: node.sayInstead,
     /** The chain itself, by any of its methods. */

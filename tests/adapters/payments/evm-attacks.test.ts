@@ -7,7 +7,7 @@ import { micros } from '../../../server/core/money'
 import type { PaymentMethod, ReadCredential, Terms } from '../../../server/core/payments/method'
 import { termsOf } from '../../contracts/payment-method.contract'
 import { openEvmSandbox } from '../../support/evm/evm-sandbox'
-import { offered } from '../../support/offered'
+import { offered } from '../../support/payable-offer'
 import { MERCHANT, PAYER, stranger } from '../../support/payment-sandbox'
 
 const PRICE = 5000n
@@ -24,7 +24,7 @@ describe('attacks on the evm method', () => {
     troubles = []
     ahead = 0
   })
-  afterEach(() => sandbox.setMood('ok'))
+  afterEach(() => sandbox.setFault('ok'))
   afterAll(() => sandbox.close())
 
   const method = (more: Partial<EvmOptions> = {}) => {
@@ -221,22 +221,22 @@ describe('attacks on the evm method', () => {
     ['of another chain', 'serves chain 8453'],
     ['halted', 'has halted'],
     ['dead', 'does not answer'],
-  ] as const)('a node that is %s', (mood, told) => {
+  ] as const)('a node that is %s', (fault, told) => {
     test('is detected at run time: no offer, no payment decided, outcomes stay open, and it recovers without a restart', async () => {
       const [paying, terms] = [method(), termsOf()]
       const shown = await credential(paying, terms)
       expect((await paying.validate(shown, terms)).ok).toBe(true)
       const brought = await credential(paying)
       expect((await paying.settle(brought)).kind).toBe('settled')
-      sandbox.setMood(mood)
+      sandbox.setFault(fault)
       later()
       expect(await paying.offer(termsOf())).toBeNull()
       expect(await paying.validate(shown, terms)).toMatchObject({ error: { code: 'payment_network_unavailable' } })
       expect(await paying.lookUp(shown.handle)).toEqual({ kind: 'open' })
       // What a node of another chain says of a nonce is said of that chain.
-      if (mood === 'of another chain') expect(await paying.lookUp(brought.handle)).toEqual({ kind: 'open' })
+      if (fault === 'of another chain') expect(await paying.lookUp(brought.handle)).toEqual({ kind: 'open' })
       expect(troubles).toEqual([expect.stringContaining(told)])
-      sandbox.setMood('ok')
+      sandbox.setFault('ok')
       expect(await paying.offer(termsOf())).not.toBeNull()
       expect((await paying.validate(shown, terms)).ok).toBe(true)
     })

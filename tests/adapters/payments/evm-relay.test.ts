@@ -14,7 +14,7 @@ import {
   TOKEN_NAME,
   TOKEN_VERSION,
 } from '../../support/evm/evm-sandbox'
-import { offered } from '../../support/offered'
+import { offered } from '../../support/payable-offer'
 import { MERCHANT, PAYER, stranger } from '../../support/payment-sandbox'
 
 const PRICE = 5000n
@@ -204,9 +204,9 @@ describe('the evm method on its chain', () => {
     expect(await tokenProblem({ ...right, chainId: 1 })).toContain(`serves chain ${EVM_CHAIN_ID}, not 1`)
     expect(await tokenProblem({ ...right, tokenName: 'USD Coin' })).toContain('does not sign as "USD Coin"')
     expect(await tokenProblem({ ...right, token: PAYER.address })).toContain('not an EIP-3009 token')
-    sandbox.setMood('dead')
+    sandbox.setFault('dead')
     expect(await tokenProblem(right)).toBeNull()
-    sandbox.setMood('ok')
+    sandbox.setFault('ok')
   })
 
   describe('much later', () => {

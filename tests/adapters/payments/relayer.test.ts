@@ -12,7 +12,7 @@ describe('the relayer', () => {
   beforeAll(async () => {
     sandbox = await openEvmSandbox()
   })
-  beforeEach(() => sandbox.setMood('ok'))
+  beforeEach(() => sandbox.setFault('ok'))
   afterAll(() => sandbox.close())
 
   const account = privateKeyToAccount(RELAYER.key)
@@ -63,9 +63,9 @@ describe('the relayer', () => {
   test('fills in a number that was lost in transit, so that those after it reach a block', async () => {
     const [relaying, before] = [relayer(), await count()]
     await relaying.submit(call())
-    sandbox.setMood('dead for sendings')
+    sandbox.setFault('dead for sendings')
     await expect(relaying.submit(call())).rejects.toThrow()
-    sandbox.setMood('ok')
+    sandbox.setFault('ok')
     // It waits behind the one that the node never got, until that is sent again.
     expect(await relaying.submit(call())).toMatchObject({ status: 'success' })
     expect((await count()) - before).toBe(3)

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { tempoMethod } from '../../../server/adapters/payments/mpp/tempo'
 import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { termsOf } from '../../contracts/payment-method.contract'
-import { offered } from '../../support/offered'
+import { offered } from '../../support/payable-offer'
 import { MERCHANT, openPaymentSandbox } from '../../support/payment-sandbox'
 
 describe('attacks on the tempo method', () => {
@@ -16,7 +16,7 @@ describe('attacks on the tempo method', () => {
     troubles = []
     ahead = 0
   })
-  afterEach(() => sandbox.setMood('ok'))
+  afterEach(() => sandbox.setFault('ok'))
   afterAll(() => sandbox.close())
 
   const method = () =>
@@ -39,23 +39,23 @@ describe('attacks on the tempo method', () => {
     ['of another chain', 'serves chain 8453'],
     ['halted', 'has halted'],
     ['dead', 'does not answer'],
-  ] as const)('a node that is %s', (mood, told) => {
+  ] as const)('a node that is %s', (fault, told) => {
     test('is detected at run time: no offer, no payment decided, outcomes stay open, and it recovers without a restart', async () => {
       const [paying, terms] = [method(), termsOf()]
       const shown = await paid(paying, terms)
       expect((await paying.validate(shown, terms)).ok).toBe(true)
-      sandbox.setMood(mood)
+      sandbox.setFault(fault)
       // Past what was asked of the chain a moment ago.
       ahead += 3000
       expect(await paying.offer(termsOf())).toBeNull()
       expect(await paying.validate(shown, terms)).toMatchObject({ error: { code: 'payment_network_unavailable' } })
-      if (mood === 'dead') expect(await paying.settle(shown)).toMatchObject({ kind: 'unknown', isOurs: true })
+      if (fault === 'dead') expect(await paying.settle(shown)).toMatchObject({ kind: 'unknown', isOurs: true })
       // Long after its last second, by our clock; the chain has said nothing about it.
       ahead += 600_000
       expect(await paying.lookUp(shown.handle)).toEqual({ kind: 'open' })
       ahead = 0
       expect(troubles).toEqual([expect.stringContaining(told)])
-      sandbox.setMood('ok')
+      sandbox.setFault('ok')
       expect(await paying.offer(termsOf())).not.toBeNull()
       expect((await paying.validate(shown, terms)).ok).toBe(true)
     })

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { type Client, createClient, type InStatement } from '@libsql/client'
+import { countingReads } from '../../support/counting-reads'
 import { type Harness, openHarness, WIDE } from '../../support/harness'
 import { oauthApp, type Tokens } from '../../support/oauth'
-import { countingReads } from '../../support/reads'
 import { reconcile } from '../../support/reconcile'
 
 let gateway: Harness

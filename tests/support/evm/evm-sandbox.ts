@@ -20,7 +20,7 @@ import { deployContract, readContract, sendTransaction, waitForTransactionReceip
 import { sandboxChainProgram, startSandboxChain } from '../../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { micros } from '../../../server/core/money'
 import { PUBLISHED_ACCOUNTS } from '../../../server/core/payments/published-accounts'
-import { openMoodyNode } from '../moody-node'
+import { openFaultyNode } from '../faulty-node'
 import { MERCHANT, PAYER } from '../payment-sandbox'
 import { DOLLAR_TOKEN_CODE } from './dollar-token'
 
@@ -68,7 +68,7 @@ export async function openEvmSandbox() {
   if (!program) throw new Error('there is no chain program for this machine')
   const settings = { stateFile: null, network: 'ethereum', chainId: EVM_CHAIN_ID, blockSeconds: 1 } as const
   const chain = await startSandboxChain(program, settings)
-  const node = openMoodyNode(chain.rpcUrl)
+  const node = openFaultyNode(chain.rpcUrl)
   const client = createClient({
     account: PAYER,
     chain: defineChain({
@@ -100,9 +100,9 @@ export async function openEvmSandbox() {
   return {
     /** The chain itself, for payers. */
     chainUrl: chain.rpcUrl,
-    /** The chain behind the node with moods, for the gateway. */
+    /** The chain behind the faulty node, for the gateway. */
     nodeUrl: node.url,
-    setMood: node.setMood,
+    setFault: node.setFault,
     freezeAt: node.freezeAt,
     setLatency: node.setLatency,
     token,

@@ -59,16 +59,13 @@ const ENDINGS: readonly Ending[] = [
 ]
 
 describe('signing an owner out elsewhere ends the access of apps', () => {
-  test.each(ENDINGS)(
-    'by %s: refused on the next call, with an audit row that says why',
-    async (_, act, because) => {
-      const { owner, works, ends, refresh } = await letIn()
-      expect((await act(owner)).status).toBe(200)
-      expect(await works()).toBe(401)
-      expect((await refresh()).body.error).toBe('invalid_grant')
-      expect(await ends()).toEqual([expect.objectContaining({ client_id: 'gateway-cli', because })])
-    },
-  )
+  test.each(ENDINGS)('by %s: refused on the next call, with an audit row that says why', async (_, act, because) => {
+    const { owner, works, ends, refresh } = await letIn()
+    expect((await act(owner)).status).toBe(200)
+    expect(await works()).toBe(401)
+    expect((await refresh()).body.error).toBe('invalid_grant')
+    expect(await ends()).toEqual([expect.objectContaining({ client_id: 'gateway-cli', because })])
+  })
 
   test.each<[string, (owner: Owner) => Promise<Response>]>([
     ['a new password', (owner) => change(owner, '?apps=keep')],

@@ -1,5 +1,5 @@
 /** How the node between the gateway and its chain behaves. */
-export type NodeMood =
+export type NodeFault =
   | 'ok'
   | 'dead'
   | 'silent'
@@ -9,8 +9,8 @@ export type NodeMood =
   | 'halted'
 
 /** A node in front of a chain, that fails on command. */
-export function openMoodyNode(chainUrl: string) {
-  let mood: NodeMood = 'ok'
+export function openFaultyNode(chainUrl: string) {
+  let fault: NodeFault = 'ok'
   let latencyMs = 0
   const instead = new Map<string, 'nothing' | 'an error'>()
   let frozen: { readonly method: string; readonly after: boolean; readonly reached: () => void } | null = null
@@ -21,8 +21,8 @@ export function openMoodyNode(chainUrl: string) {
       const body = await request.text()
       const isSending = body.includes('eth_sendRaw')
       if (latencyMs > 0) await Bun.sleep(latencyMs)
-      if (mood === 'silent') return new Promise<Response>(() => undefined)
-      if (mood === 'dead' || (mood === 'dead for sendings' && isSending)) return new Response('dead', { status: 502 })
+      if (fault === 'silent') return new Promise<Response>(() => undefined)
+      if (fault === 'dead' || (fault === 'dead for sendings' && isSending)) return new Response('dead', { status: 502 })
       const headers = { 'content-type': 'application/json' }
       const { id, method = '' } = Object(JSON.parse(body)) as Partial<Said>
       const said = instead.get(method)
@@ -32,8 +32,8 @@ export function openMoodyNode(chainUrl: string) {
       const answer = await (await fetch(chainUrl, { method: 'POST', headers, body })).text()
       if (freeze) return stuck(freeze)
       // What a caller sees of a reply that was lost on its way.
-      if (mood === 'loses replies to sendings' && isSending) return new Response('lost', { status: 504 })
-      return new Response(mood === 'of another chain' || mood === 'halted' ? twisted(mood, body, answer) : answer, {
+      if (fault === 'loses replies to sendings' && isSending) return new Response('lost', { status: 504 })
+      return new Response(fault === 'of another chain' || fault === 'halted' ? twisted(fault, body, answer) : answer, {
         headers,
       })
     },
@@ -45,8 +45,8 @@ export function openMoodyNode(chainUrl: string) {
   }
   return {
     url: `http://127.0.0.1:${node.port}`,
-    setMood(next: NodeMood) {
-      mood = next
+    setFault(next: NodeFault) {
+      fault = next
     },
     /** Says this instead of the answer to the questions of one name, which do not come with others; null: it answers again. */
     sayInstead(method: string, what: 'nothing' | 'an error' | null) {
@@ -79,13 +79,13 @@ interface Said {
 }
 
 /** What a node says that went over to another chain, or hears of no more blocks since an hour. */
-function twisted(mood: 'of another chain' | 'halted', body: string, answer: string): string {
+function twisted(fault: 'of another chain' | 'halted', body: string, answer: string): string {
   const [asked, said] = [JSON.parse(body) as Said | Said[], JSON.parse(answer) as Said | Said[]]
   const methods = new Map([asked].flat().map(({ id, method }) => [id, method]))
   const twist = (one: Said): Said => {
     const method = methods.get(one.id)
-    if (mood === 'of another chain' && method === 'eth_chainId') return { ...one, result: '0x2105' }
-    if (mood !== 'halted' || method !== 'eth_getBlockByNumber') return one
+    if (fault === 'of another chain' && method === 'eth_chainId') return { ...one, result: '0x2105' }
+    if (fault !== 'halted' || method !== 'eth_getBlockByNumber') return one
     const timestamp = `0x${(Math.floor(Date.now() / 1000) - 3600).toString(16)}`
     return { ...one, result: { ...Object(one.result), timestamp } }
   }
