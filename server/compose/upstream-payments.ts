@@ -15,8 +15,9 @@ export async function openUpstreamWallet(
   clock: Clock,
 ): Promise<PaidUpstreams | null> {
   if (!wallet) return null
-  const { openEvmWallet } = await import('../adapters/upstream-wallet/evm-wallet')
-  return { wallet: openEvmWallet(wallet), payments, clock }
+  // Loaded only here: signing needs libraries of 70 MB.
+  const { openWallet } = await import('../adapters/upstream-wallet/open-wallet')
+  return { wallet: openWallet(wallet), payments, clock }
 }
 
 interface CheckParts {

@@ -37,7 +37,10 @@ async function check(checks: UpstreamPaymentChecks, signal: AbortSignal): Promis
     if (signal.aborted) return
     const cashed = await wallet.wasCashed(payment)
     if (cashed === false) await payments.end(payment.request, 'unused', clock.now())
-    if (cashed === true) await lose(checks, payment)
+    if (cashed !== true) continue
+    // The process may have died, or the database failed, between the charge and the note of it.
+    if (await payments.wasCharged(payment.request)) await payments.answered(payment.request, clock.now(), null)
+    else await lose(checks, payment)
   }
 }
 

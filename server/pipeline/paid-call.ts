@@ -140,6 +140,7 @@ async function settleAnswer(
   const headers = { ...work.headers, ...answer.headers }
   const captured = await open.charge(charge, { body, headers, ...(status !== undefined && { status }) })
   if (!captured.ok) return releaseAndRefuse(sale, open, captured.error, work.effect === 'write' ? 'unknown' : 'nothing')
+  await answer.onCharged?.()
   const { cost, receipt } = captured.value
   const now = place ? await readings(sale) : undefined
   const age = ageSeconds === undefined ? headers : { ...headers, age: String(ageSeconds) }

@@ -84,6 +84,8 @@ export type WorkResult =
       readonly headers?: AnswerHeaders
       /** The age of an answer from the cache. */
       readonly ageSeconds?: number
+      /** Runs once its charge is durable, before it is sent. Never throws. */
+      readonly onCharged?: () => Promise<void>
     }
   /** A stream that settles itself when its body ends. `close` must be called if it is not opened. */
   | {

@@ -216,7 +216,7 @@ export const RULES: readonly Rule[] = [
   // Documents of strangers, read in a process of their own.
   { files: ['server/adapters/openapi/**'], may: [CORE, SELF], packages: ['yaml', 'node:fs/promises', CRYPTO] },
   { files: ['server/adapters/outbound/**'], may: [CORE, SELF], packages: ['node:*'] },
-  { files: ['server/adapters/upstream-wallet/**'], may: [CORE, SELF], packages: ['viem'] },
+  { files: ['server/adapters/upstream-wallet/**'], may: [CORE, SELF], packages: ['viem', 'mppx'] },
   // Tokens for upstreams of imported APIs.
   { files: ['server/adapters/oauth/**'], may: [CORE, SELF], packages: ['openid-client'] },
   {

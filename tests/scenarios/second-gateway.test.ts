@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
+import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import type { ApiParameter, ApiPrice } from '../../server/core/apis/api'
 import { micros } from '../../server/core/money'
 import { ok } from '../../server/core/result'
@@ -7,44 +8,18 @@ import { anApi, anOperation } from '../support/apis'
 import { EVM_CHAIN_ID, openEvmSandbox, TOKEN_NAME, TOKEN_VERSION } from '../support/evm/evm-sandbox'
 import { openHarness } from '../support/harness'
 import { WALLET, walletEnv } from '../support/paid-upstream'
-import { MERCHANT } from '../support/payment-sandbox'
+import { MERCHANT, openPaymentSandbox, PAYER } from '../support/payment-sandbox'
 import { reconcile } from '../support/reconcile'
 import { openServedGateway } from '../support/served-gateway'
 import { until } from '../support/until'
 
-let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>
-beforeAll(async () => {
-  sandbox = await openEvmSandbox()
-  await sandbox.mint(WALLET, 20_000n)
-})
-afterAll(() => sandbox.close())
-
-test('a caller with a key buys from a gateway that accepts payments per request, on a real chain', async () => {
-  const seller = await openServedGateway({ ...sandbox.env, ANON_RPM: '1000' })
-  await seller.gateway.rail.open()
-  seller.images.answer = async () => ok({ body: '{"pictures":["one"]}' })
-  const buyer = await openHarness({
-    running: true,
-    env: {
-      ...walletEnv(sandbox.nodeUrl),
-      ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1',
-      UPSTREAM_WALLET_TOKEN: sandbox.token,
-      UPSTREAM_WALLET_TOKEN_NAME: TOKEN_NAME,
-      UPSTREAM_WALLET_TOKEN_VERSION: TOKEN_VERSION,
-      UPSTREAM_WALLET_CHAIN_ID: String(EVM_CHAIN_ID),
-    },
-  })
-  const price: ApiPrice = {
-    mode: 'reported',
-    figure: { kind: 'paid' },
-    unit: 'micros',
-    multiplier: '1.5',
-    minimum: micros(0),
-    maximum: micros(10_000),
-    onMissing: null,
-  }
-  const path = '/apis/v1/websearch/images/search'
-  const query: ApiParameter = {
+const PRICE: ApiPrice = {
+  ...{ mode: 'reported', figure: { kind: 'paid' }, unit: 'micros', multiplier: '1.5' },
+  ...{ minimum: micros(0), maximum: micros(10_000), onMissing: null },
+}
+const PATH = '/apis/v1/websearch/images/search'
+const QUERY: ApiParameter = {
+  ...{
     name: 'q',
     in: 'query',
     required: true,
@@ -52,29 +27,88 @@ test('a caller with a key buys from a gateway that accepts payments per request,
     schema: { type: 'string' },
     style: 'form',
     explode: true,
-  }
+  },
+}
+
+let evm: Awaited<ReturnType<typeof openEvmSandbox>>
+let tempo: Awaited<ReturnType<typeof openPaymentSandbox>>
+beforeAll(async () => {
+  ;[evm, tempo] = await Promise.all([openEvmSandbox(), openPaymentSandbox()])
+  await evm.mint(WALLET, 20_000n)
+  await tempo.transfer(PAYER, WALLET, 20_000n)
+})
+afterAll(() => Promise.all([evm.close(), tempo.close()]))
+
+/** A gateway that sells for payments of its own, one that buys from it, and a caller with a key of the second. */
+async function openBoth(sellerEnv: Record<string, string>, wallet: Record<string, string>) {
+  const seller = await openServedGateway({ ...sellerEnv, ANON_RPM: '1000' })
+  await seller.gateway.rail.open()
+  seller.images.answer = async () => ok({ body: '{"pictures":["one"]}' })
+  const buyer = await openHarness({ running: true, env: { ...wallet, ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1,::1' } })
   const api = anApi({
-    baseUrl: seller.origin,
-    timeoutMs: 30_000,
-    auth: { kind: '402', payees: [MERCHANT] },
-    operations: [anOperation({ path, price, parameters: [query] })],
+    ...{ baseUrl: seller.origin, timeoutMs: 30_000, auth: { kind: '402', payees: [MERCHANT] } },
+    operations: [anOperation({ path: PATH, price: PRICE, parameters: [QUERY] })],
   })
   buyer.core.apis.replace([api])
   const account = await buyer.account()
   const topUp = { account: account.id, part: 'paid', kind: 'top_up', amount: micros(1_000_000) } as const
   expect((await buyer.core.ledger.credit({ ...topUp, description: 'test', reference: 'top-up' })).ok).toBe(true)
   const key = await buyer.key(account, { spending_limit: 0.01 })
+  return {
+    buyer,
+    ask: (q: string) => buyer.as(key, `/apis/v1/weather${PATH}?q=${q}`),
+    rows: () =>
+      buyer.core.stores.db.all(sql`SELECT state, cost, reference IS NOT NULL AS named FROM upstream_payments`),
+    async booksAgree() {
+      await seller.close()
+      await buyer.close(true)
+      expect((await reconcile(buyer.databaseFile)).problems).toEqual([])
+    },
+  }
+}
 
-  const answer = await buyer.as(key, `/apis/v1/weather${path}?q=card`)
+test('a caller with a key buys from a gateway that accepts payments per request, on a real chain', async () => {
+  const { ask, rows, booksAgree } = await openBoth(
+    evm.env,
+    walletEnv(evm.nodeUrl, { token: evm.token, chain_id: EVM_CHAIN_ID, name: TOKEN_NAME, version: TOKEN_VERSION }),
+  )
+  const answer = await ask('card')
   expect([answer.status, await answer.text()]).toEqual([200, '{"pictures":["one"]}'])
   expect(answer.headers.get('x-cost-micros-usd')).toBe('7500')
-  await until(async () => (await sandbox.balance(WALLET)) === 15_000n)
+  await until(async () => (await evm.balance(WALLET)) === 15_000n)
   // The key's cap leaves too little for the hold of another call, so nothing is asked or signed.
-  expect((await buyer.as(key, `/apis/v1/weather${path}?q=other`)).status).toBe(402)
-  const rows = await buyer.core.stores.db.all(sql`SELECT state, cost FROM upstream_payments`)
-  expect(rows).toEqual([{ state: 'answered', cost: 5000 }])
-  expect(await sandbox.balance(WALLET)).toBe(15_000n)
-  await seller.close()
-  await buyer.close(true)
-  expect((await reconcile(buyer.databaseFile)).problems).toEqual([])
+  expect((await ask('other')).status).toBe(402)
+  expect(await rows()).toEqual([{ state: 'answered', cost: 5000, named: 1 }])
+  expect(await evm.balance(WALLET)).toBe(15_000n)
+  await booksAgree()
+})
+
+test('the same by MPP on Tempo, and a transfer that is not answered is found on the chain', async () => {
+  const token = { kind: 'tempo', chain_id: SANDBOX_CHAIN_ID, token: SANDBOX_TOKEN, rpc_url: tempo.nodeUrl }
+  const { buyer, ask, rows, booksAgree } = await openBoth(tempo.env, {
+    ...walletEnv(''),
+    UPSTREAM_WALLET_TOKENS: JSON.stringify([token]),
+  })
+  const answer = await ask('card')
+  expect([answer.status, await answer.text()]).toEqual([200, '{"pictures":["one"]}'])
+  expect(answer.headers.get('x-cost-micros-usd')).toBe('7500')
+  const left = await tempo.balance(WALLET)
+  // The network fee comes out of the wallet too.
+  expect(Number(left)).toBeLessThanOrEqual(15_000)
+  expect(Number(left)).toBeGreaterThan(13_000)
+  expect(await rows()).toEqual([{ state: 'answered', cost: 5000, named: 1 }])
+  expect((await ask('other')).status).toBe(402)
+  const { db } = buyer.core.stores
+  const { wallet } = buyer.core.paying ?? {}
+  // As if its process had died before the charge, long ago; and one that was never sent.
+  await db.run(sql`UPDATE upstream_payments SET state = 'signed', valid_before = valid_before - 3600`)
+  const [payment] = wallet ? await buyer.core.stores.upstreamPayments.expired(Date.now(), wallet) : []
+  if (!wallet || !payment) throw new Error('no payment is open')
+  expect(await wallet.wasCashed(payment)).toBe(true)
+  expect(await wallet.wasCashed({ ...payment, nonce: `0x${'07'.repeat(32)}` })).toBe(false)
+  expect(await wallet.wasCashed({ ...payment, validBefore: Math.floor(Date.now() / 1000) })).toBeNull()
+  tempo.setMood('of another chain')
+  expect(await wallet.wasCashed(payment)).toBeNull()
+  tempo.setMood('ok')
+  await booksAgree()
 })

@@ -1,29 +1,16 @@
-import { isJson } from '../json'
 import { type Money, micros } from '../money'
 import { err, ok, type Result } from '../result'
-import type { UpstreamPayment, WalletTerms } from './upstream-payment'
+import type { AskedPayment, WalletToken } from './upstream-payment'
 
-/** A larger challenge is not read. */
-const MAX_CHALLENGE_BYTES = 16 * 1024
-/** Networks that x402 version 1 names. */
-const NAMED_NETWORKS: Readonly<Record<string, number>> = {
-  ...{ base: 8453, 'base-sepolia': 84532, polygon: 137, 'polygon-amoy': 80002 },
-  ...{ avalanche: 43114, 'avalanche-fuji': 43113, iotex: 4689, sei: 1329, 'sei-testnet': 1328, ethereum: 1 },
-}
-
-interface Challenge {
-  readonly version: 1 | 2
-  /** The URL that version 2 names once for all offers. */
-  readonly resource: unknown
-  readonly extensions: unknown
-  readonly accepts: readonly Readonly<Record<string, unknown>>[]
-}
+/** No more offers of one 402 are read. */
+const MAX_OFFERS = 20
+/** A payment is never valid for longer, whatever its challenge says. */
+const MAX_LIFE_SECONDS = 86_400
 
 /** A payment that an upstream asks for, and that the operator allows. */
 export interface PaymentOffer {
-  readonly challenge: Challenge
-  /** As the upstream wrote it. */
-  readonly accepted: Readonly<Record<string, unknown>>
+  readonly asked: AskedPayment
+  readonly token: WalletToken
   /** Lower case. */
   readonly payee: string
   readonly amount: bigint
@@ -32,7 +19,7 @@ export interface PaymentOffer {
 }
 
 export interface AllowedPayment {
-  readonly terms: WalletTerms
+  readonly tokens: readonly WalletToken[]
   readonly payees: readonly string[]
   /** The URL that is paid for. */
   readonly url: string
@@ -41,87 +28,42 @@ export interface AllowedPayment {
   readonly priceOf: (cost: Money) => Money
 }
 
-/** The x402 challenge of a 402: version 2 in its header, version 1 in its body. */
-export function readChallenge(header: string | null, body: Uint8Array): Challenge | null {
-  if (body.byteLength > MAX_CHALLENGE_BYTES || (header?.length ?? 0) > MAX_CHALLENGE_BYTES) return null
-  const version = header === null ? 1 : 2
-  const value = parsed(header === null ? new TextDecoder().decode(body) : Buffer.from(header, 'base64').toString())
-  if (!isJson(value) || value['x402Version'] !== version || !Array.isArray(value['accepts'])) return null
-  const resource = isJson(value['resource']) ? value['resource']['url'] : undefined
-  return { version, resource, extensions: value['extensions'], accepts: value['accepts'].filter(isJson) }
-}
-
 /** The first offer that the operator allows and that the hold pays for, or why there is none. */
-export function chooseOffer(challenge: Challenge | null, allowed: AllowedPayment): Result<PaymentOffer, string> {
-  if (!challenge) return err('its 402 has no x402 challenge')
+export function chooseOffer(asked: readonly AskedPayment[], allowed: AllowedPayment): Result<PaymentOffer, string> {
   const reasons = new Set<string>()
-  for (const accepted of challenge.accepts.slice(0, 20)) {
-    const offer = validatedOffer(challenge, accepted, allowed)
+  for (const one of asked.slice(0, MAX_OFFERS)) {
+    const offer = validatedOffer(one, allowed)
     if (offer.ok) return offer
     reasons.add(offer.error)
   }
-  return err(`no offer of its 402 is allowed: ${[...reasons].join(', ') || 'it has none'}`)
-}
-
-/** The header that pays: the signed transfer and what it answers. */
-export function paymentHeader(
-  { challenge, accepted }: PaymentOffer,
-  payment: UpstreamPayment,
-  signature: string,
-): { readonly name: string; readonly value: string } {
-  const authorization = {
-    ...{ from: payment.payer, to: payment.payee, value: String(payment.amount) },
-    ...{ validAfter: '0', validBefore: String(payment.validBefore), nonce: payment.nonce },
-  }
-  const { version, resource, extensions } = challenge
-  const payload = { signature, authorization }
-  const body =
-    version === 2
-      ? {
-          ...{ x402Version: 2, resource: { url: resource }, accepted, payload },
-          ...(extensions !== undefined && { extensions }),
-        }
-      : { x402Version: 1, scheme: 'exact', network: accepted['network'], payload }
-  const name = version === 2 ? 'payment-signature' : 'x-payment'
-  return { name, value: Buffer.from(JSON.stringify(body)).toString('base64') }
+  return err(
+    reasons.size === 0
+      ? 'its 402 has no x402 or MPP challenge'
+      : `no offer of its 402 is allowed: ${[...reasons].join(', ')}`,
+  )
 }
 
 function validatedOffer(
-  challenge: Challenge,
-  accepted: Readonly<Record<string, unknown>>,
-  { terms, payees, url, maximum, priceOf }: AllowedPayment,
+  asked: AskedPayment,
+  { tokens, payees, url, maximum, priceOf }: AllowedPayment,
 ): Result<PaymentOffer, string> {
-  const { scheme, network, asset, payTo, maxTimeoutSeconds } = accepted
-  const written = challenge.version === 2 ? accepted['amount'] : accepted['maxAmountRequired']
-  const resource = challenge.version === 2 ? challenge.resource : accepted['resource']
-  if (scheme !== 'exact') return err('another scheme')
-  if (chainOf(network) !== terms.chainId) return err('another chain')
-  if (lower(asset) !== terms.token) return err('another token')
-  const payee = lower(payTo)
+  if (asked.problem !== null) return err(asked.problem)
+  const onChain = tokens.filter(({ chainId }) => chainId === asked.chainId)
+  if (onChain.length === 0) return err('another chain')
+  const address = addressOf(asked.token)
+  const token = onChain.find((one) => one.address === address)
+  if (!token) return err('another token')
+  const payee = addressOf(asked.payee)
   if (payee === null || !payees.some((one) => one.toLowerCase() === payee)) return err('another payee')
-  if (!isSameResource(resource, url)) return err('another resource')
-  if (typeof written !== 'string' || !/^[1-9]\d{0,29}$/.test(written)) return err('no amount')
-  if (typeof maxTimeoutSeconds !== 'number' || !(maxTimeoutSeconds >= 1)) return err('no lifetime')
-  const amount = BigInt(written)
-  const cost = costOf(amount, terms.decimals)
-  if (cost === null || priceOf(cost) > maximum) return err('more than the hold of the call')
-  return ok({ challenge, accepted, payee, amount, cost, lifeSeconds: Math.floor(Math.min(maxTimeoutSeconds, 86_400)) })
-}
-
-function chainOf(network: unknown): number | null {
-  if (typeof network !== 'string') return null
-  const [, id] = /^eip155:([1-9]\d{0,9})$/.exec(network) ?? []
-  if (id !== undefined) return Number(id)
-  return Object.hasOwn(NAMED_NETWORKS, network) ? (NAMED_NETWORKS[network] ?? null) : null
-}
-
-/** The same URL, or the same without its query, which some upstreams leave out. */
-function isSameResource(resource: unknown, url: string): boolean {
-  const named = typeof resource === 'string' ? URL.parse(resource) : null
-  if (!named) return false
-  const asked = new URL(url)
-  const hasSameQuery = named.search === '' || named.search === asked.search
-  return named.host === asked.host && named.pathname === asked.pathname && hasSameQuery
+  if (!asked.isFor(new URL(url))) return err('another resource')
+  if (typeof asked.amount !== 'string' || !/^[1-9]\d{0,29}$/.test(asked.amount)) return err('no amount')
+  if (typeof asked.lifeSeconds !== 'number' || !(asked.lifeSeconds >= 1)) return err('no time left to pay it')
+  const amount = BigInt(asked.amount)
+  const cost = costOf(amount, token.decimals)
+  // Both count: an account may have a price below the cost, but no more is ever signed than was held.
+  if (cost === null || cost > maximum || priceOf(cost) > maximum) return err('more than the hold of the call')
+  const lifeSeconds = Math.floor(Math.min(asked.lifeSeconds, MAX_LIFE_SECONDS))
+  return ok({ asked, token, payee, amount, cost, lifeSeconds })
 }
 
 /** In micro-USD, rounded up. Null: beyond any price. */
@@ -131,14 +73,6 @@ function costOf(amount: bigint, decimals: number): Money | null {
   return cost > BigInt(Number.MAX_SAFE_INTEGER) ? null : micros(Number(cost))
 }
 
-function lower(value: unknown): string | null {
+function addressOf(value: unknown): string | null {
   return typeof value === 'string' && /^0x[0-9a-fA-F]{40}$/.test(value) ? value.toLowerCase() : null
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -12,6 +12,7 @@ const NEVER_UP = new Set([
   'idempotency-key',
   'keep-alive',
   'payment',
+  'payment-authorization',
   'payment-signature',
   'proxy-authenticate',
   'proxy-authorization',

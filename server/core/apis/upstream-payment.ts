@@ -1,16 +1,19 @@
 import type { RequestId } from '../ids'
 import type { Money } from '../money'
 
-/** What the operator's wallet pays with: one token on one chain, by its address, and how much of it. */
-export interface WalletTerms {
+/** A dollar token on a chain that the operator's wallet pays with. */
+export interface WalletToken {
   readonly chainId: number
-  /** Lower case. */
-  readonly token: string
+  /** The address of its contract, in lower case. */
+  readonly address: string
   /** At least 6: one token is one US dollar. */
   readonly decimals: number
-  /** The most that is signed in 24 hours, in all and for one payee. */
-  readonly dailyMaximum: Money
-  readonly dailyMaximumPerPayee: Money
+}
+
+/** The most that is signed in 24 hours. */
+export interface DailyMaxima {
+  readonly inAll: Money
+  readonly perPayee: Money
 }
 
 /**
@@ -30,7 +33,7 @@ export interface UpstreamPayment {
   /** In the token's smallest unit. */
   readonly amount: bigint
   readonly cost: Money
-  /** 32 bytes, `0x` and hex digits. */
+  /** 32 bytes, `0x` and hex digits: what the chain knows the payment by. No two payments have the same. */
   readonly nonce: string
   /** Seconds since the epoch. */
   readonly validBefore: number
@@ -38,27 +41,79 @@ export interface UpstreamPayment {
 }
 
 /**
- * The payments that were signed. `signed`: its payee may still cash it. `answered`: for an answer that was sold. `cashed`: without one.
- * `unused`: it expired and was never cashed.
+ * `signed`: its payee may still cash it. `answered`: its answer was sold. `cashed`: without an answer that was sold. `unused`: it expired and
+ * was never cashed.
  */
+export type PaymentState = 'signed' | 'answered' | 'cashed' | 'unused'
+
+/** Payments to one API since some time, in one state. */
+export interface PaymentSum {
+  readonly api: string
+  readonly state: PaymentState
+  readonly payments: number
+  readonly cost: Money
+}
+
+/** The payments that were signed. */
 export interface UpstreamPayments {
-  /** Durable when it resolves. `cap`: all that was signed would exceed a daily maximum. `twice`: the request has a payment. */
-  open(payment: UpstreamPayment, terms: WalletTerms): Promise<'opened' | 'cap' | 'twice'>
-  answered(request: RequestId): Promise<void>
+  /**
+   * Durable when it resolves. `cap`: all that was signed would exceed a daily maximum. `twice`: the request has a payment, or another payment
+   * has this nonce.
+   */
+  open(payment: UpstreamPayment, maxima: DailyMaxima): Promise<'opened' | 'cap' | 'twice'>
+  /** Its answer was sold. `reference`: the transaction that the upstream's receipt names. */
+  answered(request: RequestId, at: number, reference: string | null): Promise<void>
   /** Payments of a wallet without an answer that expired before this time, in milliseconds. */
-  expired(before: number, wallet: Pick<UpstreamWallet, 'terms' | 'address'>): Promise<readonly UpstreamPayment[]>
+  expired(before: number, wallet: Pick<UpstreamWallet, 'tokens' | 'address'>): Promise<readonly UpstreamPayment[]>
+  /** Whether the call of a payment was charged, whatever its state says: the process may have died in between. */
+  wasCharged(request: RequestId): Promise<boolean>
   end(request: RequestId, state: 'cashed' | 'unused', at: number): Promise<void>
   /** How many payments of an API were cashed without an answer, counted since then. */
   lost(api: string, since: number): Promise<number>
+  /** What was signed since then, by API and state. */
+  sums(since: number): Promise<readonly PaymentSum[]>
 }
 
 /** Signs payments of the operator's wallet, and reads on the chain whether they were cashed. */
 export interface UpstreamWallet {
-  readonly terms: WalletTerms
   /** Lower case. */
   readonly address: string
-  /** The signature, `0x` and hex digits. The same payment has the same one. */
+  readonly tokens: readonly WalletToken[]
+  readonly maxima: DailyMaxima
+  /** Why it must not pay this amount now: the chain is another one, the token is not what the settings say, or the wallet has too little. */
+  trouble(token: WalletToken, amount: bigint): Promise<string | null>
+  /** The signature of a transfer (EIP-3009), `0x` and hex digits. The same payment has the same one. */
   sign(payment: UpstreamPayment): Promise<string>
+  /** What a 402 asks for in the `Payment` scheme (MPP). Empty if it does not. */
+  readScheme(header: string): readonly AskedPayment[]
+  /** The transaction that a `Payment-Receipt` names, or null. */
+  readReceipt(header: string): string | null
   /** Null: not certain yet. */
   wasCashed(payment: UpstreamPayment): Promise<boolean | null>
+}
+
+/** The header that pays for a request. */
+export interface PaidHeader {
+  readonly name: string
+  readonly value: string
+  /** What an answer must never contain: whoever has it can get what was paid for. */
+  readonly secrets: readonly string[]
+}
+
+/** What a 402 asks for, in whatever protocol. All of it is the upstream's word, to be validated. */
+export interface AskedPayment {
+  /** Why it cannot be paid at all, such as `another scheme`; null if it can. */
+  readonly problem: string | null
+  readonly chainId: unknown
+  readonly token: unknown
+  readonly payee: unknown
+  /** In the token's smallest unit, as digits. */
+  readonly amount: unknown
+  /** How long it may be paid, from now. */
+  readonly lifeSeconds: unknown
+  /** What the chain will know the payment by, if the challenge decides that. */
+  readonly nonce: string | null
+  /** Whether it is for this URL. */
+  isFor(url: URL): boolean
+  header(payment: UpstreamPayment, wallet: Pick<UpstreamWallet, 'sign'>): Promise<PaidHeader>
 }

@@ -110,14 +110,16 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
 async function runPaid(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
   const asked = await askPaid(deps.fetch, deps.paying, sale, open)
   if (!asked.ok) return unanswered(deps, sale.match, asked.error)
-  const { answer, paid } = asked.value
+  const { answer, paid, close } = asked.value
   const result = answered(deps, sale, open, answer, { paid })
-  // Whatever becomes of the charge: the upstream did its part, so its payment is not a loss of that API.
-  if (result.kind === 'answer' && paid > 0)
-    await deps.paying?.payments
-      .answered(open.authenticated.incoming.id)
-      .catch((error: unknown) => deps.onTrouble(`api ${sale.match.api.name}`, `a payment stays open: ${error}`))
-  return result
+  if (result.kind !== 'answer' || !close) return result
+  // Until then its payment is open: a charge may fail, and this process may end.
+  const onCharged = () =>
+    close().catch((error: unknown) =>
+      // The next check of open payments finds the charge.
+      deps.onTrouble(`api ${sale.match.api.name}`, `a payment stays open: ${error}`),
+    )
+  return { ...result, onCharged }
 }
 
 /** The same for a stream, whose place is taken until its end. */

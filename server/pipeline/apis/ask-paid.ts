@@ -1,10 +1,17 @@
 import { decimalOf } from '../../core/apis/decimal'
-import { chooseOffer, type PaymentOffer, paymentHeader, readChallenge } from '../../core/apis/payment-challenge'
+import { chooseOffer, type PaymentOffer } from '../../core/apis/payment-challenge'
 import { chargeFor, maximumOf } from '../../core/apis/price'
-import type { UpstreamPayment, UpstreamPayments, UpstreamWallet } from '../../core/apis/upstream-payment'
+import type {
+  AskedPayment,
+  PaidHeader,
+  UpstreamPayment,
+  UpstreamPayments,
+  UpstreamWallet,
+} from '../../core/apis/upstream-payment'
+import { readX402, readX402Receipt } from '../../core/apis/x402-challenge'
 import type { Clock } from '../../core/clock'
 import { type Money, micros, ZERO } from '../../core/money'
-import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
+import type { OutboundAnswer, OutboundFetch } from '../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../core/result'
 import type { OpenCall } from '../work'
 import type { ApiSale } from './api-sale'
@@ -22,6 +29,8 @@ interface PaidAnswer {
   readonly answer: ApiAnswer
   /** Zero for an answer that the upstream gave for free. */
   readonly paid: Money
+  /** Notes that the answer was sold; null if nothing was paid. */
+  readonly close: (() => Promise<void>) | null
 }
 
 /** A signature is valid this long after the time that the call has. */
@@ -47,49 +56,100 @@ export async function askPaid(
   const limits = (): Limits => ({ timeoutMs: Math.max(1, endsAt - performance.now()), signal })
   const probe = await fetch(outbound(request, limits()))
   if (!probe.ok) return err(unfetched(probe.error))
-  if (probe.value.status !== 402) return paidFor(validateAnswer(match, probe.value, []), ZERO)
-  const { headers, body } = probe.value
-  const offer = offerIn(paying, sale, request, readChallenge(headers.get('payment-required'), body))
-  if (!offer.ok) return err({ kind: 'unavailable', reason: offer.error, didNothing: true })
-  const payment = paymentOf(paying, sale, offer.value, { requestId, leftMs: limits().timeoutMs })
-  const opened = await paying.payments.open(payment, paying.wallet.terms)
-  if (opened !== 'opened') {
-    const reason = opened === 'cap' ? 'a daily maximum of the wallet is reached' : 'this request was paid for before'
-    return err({ kind: 'unavailable', reason, didNothing: true })
+  if (probe.value.status !== 402) {
+    const free = validateAnswer(match, probe.value, [])
+    return free.ok ? ok({ answer: free.value, paid: ZERO, close: null }) : free
   }
-  const header = paymentHeader(offer.value, payment, await paying.wallet.sign(payment))
-  return paidFor(await sendPaid(fetch, sale, request, header, limits), payment.cost)
+  const signed = await signOffer(paying, sale, request, {
+    asked: askedIn(paying.wallet, probe.value),
+    requestId,
+    limits,
+  })
+  if (!signed.ok) return err({ kind: 'unavailable', reason: signed.error, didNothing: true })
+  const sent = await sendPaid(fetch, sale, request, signed.value.header, limits)
+  if (!sent.ok) return sent
+  const { answer, receipt } = sent.value
+  const close = () => paying.payments.answered(requestId, paying.clock.now(), receiptIn(paying.wallet, receipt))
+  return ok({ answer, paid: signed.value.payment.cost, close })
 }
 
-function offerIn(
-  { wallet: { terms } }: PaidUpstreams,
-  { match, price, input }: ApiSale,
+/** What a 402 asks for, by all protocols. */
+function askedIn(wallet: UpstreamWallet, { headers, body }: OutboundAnswer): readonly AskedPayment[] {
+  const scheme = headers.get('www-authenticate')
+  return [...readX402(headers.get('payment-required'), body), ...(scheme === null ? [] : wallet.readScheme(scheme))]
+}
+
+function receiptIn(wallet: UpstreamWallet, headers: Headers): string | null {
+  const [scheme, x402] = [
+    headers.get('payment-receipt'),
+    headers.get('payment-response') ?? headers.get('x-payment-response'),
+  ]
+  return (scheme && wallet.readReceipt(scheme)) ?? (x402 && readX402Receipt(x402)) ?? null
+}
+
+interface Signed {
+  readonly payment: UpstreamPayment
+  readonly header: PaidHeader
+}
+
+/** Chooses an offer, writes its payment down and signs it, or says why not. Nothing is signed before everything was checked. */
+async function signOffer(
+  paying: PaidUpstreams,
+  sale: ApiSale,
   { url }: UpstreamRequest,
-  challenge: ReturnType<typeof readChallenge>,
-) {
+  {
+    asked,
+    requestId,
+    limits,
+  }: {
+    readonly asked: readonly AskedPayment[]
+    readonly requestId: UpstreamPayment['request']
+    readonly limits: () => Limits
+  },
+): Promise<Result<Signed, string>> {
+  const { wallet, payments } = paying
+  const { match, price, input } = sale
   const { auth } = match.api
-  const maximum = maximumOf(price.price, input.numberOf)
   // Above the maximum the house would bear the rest.
   const priceOf = (cost: Money) => {
     const charge = chargeFor(price, decimalOf(cost), input.numberOf)
     if (!charge.ok) throw new Error('a paid upstream is priced by what was paid')
     return micros(charge.value.charged.cost + charge.value.overrun)
   }
-  return chooseOffer(challenge, { terms, payees: auth.kind === '402' ? auth.payees : [], url, maximum, priceOf })
+  const offer = chooseOffer(asked, {
+    tokens: wallet.tokens,
+    payees: auth.kind === '402' ? auth.payees : [],
+    ...{ url, maximum: maximumOf(price.price, input.numberOf), priceOf },
+  })
+  if (!offer.ok) return offer
+  const trouble = await wallet.trouble(offer.value.token, offer.value.amount)
+  if (trouble !== null) return err(trouble)
+  const { timeoutMs, signal } = limits()
+  if (signal.aborted || timeoutMs <= 1) return err('no time was left to pay it')
+  const payment = paymentOf(paying, sale, offer.value, { requestId, leftMs: timeoutMs })
+  const opened = await payments.open(payment, wallet.maxima)
+  if (opened === 'cap') return err('a daily maximum of the wallet is reached')
+  if (opened === 'twice') return err('this request or this challenge was paid for before')
+  try {
+    return ok({ payment, header: await offer.value.asked.header(payment, wallet) })
+  } catch (error) {
+    // Nothing was sent. The payment counts until it is seen unused: what a signer has done is not known.
+    return err(`the payment could not be signed: ${error instanceof Error ? error.message : String(error)}`)
+  }
 }
 
 function paymentOf(
-  { wallet: { terms, address }, clock }: PaidUpstreams,
+  { wallet: { address }, clock }: PaidUpstreams,
   { match: { api, operation } }: ApiSale,
-  { payee, amount, cost, lifeSeconds }: PaymentOffer,
+  { asked, token, payee, amount, cost, lifeSeconds }: PaymentOffer,
   { requestId, leftMs }: { readonly requestId: UpstreamPayment['request']; readonly leftMs: number },
 ): UpstreamPayment {
   const signedAt = clock.now()
   const life = Math.min(lifeSeconds, Math.ceil(leftMs / 1000) + GRACE_SECONDS)
   return {
     ...{ request: requestId, operation: operation.name, api: api.name, payee, amount, cost, signedAt },
-    ...{ chainId: terms.chainId, token: terms.token, payer: address },
-    nonce: `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')}`,
+    ...{ chainId: token.chainId, token: token.address, payer: address },
+    nonce: asked.nonce ?? `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')}`,
     validBefore: Math.floor(signedAt / 1000) + life,
   }
 }
@@ -99,9 +159,9 @@ async function sendPaid(
   fetch: OutboundFetch,
   { match }: ApiSale,
   request: UpstreamRequest,
-  { name, value }: { readonly name: string; readonly value: string },
+  { name, value, secrets }: PaidHeader,
   limits: () => Limits,
-): Promise<Result<ApiAnswer, AskProblem>> {
+): Promise<Result<{ readonly answer: ApiAnswer; readonly receipt: Headers }, AskProblem>> {
   const paid = { ...request, headers: { ...request.headers, [name]: value } }
   const isRead = match.operation.effect === 'read'
   for (let attempt = 1; ; attempt++) {
@@ -113,10 +173,8 @@ async function sendPaid(
     }
     if (sent.value.status === 402)
       return err({ kind: 'unavailable', reason: 'it asked for a payment twice', didNothing: false })
-    return validateAnswer(match, sent.value, [])
+    // An echo of the payment would let its reader get the answer for it at the upstream.
+    const answer = validateAnswer(match, sent.value, secrets)
+    return answer.ok ? ok({ answer: answer.value, receipt: sent.value.headers }) : answer
   }
-}
-
-function paidFor(asked: Result<ApiAnswer, AskProblem>, paid: Money): Result<PaidAnswer, AskProblem> {
-  return asked.ok ? ok({ answer: asked.value, paid }) : asked
 }

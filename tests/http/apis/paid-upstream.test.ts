@@ -1,85 +1,26 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { rm } from 'node:fs/promises'
-import { sql } from 'drizzle-orm'
-import type { Api, ApiOperation } from '../../../server/core/apis/api'
-import { micros } from '../../../server/core/money'
-import { type ApiGateway, openApiGateway, type UpstreamCall } from '../../support/api-upstream'
+import type { Api } from '../../../server/core/apis/api'
 import { anOperation } from '../../support/apis'
 import { audit } from '../../support/ledger-parts'
-import { asksToPay, openNode, PAYEE, paymentIn, TOKEN, walletEnv } from '../../support/paid-upstream'
-import { reconcile } from '../../support/reconcile'
+import { asksToPay, PAYEE, TOKEN } from '../../support/paid-upstream'
+import { openPayingGateway, PAID_PATH, type PayingGateway } from '../../support/paying-gateway'
 
-let gateway: ApiGateway | null = null
-let node: ReturnType<typeof openNode> | null = null
+let open: PayingGateway | null = null
 afterEach(async () => {
-  await gateway?.close()
-  await node?.close()
-  gateway = node = null
+  await open?.close()
+  open = null
 })
+
+async function paying(...options: Parameters<typeof openPayingGateway>): Promise<PayingGateway> {
+  open = await openPayingGateway(...options)
+  return open
+}
 
 /** Closes the gateway and compares everything that must agree. */
 async function booksAgree() {
-  const closing = gateway
-  gateway = null
-  if (!closing) throw new Error('no gateway is open')
-  await closing.close(true)
-  expect((await reconcile(closing.databaseFile)).problems).toEqual([])
-  await rm(closing.folder, { recursive: true, force: true })
-}
-
-const PATH = '/apis/v1/weather/v1/forecast'
-const PAID: Partial<ApiOperation> = {
-  price: {
-    ...{ mode: 'reported', figure: { kind: 'paid' }, unit: 'micros', multiplier: '1.2' },
-    ...{ minimum: micros(0), maximum: micros(15_000), onMissing: null },
-  },
-}
-type Answering = (call: UpstreamCall) => Response | Promise<Response>
-
-/** A gateway whose wallet may pay its upstream. `paid` answers what was paid for; `asks` is the challenge. */
-async function paying(
-  {
-    paid = () => Response.json({ sun: true }),
-    asks = (url: string) => asksToPay(url),
-    operation = {},
-    env = {},
-  }: {
-    paid?: Answering
-    asks?: (url: string) => Response
-    operation?: Partial<ApiOperation>
-    env?: Record<string, string>
-  } = {},
-  api: Partial<Api> = {},
-) {
-  node = openNode()
-  gateway = await openApiGateway({}, { env: { ...walletEnv(node.url), ...env } })
-  const { upstream, sell, core, as, key: makeKey, account: newAccount, clock, gateway: composed } = gateway
-  const hasPaid = ({ headers }: UpstreamCall) => 'payment-signature' in headers || 'x-payment' in headers
-  upstream.answers((call) => (hasPaid(call) ? paid(call) : asks(`${upstream.url}${call.target}`)))
-  sell({ auth: { kind: '402', payees: [PAYEE] }, operations: [anOperation({ ...PAID, ...operation })], ...api })
-  node.seconds = Math.floor(clock.now() / 1000)
-  const account = await newAccount()
-  const topUp = { account: account.id, part: 'paid', kind: 'top_up', amount: micros(5_000_000) } as const
-  expect((await core.ledger.credit({ ...topUp, description: 'test', reference: 'top-up' })).ok).toBe(true)
-  const key = await makeKey(account, { allowed_endpoints: ['weather.forecast'] })
-  const start = (await core.ledger.balance(account.id))?.available ?? 0
-  return {
-    ...{ as, key, upstream, core, clock, makeKey, newAccount, sell },
-    node,
-    call: (init: RequestInit = {}) => as(key, PATH, { method: operation.method ?? 'GET', ...init }),
-    spent: async () => start - ((await core.ledger.balance(account.id))?.available ?? 0),
-    payments: () => Promise.all(upstream.calls.map(paymentIn)).then((all) => all.filter((one) => one !== null)),
-    states: async () =>
-      (await core.stores.db.all<{ state: string }>(sql`SELECT state FROM upstream_payments ORDER BY signed_at`)).map(
-        ({ state }) => state,
-      ),
-    /** Time passes, on the chain as well, and what is open is looked up. */
-    async later(ms: number) {
-      clock.advance(ms)
-      if (node) node.seconds = Math.floor(clock.now() / 1000)
-      await composed.upstreamPayments?.run()
-    },
-  }
+  const closing = open
+  open = null
+  await closing?.booksAgree()
 }
 
 describe('an upstream that is paid per request', () => {
@@ -111,7 +52,7 @@ describe('an upstream that is paid per request', () => {
     const { as, core, makeKey, upstream, newAccount } = await paying()
     const account = await newAccount(0)
     expect(Number((await core.ledger.balance(account.id))?.available)).toBeGreaterThan(0)
-    expect((await as(await makeKey(account), PATH)).status).toBe(402)
+    expect((await as(await makeKey(account), PAID_PATH)).status).toBe(402)
     expect(upstream.calls).toEqual([])
   })
 
@@ -163,7 +104,7 @@ describe('before anything is signed, a challenge is refused that', () => {
 describe('once signed', () => {
   test('a second 402 is never paid, whatever it asks for', async () => {
     const { call, upstream, spent, states } = await paying({
-      paid: () => asksToPay(`${gateway?.upstream.url}/base/v1/forecast`),
+      paid: () => asksToPay(`${open?.upstream.url}/base/v1/forecast`),
     })
     expect((await call()).status).toBe(503)
     expect([upstream.calls.length, await spent(), await states()]).toEqual([2, 0, ['signed']])
@@ -172,7 +113,7 @@ describe('once signed', () => {
 
   test('no redirect carries the payment elsewhere', async () => {
     const { call, upstream, spent } = await paying({
-      paid: () => Response.redirect(`${gateway?.upstream.url}/base/elsewhere`, 307),
+      paid: () => Response.redirect(`${open?.upstream.url}/base/elsewhere`, 307),
     })
     expect((await call()).status).toBe(502)
     expect([upstream.calls.length, await spent()]).toEqual([2, 0])
@@ -188,8 +129,7 @@ describe('once signed', () => {
     expect((await reading.call()).status).toBe(200)
     const [first, second, ...rest] = await reading.payments()
     expect([first?.text === second?.text, rest.length, await reading.states()]).toEqual([true, 0, ['answered']])
-    await gateway?.close()
-    await node?.close()
+    await open?.close()
     tries = 0
     const writing = await paying({ paid: breaking, operation: { method: 'POST', effect: 'write' } })
     expect((await writing.call({ headers: { 'idempotency-key': 'a' } })).status).toBeGreaterThanOrEqual(500)
@@ -227,6 +167,7 @@ describe('once signed', () => {
       later,
       spent,
       core,
+      overruns,
       node: chain,
     } = await paying({ paid: () => new Response('', { status: 500 }) })
     await core.stores.apis.save(core.apis.routes.apis[0] as Api, null, audit('api.create'))
@@ -237,8 +178,7 @@ describe('once signed', () => {
     await later(100_000)
     await later(100_000)
     expect(await states()).toEqual(Array(3).fill('cashed'))
-    const booked = await core.stores.db.all(sql`SELECT amount FROM entries WHERE debit = 'house/overrun'`)
-    expect(booked).toEqual(Array(3).fill({ amount: 10_000 }))
+    expect(await overruns()).toEqual(Array(3).fill(10_000))
     expect((await call()).status).toBe(404)
     expect(await spent()).toBe(0)
     await booksAgree()
@@ -248,7 +188,7 @@ describe('once signed', () => {
     const { call, states, clock, node: chain } = await paying({ paid: () => new Response('', { status: 500 }) })
     await call()
     clock.advance(3_600_000)
-    await gateway?.gateway.upstreamPayments?.run()
+    await open?.composed.upstreamPayments?.run()
     expect([chain.asked, await states()]).toEqual([0, ['signed']])
   })
 })

@@ -178,7 +178,7 @@ async function openHeld(
     social: new LibsqlSocial(db),
     models,
     apis: new LibsqlApis(db),
-    upstreamPayments: new LibsqlUpstreamPayments(db),
+    upstreamPayments: new LibsqlUpstreamPayments(db, applied),
     keptHolds: kept,
     reports: new LibsqlUsageReports(db, options.isCounted, applied),
     operationUsage: operationUsage(db, applied),

@@ -1,9 +1,11 @@
-import { and, count, eq, gt, lt, sql } from 'drizzle-orm'
+import { and, count, eq, gt, lt, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { UpstreamPayment, UpstreamPayments, WalletTerms } from '../../../core/apis/upstream-payment'
+import type { DailyMaxima, PaymentSum, UpstreamPayment, UpstreamPayments } from '../../../core/apis/upstream-payment'
 import type { RequestId } from '../../../core/ids'
 import { KeyedMutex } from '../../../core/keyed-mutex'
+import { micros } from '../../../core/money'
 import { upstreamPayments as table } from './schema/upstream-payments'
+import { requests } from './schema/usage'
 
 const DAY_MS = 86_400_000
 const ROWS_AT_ONCE = 100
@@ -12,15 +14,19 @@ const ROWS_AT_ONCE = 100
 export class LibsqlUpstreamPayments implements UpstreamPayments {
   private readonly db: LibSQLDatabase
   private readonly turns = new KeyedMutex()
+  private readonly applied: () => Promise<void>
 
-  constructor(db: LibSQLDatabase) {
+  /** `applied` resolves when the tables contain every charge so far. */
+  constructor(db: LibSQLDatabase, applied: () => Promise<void>) {
     this.db = db
+    this.applied = applied
   }
 
-  open(payment: UpstreamPayment, terms: WalletTerms): Promise<'opened' | 'cap' | 'twice'> {
+  open(payment: UpstreamPayment, maxima: DailyMaxima): Promise<'opened' | 'cap' | 'twice'> {
     return this.turns.take('open', async () => {
-      const { request, payee, cost, signedAt, amount } = payment
-      const [known] = await this.db.select({ request: table.request }).from(table).where(eq(table.request, request))
+      const { request, payee, cost, signedAt, amount, nonce } = payment
+      const isKnown = or(eq(table.request, request), eq(table.nonce, nonce))
+      const [known] = await this.db.select({ request: table.request }).from(table).where(isKnown)
       if (known) return 'twice'
       // What may still be cashed counts, however old it is.
       const counts = sql`(${table.state} = 'signed' OR (${table.state} <> 'unused' AND ${table.signedAt} > ${signedAt - DAY_MS}))`
@@ -31,22 +37,22 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
         })
         .from(table)
         .where(counts)
-      if (!sums || sums.all + cost > terms.dailyMaximum || sums.payee + cost > terms.dailyMaximumPerPayee) return 'cap'
+      if (!sums || sums.all + cost > maxima.inAll || sums.payee + cost > maxima.perPayee) return 'cap'
       await this.db.insert(table).values({ ...payment, amount: String(amount), state: 'signed', endedAt: null })
       return 'opened'
     })
   }
 
-  async answered(request: RequestId): Promise<void> {
+  async answered(request: RequestId, at: number, reference: string | null): Promise<void> {
     await this.db
       .update(table)
-      .set({ state: 'answered' })
+      .set({ state: 'answered', endedAt: at, reference })
       .where(and(eq(table.request, request), eq(table.state, 'signed')))
   }
 
   async expired(
     before: number,
-    { terms, address }: Parameters<UpstreamPayments['expired']>[1],
+    { tokens, address }: Parameters<UpstreamPayments['expired']>[1],
   ): Promise<readonly UpstreamPayment[]> {
     const rows = await this.db
       .select()
@@ -55,14 +61,19 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
         and(
           eq(table.state, 'signed'),
           lt(table.validBefore, Math.floor(before / 1000)),
-          eq(table.chainId, terms.chainId),
-          eq(table.token, terms.token),
           eq(table.payer, address),
+          or(...tokens.map((token) => and(eq(table.chainId, token.chainId), eq(table.token, token.address)))),
         ),
       )
       .orderBy(table.validBefore)
       .limit(ROWS_AT_ONCE)
-    return rows.map(({ state: _, endedAt: __, ...row }) => ({ ...row, amount: BigInt(row.amount) }))
+    return rows.map(({ state: _, endedAt: __, reference: ___, ...row }) => ({ ...row, amount: BigInt(row.amount) }))
+  }
+
+  async wasCharged(request: RequestId): Promise<boolean> {
+    await this.applied()
+    const [row] = await this.db.select({ status: requests.status }).from(requests).where(eq(requests.id, request))
+    return row !== undefined && row.status < 400
   }
 
   async end(request: RequestId, state: 'cashed' | 'unused', at: number): Promise<void> {
@@ -78,5 +89,14 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
       .from(table)
       .where(and(eq(table.api, api), eq(table.state, 'cashed'), gt(table.endedAt, since)))
     return row?.lost ?? 0
+  }
+
+  async sums(since: number): Promise<readonly PaymentSum[]> {
+    const rows = await this.db
+      .select({ api: table.api, state: table.state, payments: count(), cost: sql<number>`sum(${table.cost})` })
+      .from(table)
+      .where(gt(table.signedAt, since))
+      .groupBy(table.api, table.state)
+    return rows.map((row) => ({ ...row, cost: micros(row.cost) }))
   }
 }

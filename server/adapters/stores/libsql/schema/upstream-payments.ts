@@ -1,4 +1,5 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { PaymentState } from '../../../../core/apis/upstream-payment'
 import type { RequestId } from '../../../../core/ids'
 import { instant, money } from '../driver/columns'
 
@@ -17,9 +18,11 @@ export const upstreamPayments = sqliteTable(
     cost: money().notNull(),
     nonce: text().notNull().unique('upstream_payments_nonce'),
     validBefore: integer('valid_before').notNull(),
-    state: text().$type<'signed' | 'answered' | 'cashed' | 'unused'>().notNull(),
+    state: text().$type<PaymentState>().notNull(),
     signedAt: instant('signed_at').notNull(),
     endedAt: instant('ended_at'),
+    /** The transaction that the upstream's receipt names. */
+    reference: text(),
   },
   (table) => [
     index('upstream_payments_open').on(table.state, table.validBefore),
