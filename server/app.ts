@@ -51,7 +51,7 @@ import { docsRoutes } from './http/openapi/routes'
 import { operatorAccountRoutes } from './http/operator/account-routes'
 import type { ApiCommandParts } from './http/operator/api-commands'
 import { type ApiReportParts, operatorApiReportRoutes } from './http/operator/api-report-routes'
-import { operatorApiRoutes } from './http/operator/api-routes'
+import { operatorApiActRoutes, operatorApiRoutes } from './http/operator/api-routes'
 import type { OperatorParts } from './http/operator/operator-commands'
 import { operatorRoutes } from './http/operator/routes'
 import { tryRoutes } from './http/playground/routes'
@@ -228,6 +228,7 @@ function operatorGroup(parts: OperatorGroup) {
     .use(operatorRoutes(parts))
     .use(operatorAccountRoutes(parts))
     .use(operatorApiRoutes(parts))
+    .use(operatorApiActRoutes(parts))
     .use(operatorApiReportRoutes(parts))
 }
 

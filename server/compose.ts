@@ -26,6 +26,7 @@ import { SetupToken } from './core/accounts/setup-token'
 import { SignUp } from './core/accounts/sign-up'
 import type { AccountStore } from './core/accounts/store'
 import { ApiRegistry } from './core/apis/api-store'
+import { Closings } from './core/apis/closings'
 import { isSold } from './core/catalog/operations'
 import type { Clock } from './core/clock'
 import { announcedJournal } from './core/events/announced-journal'
@@ -270,6 +271,8 @@ async function composeCore(config: Config, surroundings: Surroundings) {
   const { credentials, accounts, prices, reports, statements, operationUsage } = stores
   const apis = new ApiRegistry()
   apis.replace(await stores.apis.all())
+  const apiClosings = new Closings(stores.apiClosings)
+  await apiClosings.restore()
   const setupToken = new SetupToken()
   const events = new MemoryEvents()
   const charges = new WatchedJournal(stores.journal)
@@ -283,6 +286,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
     stores,
     apis,
     paying: await openUpstreamWallet(config, stores.upstreamPayments, clock),
+    apiClosings,
     /** Requests to addresses that strangers supply. */
     strangers: guardedFetch(config, outbound),
     audit: stores.audit,

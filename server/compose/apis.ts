@@ -6,6 +6,7 @@ import { KeyRing } from '../adapters/sealing/key-ring'
 import type { Config } from '../config'
 import type { ApiOperation } from '../core/apis/api'
 import type { ApiRegistry } from '../core/apis/api-store'
+import type { Closings } from '../core/apis/closings'
 import { secretPlace } from '../core/apis/sealed-auth'
 import type { SecretsOf } from '../core/apis/secrets'
 import type { Clock } from '../core/clock'
@@ -17,7 +18,6 @@ import { ApiInputs } from '../pipeline/apis/api-input'
 import { ApiPlaces } from '../pipeline/apis/api-places'
 import type { ApiAnswer } from '../pipeline/apis/ask-api'
 import type { PaidUpstreams } from '../pipeline/apis/ask-paid'
-import { Overruns } from '../pipeline/apis/overruns'
 import { ByteCache } from '../pipeline/byte-cache'
 import type { PipelineDeps } from '../pipeline/paid-call'
 import { MAX_STREAM_MS } from '../pipeline/stream'
@@ -27,6 +27,7 @@ const MAX_CACHE_BYTES = 64 * 1024 * 1024
 
 export interface ApiNeeds {
   readonly apis: ApiRegistry
+  readonly apiClosings: Closings
   readonly pipeline: PipelineDeps
   readonly clock: Clock
   readonly log: Log
@@ -54,12 +55,14 @@ export function composeApis(config: Config, needs: ApiNeeds) {
     streams: { clock, longestStreamMs: MAX_STREAM_MS, onTrouble },
     cache: new ByteCache<ApiAnswer>(clock, MAX_CACHE_BYTES),
     places: new ApiPlaces(),
-    overruns: new Overruns((operation) => {
+    closings: needs.apiClosings,
+    clock,
+    onOverruns(operation: ApiOperation) {
       log.error('an operation cost more than its maximum for three accounts; it is disabled', {
         operation: operation.name,
       })
       onOverruns(operation)
-    }),
+    },
     creditBuys: config.creditBuysPaidProviders,
     onTrouble,
   }

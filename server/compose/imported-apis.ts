@@ -4,6 +4,7 @@ import type { ApiOperation } from '../core/apis/api'
 import { ApiCatalog } from '../core/apis/api-catalog'
 import type { SoldOperation } from '../core/apis/api-routes'
 import type { ApiRegistry, ApiStore } from '../core/apis/api-store'
+import type { Closings } from '../core/apis/closings'
 import { OPERATIONS } from '../core/catalog/operations'
 import type { Clock } from '../core/clock'
 import { makeId } from '../core/ids'
@@ -17,6 +18,7 @@ import { followUpstreamPayments } from './upstream-payments'
 
 interface CatalogNeeds {
   readonly store: ApiStore
+  readonly closings: Closings
   readonly registry: ApiRegistry
   readonly clock: Clock
   readonly ownOrigins: ReadonlySet<string>
@@ -33,9 +35,9 @@ export function composeImported(
       readonly journal: Journal
     },
 ) {
-  const { stores, apis, clock, log, ownOrigins, fetchExternal, paying, journal } = needs
+  const { stores, apis, apiClosings: closings, clock, log, ownOrigins, fetchExternal, paying, journal } = needs
   const hasWallet = paying !== null
-  const parts = { store: stores.apis, registry: apis, clock, ownOrigins, fetchExternal, hasWallet }
+  const parts = { store: stores.apis, closings, registry: apis, clock, ownOrigins, fetchExternal, hasWallet }
   const apiCatalog = openCatalog(config, parts)
   const selling = composeApis(config, { ...needs, onOverruns: overrunsEnd(apiCatalog, log) })
   const { apiDeps, apiInputs } = selling

@@ -3,8 +3,8 @@ import type { Api } from '../../server/core/apis/api'
 import type { ApiStore } from '../../server/core/apis/api-store'
 import { makeId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
-import { anApi, anOperation } from '../support/apis'
-import { audit, NOON } from '../support/ledger-parts'
+import { anApi, anOperation, removing, saving } from '../support/apis'
+import { NOON } from '../support/ledger-parts'
 
 export interface ApisUnderTest {
   readonly store: ApiStore
@@ -67,7 +67,7 @@ export function apiStoreContract(name: string, open: () => Promise<ApisUnderTest
     }
 
     test('returns an API as it was saved, with its operations in order, also after a restart', async () => {
-      expect(await store.save(weather, null, audit('api.create'))).toBe(true)
+      expect(await store.write([saving(weather)])).toBe(true)
       expect(await store.all()).toEqual([weather])
       store = await parts.reopened()
       expect(await store.all()).toEqual([weather])
@@ -75,9 +75,9 @@ export function apiStoreContract(name: string, open: () => Promise<ApisUnderTest
 
     test('refuses a change based on an outdated version, and writes none of it', async () => {
       const before = await parts.audited()
-      expect(await store.save(weather, null, audit('api.create'))).toBe(false)
-      expect(await store.save(changed, NOON - 1, audit('api.change'))).toBe(false)
-      const both = await Promise.all([1, 2].map(() => store.save(changed, NOON, audit('api.change'))))
+      expect(await store.write([saving(weather)])).toBe(false)
+      expect(await store.write([saving(changed, NOON - 1)])).toBe(false)
+      const both = await Promise.all([1, 2].map(() => store.write([saving(changed, NOON)])))
       expect(both.sort()).toEqual([false, true])
       expect(await store.all()).toEqual([changed])
       expect(await parts.audited()).toBe(before + 1)
@@ -96,8 +96,8 @@ export function apiStoreContract(name: string, open: () => Promise<ApisUnderTest
 
     test('removes an API, remembers when, and keeps its prices and tool names', async () => {
       expect(await store.removedAt('weather')).toBeNull()
-      expect(await store.remove('weather', NOON + 5, audit('api.remove'))).toBe(true)
-      expect(await store.remove('weather', NOON + 6, audit('api.remove'))).toBe(false)
+      expect(await store.write([removing(changed, NOON + 5)])).toBe(true)
+      expect(await store.write([removing(changed, NOON + 6)])).toBe(false)
       expect(await store.all()).toEqual([])
       expect(await store.removedAt('weather')).toBe(NOON + 5)
       expect(await store.price(first)).not.toBeNull()
@@ -107,12 +107,29 @@ export function apiStoreContract(name: string, open: () => Promise<ApisUnderTest
       })
     })
 
+    test('makes several changes or none: one that is not as expected stops the others', async () => {
+      const [one, two, three] = ['one', 'two', 'three'].map((name) =>
+        anApi({ name, createdAt: NOON, updatedAt: NOON, operations: [] }),
+      )
+      if (!one || !two || !three) throw new Error('three APIs are needed')
+      expect(await store.write([saving(one), saving(two)])).toBe(true)
+      const before = await parts.audited()
+      expect(await store.write([removing(one, NOON), saving(three), saving({ ...two, title: 'Two' }, NOON - 1)])).toBe(
+        false,
+      )
+      expect(await store.all()).toEqual([one, two])
+      expect(await store.removedAt('one')).toBeNull()
+      expect(await parts.audited()).toBe(before)
+      expect(await store.write([removing(one, NOON), removing(two, NOON)])).toBe(true)
+      expect(await store.all()).toEqual([])
+    })
+
     test('saves a thousand operations in one change', async () => {
       const operations = Array.from({ length: 1_001 }, (_, i) =>
         anOperation({ id: `op${i}`, path: `/v1/op${i}`, toolName: `big_op${i}`, priceVersion: makeId('price', NOON) }),
       )
       const big = anApi({ name: 'big', operations, createdAt: NOON, updatedAt: NOON })
-      expect(await store.save(big, null, audit('api.create'))).toBe(true)
+      expect(await store.write([saving(big)])).toBe(true)
       expect(await store.all()).toEqual([big])
     })
   })

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
-import { anApi } from '../support/apis'
-import { audit, openTestStores } from '../support/ledger-parts'
+import { anApi, saving } from '../support/apis'
+import { openTestStores } from '../support/ledger-parts'
 import { apiStoreContract } from './api-store.contract'
 
 apiStoreContract('libSQL', async () => {
@@ -27,7 +27,7 @@ apiStoreContract('libSQL', async () => {
 
 test.each(['api_prices', 'api_tools'])('no statement changes or deletes a row of %s', async (table) => {
   const stores = await openTestStores()
-  await stores.apis.save(anApi(), null, audit('api.create'))
+  await stores.apis.write([saving(anApi())])
   for (const statement of [`DELETE FROM ${table}`, `UPDATE ${table} SET operation = 'other.one'`]) {
     const failure = await stores.db.run(sql.raw(statement)).then(
       () => 'done',

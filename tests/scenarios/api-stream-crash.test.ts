@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { ApiPrice } from '../../server/core/apis/api'
 import { micros } from '../../server/core/money'
 import { openApiUpstream } from '../support/api-upstream'
-import { anApi, anOperation } from '../support/apis'
-import { audit, openTestStores } from '../support/ledger-parts'
+import { anApi, anOperation, saving } from '../support/apis'
+import { openTestStores } from '../support/ledger-parts'
 import { reconcile } from '../support/reconcile'
 import { dataFolder, removeFolder, signUp, startServer } from '../support/server-process'
 import { readUntil } from '../support/until'
@@ -45,7 +45,7 @@ test('kill -9 in the middle of a stream: the start charges the last recorded usa
     anOperation({ id: 'fixed', path: '/fixed', answer: 'stream' }),
   ]
   const api = anApi({ baseUrl: `${upstream.url}/base`, operations })
-  await stores.apis.save(api, null, audit('api.create'))
+  await stores.apis.write([saving(api)])
   await stores.close()
 
   const env = { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', CREDIT_BUYS_PAID_PROVIDERS: 'true' }

@@ -5,8 +5,8 @@ import type { ApiPrice } from '../../server/core/apis/api'
 import type { AccountId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
 import { openApiUpstream } from '../support/api-upstream'
-import { anApi, anOperation } from '../support/apis'
-import { audit, entry, openTestStores } from '../support/ledger-parts'
+import { anApi, anOperation, saving } from '../support/apis'
+import { entry, openTestStores } from '../support/ledger-parts'
 import { asksToPay, openNode, PAYEE, paymentIn, walletEnv } from '../support/paid-upstream'
 import { reconcile } from '../support/reconcile'
 import { dataFolder, removeFolder, signUp, startServer } from '../support/server-process'
@@ -53,11 +53,8 @@ test('kill -9 between signing and answer: one payment, found cashed at the next 
     change: { accountId: account, credit: 0, paid: 1_000_000, toppedUp: 1_000_000 },
   })
   const auth = { kind: '402', payees: [PAYEE] } as const
-  await stores.apis.save(
-    anApi({ baseUrl: `${upstream.url}/base`, auth, timeoutMs: 60_000, operations: [anOperation({ price: PRICE })] }),
-    null,
-    audit('api.create'),
-  )
+  const operations = [anOperation({ price: PRICE })]
+  await stores.apis.write([saving(anApi({ baseUrl: `${upstream.url}/base`, auth, timeoutMs: 60_000, operations }))])
   await stores.close()
 
   const first = await startServer(folder, env)

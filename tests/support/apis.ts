@@ -1,5 +1,7 @@
 import { type Api, type ApiOperation, operationName } from '../../server/core/apis/api'
+import type { ApiWrite } from '../../server/core/apis/api-store'
 import type { Money } from '../../server/core/money'
+import { audit } from './ledger-parts'
 
 /** An enabled API `weather` with one operation, of which a test sets what it is about. */
 export function anApi(part: Partial<Api> = {}): Api {
@@ -56,4 +58,14 @@ export function anOperation(part: Partial<ApiOperation>): ApiOperation {
     id,
     name: operationName('weather', id),
   }
+}
+
+/** The change that saves an API, as the catalog makes it. */
+export function saving(api: Api, expected: number | null = null): Extract<ApiWrite, { kind: 'save' }> {
+  return { kind: 'save', api, expected, reopened: [], audit: audit('api.save') }
+}
+
+/** The change that removes it. */
+export function removing({ name, updatedAt }: Api, at: number): Extract<ApiWrite, { kind: 'remove' }> {
+  return { kind: 'remove', name, at, expected: updatedAt, audit: audit('api.remove') }
 }

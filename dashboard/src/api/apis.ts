@@ -5,13 +5,14 @@ import type {
   ApiTrial,
   ApiChange as ChangeToApi,
   ApiImport as Import,
+  OneApi as One,
   ImportPlan as Plan,
   ApiRecord as Record,
 } from '../../../server/http/apis/record.ts'
 import type { ApiReport as Report } from '../../../server/http/apis/report-record.ts'
 import { api, unwrap } from './client/client.ts'
 
-export type ApiDetails = Record
+export type ApiDetails = Record & { readonly closed: One['closed'] }
 export type ApiSummary = Awaited<ReturnType<typeof fetchApis>>[number]
 export type ApiOperation = OperationRecord
 export type ApiPrice = PriceRecord
@@ -40,7 +41,8 @@ async function fetchApis() {
 }
 
 async function fetchApi(name: string) {
-  return (await unwrap(api.operator.apis({ name }).get())).api
+  const { api: details, closed } = await unwrap(api.operator.apis({ name }).get())
+  return { ...details, closed }
 }
 
 /** With `dryRun`, only shows what would happen. */
@@ -49,6 +51,9 @@ export const importApi = (form: ApiImport, dryRun: boolean) =>
 /** Fetches an OpenAPI document. The gateway does it, because other sites do not let this page read theirs. */
 export const fetchDocument = (url: string) => unwrap(api.operator['api-documents'].post({ url }))
 export const changeApi = (name: string, change: ApiChange) => unwrap(api.operator.apis({ name }).patch({ ...change }))
+/** Opens an operation to an account that it is closed to. */
+export const liftClosing = (name: string, closed: Readonly<{ operation: string; account: string }>) =>
+  unwrap(api.operator.apis({ name }).lift.post({ ...closed }))
 export const removeApi = (name: string) => unwrap(api.operator.apis({ name }).delete())
 /** Makes one real call to the upstream. Nothing is charged. */
 export const tryOperation = (name: string, operation: string, input: Readonly<{ [name: string]: unknown }>) =>

@@ -38,6 +38,13 @@ export const API_TEXT = {
   operationTable: 'Operations of this API',
   noOperations: 'This API has no operations. Import its document again.',
   operationColumns: { name: 'Operation', price: 'Price', state: 'Status', act: 'Actions' },
+  closed: 'Closed to accounts',
+  closedTable: 'Operations that are closed to accounts',
+  closedText:
+    'The upstream claimed more than the maximum price. The account of that call was charged the maximum, and the operation is closed to it until you open it, set another price, or put the operation back on sale.',
+  closedColumns: { operation: 'Operation', account: 'Account', at: 'Since', act: 'Actions' },
+  lift: 'Open',
+  lifted: (operation: string) => `${operation} is open again.`,
   try: 'Try',
   tryTitle: (title: string) => `Try ${title}`,
   tryText: 'Makes one real call to the upstream. Nothing is charged here, but the upstream may charge you.',

@@ -8,6 +8,7 @@ import { useOperatorAction } from '../features/operator/action-form.tsx'
 import { SaleBadge } from '../features/operator/apis/api-facts.tsx'
 import { ApiFiguresRow } from '../features/operator/apis/api-figures.tsx'
 import { ApiSettings } from '../features/operator/apis/api-settings.tsx'
+import { ClosedTable } from '../features/operator/apis/closed-table.tsx'
 import { OperationsTable } from '../features/operator/apis/operations-table.tsx'
 import { OperatorOnly } from '../features/operator/operator-only.tsx'
 import { API_TEXT as TEXT } from '../messages/apis.ts'
@@ -76,6 +77,7 @@ function Details({ api }: { api: ApiDetails }) {
         onTry={(operation) => setDialog({ what: 'try', operation })}
         onPrice={(operation) => setDialog({ what: 'price', operation })}
       />
+      {api.closed.length > 0 && <ClosedTable api={api} />}
       <ApiSettings api={api} />
       <Suspense>
         {dialog?.what === 'try' && <Trial api={api.name} operation={dialog.operation} onClose={close} />}

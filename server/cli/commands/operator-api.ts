@@ -27,6 +27,7 @@ export const API_HELP = `  api import FILE|URL --name NAME --base URL [--auth AU
                                             change an operation
   api test NAME.OPERATION [--input JSON]    ask the upstream once, free: its answer, the counted units and the price
   api enable|disable NAME[.OPERATION]       put an API or an operation on sale, or take it off
+  api lift NAME[.OPERATION] [--account ID]  open what was closed because its upstream claimed more than the maximum
   api remove NAME                           remove an API; its name is not free for 30 days
   api export [NAME]                         print the catalog as YAML, to keep and to apply
   apply FILE [--dry-run] [--yes]            make the catalog what FILE says (docs/sell-your-api.md)
@@ -46,7 +47,7 @@ export async function apiCommand(args: readonly string[], ask: Asker): Promise<s
     case 'list':
       return shown<ApiList>(values, await askServer('apis', {}), listText)
     case 'show':
-      return shown<OneApi>(values, await askServer('api-show', { name: named(target) }), ({ api }) => apiText(api))
+      return shown<OneApi>(values, await askServer('api-show', { name: named(target) }), changedText)
     case 'set':
       return shown<OneApi>(values, await change(target, await changeOf(target, values)), changedText)
     case 'enable':
@@ -56,6 +57,14 @@ export async function apiCommand(args: readonly string[], ask: Asker): Promise<s
       const body = operation === null ? { enabled } : { operations: [{ id: operation, enabled }] }
       return shown<OneApi>(values, await change(target, body), ({ notices }) =>
         lines([`${target} is ${command}d.`, ...notices]),
+      )
+    }
+    case 'lift': {
+      const { name, operation } = split(target)
+      const { account } = values
+      const body = { name, ...(operation !== null && { operation }), ...(account !== undefined && { account }) }
+      return shown<OneApi>(values, await askServer('api-lift', body), ({ closed }) =>
+        closed.length === 0 ? `Nothing of ${name} is closed.\n` : lines(closedLines(closed)),
       )
     }
     case 'remove':
@@ -97,6 +106,7 @@ export async function applyCommand(args: readonly string[], ask: Asker): Promise
 }
 
 const FLAGS = {
+  account: { type: 'string' },
   auth: { type: 'string' },
   base: { type: 'string' },
   'cache-seconds': { type: 'string' },
@@ -232,8 +242,16 @@ function apiText(api: ApiRecord): string {
   return `${lines(head)}\n${operationTable(api.operations)}`
 }
 
-function changedText({ api, notices }: OneApi): string {
-  return `${apiText(api)}${notices.length > 0 ? `\n${lines(notices)}` : ''}`
+function changedText({ api, notices, closed }: OneApi): string {
+  const more = [...closedLines(closed), ...notices]
+  return `${apiText(api)}${more.length > 0 ? `\n${lines(more)}` : ''}`
+}
+
+function closedLines(closed: OneApi['closed']): string[] {
+  return closed.map(
+    ({ operation, account, at }) =>
+      `${operation} is closed to ${account} since ${at}: its upstream claimed more than the maximum. Open it with "api lift".`,
+  )
 }
 
 function lines(texts: readonly string[]): string {

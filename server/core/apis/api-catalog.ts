@@ -1,17 +1,20 @@
 import { type Actor, auditEntry } from '../audit'
+import type { ImportedName } from '../catalog/operation'
 import type { ParameterError } from '../catalog/parameters'
 import type { Clock } from '../clock'
 import { type Failure, failure, wrongParameters } from '../failure'
+import type { AccountId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { OutboundFetch } from '../outbound/outbound-fetch'
 import { err, ok, type Result } from '../result'
 import type { Sealing } from '../sealing'
 import type { Api } from './api'
 import { type ApiSurroundings, apiProblems } from './api-rules'
-import type { ApiRegistry, ApiStore } from './api-store'
+import type { ApiRegistry, ApiStore, ApiWrite } from './api-store'
 import { assembleApi, formOf, givenAuth, isSameApi } from './assemble-api'
 import type { ApiChange, ApiForm, ImportForm, OperationForm } from './catalog-form'
 import { apiPlan, type CatalogPlan, type ImportPlan, planHash } from './catalog-plan'
+import type { Closing, Closings } from './closings'
 import { importDiff } from './diff'
 import { pricedOperations, soldPart, unknownPrices } from './import-plan'
 import type { ImportDocument } from './imported'
@@ -22,6 +25,7 @@ const NAME_REST_MS = 30 * 86_400_000
 
 export interface CatalogParts extends ApiSurroundings {
   readonly store: ApiStore
+  readonly closings: Closings
   readonly registry: ApiRegistry
   readonly clock: Clock
   readonly sealing: Sealing
@@ -85,7 +89,40 @@ export class ApiCatalog {
   }
 
   remove(actor: Actor, name: string): Answer<{ readonly name: string }> {
-    return this.turn(() => this.removed(actor, name))
+    return this.turn(async () => {
+      const api = this.byName(name)
+      if (!api) return err(unknownApi(name))
+      const written = await this.written([this.removal(actor, api)])
+      return written.ok ? ok({ name }) : written
+    })
+  }
+
+  /** What is closed of an API, to whom and since when. */
+  closedOf(api: Api): readonly Closing[] {
+    return this.parts.closings.of(api)
+  }
+
+  /** Opens an API, or one operation of it, to one account or to all that it is closed to. */
+  lift(
+    actor: Actor,
+    name: string,
+    { operation, account }: { readonly operation?: string | undefined; readonly account?: AccountId | undefined },
+  ): Answer<Changed> {
+    return this.turn(async () => {
+      const api = this.byName(name)
+      if (!api) return err(unknownApi(name))
+      const operations = api.operations.filter(({ id }) => operation === undefined || id === operation)
+      if (operations.length === 0)
+        return err(failure('resource_not_found', `There is no operation ${`${name}.${operation}`.slice(0, 105)}.`))
+      const detail = { name, operation: operation ?? null, account: account ?? null }
+      const audit = auditEntry({ at: this.parts.clock.now(), actor, action: 'api.lift', detail })
+      await this.parts.closings.lift(
+        operations.map((one) => one.name),
+        account ?? null,
+        audit,
+      )
+      return ok({ api, notices: [] })
+    })
   }
 
   /**
@@ -112,7 +149,10 @@ export class ApiCatalog {
     })
   }
 
-  /** Makes the catalog what these forms say: APIs that are not among them are removed. Removing anything needs the plan's `confirm`. */
+  /**
+   * Makes the catalog what these forms say, or changes nothing: APIs that are not among them are removed. Removing anything needs the
+   * plan's `confirm`.
+   */
   apply(
     actor: Actor,
     forms: readonly ApiForm[],
@@ -132,17 +172,12 @@ export class ApiCatalog {
       const removes = plan.apis.some(({ action, removed }) => action === 'remove' || removed.length > 0)
       if (dryRun) return ok({ plan, applied: false })
       if (confirm === undefined ? removes : confirm !== plan.confirm) return err(failure('invalid_state', UNCONFIRMED))
-      for (const { name } of removed) {
-        const removed = await this.removed(actor, name)
-        if (!removed.ok) return removed
-      }
-      for (const api of next) {
-        const previous = this.byName(api.name)
-        if (previous && isSameApi(api, previous)) continue
-        const saved = await this.saved(actor, 'api.apply', api, previous, [])
-        if (!saved.ok) return saved
-      }
-      return ok({ plan, applied: true })
+      const differ = next.filter((api) => !current.some((one) => one.name === api.name && isSameApi(api, one)))
+      const written = await this.written([
+        ...removed.map((api) => this.removal(actor, api)),
+        ...differ.map((api) => this.saving(actor, 'api.apply', api, this.byName(api.name))),
+      ])
+      return written.ok ? ok({ plan, applied: true }) : written
     })
   }
 
@@ -197,16 +232,23 @@ export class ApiCatalog {
     const twice = names.find((name, i) => names.indexOf(name) !== i)
     if (twice !== undefined) return err(problem('apis', `declares ${twice} twice`))
     const found: Api[] = []
+    const tools = new Map(await this.parts.store.toolNames())
     for (const form of forms) {
-      const api = await this.assembled(form, this.byName(form.name))
+      const api = await this.assembled(form, this.byName(form.name), 'whole', tools)
       if (!api.ok) return err({ ...api.error, message: `${form.name}: ${api.error.message}` })
+      for (const { name, toolName } of api.value.operations) tools.set(toolName, name)
       found.push(api.value)
     }
     return ok(found)
   }
 
-  /** An API that keeps all rules. `parts`: broken rules are left to `soldPart`. */
-  private async assembled(form: ApiForm, previous: Api | null, rules: 'whole' | 'parts' = 'whole'): Answer<Api> {
+  /** An API that keeps all rules. `parts`: broken rules are left to `soldPart`. `tools`: every tool name that is given. */
+  private async assembled(
+    form: ApiForm,
+    previous: Api | null,
+    rules: 'whole' | 'parts' = 'whole',
+    tools?: ReadonlyMap<string, ImportedName>,
+  ): Answer<Api> {
     const { store, clock, sealing } = this.parts
     const now = clock.now()
     const removedAt = previous ? null : await store.removedAt(form.name)
@@ -216,7 +258,12 @@ export class ApiCatalog {
     }
     const kept = previous && secretOrigins(form) === secretOrigins({ ...previous, auth: givenAuth(previous.auth) })
     try {
-      const api = assembleApi(form, previous, { now, sealing, tools: await store.toolNames() }, kept === true)
+      const api = assembleApi(
+        form,
+        previous,
+        { now, sealing, tools: tools ?? (await store.toolNames()) },
+        kept === true,
+      )
       const problems = rules === 'whole' ? apiProblems(api, this.parts) : []
       return problems.length > 0 ? err(wrongParameters(problems)) : ok(api)
     } catch (error) {
@@ -234,23 +281,35 @@ export class ApiCatalog {
     previous: Api | null,
     notices: readonly string[],
   ): Answer<Changed> {
-    const audit = auditEntry({ at: api.updatedAt, actor, action, detail: auditDetail(api, previous) })
-    if (!(await this.parts.store.save(api, previous?.updatedAt ?? null, audit)))
-      return err(failure('invalid_state', `${api.name} was changed at the same time. Look at it and try again.`))
-    this.replace([...this.all().filter(({ name }) => name !== api.name), api])
-    return ok({ api, notices: [...new Set([...notices, ...this.notices(api)])] })
+    const written = await this.written([this.saving(actor, action, api, previous)])
+    return written.ok ? ok({ api, notices: [...new Set([...notices, ...this.notices(api)])] }) : written
   }
 
-  private async removed(actor: Actor, name: string): Answer<{ readonly name: string }> {
+  private saving(actor: Actor, action: string, api: Api, previous: Api | null): ApiWrite {
+    const audit = auditEntry({ at: api.updatedAt, actor, action, detail: auditDetail(api, previous) })
+    const wasOff = new Set(previous?.operations.filter(({ enabled }) => !enabled).map(({ id }) => id))
+    const reopened = api.operations.filter(({ id, enabled }) => enabled && wasOff.has(id)).map(({ name }) => name)
+    return { kind: 'save', api, expected: previous?.updatedAt ?? null, reopened, audit }
+  }
+
+  private removal(actor: Actor, { name, updatedAt }: Api): ApiWrite {
     const at = this.parts.clock.now()
     const audit = auditEntry({ at, actor, action: 'api.remove', detail: { name } })
-    if (!(await this.parts.store.remove(name, at, audit))) return err(unknownApi(name))
-    this.replace(this.all().filter((api) => api.name !== name))
-    return ok({ name })
+    return { kind: 'remove', name, at, expected: updatedAt, audit }
   }
 
-  private replace(apis: readonly Api[]): void {
-    this.parts.registry.replace([...apis].sort((a, b) => (a.name < b.name ? -1 : 1)))
+  /** Stores all these changes and puts them in force in one step, or changes nothing. */
+  private async written(changes: readonly ApiWrite[]): Answer<null> {
+    const { store, registry, closings } = this.parts
+    if (!(await store.write(changes))) return err(failure('invalid_state', OVERTAKEN))
+    const apis = new Map(this.all().map((api) => [api.name, api]))
+    for (const change of changes) {
+      if (change.kind === 'save') apis.set(change.api.name, change.api)
+      else apis.delete(change.name)
+      if (change.kind === 'save') closings.forget(change.reopened)
+    }
+    if (changes.length > 0) registry.replace([...apis.values()].sort((a, b) => (a.name < b.name ? -1 : 1)))
+    return ok(null)
   }
 
   private notices({ auth }: Api): string[] {
@@ -264,6 +323,7 @@ export class ApiCatalog {
   }
 }
 
+const OVERTAKEN = 'The catalog was changed at the same time. Nothing of this was done. Look at it and try again.'
 const DROPPED =
   'The secret was dropped, because the scheme, host or port changed. Set auth again; until then calls carry no authentication.'
 const UNCONFIRMED =

@@ -13,15 +13,30 @@ export interface StoredPrice {
 }
 
 /**
- * Stores the APIs on sale. `save` and `remove` are atomic with their audit entry and durable when they resolve. A removed name cannot be
- * used again for 30 days (`removedAt`).
+ * A change of one API, with its audit entry. `save` inserts or replaces it with all its operations and the prices that are new, and opens
+ * `reopened` to the accounts that they are closed to. `expected`: its `updatedAt` before the change, null if it is new.
  */
+export type ApiWrite =
+  | {
+      readonly kind: 'save'
+      readonly api: Api
+      readonly expected: number | null
+      readonly reopened: readonly ImportedName[]
+      readonly audit: AuditEntry
+    }
+  | {
+      readonly kind: 'remove'
+      readonly name: string
+      readonly at: number
+      readonly expected: number
+      readonly audit: AuditEntry
+    }
+
+/** Stores the APIs on sale. A removed name cannot be used again for 30 days (`removedAt`). */
 export interface ApiStore {
   all(): Promise<readonly Api[]>
-  /** Inserts or replaces an API with all its operations and the prices that are new. False if `expected`, its last `updatedAt`, is outdated. */
-  save(api: Api, expected: number | null, audit: AuditEntry): Promise<boolean>
-  /** False if there is no such API. */
-  remove(name: string, at: number, audit: AuditEntry): Promise<boolean>
+  /** Makes all changes, or none: false if one of the APIs is not as expected. They are durable when it resolves. */
+  write(changes: readonly ApiWrite[]): Promise<boolean>
   /** When an API of this name was removed last, or null. */
   removedAt(name: string): Promise<number | null>
   /** The price behind a charge, to explain it. */

@@ -3,6 +3,7 @@ import { API_NAME, type Api } from '../../core/apis/api'
 import { API_LIMITS, MAX_DESCRIPTION, MAX_OPERATIONS, MAX_TITLE } from '../../core/apis/api-rules'
 import type { ApiForm, ApiChange as CoreChange, ImportForm } from '../../core/apis/catalog-form'
 import type { ImportPlan as CoreImportPlan, CatalogPlan as CorePlan } from '../../core/apis/catalog-plan'
+import type { Closing } from '../../core/apis/closings'
 import { isoTime } from '../../core/clock'
 import { isJson } from '../../core/json'
 import { formatUsd } from '../../core/money'
@@ -155,7 +156,15 @@ export type ApiRecord = Static<typeof ApiRecord>
 
 const NOTICES = listOf(text('A sentence.'), 'What the operator should know.')
 
-export const OneApi = named('OneApi', record('An API.', { api: ApiRecord, notices: NOTICES }))
+const CLOSED = listOf(
+  record('An operation that is closed to an account, because its upstream claimed more than the maximum price.', {
+    operation: text('The id of the operation.'),
+    account: text('The account.'),
+    at: instant('Since when.'),
+  }),
+  'What is closed, and to whom.',
+)
+export const OneApi = named('OneApi', record('An API.', { api: ApiRecord, notices: NOTICES, closed: CLOSED }))
 export type OneApi = Static<typeof OneApi>
 
 const ApiSummary = record('An API in a list.', {
@@ -239,9 +248,20 @@ export const ApiTrial = named(
 )
 export type ApiTrial = Static<typeof ApiTrial>
 
+const LIFT = {
+  operation: text('The id of one operation; all, if left out.', { minLength: 1, maxLength: 64 }),
+  account: text('The id of one account; all, if left out.', { pattern: '^acct_[0-9a-f]{32}$' }),
+}
+export const ApiLift = named(
+  'ApiLift',
+  form('Opens operations that are closed to accounts.', LIFT, ['operation', 'account']),
+)
+export type ApiLift = Static<typeof ApiLift>
+
 /** Bodies of the control socket, which has no path that names the API. */
 export const ApiName = form('An API.', { name: NAME })
 export const ChangeCommand = form('What to change of an API.', { name: NAME, change: ApiChange })
+export const LiftCommand = form('What to open of an API.', { name: NAME, ...LIFT }, ['operation', 'account'])
 export const TrialCommand = form('A call to try.', { name: NAME, ...TRIAL })
 export const ImportCommand = form(
   'A document to import.',
@@ -308,6 +328,14 @@ export function apiRecord(api: Api): ApiRecord {
     operations: api.operations.map(operationRecord),
     ...{ created_at: isoTime(api.createdAt), updated_at: isoTime(api.updatedAt) },
   }
+}
+
+/** An API with what its operator should know. */
+export function oneApi(api: Api, notices: readonly string[], closings: readonly Closing[]): OneApi {
+  const closed = closings.map(({ operation, accountId, at }) => ({
+    ...{ operation: operation.slice(api.name.length + 1), account: accountId, at: isoTime(at) },
+  }))
+  return { api: apiRecord(api), notices: [...notices], closed }
 }
 
 export function apiSummary({

@@ -1,23 +1,25 @@
 import { accepted, wrong } from '../../core/accounts/submitted'
-import type { ApiCatalog } from '../../core/apis/api-catalog'
+import type { Api } from '../../core/apis/api'
+import type { ApiCatalog, Changed } from '../../core/apis/api-catalog'
 import type { SoldOperation } from '../../core/apis/api-routes'
 import { givenAuth } from '../../core/apis/assemble-api'
 import type { ApiForm, ImportForm } from '../../core/apis/catalog-form'
 import type { Actor } from '../../core/audit'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
+import type { AccountId } from '../../core/ids'
 import type { Json } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import type { Trial } from '../../pipeline/apis/try-operation'
 import {
   type ApiChange,
   type ApiImport,
+  type ApiLift,
   type ApiList,
   ApiName,
   type ApiTrial,
   ApplyCommand,
   apiChange,
   apiForm,
-  apiRecord,
   apiSummary,
   CatalogFile,
   type CatalogPlan,
@@ -28,9 +30,11 @@ import {
   type ImportPlan,
   importForm,
   importPlanRecord,
+  LiftCommand,
   type NewApi,
   type NewTrial,
   type OneApi,
+  oneApi,
   type RemovedApi,
   TrialCommand,
   trialRecord,
@@ -64,7 +68,7 @@ export class ApiCommands {
   show(name: string): Result<OneApi, Failure> {
     const api = this.catalog.byName(name)
     if (!api) return err(failure('resource_not_found', `There is no API ${name.slice(0, 40)}.`))
-    return ok({ api: apiRecord(api), notices: [] })
+    return ok(this.one(api))
   }
 
   /** With its operations, or with a document that describes them. */
@@ -72,7 +76,7 @@ export class ApiCommands {
     const { openapi, operations, only, price, prices, ...rest } = sent
     if ((openapi === undefined) === (operations === undefined))
       return err(wrongParameters([wrong('operations', 'is needed, or openapi, but not both', '')]))
-    if (operations) return described(await this.catalog.create(actor, apiForm({ ...rest, operations })))
+    if (operations) return this.described(await this.catalog.create(actor, apiForm({ ...rest, operations })))
     if (this.catalog.byName(sent.name))
       return err(failure('invalid_state', `There is an API ${sent.name} already. Import its document again instead.`))
     const document = {
@@ -82,11 +86,17 @@ export class ApiCommands {
       ...(prices && { prices }),
     }
     const done = await this.importDocument(actor, { ...rest, ...document }, false)
-    return done.ok ? ok({ api: done.value.api, notices: done.value.notices }) : done
+    return done.ok ? ok({ api: done.value.api, notices: done.value.notices, closed: [] }) : done
   }
 
   async change(actor: Actor, name: string, sent: ApiChange): Answer<OneApi> {
-    return described(await this.catalog.change(actor, name, apiChange(sent)))
+    return this.described(await this.catalog.change(actor, name, apiChange(sent)))
+  }
+
+  /** Opens operations that are closed to accounts, because their upstream claimed too much. */
+  async lift(actor: Actor, name: string, sent: ApiLift): Answer<OneApi> {
+    const account = sent.account as AccountId | undefined
+    return this.described(await this.catalog.lift(actor, name, { operation: sent.operation, account }))
   }
 
   remove(actor: Actor, name: string): Answer<RemovedApi> {
@@ -127,6 +137,14 @@ export class ApiCommands {
     return this.catalog.movesSecret(name, apiChange(sent))
   }
 
+  private one(api: Api, notices: readonly string[] = []): OneApi {
+    return oneApi(api, notices, this.catalog.closedOf(api))
+  }
+
+  private described(done: Result<Changed, Failure>): Result<OneApi, Failure> {
+    return done.ok ? ok(this.one(done.value.api, done.value.notices)) : done
+  }
+
   private importFormOf(sent: ApiImport): Result<ImportForm, Failure> {
     const previous = this.catalog.byName(sent.name)
     if (!previous && sent.base_url === undefined)
@@ -139,10 +157,6 @@ export class ApiCommands {
   }
 }
 
-function described(done: Awaited<ReturnType<ApiCatalog['create']>>): Result<OneApi, Failure> {
-  return done.ok ? ok({ api: apiRecord(done.value.api), notices: done.value.notices }) : done
-}
-
 /** Commands for APIs over the control socket (`bun run gateway operator api ...`). */
 export function apiCommands(parts: ApiCommandParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
   const orders = new ApiCommands(parts)
@@ -150,6 +164,7 @@ export function apiCommands(parts: ApiCommandParts, actor: Actor): Readonly<Reco
     apis: socketCommand(NoBody, async () => ok(orders.list())),
     'api-show': socketCommand(ApiName, async ({ name }) => orders.show(name)),
     'api-set': socketCommand(ChangeCommand, ({ name, change }) => orders.change(actor, name, change)),
+    'api-lift': socketCommand(LiftCommand, ({ name, ...lift }) => orders.lift(actor, name, lift)),
     'api-remove': socketCommand(ApiName, ({ name }) => orders.remove(actor, name)),
     'api-import': socketCommand(ImportCommand, (form) =>
       orders.importDocument(actor, form.import, form.dry_run === true),

@@ -1,6 +1,7 @@
 import {
   ApiChange,
   ApiImport,
+  ApiLift,
   ApiList,
   type ApiRecord,
   ApiTrial,
@@ -57,7 +58,7 @@ const EXAMPLE: ApiRecord = {
   created_at: '2026-11-22T08:56:28.490Z',
   updated_at: '2026-11-22T08:56:28.490Z',
 }
-const ONE = { description: 'The API.', schema: OneApi, examples: { one: { api: EXAMPLE, notices: [] } } }
+const ONE = { description: 'The API.', schema: OneApi, examples: { one: { api: EXAMPLE, notices: [], closed: [] } } }
 const NAME = { name: { description: 'The name of the API.', example: 'weather' } }
 const DOCUMENT = '{"openapi":"3.1.0","info":{"title":"Weather","version":"1"},"paths":{}}'
 const NEW = { name: EXAMPLE.name, base_url: EXAMPLE.base_url, auth: EXAMPLE.auth }
@@ -217,6 +218,19 @@ export const API_DOCS = {
       'resource_not_found',
       'recent_sign_in_required',
     ],
+  },
+  lift: {
+    ...{ id: 'liftApi', tag: 'Operator', summary: 'Open what overruns closed', access: 'session', ids: NAME },
+    description:
+      'An operation whose upstream claimed more than the maximum price is closed to the account of that call, and after three accounts it is taken off sale. This opens it again; so does a new price, and putting it back on sale.',
+    body: {
+      description: 'Which operation, to which account. Empty: all.',
+      schema: ApiLift,
+      required: false,
+      examples: { one: { operation: 'getForecast', account: 'acct_01a1fdfa942070018c603d2632ddc21b' } },
+    },
+    answers: { 200: ONE },
+    failures: [...BODY_FAILURES, ...WRITE_FAILURES, 'insufficient_permissions', 'resource_not_found'],
   },
   remove: {
     ...{ id: 'removeApi', tag: 'Operator', summary: 'Remove an API', access: 'session', ids: NAME },

@@ -2,6 +2,7 @@ import type { ParameterTable } from '../../core/catalog/parameters'
 import {
   ApiChange,
   ApiImport,
+  ApiLift,
   type ApiList,
   type ApiTrial,
   type ImportPlan,
@@ -89,6 +90,19 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
       },
       { parse: 'none', ...documented(API_DOCS.change) },
     )
+    .delete(
+      '/:name',
+      async ({ context, params }): Promise<RemovedApi> =>
+        taken(await orders.remove(await actorOf(context), params.name)),
+      documented(API_DOCS.remove),
+    )
+}
+
+/** What an operator does with an API beside changing it: trying an operation, and opening what overruns closed. */
+export function operatorApiActRoutes(parts: ApiCommandParts & { readonly owners: OwnerSessions }) {
+  const orders = new ApiCommands(parts)
+  const { operator, order } = operatorGate(parts.owners)
+  return routeGroup({ name: 'operator-api-acts', prefix: '/api/operator/apis' })
     .post(
       '/:name/test',
       async ({ context, params }): Promise<ApiTrial> => {
@@ -97,10 +111,10 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
       },
       { parse: 'none', ...documented(API_DOCS.test) },
     )
-    .delete(
-      '/:name',
-      async ({ context, params }): Promise<RemovedApi> =>
-        taken(await orders.remove(await actorOf(context), params.name)),
-      documented(API_DOCS.remove),
+    .post(
+      '/:name/lift',
+      ({ context, params }): Promise<OneApi> =>
+        order(context, ApiLift, (actor, sent) => orders.lift(actor, params.name, sent)),
+      { parse: 'none', ...documented(API_DOCS.lift) },
     )
 }

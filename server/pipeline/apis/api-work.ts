@@ -1,9 +1,12 @@
 import type { ApiOperation } from '../../core/apis/api'
 import type { ApiMatch } from '../../core/apis/api-routes'
+import type { Closings } from '../../core/apis/closings'
 import { decimalOf } from '../../core/apis/decimal'
 import { isSuccess, ReadAnswer, readFigure } from '../../core/apis/figure'
 import { chargeFor, maximumOf } from '../../core/apis/price'
+import type { Clock } from '../../core/clock'
 import { type Failure, failure } from '../../core/failure'
+import type { AccountId } from '../../core/ids'
 import { type Money, ZERO } from '../../core/money'
 import type { OutboundFetch, OutboundStreamFetch } from '../../core/outbound/outbound-fetch'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
@@ -19,7 +22,6 @@ import { type ApiSale, IN_A_CIRCLE, NO_FIGURE, WRONG_ANSWER } from './api-sale'
 import { streamed } from './api-stream'
 import { type ApiAnswer, type AskProblem, askApi, openApi } from './ask-api'
 import { askPaid, type PaidUpstreams } from './ask-paid'
-import type { Overruns } from './overruns'
 import { MAX_HOPS, type UpstreamRequest, upstreamRequest } from './upstream-request'
 import { type CredentialDeps, withCredentials } from './with-credentials'
 
@@ -32,7 +34,10 @@ export interface ApiDeps extends CredentialDeps {
   /** Answers of reads. The key holds all that was sent up and the operation's version. */
   readonly cache: ByteCache<ApiAnswer>
   readonly places: ApiPlaces
-  readonly overruns: Overruns
+  readonly closings: Closings
+  readonly clock: Clock
+  /** Called when an operation reported more than its maximum to three accounts. */
+  readonly onOverruns: (operation: ApiOperation) => void
   /** Whether signup credit buys imported operations. */
   readonly creditBuys: boolean
   readonly onTrouble: (upstream: string, reason: string) => void
@@ -54,7 +59,8 @@ export function apiWork(deps: ApiDeps, sale: ApiSale, authenticated: Authenticat
   const { match, input, price, hops } = sale
   const { api, operation } = match
   if (hops >= MAX_HOPS) return err(IN_A_CIRCLE)
-  if (deps.overruns.isClosed(operation, callerOf(authenticated))) return err(CLOSED)
+  const account = accountOf(authenticated)
+  if (account !== null && deps.closings.isClosed(operation, account)) return err(CLOSED)
   const maxCost = maximumOf(price.price, input.numberOf)
   if (maxCost === ZERO && authenticated.caller.kind === 'anonymous') return err(NEEDS_KEY)
   const { query, path, headers, body } = input
@@ -93,7 +99,7 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
     if (match.api.auth.kind === '402') return await runPaid(deps, sale, open)
     const response = await ask(deps, sale, open, (request, limits) => askApi(deps.fetch, match, request, limits))
     if (!response.ok) return unanswered(deps, match, response.error)
-    const result = answered(deps, sale, open, response.value)
+    const result = await answered(deps, sale, open, response.value)
     // What claims too much is not repeated: each repeat would count as another claim.
     const isKept =
       result.kind === 'answer' &&
@@ -111,7 +117,7 @@ async function runPaid(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<Wo
   const asked = await askPaid(deps.fetch, deps.paying, sale, open)
   if (!asked.ok) return unanswered(deps, sale.match, asked.error)
   const { answer, paid, close } = asked.value
-  const result = answered(deps, sale, open, answer, { paid })
+  const result = await answered(deps, sale, open, answer, { paid })
   if (result.kind !== 'answer' || !close) return result
   // Until then its payment is open: a charge may fail, and this process may end.
   const onCharged = () =>
@@ -178,13 +184,13 @@ function ask<T>(
   })
 }
 
-function answered(
+async function answered(
   deps: ApiDeps,
   { match: { operation }, input, price }: ApiSale,
   { authenticated }: Pick<OpenCall, 'authenticated'>,
   answer: ApiAnswer,
   { ageSeconds, paid }: { readonly ageSeconds?: number; readonly paid?: Money } = {},
-): WorkResult {
+): Promise<WorkResult> {
   const read = new ReadAnswer(answer)
   if (!isSuccess(operation.success, read)) {
     deps.onTrouble(`api ${operation.name}`, 'the answer is no success')
@@ -196,7 +202,7 @@ function answered(
     deps.onTrouble(`api ${operation.name}`, 'the answer has no figure to charge by')
     return { kind: 'failed', failure: NO_FIGURE, didNothing: false }
   }
-  if (charge.value.overrun > 0) deps.overruns.add(operation, callerOf(authenticated))
+  if (charge.value.overrun > 0) await closed(deps, operation, accountOf(authenticated))
   return {
     kind: 'answer',
     // What is served has its own buffer.
@@ -210,6 +216,22 @@ function answered(
 
 function readPriced({ price }: ApiOperation, read: ReadAnswer) {
   return price.mode === 'fixed' ? null : readFigure(price.figure, read)
+}
+
+/** Closes an operation to the account whose call it claimed too much for. Durable before the call is charged. */
+async function closed(deps: ApiDeps, operation: ApiOperation, account: AccountId | null): Promise<void> {
+  if (account === null) return
+  try {
+    const { toAll } = await deps.closings.close(operation, account, deps.clock.now())
+    if (toAll) deps.onOverruns(operation)
+  } catch (error) {
+    // It is closed in this process, so the call goes on.
+    deps.onTrouble(`api ${operation.name}`, `its closing could not be stored: ${error}`)
+  }
+}
+
+function accountOf({ caller }: AuthenticatedCall): AccountId | null {
+  return caller.kind === 'anonymous' ? null : caller.account.id
 }
 
 /** All that goes up, and the price: a change of the operation is a new question. Null for what is never kept. */

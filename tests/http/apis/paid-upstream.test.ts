@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import type { Api } from '../../../server/core/apis/api'
-import { anOperation } from '../../support/apis'
-import { audit } from '../../support/ledger-parts'
+import { anOperation, saving } from '../../support/apis'
 import { asksToPay, PAYEE, TOKEN } from '../../support/paid-upstream'
 import { openPayingGateway, PAID_PATH, type PayingGateway } from '../../support/paying-gateway'
 
@@ -170,7 +169,7 @@ describe('once signed', () => {
       overruns,
       node: chain,
     } = await paying({ paid: () => new Response('', { status: 500 }) })
-    await core.stores.apis.save(core.apis.routes.apis[0] as Api, null, audit('api.create'))
+    await core.stores.apis.write([saving(core.apis.routes.apis[0] as Api)])
     for (let i = 0; i < 3; i++) await call()
     for (const { nonce } of await payments()) chain.cashed.add(nonce)
     await later(20_000)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
 import type { CatalogFile, CatalogPlan } from '../../../server/http/apis/record'
 import { type Harness, openHarness } from '../../support/harness'
 import { auditRows, closeReconciled, read, refusalOf } from './bench'
@@ -57,6 +58,44 @@ test('removals happen only with the confirmation of that exact plan', async () =
   expect(names()).toEqual(['alpha', 'beta'])
   expect(await read<CatalogPlan>(apply(file, { confirm: plan.confirm }))).toMatchObject({ applied: true })
   expect(names()).toEqual(['beta'])
+})
+
+test('a failure in the middle leaves the catalog as it was, in the tables, in force and in the audit log', async () => {
+  const { db } = gateway.core.stores
+  await db.run(
+    sql`CREATE TRIGGER no_zeta BEFORE INSERT ON apis WHEN new.name = 'zeta' BEGIN SELECT RAISE(ABORT, 'no'); END`,
+  )
+  const file = [api('beta', { title: 'Changed', operations: [] }), api('gamma'), api('zeta')]
+  const { confirm } = await read<CatalogPlan>(apply(file, { dry_run: true }))
+  const [stored, audited] = [await gateway.core.stores.apis.all(), await auditRows(gateway)]
+  const outcome = await apply(file, { confirm }).then(
+    ({ status }) => (status >= 500 ? 'failed' : status),
+    () => 'failed',
+  )
+  expect(outcome).toBe('failed')
+  expect(await gateway.core.stores.apis.all()).toEqual(stored)
+  expect(names()).toEqual(['beta'])
+  expect(await auditRows(gateway)).toEqual(audited)
+  await db.run(sql`DROP TRIGGER no_zeta`)
+  expect(await read<CatalogPlan>(apply(file, { confirm }))).toMatchObject({ applied: true })
+  expect(names()).toEqual(['beta', 'gamma', 'zeta'])
+  expect((await read<CatalogPlan>(apply(file))).apis.map(({ action }) => action)).toEqual(Array(3).fill('unchanged'))
+  const back = [api('beta', { title: 'Beta', operations: [{ ...OPERATION, id: 'two', path: '/v1/two' }] })]
+  const plan = await read<CatalogPlan>(apply(back, { dry_run: true }))
+  await read(apply(back, { confirm: plan.confirm }))
+})
+
+test('two new APIs of one file get different tool names, however alike their operations are named', async () => {
+  const alike = [
+    api('a-b', { operations: [{ ...OPERATION, id: 'c' }] }),
+    api('a', { operations: [{ ...OPERATION, id: 'b_c' }] }),
+  ]
+  const kept = (await read<CatalogFile>(order('api-export', {}))).apis
+  expect(await read<CatalogPlan>(apply([...kept, ...alike]))).toMatchObject({ applied: true })
+  const tools = gateway.core.apis.routes.apis.flatMap(({ operations }) => operations.map(({ toolName }) => toolName))
+  expect(new Set(tools).size).toBe(tools.length)
+  const plan = await read<CatalogPlan>(apply(kept, { dry_run: true }))
+  await read(apply(kept, { confirm: plan.confirm }))
 })
 
 test('a file with one invalid API changes nothing, and says which and why', async () => {

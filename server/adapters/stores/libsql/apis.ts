@@ -1,20 +1,19 @@
-import { asc, desc, eq } from 'drizzle-orm'
+import { asc, desc, eq, inArray } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { Api, ApiOperation, ApiPrice } from '../../../core/apis/api'
-import type { ApiStore, StoredPrice } from '../../../core/apis/api-store'
-import type { AuditEntry } from '../../../core/audit'
+import type { ApiStore, ApiWrite, StoredPrice } from '../../../core/apis/api-store'
 import type { ImportedName } from '../../../core/catalog/operation'
 import { KeyedMutex } from '../../../core/keyed-mutex'
 import { auditRow } from './audit-row'
 import { auditLog } from './schema/accounts'
-import { apiOperations, apiPrices, apis, apiTools, removedApis } from './schema/apis'
+import { apiClosings, apiOperations, apiPrices, apis, apiTools, removedApis } from './schema/apis'
 
 /** Rows per statement: a large API has a thousand operations, and a statement takes 32,766 values. */
 const ROWS_AT_ONCE = 500
 
 type Writes = Parameters<LibSQLDatabase['batch']>[0][number][]
 
-/** The APIs on sale. This process owns the database, so comparing and writing one API in turn is enough. */
+/** The APIs on sale. This process owns the database, so comparing and writing in turn is enough. */
 export class LibsqlApis implements ApiStore {
   private readonly db: LibSQLDatabase
   private readonly turns = new KeyedMutex()
@@ -40,39 +39,15 @@ export class LibsqlApis implements ApiStore {
     }))
   }
 
-  save(api: Api, expected: number | null, audit: AuditEntry): Promise<boolean> {
-    return this.turns.take(api.name, async () => {
-      const [stored] = await this.db.select({ at: apis.updatedAt }).from(apis).where(eq(apis.name, api.name))
-      if ((stored?.at ?? null) !== expected) return false
-      const { operations, ...row } = api
-      const { name: _, ...changes } = row
-      const writes: Writes = [
-        this.db.insert(apis).values(row).onConflictDoUpdate({ target: apis.name, set: changes }),
-        this.db.delete(apiOperations).where(eq(apiOperations.api, api.name)),
-        this.db.delete(removedApis).where(eq(removedApis.name, api.name)),
-      ]
-      for (let i = 0; i < operations.length; i += ROWS_AT_ONCE)
-        writes.push(...this.operationWrites(api, operations.slice(i, i + ROWS_AT_ONCE), i))
-      await this.write(writes, audit)
-      return true
-    })
-  }
-
-  remove(name: string, at: number, audit: AuditEntry): Promise<boolean> {
-    return this.turns.take(name, async () => {
-      const [stored] = await this.db.select({ name: apis.name }).from(apis).where(eq(apis.name, name))
-      if (!stored) return false
-      await this.write(
-        [
-          this.db.delete(apiOperations).where(eq(apiOperations.api, name)),
-          this.db.delete(apis).where(eq(apis.name, name)),
-          this.db
-            .insert(removedApis)
-            .values({ name, at })
-            .onConflictDoUpdate({ target: removedApis.name, set: { at } }),
-        ],
-        audit,
-      )
+  write(changes: readonly ApiWrite[]): Promise<boolean> {
+    return this.turns.take('catalog', async () => {
+      const stored = await this.db.select({ name: apis.name, at: apis.updatedAt }).from(apis)
+      const updatedAt = new Map(stored.map(({ name, at }) => [name, at]))
+      const isAsExpected = changes.every((change) => (updatedAt.get(nameOf(change)) ?? null) === change.expected)
+      if (!isAsExpected) return false
+      const writes = changes.flatMap((change) => (change.kind === 'save' ? this.saving(change) : this.removing(change)))
+      const [first, ...rest] = writes
+      if (first) await this.db.batch([first, ...rest])
       return true
     })
   }
@@ -99,6 +74,38 @@ export class LibsqlApis implements ApiStore {
     return new Map(rows.map(({ name, operation }) => [name, operation]))
   }
 
+  private saving({ api, reopened, audit }: Extract<ApiWrite, { kind: 'save' }>): Writes {
+    const { operations, ...row } = api
+    const { name: _, ...changes } = row
+    const writes: Writes = [
+      this.db.insert(auditLog).values(auditRow(audit)),
+      this.db.insert(apis).values(row).onConflictDoUpdate({ target: apis.name, set: changes }),
+      this.db.delete(apiOperations).where(eq(apiOperations.api, api.name)),
+      this.db.delete(removedApis).where(eq(removedApis.name, api.name)),
+    ]
+    for (let i = 0; i < operations.length; i += ROWS_AT_ONCE)
+      writes.push(...this.operationWrites(api, operations.slice(i, i + ROWS_AT_ONCE), i))
+    for (let i = 0; i < reopened.length; i += ROWS_AT_ONCE)
+      writes.push(
+        this.db.delete(apiClosings).where(inArray(apiClosings.operation, reopened.slice(i, i + ROWS_AT_ONCE))),
+      )
+    return writes
+  }
+
+  private removing({ name, at, audit }: Extract<ApiWrite, { kind: 'remove' }>): Writes {
+    const operations = this.db
+      .select({ name: apiOperations.name })
+      .from(apiOperations)
+      .where(eq(apiOperations.api, name))
+    return [
+      this.db.insert(auditLog).values(auditRow(audit)),
+      this.db.delete(apiClosings).where(inArray(apiClosings.operation, operations)),
+      this.db.delete(apiOperations).where(eq(apiOperations.api, name)),
+      this.db.delete(apis).where(eq(apis.name, name)),
+      this.db.insert(removedApis).values({ name, at }).onConflictDoUpdate({ target: removedApis.name, set: { at } }),
+    ]
+  }
+
   private operationWrites(api: Api, operations: readonly ApiOperation[], from: number): Writes {
     const rows = operations.map((operation, i) => rowOf(api.name, operation, from + i))
     const prices = operations.map(({ name, price, priceVersion }) => ({
@@ -112,10 +119,10 @@ export class LibsqlApis implements ApiStore {
       this.db.insert(apiOperations).values(rows),
     ]
   }
+}
 
-  private async write(writes: Writes, audit: AuditEntry): Promise<void> {
-    await this.db.batch([this.db.insert(auditLog).values(auditRow(audit)), ...writes])
-  }
+function nameOf(change: ApiWrite): string {
+  return change.kind === 'save' ? change.api.name : change.name
 }
 
 function operationOf(row: typeof apiOperations.$inferSelect, price: ApiPrice | undefined): ApiOperation {

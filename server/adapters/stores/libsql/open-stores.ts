@@ -12,6 +12,7 @@ import { LibsqlAccounts } from './accounts'
 import { LibsqlApis } from './apis'
 import { LibsqlAuditTrail } from './audit-trail'
 import { LibsqlBookings } from './bookings'
+import { LibsqlClosings } from './closings'
 import { LibsqlCredentials } from './credentials'
 import { databaseFile, lockDatabaseFile } from './driver/database-file'
 import { sqlClient } from './driver/sql-client'
@@ -66,6 +67,7 @@ export interface Stores {
   readonly models: LibsqlModels
   readonly apis: LibsqlApis
   readonly upstreamPayments: LibsqlUpstreamPayments
+  readonly apiClosings: LibsqlClosings
   /** Holds of streams that the previous process left open; the counters hold them again. */
   readonly keptHolds: readonly DurableHold[]
   readonly reports: LibsqlUsageReports
@@ -179,6 +181,7 @@ async function openHeld(
     models,
     apis: new LibsqlApis(db),
     upstreamPayments: new LibsqlUpstreamPayments(db, applied),
+    apiClosings: new LibsqlClosings(db),
     keptHolds: kept,
     reports: new LibsqlUsageReports(db, options.isCounted, applied),
     operationUsage: operationUsage(db, applied),

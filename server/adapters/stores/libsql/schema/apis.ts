@@ -1,7 +1,7 @@
-import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { Api, ApiMethod, ApiOperation, ApiPrice } from '../../../../core/apis/api'
 import type { ImportedName } from '../../../../core/catalog/operation'
-import type { PriceId } from '../../../../core/ids'
+import type { AccountId, PriceId } from '../../../../core/ids'
 import { instant } from '../driver/columns'
 
 /** What an operation says of itself beside its columns, in core's own form. */
@@ -71,3 +71,15 @@ export const removedApis = sqliteTable('removed_apis', {
   name: text().primaryKey(),
   at: instant('at').notNull(),
 })
+
+/** Operations that are closed to an account: their upstream claimed more than the maximum of this price. */
+export const apiClosings = sqliteTable(
+  'api_closings',
+  {
+    operation: text().$type<ImportedName>().notNull(),
+    accountId: text('account_id').$type<AccountId>().notNull(),
+    priceVersion: text('price_version').$type<PriceId>().notNull(),
+    at: instant('at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.operation, table.accountId, table.priceVersion] })],
+)

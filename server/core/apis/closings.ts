@@ -1,0 +1,92 @@
+import type { AuditEntry } from '../audit'
+import type { ImportedName } from '../catalog/operation'
+import type { AccountId, PriceId } from '../ids'
+import type { Api, ApiOperation } from './api'
+
+/** Accounts with an overrun after which an operation is closed to all. */
+const ACCOUNTS_TO_CLOSE = 3
+
+/** An operation that is closed to an account, because its upstream claimed more than the maximum of this price. */
+export interface Closing {
+  readonly operation: ImportedName
+  readonly accountId: AccountId
+  readonly priceVersion: PriceId
+  readonly at: number
+}
+
+/** Stores closings. A change is durable when it resolves. */
+export interface ClosingStore {
+  all(): Promise<readonly Closing[]>
+  /** Stores the first closing of an operation, account and price; a second one changes nothing. */
+  add(closing: Closing): Promise<void>
+  /** Deletes those of these operations, of one account or, with null, of all. */
+  lift(operations: readonly ImportedName[], account: AccountId | null, audit: AuditEntry): Promise<void>
+}
+
+/**
+ * The operations whose upstream claimed more than the maximum. Such an operation is closed to the account of the call, and after three
+ * accounts to everyone, until the operator lifts it, changes its price, or puts it back on sale.
+ */
+export class Closings {
+  private readonly store: ClosingStore
+  private readonly byOperation = new Map<ImportedName, Closing[]>()
+
+  constructor(store: ClosingStore) {
+    this.store = store
+  }
+
+  /** Reads what is stored, at the start. */
+  async restore(): Promise<void> {
+    for (const closing of await this.store.all()) this.remember(closing)
+  }
+
+  isClosed(operation: Pick<ApiOperation, 'name' | 'priceVersion'>, account: AccountId): boolean {
+    const closings = this.current(operation)
+    return closings.length >= ACCOUNTS_TO_CLOSE || closings.some(({ accountId }) => accountId === account)
+  }
+
+  /** Closes an operation to an account at once, and for good when it resolves. `toAll`: it is the account that closes it to everyone. */
+  async close(operation: ApiOperation, accountId: AccountId, at: number): Promise<{ readonly toAll: boolean }> {
+    if (this.current(operation).some((closing) => closing.accountId === accountId)) return { toAll: false }
+    const closing: Closing = { operation: operation.name, accountId, priceVersion: operation.priceVersion, at }
+    this.remember(closing)
+    const toAll = this.current(operation).length === ACCOUNTS_TO_CLOSE
+    await this.store.add(closing)
+    return { toAll }
+  }
+
+  /** Opens these operations, to one account or to all. False if none of them was closed. */
+  async lift(operations: readonly ImportedName[], account: AccountId | null, audit: AuditEntry): Promise<boolean> {
+    const closed = operations.filter((name) =>
+      this.byOperation.get(name)?.some(({ accountId }) => account === null || accountId === account),
+    )
+    if (closed.length === 0) return false
+    await this.store.lift(closed, account, audit)
+    this.forget(closed, account)
+    return true
+  }
+
+  /** Drops from memory what the store has deleted. */
+  forget(operations: readonly ImportedName[], account: AccountId | null = null): void {
+    for (const name of operations) {
+      const rest =
+        this.byOperation.get(name)?.filter(({ accountId }) => account !== null && accountId !== account) ?? []
+      if (rest.length > 0) this.byOperation.set(name, rest)
+      else this.byOperation.delete(name)
+    }
+  }
+
+  /** What is closed of an API now, in the order of its operations. */
+  of({ operations }: Pick<Api, 'operations'>): Closing[] {
+    return operations.flatMap((operation) => this.current(operation))
+  }
+
+  /** Those at the price that the operation has now. */
+  private current({ name, priceVersion }: Pick<ApiOperation, 'name' | 'priceVersion'>): Closing[] {
+    return this.byOperation.get(name)?.filter((closing) => closing.priceVersion === priceVersion) ?? []
+  }
+
+  private remember(closing: Closing): void {
+    this.byOperation.set(closing.operation, [...(this.byOperation.get(closing.operation) ?? []), closing])
+  }
+}
