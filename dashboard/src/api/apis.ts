@@ -20,7 +20,7 @@ export type ApiChange = ChangeToApi
 export type ApiImport = Import
 export type ImportPlan = Plan
 export type ApiReport = Report['apis'][number]
-export type ApiFigures = Omit<ApiReport, 'operations' | 'name'>
+export type ApiFigures = Omit<ApiReport, 'operations' | 'name' | 'upstream_payments'>
 export type Trial = ApiTrial
 
 /** All APIs that operators put on sale, also those that are off sale. */

@@ -1,5 +1,7 @@
 import { printable } from '../../core/plain-text'
 import type { ApiRecord, ApiTrial, CatalogPlan, ImportPlan } from '../../http/apis/record'
+import type { ApiReport } from '../../http/apis/report-record'
+import { usd } from '../print'
 import { table } from '../table'
 
 type Operation = ApiRecord['operations'][number]
@@ -27,7 +29,9 @@ function priceText(price: Operation['price']): string {
       return `${usd} USD per ${block === 1 ? 'unit' : `${block} units`} of ${count}, at most ${maximum ?? maximum_from}`
     }
     case 'reported':
-      return `reported ${price.unit} x ${price.multiplier ?? '1'}, at most ${price.maximum_usd} USD`
+      return price.unit === 'paid'
+        ? `what the upstream is paid x ${price.multiplier ?? '1'}, at most ${price.maximum_usd} USD`
+        : `reported ${price.unit} x ${price.multiplier ?? '1'}, at most ${price.maximum_usd} USD`
   }
 }
 
@@ -90,4 +94,25 @@ function section(title: string, entries: readonly string[]): string[] {
 /** Documents and upstreams are strangers': nothing hidden reaches the terminal. */
 function text(lines: readonly string[]): string {
   return `${lines.map(printable).join('\n')}\n`
+}
+
+/** What each API brought in, what was paid to upstreams, and how much of its daily maximum the wallet has signed. */
+export function reportText({ days, apis, wallet }: ApiReport): string {
+  if (apis.length === 0) return 'No APIs. Import one with "operator api import"; see --help.\n'
+  const sum = (amount: number | null) => (amount === null ? 'not known' : `${usd(amount)} USD`)
+  const sums = table(
+    ['API', 'CALLS', 'SERVED', 'FAILED', 'REVENUE', 'UPSTREAM COST'],
+    apis.map((api) => [
+      ...[api.name, api.calls, api.served, api.failed],
+      ...[sum(api.revenue_micros_usd), sum(api.upstream_cost_micros_usd)],
+    ]),
+  )
+  const paid = apis.flatMap(({ name, upstream_payments }) =>
+    upstream_payments.map(({ state, payments, cost_micros_usd }) => [name, state, payments, sum(cost_micros_usd)]),
+  )
+  const payments = paid.length === 0 ? '' : `\n${table(['PAID BY THE WALLET', 'STATE', 'PAYMENTS', 'SUM'], paid)}`
+  const signed = wallet
+    ? `\nThe wallet ${wallet.address} has signed ${sum(wallet.signed_micros_usd)} of ${sum(wallet.daily_maximum_micros_usd)} a day.\n`
+    : ''
+  return `The last ${days} days.\n\n${sums}${payments}${signed}`
 }

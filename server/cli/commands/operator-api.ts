@@ -10,10 +10,11 @@ import type {
   ImportPlan,
   OneApi,
 } from '../../http/apis/record'
+import type { ApiReport } from '../../http/apis/report-record'
 import { askServer, Misused } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
-import { applyText, importText, operationTable, trialText } from './api-text'
+import { applyText, importText, operationTable, reportText, trialText } from './api-text'
 import { readText, readValue, writtenYaml } from './value-file'
 
 export const API_HELP = `  api import FILE|URL --name NAME --base URL [--auth AUTH] [--price PRICE] [--prices FILE]
@@ -21,6 +22,7 @@ export const API_HELP = `  api import FILE|URL --name NAME --base URL [--auth AU
                                             sell the operations of an OpenAPI document, or bring an API up to date with it
   api list                                  list the APIs
   api show NAME                             show an API, its operations and prices
+  api report                                what each API brought in over 30 days, and what the wallet signed for upstreams
   api set NAME [--title T] [--base URL] [--auth AUTH] [--timeout-ms N] [--concurrency N] [--cache-seconds N] [--file FILE]
                                             change an API; FILE holds changes as in PATCH /api/operator/apis/NAME
   api set NAME.OPERATION [--price PRICE] [--cost USD] [--title T]
@@ -33,7 +35,7 @@ export const API_HELP = `  api import FILE|URL --name NAME --base URL [--auth AU
   apply FILE [--dry-run] [--yes]            make the catalog what FILE says (docs/sell-your-api.md)
 
   AUTH is none, header:NAME=SECRET, query:NAME=SECRET, bearer:SECRET, basic:SECRET, oauth2:TOKEN_URL;client=ID;secret=SECRET
-  or 402; SECRET is env:UPSTREAM_NAME, a variable of the server. PRICE is USD per call such as 0.01, or JSON.`
+  or 402:PAYEE,PAYEE; SECRET is env:UPSTREAM_NAME, a variable of the server. PRICE is USD per call such as 0.01, or JSON.`
 
 /** Asks a person at the terminal. False where there is none. */
 export type Asker = (question: string) => boolean
@@ -48,6 +50,8 @@ export async function apiCommand(args: readonly string[], ask: Asker): Promise<s
       return shown<ApiList>(values, await askServer('apis', {}), listText)
     case 'show':
       return shown<OneApi>(values, await askServer('api-show', { name: named(target) }), changedText)
+    case 'report':
+      return shown<ApiReport>(values, await askServer('api-report', {}), reportText)
     case 'set':
       return shown<OneApi>(values, await change(target, await changeOf(target, values)), changedText)
     case 'enable':

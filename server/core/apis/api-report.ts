@@ -1,8 +1,9 @@
 import { type Money, micros, ZERO } from '../money'
 import type { Api, ApiOperation } from './api'
 import { parseDecimal } from './decimal'
+import type { PaymentSum } from './upstream-payment'
 
-/** Calls of one imported operation with keys and apps, over all accounts. */
+/** Calls of one imported operation: with keys and apps, over all accounts, and those that were paid for one by one. */
 export interface OperationUsage {
   /** `{api}.{id}`, also of operations that were removed. */
   readonly operation: string
@@ -30,6 +31,8 @@ export interface ApiFigures extends Omit<OperationUsage, 'operation'> {
 
 export interface ApiReport extends ApiFigures {
   readonly name: string
+  /** Payments to its upstream, by their state. */
+  readonly payments: readonly PaymentSum[]
   readonly operations: readonly (ApiFigures & { readonly name: string })[]
 }
 
@@ -38,7 +41,11 @@ const NO_FIGURES: ApiFigures = {
 }
 
 /** The figures of each API and its operations, including those that it no longer has. */
-export function apiReports(apis: readonly Api[], usage: readonly OperationUsage[]): readonly ApiReport[] {
+export function apiReports(
+  apis: readonly Api[],
+  usage: readonly OperationUsage[],
+  paid: readonly PaymentSum[],
+): readonly ApiReport[] {
   return apis.map(({ name, operations }) => {
     const own = new Map(operations.map((operation) => [operation.name as string, operation]))
     const called = usage
@@ -48,7 +55,8 @@ export function apiReports(apis: readonly Api[], usage: readonly OperationUsage[
         name: operation,
         upstreamCost: upstreamCost(own.get(operation), counts),
       }))
-    return { name, ...called.reduce<ApiFigures>(sum, NO_FIGURES), operations: called }
+    const payments = paid.filter(({ api }) => api === name)
+    return { name, ...called.reduce<ApiFigures>(sum, NO_FIGURES), operations: called, payments }
   })
 }
 

@@ -72,6 +72,8 @@ export interface UpstreamPayments {
   lost(api: string, since: number): Promise<number>
   /** What was signed since then, by API and state. */
   sums(since: number): Promise<readonly PaymentSum[]>
+  /** What counts towards the daily maximum in all. */
+  counted(now: number): Promise<Money>
 }
 
 /** Signs payments of the operator's wallet, and reads on the chain whether they were cashed. */

@@ -1,14 +1,14 @@
 import type { Static } from '@sinclair/typebox'
 import type { ApiFigures, ApiReport as CoreReport } from '../../core/apis/api-report'
-import { form, listOf, microsUsd, named, orNull, record, text, whole } from '../openapi/json-schema'
+import { form, listOf, microsUsd, named, oneOf, orNull, record, text, whole } from '../openapi/json-schema'
 import { MAX_DOCUMENT } from './record'
 
 const COUNT = { minimum: 0 }
 
 const FIGURES = {
-  calls: whole('Calls with keys and apps.', COUNT),
+  calls: whole('Calls with keys and apps, and those that were paid for one by one.', COUNT),
   served: whole('Calls that succeeded and were charged.', COUNT),
-  failed: whole('Calls that ended with a 5xx.', COUNT),
+  failed: whole('Calls with keys and apps that ended with a 5xx.', COUNT),
   revenue_micros_usd: microsUsd('What they brought in.', COUNT),
   upstream_cost_micros_usd: orNull(
     microsUsd('What they cost at the upstream. Null if the cost of an operation that was called is not known.', COUNT),
@@ -21,12 +21,33 @@ export const ApiReport = named(
   'ApiReport',
   record('What the APIs of this gateway brought in over the last days.', {
     days: whole('How many days.', COUNT),
+    wallet: orNull(
+      record('The wallet that pays upstreams per request.', {
+        address: text('Its address.'),
+        signed_micros_usd: microsUsd(
+          'What counts towards its daily maximum: signed in the last 24 hours, and all that may still be cashed.',
+          COUNT,
+        ),
+        daily_maximum_micros_usd: microsUsd('The most that it signs in 24 hours.', COUNT),
+      }),
+    ),
     apis: listOf(
       record('One API.', {
         ...{ name: text('Its name.'), ...FIGURES },
         operations: listOf(
           record('One operation.', { name: text('`{api}.{id}`.'), ...FIGURES }),
           'Its operations that were called, also those that were removed.',
+        ),
+        upstream_payments: listOf(
+          record('Payments of one state.', {
+            state: oneOf(
+              ['signed', 'answered', 'cashed', 'unused'],
+              '`signed`: may still be cashed. `answered`: its answer was sold. `cashed`: without an answer that was sold. `unused`: it expired.',
+            ),
+            payments: whole('How many.', COUNT),
+            cost_micros_usd: microsUsd('What they come to.', COUNT),
+          }),
+          'Payments to its upstream, with `auth` 402.',
         ),
       }),
       'The APIs, by name.',
@@ -43,10 +64,11 @@ export const FetchedDocument = record('A document that was fetched.', {
 })
 export type FetchedDocument = Static<typeof FetchedDocument>
 
-export function apiReportRecord({ name, operations, ...figures }: CoreReport): ApiReport['apis'][number] {
+export function apiReportRecord({ name, operations, payments, ...figures }: CoreReport): ApiReport['apis'][number] {
   return {
     ...{ name, ...figuresRecord(figures) },
     operations: operations.map(({ name, ...figures }) => ({ name, ...figuresRecord(figures) })),
+    upstream_payments: payments.map(({ state, payments, cost }) => ({ state, payments, cost_micros_usd: cost })),
   }
 }
 

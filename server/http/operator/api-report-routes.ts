@@ -1,39 +1,32 @@
 import { wrong } from '../../core/accounts/submitted'
-import { apiReports, type ReadOperationUsage } from '../../core/apis/api-report'
-import type { ApiRegistry } from '../../core/apis/api-store'
 import { type Failure, wrongParameters } from '../../core/failure'
 import type { OutboundFetch, OutboundProblemKind } from '../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../core/result'
 import { MAX_DOCUMENT } from '../apis/record'
-import { type ApiReport, apiReportRecord, type FetchedDocument, NewDocumentFetch } from '../apis/report-record'
+import { type ApiReport, type FetchedDocument, NewDocumentFetch } from '../apis/report-record'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
+import { type ApiReportNeeds, readApiReport } from './api-report'
 import { operatorGate } from './operator-gate'
 
-const DAYS = 30
-const DAY_MS = 86_400_000
 const FETCH_MS = 20_000
 
-export interface ApiReportParts {
+export interface ApiReportParts extends ApiReportNeeds {
   readonly owners: OwnerSessions
-  readonly apis: ApiRegistry
-  readonly operationUsage: ReadOperationUsage
   /** Fetches what operators point at: public addresses, and private ones that the environment allows. */
   readonly fetchDocument: OutboundFetch
-  readonly now: () => number
 }
 
 /** For the operator's page about APIs: what they brought in, and documents that the browser cannot fetch itself. */
-export function operatorApiReportRoutes({ owners, apis, operationUsage, fetchDocument, now }: ApiReportParts) {
+export function operatorApiReportRoutes({ owners, fetchDocument, ...needs }: ApiReportParts) {
   const { operator, order } = operatorGate(owners)
   return routeGroup({ name: 'operator-api-report', prefix: '/api/operator' })
     .get(
       '/api-report',
       async ({ context }): Promise<ApiReport> => {
         await operator(context)
-        const usage = await operationUsage(now() - DAYS * DAY_MS, now() - DAY_MS)
-        return { days: DAYS, apis: apiReports(apis.routes.apis, usage).map(apiReportRecord) }
+        return readApiReport(needs)
       },
       UNDOCUMENTED,
     )

@@ -7,6 +7,7 @@ import type { Intake } from '../middleware/intake'
 import { OPERATOR_BODY, readJson } from '../middleware/json-body'
 import type { Readiness } from '../system/readiness'
 import { type ApiCommandParts, apiCommands } from './api-commands'
+import { type ApiReportNeeds, readApiReport } from './api-report'
 import { type ModelCommandParts, modelCommands } from './model-commands'
 import { OperatorCommands, type OperatorParts } from './operator-commands'
 import {
@@ -29,6 +30,7 @@ const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
 
 type ControlParts = OperatorParts &
   ApiCommandParts &
+  ApiReportNeeds &
   ModelCommandParts & {
     /** Network details for a wallet on this machine; null if no payment method is configured. */
     readonly network: () => Promise<unknown>
@@ -75,6 +77,7 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     ready: socketCommand(NoBody, async () =>
       ok({ status: await parts.readiness.status(), ...(await parts.readiness.details()) }),
     ),
+    'api-report': socketCommand(NoBody, async () => ok(await readApiReport(parts))),
     ...apiCommands(parts, CONSOLE),
     ...modelCommands(parts, CONSOLE),
   }

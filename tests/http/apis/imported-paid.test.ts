@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { micros } from '../../../server/core/money'
+import type { ApiReport } from '../../../server/http/apis/report-record'
 import { type ApiUpstream, openApiUpstream } from '../../support/api-upstream'
 import { anApi, anOperation } from '../../support/apis'
 import type { Harness } from '../../support/harness'
@@ -62,6 +63,29 @@ describe('an imported operation that is paid for by itself (spec 5.3, spec-answe
     expect(await moved(async () => expect((await paid(credential)).status).toBe(502))).toBe(0n)
     upstream.answers(() => Response.json({ sun: true }))
     expect(await moved(async () => expect((await paid(credential)).status).toBe(200))).toBe(10_000n)
+  })
+
+  test("is in the operator's report, beside calls with keys", async () => {
+    const read = async () => {
+      const answer = await gateway.gateway.control(new Request('http://gateway/api-report', { method: 'POST' }))
+      const [report] = ((await answer.json()) as ApiReport).apis
+      if (!report) throw new Error('the API is not in the report')
+      const { calls, served, failed, revenue_micros_usd, recent_calls } = report
+      return { calls, served, failed, revenue_micros_usd, recent_calls }
+    }
+    const before = await read()
+    const credential = await bought()
+    expect((await paid(credential)).status).toBe(200)
+    expect((await paid(credential)).status).toBe(402)
+    const account = await gateway.account()
+    const topUp = { account: account.id, part: 'paid', kind: 'top_up', amount: micros(100_000) } as const
+    await gateway.core.ledger.credit({ ...topUp, description: 'test', reference: 'top-up' })
+    const key = await gateway.key(account)
+    expect((await gateway.as(key, PATH)).status).toBe(200)
+    expect(await read()).toEqual({
+      ...{ calls: before.calls + 2, served: before.served + 2, failed: before.failed },
+      ...{ revenue_micros_usd: before.revenue_micros_usd + 20_000, recent_calls: before.recent_calls + 2 },
+    })
   })
 
   test('that an operator made free needs a key: nobody pays nothing', async () => {

@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, test } from 'bun:test'
+import { reportText } from '../../../server/cli/commands/api-text'
 import type { Api } from '../../../server/core/apis/api'
+import type { ApiReport } from '../../../server/http/apis/report-record'
 import { anOperation, saving } from '../../support/apis'
-import { asksToPay, PAYEE, TOKEN } from '../../support/paid-upstream'
+import { asksToPay, PAYEE, TOKEN, WALLET } from '../../support/paid-upstream'
 import { openPayingGateway, PAID_PATH, type PayingGateway } from '../../support/paying-gateway'
 
 let open: PayingGateway | null = null
@@ -196,4 +198,37 @@ test('the token of another address is never signed for, even in the same letters
   const { call, states } = await paying({ asks: (url) => asksToPay(url, { asset: TOKEN.toUpperCase() }) })
   expect((await call()).status).toBe(503)
   expect(await states()).toEqual([])
+})
+
+test("the operator's report has what the wallet signed, by API and state", async () => {
+  const fails = () => new Response('', { status: 500 })
+  const {
+    call,
+    later,
+    core,
+    composed,
+    node: chain,
+    payments,
+  } = await paying({ paid: () => answers.shift() ?? fails() })
+  const answers = [Response.json({})]
+  for (let i = 0; i < 3; i++) await call()
+  await core.stores.apis.write([saving(core.apis.routes.apis[0] as Api)])
+  chain.cashed.add((await payments())[1]?.nonce ?? '')
+  const read = async () => {
+    const answer = await composed.control(new Request('http://gateway/api-report', { method: 'POST' }))
+    return (await answer.json()) as ApiReport
+  }
+  const { wallet } = await read()
+  expect(wallet).toMatchObject({ signed_micros_usd: 30_000, daily_maximum_micros_usd: 1_000_000 })
+  expect(wallet?.address).toBe(WALLET.toLowerCase())
+  await later(100_000)
+  const report = await read()
+  expect(report.apis[0]?.upstream_payments.toSorted((a, b) => (a.state < b.state ? -1 : 1))).toEqual([
+    { state: 'answered', payments: 1, cost_micros_usd: 10_000 },
+    { state: 'cashed', payments: 1, cost_micros_usd: 10_000 },
+    { state: 'unused', payments: 1, cost_micros_usd: 10_000 },
+  ])
+  const text = reportText(report)
+  expect(text).toMatch(/weather +answered +1 +0\.01 USD/)
+  expect(text).toContain(`The wallet ${WALLET.toLowerCase()} has signed 0.02 USD of 1.00 USD a day.`)
 })

@@ -3,12 +3,17 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { DailyMaxima, PaymentSum, UpstreamPayment, UpstreamPayments } from '../../../core/apis/upstream-payment'
 import type { RequestId } from '../../../core/ids'
 import { KeyedMutex } from '../../../core/keyed-mutex'
-import { micros } from '../../../core/money'
+import { type Money, micros } from '../../../core/money'
 import { upstreamPayments as table } from './schema/upstream-payments'
 import { requests } from './schema/usage'
 
 const DAY_MS = 86_400_000
 const ROWS_AT_ONCE = 100
+
+/** What counts towards a daily maximum: what was signed in a day, and what may still be cashed, however old it is. */
+function counts(now: number) {
+  return sql`(${table.state} = 'signed' OR (${table.state} <> 'unused' AND ${table.signedAt} > ${now - DAY_MS}))`
+}
 
 /** This process owns the database, so that a sum and the row that it allows are written in one turn. */
 export class LibsqlUpstreamPayments implements UpstreamPayments {
@@ -28,15 +33,13 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
       const isKnown = or(eq(table.request, request), eq(table.nonce, nonce))
       const [known] = await this.db.select({ request: table.request }).from(table).where(isKnown)
       if (known) return 'twice'
-      // What may still be cashed counts, however old it is.
-      const counts = sql`(${table.state} = 'signed' OR (${table.state} <> 'unused' AND ${table.signedAt} > ${signedAt - DAY_MS}))`
       const [sums] = await this.db
         .select({
           all: sql<number>`coalesce(sum(${table.cost}), 0)`,
           payee: sql<number>`coalesce(sum(CASE WHEN ${table.payee} = ${payee} THEN ${table.cost} ELSE 0 END), 0)`,
         })
         .from(table)
-        .where(counts)
+        .where(counts(signedAt))
       if (!sums || sums.all + cost > maxima.inAll || sums.payee + cost > maxima.perPayee) return 'cap'
       await this.db.insert(table).values({ ...payment, amount: String(amount), state: 'signed', endedAt: null })
       return 'opened'
@@ -89,6 +92,14 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
       .from(table)
       .where(and(eq(table.api, api), eq(table.state, 'cashed'), gt(table.endedAt, since)))
     return row?.lost ?? 0
+  }
+
+  async counted(now: number): Promise<Money> {
+    const [row] = await this.db
+      .select({ all: sql<number>`coalesce(sum(${table.cost}), 0)` })
+      .from(table)
+      .where(counts(now))
+    return micros(row?.all ?? 0)
   }
 
   async sums(since: number): Promise<readonly PaymentSum[]> {
