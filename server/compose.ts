@@ -13,7 +13,7 @@ import { agentFaces, composeAgents } from './compose/agents'
 import { composeBilling } from './compose/billing'
 import { composeImported } from './compose/imported-apis'
 import { indexSources } from './compose/index-sources'
-import { composeModels } from './compose/models'
+import { composeModels, openModelCatalog } from './compose/models'
 import { openMailer, ownerSettings, passwordResets } from './compose/owner-mail'
 import { openSocial } from './compose/social'
 import { openUpstreamWallet } from './compose/upstream-payments'
@@ -118,7 +118,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const billing = await composeBilling(config, { ...core, clock, log })
   const pipeline = pipelineDeps(core, billing, clock, log)
   const auth = { ...core, clock, anonymousLimits, ...billing.auth }
-  const models = await composeModels(config, stores, pipeline, { search: providers.context, log })
+  const models = composeModels(config, stores, pipeline, { catalog: core.catalog, search: providers.context, log })
   const imported = composeImported(config, { ...core, clock, log, pipeline, ownOrigins, fetchExternal: core.strangers })
   let draining = false
   const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: () => draining })
@@ -273,6 +273,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
   apis.replace(await stores.apis.all())
   const apiClosings = new Closings(stores.apiClosings)
   await apiClosings.restore()
+  const catalog = await openModelCatalog(config, stores.models, clock)
   const setupToken = new SetupToken()
   const events = new MemoryEvents()
   const charges = new WatchedJournal(stores.journal)
@@ -303,7 +304,12 @@ async function composeCore(config: Config, surroundings: Surroundings) {
     ...(await composeAgents(config, { stores, holds, clock, log })),
     limiter: new Limiter(new MemoryWindows(), clock),
     intake: new Intake(new BytesUnderWay(bodyBytes()), stopwatch),
-    keys: new Keys({ credentials, holds, clock, events, isOnSale: (name) => apis.routes.byName(name) !== null }),
+    catalog,
+    keys: new Keys({
+      ...{ credentials, holds, clock, events },
+      isOnSale: (name) => apis.routes.byName(name) !== null,
+      isModel: (id) => catalog.byId(id) !== null,
+    }),
     operator: new Operator({ accounts, prices, ledger, clock, events, audit: stores.audit }),
     limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),
     setupToken,

@@ -5,6 +5,7 @@ import { TokenThread } from '../adapters/models/tokens/token-thread'
 import { UpstreamRouter } from '../adapters/models/upstream-router'
 import type { Config } from '../config'
 import type { LlmContextInput } from '../core/catalog/llm-context'
+import type { Clock } from '../core/clock'
 import type { Model } from '../core/models/model'
 import { ModelAdmin } from '../core/models/model-admin'
 import { ModelCatalog, type ModelStore } from '../core/models/model-catalog'
@@ -19,28 +20,32 @@ import { MAX_STREAM_MS } from '../pipeline/stream'
 /** More than the deadline of every other operation. */
 const MAX_SEARCH_MS = 30_000
 
-/** The models of the sandbox, MODELS_FILE and the database, with their upstreams and funding. */
-export async function composeModels(
+/** The models of the sandbox, MODELS_FILE and the database. */
+export async function openModelCatalog({ models }: Config, store: ModelStore, clock: Clock): Promise<ModelCatalog> {
+  const { file, sandbox } = models
+  const listed = file === null ? [] : await modelsOfFile(file, Math.floor(clock.now() / 1000))
+  return new ModelCatalog([...(sandbox ? SANDBOX_MODELS : []), ...listed], store)
+}
+
+/** The models of the catalog, with their upstreams and funding. */
+export function composeModels(
   config: Config,
   stores: { readonly models: ModelStore },
   pipeline: PipelineDeps,
   parts: {
+    readonly catalog: ModelCatalog
     /** The search provider for research. */
     readonly search: Provider<LlmContextInput>
     readonly log: Log
   },
 ) {
   const { ledger, clock } = pipeline
-  const { search, log } = parts
-  const { file, sandbox, keyOf, defaultOutputTokens } = config.models
+  const { catalog, search, log } = parts
+  const { keyOf, defaultOutputTokens } = config.models
   const onTrouble = (upstream: string, reason: string) => log.warn('model upstream', { upstream, reason })
-  const fixed = [
-    ...(sandbox ? SANDBOX_MODELS : []),
-    ...(file === null ? [] : await modelsOfFile(file, Math.floor(clock.now() / 1000))),
-  ]
   const inputs = new TokenThread()
   const deps: ModelDeps = {
-    catalog: new ModelCatalog(fixed, stores.models),
+    catalog,
     backend: new UpstreamRouter({ keyOf, now: () => clock.now(), onTrouble }),
     ledger,
     clock,

@@ -162,9 +162,9 @@ describe('commands', () => {
       'laptop',
       'note=of Ada,\nand Grace = two',
       'rpm_limit=30',
-      'allowed_models=["a/b"]',
+      'allowed_models=["sandbox/echo"]',
     )
-    expect(set.out).toMatch(/\nallowed_models +\["a\/b"\]\nrpm_limit +30\nnote +of Ada, and Grace = two\n/)
+    expect(set.out).toMatch(/\nallowed_models +\["sandbox\/echo"\]\nrpm_limit +30\nnote +of Ada, and Grace = two\n/)
     expect((await cli.run('keys', 'show', 'laptop')).out).toContain('of Ada, and Grace = two')
     expect((await cli.run('keys', 'set', 'laptop', 'note=null', 'rpm_limit=null', 'allowed_models=[]')).code).toBe(0)
     expect(await key()).toMatchObject({ spending_limit: null, allowed_ips: [], note: null, rpm_limit: null })

@@ -30,6 +30,6 @@ export class RecentHealth {
   }
 }
 
-function isAboutCaller({ kind }: UpstreamFailure): boolean {
-  return kind === 'invalid_input' || kind === 'refused'
+function isAboutCaller({ kind, isAboutRequest }: UpstreamFailure): boolean {
+  return isAboutRequest === true || kind === 'invalid_input' || kind === 'refused'
 }

@@ -1,5 +1,6 @@
 import { type Actor, type AuditEntry, auditEntry } from '../audit'
 import { isImportedName } from '../catalog/operation'
+import type { ParameterError } from '../catalog/parameters'
 import type { Clock } from '../clock'
 import { Allowlist } from '../credentials/allowlist'
 import { type ApiKey, type Budget, KEY_DEFAULTS, type KeySettings, keyState } from '../credentials/api-key'
@@ -42,21 +43,24 @@ export class Keys {
   private readonly clock: Clock
   private readonly events: EventPublisher
   private readonly isOnSale: (operation: string) => boolean
+  private readonly isModel: (id: string) => boolean
   private readonly mutex = new KeyedMutex()
 
-  /** `isOnSale`: whether an imported operation can be called now. */
+  /** `isOnSale`: whether an imported operation can be called now. `isModel`: whether a model can. */
   constructor(parts: {
     credentials: CredentialStore
     holds: HoldStore
     clock: Clock
     events: EventPublisher
     isOnSale: (operation: string) => boolean
+    isModel: (id: string) => boolean
   }) {
     this.credentials = parts.credentials
     this.holds = parts.holds
     this.clock = parts.clock
     this.events = parts.events
     this.isOnSale = parts.isOnSale
+    this.isModel = parts.isModel
   }
 
   /** Creates a key and returns it with its secret, which cannot be retrieved later. */
@@ -99,7 +103,7 @@ export class Keys {
 
   change(owner: KeyOwner, id: string, sent: Submitted<KeyForm>): Outcome {
     return this.onKey(owner, id, async (key, now) => {
-      const parsed = this.accepted(owner, sent, now, key.allowedEndpoints)
+      const parsed = this.accepted(owner, sent, now, key)
       if (!parsed.ok) return parsed
       const form = parsed.value
       if (keyState(key, now) === 'revoked')
@@ -225,16 +229,30 @@ export class Keys {
     owner: KeyOwner,
     sent: Submitted<T>,
     now: number,
-    listed: readonly string[] = [],
+    before: Pick<ApiKey, 'allowedEndpoints' | 'allowedModels'> = KEY_DEFAULTS,
   ): Result<T, Failure> {
-    const unknown = sent.form.allowedEndpoints?.find(
-      (name) => isImportedName(name) && !listed.includes(name) && !this.isOnSale(name),
-    )
-    const rule = 'names an operation that is not on sale. GET /v1/catalog lists those that are'
     return accepted(sent, [
       ...brokenKeyRules(sent.form, now, limitsOf(owner.tier)),
-      ...(unknown === undefined ? [] : [wrong('allowed_endpoints', rule, unknown)]),
+      ...this.unknownNames(sent.form.allowedEndpoints ?? [], sent.form.allowedModels ?? [], before),
     ])
+  }
+
+  /** Names that a key may not list because nothing has them. Those that it listed before may stay. */
+  private unknownNames(
+    operations: readonly string[],
+    models: readonly string[],
+    before: Pick<ApiKey, 'allowedEndpoints' | 'allowedModels'>,
+  ): ParameterError[] {
+    const operation = operations.find(
+      (name) => isImportedName(name) && !before.allowedEndpoints.includes(name) && !this.isOnSale(name),
+    )
+    const model = models.find((id) => !before.allowedModels.includes(id) && !this.isModel(id))
+    const notOnSale = 'names an operation that is not on sale. GET /v1/catalog lists those that are'
+    const noModel = 'names a model that does not exist. GET /v1/models lists those that do'
+    return [
+      ...(operation === undefined ? [] : [wrong('allowed_endpoints', notOnSale, operation)]),
+      ...(model === undefined ? [] : [wrong('allowed_models', noModel, model)]),
+    ]
   }
 
   private audit(owner: KeyOwner, keyId: KeyId, action: string, detail: Record<string, unknown>): AuditEntry {

@@ -24,6 +24,8 @@ export interface UpstreamFailure {
   readonly failure?: Failure
   /** The invalid parameter, with `invalid_input`. Shown to the caller. */
   readonly input?: { readonly param: string; readonly rule: string }
+  /** The source is well, but cannot answer this request. */
+  readonly isAboutRequest?: true
   /** For the log. Never shown to a caller. Contains no secrets. */
   readonly reason: string
   readonly retryAfterSeconds?: number

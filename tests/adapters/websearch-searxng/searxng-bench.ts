@@ -6,7 +6,7 @@ import {
   type SearxngWebsearchOptions,
 } from '../../../server/adapters/websearch/searxng/open-searxng-websearch'
 import { HttpDouble, type Received } from '../../support/doubles/http-double'
-import { type Found, searxngDouble } from '../../support/doubles/searxng-server'
+import { DUCKDUCKGO, type EngineConfig, type Found, searxngDouble } from '../../support/doubles/searxng-server'
 
 export const NOW = Date.parse('2026-03-20T12:00:00Z')
 
@@ -15,6 +15,8 @@ export class SearxngBench {
   found: Found = { results: [] }
   /** What it finds by the question, where that matters. */
   find: (received: Received) => Found = () => this.found
+  /** The engines that it lists; null when it lists none. */
+  engines: readonly EngineConfig[] | null = [DUCKDUCKGO]
   /** Pages by host and path. Others are 404. */
   pages: Record<string, (received: Received) => Response | Promise<Response>> = {}
   now = NOW
@@ -22,7 +24,10 @@ export class SearxngBench {
   readonly web: HttpDouble
 
   constructor() {
-    this.searxng = searxngDouble((received) => this.find(received))
+    this.searxng = searxngDouble(
+      (received) => this.find(received),
+      () => this.engines,
+    )
     this.web = new HttpDouble((received) => {
       const host = (received.headers.get('host') ?? '').split(':')[0]
       return this.pages[`${host}${received.path}`]?.(received) ?? new Response('gone', { status: 404 })
@@ -66,6 +71,7 @@ export class SearxngBench {
 
   reset(): void {
     this.found = { results: [] }
+    this.engines = [DUCKDUCKGO]
     this.pages = {}
     this.now = NOW
     this.searxng.reset()

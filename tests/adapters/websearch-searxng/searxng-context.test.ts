@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { countTokens } from '../../../server/adapters/websearch/passages/token-count'
 import type { LlmContextInput } from '../../../server/core/catalog/llm-context'
 import type { UpstreamFailure } from '../../../server/core/providers/provider'
-import { searxngBody } from '../../support/doubles/searxng-server'
+import { DUCKDUCKGO, type EngineConfig, searxngBody } from '../../support/doubles/searxng-server'
 import { SOMEBODY } from '../../support/somebody'
 import { contextInput } from '../websearch-local/fixture-index'
 import { SearxngBench } from './searxng-bench'
@@ -340,6 +340,38 @@ describe('freshness', () => {
   test('words: what is known to be older is left out', async () => {
     expect(paths(await ask({ freshness: 'pw' })).sort()).toEqual(['new.test/a', 'undated.test/a'])
     expect(paths(await ask()).length).toBe(4)
+  })
+
+  const DEAF: EngineConfig = { ...DUCKDUCKGO, time_range_support: false }
+  const CONFIGS: readonly (readonly [string, readonly EngineConfig[] | null])[] = [
+    ['no engine can search by age', [DEAF]],
+    ['the only one that can is off', [DEAF, { ...DUCKDUCKGO, name: 'other', enabled: false }]],
+    ['the only one that can finds pictures', [DEAF, { ...DUCKDUCKGO, name: 'other', categories: ['images'] }]],
+    ['SearXNG does not say what its engines can do', null],
+  ]
+  test.each(CONFIGS)(
+    '%s: an error, not an empty answer that costs money, and the source stays ready',
+    async (_, engines) => {
+      const fresh = bench.open()
+      bench.engines = engines
+      bench.find = () => ({ results: [] })
+      expect(await failure({ freshness: 'pw' }, fresh)).toMatchObject({ kind: 'error', isAboutRequest: true })
+      expect(await fresh.context.ready()).toBe(true)
+      bench.find = () => bench.found
+      expect(paths(await ask({}, 'quartz', fresh)).length).toBe(4)
+      await fresh.close()
+    },
+  )
+
+  test('nothing found by an engine that can search by age is an empty answer', async () => {
+    bench.find = () => ({ results: [] })
+    expect(paths(await ask({ freshness: 'pw' }))).toEqual([])
+    bench.find = () => bench.found
+  })
+
+  test('the gateway is the sender of every search', async () => {
+    await ask()
+    expect(bench.searxng.last.headers.get('x-real-ip')).toBe('127.0.0.1')
   })
 
   test('a range: what is not known to be within is left out', async () => {

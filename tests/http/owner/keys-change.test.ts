@@ -25,7 +25,7 @@ describe('PATCH', () => {
     ['allowed_ips', ['10.0.0.0/8', '127.0.0.1']],
     ['expires_at', '2099-01-01T00:00:00.000Z'],
     ['allowed_endpoints', ['llm-context']],
-    ['allowed_models', ['one', 'two']],
+    ['allowed_models', ['sandbox/echo', 'sandbox/extract']],
     ['rpm_limit', 7],
     ['tpm_limit', 700],
     ['note', 'of the staging server'],
@@ -36,7 +36,7 @@ describe('PATCH', () => {
       allowed_ips: ['127.0.0.1'],
       expires_at: inFuture(3_600_000),
       allowed_endpoints: ['image-search'],
-      allowed_models: ['three'],
+      allowed_models: ['sandbox/embed'],
       rpm_limit: 30,
       tpm_limit: 3_000,
       budget: { limit_usd: 1, period: 'day', timezone: 'UTC' },
@@ -102,7 +102,7 @@ describe('PATCH', () => {
       spending_limit: '5',
       rpm_limit: 61,
       expires_at: inFuture(-1),
-      allowed_models: ['right'],
+      allowed_models: ['sandbox/echo'],
       secret: 'gwk_mine',
     })
     expect(status).toBe(400)

@@ -37,7 +37,7 @@ describe('the successor (spec 5.4, spec-answers 3)', () => {
       expires_at: inFuture(40 * DAY_MS),
       budget: { limit_usd: 1, period: 'day', timezone: 'UTC' },
       allowed_endpoints: ['image-search'],
-      allowed_models: ['one'],
+      allowed_models: ['sandbox/echo'],
       rpm_limit: 30,
       tpm_limit: 3_000,
     })

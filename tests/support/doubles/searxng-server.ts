@@ -28,14 +28,33 @@ type Finding = (received: Received) => Found
 
 const LANGUAGE = /^[a-z]{2,3}(-[a-zA-Z]{2})?$|^auto$/
 
-export function searxngDouble(find: Finding): HttpDouble {
+/** An engine as `/config` lists it, as far as anybody here asks. */
+export interface EngineConfig {
+  readonly name: string
+  readonly categories: readonly string[]
+  readonly enabled: boolean
+  readonly time_range_support: boolean
+}
+
+export const DUCKDUCKGO: EngineConfig = {
+  ...{ name: 'duckduckgo', categories: ['general', 'web'], enabled: true, time_range_support: true },
+}
+
+export function searxngDouble(
+  find: Finding,
+  engines: () => readonly EngineConfig[] | null = () => [DUCKDUCKGO],
+): HttpDouble {
   return new HttpDouble((received) => {
     const { path, query } = received
     if (path === '/healthz') return new Response('OK')
+    if (path === '/config' && engines() !== null) return Response.json({ categories: ['general'], engines: engines() })
     if (path !== '/search') return new Response('not found', { status: 404 })
     if (query.get('format') !== 'json') return new Response('<!doctype html><title>Forbidden</title>', { status: 403 })
     const wrong = complaint(query)
     if (wrong !== null) return Response.json({ error: wrong }, { status: 400 })
+    // Engines that cannot search by age are left out, and nothing says so (`EngineProcessor.get_params`).
+    const isLeftOut = (query.get('time_range') ?? '') !== '' && !engines()?.some((one) => one.time_range_support)
+    if (isLeftOut) return Response.json(searxngBody(query.get('q') ?? '', 'general', { results: [] }))
     return Response.json(searxngBody(query.get('q') ?? '', query.get('categories') ?? 'general', find(received)))
   })
 }

@@ -3,7 +3,7 @@ import type { LlmContextInput } from '../../../core/catalog/llm-context'
 import type { Clock } from '../../../core/clock'
 import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { CallOrigin, ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
-import { ok, type Result } from '../../../core/result'
+import { err, ok, type Result } from '../../../core/result'
 import { contextSearchOptions } from '../context-search-options'
 import { BuildTurns } from '../goggles/build-turns'
 import type { PublishedGoggles } from '../goggles/published-goggles'
@@ -58,8 +58,9 @@ export class ContextSearch {
     pageReader.warm()
     const texts = await goggles.texts(input.goggles ?? [], caller, signal)
     if (!texts.ok) return texts
+    const question = this.question(input)
     const searxngOptions = {
-      question: this.question(input),
+      question,
       spellcheck: input.spellcheck,
       count: input.count,
       maxPages: MAX_RESULT_PAGES,
@@ -68,6 +69,10 @@ export class ContextSearch {
     }
     const search = await searxngSearch(client, searxngOptions, signal)
     if (!search.ok) return search
+    if (question.timeRange !== null && search.value.results.length === 0) {
+      const left = Math.max(1, Math.floor(end - performance.now()))
+      if (!(await client.canSearchByAge(question, left, this.options.clock.now()))) return NO_ENGINE_BY_AGE
+    }
     const ordered = await this.ordered(search.value.results, texts.value, caller, signal)
     if (!ordered.ok) return ordered
     const found = this.candidates(ordered.value, texts.value.length > 0 ? ordered.value.length : input.count)
@@ -154,6 +159,13 @@ export class ContextSearch {
     }
   }
 }
+
+/** Otherwise the empty answer of a search that asked no engine would be charged. */
+const NO_ENGINE_BY_AGE = err({
+  kind: 'error',
+  reason: 'searxng: freshness was asked for, but no engine that is on has time_range_support',
+  isAboutRequest: true,
+} satisfies UpstreamFailure)
 
 function subjectOf({ url, title, content }: SearxngResult) {
   return { url, title, description: content, content }

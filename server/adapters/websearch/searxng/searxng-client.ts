@@ -29,6 +29,14 @@ export interface SearxngResult {
   readonly resolution: string
 }
 
+/** What SearXNG says of an engine. */
+interface SearxngEngine {
+  readonly name: string
+  readonly categories: readonly string[]
+  readonly isEnabled: boolean
+  readonly canSearchByAge: boolean
+}
+
 export interface SearxngPage {
   readonly results: readonly SearxngResult[]
   readonly corrections: readonly string[]
@@ -40,6 +48,13 @@ export interface SearxngSearch extends SearxngPage {
 }
 
 const MAX_BYTES = 8 * 1024 * 1024
+const CONFIG_BYTES = 4 * 1024 * 1024
+/** How long what SearXNG says of its engines is used. */
+const CONFIG_FRESH_MS = 60_000
+/**
+ * The sender of every search: the gateway itself. SearXNG's limiter requires the header, and the addresses of callers go to no upstream.
+ */
+const FROM_GATEWAY = { 'x-real-ip': '127.0.0.1' }
 const HEALTH_BYTES = 64 * 1024
 const HEALTH_FRESH_MS = 5_000
 const HEALTH_TIMEOUT_MS = 2_000
@@ -48,6 +63,7 @@ const HEALTH_TIMEOUT_MS = 2_000
 export class SearxngClient {
   private readonly baseUrl: string
   private readonly fetch: OutboundFetch
+  private config: { readonly at: number; readonly engines: Promise<readonly SearxngEngine[]> } | null = null
   private health: { readonly at: number; readonly well: Promise<boolean> } | null = null
 
   /** `baseUrl` without a slash at the end. */
@@ -76,7 +92,7 @@ export class SearxngClient {
     const url = `${this.baseUrl}/search?${query}`
     const fetched = await this.fetch({
       url,
-      headers: { accept: 'application/json' },
+      headers: { accept: 'application/json', ...FROM_GATEWAY },
       timeoutMs,
       maxBytes: MAX_BYTES,
       signal,
@@ -84,6 +100,30 @@ export class SearxngClient {
     if (!fetched.ok) return err(upstreamFailure('searxng', fetched.error))
     if (fetched.value.status !== 200) return err(refused(fetched.value))
     return readPage(fetched.value.body)
+  }
+
+  /**
+   * Whether an engine that this question asks can search by age. SearXNG leaves the others out of such a search, and says nothing. False
+   * if SearXNG does not say what its engines can do.
+   */
+  async canSearchByAge({ category, engines }: SearxngQuestion, timeoutMs: number, nowMs: number): Promise<boolean> {
+    if (!this.config || nowMs - this.config.at >= CONFIG_FRESH_MS)
+      this.config = { at: nowMs, engines: this.askEngines(timeoutMs) }
+    const { config } = this
+    const known = await config.engines
+    if (known.length === 0 && this.config === config) this.config = null
+    return known.some((one) => {
+      const isAsked =
+        engines.length > 0 ? engines.includes(one.name) : one.isEnabled && one.categories.includes(category)
+      return isAsked && one.canSearchByAge
+    })
+  }
+
+  private async askEngines(timeoutMs: number): Promise<readonly SearxngEngine[]> {
+    const headers = { accept: 'application/json', ...FROM_GATEWAY }
+    const fetched = await this.fetch({ url: `${this.baseUrl}/config`, headers, timeoutMs, maxBytes: CONFIG_BYTES })
+    const engines = fetched.ok && fetched.value.status === 200 ? member(jsonOf(fetched.value.body), 'engines') : null
+    return Array.isArray(engines) ? engines.map(readEngine) : []
   }
 
   /** Whether SearXNG reports that it is healthy. Checked at most every five seconds. */
@@ -125,6 +165,16 @@ function readPage(bytes: Uint8Array): Result<SearxngPage, UpstreamFailure> {
     results: results.map(readResult).filter(({ url }) => webAddress(url) !== ''),
     corrections: Array.isArray(corrections) ? corrections.filter((text) => typeof text === 'string') : [],
   })
+}
+
+function readEngine(value: unknown): SearxngEngine {
+  const categories = member(value, 'categories')
+  return {
+    name: String(member(value, 'name')),
+    categories: Array.isArray(categories) ? categories.map(String) : [],
+    isEnabled: member(value, 'enabled') === true,
+    canSearchByAge: member(value, 'time_range_support') === true,
+  }
 }
 
 function readResult(value: unknown): SearxngResult {
