@@ -22,7 +22,8 @@ function guarded(secrets: readonly string[], parts: readonly Uint8Array[]) {
     text += decoder.decode(passes)
     if (leaked) return { text, leaked }
   }
-  return { text: text + decoder.decode(guard.end()), leaked: false }
+  const { passes, leaked } = guard.end()
+  return { text: text + decoder.decode(passes), leaked }
 }
 
 const piece = fc.string({
@@ -48,6 +49,47 @@ test('a secret never passes, however its bytes are split, and everything before 
     }),
     { numRuns: 2000 },
   )
+})
+
+/** How upstreams write what they echo. */
+const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
+  hex: (text) => Buffer.from(text).toString('hex'),
+  'upper-case hex': (text) => Buffer.from(text).toString('hex').toUpperCase(),
+  base64: (text) => Buffer.from(text).toString('base64'),
+  base64url: (text) => Buffer.from(text).toString('base64url'),
+  'base64 in JSON': (text) => Buffer.from(text).toString('base64').replaceAll('/', '\\/'),
+  'base64 in a URL': (text) => encodeURIComponent(Buffer.from(text).toString('base64')),
+  'a URL': encodeURIComponent,
+  'every byte percent-encoded': (text) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join(''),
+}
+
+test.each(Object.entries(ENCODINGS))(
+  'a secret in %s never passes, whatever is around it and however it is split',
+  (_, encode) => {
+    const secret = 'key~?>?/+ü"9b1'
+    const around = fc.string({ maxLength: 20 })
+    fc.assert(
+      fc.property(around, around, fc.array(fc.nat()), (before, after, places) => {
+        const whole = `{"a":"${encode(before + secret + after)}"}`
+        const { text, leaked } = guarded([secret], cut(whole, places))
+        expect(leaked).toBe(true)
+        expect(text.length).toBeLessThan(whole.length - secret.length)
+      }),
+      { numRuns: 300 },
+    )
+  },
+)
+
+test('a whole secret behind the beginning of another one does not pass at the end of the stream', () => {
+  const secrets = ['abc-secret-1', 'secret-1', 'abc-secret-1-and-more']
+  expect(guarded(secrets.slice(1), cut('x abc-secret-1', [3, 5])).leaked).toBe(true)
+  expect(guarded(secrets, cut('x abc-secret-', [3])).leaked).toBe(false)
+})
+
+test('random base64 and hexadecimal do not look like a short secret', () => {
+  const random = Buffer.from(Array.from({ length: 100_000 }, (_, i) => (i * 7919 + (i >> 3) * 104_729) & 255))
+  for (const text of [random.toString('base64'), random.toString('hex')])
+    expect(guarded(['s3cr', 'tok-9x'], cut(text, [1000])).leaked).toBe(false)
 })
 
 test('a stream without a secret passes unchanged', () => {

@@ -43,7 +43,7 @@ export interface ApiDeps extends CredentialDeps {
   readonly onTrouble: (upstream: string, reason: string) => void
 }
 
-/** Memory that a cached answer uses in addition to its body. */
+/** Memory that a cached answer uses in addition to its body and headers. */
 const ENTRY_BYTES = 500
 const NEEDS_KEY = failure(
   'missing_api_key',
@@ -105,7 +105,7 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
       result.kind === 'answer' &&
       response.value.isCacheable &&
       !('overrun' in result.charge && result.charge.overrun > 0)
-    if (key !== null && isKept) deps.cache.keep(key, response.value, ENTRY_BYTES + response.value.body.byteLength)
+    if (key !== null && isKept) deps.cache.keep(key, response.value, ENTRY_BYTES + response.value.memory)
     return result
   } finally {
     place()

@@ -9,7 +9,7 @@ import type {
 } from '../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
-import { MIN_SECRET_LENGTH } from './secret-guard'
+import { containsSecret } from './secret-guard'
 import type { UpstreamRequest } from './upstream-request'
 
 /** The largest answer of an upstream, after decoding. */
@@ -23,6 +23,8 @@ export interface ApiAnswer extends UpstreamAnswer {
   readonly headers: Readonly<Record<string, string>>
   /** Whether the upstream lets it be kept for other callers. */
   readonly isCacheable: boolean
+  /** Bytes of memory that its body and all its headers take. */
+  readonly memory: number
 }
 
 /** Why there is no answer to serve, with what to tell the caller. `status`: the upstream's, if it answered. */
@@ -78,6 +80,7 @@ export function validateAnswer(
     header: (name) => answer.headers.get(name),
     headers: headersDown(answer, operation.headersDown),
     isCacheable: isCacheable(answer.headers),
+    memory: memoryOf(answer),
   })
 }
 
@@ -190,21 +193,18 @@ function notOk(answer: OutboundAnswer, refused: readonly number[]): AskProblem {
   return { kind: status >= 500 || status < 400 ? 'error' : 'unavailable', reason, didNothing, status }
 }
 
-/** Whether an answer holds a secret: as it is, as JSON escapes it, or in a header. */
+/** Whether an answer contains a secret, in its body or in a header, plain or encoded. */
 function leaks({ body, headers }: Pick<OutboundAnswer, 'body' | 'headers'>, secrets: readonly string[]): boolean {
-  const needles = secrets.filter((secret) => secret.length >= MIN_SECRET_LENGTH)
-  if (needles.length === 0) return false
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  for (const needle of needles) {
-    if (bytes.includes(needle)) return true
-    for (const [, value] of headers) if (value.includes(needle)) return true
-  }
-  return bytes.includes('\\') && needles.some((needle) => unescaped(bytes.toString()).includes(needle))
+  if (secrets.length === 0) return false
+  return containsSecret(body, secrets) || containsSecret(Buffer.from([...headers.values()].join('\n')), secrets)
 }
 
-/** JSON text with its escapes resolved. */
-function unescaped(text: string): string {
-  return text
-    .replace(/\\u([0-9a-fA-F]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
-    .replace(/\\(.)/g, '$1')
+/** What an entry of `headers` takes in addition to its text, as measured. */
+const HEADER_BYTES = 150
+
+/** All headers stay in memory with an answer, also those that are not passed down. */
+function memoryOf({ body, headers }: Pick<OutboundAnswer, 'body' | 'headers'>): number {
+  let bytes = body.buffer.byteLength
+  for (const [name, value] of headers) bytes += HEADER_BYTES + 2 * (name.length + value.length)
+  return bytes
 }

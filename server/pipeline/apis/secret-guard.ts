@@ -1,5 +1,9 @@
-/** Needles shorter than this would be found in any answer. */
-export const MIN_SECRET_LENGTH = 4
+/** Secrets shorter than this would be found in any answer. */
+const MIN_SECRET_LENGTH = 4
+/** Secrets of fewer bytes are not looked for in base64 and hexadecimal: random data would contain them. */
+const MIN_ENCODED_BYTES = 6
+/** How many secrets stay compiled. Tokens of OAuth come and go. */
+const MAX_COMPILED = 64
 
 /** One way to write a character. `fold`: hexadecimal digits of either case. */
 interface Spelling {
@@ -7,56 +11,69 @@ interface Spelling {
   readonly fold: boolean
 }
 
-/** A secret, as the spellings of its characters. */
+/** A secret in one encoding, as the spellings of its characters. */
 type Needle = readonly (readonly Spelling[])[]
 type Found = 'yes' | 'no' | 'maybe'
 
+/** What to look for, by the first two bytes of it. */
+interface Patterns {
+  /** 1 for the bytes that it may begin with. Every byte of every answer is looked up here. */
+  readonly starts: Uint8Array
+  /** 1 where `byPair` may have an entry: by a hash of both bytes. */
+  readonly flags: Uint8Array
+  readonly byPair: ReadonlyMap<number, readonly Needle[]>
+  readonly byFirst: ReadonlyMap<number, readonly Needle[]>
+}
+
 /**
- * Finds secrets in bytes that come in parts, as they are and as JSON escapes them, also across the border of two parts. Holds back only
- * bytes that may be the beginning of a secret.
+ * Finds secrets in bytes that come in parts, also across the border of two parts: as they are, escaped as in JSON or in URLs, in
+ * hexadecimal, and in base64 at any place of what was encoded. Holds back only bytes that may be the beginning of a secret.
  */
 export class SecretGuard {
-  private readonly needles: readonly Needle[]
-  /** 1 for the bytes that a secret may begin with. */
-  private readonly starts = new Uint8Array(256)
+  private readonly patterns: Patterns | null
   private pending: Uint8Array = new Uint8Array()
 
   constructor(secrets: readonly string[]) {
-    this.needles = secrets.filter((secret) => secret.length >= MIN_SECRET_LENGTH).map(needleOf)
-    for (const [first = []] of this.needles) for (const { bytes } of first) this.starts[bytes[0] ?? 0] = 1
+    const long = secrets.filter((secret) => secret.length >= MIN_SECRET_LENGTH)
+    this.patterns = long.length === 0 ? null : patternsOf(long)
   }
 
   /** What may pass. `leaked`: a secret follows it, so that nothing more may. */
   push(chunk: Uint8Array): { readonly passes: Uint8Array; readonly leaked: boolean } {
-    if (this.needles.length === 0) return { passes: chunk, leaked: false }
-    const bytes = this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk])
-    this.pending = new Uint8Array()
-    for (let at = 0; at < bytes.length; at++) {
-      if (this.starts[bytes[at] ?? 0] === 0) continue
-      const found = this.secretAt(bytes, at)
+    return this.scan(this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk]), false)
+  }
+
+  /** The same for what was held back, once no more bytes come. */
+  end(): { readonly passes: Uint8Array; readonly leaked: boolean } {
+    return this.scan(this.pending, true)
+  }
+
+  private scan(bytes: Uint8Array, isEnd: boolean) {
+    this.pending = NOTHING
+    if (this.patterns === null) return { passes: bytes, leaked: false }
+    const { starts, flags, byPair, byFirst } = this.patterns
+    const last = bytes.length - 1
+    for (let at = 0; at <= last; at++) {
+      const first = bytes[at] ?? 0
+      if (starts[first] === 0) continue
+      const second = bytes[at + 1] ?? 0
+      if (at < last && flags[hashOf(first, second)] === 0) continue
+      const needles = at < last ? byPair.get((first << 8) | second) : byFirst.get(first)
+      const found = needles === undefined ? 'no' : startsAt(bytes, at, needles, isEnd)
       if (found === 'no') continue
       if (found === 'maybe') this.pending = bytes.slice(at)
       return { passes: bytes.subarray(0, at), leaked: found === 'yes' }
     }
     return { passes: bytes, leaked: false }
   }
+}
 
-  /** What was held back, once no more bytes come. */
-  end(): Uint8Array {
-    const rest = this.pending
-    this.pending = new Uint8Array()
-    return rest
-  }
+const NOTHING = new Uint8Array()
 
-  private secretAt(bytes: Uint8Array, at: number): Found {
-    let best: Found = 'no'
-    for (const needle of this.needles) {
-      const found = spelled(bytes, at, needle)
-      if (found === 'yes') return 'yes'
-      if (found === 'maybe') best = 'maybe'
-    }
-    return best
-  }
+/** Whether whole bytes contain one of the secrets. */
+export function containsSecret(bytes: Uint8Array, secrets: readonly string[]): boolean {
+  const guard = new SecretGuard(secrets)
+  return guard.push(bytes).leaked || guard.end().leaked
 }
 
 /** A stream's bytes up to a secret, where it fails. */
@@ -74,12 +91,12 @@ export function guardedBody(
         for (;;) {
           if (hasLeaked) throw new Error('the stream contained our own secret')
           const { done, value } = await reader.read()
-          const { passes, leaked } = done ? { passes: guard.end(), leaked: false } : guard.push(value)
+          const { passes, leaked } = done ? guard.end() : guard.push(value)
           hasLeaked = leaked
           if (leaked) onLeak()
           if (passes.length > 0) controller.enqueue(passes)
-          if (done) controller.close()
-          if (done || passes.length > 0) return
+          if (done && !leaked) controller.close()
+          if ((done && !leaked) || passes.length > 0) return
         }
       },
       cancel: (reason) => reader.cancel(reason),
@@ -88,27 +105,133 @@ export function guardedBody(
   )
 }
 
-function needleOf(secret: string): Needle {
-  const encoder = new TextEncoder()
-  return [...secret].map((character): Spelling[] => {
-    const units = [...character.split('')].map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'))
-    return [
-      { bytes: encoder.encode(character), fold: false },
-      { bytes: encoder.encode(units.map((unit) => `\\u${unit}`).join('')), fold: true },
-      { bytes: encoder.encode(`\\${character}`), fold: false },
-    ]
+const COMPILED = new Map<string, Patterns>()
+
+/** The patterns of these secrets. Compiling them takes longer than reading a usual answer. */
+function patternsOf(secrets: readonly string[]): Patterns {
+  const key = JSON.stringify(secrets)
+  const known = COMPILED.get(key)
+  if (known) return known
+  const patterns = compiled(secrets.flatMap(needlesOf))
+  const [oldest] = COMPILED.keys()
+  if (oldest !== undefined && COMPILED.size >= MAX_COMPILED) COMPILED.delete(oldest)
+  COMPILED.set(key, patterns)
+  return patterns
+}
+
+function compiled(needles: readonly Needle[]): Patterns {
+  const flags = new Uint8Array(4096)
+  const starts = new Uint8Array(256)
+  const byPair = new Map<number, Needle[]>()
+  const byFirst = new Map<number, Needle[]>()
+  const add = (map: Map<number, Needle[]>, key: number, needle: Needle) => {
+    const others = map.get(key)
+    if (!others) map.set(key, [needle])
+    else if (!others.includes(needle)) others.push(needle)
+  }
+  for (const needle of needles)
+    for (const [first, second] of pairsOf(needle)) {
+      add(byPair, (first << 8) | second, needle)
+      add(byFirst, first, needle)
+      flags[hashOf(first, second)] = 1
+      starts[first] = 1
+    }
+  return { starts, flags, byPair, byFirst }
+}
+
+function hashOf(first: number, second: number): number {
+  return ((first << 5) ^ second) & 4095
+}
+
+/** The two bytes that a needle may begin with. */
+function pairsOf([first = [], second = []]: Needle): [number, number][] {
+  return first.flatMap(({ bytes, fold }) => {
+    const [one = 0, two] = bytes
+    const seconds =
+      two === undefined ? second.flatMap((next) => cases(next.bytes[0] ?? 0, next.fold)) : cases(two, fold)
+    return cases(one, fold).flatMap((a) => seconds.map((b): [number, number] => [a, b]))
   })
 }
 
-/** Whether the bytes from `at` spell a secret; `maybe` if they end before that is clear. */
-function spelled(bytes: Uint8Array, at: number, needle: Needle): Found {
+function cases(byte: number, fold: boolean): number[] {
+  return fold && byte >= 0x61 && byte <= 0x66 ? [byte, byte & ~0x20] : [byte]
+}
+
+function needlesOf(secret: string): Needle[] {
+  const bytes = Buffer.from(secret)
+  const plain = [...secret].map((character) => PLAIN.of(character))
+  if (bytes.length < MIN_ENCODED_BYTES) return [plain]
+  const hex = [...bytes.toString('hex')].map((digit) => HEX.of(digit))
+  return [plain, hex, ...[0, 1, 2].map((before) => base64Of(bytes, before))]
+}
+
+/** A character as it is, escaped as in JSON, and as in a URL. */
+function spellingsOf(character: string): Spelling[] {
+  const units = [...character.split('')].map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'))
+  const escaped = [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`)
+  return [
+    spelling(character),
+    spelling(units.map((unit) => `\\u${unit}`).join(''), true),
+    spelling(`\\${character}`),
+    spelling(escaped.join(''), true),
+    ...(character === ' ' ? [spelling('+')] : []),
+  ]
+}
+
+/** The base64 of a secret that follows `before` bytes, modulo 3: the characters that depend on the secret alone. */
+function base64Of(secret: Buffer, before: number): Needle {
+  const text = Buffer.concat([Buffer.alloc(before), secret]).toString('base64')
+  const own = text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + secret.length) * 8) / 6))
+  return [...own].map((character) => BASE64.of(character))
+}
+
+/** The spellings of each character, shared by all secrets: a secret may be long, and many are compiled. */
+class Spellings {
+  private readonly known = new Map<string, readonly Spelling[]>()
+  private readonly make: (character: string) => readonly Spelling[]
+
+  constructor(make: (character: string) => readonly Spelling[]) {
+    this.make = make
+  }
+
+  of(character: string): readonly Spelling[] {
+    const spellings = this.known.get(character) ?? this.make(character)
+    if (character <= '~') this.known.set(character, spellings)
+    return spellings
+  }
+}
+
+const PLAIN = new Spellings(spellingsOf)
+const HEX = new Spellings((digit) => [spelling(digit, true)])
+const BASE64 = new Spellings((character) => {
+  if (character === '+') return [spelling('+'), spelling('-'), spelling('%2b', true), spelling('\\u002b', true)]
+  if (character !== '/') return [spelling(character)]
+  return [spelling('/'), spelling('_'), spelling('\\/'), spelling('%2f', true), spelling('\\u002f', true)]
+})
+
+function spelling(text: string, fold = false): Spelling {
+  return { bytes: Buffer.from(text), fold }
+}
+
+function startsAt(bytes: Uint8Array, at: number, needles: readonly Needle[], isEnd: boolean): Found {
+  let best: Found = 'no'
+  for (const needle of needles) {
+    const found = spelled(bytes, at, needle, isEnd)
+    if (found === 'yes') return 'yes'
+    if (found === 'maybe') best = 'maybe'
+  }
+  return best
+}
+
+/** Whether the bytes from `at` spell a secret; `maybe` if they end before that is clear and more may come. */
+function spelled(bytes: Uint8Array, at: number, needle: Needle, isEnd: boolean): Found {
   let ends: readonly number[] = [at]
   for (const spellings of needle) {
     const next: number[] = []
     for (const end of ends)
       for (const { bytes: wanted, fold } of spellings) {
         const found = begins(bytes, end, wanted, fold)
-        if (found === 'maybe') return 'maybe'
+        if (found === 'maybe' && !isEnd) return 'maybe'
         if (found === 'yes') next.push(end + wanted.length)
       }
     if (next.length === 0) return 'no'

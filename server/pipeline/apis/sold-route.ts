@@ -11,13 +11,15 @@ export function soldRoute(match: ApiMatch): Extract<Route, { kind: 'priced' }> {
 
 /**
  * Whether a caller without a key may pay for the one call: the price is fixed and above zero, the answer comes whole, the call can be
- * repeated, and the upstream costs nothing, since a payment may turn out not to settle after the upstream was asked.
+ * repeated, and the upstream costs nothing, since a payment may turn out not to settle after the upstream was asked. Where the operator
+ * did not say what it costs, one that wants a credential may cost something, also if that is in one of the API's own headers.
  */
 export function isPayable({
-  api: { auth },
+  api: { auth, headers },
   operation: { price, effect, answer, upstreamCost },
 }: SoldOperation): boolean {
-  const isFree = upstreamCost === null ? auth.kind === 'none' : upstreamCost === ZERO
+  const isOpen = auth.kind === 'none' && Object.keys(headers).every((name) => PLAIN_HEADERS.has(name.toLowerCase()))
+  const isFree = upstreamCost === null ? isOpen : upstreamCost === ZERO
   return (
     isFree &&
     auth.kind !== '402' &&
@@ -27,3 +29,6 @@ export function isPayable({
     answer === 'whole'
   )
 }
+
+/** Headers that hold no credential. Any other may. */
+const PLAIN_HEADERS = new Set(['accept', 'accept-language', 'cache-control', 'prefer', 'user-agent'])

@@ -37,9 +37,9 @@ export function credentialsOf({ name, auth }: Api, secretsOf: SecretsOf, token: 
   if (stored === null || secret === null || secret === '' || /[\r\n\0]/.test(secret)) return null
   switch (auth.kind) {
     case 'header':
-      return { headers: { [auth.name.toLowerCase()]: secret }, query: [], secrets: [secret] }
+      return { headers: { [auth.name.toLowerCase()]: secret }, query: [], secrets: [secret, ...longWords(secret)] }
     case 'query':
-      return { headers: {}, query: [[auth.name, secret]], secrets: [secret, encodeURIComponent(secret)] }
+      return { headers: {}, query: [[auth.name, secret]], secrets: [secret] }
     case 'bearer':
     case 'oauth2':
       return { headers: { authorization: `Bearer ${secret}` }, query: [], secrets: [...new Set([secret, stored])] }
@@ -47,7 +47,7 @@ export function credentialsOf({ name, auth }: Api, secretsOf: SecretsOf, token: 
       const packed = Buffer.from(secret).toString('base64')
       // What an upstream decodes and shows in parts is as secret.
       const password = secret.slice(secret.indexOf(':') + 1)
-      return { headers: { authorization: `Basic ${packed}` }, query: [], secrets: [secret, packed, password] }
+      return { headers: { authorization: `Basic ${packed}` }, query: [], secrets: [secret, password] }
     }
   }
 }
@@ -133,4 +133,10 @@ function plainFileName(name: string): string {
 
 function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+}
+
+/** The parts of a header such as `Token abcdefgh` that are secret by themselves. */
+function longWords(secret: string): string[] {
+  const words = secret.split(' ')
+  return words.length > 1 ? words.filter((word) => word.length >= 12) : []
 }

@@ -297,6 +297,10 @@ describe('headers', () => {
     ['as it is', '{"key":"upstream-secret-1"}', {}],
     ['escaped', '{"key":"\\u0075pstream-secret-1"}', {}],
     ['in a header', '{}', { 'x-echo': 'upstream-secret-1' }],
+    ['in base64', JSON.stringify({ key: btoa('Bearer upstream-secret-1') }), {}],
+    ['in hexadecimal', JSON.stringify({ key: Buffer.from('upstream-secret-1').toString('hex') }), {}],
+    ['in base64 in a header', '{}', { 'x-echo': btoa('x upstream-secret-1') }],
+    ['percent-encoded', '{"url":"https://a.example/?k=upstream%2Dsecret%2d1"}', {}],
   ])('an answer that holds the secret %s is a 502 without charge', async (_, body, headers) => {
     const { as, key, balance } = await selling(
       [READ],

@@ -97,6 +97,18 @@ describe('an imported operation that is paid for by itself (spec 5.3, spec-answe
     expect((await gateway.call(PATH)).status).toBe(402)
   })
 
+  test('is not offered where one of the headers of the API may be a credential', async () => {
+    const [api] = gateway.core.apis.routes.apis
+    if (!api) throw new Error('no API is on sale')
+    const statusWith = async (headers: Record<string, string>) => {
+      gateway.core.apis.replace([{ ...api, headers }])
+      return (await gateway.call(PATH)).status
+    }
+    expect(await statusWith({ 'X-Api-Key': 'vendor-key-1' })).toBe(401)
+    expect(await statusWith({ Accept: 'application/json' })).toBe(402)
+    gateway.core.apis.replace([api])
+  })
+
   test('is not offered where the upstream costs money or the call changes something', async () => {
     expect((await gateway.call('/apis/v1/weather/v1/dear')).status).toBe(401)
     expect((await gateway.call('/apis/v1/weather/v1/orders', { method: 'POST' })).status).toBe(401)
