@@ -15,6 +15,7 @@ export async function openUpstreamWallet(
   clock: Clock,
 ): Promise<PaidUpstreams | null> {
   if (!wallet) return null
+  await payments.abandon(clock.now())
   // Loaded only here: signing needs libraries of 70 MB.
   const { openWallet } = await import('../adapters/upstream-wallet/open-wallet')
   return { wallet: openWallet(wallet), payments, clock }

@@ -1,4 +1,4 @@
-import type { UpstreamPayment, UpstreamPayments, UpstreamWallet } from '../core/apis/upstream-payment'
+import type { UpstreamPayment, UpstreamPayments, UpstreamWallet, WalletToken } from '../core/apis/upstream-payment'
 import type { Clock } from '../core/clock'
 import { makeId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'
@@ -31,9 +31,19 @@ export function startUpstreamPaymentChecks(checks: UpstreamPaymentChecks, everyM
   })
 }
 
+/** Token by token: a node that does not answer delays the payments of its own chain only. */
 async function check(checks: UpstreamPaymentChecks, signal: AbortSignal): Promise<void> {
+  const checked = await Promise.allSettled(checks.wallet.tokens.map((token) => checkToken(checks, token, signal)))
+  for (const [i, one] of checked.entries())
+    if (one.status === 'rejected') {
+      const chain = checks.wallet.tokens[i]?.chainId
+      checks.onTrouble(`payments to upstreams on chain ${chain} were not checked`, String(one.reason))
+    }
+}
+
+async function checkToken(checks: UpstreamPaymentChecks, token: WalletToken, signal: AbortSignal): Promise<void> {
   const { payments, wallet, clock } = checks
-  for (const payment of await payments.expired(clock.now(), wallet)) {
+  for (const payment of await payments.expired(clock.now(), wallet.address, token)) {
     if (signal.aborted) return
     const cashed = await wallet.wasCashed(payment)
     if (cashed === false) await payments.end(payment.request, 'unused', clock.now())

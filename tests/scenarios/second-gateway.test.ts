@@ -102,8 +102,10 @@ test('the same by MPP on Tempo, and a transfer that is not answered is found on 
   const { wallet } = buyer.core.paying ?? {}
   // As if its process had died before the charge, long ago; and one that was never sent.
   await db.run(sql`UPDATE upstream_payments SET state = 'signed', valid_before = valid_before - 3600`)
-  const [payment] = wallet ? await buyer.core.stores.upstreamPayments.expired(Date.now(), wallet) : []
-  if (!wallet || !payment) throw new Error('no payment is open')
+  const [walletToken] = wallet?.tokens ?? []
+  if (!wallet || !walletToken) throw new Error('there is no wallet')
+  const [payment] = await buyer.core.stores.upstreamPayments.expired(Date.now(), wallet.address, walletToken)
+  if (!payment) throw new Error('no payment is open')
   expect(await wallet.wasCashed(payment)).toBe(true)
   expect(await wallet.wasCashed({ ...payment, nonce: `0x${'07'.repeat(32)}` })).toBe(false)
   expect(await wallet.wasCashed({ ...payment, validBefore: Math.floor(Date.now() / 1000) })).toBeNull()

@@ -54,17 +54,24 @@ export interface PaymentSum {
   readonly cost: Money
 }
 
+/** An API is not paid while so many of its payments without an answer may still be cashed: an upstream must not cash a day's money first. */
+export const MAX_UNANSWERED = 3
+
 /** The payments that were signed. */
 export interface UpstreamPayments {
   /**
    * Durable when it resolves. `cap`: all that was signed would exceed a daily maximum. `twice`: the request has a payment, or another payment
-   * has this nonce.
+   * has this nonce. `unanswered`: `MAX_UNANSWERED` payments of its API brought no answer, and their fate is open.
    */
-  open(payment: UpstreamPayment, maxima: DailyMaxima): Promise<'opened' | 'cap' | 'twice'>
+  open(payment: UpstreamPayment, maxima: DailyMaxima): Promise<'opened' | 'cap' | 'twice' | 'unanswered'>
+  /** Its call ended without an answer. It stays `signed` until the chain shows whether it was cashed. */
+  unanswered(request: RequestId, at: number): Promise<void>
+  /** At a start: no call of an earlier process will be answered. */
+  abandon(at: number): Promise<void>
   /** Its answer was sold. `reference`: the transaction that the upstream's receipt names. */
   answered(request: RequestId, at: number, reference: string | null): Promise<void>
-  /** Payments of a wallet without an answer that expired before this time, in milliseconds. */
-  expired(before: number, wallet: Pick<UpstreamWallet, 'tokens' | 'address'>): Promise<readonly UpstreamPayment[]>
+  /** Open payments of a payer in one token that expired before this time, in milliseconds, the oldest first. */
+  expired(before: number, payer: string, token: WalletToken): Promise<readonly UpstreamPayment[]>
   /** Whether the call of a payment was charged, whatever its state says: the process may have died in between. */
   wasCharged(request: RequestId): Promise<boolean>
   end(request: RequestId, state: 'cashed' | 'unused', at: number): Promise<void>

@@ -116,12 +116,16 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
 async function runPaid(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
   const asked = await askPaid(deps.fetch, deps.paying, sale, open)
   if (!asked.ok) return unanswered(deps, sale.match, asked.error)
-  const { answer, paid, close } = asked.value
+  const { answer, paid, payment } = asked.value
   const result = await answered(deps, sale, open, answer, { paid })
-  if (result.kind !== 'answer' || !close) return result
+  if (!payment) return result
+  if (result.kind !== 'answer') {
+    await payment.unanswered()
+    return result
+  }
   // Until then its payment is open: a charge may fail, and this process may end.
   const onCharged = () =>
-    close().catch((error: unknown) =>
+    payment.sold().catch((error: unknown) =>
       // The next check of open payments finds the charge.
       deps.onTrouble(`api ${sale.match.api.name}`, `a payment stays open: ${error}`),
     )

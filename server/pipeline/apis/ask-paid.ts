@@ -29,8 +29,16 @@ interface PaidAnswer {
   readonly answer: ApiAnswer
   /** Zero for an answer that the upstream gave for free. */
   readonly paid: Money
-  /** Notes that the answer was sold; null if nothing was paid. */
-  readonly close: (() => Promise<void>) | null
+  /** Null if nothing was paid. */
+  readonly payment: OpenPayment | null
+}
+
+/** A payment whose answer came. One of the two is noted. */
+export interface OpenPayment {
+  /** The answer was sold. */
+  sold(): Promise<void>
+  /** It was not worth its price. */
+  unanswered(): Promise<void>
 }
 
 /** A signature is valid this long after the time that the call has. */
@@ -58,7 +66,7 @@ export async function askPaid(
   if (!probe.ok) return err(unfetched(probe.error))
   if (probe.value.status !== 402) {
     const free = validateAnswer(match, probe.value, [])
-    return free.ok ? ok({ answer: free.value, paid: ZERO, close: null }) : free
+    return free.ok ? ok({ answer: free.value, paid: ZERO, payment: null }) : free
   }
   const signed = await signOffer(paying, sale, request, {
     asked: askedIn(paying.wallet, probe.value),
@@ -66,11 +74,16 @@ export async function askPaid(
     limits,
   })
   if (!signed.ok) return err({ kind: 'unavailable', reason: signed.error, didNothing: true })
+  const { payments, clock, wallet } = paying
+  const unanswered = () => payments.unanswered(requestId, clock.now())
   const sent = await sendPaid(fetch, sale, request, signed.value.header, limits)
-  if (!sent.ok) return sent
+  if (!sent.ok) {
+    await unanswered()
+    return sent
+  }
   const { answer, receipt } = sent.value
-  const close = () => paying.payments.answered(requestId, paying.clock.now(), receiptIn(paying.wallet, receipt))
-  return ok({ answer, paid: signed.value.payment.cost, close })
+  const sold = () => payments.answered(requestId, clock.now(), receiptIn(wallet, receipt))
+  return ok({ answer, paid: signed.value.payment.cost, payment: { sold, unanswered } })
 }
 
 /** What a 402 asks for, by all protocols. */
@@ -129,6 +142,8 @@ async function signOffer(
   const payment = paymentOf(paying, sale, offer.value, { requestId, leftMs: timeoutMs })
   const opened = await payments.open(payment, wallet.maxima)
   if (opened === 'cap') return err('a daily maximum of the wallet is reached')
+  if (opened === 'unanswered')
+    return err('payments without an answer may still be cashed; it is paid again when the chain shows their fate')
   if (opened === 'twice') return err('this request or this challenge was paid for before')
   try {
     return ok({ payment, header: await offer.value.asked.header(payment, wallet) })

@@ -7,7 +7,16 @@ import { micros } from '../../../server/core/money'
 import { ApiInputs } from '../../../server/pipeline/apis/api-input'
 import { tryOperation } from '../../../server/pipeline/apis/try-operation'
 import { callTool } from '../../support/mcp'
-import { asksByScheme, asksToPay, PAYEE, TOKEN } from '../../support/paid-upstream'
+import {
+  asksByScheme,
+  asksToPay,
+  CHAIN_ID,
+  openNode,
+  PAYEE,
+  TOKEN,
+  WALLET,
+  walletEnv,
+} from '../../support/paid-upstream'
 import { openPayingGateway, PAID_PATH, type PayingGateway } from '../../support/paying-gateway'
 
 const OTHER = `0x${'c3'.repeat(20)}`
@@ -148,6 +157,33 @@ describe('a hostile upstream', () => {
     await booksAgree()
   })
 
+  test('that cashes and answers with errors, together with its caller, gets three payments until the chain shows their fate', async () => {
+    const { call, payments, states, later, node, core, overruns } = await paying({
+      paid: FAILS,
+      env: { UPSTREAM_WALLET_DAILY_USD_PER_PAYEE: '1' },
+    })
+    const statuses = []
+    for (let i = 0; i < 6; i++) statuses.push((await call()).status)
+    expect(statuses).toEqual([502, 502, 502, 503, 503, 503])
+    // Nor does a restart forget them, and what was in flight counts as well.
+    await core.stores.db.run(sql`UPDATE upstream_payments SET ended_at = NULL`)
+    await core.stores.upstreamPayments.abandon(0)
+    expect((await call()).status).toBe(503)
+    const [first] = await payments()
+    node.cashed.add(first?.nonce ?? '')
+    await later(100_000)
+    expect([await states(), await overruns()]).toEqual([['cashed', 'unused', 'unused'], [10_000]])
+    expect((await call()).status).toBe(502)
+    await booksAgree()
+  })
+
+  test('whose answer does not sell gets no more than that either', async () => {
+    const success = { minStatus: 200, maxStatus: 299, conditions: [{ pointer: '/ok', equals: true }] }
+    const { call, payments } = await paying({ operation: { success }, paid: () => Response.json({ ok: false }) })
+    for (let i = 0; i < 5; i++) await call()
+    expect(await payments()).toHaveLength(3)
+  })
+
   test('with huge or broken headers gets no signature', async () => {
     const huge = btoa(JSON.stringify({ x402Version: 2, accepts: [], extensions: 'x'.repeat(40_000) }))
     const scheme = `Payment id="1", realm="${'x'.repeat(40_000)}", method="evm"`
@@ -188,7 +224,7 @@ describe('nothing is signed', () => {
     Object.assign(node, state)
     expect((await call()).status).toBe(503)
     expect([upstream.calls.length, await states()]).toEqual([1, []])
-    Object.assign(node, { balance: 1e9, decimals: 6, chainId: 31338, tokenName: 'Test Dollar', isDown: false })
+    Object.assign(node, { balance: 1e9, decimals: 6, chainId: CHAIN_ID, tokenName: 'Test Dollar', isDown: false })
     expect((await call()).status).toBe(200)
   })
 
@@ -256,6 +292,24 @@ describe('under load and after a crash', () => {
     expect([(await payments()).length, await states()]).toEqual([1, ['signed']])
   })
 
+  test('a node that is down delays nothing on other chains', async () => {
+    const other = openNode()
+    const [own] = JSON.parse(walletEnv(other.url)['UPSTREAM_WALLET_TOKENS'] ?? '[]')
+    const dead = { ...own, chain_id: 1, rpc_url: 'http://127.0.0.1:1' }
+    const tokens = { UPSTREAM_WALLET_TOKENS: JSON.stringify([dead, own]) }
+    const { call, states, later, core, clock } = await paying({ env: tokens, paid: FAILS })
+    await call()
+    const token = { chainId: CHAIN_ID, address: TOKEN.toLowerCase(), decimals: 6 }
+    const [payment] = await core.stores.upstreamPayments.expired(clock.now() + 1e9, WALLET.toLowerCase(), token)
+    if (!payment) throw new Error('nothing was paid')
+    const onDeadChain = { ...payment, chainId: 1, request: 'req_dead' as typeof payment.request, nonce: '0x1' }
+    await core.stores.upstreamPayments.open(onDeadChain, { inAll: micros(1_000_000), perPayee: micros(1_000_000) })
+    other.seconds = clock.now() / 1000 + 1000
+    await later(100_000)
+    expect(await states()).toEqual(['unused', 'signed'])
+    await other.close()
+  })
+
   test('a payment is closed by what the chain and the ledger say, whenever the process died', async () => {
     const { call, rows, later, overruns, node, core, clock } = await paying()
     const died = (request: string) =>
@@ -267,10 +321,8 @@ describe('under load and after a crash', () => {
     await died(charged.request)
     node.cashed.add(charged.nonce)
     // After the row, before or after the signature, and after the payment was sent: the same row, and no charge.
-    const [payment] = await core.stores.upstreamPayments.expired(clock.now() + 86_400_000, {
-      address: (await core.stores.db.all<{ payer: string }>(sql`SELECT payer FROM upstream_payments`))[0]?.payer ?? '',
-      tokens: [{ chainId: 31338, address: TOKEN.toLowerCase(), decimals: 6 }],
-    })
+    const token = { chainId: CHAIN_ID, address: TOKEN.toLowerCase(), decimals: 6 }
+    const [payment] = await core.stores.upstreamPayments.expired(clock.now() + 86_400_000, WALLET.toLowerCase(), token)
     if (!payment) throw new Error('nothing is open')
     for (const step of ['unsent', 'sent'] as const) {
       const nonce = `0x${(step === 'sent' ? '5e' : '0f').repeat(32)}`

@@ -1,6 +1,13 @@
-import { and, count, eq, gt, lt, or, sql } from 'drizzle-orm'
+import { and, count, eq, gt, isNotNull, isNull, lt, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { DailyMaxima, PaymentSum, UpstreamPayment, UpstreamPayments } from '../../../core/apis/upstream-payment'
+import {
+  type DailyMaxima,
+  MAX_UNANSWERED,
+  type PaymentSum,
+  type UpstreamPayment,
+  type UpstreamPayments,
+  type WalletToken,
+} from '../../../core/apis/upstream-payment'
 import type { RequestId } from '../../../core/ids'
 import { KeyedMutex } from '../../../core/keyed-mutex'
 import { type Money, micros } from '../../../core/money'
@@ -27,12 +34,15 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
     this.applied = applied
   }
 
-  open(payment: UpstreamPayment, maxima: DailyMaxima): Promise<'opened' | 'cap' | 'twice'> {
+  open(payment: UpstreamPayment, maxima: DailyMaxima): ReturnType<UpstreamPayments['open']> {
     return this.turns.take('open', async () => {
-      const { request, payee, cost, signedAt, amount, nonce } = payment
+      const { request, payee, cost, signedAt, amount, nonce, api } = payment
       const isKnown = or(eq(table.request, request), eq(table.nonce, nonce))
       const [known] = await this.db.select({ request: table.request }).from(table).where(isKnown)
       if (known) return 'twice'
+      const isUnanswered = and(eq(table.api, api), eq(table.state, 'signed'), isNotNull(table.endedAt))
+      const [unanswered] = await this.db.select({ payments: count() }).from(table).where(isUnanswered)
+      if (!unanswered || unanswered.payments >= MAX_UNANSWERED) return 'unanswered'
       const [sums] = await this.db
         .select({
           all: sql<number>`coalesce(sum(${table.cost}), 0)`,
@@ -46,6 +56,16 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
     })
   }
 
+  async unanswered(request: RequestId, at: number): Promise<void> {
+    const isOpen = and(eq(table.request, request), eq(table.state, 'signed'))
+    await this.db.update(table).set({ endedAt: at }).where(isOpen)
+  }
+
+  async abandon(at: number): Promise<void> {
+    const isOpen = and(eq(table.state, 'signed'), isNull(table.endedAt))
+    await this.db.update(table).set({ endedAt: at }).where(isOpen)
+  }
+
   async answered(request: RequestId, at: number, reference: string | null): Promise<void> {
     await this.db
       .update(table)
@@ -53,10 +73,7 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
       .where(and(eq(table.request, request), eq(table.state, 'signed')))
   }
 
-  async expired(
-    before: number,
-    { tokens, address }: Parameters<UpstreamPayments['expired']>[1],
-  ): Promise<readonly UpstreamPayment[]> {
+  async expired(before: number, payer: string, { chainId, address }: WalletToken): Promise<readonly UpstreamPayment[]> {
     const rows = await this.db
       .select()
       .from(table)
@@ -64,8 +81,9 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
         and(
           eq(table.state, 'signed'),
           lt(table.validBefore, Math.floor(before / 1000)),
-          eq(table.payer, address),
-          or(...tokens.map((token) => and(eq(table.chainId, token.chainId), eq(table.token, token.address)))),
+          eq(table.payer, payer),
+          eq(table.chainId, chainId),
+          eq(table.token, address),
         ),
       )
       .orderBy(table.validBefore)

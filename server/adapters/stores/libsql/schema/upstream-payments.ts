@@ -20,6 +20,7 @@ export const upstreamPayments = sqliteTable(
     validBefore: integer('valid_before').notNull(),
     state: text().$type<PaymentState>().notNull(),
     signedAt: instant('signed_at').notNull(),
+    /** When its call ended without an answer, while it is `signed`; later, when its state was set. */
     endedAt: instant('ended_at'),
     /** The transaction that the upstream's receipt names. */
     reference: text(),
