@@ -9,7 +9,7 @@ import { MemoryWindows } from './adapters/stores/memory/windows'
 import { ensureIndex } from './adapters/websearch/local/build/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
-import { agentFaces, composeAgents } from './compose/agents'
+import { agentInterfaces, composeAgents } from './compose/agents'
 import { composeBilling } from './compose/billing'
 import { composeImported } from './compose/imported-apis'
 import { indexSources } from './compose/index-sources'
@@ -32,7 +32,7 @@ import type { Clock } from './core/clock'
 import { announcedJournal } from './core/events/announced-journal'
 import { Ledger } from './core/ledger/ledger'
 import { WatchedJournal } from './core/ledger/watched-journal'
-import { type ByteCaps, BytesUnderWay } from './core/limits/bytes-under-way'
+import { type ByteCaps, BytesInProgress } from './core/limits/bytes-in-progress'
 import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
 import { formatUsd } from './core/money'
@@ -125,7 +125,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const web = app({
     ...core,
     ...linked,
-    ...agentFaces(config, { ...core, identity, ownOrigins, clock }),
+    ...agentInterfaces(config, { ...core, identity, ownOrigins, clock }),
     gate: new Gate({ auth, journal: core.journal, baseUrl: config.baseUrl }),
     contexts: { clock, intake: core.intake, addressOf: clientAddresses(config, log) },
     ...billing.routes,
@@ -281,8 +281,9 @@ async function composeCore(config: Config, surroundings: Surroundings) {
   const onReversalFailure = (request: string, reason: string) =>
     log.error('a charge could not be reversed', { request, reason })
   const ledger = new Ledger({ holds, journal, bookings: stores.bookings, clock, onReversalFailure })
-  for (const kept of stores.keptHolds)
-    if (!(await ledger.settleKept(kept))) onReversalFailure(kept.call.id, 'an unfinished stream could not be charged')
+  for (const durable of stores.durableHolds)
+    if (!(await ledger.settleDurable(durable)))
+      onReversalFailure(durable.call.id, 'an unfinished stream could not be charged')
   return {
     stores,
     apis,
@@ -303,7 +304,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
     ledger,
     ...(await composeAgents(config, { stores, holds, clock, log })),
     limiter: new Limiter(new MemoryWindows(), clock),
-    intake: new Intake(new BytesUnderWay(bodyBytes()), stopwatch),
+    intake: new Intake(new BytesInProgress(bodyBytes()), stopwatch),
     catalog,
     keys: new Keys({
       ...{ credentials, holds, clock, events },

@@ -1,4 +1,4 @@
-import { Misused, Refused } from './control-client'
+import { Refused, UsageError } from './control-client'
 import { withRetries } from './retry'
 import { type Session, SessionStore } from './session-store'
 import { refreshed } from './sign-in'
@@ -79,7 +79,7 @@ export class Api {
   private async credential(): Promise<string> {
     if (this.key) return this.key
     if (!this.session || this.session.url !== this.url)
-      throw new Misused(`not signed in to ${this.url}. Run "gateway login", or set GATEWAY_API_KEY`)
+      throw new UsageError(`not signed in to ${this.url}. Run "gateway login", or set GATEWAY_API_KEY`)
     const soon = this.session.expiresAt - RENEW_BEFORE_MS <= this.terminal.now()
     return soon ? this.renewed(this.session.accessToken) : this.session.accessToken
   }
@@ -101,15 +101,15 @@ export class Api {
   }
 }
 
-/** The gateway's origin: from --url, GATEWAY_URL, the session or the default. Throws `Misused` for an invalid or insecure URL. */
+/** The gateway's origin: from --url, GATEWAY_URL, the session or the default. Throws `UsageError` for an invalid or insecure URL. */
 export function gatewayUrl(given: string | undefined, terminal: Terminal, session: Session | null): string {
   const text = given ?? terminal.env['GATEWAY_URL'] ?? session?.url ?? DEFAULT_URL
   const url = URL.parse(text)
   if (!url || !['http:', 'https:'].includes(url.protocol))
-    throw new Misused(`"${text}" is not a URL such as https://gateway.example.com`)
+    throw new UsageError(`"${text}" is not a URL such as https://gateway.example.com`)
   const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
   if (url.protocol === 'http:' && !isLoopback)
-    throw new Misused(`${text} must use https: keys and tokens are not sent unencrypted`)
+    throw new UsageError(`${text} must use https: keys and tokens are not sent unencrypted`)
   return url.origin
 }
 

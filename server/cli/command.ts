@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { Misused } from './control-client'
+import { UsageError } from './control-client'
 import type { Terminal } from './terminal'
 
 /** A command. To add one, create a file in `commands/` and add a line to `commands.ts`. */
@@ -29,23 +29,23 @@ export const COMMON_USAGE = `  --url URL     the gateway's URL (default: GATEWAY
 Uses the API key in GATEWAY_API_KEY if it is set, otherwise the sign-in of "gateway login".
 `
 
-/** Parses the words and flags of a command. Throws `Misused` for unknown flags. */
+/** Parses the words and flags of a command. Throws `UsageError` for unknown flags. */
 export function parsed<const F extends NonNullable<Flags>>(args: readonly string[], options: F) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options: { ...COMMON_FLAGS, ...options } })
   } catch (error) {
-    throw new Misused(error instanceof Error ? error.message : String(error))
+    throw new UsageError(error instanceof Error ? error.message : String(error))
   }
 }
 
-/** Returns the words by name. Throws `Misused` when there are too few or too many. */
+/** Returns the words by name. Throws `UsageError` when there are too few or too many. */
 export function words<const N extends readonly string[]>(
   what: string,
   given: readonly string[],
   names: N,
 ): { [K in N[number]]: string } {
   if (given.length !== names.length)
-    throw new Misused(
+    throw new UsageError(
       `"${what}" takes ${names.length === 0 ? 'no arguments' : names.map((name) => name.toUpperCase()).join(' ')}; see --help`,
     )
   return Object.fromEntries(names.map((name, i) => [name, given[i] ?? ''])) as { [K in N[number]]: string }

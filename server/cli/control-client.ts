@@ -7,7 +7,7 @@ const SOCKET = 'control.sock'
 export class Refused extends Error {}
 
 /** An invalid command. Nothing was sent: exit code 2. */
-export class Misused extends Error {}
+export class UsageError extends Error {}
 
 /** Sends an operator command to the running server, over the socket in its data folder. */
 export async function askServer(command: string, body: Readonly<Record<string, unknown>>): Promise<unknown> {

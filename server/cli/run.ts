@@ -1,6 +1,6 @@
 import { printable } from '../core/plain-text'
 import type { Command } from './command'
-import { Misused, Refused } from './control-client'
+import { Refused, UsageError } from './control-client'
 import type { Terminal } from './terminal'
 
 /** Runs the command line. Resolves to the exit code: 0 success, 1 refused by the gateway, 2 wrong usage (nothing was sent). */
@@ -16,16 +16,16 @@ export async function run(
       return 0
     }
     const command = commands.find((one) => one.name === name)
-    if (!command) throw new Misused(`unknown command "${name}"; see --help`)
+    if (!command) throw new UsageError(`unknown command "${name}"; see --help`)
     const asksForHelp = command.usage !== '' && (rest.includes('--help') || rest.includes('-h'))
     if (asksForHelp) terminal.out(`Usage: gateway ${command.name} ${command.usage}`)
     else await command.run(rest, terminal)
     return 0
   } catch (error) {
-    const isExpected = error instanceof Refused || error instanceof Misused
+    const isExpected = error instanceof Refused || error instanceof UsageError
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
     terminal.err(`gateway: ${isExpected ? error.message : detail}\n`)
-    return error instanceof Misused ? 2 : 1
+    return error instanceof UsageError ? 2 : 1
   }
 }
 

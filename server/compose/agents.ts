@@ -30,7 +30,7 @@ export async function composeAgents({ baseUrl, secretKey }: Config, { stores, ho
   return { grants, apps, appGrants: new AppGrants({ store: apps, grants, holds, clock }) }
 }
 
-interface FaceParts {
+interface AgentInterfaceParts {
   readonly ledger: Ledger
   readonly reports: UsageReports
   readonly identity: Identity
@@ -39,6 +39,9 @@ interface FaceParts {
 }
 
 /** What the routes of apps and agents need in addition to the core. */
-export function agentFaces({ baseUrl, isLoopback, corsOrigins }: Config, { ownOrigins, clock, ...core }: FaceParts) {
+export function agentInterfaces(
+  { baseUrl, isLoopback, corsOrigins }: Config,
+  { ownOrigins, clock, ...core }: AgentInterfaceParts,
+) {
   return { usage: new UsageAnswers({ ...core, now: () => clock.now() }), baseUrl, isLoopback, ownOrigins, corsOrigins }
 }

@@ -1,7 +1,7 @@
 import type { Config } from '../config'
 import type { AccountSettingsStore } from '../core/accounts/account-settings'
 import type { AppGrants } from '../core/accounts/app-grants'
-import { AccountClosing, type Leaver } from '../core/accounts/closing'
+import { AccountClosing, type DepartingOwner } from '../core/accounts/closing'
 import { EmailChanges } from '../core/accounts/email-changes'
 import type { Identity } from '../core/accounts/identity'
 import { resetLink, resetMail } from '../core/accounts/owner-mails'
@@ -59,8 +59,8 @@ export function ownerSettings(
 function onClosing(parts: { appGrants: AppGrants; social: Social | null; credentials: CredentialStore }) {
   const { appGrants, social, credentials } = parts
   return [
-    (owner: Leaver) => appGrants.disconnect(owner.account, 'all', owner.actor),
-    async (owner: Leaver) => {
+    (owner: DepartingOwner) => appGrants.disconnect(owner.account, 'all', owner.actor),
+    async (owner: DepartingOwner) => {
       if (!social) return
       for (const { poolId } of await credentials.byAccount(owner.accountId)) {
         const session = await social.store.session(poolId)

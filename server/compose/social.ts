@@ -74,7 +74,7 @@ function composed(
     sealing,
     clock,
     redirectUri,
-    asker: async (account: AccountId, id: KeyId) => {
+    requester: async (account: AccountId, id: KeyId) => {
       const [key, owner] = await Promise.all([keyOf(id), accounts.byId(account)])
       const person = owner && (await identity.user(owner.userId))
       return key && { account: person?.name ?? 'an account without a name', key: key.name }

@@ -27,7 +27,7 @@ export function times(price: Money, units: number): Money {
   return micros(price * units)
 }
 
-export function least(a: Money, b: Money): Money {
+export function min(a: Money, b: Money): Money {
   return a < b ? a : b
 }
 

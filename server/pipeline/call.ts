@@ -11,7 +11,7 @@ import type { CredentialId, KeyId, PoolId, RequestId } from '../core/ids'
 import type { Readings, Subject } from '../core/limits/limiter'
 import type { Money } from '../core/money'
 import type { ShownPayment } from '../core/payments/method'
-import type { GivenReceipt } from '../core/payments/receipt'
+import type { DeliveredReceipt } from '../core/payments/receipt'
 import type { CallOrigin } from '../core/providers/provider'
 import type { Quote } from './quote'
 
@@ -168,7 +168,7 @@ export type Outcome =
       readonly headers: AnswerHeaders
       readonly cost: Money
       /** The receipt of a call that had a payment of its own. */
-      readonly receipt: GivenReceipt | null
+      readonly receipt: DeliveredReceipt | null
       readonly readings?: Readings | undefined
     }
   /** The cost is not known yet: the call is charged, and its usage row written, when its body ends. */

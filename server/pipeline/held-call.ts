@@ -80,7 +80,7 @@ export class HeldCall implements OpenCall {
     return (await this.reservation.persist?.(this.record(charge))) ?? false
   }
 
-  async charge(charge: Charge, kept: StoredAnswer): Promise<Result<Captured, Failure>> {
+  async charge(charge: Charge, stored: StoredAnswer): Promise<Result<Captured, Failure>> {
     const { deps, work, first, place } = this.parts
     const { charged, tokens, overrun = ZERO } = charge
     const { incoming, caller } = this.authenticated
@@ -89,8 +89,10 @@ export class HeldCall implements OpenCall {
       amount: charged.cost,
       record: caller.kind === 'anonymous' ? null : this.record(charge),
       overrun,
-      ...(first && { kept: kept === 'cut' ? first.cut() : first.answer(kept.body, kept.headers, kept.status) }),
-      ...(kept !== 'cut' && { delivery: { ...kept, isGone: () => this.hangUp.aborted } }),
+      ...(first && {
+        answer: stored === 'cut' ? first.cut() : first.answer(stored.body, stored.headers, stored.status),
+      }),
+      ...(stored !== 'cut' && { delivery: { ...stored, isGone: () => this.hangUp.aborted } }),
     })
     if (captured.ok && !place) this.isGivenBack = true
     else await this.giveBack(tokens ? tokens.input + tokens.output : 0, captured.ok)

@@ -1,5 +1,5 @@
 import type { Ledger } from '../core/ledger/ledger'
-import { least, type Money, minus, ZERO } from '../core/money'
+import { type Money, min, minus, ZERO } from '../core/money'
 import { type AuthenticatedCall, countedOn } from './call'
 
 /** What the caller can spend now: what is left of its own limit or the account's available balance, whichever is lower. */
@@ -16,6 +16,6 @@ export async function spendable(
   return windows.reduce((available, window) => {
     if (!window || window.limit === null) return available
     const remaining = minus(minus(window.limit, window.spent), window.held)
-    return remaining < 0 ? ZERO : least(remaining, available)
+    return remaining < 0 ? ZERO : min(remaining, available)
   }, balance.available)
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock'
 import { type Failure, failure } from '../core/failure'
 import type { AnswerHeaders } from './call'
 import { SHUTTING_DOWN } from './call-upstream'
-import { type Ending, GivenBytes } from './idempotency/idempotency'
+import { DeliveredBytes, type Ending } from './idempotency/idempotency'
 import type { Charge, EndCode, OpenCall } from './work'
 
 /** The longest stream. */
@@ -136,7 +136,7 @@ class SettledStream {
   /** When the current read began; null between reads. */
   private waitingSince: number | null = null
   /** The bytes sent to the caller, stored under its `Idempotency-Key`; null without one. */
-  private readonly given: GivenBytes | null
+  private readonly given: DeliveredBytes | null
   /** The current read for the caller. */
   private pulling: Promise<void> = Promise.resolve()
   /** Set when the stream goes on without its caller. */
@@ -148,7 +148,7 @@ class SettledStream {
     this.source = source
     this.sale = sale
     this.reader = source.body.getReader()
-    this.given = open.hasKey ? new GivenBytes() : null
+    this.given = open.hasKey ? new DeliveredBytes() : null
     this.gaveAt = deps.clock.now()
     this.deadline = setTimeout(() => this.tooLong(), deps.longestStreamMs)
     this.watchdog = setTimeout(() => this.watch(), source.idleMs)
@@ -340,8 +340,8 @@ class SettledStream {
     const charge = await this.sale.charge({ isWhole, isGone, wasStopped: stopped === 'told_to', code })
     const whole = isWhole && this.given
     const { headers = { 'content-type': source.contentType }, status = 200 } = source.head ?? {}
-    const kept = whole ? { body: whole.whole(), headers, status } : 'cut'
-    const captured = await this.open.charge(charge, kept)
+    const stored = whole ? { body: whole.whole(), headers, status } : 'cut'
+    const captured = await this.open.charge(charge, stored)
     return captured.ok ? null : captured.error
   }
 

@@ -3,7 +3,7 @@ import type { Failure } from '../core/failure'
 import type { Subject, Ticket } from '../core/limits/limiter'
 import type { Model } from '../core/models/model'
 import type { Money } from '../core/money'
-import type { GivenReceipt } from '../core/payments/receipt'
+import type { DeliveredReceipt } from '../core/payments/receipt'
 import type { Result } from '../core/result'
 import type { Charged, TokenCounts, UsageSource } from '../core/usage/call-record'
 import type { AnswerHeaders, AuthenticatedCall } from './call'
@@ -111,7 +111,7 @@ export type WorkResult =
 export interface Captured {
   readonly cost: Money
   /** The receipt of a call that had a payment of its own. */
-  readonly receipt: GivenReceipt | null
+  readonly receipt: DeliveredReceipt | null
 }
 
 /** What is stored for a repeat with the same `Idempotency-Key`: the answer, or that it broke off. */
@@ -143,7 +143,7 @@ export interface OpenCall {
    */
   persist(charge: Charge): Promise<boolean>
   /** Charges and gives back what was taken. The charge is durable when it resolves to a success; otherwise nothing is charged. */
-  charge(charge: Charge, kept: StoredAnswer): Promise<Result<Captured, Failure>>
+  charge(charge: Charge, stored: StoredAnswer): Promise<Result<Captured, Failure>>
   /** Writes the usage row of a call that failed after the headers of its stream. It is not charged. */
   note(status: number, code: string): void
   /** Releases the hold, if it was not captured, and the place. May be called repeatedly. */

@@ -112,11 +112,11 @@ describe('bun run gateway index', () => {
   })
 
   test('wrong usage is reported before anything is read', async () => {
-    expect(await refused(['sell', 'x'])).toStartWith('Misused: unknown index command "sell"')
-    expect(await refused(['add'])).toStartWith('Misused: "index add" takes at least one argument')
-    expect(await refused(['list', 'x'])).toStartWith('Misused: "index list" takes no arguments')
-    expect(await refused(['add', 'x', '--url', 'ftp://x'])).toStartWith('Misused: --url must be')
-    expect(await refused(['add', 'x', '--nonsense'])).toStartWith('Misused: ')
+    expect(await refused(['sell', 'x'])).toStartWith('UsageError: unknown index command "sell"')
+    expect(await refused(['add'])).toStartWith('UsageError: "index add" takes at least one argument')
+    expect(await refused(['list', 'x'])).toStartWith('UsageError: "index list" takes no arguments')
+    expect(await refused(['add', 'x', '--url', 'ftp://x'])).toStartWith('UsageError: --url must be')
+    expect(await refused(['add', 'x', '--nonsense'])).toStartWith('UsageError: ')
     expect(await indexCommand(['--help'])).toStartWith('Usage: bun run gateway index COMMAND')
   })
 })

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { makeId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
 import {
-  ANSWER_KEPT_MS,
+  ANSWER_RETENTION_MS,
   type ClaimStore,
   MAX_PAID_TRIES,
   MAX_TRIES,
-  NEVER_PAID_KEPT,
+  MAX_UNPAID_CLAIMS,
   type NewClaim,
-  type Taken,
+  type TakeResult,
 } from '../../server/core/payments/claim'
 import { NOON } from '../support/ledger-parts'
 import { newClaim } from '../support/payment-claim'
@@ -29,7 +29,7 @@ export interface ClaimsUnderTest {
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-function attemptOf(taken: Taken): number {
+function attemptOf(taken: TakeResult): number {
   if (taken.kind === 'refused') throw new Error('the claim was refused')
   return taken.attempt
 }
@@ -253,7 +253,11 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
       await one.settled(lost.key, '0xlost', NOON)
       await one.markUnserved(lost.key, 'the answer was lost', NOON)
       expect(await one.take(lost, NOON)).toMatchObject({ kind: 'prepaid', answer: null })
-      expect(await one.take(owed, NOON + ANSWER_KEPT_MS)).toMatchObject({ kind: 'prepaid', answer: null, isLast: true })
+      expect(await one.take(owed, NOON + ANSWER_RETENTION_MS)).toMatchObject({
+        kind: 'prepaid',
+        answer: null,
+        isLast: true,
+      })
     })
 
     test('one that was refused after it was sent can turn out paid; one that was never sent cannot', async () => {
@@ -282,7 +286,7 @@ export function claimStoreContract(name: string, open: () => Promise<ClaimsUnder
 
     test('unpaid calls are deleted, the newest last; one that is paid, open, or could still be paid is not', async () => {
       const at = NOON + 100 * DAY_MS
-      const store = await parts.fill(NEVER_PAID_KEPT, at - 3 * HOUR_MS)
+      const store = await parts.fill(MAX_UNPAID_CLAIMS, at - 3 * HOUR_MS)
       const aged = async (more: Partial<NewClaim>, ms: number) => {
         const claim = newClaim({ validBefore: null, ...more })
         await one.take(claim, at - ms)

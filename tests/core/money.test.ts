@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import {
   formatUsd,
   fromUsdNumber,
-  least,
   type Money,
   micros,
+  min,
   minus,
   parseUsd,
   plus,
@@ -32,8 +32,8 @@ describe('micro-USD', () => {
   })
 
   test('the minimum of two is one of them', () => {
-    expect(least(micros(2), micros(1))).toBe(micros(1))
-    expect(least(micros(1), micros(2))).toBe(micros(1))
+    expect(min(micros(2), micros(1))).toBe(micros(1))
+    expect(min(micros(1), micros(2))).toBe(micros(1))
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { BytesUnderWay } from '../../server/core/limits/bytes-under-way'
+import { BytesInProgress } from '../../server/core/limits/bytes-in-progress'
 import { Intake } from '../../server/http/middleware/intake'
 import { readable, readBody, validateBody } from '../../server/http/middleware/validate-body'
 import {
@@ -14,11 +14,11 @@ import {
   partialForm,
   prose,
   record,
-  saying,
   text,
   timeZone,
   usd,
   whole,
+  withRule,
   yesOrNo,
 } from '../../server/http/openapi/json-schema'
 import { extractNamed } from '../../server/http/openapi/named-schemas'
@@ -35,7 +35,7 @@ const Dog = form(
     price: orNull(usd('Its price.'), 'not for sale'),
     tame: yesOrNo('Whether it is.'),
     tags: listOf(text('A tag.'), 'Tags.', { maxItems: 3 }),
-    toys: saying('must be a list of toys', listOf(text('A toy.'), 'Toys.')),
+    toys: withRule('must be a list of toys', listOf(text('A toy.'), 'Toys.')),
     zone: timeZone('Where it lives.'),
     owner: orNull(
       form('Its owner.', { name: line('Name.', 10), address: record('Address.', { city: text('City.') }) }),
@@ -158,7 +158,7 @@ describe('a body validated by its schema', () => {
 })
 
 describe('readBody', () => {
-  const intake = new Intake(new BytesUnderWay({ subject: 1024, all: 1024 }), { now: () => 0 })
+  const intake = new Intake(new BytesInProgress({ subject: 1024, all: 1024 }), { now: () => 0 })
   const post = (body?: string) => {
     const request = new Request('http://localhost/', {
       method: 'POST',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { MAX_KEPT_BYTES } from '../../server/core/idempotency/idempotency-record'
+import { MAX_STORED_BYTES } from '../../server/core/idempotency/idempotency-record'
 import { Idempotency } from '../../server/pipeline/idempotency/idempotency'
 import { accountId, call, charge, NOON, openTestStores, requestId, type TestStores } from '../support/ledger-parts'
 
@@ -137,7 +137,7 @@ describe('another request under a key', () => {
     const turn = await first(`was ${state}`)
     const answers = {
       cut: () => turn.cut(),
-      too_large: () => turn.answer('x'.repeat(MAX_KEPT_BYTES + 1), {}),
+      too_large: () => turn.answer('x'.repeat(MAX_STORED_BYTES + 1), {}),
       kept: () => turn.answer('{}', {}),
     }
     const kept = answers[state]()

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { MAX_KEPT_BYTES } from '../../server/core/idempotency/idempotency-record'
+import { MAX_STORED_BYTES } from '../../server/core/idempotency/idempotency-record'
 import type { ShownPayment } from '../../server/core/payments/method'
 import { err, ok } from '../../server/core/result'
 import { endAndReconcile } from '../http/wire'
@@ -64,7 +64,7 @@ describe('one signature, many upstream calls (issue 13, 7)', () => {
 
   test('a paid request without an answer gets more attempts, and then a failure that says it is owed, without a new challenge', async () => {
     const shown = await calls.bought()
-    const begun = await left(shown, 'x'.repeat(MAX_KEPT_BYTES + 1))
+    const begun = await left(shown, 'x'.repeat(MAX_STORED_BYTES + 1))
     expect(verdict(begun)).toBe('payment_pending')
     upstreamFails()
     const verdicts = []
@@ -335,7 +335,7 @@ describe('a client that hangs up while its payment settles (issue 13, 10)', () =
   })
 
   test('whose answer is too large to store gets it produced once more, and not again', async () => {
-    const large = 'x'.repeat(MAX_KEPT_BYTES + 1)
+    const large = 'x'.repeat(MAX_STORED_BYTES + 1)
     const shown = await calls.bought()
     await left(shown, large)
     await left(shown, large)

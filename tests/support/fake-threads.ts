@@ -1,4 +1,4 @@
-import { UNBUILT } from '../../server/adapters/websearch/goggles/build-turns'
+import { RULES_NOT_BUILT } from '../../server/adapters/websearch/goggles/build-turns'
 import type { After } from '../../server/adapters/websearch/local/index-client'
 import type { IndexThread, StartThread, ThreadEvents } from '../../server/adapters/websearch/local/index-thread'
 import type { Question } from '../../server/adapters/websearch/local/query/question'
@@ -43,7 +43,7 @@ export class FakeThread implements IndexThread {
   /** Has built a slice of the goggles of what it was asked, and not all. */
   leaveUnbuilt(): void {
     this.working = null
-    this.#events.answered(UNBUILT)
+    this.#events.answered(RULES_NOT_BUILT)
   }
 
   /** Finds what it was asked to be wrong. */

@@ -85,12 +85,12 @@ function Endpoints() {
   )
 }
 
-/** The built-in operations, the first imported ones, and the imported one that is asked for. */
-function useOffered(asked: string | undefined, builtIn: readonly GatewayOperation[]): readonly GatewayOperation[] {
-  const name = asked !== undefined && isImported(asked) ? asked : null
+/** The built-in operations, the first imported ones, and the requested imported one. */
+function useOffered(requested: string | undefined, builtIn: readonly GatewayOperation[]): readonly GatewayOperation[] {
+  const name = requested !== undefined && isImported(requested) ? requested : null
   const first = useQuery(importedQuery('')).data ?? []
   const one = useQuery({ ...catalogOperationQuery(name ?? ''), enabled: name !== null })
-  // Waits for the operation that is asked for instead of showing another one first.
+  // Waits for the requested operation instead of showing another one first.
   if (name !== null && one.isPending) return []
   const isListed = first.some((operation) => operation.name === name)
   const imported = one.data && !isListed ? [...first, one.data] : first

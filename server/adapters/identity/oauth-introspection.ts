@@ -8,7 +8,7 @@ export interface IntrospectionCall {
 }
 
 /** What an introspection tells (RFC 7662 2.2). Nothing about the owner: an app needs no name for it. */
-const TOLD = ['active', 'client_id', 'scope', 'token_type', 'exp', 'iat', 'iss', 'aud']
+const RETURNED_MEMBERS = ['active', 'client_id', 'scope', 'token_type', 'exp', 'iat', 'iss', 'aud']
 
 const INACTIVE = { active: false }
 
@@ -32,7 +32,7 @@ export async function introspected(
   if (clientId === null) return INACTIVE
   if (!token.startsWith(ACCESS_TOKEN_PREFIX)) {
     if (!isJson(library) || library['active'] !== true || library['client_id'] !== clientId) return INACTIVE
-    return Object.fromEntries(Object.entries(library).filter(([name]) => TOLD.includes(name)))
+    return Object.fromEntries(Object.entries(library).filter(([name]) => RETURNED_MEMBERS.includes(name)))
   }
   const grant = await byToken(token)
   if (!grant || grant.clientId !== clientId || grant.expiresAt <= now) return INACTIVE

@@ -45,14 +45,14 @@ export function openProtocol({ origin, run, uses, onFault, upkeep, byToken, now 
         const accepted = await protocolRequest(request, path, target, addressHeader(caller.address))
         if (!accepted.ok) return protocolResponse(accepted.error)
         await upkeep()
-        const { request: asked, code, registration, introspection } = accepted.value
-        const ask = () => run(asked, { ...caller, registration })
-        const { response, fault } = await (code === null ? ask() : uses.during(code, ask))
+        const { request: forwarded, code, registration, introspection } = accepted.value
+        const forward = () => run(forwarded, { ...caller, registration })
+        const { response, fault } = await (code === null ? forward() : uses.during(code, forward))
         if (fault !== null) onFault(caller.requestId, fault)
         if (fault === null && response.status < 400) {
           if (!introspection) return openToAll(response)
-          const said = { byToken, issuer: origin + BASE_PATH, now: now() }
-          return openToAll(Response.json(await introspected(introspection, await response.json(), said)))
+          const context = { byToken, issuer: origin + BASE_PATH, now: now() }
+          return openToAll(Response.json(await introspected(introspection, await response.json(), context)))
         }
         const status = fault === null ? response.status : 500
         const problem = protocolError(status, await response.text(), response.headers.get('x-retry-after'))

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../core/result'
 
 /** The registration fields that are stored (RFC 7591 2). All others are ignored, as the RFC allows. */
-const KEPT = [
+const STORED_MEMBERS = [
   'client_name',
   'redirect_uris',
   'grant_types',
@@ -38,7 +38,7 @@ export interface ValidRegistration extends Registration {
 export function validateRegistration(body: unknown): Result<ValidRegistration, string> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return err('the body must be a JSON object')
   const properties: Record<string, unknown> = {}
-  for (const member of KEPT) if (Object.hasOwn(body, member)) properties[member] = Reflect.get(body, member)
+  for (const member of STORED_MEMBERS) if (Object.hasOwn(body, member)) properties[member] = Reflect.get(body, member)
   const { client_name: name, redirect_uris: uris, token_endpoint_auth_method: method, scope } = properties
   if (!Array.isArray(uris) || uris.length < 1 || uris.length > MAX_REDIRECTS)
     return err(`redirect_uris must contain 1 to ${MAX_REDIRECTS} URIs`)

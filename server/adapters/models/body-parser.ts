@@ -1,9 +1,9 @@
 import { type Failure, failure } from '../../core/failure'
 import { err, ok, type Result } from '../../core/result'
 import {
-  type ArrivedBody,
   type BodyReader,
   type ReadModelBody,
+  type ReceivedBody,
   SHORT_BODY_BYTES,
 } from '../../pipeline/models/body-reader'
 import type { ModelWire, WirePath } from '../../pipeline/models/wires/model-wire'
@@ -40,7 +40,7 @@ export class BodyParser implements BodyReader {
     this.workerUrl = workerUrl
   }
 
-  async read(wire: ModelWire, { chunks, parts }: ArrivedBody, path: WirePath): Promise<Outcome> {
+  async read(wire: ModelWire, { chunks, parts }: ReceivedBody, path: WirePath): Promise<Outcome> {
     const length = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0)
     if (length > SHORT_BODY_BYTES) return this.readBeside({ route: wire.route, path, chunks: chunks.map(alone) })
     const bytes = Buffer.concat(chunks, length)

@@ -72,7 +72,7 @@ class ImportProcess {
       env: {},
       cwd: import.meta.dir,
       serialization: 'advanced',
-      ipc: (said: FromImporter) => this.heard(child, said),
+      ipc: (message: FromImporter) => this.received(child, message),
       onExit: () => this.giveUp('could not be read: it crashed the importer'),
     })
     const { timeoutMs, maxMemoryBytes } = this.limits
@@ -94,12 +94,12 @@ class ImportProcess {
     }
   }
 
-  private heard(child: Bun.Subprocess, said: FromImporter): void {
-    if (said.kind === 'done') {
-      this.result.resolve(JSON.parse(said.json))
+  private received(child: Bun.Subprocess, message: FromImporter): void {
+    if (message.kind === 'done') {
+      this.result.resolve(JSON.parse(message.json))
       return
     }
-    const { url } = said
+    const { url } = message
     void (this.load?.(url) ?? Promise.resolve(err('is not fetched here')))
       .catch((error: unknown): Result<string, string> => err(`could not be fetched (${String(error)})`))
       .then((text) => {

@@ -4,7 +4,7 @@ import type { ImportedOperation, RefusedPart } from '../../core/apis/imported'
 import { isJson, type Json, listOf } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import type { Documents, Located } from './documents'
-import { isNamedDown } from './header-names'
+import { isReturnedHeader } from './header-names'
 import { operationIds } from './operation-ids'
 import { listed, OperationNotes, shownPart } from './operation-notes'
 import { plainDescription, plainTitle, textIn } from './plain-texts'
@@ -175,7 +175,7 @@ class OperationReader {
       if (!response.ok || !isJson(response.value.value)) continue
       const { headers, content } = response.value.value
       for (const name of isJson(headers) ? Object.keys(headers) : []) {
-        if (isNamedDown(name) && names.size < MAX_HEADERS_DOWN) names.add(name.toLowerCase())
+        if (isReturnedHeader(name) && names.size < MAX_HEADERS_DOWN) names.add(name.toLowerCase())
       }
       const types = isJson(content) ? Object.keys(content) : []
       streams ||= types.length > 0 && types.every((type) => type.startsWith('text/event-stream'))

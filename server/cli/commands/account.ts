@@ -1,7 +1,7 @@
 import type { UsageReport } from '../../http/usage/record'
 import { Api, gatewayUrl } from '../api'
 import { COMMON_USAGE, type Command, parsed, words } from '../command'
-import { Misused } from '../control-client'
+import { UsageError } from '../control-client'
 import { asJson, printed, usd } from '../print'
 import { SessionStore } from '../session-store'
 import { ALL_SCOPES, revokeTokens, signInByBrowser, signInByDevice } from '../sign-in'
@@ -122,9 +122,10 @@ ${COMMON_USAGE}`,
       return printed(terminal, values, call, () => asJson(call))
     }
     const { days = '7', by = 'day', scope = terminal.env['GATEWAY_API_KEY'] ? 'key' : 'account' } = values
-    if (!/^\d{1,3}$/.test(days) || Number(days) < 1) throw new Misused(`--days must be a number of days, not "${days}"`)
-    if (by !== 'day' && by !== 'hour') throw new Misused(`--by must be day or hour, not "${by}"`)
-    if (scope !== 'key' && scope !== 'account') throw new Misused(`--scope must be key or account, not "${scope}"`)
+    if (!/^\d{1,3}$/.test(days) || Number(days) < 1)
+      throw new UsageError(`--days must be a number of days, not "${days}"`)
+    if (by !== 'day' && by !== 'hour') throw new UsageError(`--by must be day or hour, not "${by}"`)
+    if (scope !== 'key' && scope !== 'account') throw new UsageError(`--scope must be key or account, not "${scope}"`)
     const end = Math.floor(terminal.now() / 1000)
     const query = new URLSearchParams({
       start_time: String(end - Number(days) * 86_400),

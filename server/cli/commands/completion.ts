@@ -1,5 +1,5 @@
 import { type Command, words } from '../command'
-import { Misused } from '../control-client'
+import { UsageError } from '../control-client'
 
 /** Takes the commands as a function, because the list of commands contains this one. */
 export function completion(commands: () => readonly Command[]): Command {
@@ -16,7 +16,7 @@ export function completion(commands: () => readonly Command[]): Command {
     async run(args, terminal) {
       const { shell } = words('completion', args, ['shell'])
       const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell as keyof typeof SHELLS] : null
-      if (!write) throw new Misused(`"completion" takes bash, zsh or fish, not "${shell}"`)
+      if (!write) throw new UsageError(`"completion" takes bash, zsh or fish, not "${shell}"`)
       terminal.out(write(commands()))
     },
   }

@@ -1,7 +1,7 @@
 import type { KeyPage, KeyRecord, KeyWithSecret, OneKey } from '../../http/keys/record'
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed, words } from '../command'
-import { Misused } from '../control-client'
+import { UsageError } from '../control-client'
 import { asJson, printed, usd } from '../print'
 import { table } from '../table'
 import type { Terminal } from '../terminal'
@@ -45,7 +45,7 @@ ${COMMON_USAGE}`,
     const { values, positionals } = parsed(args, FLAGS)
     const [what, ...rest] = positionals
     if (!SUBCOMMANDS.some((one) => one === what))
-      throw new Misused(`"keys" takes ${SUBCOMMANDS.join(', ')}; see --help`)
+      throw new UsageError(`"keys" takes ${SUBCOMMANDS.join(', ')}; see --help`)
     const run = RUN[what as (typeof SUBCOMMANDS)[number]]
     // Arguments are checked before anything is sent.
     const job = run(rest, values)
@@ -79,7 +79,7 @@ const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values
   rotate(rest, { grace, leaked }) {
     const { key } = words('keys rotate', rest, ['key'])
     if (grace !== undefined && !/^\d{1,7}$/.test(grace))
-      throw new Misused(`--grace must be a number of seconds, not "${grace}"`)
+      throw new UsageError(`--grace must be a number of seconds, not "${grace}"`)
     const body = leaked
       ? { grace_period_seconds: 0 }
       : grace === undefined
@@ -100,7 +100,7 @@ const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values
   },
   set([key, ...settings]) {
     const body = settingsIn(settings)
-    if (Object.keys(body).length === 0) throw new Misused('"keys set" takes a key and SETTING=VALUE; see --help')
+    if (Object.keys(body).length === 0) throw new UsageError('"keys set" takes a key and SETTING=VALUE; see --help')
     return change('set', key === undefined ? [] : [key], 'PATCH', '', body)
   },
 }
@@ -143,9 +143,9 @@ async function idOf(api: Api, named: string): Promise<string> {
   if (/^key_[0-9a-f]+$/.test(named)) return named
   const found = (await allKeys(api, undefined)).filter(({ name }) => name === named)
   const [only, ...others] = found
-  if (!only) throw new Misused(`you have no key named "${named}"`)
+  if (!only) throw new UsageError(`you have no key named "${named}"`)
   if (others.length > 0)
-    throw new Misused(
+    throw new UsageError(
       `several keys are named "${named}". Use one of their ids: ${found.map(({ id }) => id).join(', ')}`,
     )
   return only.id
@@ -189,7 +189,7 @@ function settingsIn(settings: readonly string[]): Readonly<Record<string, unknow
   return Object.fromEntries(
     settings.map((setting) => {
       const at = setting.indexOf('=')
-      if (at < 1) throw new Misused(`a setting must be SETTING=VALUE, not "${setting}"`)
+      if (at < 1) throw new UsageError(`a setting must be SETTING=VALUE, not "${setting}"`)
       return [setting.slice(0, at), jsonOrText(setting.slice(at + 1))]
     }),
   )
@@ -206,12 +206,12 @@ function jsonOrText(text: string): unknown {
 function limitIn(text: string): number | null {
   if (text === 'none') return null
   if (!/^\d{1,7}(\.\d{1,6})?$/.test(text))
-    throw new Misused(`a limit must be an amount of USD such as 5 or 0.25, or none, not "${text}"`)
+    throw new UsageError(`a limit must be an amount of USD such as 5 or 0.25, or none, not "${text}"`)
   return Number(text)
 }
 
 function timeIn(text: string): string {
   const at = Date.parse(text)
-  if (Number.isNaN(at)) throw new Misused(`--expires must be a time such as 2027-01-31T12:00:00Z, not "${text}"`)
+  if (Number.isNaN(at)) throw new UsageError(`--expires must be a time such as 2027-01-31T12:00:00Z, not "${text}"`)
   return new Date(at).toISOString()
 }

@@ -11,7 +11,7 @@ import {
 } from '../agent-settings'
 import { gatewayUrl } from '../api'
 import { COMMON_FLAGS, type Command, parsed } from '../command'
-import { Misused } from '../control-client'
+import { UsageError } from '../control-client'
 import { printed } from '../print'
 import { SessionStore } from '../session-store'
 import type { Terminal } from '../terminal'
@@ -122,12 +122,12 @@ The agent's other servers stay unchanged. The previous file is saved as FILE.bak
     })
     const [what, name = '', ...more] = positionals
     if (what !== 'setup' || more.length > 0)
-      throw new Misused('"mcp" takes "setup" and the name of an agent; see --help')
+      throw new UsageError('"mcp" takes "setup" and the name of an agent; see --help')
     const agent = Object.hasOwn(AGENTS, name) ? AGENTS[name] : undefined
-    if (!agent) throw new Misused(`the agent must be one of ${Object.keys(AGENTS).join(', ')}`)
+    if (!agent) throw new UsageError(`the agent must be one of ${Object.keys(AGENTS).join(', ')}`)
     const variable = values['key-env'] ?? null
     if (variable !== null && !/^[A-Za-z_]\w*$/.test(variable))
-      throw new Misused(`--key-env must be the name of an environment variable, not "${variable}"`)
+      throw new UsageError(`--key-env must be the name of an environment variable, not "${variable}"`)
     const session = await new SessionStore(terminal).read().catch(() => null)
     const entry = agent.entry(`${gatewayUrl(values.url, terminal, session)}/mcp`, variable)
     const file = agent.file(terminal.env['HOME'] || homedir(), terminal.env)

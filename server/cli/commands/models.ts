@@ -1,7 +1,7 @@
 import type { ModelRecord } from '../../http/models/record'
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed, words } from '../command'
-import { Misused, Refused } from '../control-client'
+import { Refused, UsageError } from '../control-client'
 import { asJson, printed, usd } from '../print'
 import { table } from '../table'
 
@@ -46,10 +46,10 @@ ${COMMON_USAGE}`,
     })
     const piped = await terminal.input()
     const prompt = [piped?.trim(), positionals.join(' ')].filter(Boolean).join('\n\n')
-    if (!prompt) throw new Misused('"chat" needs a prompt, as words or piped text')
+    if (!prompt) throw new UsageError('"chat" needs a prompt, as words or piped text')
     const maxTokens = values['max-tokens']
     if (maxTokens !== undefined && !/^\d{1,7}$/.test(maxTokens))
-      throw new Misused(`--max-tokens must be a number, not "${maxTokens}"`)
+      throw new UsageError(`--max-tokens must be a number, not "${maxTokens}"`)
     const api = await Api.open(terminal, values)
     const body = {
       model: values.model ?? (await firstModel(api)),

@@ -11,7 +11,7 @@ import type {
   OneApi,
 } from '../../http/apis/record'
 import type { ApiReport } from '../../http/apis/report-record'
-import { askServer, Misused } from '../control-client'
+import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
 import { applyText, importText, operationTable, reportText, trialText } from './api-text'
@@ -38,13 +38,13 @@ export const API_HELP = `  api import FILE|URL --name NAME --base URL [--auth AU
   or 402:PAYEE,PAYEE; SECRET is env:UPSTREAM_NAME, a variable of the server. PRICE is USD per call such as 0.01, or JSON.`
 
 /** Asks a person at the terminal. False where there is none. */
-export type Asker = (question: string) => boolean
+export type Confirm = (question: string) => boolean
 
 /** Runs an `operator api` command. Resolves to its output. */
-export async function apiCommand(args: readonly string[], ask: Asker): Promise<string> {
+export async function apiCommand(args: readonly string[], ask: Confirm): Promise<string> {
   const { values, positionals } = parsed(args)
   const [command, target = '', ...more] = positionals
-  if (more.length > 0) throw new Misused(`"operator api ${command}" takes one argument; see --help`)
+  if (more.length > 0) throw new UsageError(`"operator api ${command}" takes one argument; see --help`)
   switch (command) {
     case 'list':
       return shown<ApiList>(values, await askServer('apis', {}), listText)
@@ -76,7 +76,7 @@ export async function apiCommand(args: readonly string[], ask: Asker): Promise<s
       return values.json ? asJson({ name: target }) : `Removed ${target}. Its name is free again in 30 days.\n`
     case 'test': {
       const { name, operation } = split(target)
-      if (operation === null) throw new Misused('"operator api test" takes NAME.OPERATION; see --help')
+      if (operation === null) throw new UsageError('"operator api test" takes NAME.OPERATION; see --help')
       const input = values.input === undefined ? {} : json('--input', values.input)
       return shown<ApiTrial>(values, await askServer('api-test', { name, operation, input }), trialText)
     }
@@ -85,7 +85,7 @@ export async function apiCommand(args: readonly string[], ask: Asker): Promise<s
     case 'import':
       return importDocument(target, values, ask)
     default:
-      throw new Misused(`unknown command "operator api ${command ?? ''}"; see --help`)
+      throw new UsageError(`unknown command "operator api ${command ?? ''}"; see --help`)
   }
 }
 
@@ -94,10 +94,10 @@ function shown<T>({ json }: Values, answer: unknown, text: (answer: T) => string
 }
 
 /** Runs `operator apply`. */
-export async function applyCommand(args: readonly string[], ask: Asker): Promise<string> {
+export async function applyCommand(args: readonly string[], ask: Confirm): Promise<string> {
   const { values, positionals } = parsed(args)
   const [file, ...more] = positionals
-  if (file === undefined || more.length > 0) throw new Misused('"operator apply" takes one file; see --help')
+  if (file === undefined || more.length > 0) throw new UsageError('"operator apply" takes one file; see --help')
   const catalog = await readValue(file)
   const plan = (await askServer('apply', { catalog, dry_run: true })) as CatalogPlan
   const changes = plan.apis.some(({ action }) => action !== 'unchanged')
@@ -134,16 +134,16 @@ function parsed(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options: FLAGS })
   } catch (error) {
-    throw new Misused(error instanceof Error ? error.message : String(error))
+    throw new UsageError(error instanceof Error ? error.message : String(error))
   }
 }
 
 type Values = ReturnType<typeof parsed>['values']
 
-async function importDocument(source: string, values: Values, ask: Asker): Promise<string> {
-  if (source === '') throw new Misused('"operator api import" takes a file or a URL; see --help')
+async function importDocument(source: string, values: Values, ask: Confirm): Promise<string> {
+  if (source === '') throw new UsageError('"operator api import" takes a file or a URL; see --help')
   const { name, base, auth, only } = values
-  if (name === undefined) throw new Misused('"operator api import" needs --name; see --help')
+  if (name === undefined) throw new UsageError('"operator api import" needs --name; see --help')
   const document = await readText(source)
   const body: Record<string, unknown> = {
     ...{ name, document },
@@ -180,7 +180,7 @@ async function changeOf(target: string, values: Values): Promise<ApiChange> {
   }
   if (operation !== null) return { operations: [{ id: operation, ...one }] } as ApiChange
   if (price !== undefined || cost !== undefined)
-    throw new Misused('--price and --cost are of one operation: NAME.OPERATION')
+    throw new UsageError('--price and --cost are of one operation: NAME.OPERATION')
   const { 'timeout-ms': timeout, concurrency, 'cache-seconds': cache } = values
   return {
     ...(file === undefined ? {} : Object(await readValue(file))),
@@ -203,12 +203,12 @@ function json(flag: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Misused(`${flag} must be JSON`)
+    throw new UsageError(`${flag} must be JSON`)
   }
 }
 
 function named(target: string): string {
-  if (target === '') throw new Misused('the name of an API is missing; see --help')
+  if (target === '') throw new UsageError('the name of an API is missing; see --help')
   return target
 }
 
@@ -220,7 +220,7 @@ function split(target: string): { readonly name: string; readonly operation: str
 function exported(answer: unknown, name: string, isJson: boolean): string {
   const { apis } = answer as CatalogFile
   const some = name === '' ? apis : apis.filter((api) => api.name === name)
-  if (name !== '' && some.length === 0) throw new Misused(`there is no API ${name}`)
+  if (name !== '' && some.length === 0) throw new UsageError(`there is no API ${name}`)
   return isJson ? asJson({ apis: some }) : writtenYaml({ apis: some })
 }
 

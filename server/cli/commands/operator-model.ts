@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { OperatorModels } from '../../http/operator/record'
-import { askServer, Misused } from '../control-client'
+import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
 
@@ -21,7 +21,7 @@ export async function modelCommand([command, ...rest]: readonly string[], json: 
 async function send(command: string | undefined, rest: readonly string[]): Promise<unknown[]> {
   const expect = (...counts: readonly number[]) => {
     if (!counts.includes(rest.length))
-      throw new Misused(`"operator model ${command}" takes ${counts.join(' or ')} arguments; see --help`)
+      throw new UsageError(`"operator model ${command}" takes ${counts.join(' or ')} arguments; see --help`)
   }
   switch (command) {
     case 'list':
@@ -43,7 +43,7 @@ async function send(command: string | undefined, rest: readonly string[]): Promi
       expect(1)
       return [await askServer('model-remove', { id: rest[0] })]
     default:
-      throw new Misused(`unknown command "operator model ${command ?? ''}"; see --help`)
+      throw new UsageError(`unknown command "operator model ${command ?? ''}"; see --help`)
   }
 }
 
@@ -52,7 +52,7 @@ async function entriesOf(file: string): Promise<readonly unknown[]> {
   try {
     content = JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
-    throw new Misused(`${file}: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UsageError(`${file}: ${error instanceof Error ? error.message : String(error)}`)
   }
   const { models } = Object(content)
   return Array.isArray(models) ? models : [content]

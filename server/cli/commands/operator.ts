@@ -17,10 +17,10 @@ import type {
   ResetLink,
   ResetLinkCommand,
 } from '../../http/operator/record'
-import { askServer, Misused } from '../control-client'
+import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
-import { API_HELP, type Asker, apiCommand, applyCommand } from './operator-api'
+import { API_HELP, apiCommand, applyCommand, type Confirm } from './operator-api'
 import { MODEL_HELP, modelCommand } from './operator-model'
 
 const OPERATOR_HELP = `Usage: bun run gateway operator COMMAND
@@ -56,7 +56,7 @@ Exit codes: 0 success, 1 refused by the server, 2 wrong usage (nothing was sent)
 `
 
 /** Runs an operator command. Resolves to its output. */
-export async function operatorCommand(args: readonly string[], ask: Asker): Promise<string> {
+export async function operatorCommand(args: readonly string[], ask: Confirm): Promise<string> {
   const [group, ...others] = args
   const helps = args.includes('--help') || args.includes('-h')
   if (group === 'api' && !helps) return apiCommand(others, ask)
@@ -94,7 +94,7 @@ function parsed(args: readonly string[]) {
       },
     })
   } catch (error) {
-    throw new Misused(error instanceof Error ? error.message : String(error))
+    throw new UsageError(error instanceof Error ? error.message : String(error))
   }
 }
 
@@ -106,7 +106,7 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Bod
   const { account, note, reference, reason } = options
   const [first = '', second = '', third, fourth] = rest
   const expect = (count: number) => {
-    if (rest.length !== count) throw new Misused(`"operator ${command}" takes ${count} arguments here; see --help`)
+    if (rest.length !== count) throw new UsageError(`"operator ${command}" takes ${count} arguments here; see --help`)
   }
   const limits = { rpm: Number(second), tpm: Number(third), concurrency: Number(fourth) }
   switch (command) {
@@ -143,7 +143,7 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Bod
       expect(1)
       return { request: first, ...given({ reason }) } satisfies Partial<DeclineCommand>
     default:
-      throw new Misused(`unknown operator command "${command}"; see --help`)
+      throw new UsageError(`unknown operator command "${command}"; see --help`)
   }
 }
 

@@ -1,7 +1,7 @@
 import { listOf } from '../../core/json'
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed } from '../command'
-import { Misused } from '../control-client'
+import { UsageError } from '../control-client'
 import { asJson, printed, usd } from '../print'
 import { table } from '../table'
 
@@ -28,14 +28,14 @@ ${COMMON_USAGE}`,
     })
     const [kind, ...rest] = positionals
     if (kind !== 'images' && kind !== 'context')
-      throw new Misused('"search" takes images or context, then a query; see --help')
-    if (rest.length === 0) throw new Misused(`"search ${kind}" needs a query; see --help`)
+      throw new UsageError('"search" takes images or context, then a query; see --help')
+    if (rest.length === 0) throw new UsageError(`"search ${kind}" needs a query; see --help`)
     const query = new URLSearchParams({ q: rest.join(' ') })
     if (values.count !== undefined) query.set('count', values.count)
     if (values.country !== undefined) query.set('country', values.country)
     for (const parameter of values.param ?? []) {
       const at = parameter.indexOf('=')
-      if (at < 1) throw new Misused(`--param takes NAME=VALUE, not "${parameter}"`)
+      if (at < 1) throw new UsageError(`--param takes NAME=VALUE, not "${parameter}"`)
       query.append(parameter.slice(0, at), parameter.slice(at + 1))
     }
     const headers = {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed } from '../command'
-import { Misused } from '../control-client'
+import { UsageError } from '../control-client'
 import { asJson, printed, usd } from '../print'
 
 interface Action {
@@ -53,7 +53,7 @@ ${COMMON_USAGE}`,
     })
     const [what = '', ...rest] = positionals
     const action = Object.hasOwn(ACTIONS, what) ? ACTIONS[what] : undefined
-    if (!action) throw new Misused(`"social" takes ${Object.keys(ACTIONS).join(', ')}; see --help`)
+    if (!action) throw new UsageError(`"social" takes ${Object.keys(ACTIONS).join(', ')}; see --help`)
     const input = { ...inputOf(what, action, rest), ...optionsIn(values) }
     const api = await Api.open(terminal, values)
     const path = `/apis/v1/social/${action.path}`
@@ -79,7 +79,9 @@ function inputOf(what: string, { takes }: Action, rest: readonly string[]): Reco
       ? [...rest.slice(0, takes.length - 1), rest.slice(takes.length - 1).join(' ')]
       : rest
   if (given.length !== takes.length)
-    throw new Misused(`"social ${what}" takes ${takes.length === 0 ? 'no arguments' : takes.join(' and ')}; see --help`)
+    throw new UsageError(
+      `"social ${what}" takes ${takes.length === 0 ? 'no arguments' : takes.join(' and ')}; see --help`,
+    )
   return Object.fromEntries(takes.map((name, i) => [name, given[i] ?? '']))
 }
 

@@ -1,7 +1,7 @@
 import type { TopUp } from '../../http/billing/record'
 import { Api } from '../api'
 import { COMMON_USAGE, type Command, parsed } from '../command'
-import { Misused, Refused } from '../control-client'
+import { Refused, UsageError } from '../control-client'
 import { printed, usd } from '../print'
 import type { Terminal } from '../terminal'
 
@@ -25,9 +25,9 @@ ${COMMON_USAGE}`,
   async run(args, terminal) {
     const { values, positionals } = parsed(args, { method: { type: 'string' }, 'no-wait': { type: 'boolean' } })
     const [amount, ...more] = positionals
-    if (more.length > 0) throw new Misused('"topup" takes one AMOUNT; see --help')
+    if (more.length > 0) throw new UsageError('"topup" takes one AMOUNT; see --help')
     if (amount !== undefined && !/^\d{1,5}(\.\d{1,2})?$/.test(amount))
-      throw new Misused(`"${amount}" is not an amount of USD such as 10 or 25.50`)
+      throw new UsageError(`"${amount}" is not an amount of USD such as 10 or 25.50`)
     const api = await Api.open(terminal, values)
     if (amount === undefined) {
       const page = `${api.url}/billing`

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { Misused, Refused } from '../control-client'
+import { Refused, UsageError } from '../control-client'
 
 const MAX_BYTES = 20_000_000
 const FETCH_MS = 30_000
@@ -10,7 +10,7 @@ export async function readText(source: string): Promise<string> {
   try {
     return await readFile(source, 'utf8')
   } catch (error) {
-    throw new Misused(`${source}: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UsageError(`${source}: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
@@ -25,7 +25,7 @@ export async function readValue(file: string): Promise<unknown> {
   try {
     return Bun.YAML.parse(text)
   } catch (error) {
-    throw new Misused(`${file} is neither JSON nor YAML: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UsageError(`${file} is neither JSON nor YAML: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

@@ -6,7 +6,7 @@ import { SingleBar } from 'cli-progress'
 import { openOwnDocuments } from '../../compose/own-documents'
 import { printable } from '../../core/plain-text'
 import { secureFolder } from '../../setup/secure-folder'
-import { Misused, Refused } from '../control-client'
+import { Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
 import type { Terminal } from '../terminal'
@@ -48,13 +48,13 @@ export async function indexCommand(args: readonly string[], terminal: Pick<Termi
   const [command, ...named] = positionals
   if (values.help || !command) return INDEX_HELP
   if (!['add', 'list', 'remove', 'status'].includes(command))
-    throw new Misused(`unknown index command "${command}"; see --help`)
+    throw new UsageError(`unknown index command "${command}"; see --help`)
   if (['add', 'remove'].includes(command) !== named.length > 0)
-    throw new Misused(
+    throw new UsageError(
       `"index ${command}" takes ${named.length > 0 ? 'no arguments' : 'at least one argument'}; see --help`,
     )
   if (values.url !== undefined && !/^https?:\/\/./.test(values.url))
-    throw new Misused(`--url must be an http or https URL, not "${values.url}"`)
+    throw new UsageError(`--url must be an http or https URL, not "${values.url}"`)
   const documents = await opened(values, named.includes(BUILT_IN) ? command === 'add' : undefined, terminal)
   const rest = named.filter((location) => location !== BUILT_IN)
   const builtIn = named.includes(BUILT_IN) ? `${BUILT_IN}: ${command === 'add' ? 'added' : 'removed'}\n` : ''
@@ -103,7 +103,7 @@ function parsed(args: readonly string[]) {
       },
     })
   } catch (error) {
-    throw new Misused(error instanceof Error ? error.message : String(error))
+    throw new UsageError(error instanceof Error ? error.message : String(error))
   }
 }
 

@@ -8,7 +8,7 @@ import { prepareTransactionRequest, readContract, sendRawTransactionSync, signTr
 import { tempoLocalnet } from 'viem/chains'
 import { Abis, Actions } from 'viem/tempo'
 import { PUBLISHED_ACCOUNTS } from '../../core/payments/published-accounts'
-import { askServer, Misused, Refused } from '../control-client'
+import { askServer, Refused, UsageError } from '../control-client'
 
 const WALLET_HELP = `Usage: bun run gateway wallet COMMAND
 
@@ -41,12 +41,12 @@ export async function walletCommand(args: readonly string[]): Promise<string> {
     case 'fund':
       return fund(argument ?? '1')
     case 'pay':
-      if (!argument || !URL.canParse(argument)) throw new Misused('"wallet pay" takes a URL; see --help')
+      if (!argument || !URL.canParse(argument)) throw new UsageError('"wallet pay" takes a URL; see --help')
       return pay(argument)
     case 'show':
       return show()
     default:
-      throw new Misused(`unknown wallet command "${command}"; see --help`)
+      throw new UsageError(`unknown wallet command "${command}"; see --help`)
   }
 }
 
@@ -54,13 +54,13 @@ function parsed(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options: { help: { type: 'boolean', short: 'h' } } })
   } catch (error) {
-    throw new Misused(error instanceof Error ? error.message : String(error))
+    throw new UsageError(error instanceof Error ? error.message : String(error))
   }
 }
 
 async function fund(text: string): Promise<string> {
   const usd = /^\d{1,4}(\.\d{1,6})?$/.test(text) ? Number(text) : 0
-  if (!(usd > 0)) throw new Misused('"wallet fund" takes an amount of USD such as 1 or 0.5')
+  if (!(usd > 0)) throw new UsageError('"wallet fund" takes an amount of USD such as 1 or 0.5')
   const network = await sandbox()
   const client = clientOf(network)
   const to = wallet().address

@@ -15,7 +15,7 @@ import type { AccountStore } from './store'
 import { wrong } from './submitted'
 
 /** The owner who closes the account, with the email address that the form must repeat. */
-export interface Leaver extends KeyOwner {
+export interface DepartingOwner extends KeyOwner {
   readonly account: Account
   readonly email: string
 }
@@ -36,7 +36,7 @@ export class AccountClosing {
     ledger: Ledger
     clock: Clock
     /** What other parts do when an account closes, such as unlinking social accounts. Each must be idempotent. */
-    onClosing: readonly ((owner: Leaver) => Promise<unknown>)[]
+    onClosing: readonly ((owner: DepartingOwner) => Promise<unknown>)[]
   }
 
   constructor(parts: AccountClosing['parts']) {
@@ -44,7 +44,7 @@ export class AccountClosing {
   }
 
   /** Closes the account and returns the forfeited balance. `repeated` is the email address that the owner typed again. */
-  async close(owner: Leaver, repeated: string): Promise<Result<Money, Failure>> {
+  async close(owner: DepartingOwner, repeated: string): Promise<Result<Money, Failure>> {
     const { identity, accounts, appGrants, settings, ledger, clock } = this.parts
     const { account, email } = owner
     if (repeated.trim().toLowerCase() !== email.toLowerCase())
@@ -73,7 +73,7 @@ export class AccountClosing {
     return ok(forfeited)
   }
 
-  private async revokeKeys(owner: Leaver): Promise<void> {
+  private async revokeKeys(owner: DepartingOwner): Promise<void> {
     const { keys, credentials, clock } = this.parts
     for (const key of await credentials.byAccount(owner.accountId))
       if (keyState(key, clock.now()) !== 'revoked') await keys.revoke(owner, key.id)

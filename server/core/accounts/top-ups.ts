@@ -6,7 +6,7 @@ import { fingerprintOf } from '../payments/binding'
 import type { Claim, ClaimStore, NewClaim } from '../payments/claim'
 import type { Offer, ShownPayment } from '../payments/method'
 import type { Payments, Purchase } from '../payments/payments'
-import type { GivenReceipt } from '../payments/receipt'
+import type { DeliveredReceipt } from '../payments/receipt'
 import type { PaymentRefusal } from '../payments/refusal'
 import { err, ok, type Result } from '../result'
 
@@ -27,7 +27,7 @@ export interface TopUpRequest {
 export interface PaidTopUp {
   readonly claim: Claim
   /** The receipt if this request paid; null if an earlier one did. */
-  readonly receipt: GivenReceipt | null
+  readonly receipt: DeliveredReceipt | null
 }
 
 /** A claim without a challenge: a payment processor knows it by its `transaction`, which also serves as the credential. */

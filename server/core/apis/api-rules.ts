@@ -5,7 +5,7 @@ import { API_NAME, type Api, type ApiOperation, type ApiParameter, OPERATION_ID,
 import { clashes, pathParameters, templateProblem } from './api-routes'
 import { isPointer } from './figure'
 import { priceProblem } from './price-rules'
-import { mayGoDown, mayGoUp } from './upstream-headers'
+import { mayReturn, maySend } from './upstream-headers'
 import { isSpread, memberNames } from './wire-values'
 
 /** What an API must respect beside its own values. */
@@ -120,7 +120,7 @@ function authProblem(auth: UpstreamAuth): string | null {
   if (auth.kind === 'header') {
     const name = auth.name.toLowerCase()
     const own = ['authorization', 'x-api-key', 'x-goog-api-key'].includes(name.replaceAll('_', '-'))
-    if (!HEADER_NAME.test(name) || !(own || mayGoUp(name, WITHOUT_CREDENTIAL)))
+    if (!HEADER_NAME.test(name) || !(own || maySend(name, WITHOUT_CREDENTIAL)))
       return 'must name a header that the gateway does not set itself'
   }
   if (auth.kind === 'query' && !/^[\w.~-]{1,100}$/.test(auth.name)) return 'must name a query parameter'
@@ -209,13 +209,13 @@ function headerProblem(name: string, value: string, auth: UpstreamAuth): string 
 function upwardProblem(name: string, auth: UpstreamAuth): string | null {
   const lower = name.toLowerCase()
   if (!HEADER_NAME.test(name)) return 'must be the name of a header'
-  return mayGoUp(lower, auth) ? null : `must not name ${lower}`
+  return maySend(lower, auth) ? null : `must not name ${lower}`
 }
 
 function downwardProblem(name: string): string | null {
   const lower = name.toLowerCase()
   if (!HEADER_NAME.test(name)) return 'must be the name of a header'
-  return mayGoDown(lower) ? null : `must not name ${lower}`
+  return mayReturn(lower) ? null : `must not name ${lower}`
 }
 
 function textProblem(text: string, max: number, isPlain: (text: string) => boolean): string | null {

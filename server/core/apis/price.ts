@@ -1,4 +1,4 @@
-import { formatUsd, least, type Money, micros, minus, times, ZERO } from '../money'
+import { formatUsd, type Money, micros, min, minus, times, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
 import type { Charged } from '../usage/call-record'
 import type { ApiPrice, UnitBound } from './api'
@@ -105,7 +105,7 @@ function reportedCharge(
   const claimed = figure === null ? onMissing : claim(figure, unit, multiplier)
   if (claimed === null) return err('no_figure')
   const floored = micros(Math.max(claimed, minimum))
-  const cost = least(floored, maximum)
+  const cost = min(floored, maximum)
   const item = [
     figure === null ? `${formatUsd(claimed)} USD (not reported)` : `reported ${text(figure)} ${unit} x ${multiplier}`,
     ...(claimed < minimum ? [`at least ${formatUsd(minimum)} USD`] : []),

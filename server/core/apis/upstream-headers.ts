@@ -79,7 +79,7 @@ const ALWAYS_UP = ['accept', 'accept-language'] as const
 const ALWAYS_DOWN = ['content-type', 'content-language', 'etag', 'last-modified'] as const
 
 /** Whether a caller's header of this name, in lower case, may be passed to an upstream with this authentication. */
-export function mayGoUp(name: string, auth: UpstreamAuth): boolean {
+export function maySend(name: string, auth: UpstreamAuth): boolean {
   const read = asRead(name)
   if (NEVER_UP.has(read) || /^(x-forwarded-|sec-|proxy-|access-control-)/.test(read)) return false
   return !(auth.kind === 'header' && asRead(auth.name.toLowerCase()) === read)
@@ -91,7 +91,7 @@ function asRead(name: string): string {
 }
 
 /** Whether an upstream's header of this name, in lower case, may be passed to the caller. */
-export function mayGoDown(name: string): boolean {
+export function mayReturn(name: string): boolean {
   return (
     !NEVER_DOWN.has(name) &&
     !/^(access-control-|x-gateway-|x-ratelimit-|x-cost-|x-payment-|payment-|cross-origin-)/.test(name)
@@ -99,11 +99,11 @@ export function mayGoDown(name: string): boolean {
 }
 
 /** The names of the caller's headers that are passed up. */
-export function namesUp(declared: readonly string[], auth: UpstreamAuth): string[] {
-  return [...ALWAYS_UP, ...declared.filter((name) => mayGoUp(name, auth))]
+export function sentNames(declared: readonly string[], auth: UpstreamAuth): string[] {
+  return [...ALWAYS_UP, ...declared.filter((name) => maySend(name, auth))]
 }
 
 /** The names of the upstream's headers that are passed down. */
-export function namesDown(declared: readonly string[]): string[] {
-  return [...ALWAYS_DOWN, ...declared.filter(mayGoDown)]
+export function returnedNames(declared: readonly string[]): string[] {
+  return [...ALWAYS_DOWN, ...declared.filter(mayReturn)]
 }

@@ -21,15 +21,15 @@ export interface IdempotencyRecord {
 }
 
 /** How long a response is stored. */
-export const KEPT_MS = 24 * 3_600_000
+export const RETENTION_MS = 24 * 3_600_000
 /** Larger responses are not stored, and repeats get an error that says so. */
-export const MAX_KEPT_BYTES = 256 * 1024
+export const MAX_STORED_BYTES = 256 * 1024
 
 /** The text of a response to store, or null when it is too large or not text. */
 export function keepable(body: string | Uint8Array): string | null {
-  if (body.length > MAX_KEPT_BYTES) return null
+  if (body.length > MAX_STORED_BYTES) return null
   const text = typeof body === 'string' ? body : textOf(body)
-  return text === null || Buffer.byteLength(text) > MAX_KEPT_BYTES ? null : text
+  return text === null || Buffer.byteLength(text) > MAX_STORED_BYTES ? null : text
 }
 
 /** A response as it was sent. */
@@ -54,7 +54,7 @@ export function storedAnswer({
   'body' | 'headers'
 > | null {
   const text = keepable(body)
-  if (text === null && body.length > MAX_KEPT_BYTES) return null
+  if (text === null && body.length > MAX_STORED_BYTES) return null
   const isPlain = text !== null
   if (!isPlain && typeof body === 'string') return null
   return {

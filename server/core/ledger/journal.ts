@@ -21,7 +21,7 @@ export interface DurableHold {
   readonly call: CallRecord
 }
 
-/** What is written atomically. */
+/** What is written atomically. The log stores it as JSON, so the names of its members are a file format. */
 export interface JournalRecord {
   readonly opening?: AccountOpening
   readonly call?: CallRecord

@@ -73,7 +73,7 @@ export class Ledger {
   }
 
   /** Charges for a stream of a previous process, as far as it got (spec-answers 4). Its hold must be restored first. */
-  async settleKept({ hold, call }: DurableHold): Promise<boolean> {
+  async settleDurable({ hold, call }: DurableHold): Promise<boolean> {
     this.durable.add(hold.request)
     const amount = call.charged?.cost ?? ZERO
     return (await this.capture(amount, call)).ok
@@ -87,14 +87,14 @@ export class Ledger {
     amount: Money,
     call: CallRecord,
     overrun = ZERO,
-    kept?: IdempotencyRecord,
+    answer?: IdempotencyRecord,
   ): Promise<Result<Settlement, CaptureRefusal>> {
     const fixed = await this.holds.fix(call.id, amount)
     if (!fixed.ok) return fixed
     if (!fixed.value.first) return ok({ request: call.id, amount })
     const { hold, split } = fixed.value
     const charge = this.charge(hold, split, call, overrun)
-    const outcome = await this.journal.append(kept ? { ...charge, kept } : charge)
+    const outcome = await this.journal.append(answer ? { ...charge, kept: answer } : charge)
     if (outcome.kind === 'committed') {
       await this.holds.captured(call.id)
       this.durable.delete(call.id)

@@ -2,7 +2,7 @@ import type { AuditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { type AccountId, makeId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
-import { least, type Money, minus, ZERO } from '../money'
+import { type Money, min, minus, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
 import { isUnavailable } from '../unavailable'
 import type { Bookings } from './bookings'
@@ -67,7 +67,7 @@ export class MoneyMoves {
       const { account, part, kind, amount, opening, audit } = request
       const isPaidIn = SOURCE[kind] === 'house/top_ups'
       const debt = isPaidIn ? ((await this.holds.balance(account))?.debt ?? ZERO) : ZERO
-      const repaid = least(amount, debt)
+      const repaid = min(amount, debt)
       const remainder = minus(amount, repaid)
       const toppedUp = isPaidIn ? amount : ZERO
       const entry = this.entry(request, SOURCE[kind], `${account}/${part}`)

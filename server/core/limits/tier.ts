@@ -47,7 +47,7 @@ export function limitsOf(facts: TierFacts): Limits {
 }
 
 /** The limits of a key, which may lower those of its tier but not raise them. */
-export function lowered(limits: Limits, key: { rpmLimit: number | null; tpmLimit: number | null }): Limits {
+export function withKeyLimits(limits: Limits, key: { rpmLimit: number | null; tpmLimit: number | null }): Limits {
   return {
     rpm: Math.min(limits.rpm, key.rpmLimit ?? limits.rpm),
     tpm: Math.min(limits.tpm, key.tpmLimit ?? limits.tpm),

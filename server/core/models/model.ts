@@ -102,7 +102,7 @@ export function isLocal({ upstreams }: Pick<Model, 'upstreams'>): boolean {
 }
 
 /** Whether an upstream serves an API, by itself or by translation. */
-export function speaks(upstream: ModelUpstream, route: ModelRoute): boolean {
+export function servesRoute(upstream: ModelUpstream, route: ModelRoute): boolean {
   return ROUTES_OF[upstream.kind].includes(route)
 }
 
@@ -116,6 +116,6 @@ export function routesOf({ purpose, upstreams }: Pick<Model, 'purpose' | 'upstre
   return MODEL_ROUTES.filter(
     (route) =>
       EMBEDDING_ROUTES.has(route) === (purpose === 'embeddings') &&
-      upstreams.some((upstream) => speaks(upstream, route)),
+      upstreams.some((upstream) => servesRoute(upstream, route)),
   )
 }

@@ -76,7 +76,7 @@ export interface Covered {
 }
 
 /** `fresh`: not paid yet. `prepaid`: paid by an earlier attempt that delivered no response. */
-export type Taken =
+export type TakeResult =
   | { readonly kind: 'fresh'; readonly attempt: number }
   | {
       readonly kind: 'prepaid'
@@ -109,10 +109,10 @@ export const MAX_TRIES = 5
 export const MAX_PAID_TRIES = 20
 
 /** How many claims of calls that never paid, and no longer can, are kept: the newest ones. */
-export const NEVER_PAID_KEPT = 10_000
+export const MAX_UNPAID_CLAIMS = 10_000
 
 /** How long the response for a payer who disconnected is kept. */
-export const ANSWER_KEPT_MS = 24 * 3_600_000
+export const ANSWER_RETENTION_MS = 24 * 3_600_000
 
 export interface ClaimFilter {
   readonly state: ClaimState | null
@@ -132,7 +132,7 @@ export interface ClaimStore {
    * use, and after `MAX_TRIES`. With `covered`, also refused when this and the payer's other open payments exceed it. The same
    * statement checks that, so that concurrent payments cannot use the same funds twice.
    */
-  take(claim: NewClaim, now: number, covered?: Covered): Promise<Taken>
+  take(claim: NewClaim, now: number, covered?: Covered): Promise<TakeResult>
   find(key: string): Promise<Claim | null>
   /** Finds a claim by the hash of its credential, even if no active payment method can read that credential. */
   findByCredential(hash: string): Promise<Claim | null>

@@ -36,7 +36,7 @@ export interface Offer {
 }
 
 /** All offers in the form that a 402 carries them; null if there are none. */
-export function inRefusal(offers: readonly Offer[]): PaymentOffers | null {
+export function refusalOffers(offers: readonly Offer[]): PaymentOffers | null {
   const [first] = offers
   if (!first) return null
   return {

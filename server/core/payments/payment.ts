@@ -1,9 +1,9 @@
 import { type Clock, isoTime } from '../clock'
 import { err, ok, type Result } from '../result'
-import type { ClaimStore, NewClaim, Taken } from './claim'
+import type { ClaimStore, NewClaim, TakeResult } from './claim'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from './method'
-import { type GivenReceipt, type Receipt, receiptText } from './receipt'
-import { IN_PROGRESS, KEPT, type PaymentRefusal, PENDING } from './refusal'
+import { type DeliveredReceipt, type Receipt, receiptText } from './receipt'
+import { DISCONNECTED, IN_PROGRESS, type PaymentRefusal, PENDING } from './refusal'
 
 const LOOK_UPS = 3
 const LOOK_UP_PAUSE_MS = 150
@@ -31,7 +31,7 @@ export class Payment {
   private readonly parts: PaymentParts
   private readonly method: PaymentMethod
   private readonly read: ReadCredential
-  private readonly taken: Exclude<Taken, { kind: 'refused' }>
+  private readonly taken: Exclude<TakeResult, { kind: 'refused' }>
   readonly claim: NewClaim
   private readonly deadlines: { readonly paid: number; readonly unpaid: number }
   private paid: boolean
@@ -44,7 +44,7 @@ export class Payment {
     method: PaymentMethod,
     read: ReadCredential,
     claim: NewClaim,
-    taken: Exclude<Taken, { kind: 'refused' }>,
+    taken: Exclude<TakeResult, { kind: 'refused' }>,
     deadlines: { readonly paid: number; readonly unpaid: number },
   ) {
     this.parts = parts
@@ -104,7 +104,7 @@ export class Payment {
    * Delivers the response. A payer who disconnected during settling gets it by presenting the same credential again, once. A
    * response that was too large to store is then produced again.
    */
-  async give({ answer, isGone }: Delivery): Promise<Result<GivenReceipt, PaymentRefusal>> {
+  async give({ answer, isGone }: Delivery): Promise<Result<DeliveredReceipt, PaymentRefusal>> {
     const { claims, clock } = this.parts
     const { key } = this.claim
     const { attempt } = this.taken
@@ -118,11 +118,11 @@ export class Payment {
     }
     await claims.undelivered(key, attempt, answer, clock.now())
     this.ended = true
-    return err(KEPT)
+    return err(DISCONNECTED)
   }
 
   /** Marks the purchase as delivered. */
-  async served(): Promise<GivenReceipt> {
+  async served(): Promise<DeliveredReceipt> {
     const { claims, clock } = this.parts
     await claims.served(this.claim.key, clock.now(), this.taken.attempt)
     this.ended = true
@@ -144,7 +144,7 @@ export class Payment {
     } else await claims.release(this.claim.key, reason, false, clock.now(), attempt)
   }
 
-  private async receipt(): Promise<GivenReceipt> {
+  private async receipt(): Promise<DeliveredReceipt> {
     const { claims, clock } = this.parts
     const { key, method, transaction } = this.claim
     const reference = (await claims.find(key))?.reference ?? transaction

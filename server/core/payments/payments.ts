@@ -3,11 +3,11 @@ import { type AccountId, makeId, type RequestId } from '../ids'
 import { type Money, micros, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
 import { type Binding, bindingOf, bindingText, digestOf } from './binding'
-import type { Claim, NewClaim, PaymentPurpose, Taken } from './claim'
+import type { Claim, NewClaim, PaymentPurpose, TakeResult } from './claim'
 import type { Fate, Offer, PaymentMethod, ReadCredential, Resource, ShownPayment } from './method'
 import { Payment, type PaymentParts, SETTLE_MS } from './payment'
 import { IN_PROGRESS, NETWORK, type PaymentRefusal, type PaymentRefusalCode, PENDING, USED } from './refusal'
-import { type FinishParts, fateOf, finishOpen, isHeldAgainst } from './unfinished'
+import { countsAgainstPayer, type FinishParts, fateOf, finishOpen } from './unfinished'
 
 /** Something that is paid for on its own: a call or a top-up. */
 export interface Purchase {
@@ -175,7 +175,8 @@ export class Payments {
     if (claim.state !== 'paid_unserved' && claim.leaseUntil > clock.now()) return err(IN_PROGRESS)
     if (claim.state === 'settling') {
       const fate = await method.lookUp(claim)
-      if (fate.kind === 'never') await claims.release(claim.key, 'never settled', isHeldAgainst(claim), clock.now())
+      if (fate.kind === 'never')
+        await claims.release(claim.key, 'never settled', countsAgainstPayer(claim), clock.now())
       if (fate.kind === 'never') return ok(null)
       // Sending the same transaction again is safe: the network accepts it once.
       const end = fate.kind === 'settled' ? fate : await method.settle(read)
@@ -211,7 +212,7 @@ export class Payments {
     method: PaymentMethod,
     claim: NewClaim,
     seenAt: number | null,
-  ): Promise<Result<Exclude<Taken, { kind: 'refused' }>, PaymentRefusal>> {
+  ): Promise<Result<Exclude<TakeResult, { kind: 'refused' }>, PaymentRefusal>> {
     const { claims, clock } = this.options
     const covered = seenAt === null ? undefined : { funds: claim.amount, since: seenAt }
     let taken = await claims.take(claim, clock.now(), covered)

@@ -14,7 +14,7 @@ export function receiptText(receipt: Receipt): string {
 }
 
 /** A receipt with its response headers, for each protocol that the payer may use. */
-export interface GivenReceipt extends Receipt {
+export interface DeliveredReceipt extends Receipt {
   /** Header name to value. */
   readonly headers: Readonly<Record<string, string>>
 }

@@ -30,7 +30,7 @@ export const IN_PROGRESS: PaymentRefusal = {
 }
 
 /** For a caller who has most likely disconnected. */
-export const KEPT: PaymentRefusal = {
+export const DISCONNECTED: PaymentRefusal = {
   code: 'payment_pending',
   reason:
     'The connection closed before the response was ready. Send the request again with the same credential; it is paid for.',

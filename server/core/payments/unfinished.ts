@@ -59,7 +59,7 @@ async function finish(
   let { reference } = claim
   if (state === 'settling') {
     const fate = await fateOf(parts, claim)
-    if (fate.kind === 'never') await claims.release(key, 'never settled', isHeldAgainst(claim), now())
+    if (fate.kind === 'never') await claims.release(key, 'never settled', countsAgainstPayer(claim), now())
     if (fate.kind === 'never') return true
     if (fate.kind === 'open') {
       onTrouble('payment', `${id} is not settled yet`)
@@ -78,7 +78,7 @@ async function finish(
 }
 
 /** Whether a failure counts against the payer: the upstream was called but never paid for, through no fault of ours. */
-export function isHeldAgainst({ purpose, ourTrouble }: Claim): boolean {
+export function countsAgainstPayer({ purpose, ourTrouble }: Claim): boolean {
   return purpose === 'call' && !ourTrouble
 }
 

@@ -10,7 +10,7 @@ import { hashState, looksLikeState, newProof } from './state-token'
 import type { SocialStore } from './store'
 
 /** Who asks for access, shown to the person who is asked to approve it. Never an email address. */
-export interface Asker {
+export interface LinkRequester {
   readonly account: string
   readonly key: string
 }
@@ -21,7 +21,7 @@ export interface ApprovalParts {
   readonly sealing: Sealing
   readonly clock: Clock
   /** Null when the key can no longer call and so cannot get an account. */
-  readonly asker: (account: AccountId, key: KeyId) => Promise<Asker | null>
+  readonly requester: (account: AccountId, key: KeyId) => Promise<LinkRequester | null>
   readonly onChange: OnSocialChange
   /** Never receives secrets. */
   readonly onTrouble: (reason: string) => void
@@ -59,14 +59,14 @@ export class Approvals {
 
   /** Links the account, once, if the browser presents the proof. */
   async confirm(link: string, proof: string, signal: AbortSignal): Promise<Confirmed> {
-    const { store, clock, asker, onChange } = this.parts
+    const { store, clock, requester, onChange } = this.parts
     if (!looksLikeState(proof)) return { kind: 'not_confirmed' }
     const now = clock.now()
     // Safe for any text: an unknown link has no approval.
     const approval = await store.confirmApproval(link as SocialLinkId, hashState(proof), now)
     if (!approval) return { kind: 'not_confirmed' }
     const session = { ...approval.session, linkedAt: now }
-    if (!(await asker(session.accountId, session.keyId))) {
+    if (!(await requester(session.accountId, session.keyId))) {
       await this.drop(approval, signal)
       return { kind: 'key_gone' }
     }

@@ -1,4 +1,4 @@
-import { type AuditEntry, auditEntry, type Actor as Who } from '../audit'
+import { type Actor as AuditActor, type AuditEntry, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { type Failure, failure } from '../failure'
 import type { PoolId, SocialSessionId } from '../ids'
@@ -114,7 +114,7 @@ export class LinkedAccounts {
   }
 
   /** Removes the account here and then tries to revoke the grant at the network. Returns false when there is none. */
-  async unlink(session: SocialSession, actor: Who, signal: AbortSignal): Promise<boolean> {
+  async unlink(session: SocialSession, actor: AuditActor, signal: AbortSignal): Promise<boolean> {
     const { store, network, sealing, onChange, onTrouble } = this.parts
     const removed = await store.removeSession(session.id, this.audit(session, 'social.unlink', actor))
     if (!removed) return false
@@ -196,7 +196,7 @@ export class LinkedAccounts {
   private async dead(session: SocialSession, reason: string): Promise<Result<never, UseFailure>> {
     const { store, clock, onChange, onTrouble } = this.parts
     onTrouble(`a linked account was withdrawn: ${reason}`)
-    const system: Who = { kind: 'system', id: `social:${session.network}`, address: null }
+    const system: AuditActor = { kind: 'system', id: `social:${session.network}`, address: null }
     const changed = await store.markRevoked(session.id, clock.now(), this.audit(session, 'social.revoked', system))
     if (changed) onChange({ accountId: session.accountId, keyId: session.keyId, what: 'revoked' })
     return required(`@${session.user.username} withdrew the access of this API key. ${LINK_AGAIN}`)
@@ -206,7 +206,7 @@ export class LinkedAccounts {
     return { userId: session.user.id, accessToken: accessToken(this.parts.sealing, session) }
   }
 
-  private audit(session: SocialSession, action: string, actor: Who): AuditEntry {
+  private audit(session: SocialSession, action: string, actor: AuditActor): AuditEntry {
     const at = this.parts.clock.now()
     const detail = { user: session.user.id, network: session.network }
     return auditEntry({ at, actor, accountId: session.accountId, keyId: session.keyId, action, detail })

@@ -3,10 +3,10 @@ import type { Clock } from '../clock'
 import { type AccountId, type KeyId, makeId, type PoolId, type SocialLinkId } from '../ids'
 import { err, ok, type Result } from '../result'
 import type { Sealing } from '../sealing'
-import type { ApprovalParts, Approvals, Asker } from './approvals'
+import type { ApprovalParts, Approvals, LinkRequester } from './approvals'
 import type { OnSocialChange } from './changes'
 import type { Grant, SocialNetwork } from './network'
-import { completed, grantedScopes, OFFLINE_ACCESS, type SocialScope } from './scopes'
+import { grantedScopes, OFFLINE_ACCESS, type SocialScope, withRequiredScopes } from './scopes'
 import { sealedTokens, verifierPlace } from './sealed-tokens'
 import type { LinkAttempt, LinkOutcome, SocialSession, SocialUser } from './session'
 import { hashState, LINK_LIFETIME_MS, looksLikeState, newLinkSecrets } from './state-token'
@@ -40,7 +40,7 @@ export type LinkEnd =
       readonly kind: 'approved'
       readonly user: SocialUser
       readonly scopes: readonly SocialScope[]
-      readonly asker: Asker
+      readonly requester: LinkRequester
       readonly link: SocialLinkId
       readonly proof: string
     }
@@ -52,7 +52,7 @@ export interface LinkingParts {
   readonly sealing: Sealing
   readonly clock: Clock
   readonly redirectUri: string
-  readonly asker: ApprovalParts['asker']
+  readonly requester: ApprovalParts['requester']
   readonly approvals: Pick<Approvals, 'keep'>
   readonly onChange: OnSocialChange
   /** Receives, without secrets, why a code was not exchanged. */
@@ -82,7 +82,7 @@ export class Linking {
       poolId: key.poolId,
       accountId: key.accountId,
       keyId: key.id,
-      scopes: completed(scopes),
+      scopes: withRequiredScopes(scopes),
       verifier: sealing.seal(secrets.verifier, verifierPlace(id)),
       createdAt: now,
       expiresAt: now + LINK_LIFETIME_MS,
@@ -114,14 +114,14 @@ export class Linking {
       return this.ended(link, 'failed')
     }
     const { session: approved, grant } = session.value
-    const asker = await this.parts.asker(link.accountId, link.keyId)
-    if (!asker) {
+    const requester = await this.parts.requester(link.accountId, link.keyId)
+    if (!requester) {
       await network.revoke(grant.refresh ?? grant.access, signal)
       await store.endLink(link.id, 'failed')
       return { kind: 'key_gone' }
     }
     const proof = await this.parts.approvals.keep(approved, link.id)
-    return { kind: 'approved', user: approved.user, scopes: approved.scopes, asker, link: link.id, proof }
+    return { kind: 'approved', user: approved.user, scopes: approved.scopes, requester, link: link.id, proof }
   }
 
   /** Cancels a link. Returns false when it has ended or belongs to another account. */

@@ -32,7 +32,7 @@ export function isSocialScope(name: string): name is SocialScope {
 }
 
 /** The requested scopes plus the required ones, in display order. An empty list means all scopes. */
-export function completed(requested: readonly SocialScope[]): readonly SocialScope[] {
+export function withRequiredScopes(requested: readonly SocialScope[]): readonly SocialScope[] {
   if (requested.length === 0) return SOCIAL_SCOPES
   return SOCIAL_SCOPES.filter((scope) => requested.includes(scope) || ALWAYS.includes(scope))
 }

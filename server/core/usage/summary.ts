@@ -13,7 +13,7 @@ export interface UsageSummary {
 }
 
 /** Adds times to the buckets, cuts the first and last one to the range, and sorts the groups by spend. */
-export function summarise(
+export function summarize(
   figures: UsageFigures,
   edges: readonly number[],
   range: { readonly from: number; readonly to: number },

@@ -13,7 +13,7 @@ const APP_FAILURES: readonly FailureCode[] = [
 ]
 
 /** Documents the app version of an owner's route: another path, called with an access token of this scope. */
-export function asApp(docs: EndpointDocs, scope: Scope): EndpointDocs {
+export function appDocs(docs: EndpointDocs, scope: Scope): EndpointDocs {
   return {
     ...docs,
     id: `${docs.id}AsApp`,

@@ -13,9 +13,9 @@ import {
   orNull,
   prose,
   record,
-  saying,
   text,
   whole,
+  withRule,
 } from '../openapi/json-schema'
 
 const PER_MINUTE = { minimum: 1, maximum: 1_000_000_000 }
@@ -24,7 +24,7 @@ const MAX_ENDPOINTS = 50
 const REQUESTED = {
   peak_rpm: whole('Requests per minute at your peak.', PER_MINUTE),
   peak_tpm: whole('Tokens per minute at your peak.', PER_MINUTE),
-  endpoints: saying(
+  endpoints: withRule(
     `must be a list of 1 to ${MAX_ENDPOINTS} endpoints, each a name of at most 64 characters`,
     listOf(text('Name of an endpoint.', { pattern: '^[\\w/.:-]{1,64}$' }), 'The endpoints you will call.', {
       minItems: 1,

@@ -6,7 +6,7 @@ import type { CredentialStore } from '../../core/credentials/store'
 import { failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { Limiter, Reading } from '../../core/limits/limiter'
-import { type Limits, limitsOf, lowered, tierOf } from '../../core/limits/tier'
+import { type Limits, limitsOf, tierOf, withKeyLimits } from '../../core/limits/tier'
 import { Failed, taken } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
 import { type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/owner-session'
@@ -84,7 +84,7 @@ export function accountRoutes(parts: {
           limits: wireLimits(limits),
           keys: await Promise.all(
             keys.map(async (key) => {
-              const own = lowered(limits, key)
+              const own = withKeyLimits(limits, key)
               const readings = await limiter.read([{ name: key.id, limits: own }])
               return {
                 id: key.id,

@@ -13,10 +13,10 @@ import {
   orNull,
   partialForm,
   record,
-  saying,
   text,
   timeZone,
   whole,
+  withRule,
   yesOrNo,
 } from '../openapi/json-schema'
 
@@ -50,7 +50,7 @@ export const EmailConfirmation = form('The proof that the owner receives email a
 export type EmailConfirmation = Static<typeof EmailConfirmation>
 
 export const Closing = form('The confirmation to delete the account.', {
-  email: saying('must be the email address of this account', text('The email address of the account.')),
+  email: withRule('must be the email address of this account', text('The email address of the account.')),
 })
 export type Closing = Static<typeof Closing>
 

@@ -4,7 +4,7 @@ import type { TopUps } from '../../core/accounts/top-ups'
 import { failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { ClaimStore } from '../../core/payments/claim'
-import { asApp } from '../account/app-docs'
+import { appDocs } from '../account/app-docs'
 import { Failed } from '../middleware/failures'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
@@ -45,8 +45,8 @@ function appTopUps(parts: TopUpParts): Elysia {
     .mapResponse(gatedReply)
     .use(
       topUpsUnder('/v1/topups', parts, (context) => payeeOf(context, parts.identity), {
-        topUp: declared(APP_TOP_UPS, asApp(APP_TOP_UP_DOCS.topUp, SCOPE)),
-        topUps: declared(APP_TOP_UPS, asApp(APP_TOP_UP_DOCS.topUps, SCOPE), PAGE_QUERY),
+        topUp: declared(APP_TOP_UPS, appDocs(APP_TOP_UP_DOCS.topUp, SCOPE)),
+        topUps: declared(APP_TOP_UPS, appDocs(APP_TOP_UP_DOCS.topUps, SCOPE), PAGE_QUERY),
       }),
     )
   return routes as unknown as Elysia

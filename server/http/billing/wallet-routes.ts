@@ -4,7 +4,7 @@ import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import { formatUsd } from '../../core/money'
-import { inRefusal, type Offer, type ShownPayment } from '../../core/payments/method'
+import { type Offer, refusalOffers, type ShownPayment } from '../../core/payments/method'
 import type { Payments } from '../../core/payments/payments'
 import { mayOfferAgain } from '../../core/payments/refusal'
 import { err, ok, type Result } from '../../core/result'
@@ -109,7 +109,7 @@ async function accountOf(
 }
 
 function withOffers(problem: Failure, made: readonly Offer[]): Failure {
-  const offers = inRefusal(made)
+  const offers = refusalOffers(made)
   if (!offers) return { ...problem, message: `${problem.message} No payment method is available right now.` }
   return { ...problem, offers }
 }

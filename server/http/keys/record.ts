@@ -10,7 +10,7 @@ import { Allowlist, MAX_ALLOWED_IPS } from '../../core/credentials/allowlist'
 import { type ApiKey, KEY_STATUSES, keyStatus } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { Ledger } from '../../core/ledger/ledger'
-import { fromUsdNumber, least, minus, toUsdNumber } from '../../core/money'
+import { fromUsdNumber, min, minus, toUsdNumber } from '../../core/money'
 import { readable, validateBody } from '../middleware/validate-body'
 import {
   checked,
@@ -26,11 +26,11 @@ import {
   partialForm,
   prose,
   record,
-  saying,
   text,
   timeZone,
   usd,
   whole,
+  withRule,
 } from '../openapi/json-schema'
 
 const MAX_NAME = 64
@@ -60,13 +60,13 @@ const SETTINGS = {
     brokenAllowlist,
   ),
   expires_at: orNull(instant('When it expires, in the future; null means never.'), 'never'),
-  allowed_endpoints: saying(
+  allowed_endpoints: withRule(
     `must be a list of any of ${SOLD.join(', ')}, or operations of the catalog such as weather.forecast`,
     listOf(SOLD_NAME, 'The operations it may call. If empty, all are allowed.', {
       maxItems: MAX_LIST,
     }),
   ),
-  allowed_models: saying(
+  allowed_models: withRule(
     `must be a list of at most ${MAX_LIST} model ids`,
     listOf(line('A model id.', 200), 'The models it may call. If empty, all are allowed.', { maxItems: MAX_LIST }),
   ),
@@ -215,7 +215,7 @@ export async function keyRecord(
     status: keyStatus(key, pool, parts.now),
     spending_limit: limit === null ? null : toUsdNumber(limit),
     spent_micros_usd: spent,
-    remaining_micros_usd: limit === null ? null : minus(limit, least(spent, limit)),
+    remaining_micros_usd: limit === null ? null : minus(limit, min(spent, limit)),
     allowed_ips: key.allowedIps,
     expires_at: isoOf(key.expiresAt),
     created_at: isoTime(key.createdAt),
@@ -224,7 +224,7 @@ export async function keyRecord(
     budget: budget && { limit_usd: budget.limitUsd, period: budget.period, timezone: budget.timezone },
     budget_window: window && {
       spent_micros_usd: window.spent,
-      remaining_micros_usd: minus(window.limit, least(window.spent, window.limit)),
+      remaining_micros_usd: minus(window.limit, min(window.spent, window.limit)),
       starts_at: isoTime(window.startsAt),
       ends_at: isoTime(window.endsAt),
     },

@@ -7,7 +7,7 @@ import { type Failure, failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import { ZERO } from '../../core/money'
 import type { Result } from '../../core/result'
-import { asApp } from '../account/app-docs'
+import { appDocs } from '../account/app-docs'
 import { Failed, notFound, taken } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
 import { queryOf } from '../middleware/list-query'
@@ -44,7 +44,7 @@ export function appKeyRoutes(parts: Omit<KeyRouteParts, 'owners'>) {
     .mapResponse(gatedReply)
     .use(
       keysUnder('/v1/keys', { ...parts, owners }, (name, ...tables) =>
-        declared(APP_KEYS, asApp(APP_KEY_DOCS[name], SCOPE), ...tables),
+        declared(APP_KEYS, appDocs(APP_KEY_DOCS[name], SCOPE), ...tables),
       ),
     )
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock'
 import { type Failure, failure } from '../../core/failure'
-import type { ByteShare, BytesUnderWay, Overfull } from '../../core/limits/bytes-under-way'
+import type { ByteShare, BytesInProgress, FullScope } from '../../core/limits/bytes-in-progress'
 import { err, ok, type Result } from '../../core/result'
 
 /** The minimum average upload speed within a period (spec-answers 9). */
@@ -38,13 +38,13 @@ export interface BodySource {
 
 /** Reads request bodies with limits on size and time. Their bytes count against their owner while they are in memory. */
 export class Intake {
-  private readonly room: BytesUnderWay
+  private readonly room: BytesInProgress
   private readonly clock: Clock
   private readonly arriving = new Set<Arriving>()
   private timer: ReturnType<typeof setInterval> | null = null
 
   /** `clock` must be monotonic: the time of day can be changed while a body arrives. */
-  constructor(room: BytesUnderWay, clock: Clock) {
+  constructor(room: BytesInProgress, clock: Clock) {
     this.room = room
     this.clock = clock
   }
@@ -202,7 +202,7 @@ function tooSlow(message: string): Failure {
   return failure('request_timeout', `${message} Send the request again.`, { closes: true })
 }
 
-function noRoom(overfull: Overfull, owner: BodyOwner): Failure {
+function noRoom(overfull: FullScope, owner: BodyOwner): Failure {
   const wait = { retryAfterSeconds: 1 }
   if (overfull === 'all')
     return failure('service_unavailable', 'The gateway is receiving too many large requests at once. Try again.', wait)

@@ -1,7 +1,7 @@
 import { type Failure, failure } from '../../core/failure'
 import { BODY_BOUNDS, beyondBounds, type JsonBounds, JsonScan, SERVED_BODY_BOUNDS } from '../../core/json-bounds'
 import { err, ok, type Result } from '../../core/result'
-import { type ArrivedBody, SHORT_BODY_BYTES } from '../../pipeline/models/body-reader'
+import { type ReceivedBody, SHORT_BODY_BYTES } from '../../pipeline/models/body-reader'
 import { type BodySource, type BodyTerms, type TakenBody, takeBody } from './intake'
 
 /** Maximum size of a JSON body (spec-answers 2). */
@@ -46,7 +46,7 @@ export async function readJsonChunks(
   source: BodySource,
   maxBytes: number,
   maxMs?: number,
-): Promise<Result<TakenBody & ArrivedBody, Failure>> {
+): Promise<Result<TakenBody & ReceivedBody, Failure>> {
   const { check, parts } = boundsCheck(source.request.headers, BODY_BOUNDS)
   const taken = await takeBody(source, { maxBytes, ...(maxMs !== undefined && { maxMs }), check })
   return taken.ok ? ok({ ...taken.value, parts: parts() }) : taken
@@ -66,29 +66,29 @@ export async function withTakenBody(source: BodySource, maxBytes: number): Promi
   return ok(new Request(request.url, { method, headers, signal, body: Buffer.concat(chunks, byteLength) }))
 }
 
-interface JsonJudge {
+interface BoundsCheck {
   readonly check: BodyTerms['check']
   /** Number of JSON parts in the body; null if it was not scanned to the end. */
   parts(): number | null
 }
 
-function boundsCheck(headers: Headers, bounds: JsonBounds): JsonJudge {
+function boundsCheck(headers: Headers, bounds: JsonBounds): BoundsCheck {
   const scan = new JsonScan(bounds)
   const tooMuch = failure('invalid_request', beyondBounds(bounds))
   const isLong = Number(headers.get('content-length') ?? 0) > SHORT_BODY_BYTES
   const maxScanned = isLong ? LONG_BODY_SCAN_BYTES : SHORT_BODY_BYTES
   let isDeclared = false
-  let came = 0
+  let received = 0
   return {
     check: (chunk) => {
       isDeclared ||= isJsonType(headers.get('content-type'))
       if (!isDeclared) return NOT_DECLARED
       // A chunk may be many mebibytes, so only the beginning of a long body is scanned here.
-      const part = chunk.subarray(0, Math.max(0, maxScanned - came))
-      came += chunk.byteLength
+      const part = chunk.subarray(0, Math.max(0, maxScanned - received))
+      received += chunk.byteLength
       return scan.push(part) ? null : tooMuch
     },
-    parts: () => (came <= maxScanned ? scan.partsSoFar : null),
+    parts: () => (received <= maxScanned ? scan.partsSoFar : null),
   }
 }
 

@@ -11,9 +11,9 @@ import {
   opaque,
   orNull,
   record,
-  saying,
   text,
   whole,
+  withRule,
   yesOrNo,
 } from '../openapi/json-schema'
 
@@ -54,7 +54,7 @@ export type ModelList = Static<typeof ModelList>
 /** A call to estimate. */
 export const NewCallEstimate = form('A call to estimate.', {
   endpoint_type: oneOf(MODEL_ROUTES, 'The route.'),
-  model: saying('must be the id of a model', text('The model. Repeat it in the body if the route expects it there.')),
+  model: withRule('must be the id of a model', text('The model. Repeat it in the body if the route expects it there.')),
   body: anyObject("The vendor's own body."),
 })
 

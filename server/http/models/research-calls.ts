@@ -10,8 +10,8 @@ import { readCallOptions } from '../middleware/call-options'
 import type { CallRequest } from '../middleware/priced'
 import type { Reply } from '../middleware/reply'
 
-const SEARCHES = { most: 10, usual: 4 }
-const CAP = { most: 16_384, usual: 1024 }
+const SEARCHES = { max: 10, standard: 4 }
+const CAP = { max: 16_384, standard: 1024 }
 const MAX_QUESTION_BYTES = 16 * 1024
 
 /** `POST /v1/deep-research` over HTTP: a chat completion with `citations`, in one piece or streamed with its progress. */
@@ -63,12 +63,12 @@ function readInput(body: unknown): Result<ResearchInput, Failure> {
     return wrong(query === undefined ? 'messages' : 'query', `must be at most ${MAX_QUESTION_BYTES} bytes`)
   if (typeof stream !== 'boolean') return wrong('stream', 'must be true or false')
   const searches = positive(body['max_searches'])
-  if (searches === undefined || (searches ?? 1) > SEARCHES.most)
-    return wrong('max_searches', `must be a whole number from 1 to ${SEARCHES.most}`)
+  if (searches === undefined || (searches ?? 1) > SEARCHES.max)
+    return wrong('max_searches', `must be a whole number from 1 to ${SEARCHES.max}`)
   const cap = positive(body['max_tokens'])
-  if (cap === undefined || (cap ?? 1) > CAP.most)
-    return wrong('max_tokens', `must be a whole number from 1 to ${CAP.most}`)
-  return ok({ model, question, stream, maxSearches: searches ?? SEARCHES.usual, cap: cap ?? CAP.usual })
+  if (cap === undefined || (cap ?? 1) > CAP.max)
+    return wrong('max_tokens', `must be a whole number from 1 to ${CAP.max}`)
+  return ok({ model, question, stream, maxSearches: searches ?? SEARCHES.standard, cap: cap ?? CAP.standard })
 }
 
 function lastUserText(messages: unknown): string {

@@ -80,7 +80,7 @@ export function named<T extends TSchema>(name: string, schema: T): T {
 }
 
 /** The same schema with its rule in words, which complete a sentence that starts with the property's name. */
-export function saying<T extends TSchema>(rule: string, schema: T): T {
+export function withRule<T extends TSchema>(rule: string, schema: T): T {
   return { ...schema, [RULE]: rule }
 }
 
@@ -162,15 +162,15 @@ export function microsUsd(description: string, bounds: { readonly minimum?: numb
   return whole(`${description} In millionths of a US dollar.`, bounds)
 }
 
-const USD = { least: 0.000001, most: 1_000_000 }
+const USD = { min: 0.000001, max: 1_000_000 }
 
 /** An amount of US dollars that an owner sets. */
 export function usd(description: string): TChecked<number> {
-  const schema = { type: 'number', description, minimum: USD.least, maximum: USD.most }
+  const schema = { type: 'number', description, minimum: USD.min, maximum: USD.max }
   return checked(schema, (value) =>
-    typeof value === 'number' && value <= USD.most && fromUsdNumber(value)
+    typeof value === 'number' && value <= USD.max && fromUsdNumber(value)
       ? null
-      : `must be USD from 0.000001 to ${USD.most} with at most 6 decimals`,
+      : `must be USD from 0.000001 to ${USD.max} with at most 6 decimals`,
   )
 }
 

@@ -2,7 +2,7 @@ import type { Identity } from '../../core/accounts/identity'
 import type { ParameterTable } from '../../core/catalog/parameters'
 import { failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
-import { least, minus, ZERO } from '../../core/money'
+import { min, minus, ZERO } from '../../core/money'
 import type { UsageReports } from '../../core/usage/reports'
 import { countedOn, type KnownCaller } from '../../pipeline/call'
 import { Failed, notFound } from '../middleware/failures'
@@ -85,7 +85,7 @@ export class UsageAnswers {
       available_balance_micros_usd: balance.available < 0 ? ZERO : balance.available,
       api_key: {
         unlimited: pool.limit === null,
-        remaining_micros_usd: pool.limit === null ? null : minus(pool.limit, least(pool.spent, pool.limit)),
+        remaining_micros_usd: pool.limit === null ? null : minus(pool.limit, min(pool.spent, pool.limit)),
         used_micros_usd: pool.spent,
       },
       as_of: new Date(now()).toISOString(),

@@ -9,7 +9,7 @@ import { formatUsd, type Money } from '../../core/money'
 import { type BucketWidth, boundaries, isTimeZone } from '../../core/usage/calendar'
 import type { CallRecord, ChargeLine } from '../../core/usage/call-record'
 import { FINE_RANGE_MS, type UsageGrouping, type UsageReports } from '../../core/usage/reports'
-import { summarise } from '../../core/usage/summary'
+import { summarize } from '../../core/usage/summary'
 import type { UsageSums } from '../../core/usage/sums'
 import { Failed } from '../middleware/failures'
 import type { ExplainedRequest, RequestRecord, TransactionRecord, UsageReport } from './record'
@@ -66,7 +66,7 @@ export const OWNER_USAGE_QUERY = {
   bucket_width: { ...USAGE_QUERY.bucket_width, values: ['1m', '1h', '1d'], description: 'The width of a bucket.' },
 } as const satisfies ParameterTable
 
-export interface UsageWho {
+export interface UsageSubject {
   readonly scope: 'key' | 'account'
   readonly accountId: AccountId
   readonly keyId: CredentialId | null
@@ -79,7 +79,7 @@ export interface UsageWho {
 export async function usageReport(
   reports: UsageReports,
   query: Parameters<typeof OWNER_USAGE_QUERY>,
-  who: UsageWho,
+  who: UsageSubject,
   grouping: UsageGrouping | null,
   now: number,
 ): Promise<UsageReport> {
@@ -106,7 +106,7 @@ export async function usageReport(
   const { accountId, keyId, operation = null, status = null, model = null } = who
   const edges = boundaries(range.from, range.to, width, query.timezone)
   const figures = await reports.usage({ accountId, keyId, operation, status, model, ...range }, edges, grouping)
-  const summary = summarise(figures, edges, range)
+  const summary = summarize(figures, edges, range)
   return {
     scope: who.scope,
     currency: 'USD' as const,

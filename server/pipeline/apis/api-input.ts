@@ -2,7 +2,7 @@ import type { Api, ApiBody, ApiOperation, ApiParameter } from '../../core/apis/a
 import { type ApiMatch, isPathOf, pathParameters, plainValue, writtenPath } from '../../core/apis/api-routes'
 import type { CompileSchema } from '../../core/apis/compile-schema'
 import { inputNames } from '../../core/apis/input-schema'
-import { mayGoUp, namesUp } from '../../core/apis/upstream-headers'
+import { maySend, sentNames } from '../../core/apis/upstream-headers'
 import { claimsName, readFormField, readParameter, type WireValue, writeParameter } from '../../core/apis/wire-values'
 import type { ParameterError } from '../../core/catalog/parameters'
 import { isJson } from '../../core/json'
@@ -162,7 +162,7 @@ export class ApiInputs {
         .filter((parameter) => isPassable(parameter, api.auth))
         .map((parameter) => ({ parameter, validate: this.compileSchema(parameter.schema) })),
       body: this.compileSchema(operation.body?.schema ?? true),
-      headersUp: namesUp(operation.headersUp, api.auth),
+      headersUp: sentNames(operation.headersUp, api.auth),
     }
     this.compiled.set(operation, validators)
     return validators
@@ -171,7 +171,7 @@ export class ApiInputs {
 
 /** Whether a declared parameter may go up: no header or query parameter that speaks for the gateway or carries its credential. */
 function isPassable({ name, in: place }: ApiParameter, auth: Api['auth']): boolean {
-  if (place === 'header') return mayGoUp(name.toLowerCase(), auth)
+  if (place === 'header') return maySend(name.toLowerCase(), auth)
   return !(place === 'query' && auth.kind === 'query' && auth.name === name)
 }
 

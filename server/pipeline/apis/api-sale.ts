@@ -12,7 +12,7 @@ export interface ApiSale {
   readonly hops: number
 }
 
-export const IN_A_CIRCLE = failure(
+export const CALL_LOOP = failure(
   'upstream_unavailable',
   'This request has passed through three gateways and is probably going in a circle. It was not sent on, and you were not charged.',
 )

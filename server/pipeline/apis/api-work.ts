@@ -18,7 +18,7 @@ import type { StreamDeps } from '../stream'
 import type { OpenCall, Work, WorkResult } from '../work'
 import type { ApiInput } from './api-input'
 import type { ApiPlaces } from './api-places'
-import { type ApiSale, IN_A_CIRCLE, NO_FIGURE, WRONG_ANSWER } from './api-sale'
+import { type ApiSale, CALL_LOOP, NO_FIGURE, WRONG_ANSWER } from './api-sale'
 import { streamed } from './api-stream'
 import { type ApiAnswer, type AskProblem, askApi, openApi } from './ask-api'
 import { askPaid, type PaidUpstreams } from './ask-paid'
@@ -58,7 +58,7 @@ const CLOSED = failure(
 export function apiWork(deps: ApiDeps, sale: ApiSale, authenticated: AuthenticatedCall): Result<Work, Failure> {
   const { match, input, price, hops } = sale
   const { api, operation } = match
-  if (hops >= MAX_HOPS) return err(IN_A_CIRCLE)
+  if (hops >= MAX_HOPS) return err(CALL_LOOP)
   const account = accountOf(authenticated)
   if (account !== null && deps.closings.isClosed(operation, account)) return err(CLOSED)
   const maxCost = maximumOf(price.price, input.numberOf)

@@ -1,6 +1,6 @@
 import type { SoldOperation } from '../../core/apis/api-routes'
 import type { UpstreamAnswer } from '../../core/apis/figure'
-import { namesDown } from '../../core/apis/upstream-headers'
+import { returnedNames } from '../../core/apis/upstream-headers'
 import type {
   OutboundAnswer,
   OutboundFetch,
@@ -138,7 +138,7 @@ function headersDown(
   declared: readonly string[],
 ): Record<string, string> {
   const down: Record<string, string> = {}
-  for (const name of namesDown(declared)) {
+  for (const name of returnedNames(declared)) {
     const value = headers.get(name)
     if (value !== null) down[name] = value
   }

@@ -6,7 +6,7 @@ import { hashSecret, looksLikeSecret } from '../../core/credentials/secret'
 import type { CredentialStore } from '../../core/credentials/store'
 import { type Failure, failure } from '../../core/failure'
 import type { LimitRefusal, Readings, Subject } from '../../core/limits/limiter'
-import { limitsOf, lowered } from '../../core/limits/tier'
+import { limitsOf, withKeyLimits } from '../../core/limits/tier'
 import { ZERO } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import type {
@@ -38,18 +38,18 @@ export async function authenticate(
   incoming: IncomingCall,
 ): Promise<Result<AuthenticatedCall, Refused>> {
   const { caller, subjects, refused } = await identify(auth, incoming)
-  const turnAway = (problem: Failure, readings: Readings) => err({ incoming, caller, failure: problem, readings })
-  if (incoming.route.kind === 'unmatched') return turnAway(incoming.route.failure, await auth.limiter.read(subjects))
+  const refuse = (problem: Failure, readings: Readings) => err({ incoming, caller, failure: problem, readings })
+  if (incoming.route.kind === 'unmatched') return refuse(incoming.route.failure, await auth.limiter.read(subjects))
   if (paymentInBody(incoming)) return ok({ incoming, caller, subjects, readings: await auth.limiter.read(subjects) })
   const counted = await auth.limiter.countRequest(subjects)
   const readings = counted.ok ? counted.value : counted.error.readings
   if (caller.kind !== 'anonymous') {
     noteUse(auth, caller, incoming)
     const problem = caller.kind === 'key' ? keyProblem(caller.key, incoming) : scopeProblem(caller, incoming.route)
-    if (problem) return turnAway(problem, readings)
+    if (problem) return refuse(problem, readings)
   }
-  if (!counted.ok) return turnAway(limitFailure(counted.error, caller), readings)
-  if (refused) return turnAway(refused, readings)
+  if (!counted.ok) return refuse(limitFailure(counted.error, caller), readings)
+  if (refused) return refuse(refused, readings)
   return ok({ incoming, caller, subjects, readings })
 }
 
@@ -108,7 +108,7 @@ async function identify(auth: AuthDeps, { credential, address, route, at }: Inco
   const account = await auth.accounts.byId(key.accountId)
   const balance = await auth.ledger.balance(key.accountId)
   if (!account) throw new Error(`key ${key.id} belongs to no account`)
-  const limits = lowered(limitsOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO }), key)
+  const limits = withKeyLimits(limitsOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO }), key)
   const subjects = withOverride([{ name: key.id, limits }], route)
   return { caller: { kind: 'key', key, account }, subjects, refused: null }
 }

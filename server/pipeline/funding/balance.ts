@@ -31,9 +31,9 @@ export function balanceFunding(ledger: Ledger): Funding {
         )
       return ok({
         isCredit,
-        async capture({ amount, record, overrun, kept }) {
+        async capture({ amount, record, overrun, answer }) {
           if (!record) throw new Error('a call of a known caller needs a usage record')
-          const captured = await ledger.capture(amount, record, overrun, kept)
+          const captured = await ledger.capture(amount, record, overrun, answer)
           if (captured.ok) return ok({ cost: amount, receipt: null })
           return err(
             failure('service_unavailable', 'The charge could not be recorded. You were not charged. Try again.', {

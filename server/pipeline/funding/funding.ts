@@ -34,7 +34,7 @@ export interface Capture {
   /** What the call cost above its hold. The gateway absorbs it. */
   readonly overrun: Money
   /** The answer under its `Idempotency-Key`, stored in the same commit. */
-  readonly kept?: IdempotencyRecord
+  readonly answer?: IdempotencyRecord
   /** The answer that a per-request payment buys. */
   readonly delivery?: Delivery
 }

@@ -3,7 +3,7 @@ import { type Failure, failure } from '../../core/failure'
 import { keepable } from '../../core/idempotency/idempotency-record'
 import type { Limiter } from '../../core/limits/limiter'
 import { formatUsd, ZERO } from '../../core/money'
-import { inRefusal } from '../../core/payments/method'
+import { refusalOffers } from '../../core/payments/method'
 import type { Payment } from '../../core/payments/payment'
 import type { Payments, Purchase } from '../../core/payments/payments'
 import { mayOfferAgain, type PaymentRefusal } from '../../core/payments/refusal'
@@ -111,7 +111,7 @@ async function refused(payments: Payments, what: Purchase, refusal: PaymentRefus
 
 /** Free operations get no offers, and none are made while no payment method is usable. */
 async function withOffers(payments: Payments, what: Purchase, problem: Failure): Promise<Failure> {
-  const offers = what.amount === ZERO ? null : inRefusal(await payments.offers(what))
+  const offers = what.amount === ZERO ? null : refusalOffers(await payments.offers(what))
   if (!offers) return problem
   const message =
     problem.code === 'payment_required'

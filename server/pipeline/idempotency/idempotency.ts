@@ -4,7 +4,7 @@ import {
   type IdempotencyPlace,
   type IdempotencyRecord,
   type IdempotencyRecords,
-  MAX_KEPT_BYTES,
+  MAX_STORED_BYTES,
   type SentAnswer,
   sentAnswer,
   storedAnswer,
@@ -41,13 +41,13 @@ export interface KeyedRequest extends IdempotencyPlace {
 }
 
 /** Collects the bytes that a stream has sent, up to the size that can be recorded. */
-export class GivenBytes {
+export class DeliveredBytes {
   private readonly parts: Uint8Array[] = []
   private size = 0
 
   push(bytes: Uint8Array): void {
     // Keep the chunk that crosses the limit, so that the total is recognized as too large.
-    if (this.size <= MAX_KEPT_BYTES) this.parts.push(bytes)
+    if (this.size <= MAX_STORED_BYTES) this.parts.push(bytes)
     this.size += bytes.length
   }
 
@@ -62,12 +62,12 @@ export class GivenBytes {
  * durably before its upstream is called.
  */
 export class Idempotency {
-  private readonly kept: IdempotencyRecords
+  private readonly records: IdempotencyRecords
   private readonly clock: Clock
   private readonly underWay = new Map<string, Promise<void>>()
 
-  constructor(kept: IdempotencyRecords, clock: Clock) {
-    this.kept = kept
+  constructor(records: IdempotencyRecords, clock: Clock) {
+    this.records = records
     this.clock = clock
   }
 
@@ -86,7 +86,7 @@ export class Idempotency {
       ended.resolve()
     }
     try {
-      const known = await this.kept.find(request, this.clock.now())
+      const known = await this.records.find(request, this.clock.now())
       const use = known ? useOf(known, request) : await this.begin(request, leave)
       if (!use.ok || use.value.kind === 'repeat') leave()
       return use
@@ -99,7 +99,7 @@ export class Idempotency {
   private async begin(request: KeyedRequest, leave: () => void): Promise<Result<KeyUse, Failure>> {
     const { account, operation, key, fingerprint, requestId, effect } = request
     const blank = { account, operation, key, fingerprint, requestId, at: this.clock.now(), body: null, headers: {} }
-    if (effect === 'write' && !(await this.kept.reserve({ ...blank, state: 'reserved' }))) return err(UNKNOWN)
+    if (effect === 'write' && !(await this.records.reserve({ ...blank, state: 'reserved' }))) return err(UNKNOWN)
     return ok({
       kind: 'first',
       first: {
@@ -110,7 +110,7 @@ export class Idempotency {
         cut: () => ({ ...blank, state: 'cut' }),
         end: async (how) => {
           try {
-            if (how === 'nothing' && effect === 'write') await this.kept.free(request, requestId)
+            if (how === 'nothing' && effect === 'write') await this.records.free(request, requestId)
           } finally {
             leave()
           }

@@ -7,7 +7,7 @@ import type { ModelWire, WirePath } from './wires/model-wire'
 export const SHORT_BODY_BYTES = 1024 * 1024
 
 /** A body as received, and what was measured while it arrived. */
-export interface ArrivedBody {
+export interface ReceivedBody {
   readonly chunks: readonly Uint8Array<ArrayBuffer>[]
   /** The number of its objects, arrays and members, which is within the bounds; null if the body was not scanned to its end. */
   readonly parts: number | null
@@ -23,5 +23,5 @@ export interface ReadModelBody {
 /** Reads the bodies of model calls. */
 export interface BodyReader {
   /** Takes ownership of the chunks. The bytes are in the returned request. */
-  read(wire: ModelWire, body: ArrivedBody, path: WirePath): Promise<Result<ReadModelBody, Failure>>
+  read(wire: ModelWire, body: ReceivedBody, path: WirePath): Promise<Result<ReadModelBody, Failure>>
 }

@@ -1,6 +1,6 @@
 import type { Failure } from '../../core/failure'
 import { maxTokenCost } from '../../core/models/token-price'
-import { least, type Money, micros } from '../../core/money'
+import { type Money, micros, min } from '../../core/money'
 import { spendable } from '../spendable'
 import type { ModelDeps, ValidatedCall } from './model-call'
 
@@ -29,7 +29,7 @@ async function spendableOn(
     return all
   const balance = await deps.ledger.balance(authenticated.caller.account.id)
   // Existing holds may all be on topped-up money. The cap that is named must fit even then.
-  return balance && least(all, micros(Math.max(0, balance.paid - balance.held)))
+  return balance && min(all, micros(Math.max(0, balance.paid - balance.held)))
 }
 
 /** The largest cap whose maximum cost is within `available`; 0 if there is none. */

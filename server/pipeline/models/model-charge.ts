@@ -1,24 +1,24 @@
 import type { Clock } from '../../core/clock'
 import { costOfLines, tokenLines } from '../../core/models/token-price'
-import { least, minus } from '../../core/money'
+import { min, minus } from '../../core/money'
 import type { Charge, EndCode } from '../work'
 import { countedInput, type InputTokens } from './input-tokens'
 import type { ValidatedCall } from './model-call'
-import { metered, type Seen, USUAL_BYTES } from './wires/model-wire'
+import { type MeteredOutput, metered, USUAL_BYTES } from './wires/model-wire'
 
 /** The usage of a call that produced nothing. */
-export const NOTHING: Seen = { counts: null, isFinal: false, textBytes: 0 }
+export const NOTHING: MeteredOutput = { counts: null, isFinal: false, textBytes: 0 }
 
 /** The charge for what was delivered, by the rule of `metered` and the model's price; at most what was held. */
 export function chargeFor(
   { model, bounds, maxCost }: Pick<ValidatedCall, 'model' | 'bounds' | 'maxCost'>,
-  seen: Seen,
+  seen: MeteredOutput,
   code: EndCode = null,
 ): Charge {
   const counted = metered(seen, { input: bounds.input.likely, output: bounds.output })
   const lines = tokenLines(model.price, counted.tokens)
   const real = costOfLines(lines)
-  const cost = least(real, maxCost)
+  const cost = min(real, maxCost)
   // One-hour cache writes are included in the cache writes. Only the price lines list them separately.
   const { hourWrite: _, ...tokens } = counted.tokens
   return {
@@ -37,7 +37,7 @@ export function chargeFor(
 export async function estimatedCharge(
   deps: { readonly clock: Clock; readonly inputs: InputTokens },
   { validated, startedAt }: { readonly validated: ValidatedCall; readonly startedAt: number },
-  seen: Seen,
+  seen: MeteredOutput,
   code: EndCode,
   /** Whether the vendor stopped when the gateway did, so that nothing was written that did not arrive. */
   wasStopped = false,

@@ -12,7 +12,7 @@ import { chargeFor, estimatedCharge, NOTHING } from './model-charge'
 import { modelStream } from './model-stream'
 import { validateModelCall } from './validate-model-call'
 import { isTooDeep } from './wires/json/json-depth'
-import type { Seen, UpstreamWire } from './wires/model-wire'
+import type { MeteredOutput, UpstreamWire } from './wires/model-wire'
 
 /** The largest plain answer. It may contain images, so the limit is higher than a search's. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -110,14 +110,14 @@ function readAnswer(
   { request }: ValidatedCall,
   wire: UpstreamWire,
   body: Uint8Array<ArrayBuffer>,
-): { readonly seen: Seen; readonly body: Uint8Array<ArrayBuffer> } | null {
+): { readonly seen: MeteredOutput; readonly body: Uint8Array<ArrayBuffer> } | null {
   if (isTooDeep(body, false)) return null
   const text = new TextDecoder().decode(body)
   const json = parsed(text)
   if (!isJson(json)) return null
-  const said = wire.answerOf ? wire.answerOf(json, request, body) : body
+  const answer = wire.answerOf ? wire.answerOf(json, request, body) : body
   const counts = wire.usageOf(json)
-  return said && { seen: { counts, isFinal: counts !== null, textBytes: wire.textBytes(text) }, body: said }
+  return answer && { seen: { counts, isFinal: counts !== null, textBytes: wire.textBytes(text) }, body: answer }
 }
 
 function parsed(text: string): unknown {

@@ -9,7 +9,7 @@ import type { KnownCaller } from '../call'
 import { countedOn } from '../call'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
 import { removedBetas } from './wires/anthropic/betas'
-import { boundsOf, type ModelRequest, type TokenBounds, unsold } from './wires/model-request'
+import { boundsOf, type ModelRequest, type TokenBounds, unpricedMember } from './wires/model-request'
 import { type ModelWire, serves, type WirePath } from './wires/model-wire'
 
 /** Validates a parsed model call: its model and its bounds. Reserves nothing. */
@@ -27,7 +27,7 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
   const { cap, bounds, maxCost } = bounded.value
   const family = model.family ? windowOf(countedOn(caller).id, model.family) : null
   const subjects = family ? [...authenticated.subjects, family] : authenticated.subjects
-  const tooMany = moreThanMinute(bounds.input.likely, bounds.output, subjects)
+  const tooMany = exceedsMinute(bounds.input.likely, bounds.output, subjects)
   if (tooMany) return err(tooMany)
   return ok({ call, request, model, cap, bounds, maxCost, subjects, family })
 }
@@ -63,7 +63,7 @@ function boundedCall(
   model: Model,
 ): Result<BoundedCall, Failure> {
   if (request.isFree) return ok({ cap: 0, bounds: NO_TOKENS, maxCost: ZERO })
-  const own = unsold(request, model) ?? untranslatable(wire, request, model)
+  const own = unpricedMember(request, model) ?? untranslatable(wire, request, model)
   if (own) return err(own)
   const cap = request.cap ?? defaultCap(deps, model)
   const bounds = boundsOf(request, model, cap)
@@ -145,7 +145,7 @@ function defaultCap(deps: Pick<ModelDeps, 'defaultCap'>, model: Model): number {
 }
 
 /** A call that no minute has room for fails as invalid, since a 429 would invite retries that can never succeed (spec-answers 8). */
-export function moreThanMinute(input: number, output: number, subjects: readonly Subject[]): Failure | null {
+export function exceedsMinute(input: number, output: number, subjects: readonly Subject[]): Failure | null {
   const minute = Math.min(...subjects.map(({ limits }) => limits.tpm))
   if (input + output <= minute) return null
   return failure(

@@ -5,7 +5,7 @@ import { type PriceStore, priceOf } from '../../core/catalog/prices'
 import { type Failure, failure } from '../../core/failure'
 import type { Model } from '../../core/models/model'
 import { costOfLines, maxTokenCost, tokenLines } from '../../core/models/token-price'
-import { least, type Money, micros } from '../../core/money'
+import { type Money, micros, min } from '../../core/money'
 import type { CallOrigin, Provider, UpstreamFailure } from '../../core/providers/provider'
 import type { ChargeLine, TokenCounts, UsageSource } from '../../core/usage/call-record'
 import { callUpstream, toFailure } from '../call-upstream'
@@ -148,18 +148,19 @@ export class DeepResearch {
     }
     this.report({ step: 'answer' })
     if (this.sources.length === 0) {
-      this.say('No sources were found that answer this question.')
+      this.reportText('No sources were found that answer this question.')
       return null
     }
-    return (await this.ask('answer', answerPrompt(question, this.sources), this.request.cap, (text) => this.say(text)))
-      .problem
+    return (
+      await this.ask('answer', answerPrompt(question, this.sources), this.request.cap, (text) => this.reportText(text))
+    ).problem
   }
 
   private get isOver(): boolean {
     return this.signal.aborted || this.isLeft()
   }
 
-  private say(text: string): void {
+  private reportText(text: string): void {
     this.text += text
     this.report({ step: 'text', text })
   }
@@ -238,5 +239,5 @@ const ENDED = failure('upstream_timeout', 'The research was stopped before it fi
 
 /** The cost of a job so far, never above what was held. */
 export function researchCost(state: ResearchState, maxCost: Money): Money {
-  return least(costOfLines(state.lines), maxCost)
+  return min(costOfLines(state.lines), maxCost)
 }

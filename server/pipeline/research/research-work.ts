@@ -4,8 +4,8 @@ import { formatUsd, type Money } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import { type AuthenticatedCall, type CallOptions, originOf } from '../call'
 import { SHUTTING_DOWN } from '../call-upstream'
-import { type Ending, GivenBytes } from '../idempotency/idempotency'
-import { isSold, moreThanMinute, soldModel } from '../models/validate-model-call'
+import { DeliveredBytes, type Ending } from '../idempotency/idempotency'
+import { exceedsMinute, isSold, soldModel } from '../models/validate-model-call'
 import { creditUse } from '../provider-work'
 import { accountOf } from '../record-call'
 import type { Charge, EndCode, OpenCall, Work, WorkResult } from '../work'
@@ -70,7 +70,7 @@ export function researchWork(parts: ResearchParts, call: ResearchCall): Result<W
   if (!request) return err(tooExpensive(call, options.maxPrice ?? searchPrice))
   const maxCost = maxResearchCost(request, searchPrice)
   const tokens = likelyResearchTokens(request)
-  const tooMany = moreThanMinute(tokens - request.cap, request.cap, subjects)
+  const tooMany = exceedsMinute(tokens - request.cap, request.cap, subjects)
   if (tooMany) return err(tooMany)
   return ok({
     operation: 'deep-research',
@@ -113,7 +113,7 @@ class ResearchJob {
   private readonly open: OpenCall
   private readonly abort = new AbortController()
   private readonly research: DeepResearch
-  private readonly given = new GivenBytes()
+  private readonly given = new DeliveredBytes()
   private readonly encoder = new TextEncoder()
   private isGone = false
   private isTooLong = false
@@ -218,8 +218,8 @@ class ResearchJob {
     }
     // Written before the charge, so that a repeat gets it too.
     const last = this.written({ kind: 'done', state, cost: researchCost(state, this.maxCost) })
-    const kept = problem || !open.hasKey ? 'cut' : { body: this.given.whole(), headers: EVENTS }
-    const captured = await open.charge(this.charge(this.code(problem)), kept)
+    const stored = problem || !open.hasKey ? 'cut' : { body: this.given.whole(), headers: EVENTS }
+    const captured = await open.charge(this.charge(this.code(problem)), stored)
     const failed = captured.ok ? problem : captured.error
     if (failed) this.sendEvent({ kind: 'failed', failure: failed })
     else this.send(last)

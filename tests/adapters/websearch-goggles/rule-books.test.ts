@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { BuildTurns, UNBUILT } from '../../../server/adapters/websearch/goggles/build-turns'
+import { BuildTurns, RULES_NOT_BUILT } from '../../../server/adapters/websearch/goggles/build-turns'
 import { type GoggleText, RuleBooks } from '../../../server/adapters/websearch/goggles/rule-books'
 import { ok } from '../../../server/core/result'
 
@@ -109,7 +109,7 @@ describe('slices of building', () => {
   const clock = { now: () => nowMs }
   const callOf = (turns: number) => {
     let left = turns
-    return async () => (left-- > 0 ? UNBUILT : ok('answer'))
+    return async () => (left-- > 0 ? RULES_NOT_BUILT : ok('answer'))
   }
   beforeEach(() => {
     nowMs = 0

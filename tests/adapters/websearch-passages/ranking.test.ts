@@ -3,7 +3,7 @@ import { type ContextBudget, withinBudget } from '../../../server/adapters/webse
 import { parseMarkdown } from '../../../server/adapters/websearch/passages/markdown-sections'
 import { passagesOf } from '../../../server/adapters/websearch/passages/passages'
 import { type CutPage, rankPages } from '../../../server/adapters/websearch/passages/rank-pages'
-import { aboveFloor } from '../../../server/adapters/websearch/passages/relevance-floor'
+import { aboveThreshold } from '../../../server/adapters/websearch/passages/relevance-floor'
 import { countTokens } from '../../../server/adapters/websearch/passages/token-count'
 
 const filler = 'Something else entirely stands here and says nothing of interest to anybody who asks. '
@@ -84,7 +84,9 @@ describe('the relevance floor', () => {
   ])
 
   test('each mode keeps less than the one before, and `disabled` keeps everything', () => {
-    const kept = (['disabled', 'lenient', 'balanced', 'strict'] as const).map((mode) => names(aboveFloor(ranked, mode)))
+    const kept = (['disabled', 'lenient', 'balanced', 'strict'] as const).map((mode) =>
+      names(aboveThreshold(ranked, mode)),
+    )
     expect(kept[0]).toEqual(['all', 'two', 'one'])
     expect(kept[3]).toEqual(['all'])
     for (let at = 1; at < kept.length; at++) {

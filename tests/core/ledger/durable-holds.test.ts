@@ -68,15 +68,15 @@ describe('a hold of a stream (spec-answers 4)', () => {
     await first.close() // as a process that was killed leaves it: the log replayed or the tables up to date
 
     const second = await opened(first.place)
-    expect(second.keptHolds).toHaveLength(1)
+    expect(second.durableHolds).toHaveLength(1)
     expect((await second.holds.balance(account))?.held).toBe(micros(500_000))
-    for (const left of second.keptHolds) expect(await second.ledger.settleKept(left)).toBe(true)
+    for (const left of second.durableHolds) expect(await second.ledger.settleDurable(left)).toBe(true)
     expect(await second.holds.balance(account)).toMatchObject({ posted: 997_500, held: 0 })
     expect(await leftOver(second)).toBe(0)
     await second.close()
 
     const third = await opened(first.place)
-    expect(third.keptHolds).toHaveLength(0)
+    expect(third.durableHolds).toHaveLength(0)
     expect((await third.holds.balance(account))?.posted).toBe(micros(997_500))
     await third.close()
     expect(await reconcile(third.file)).toMatchObject({ charges: 1, chargedMicros: 2500, problems: [] })
@@ -107,7 +107,7 @@ describe('a hold of a stream (spec-answers 4)', () => {
     await first.close()
     const second = await opened(first.place)
     await second.holds.setPoolLimit(key.poolId, micros(1))
-    for (const left of second.keptHolds) expect(await second.ledger.settleKept(left)).toBe(true)
+    for (const left of second.durableHolds) expect(await second.ledger.settleDurable(left)).toBe(true)
     expect((await second.holds.balance(account))?.posted).toBe(micros(996_000))
     expect(hold.amount).toBe(micros(500_000))
     await second.close()

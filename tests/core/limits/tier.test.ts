@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { limitsOf, lowered, TIER_LIMITS, type TierFacts, tierOf } from '../../../server/core/limits/tier'
+import { limitsOf, TIER_LIMITS, type TierFacts, tierOf, withKeyLimits } from '../../../server/core/limits/tier'
 import { minuteOf, resetSeconds, secondsToReset } from '../../../server/core/limits/window'
 import { micros } from '../../../server/core/money'
 
@@ -32,8 +32,8 @@ describe('the tier (spec 3, 8)', () => {
 
   test('is lowered by a key, never raised', () => {
     const { free } = TIER_LIMITS
-    expect(lowered(free, { rpmLimit: 7, tpmLimit: null })).toEqual({ ...free, rpm: 7 })
-    expect(lowered(free, { rpmLimit: 9999, tpmLimit: 10 ** 9 })).toEqual(free)
+    expect(withKeyLimits(free, { rpmLimit: 7, tpmLimit: null })).toEqual({ ...free, rpm: 7 })
+    expect(withKeyLimits(free, { rpmLimit: 9999, tpmLimit: 10 ** 9 })).toEqual(free)
   })
 })
 

@@ -21,14 +21,14 @@ export async function openSocialParts() {
   const trouble: string[] = []
   let now = NOON
   const state = { keyIsLive: true }
-  const asker = { account: 'Ada', key: 'an app' }
+  const requester = { account: 'Ada', key: 'an app' }
   const parts = {
     store: stores.social,
     network,
     sealing: new KeyRing([{ id: 'k1', bytes: new Uint8Array(randomBytes(32)) }]),
     clock: { now: () => now },
     redirectUri: 'https://gateway.example/apis/v1/social/oauth_callback',
-    asker: async () => (state.keyIsLive ? asker : null),
+    requester: async () => (state.keyIsLive ? requester : null),
     onChange: ({ what }: SocialChange) => changes.push(what),
     onTrouble: (reason: string) => trouble.push(reason),
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { micros } from '../../../server/core/money'
 import type { UsageGroup } from '../../../server/core/usage/reports'
-import { summarise } from '../../../server/core/usage/summary'
+import { summarize } from '../../../server/core/usage/summary'
 import { added, NO_USAGE, type UsageSums } from '../../../server/core/usage/sums'
 
 const HOUR = 3_600_000
@@ -18,7 +18,7 @@ const empty = [NO_USAGE, NO_USAGE, NO_USAGE]
 
 describe('a usage summary', () => {
   test('cuts its first and last bucket to the requested range', () => {
-    const { buckets, totals } = summarise({ buckets: empty, groups: [] }, edges, {
+    const { buckets, totals } = summarize({ buckets: empty, groups: [] }, edges, {
       from: NOON + 10,
       to: NOON + 2 * HOUR + 5,
     })
@@ -33,7 +33,7 @@ describe('a usage summary', () => {
 
   test('keeps the figures of each bucket with its time', () => {
     const figures = { buckets: [sums({ requests: 2 }), NO_USAGE, sums({ requests: 1 })], groups: [] }
-    const { buckets, totals } = summarise(figures, edges, whole)
+    const { buckets, totals } = summarize(figures, edges, whole)
     expect(buckets.map((bucket) => [bucket.from - NOON, bucket.requests])).toEqual([
       [0, 2],
       [HOUR, 0],
@@ -52,7 +52,7 @@ describe('a usage summary', () => {
     })
     fc.assert(
       fc.property(fc.array(any, { minLength: 3, maxLength: 3 }), (buckets) => {
-        const { totals } = summarise({ buckets, groups: [] }, edges, whole)
+        const { totals } = summarize({ buckets, groups: [] }, edges, whole)
         for (const name of Object.keys(NO_USAGE) as (keyof UsageSums)[])
           expect(totals[name] as number).toBe(buckets.reduce((sum, bucket) => sum + bucket[name], 0))
       }),
@@ -67,7 +67,7 @@ describe('a usage summary', () => {
       group('key_a', { charged: micros(2) }),
       group('key_dear', { charged: micros(100) }),
     ]
-    const summary = summarise({ buckets: empty, groups }, edges, whole)
+    const summary = summarize({ buckets: empty, groups }, edges, whole)
     expect(summary.groups.map(({ name }) => name)).toEqual(['key_dear', 'key_a', 'key_b', 'key_many', 'key_few'])
     expect(summary.groups[0]).toEqual(group('key_dear', { charged: micros(100) }))
   })

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { BodyParser } from '../../../server/adapters/models/body-parser'
-import { BytesUnderWay } from '../../../server/core/limits/bytes-under-way'
+import { BytesInProgress } from '../../../server/core/limits/bytes-in-progress'
 import { digestOf } from '../../../server/core/payments/binding'
 import { Intake } from '../../../server/http/middleware/intake'
 import { readJsonChunks } from '../../../server/http/middleware/json-body'
-import type { ArrivedBody } from '../../../server/pipeline/models/body-reader'
+import type { ReceivedBody } from '../../../server/pipeline/models/body-reader'
 import { CHAT_COMPLETIONS } from '../../../server/pipeline/models/wires/openai/chat-completions-wire'
 import { RESPONSES } from '../../../server/pipeline/models/wires/openai/responses/responses-wire'
 import { type Harness, openHarness } from '../../support/harness'
@@ -28,7 +28,7 @@ afterAll(async () => {
 })
 
 /** As it comes from the wire: in memory of its own, and in views on memory that others share. */
-function arrived(text: string, parts: number | null = null): ArrivedBody {
+function arrived(text: string, parts: number | null = null): ReceivedBody {
   const whole = bytes(text)
   const third = Math.floor(whole.length / 3)
   return { chunks: [whole.slice(0, third), whole.subarray(third, 2 * third), whole.subarray(2 * third)], parts }
@@ -66,7 +66,7 @@ describe('a body over 1 MiB is read off the thread that serves (issue 14.12)', (
   })
 
   test('a body is scanned on arrival for all its parts, or not at all if its declared length is long', async () => {
-    const intake = new Intake(new BytesUnderWay({ subject: 8 * MIB, all: 8 * MIB }), { now: () => 0 })
+    const intake = new Intake(new BytesInProgress({ subject: 8 * MIB, all: 8 * MIB }), { now: () => 0 })
     const partsOf = async (body: string, headers = {}) => {
       const request = new Request('http://gateway/', {
         method: 'POST',

@@ -14,7 +14,7 @@ const { columns: HEADS } = TEXT
 
 const COLUMNS: readonly Column<LedgerLine>[] = [
   { id: 'at', head: HEADS.at, cell: ({ at }) => <TimeAgo at={at} /> },
-  { id: 'what', head: HEADS.what, cell: (line) => <What line={line} /> },
+  { id: 'what', head: HEADS.what, cell: (line) => <LineDescription line={line} /> },
   { id: 'amount', head: HEADS.amount, numeric: true, cell: ({ amount_micros_usd }) => costUsd(amount_micros_usd) },
   {
     id: 'after',
@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<LedgerLine>[] = [
   },
 ]
 
-function What({ line: { kind, description } }: { line: LedgerLine }) {
+function LineDescription({ line: { kind, description } }: { line: LedgerLine }) {
   const name = TEXT.kinds[kind]
   const more = kind === 'charge' ? operationName(description) : description
   return (
@@ -59,7 +59,7 @@ export function LedgerCard() {
         card={(line) => (
           <div className="grid gap-1">
             <div className="flex items-start justify-between gap-4">
-              <What line={line} />
+              <LineDescription line={line} />
               <span className="font-medium">{costUsd(line.amount_micros_usd)}</span>
             </div>
             <div className="small flex justify-between gap-4 text-muted">

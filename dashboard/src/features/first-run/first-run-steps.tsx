@@ -72,7 +72,7 @@ function ThisHour() {
   return (
     <div className="grid max-w-xs gap-1">
       <p className="small text-muted">{text}</p>
-      <Meter label={text} used={cost} most={cost + balance} text={text} />
+      <Meter label={text} used={cost} max={cost + balance} text={text} />
     </div>
   )
 }

@@ -34,12 +34,12 @@ export function KeyStatusBadge({ apiKey }: { apiKey: ApiKey }) {
 export function KeySpend({ apiKey }: { apiKey: ApiKey }) {
   const { spent_micros_usd: spent, spending_limit: limit } = apiKey
   if (limit === null) return <span className="whitespace-nowrap">{TEXT.noLimit(costUsd(spent))}</span>
-  const most = Math.round(limit * MICROS)
-  const text = TEXT.spentOf(costUsd(spent), costUsd(most))
+  const limitMicros = Math.round(limit * MICROS)
+  const text = TEXT.spentOf(costUsd(spent), costUsd(limitMicros))
   return (
     <div className="grid min-w-32 gap-1">
       <span className="whitespace-nowrap">{text}</span>
-      <Meter label={TEXT.limitUsed} used={spent} most={most} text={text} />
+      <Meter label={TEXT.limitUsed} used={spent} max={limitMicros} text={text} />
     </div>
   )
 }

@@ -87,7 +87,7 @@ function Reading({ of, what, reading }: { of: string; what: string; reading: { l
   return (
     <div className="grid min-w-28 gap-1" title={text}>
       <span>{TEXT.usedOf(shortCount(used), shortCount(reading.limit))}</span>
-      <Meter label={`${what}, ${of}`} used={used} most={reading.limit} text={text} />
+      <Meter label={`${what}, ${of}`} used={used} max={reading.limit} text={text} />
     </div>
   )
 }

@@ -63,7 +63,7 @@ function NextTier({ tier, toppedUp }: { tier: keyof typeof TEXT.how; toppedUp: n
   const words = TEXT.toGrowth(balanceUsd(toppedUp))
   return (
     <div className="grid gap-2">
-      <Meter label={TEXT.toGrowthMeter} used={toppedUp} most={GROWTH_MICROS} text={words} />
+      <Meter label={TEXT.toGrowthMeter} used={toppedUp} max={GROWTH_MICROS} text={words} />
       <p className="text-muted">
         {words} {TEXT.orRequest}
       </p>

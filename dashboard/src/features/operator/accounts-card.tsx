@@ -42,7 +42,7 @@ export function AccountsCard() {
         card={(account) => (
           <div className="flex items-start justify-between gap-3">
             <div className="grid min-w-0 gap-1">
-              <Who account={account} />
+              <AccountName account={account} />
               <span className="text-muted">
                 {SHELL_TEXT.tiers[account.tier]} · {balanceOf(account)} · {limitsOf(account)}
               </span>
@@ -63,7 +63,7 @@ export function AccountsCard() {
 
 function columnsWith(menu: Column<AccountLine>['cell']): readonly Column<AccountLine>[] {
   return [
-    { id: 'who', head: HEADS.who, cell: (account) => <Who account={account} /> },
+    { id: 'who', head: HEADS.who, cell: (account) => <AccountName account={account} /> },
     { id: 'tier', head: HEADS.tier, cell: ({ tier }) => SHELL_TEXT.tiers[tier] },
     {
       id: 'limits',
@@ -84,7 +84,7 @@ function balanceOf({ balance_usd: balance }: AccountLine): string {
   return costUsd(Math.round(Number(balance) * MICROS))
 }
 
-function Who({ account }: { account: AccountLine }) {
+function AccountName({ account }: { account: AccountLine }) {
   return (
     <span className="grid min-w-0">
       <span className="flex flex-wrap items-center gap-2 font-medium wrap-anywhere">

@@ -21,7 +21,7 @@ interface Notice {
   readonly to: Pick<LinkProps, 'to' | 'params' | 'search'>
 }
 
-/** Problems that need the owner's attention, each with a link. Checks the most recently used keys. */
+/** Problems that need the owner's attention, each with a link. Checks the limitMicros recently used keys. */
 export function Attention() {
   const now = useNow()
   const used = useInfiniteQuery(keysQuery({ sort: 'last_used' })).data?.pages[0]?.keys ?? []
@@ -57,12 +57,12 @@ function noticesOf(key: ApiKey, now: number): readonly Notice[] {
   })
   if (status === 'exhausted') return [notice('exhausted', TEXT.exhausted(name))]
   if (status !== 'active') return []
-  const most = limit === null ? null : limit * MICROS
+  const limitMicros = limit === null ? null : limit * MICROS
   const soon = (at: string) => Date.parse(at) - now < 7 * DAY_MS
   const recentlyUsed = key.last_used_at !== null && now - Date.parse(key.last_used_at) < DAY_MS
   return [
-    ...(most !== null && spent >= most * NEAR_LIMIT
-      ? [notice('near', TEXT.nearLimit(name, percent(spent, most)))]
+    ...(limitMicros !== null && spent >= limitMicros * NEAR_LIMIT
+      ? [notice('near', TEXT.nearLimit(name, percent(spent, limitMicros)))]
       : []),
     ...(expires !== null && soon(expires) ? [notice('expires', TEXT.expiring(name, formatUntil(expires, now)))] : []),
     ...(stops !== null && recentlyUsed ? [notice('old', TEXT.oldInUse(name, formatUntil(stops, now)))] : []),

@@ -46,13 +46,13 @@ export function temperatureProblem(values: string): string | null {
 
 export function maxTokensProblem(values: string, model: OfferedModel): string | null {
   const value = Number(values)
-  const most = model.max_output_tokens
-  const fits = Number.isSafeInteger(value) && value >= 1 && (most === null || value <= most)
+  const max = model.max_output_tokens
+  const fits = Number.isSafeInteger(value) && value >= 1 && (max === null || value <= max)
   return values.trim() === '' || fits ? null : TEXT.maxTokensWrong(maxTokensLabel(model))
 }
 
-export function maxTokensLabel({ max_output_tokens: most }: OfferedModel): string | null {
-  return most === null ? null : grouped(most)
+export function maxTokensLabel({ max_output_tokens: max }: OfferedModel): string | null {
+  return max === null ? null : grouped(max)
 }
 
 /** The request that the settings describe. Invalid settings are left out, so that the code beside the form can be shown. */

@@ -55,7 +55,7 @@ function Conversation({ models, model, onModel }: ConversationProps) {
   const payer = toPayer(payerChoice, key?.id ?? null)
   const type = typeOf(model, settings.type)
   const request = chatRequest(model, settings, [...chat.messages, { role: 'user', text: draft.trim() || NO_MESSAGE }])
-  const most = useMostCost(type, request)
+  const maxCost = useMaxCost(type, request)
   const busy = chat.writing !== null
   const isWrong =
     draft.trim() === '' ||
@@ -81,7 +81,7 @@ function Conversation({ models, model, onModel }: ConversationProps) {
         draft={draft}
         shown={shown}
         busy={busy}
-        sendWords={most === 0 ? TEXT.sendFree : TEXT.send(most === null ? null : costUsd(most))}
+        sendWords={maxCost === 0 ? TEXT.sendFree : TEXT.send(maxCost === null ? null : costUsd(maxCost))}
         choice={
           <ModelChoice models={models} model={model} settings={settings} onModel={onModel} onSettings={setSettings} />
         }
@@ -110,7 +110,7 @@ type ConversationProps = { models: readonly OfferedModel[]; model: OfferedModel;
 const SETTLE_MS = 400
 
 /** The maximum cost of the call in micro-USD, fetched when typing pauses; null until it is known. */
-function useMostCost(type: EndpointType, request: ChatRequest): number | null {
+function useMaxCost(type: EndpointType, request: ChatRequest): number | null {
   const body = CHAT_WIRES[type].body(request)
   const requestKey = JSON.stringify([type, request.model, body])
   const enabled = useDebounced(requestKey, SETTLE_MS) === requestKey

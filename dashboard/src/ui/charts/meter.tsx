@@ -1,8 +1,8 @@
 import { clsx } from 'clsx'
 
 /** A usage bar: a warning from 80 %, bad when full. The same information must be in the text beside it. */
-export function Meter({ label, used, most, text }: { label: string; used: number; most: number; text: string }) {
-  const share = most > 0 ? Math.min(100, Math.max(0, (used / most) * 100)) : 100
+export function Meter({ label, used, max, text }: { label: string; used: number; max: number; text: string }) {
+  const share = max > 0 ? Math.min(100, Math.max(0, (used / max) * 100)) : 100
   const fill = share >= 100 ? 'bg-bad' : share >= 80 ? 'bg-warn' : 'bg-accent'
   return (
     <div

@@ -5,7 +5,7 @@ import { Button } from '../button.tsx'
 
 type CopyState = 'idle' | 'copied' | 'selected'
 
-const SAID: Record<CopyState, string> = { idle: '', copied: UI_TEXT.copied, selected: UI_TEXT.selected }
+const LABELS: Record<CopyState, string> = { idle: '', copied: UI_TEXT.copied, selected: UI_TEXT.selected }
 
 /**
  * Copies `text` and confirms it. If the browser does not allow copying, selects the content of `shownIn` and explains how to copy
@@ -32,7 +32,7 @@ export function CopyButton({ label, text, shownIn, onCopied, quiet = false, tone
         {label}
       </Button>
       <span role="status" className={state === 'selected' ? 'small text-muted' : 'sr-only'}>
-        {SAID[state]}
+        {LABELS[state]}
       </span>
     </>
   )

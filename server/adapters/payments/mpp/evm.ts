@@ -137,9 +137,9 @@ function evmNetwork(options: EvmOptions, token: Address) {
 
   /** The chain refused it from us: someone else may have submitted it first. */
   const spentOrRefused = async ({ handle }: ReadCredential, reason: string): Promise<SettleOutcome> => {
-    const { fate: told, used } = await fate(handle)
-    if (told.kind === 'settled') return told
-    if (told.kind === 'open' && used) return { kind: 'unknown', reason }
+    const { fate: outcome, used } = await fate(handle)
+    if (outcome.kind === 'settled') return outcome
+    if (outcome.kind === 'open' && used) return { kind: 'unknown', reason }
     if (used)
       onTrouble('an authorization was already used and does not count as a payment', `${handle.transaction}: ${reason}`)
     return { kind: 'refused', reason }

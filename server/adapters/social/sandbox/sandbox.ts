@@ -53,10 +53,10 @@ export class SandboxNetwork {
   }
 
   /** Answers one request to a path under the prefix. */
-  async answer(came: Request): Promise<Response> {
-    const { pathname, searchParams: query } = new URL(came.url)
+  async answer(incoming: Request): Promise<Response> {
+    const { pathname, searchParams: query } = new URL(incoming.url)
     const path = pathname.slice(SANDBOX_PREFIX.length) || '/'
-    const request = await withBoundedBody(came)
+    const request = await withBoundedBody(incoming)
     if (!request) return oauthError(413, 'invalid_request', 'The body is too large.')
     if (path === '/2/oauth2/token' || path === '/2/oauth2/revoke') return this.asApp(request, path)
     if (path.startsWith('/2/')) return this.api.answer(request, path, query)

@@ -6,7 +6,7 @@ import type { AuditEntry } from '../../../core/audit'
 import type { AccountId } from '../../../core/ids'
 import type { RestorableCounters } from '../../../core/ledger/hold'
 import { auditRow } from './audit-row'
-import { RESTORED_AT_ONCE, restoredRows } from './journal/restored-rows'
+import { RESTORE_BATCH, restoredRows } from './journal/restored-rows'
 import { accounts, auditLog } from './schema/accounts'
 
 /** Accounts in memory, written through. Balances live in the counters and the ledger, not here. */
@@ -28,7 +28,7 @@ export class LibsqlAccounts implements AccountStore {
         .from(accounts)
         .where(after === null ? undefined : gt(accounts.id, after))
         .orderBy(accounts.id)
-        .limit(RESTORED_AT_ONCE)
+        .limit(RESTORE_BATCH)
     for await (const { credit, paid, toppedUp, debt, ...account } of restoredRows(page)) {
       this.ids.set(account.id, account)
       counters.restoreAccount(account.id, credit, paid, toppedUp, debt)

@@ -12,7 +12,7 @@ import { periodAround } from '../../../core/usage/calendar'
 import { auditRow } from './audit-row'
 import { SLOT_MS } from './journal/group-statements'
 import type { Applier } from './journal/log-applier'
-import { RESTORED_AT_ONCE, restoredRows } from './journal/restored-rows'
+import { RESTORE_BATCH, restoredRows } from './journal/restored-rows'
 import { KeyTable } from './key-table'
 import { auditLog } from './schema/accounts'
 import { keys, pools } from './schema/keys'
@@ -109,8 +109,8 @@ export class LibsqlCredentials implements CredentialStore {
       starts.set(name, start)
       return start
     }
-    for (let i = 0; i < all.length; i += RESTORED_AT_ONCE) {
-      const page = all.slice(i, i + RESTORED_AT_ONCE)
+    for (let i = 0; i < all.length; i += RESTORE_BATCH) {
+      const page = all.slice(i, i + RESTORE_BATCH)
       for (const { id, inPeriod } of await this.spendings(page.map(([pool, budget]) => [pool, startOf(budget)]))) {
         const budget = this.budgets.get(id)
         if (budget) found.push({ id, budget: poolBudget(budget), spent: inPeriod })
@@ -173,7 +173,7 @@ export class LibsqlCredentials implements CredentialStore {
       .from(table)
       .where(after === null ? undefined : gt(table.id, after))
       .orderBy(table.id)
-      .limit(RESTORED_AT_ONCE)
+      .limit(RESTORE_BATCH)
   }
 }
 

@@ -4,7 +4,7 @@ import {
   type IdempotencyPlace,
   type IdempotencyRecord,
   type IdempotencyRecords,
-  KEPT_MS,
+  RETENTION_MS,
 } from '../../../core/idempotency/idempotency-record'
 import type { RequestId } from '../../../core/ids'
 import { keptAnswers } from './schema/kept-answers'
@@ -24,7 +24,7 @@ export class LibsqlIdempotencyRecords implements IdempotencyRecords {
     const [row] = await this.db
       .select()
       .from(keptAnswers)
-      .where(and(at(place), gt(keptAnswers.at, now - KEPT_MS)))
+      .where(and(at(place), gt(keptAnswers.at, now - RETENTION_MS)))
     return row ?? null
   }
 
@@ -36,7 +36,7 @@ export class LibsqlIdempotencyRecords implements IdempotencyRecords {
       .onConflictDoUpdate({
         target: [keptAnswers.account, keptAnswers.operation, keptAnswers.key],
         set: { fingerprint, state, requestId, headers, at: time, body: null },
-        setWhere: sql`${keptAnswers.at} <= ${time - KEPT_MS}`,
+        setWhere: sql`${keptAnswers.at} <= ${time - RETENTION_MS}`,
       })
     return written.rowsAffected === 1
   }
@@ -48,7 +48,7 @@ export class LibsqlIdempotencyRecords implements IdempotencyRecords {
   }
 
   async prune(now: number): Promise<void> {
-    await this.db.delete(keptAnswers).where(lte(keptAnswers.at, now - KEPT_MS))
+    await this.db.delete(keptAnswers).where(lte(keptAnswers.at, now - RETENTION_MS))
   }
 }
 

@@ -69,7 +69,7 @@ export interface Stores {
   readonly upstreamPayments: LibsqlUpstreamPayments
   readonly apiClosings: LibsqlClosings
   /** Holds of streams that the previous process left open; the counters hold them again. */
-  readonly keptHolds: readonly DurableHold[]
+  readonly durableHolds: readonly DurableHold[]
   readonly reports: LibsqlUsageReports
   readonly operationUsage: ReadOperationUsage
   readonly statements: LibsqlAccountStatements
@@ -164,8 +164,8 @@ async function openHeld(
   await prices.restore()
   const models = new LibsqlModels(db)
   await models.restore(onTrouble)
-  const kept = await db.select({ hold: keptHolds.hold, call: keptHolds.call }).from(keptHolds)
-  for (const { hold } of kept) counters.restoreHold(hold)
+  const holds = await db.select({ hold: keptHolds.hold, call: keptHolds.call }).from(keptHolds)
+  for (const { hold } of holds) counters.restoreHold(hold)
   return {
     db,
     tokenChanges: () => tokenWrites.count,
@@ -182,7 +182,7 @@ async function openHeld(
     apis: new LibsqlApis(db),
     upstreamPayments: new LibsqlUpstreamPayments(db, applied),
     apiClosings: new LibsqlClosings(db),
-    keptHolds: kept,
+    durableHolds: holds,
     reports: new LibsqlUsageReports(db, options.isCounted, applied),
     operationUsage: operationUsage(db, applied),
     statements: new LibsqlAccountStatements(db, applied),

@@ -3,17 +3,17 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { makeId } from '../../../core/ids'
 import type { Page } from '../../../core/page'
 import {
-  ANSWER_KEPT_MS,
+  ANSWER_RETENTION_MS,
   type Claim,
   type ClaimFilter,
   type ClaimStore,
   type Covered,
   MAX_PAID_TRIES,
   MAX_TRIES,
-  NEVER_PAID_KEPT,
+  MAX_UNPAID_CLAIMS,
   type NewClaim,
-  type Taken,
   type TakeRefusal,
+  type TakeResult,
   type Trouble,
 } from '../../../core/payments/claim'
 import { entries } from './schema/ledger'
@@ -36,7 +36,7 @@ export class LibsqlPaymentClaims implements ClaimStore {
     this.db = db
   }
 
-  async take(claim: NewClaim, now: number, covered?: Covered): Promise<Taken> {
+  async take(claim: NewClaim, now: number, covered?: Covered): Promise<TakeResult> {
     const { leaseUntil } = claim
     const row = {
       ...claim,
@@ -252,12 +252,12 @@ export class LibsqlPaymentClaims implements ClaimStore {
   async prune(now: number): Promise<void> {
     const neverPaid = sql`state = 'released' AND paid = 0 AND purpose = 'call' AND coalesce(valid_before, 0) <= ${now - UNSENT_KEPT_MS}`
     await this.db.batch([
-      this.db.delete(paymentAnswers).where(lte(paymentAnswers.at, now - ANSWER_KEPT_MS)),
+      this.db.delete(paymentAnswers).where(lte(paymentAnswers.at, now - ANSWER_RETENTION_MS)),
       this.db.run(sql`DELETE FROM ${payments} WHERE id IN (
         SELECT id FROM payments WHERE ${neverPaid} AND updated_at <= ${now - NEVER_PAID_KEPT_MS} LIMIT ${PRUNED_AT_ONCE})`),
       this.db.run(sql`DELETE FROM ${payments} WHERE id IN (
         SELECT id FROM payments WHERE ${neverPaid} AND updated_at <= iif(sent_at IS NULL, ${now - UNSENT_KEPT_MS}, ${now - SENT_KEPT_MS})
-        ORDER BY updated_at DESC LIMIT ${PRUNED_AT_ONCE} OFFSET ${NEVER_PAID_KEPT})`),
+        ORDER BY updated_at DESC LIMIT ${PRUNED_AT_ONCE} OFFSET ${MAX_UNPAID_CLAIMS})`),
     ])
   }
 
@@ -283,7 +283,7 @@ export class LibsqlPaymentClaims implements ClaimStore {
     const [row] = await this.db
       .select({ body: paymentAnswers.body })
       .from(paymentAnswers)
-      .where(and(eq(paymentAnswers.key, key), gt(paymentAnswers.at, now - ANSWER_KEPT_MS)))
+      .where(and(eq(paymentAnswers.key, key), gt(paymentAnswers.at, now - ANSWER_RETENTION_MS)))
     return row?.body ?? null
   }
 

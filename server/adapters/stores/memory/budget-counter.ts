@@ -11,7 +11,7 @@ export interface Period {
 }
 
 /** The number of periods to keep, so that a clock that is set back finds them again. The ones farthest from now are dropped first. */
-const KEPT = 8
+const KEPT_PERIODS = 8
 
 /**
  * A pool's budget and its counters. A call belongs to the period in which it began, even if it ends in a later one, as in the ledger's
@@ -31,7 +31,7 @@ export class BudgetCounter {
     const known = this.periods.find(({ start, end }) => at >= start && at < end)
     if (known) return known
     const opened = this.open(at)
-    this.periods = [opened, ...this.kept(at)]
+    this.periods = [opened, ...this.nearestPeriods(at)]
     return opened
   }
 
@@ -51,10 +51,10 @@ export class BudgetCounter {
   }
 
   /** Periods with open calls, and the nearest of the others. */
-  private kept(at: number): readonly Period[] {
+  private nearestPeriods(at: number): readonly Period[] {
     const away = ({ start }: Period) => Math.abs(start - at)
     const nearest = [...this.periods].sort((one, other) => away(one) - away(other))
-    return nearest.filter(({ held }, index) => held > 0 || index < KEPT - 1)
+    return nearest.filter(({ held }, index) => held > 0 || index < KEPT_PERIODS - 1)
   }
 
   private open(at: number): Period {

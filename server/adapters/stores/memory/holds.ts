@@ -14,7 +14,7 @@ import type {
   SettleRefusal,
   Split,
 } from '../../../core/ledger/hold'
-import { least, type Money, micros, minus, plus, ZERO } from '../../../core/money'
+import { type Money, micros, min, minus, plus, ZERO } from '../../../core/money'
 import { err, ok, type Result } from '../../../core/result'
 import { BudgetCounter, hold as holdIn, type Period, settle } from './budget-counter'
 
@@ -92,7 +92,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     if (period && pool?.budget?.allows(period, request.amount) === false) return err('budget_exhausted')
     if (account.debt > 0) return err('insufficient_balance')
     const free = request.creditPays ? minus(account.posted.credit, account.held.credit) : ZERO
-    const fromCredit = least(free, request.amount)
+    const fromCredit = min(free, request.amount)
     const fromPaid = minus(request.amount, fromCredit)
     if (fromPaid > account.posted.paid - account.held.paid) {
       const withCredit = account.posted.credit - account.held.credit + account.posted.paid - account.held.paid
@@ -122,7 +122,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     if (open.settling) return err('settling')
     if (amount < 0) throw new RangeError('a capture is never negative')
     if (amount > open.hold.amount) return err('exceeds_hold')
-    const credit = least(open.hold.split.credit, amount)
+    const credit = min(open.hold.split.credit, amount)
     open.settling = { credit, paid: minus(amount, credit) }
     return ok({ hold: open.hold, split: open.settling, first: true })
   }
@@ -162,7 +162,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
 
   async setAside(id: AccountId, amount: Money): Promise<SetAside> {
     const account = this.accountOf(id)
-    const paid = least(amount, minus(account.posted.paid, account.held.paid))
+    const paid = min(amount, minus(account.posted.paid, account.held.paid))
     account.held.paid = plus(account.held.paid, paid)
     return { paid, debt: minus(amount, paid) }
   }

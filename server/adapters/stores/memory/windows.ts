@@ -17,7 +17,7 @@ interface WindowCounter {
 }
 
 /** The number of minutes to keep, so that a clock that is set back finds them again. The ones farthest from now are dropped first. */
-const KEPT = 4
+const KEPT_MINUTES = 4
 /** A counter that was not used for this many sweeps is dropped. */
 const IDLE_SWEEPS = 3
 
@@ -89,7 +89,7 @@ function windowOf(counter: WindowCounter, minute: number): Minute {
   const opened = { minute, requests: 0, tokens: 0 }
   const away = (one: Minute) => Math.abs(one.minute - minute)
   const nearest = [...counter.minutes].sort((one, other) => away(one) - away(other))
-  counter.minutes = [opened, ...nearest.slice(0, KEPT - 1)]
+  counter.minutes = [opened, ...nearest.slice(0, KEPT_MINUTES - 1)]
   return opened
 }
 

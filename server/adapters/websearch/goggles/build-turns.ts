@@ -7,7 +7,7 @@ import { CallerAllowance } from './caller-allowance'
 const MAX_TURNS = 60
 
 /** The reply of a thread that has built some, but not all, of the rule books that a search needs. */
-export const UNBUILT: Result<never, UpstreamFailure> = err({
+export const RULES_NOT_BUILT: Result<never, UpstreamFailure> = err({
   kind: 'unavailable',
   reason: 'its goggles are not built yet',
 })
@@ -27,7 +27,7 @@ export class BuildTurns {
   ): Promise<Result<T, UpstreamFailure>> {
     for (;;) {
       const answer = await ask()
-      if (answer !== UNBUILT) return answer
+      if (answer !== RULES_NOT_BUILT) return answer
       if (!this.allowance.take(caller, 1)) return err(this.allowance.refusal())
     }
   }

@@ -8,7 +8,7 @@ import type { GoggleText } from '../goggles/rule-books'
 import type { IndexClient } from './index-client'
 import { isIndexReady } from './index-readiness'
 import type { ContextQuestion } from './query/context-answer'
-import type { Whereabouts } from './query/search-places'
+import type { CallerLocation } from './query/search-places'
 
 /** LLM context search over the local index. `now` returns milliseconds and is used for the age of pages. */
 export function contextProvider(
@@ -55,7 +55,7 @@ function questionOf(input: LlmContextInput, goggles: readonly GoggleText[], nowM
  * The place for local recall (spec 4.2), which is on by default if there are coordinates or a city. Coordinates take precedence over
  * names. If local recall is requested without a place, every place matches.
  */
-function whereabouts(input: LlmContextInput): Whereabouts | null {
+function whereabouts(input: LlmContextInput): CallerLocation | null {
   const { 'x-loc-lat': latitude, 'x-loc-long': longitude, 'x-loc-city': city, enable_local: wanted } = input
   if (wanted === false) return null
   if (latitude !== undefined && longitude !== undefined) return { kind: 'point', latitude, longitude }

@@ -44,7 +44,7 @@ export const IDLE_MS = 30_000
  */
 export function openIndexClient(options: IndexClientOptions): IndexClient {
   const script = new URL('./worker.ts', import.meta.url)
-  return new TurnTakingClient(
+  return new FairIndexClient(
     options.start ?? ((events) => startIndexThread(script, options.indexPath, events)),
     options.maxThreads ?? Math.min(MAX_THREADS, availableParallelism()),
     options.after ?? afterMs,
@@ -79,7 +79,7 @@ const FULL: Readonly<Record<keyof QueueBounds, Answer>> = {
   inAll: err({ kind: 'rate_limited', reason: `local index: the queue is full with ${BOUNDS.inAll} searches` }),
 }
 
-class TurnTakingClient implements IndexClient {
+class FairIndexClient implements IndexClient {
   private readonly start: StartThread
   private readonly maxThreads: number
   private readonly after: After
@@ -117,8 +117,8 @@ class TurnTakingClient implements IndexClient {
         },
       }
       signal.addEventListener('abort', giveUp, { once: true })
-      const turnedAway = this.waiting.add(caller, pending)
-      turnedAway?.item.settle(FULL[turnedAway.by])
+      const dropped = this.waiting.add(caller, pending)
+      dropped?.item.settle(FULL[dropped.by])
       this.serve()
     })
   }

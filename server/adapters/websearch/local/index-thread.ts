@@ -1,7 +1,7 @@
 import type { ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
 import { err, ok, type Result } from '../../../core/result'
 import { brokenGoggle } from '../goggles/broken-goggle'
-import { UNBUILT } from '../goggles/build-turns'
+import { RULES_NOT_BUILT } from '../goggles/build-turns'
 import type { FromWorker, Question, ToWorker } from './query/question'
 
 export type Answer = Result<ProviderAnswer, UpstreamFailure>
@@ -61,7 +61,7 @@ export function startIndexThread(script: URL, indexPath: string, events: ThreadE
 }
 
 function answerOf(message: Exclude<FromWorker, { opened: true } | { closed: true }>): Answer {
-  if ('unbuilt' in message) return UNBUILT
+  if ('unbuilt' in message) return RULES_NOT_BUILT
   if ('body' in message) return ok({ body: message.body })
   if ('goggles' in message) return err(brokenGoggle(message.goggles))
   return err({ kind: 'unavailable', reason: `local index: ${message.problem}` })

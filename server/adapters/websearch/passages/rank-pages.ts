@@ -1,6 +1,6 @@
 import { type Corpus, scorePassage } from './passage-score'
 import type { Passage } from './passages'
-import { type PageFacts, type RankedPage, standing } from './ranked-page'
+import { type PageFacts, pageScore, type RankedPage } from './ranked-page'
 import { joinedTerms, searchTerms, TermFinder } from './search-terms'
 
 /** A page that was fetched and split, with its search engine's rank. */
@@ -32,7 +32,7 @@ export function rankPages(q: string, pages: readonly CutPage[]): RankedPage[] {
         })
         .filter((passage) => passage.score > 0)
         .sort((a, b) => b.score - a.score)
-      return passages.length === 0 ? [] : [{ ...facts, passages, score: standing(passages) }]
+      return passages.length === 0 ? [] : [{ ...facts, passages, score: pageScore(passages) }]
     })
     .sort((a, b) => b.score - a.score)
 }

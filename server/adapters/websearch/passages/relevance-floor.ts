@@ -21,7 +21,7 @@ const FLOORS: Readonly<Record<ThresholdMode, Floor>> = {
  * Removes passages that are not relevant enough, and then pages without passages. Keeps the order. Every mode keeps a subset of what
  * the mode before it keeps.
  */
-export function aboveFloor(pages: readonly RankedPage[], mode: ThresholdMode): RankedPage[] {
+export function aboveThreshold(pages: readonly RankedPage[], mode: ThresholdMode): RankedPage[] {
   const floor = FLOORS[mode]
   const best = pages.reduce((max, page) => Math.max(max, page.passages[0]?.score ?? 0), 0)
   return pages.flatMap((page) => {

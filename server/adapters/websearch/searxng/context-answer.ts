@@ -4,7 +4,7 @@ import { contextBody } from '../passages/context-body'
 import { withinBudget } from '../passages/context-budget'
 import { type CutPage, rankPages } from '../passages/rank-pages'
 import type { RankedPage } from '../passages/ranked-page'
-import { aboveFloor } from '../passages/relevance-floor'
+import { aboveThreshold } from '../passages/relevance-floor'
 import type { AnswerTask } from './page-wire'
 
 /** The 200 body of an LLM context search over fetched pages as JSON (facts/upstreams.md 2.2), or the rule that its goggles (`rules`) break. */
@@ -13,7 +13,7 @@ export function contextAnswer(task: AnswerTask, rules: RuleSet): Result<string, 
   const ranked = ranking(altered ?? task.q, task.pages)
   const chosen = task.goggles.length === 0 ? ok(ranked) : rules.rerank(ranked, subjectOf)
   if (!chosen.ok) return err(chosen.error)
-  const considered = aboveFloor(chosen.value.slice(0, task.count), task.threshold)
+  const considered = aboveThreshold(chosen.value.slice(0, task.count), task.threshold)
   const body = contextBody({
     query: { original: task.q, spellcheckOff: !task.spellcheck, ...(altered !== null && { altered }) },
     generic: withinBudget(considered, task.budget),

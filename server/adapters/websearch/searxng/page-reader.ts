@@ -1,7 +1,7 @@
 import type { UpstreamFailure } from '../../../core/providers/provider'
 import { err, ok, type Result } from '../../../core/result'
 import { brokenGoggle } from '../goggles/broken-goggle'
-import { UNBUILT } from '../goggles/build-turns'
+import { RULES_NOT_BUILT } from '../goggles/build-turns'
 import type { AnswerTask, FoundPage, FromPageThread, OrderTask, PageTask, ReadPage, ToPageThread } from './page-wire'
 
 /** The thread's result for one task; null if it failed or took too long. */
@@ -65,13 +65,13 @@ export class PageReader {
     return outcome && 'page' in outcome ? outcome.page : null
   }
 
-  /** The indexes of the results that goggles keep, in their new order; `UNBUILT` while the goggles are being compiled. */
+  /** The indexes of the results that goggles keep, in their new order; `RULES_NOT_BUILT` while the goggles are being compiled. */
   async order(task: OrderTask, signal: AbortSignal): Promise<Result<readonly number[], UpstreamFailure>> {
     const outcome = await this.do({ order: task }, signal)
     return outcome && 'order' in outcome ? ok(outcome.order) : failureOf(outcome, signal)
   }
 
-  /** The body of an answer; `UNBUILT` while its goggles are being compiled. */
+  /** The body of an answer; `RULES_NOT_BUILT` while its goggles are being compiled. */
   async answer(task: AnswerTask, signal: AbortSignal): Promise<Result<string, UpstreamFailure>> {
     const outcome = await this.do({ answer: task }, signal)
     return outcome && 'body' in outcome ? ok(outcome.body) : failureOf(outcome, signal)
@@ -161,7 +161,7 @@ export class PageReader {
 
 /** Why a task failed: its goggles, or not finished in time. */
 function failureOf(outcome: Outcome, signal: AbortSignal): Result<never, UpstreamFailure> {
-  if (outcome && 'unbuilt' in outcome) return UNBUILT
+  if (outcome && 'unbuilt' in outcome) return RULES_NOT_BUILT
   if (outcome && 'goggles' in outcome) return err(brokenGoggle(outcome.goggles))
   return err({
     kind: signal.aborted ? 'timeout' : 'error',

@@ -1,7 +1,7 @@
 import { isJson, type Json } from '../../../core/json'
 import { ok } from '../../../core/result'
 import { MESSAGES } from './anthropic/messages-wire'
-import { inOneSpelling } from './google/generate-content-members'
+import { normalizeSpelling } from './google/generate-content-members'
 import { edited, type NamedMember, objectMembers } from './json/json-members'
 import { type ModelRequest, missing, readBody, wrong } from './model-request'
 import type { ModelWire } from './model-wire'
@@ -37,7 +37,7 @@ export const COUNT_CONTENT_TOKENS: ModelWire = {
     const read = readBody(bytes)
     if (!read.ok) return read
     const { members } = read.value
-    const json = inOneSpelling(read.value.json)
+    const json = normalizeSpelling(read.value.json)
     if (!json) return wrong('body', 'contains the same property in both spellings')
     const { contents, generateContentRequest: request } = json
     if (contents === undefined && request === undefined) return missing('contents')

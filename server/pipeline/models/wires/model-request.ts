@@ -117,7 +117,7 @@ export function missing(param: string): { readonly ok: false; readonly error: Fa
 }
 
 /** The failure for the first property that neither the token price covers nor the model's entry allows; null if there is none. */
-export function unsold(request: ModelRequest, model: Model): Failure | null {
+export function unpricedMember(request: ModelRequest, model: Model): Failure | null {
   const param = request.uncovered.find((member) => !model.extraMembers.includes(member))
   if (param === undefined) return null
   return failure(

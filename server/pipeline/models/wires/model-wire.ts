@@ -1,6 +1,6 @@
 import type { Failure } from '../../../core/failure'
 import type { Json } from '../../../core/json'
-import { isTranslated, type ModelRoute, type ModelUpstream, speaks } from '../../../core/models/model'
+import { isTranslated, type ModelRoute, type ModelUpstream, servesRoute } from '../../../core/models/model'
 import type { ModelTokens } from '../../../core/models/model-tokens'
 import type { Result } from '../../../core/result'
 import type { UsageSource } from '../../../core/usage/call-record'
@@ -46,7 +46,7 @@ export function wireAt(upstream: ModelUpstream, wire: ModelWire): UpstreamWire {
 
 /** Whether an upstream can be sent a call: it speaks its API, and a translation, if it takes one, loses nothing. */
 export function serves(upstream: ModelUpstream, { route }: ModelWire, { chat }: Pick<ModelRequest, 'chat'>): boolean {
-  if (!speaks(upstream, route)) return false
+  if (!servesRoute(upstream, route)) return false
   return !isTranslated(upstream, route) || chat === undefined || chat.beyond === null
 }
 
@@ -64,11 +64,11 @@ export interface StreamMeter {
   readonly hasFailed: boolean
   /** The events passed on so far, where the wire numbers them. */
   readonly sentEvents?: number
-  readonly seen: Seen
+  readonly seen: MeteredOutput
 }
 
 /** What was delivered, as reported by the vendor or counted by the gateway. */
-export interface Seen {
+export interface MeteredOutput {
   /** The vendor's latest report. */
   readonly counts: ModelTokens | null
   /** Whether that report covers the whole call. */
@@ -89,7 +89,7 @@ export const USUAL_BYTES = 4
  * What a call is charged for (spec-answers 4, docs/models.md): the vendor's final count, if it is plausible; otherwise the
  * vendor's or our own count of the input, and an estimate of the text that was delivered. Never more output than the cap.
  */
-export function metered(seen: Seen, expected: { readonly input: number; readonly output: number }): Metered {
+export function metered(seen: MeteredOutput, expected: { readonly input: number; readonly output: number }): Metered {
   const { counts, isFinal, textBytes } = seen
   if (counts && isFinal && !(counts.output === 0 && textBytes > 0)) return { tokens: counts, source: 'exact' }
   const estimate = Math.min(Math.ceil(textBytes / USUAL_BYTES), expected.output)

@@ -128,7 +128,7 @@ export function jsonOf(event: Uint8Array): Json {
 }
 
 /** Whether an event reports a failure. Some servers send `"error": null` in every event. */
-export function tellsOfFailure(json: Json): boolean {
+export function reportsFailure(json: Json): boolean {
   return json['error'] !== undefined && json['error'] !== null
 }
 

@@ -23,8 +23,8 @@ function countsOf(
   const input = count(usage, names.input)
   const output = count(usage, names.output)
   if (input === null || output === null) return null
-  const given = usage[names.details]
-  const details = isJson(given) ? given : {}
+  const value = usage[names.details]
+  const details = isJson(value) ? value : {}
   return plausible({
     input,
     output,
@@ -36,8 +36,8 @@ function countsOf(
 /** Anthropic's `input_tokens` excludes cached parts. `before`: counts of an earlier event, used for those that this one lacks. */
 export function anthropicUsage(usage: unknown, before: AnthropicCounts = NOTHING): AnthropicCounts | null {
   if (!isJson(usage)) return null
-  const kept = isJson(usage['cache_creation']) ? usage['cache_creation'] : {}
-  const hourWrite = count(kept, 'ephemeral_1h_input_tokens') ?? before.hourWrite ?? 0
+  const cacheCreation = isJson(usage['cache_creation']) ? usage['cache_creation'] : {}
+  const hourWrite = count(cacheCreation, 'ephemeral_1h_input_tokens') ?? before.hourWrite ?? 0
   const counts = {
     ...(hourWrite !== 0 && { hourWrite }),
     input: count(usage, 'input_tokens') ?? before.input,

@@ -86,12 +86,12 @@ function BudgetBar({ apiKey }: { apiKey: ApiKey }) {
   const now = useNow()
   const { budget, budget_window: window } = apiKey
   if (budget === null || window === null) return null
-  const most = Math.round(budget.limit_usd * MICROS)
-  const text = TEXT.spentOf(costUsd(window.spent_micros_usd), costUsd(most))
+  const limitMicros = Math.round(budget.limit_usd * MICROS)
+  const text = TEXT.spentOf(costUsd(window.spent_micros_usd), costUsd(limitMicros))
   return (
     <div className="grid max-w-xs gap-1">
       <span>{text}</span>
-      <Meter label={TEXT.budget} used={window.spent_micros_usd} most={most} text={text} />
+      <Meter label={TEXT.budget} used={window.spent_micros_usd} max={limitMicros} text={text} />
       <time dateTime={window.ends_at} title={formatDateTime(window.ends_at)} className="small text-muted">
         {TEXT.budgetStartsAnew(formatUntil(window.ends_at, now))}
       </time>

@@ -27,12 +27,12 @@ export interface LogRange {
 }
 
 /** Groups of the log that are taken from memory, because the log is damaged. */
-export interface KeptGroups {
-  readonly groups: readonly KeptGroup[]
+export interface UnappliedGroups {
+  readonly groups: readonly UnappliedGroup[]
 }
 
 /** The records of one group, as JSON. */
-export interface KeptGroup {
+export interface UnappliedGroup {
   readonly number: number
   readonly payload: string
 }
@@ -41,7 +41,7 @@ export interface KeptGroup {
 export interface ApplyRequest {
   readonly epoch: number
   /** Null if there is nothing but `asides`. */
-  readonly log: LogRange | KeptGroups | null
+  readonly log: LogRange | UnappliedGroups | null
   /** The maximum number of records in the batch. Groups are never split. */
   readonly maxRecords: number
   /** Notes and last uses of keys as JSON; null if there are none. */

@@ -78,18 +78,18 @@ const ENTRIES = insert(
 )
 const BALANCES = add('accounts', ['credit', 'paid', 'topped_up', 'debt'])
 const POOLS = add('pools', ['spent'])
-const KEEPS = all(
+const HOLDS = all(
   'INSERT OR REPLACE INTO kept_holds (id, hold, call) SELECT value->>0, value->>1, value->>2 FROM json_each(?)',
 )
-const ENDS = all('DELETE FROM kept_holds WHERE id IN (SELECT value FROM json_each(?))')
+const ENDED_HOLDS = all('DELETE FROM kept_holds WHERE id IN (SELECT value FROM json_each(?))')
 /** A response replaces its own reservation, or an expired one. */
-const KEPT = insert(
+const ANSWERS = insert(
   'kept_answers',
   'account_id, operation, key, fingerprint, state, request_id, body, headers, at',
   `ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint, state = excluded.state,
     request_id = excluded.request_id, body = excluded.body, headers = excluded.headers, at = excluded.at`,
 )
-const NOT_KEPT = all('DELETE FROM kept_answers WHERE request_id IN (SELECT value FROM json_each(?))')
+const UNDO_ANSWERS = all('DELETE FROM kept_answers WHERE request_id IN (SELECT value FROM json_each(?))')
 const ROLLUP = insert(
   'usage_rollup',
   `account_id, slot, key_id, operation, status, model, requests, input_tokens, output_tokens, cache_read_tokens,
@@ -113,7 +113,7 @@ export function groupRows({ records, notes, lastUsed }: Group): RowsOf[] {
   const calls = [...records.flatMap((record) => record.call ?? []), ...notes]
   const undone = records.flatMap((record) => record.undoes ?? [])
   const undoneIds = undone.map((call) => call.id)
-  const kept = [...keptAfter(records)]
+  const holds = [...holdsAfter(records)]
   const rows: RowsOf[] = [
     [
       OPENINGS,
@@ -126,12 +126,12 @@ export function groupRows({ records, notes, lastUsed }: Group): RowsOf[] {
     [POOLS, summed(records.flatMap(({ spent }) => (spent ? [[[spent.poolId], [spent.amount]] as const] : [])))],
     [ROLLUP, summed([...calls.filter((call) => call.counted).map(rollupRow), ...undone.flatMap(undoneRollupRows)])],
     [
-      KEEPS,
-      kept.flatMap(([id, keeps]) => (keeps ? [[id, JSON.stringify(keeps.hold), JSON.stringify(keeps.call)]] : [])),
+      HOLDS,
+      holds.flatMap(([id, keeps]) => (keeps ? [[id, JSON.stringify(keeps.hold), JSON.stringify(keeps.call)]] : [])),
     ],
-    [ENDS, kept.flatMap(([id, keeps]) => (keeps ? [] : [id]))],
-    [KEPT, records.flatMap(({ kept: answer }) => (answer ? [keptRow(answer)] : []))],
-    [NOT_KEPT, undoneIds],
+    [ENDED_HOLDS, holds.flatMap(([id, keeps]) => (keeps ? [] : [id]))],
+    [ANSWERS, records.flatMap(({ kept: answer }) => (answer ? [answerRow(answer)] : []))],
+    [UNDO_ANSWERS, undoneIds],
     [LAST_USED, lastUsed],
     [AUDITS, records.flatMap(({ audit }) => (audit ? [auditRow(audit)] : []))],
   ]
@@ -144,13 +144,13 @@ export function groupStatements(group: Group): Statement[] {
 }
 
 /** The durable holds after these records: the last state of each hold; null if it ended. */
-function keptAfter(records: readonly JournalRecord[]): ReadonlyMap<string, DurableHold | null> {
-  const kept = new Map<string, DurableHold | null>()
+function holdsAfter(records: readonly JournalRecord[]): ReadonlyMap<string, DurableHold | null> {
+  const holds = new Map<string, DurableHold | null>()
   for (const { keeps, ends } of records) {
-    if (keeps) kept.set(keeps.hold.request, keeps)
-    if (ends) kept.set(ends, null)
+    if (keeps) holds.set(keeps.hold.request, keeps)
+    if (ends) holds.set(ends, null)
   }
-  return kept
+  return holds
 }
 
 /** The id of a row, and the numbers to add to it. */
@@ -182,7 +182,7 @@ function entryRow(e: LedgerEntry): unknown[] {
   return [transaction, kind, accountId, debit, credit, amount, at, requestId, description, reference]
 }
 
-function keptRow(k: IdempotencyRecord): unknown[] {
+function answerRow(k: IdempotencyRecord): unknown[] {
   const headers = JSON.stringify(k.headers)
   return [k.account, k.operation, k.key, k.fingerprint, k.state, k.requestId, k.body, headers, k.at]
 }

@@ -2,12 +2,12 @@ import type { KeyId } from '../../../../core/ids'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import { BestEffortWrites } from '../driver/best-effort-writes'
 import { DatabaseError, databaseError } from '../driver/worker-connection'
-import type { KeptGroup, KeptGroups, LogRange } from '../driver/worker-wire'
+import type { LogRange, UnappliedGroup, UnappliedGroups } from '../driver/worker-wire'
 import type { WriteQueue } from '../driver/write-queue'
 import type { Group } from './group-statements'
 
 /** A group that is durable in the log, after the earlier ones. */
-export interface SyncedGroup extends KeptGroup {
+export interface SyncedGroup extends UnappliedGroup {
   /** The number of its records. */
   readonly records: number
   readonly bytes: number
@@ -54,7 +54,7 @@ export class Applier {
   private readonly options: ApplierOptions
   private readonly asides = new BestEffortWrites()
   /** What the tables do not have yet, in the order of the log, in case that is damaged. The log sink bounds it. */
-  private kept: KeptGroup[] = []
+  private unapplied: UnappliedGroup[] = []
   /**
    * The total bytes ever synced, the total applied, and the total at which the log was last emptied. They only grow, so that a round
    * that runs while the log is emptied does not mistake its end for a position in the new log.
@@ -98,7 +98,7 @@ export class Applier {
   add(group: SyncedGroup): void {
     this.synced += group.bytes
     this.waiting += group.records
-    this.kept.push({ number: group.number, payload: group.payload })
+    this.unapplied.push({ number: group.number, payload: group.payload })
     this.schedule()
   }
 
@@ -147,8 +147,8 @@ export class Applier {
   async rescue(): Promise<void> {
     this.stop()
     await this.round
-    while (this.kept.length > 0) {
-      const groups = this.kept.splice(0, RESCUED_GROUPS)
+    while (this.unapplied.length > 0) {
+      const groups = this.unapplied.splice(0, RESCUED_GROUPS)
       const error = await this.attempt({ groups }, null)
       if (error) throw error
     }
@@ -210,7 +210,7 @@ export class Applier {
     if (lastUsed.length > 0) await this.attempt(null, { notes: [], lastUsed })
   }
 
-  private async attempt(log: LogRange | KeptGroups | null, asides: Asides | null): Promise<DatabaseError | null> {
+  private async attempt(log: LogRange | UnappliedGroups | null, asides: Asides | null): Promise<DatabaseError | null> {
     const some = asides && asides.notes.length + asides.lastUsed.length > 0
     try {
       const { group, end } = await this.options.writes.apply({
@@ -234,8 +234,8 @@ export class Applier {
   }
 
   private forget(applied: number): void {
-    const left = this.kept.findIndex(({ number }) => number > applied)
-    this.kept.splice(0, left < 0 ? this.kept.length : left)
+    const left = this.unapplied.findIndex(({ number }) => number > applied)
+    this.unapplied.splice(0, left < 0 ? this.unapplied.length : left)
   }
 
   private end(reason: string, error: DatabaseError): void {

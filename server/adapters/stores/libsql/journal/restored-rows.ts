@@ -1,5 +1,5 @@
 /** Rows per read at startup, so that a large table is never completely in memory. */
-export const RESTORED_AT_ONCE = 2000
+export const RESTORE_BATCH = 2000
 
 /** Reads a whole table in pages, each starting after the last id of the one before. */
 export async function* restoredRows<Row extends { readonly id: string }>(
@@ -10,7 +10,7 @@ export async function* restoredRows<Row extends { readonly id: string }>(
     const rows: readonly Row[] = await page(after)
     yield* rows
     const last = rows.at(-1)
-    if (!last || rows.length < RESTORED_AT_ONCE) return
+    if (!last || rows.length < RESTORE_BATCH) return
     after = last.id
   }
 }

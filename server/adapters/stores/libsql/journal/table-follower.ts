@@ -1,7 +1,7 @@
 import type { InValue } from '@libsql/client'
 import type { JournalRecord } from '../../../../core/ledger/journal'
 import type { FileDatabase } from '../driver/file-database'
-import type { Applied, ApplyRequest, KeptGroups } from '../driver/worker-wire'
+import type { Applied, ApplyRequest, UnappliedGroups } from '../driver/worker-wire'
 import { type Group, groupRows, TOGETHER } from './group-statements'
 import { LogDamaged } from './log-format'
 import { type GroupsRead, LogReader } from './log-reader'
@@ -52,7 +52,7 @@ export class TableFollower {
 }
 
 /** What the tables do not have yet. */
-function keptGroups({ groups }: KeptGroups, before: number): GroupsRead {
+function keptGroups({ groups }: UnappliedGroups, before: number): GroupsRead {
   const missing = groups.filter(({ number }) => number > before)
   if (missing[0] && missing[0].number !== before + 1) throw new LogDamaged(`group ${before + 1} is in memory no more`)
   return {

@@ -5,13 +5,13 @@ import type { GoggleText } from '../../goggles/rule-books'
 import { contextBody } from '../../passages/context-body'
 import { type ContextBudget, withinBudget } from '../../passages/context-budget'
 import type { RankedPage } from '../../passages/ranked-page'
-import { aboveFloor, type ThresholdMode } from '../../passages/relevance-floor'
+import { aboveThreshold, type ThresholdMode } from '../../passages/relevance-floor'
 import { searchTerms } from '../../passages/search-terms'
 import { type Correct, spelled } from './index-spelling'
 import type { DocumentFilter } from './passage-matches'
 import type { Region } from './region-weight'
 import { type PassageSearch, searchAtPlace, searchPassages } from './search-passages'
-import type { Whereabouts } from './search-places'
+import type { CallerLocation } from './search-places'
 
 /** The part of an LLM context call that the index answers. */
 export interface ContextQuestion {
@@ -21,7 +21,7 @@ export interface ContextQuestion {
   readonly filter: DocumentFilter
   readonly region: Region
   /** The place for local recall; null without it. */
-  readonly where: Whereabouts | null
+  readonly where: CallerLocation | null
   readonly threshold: ThresholdMode
   readonly withMetadata: boolean
   readonly apiVersion: string
@@ -59,7 +59,7 @@ export async function contextAnswer(
   const ordered = reranked(await searchPassages(client, search), rules)
   if (!ordered.ok) return err(ordered.error)
   const found = ordered.value.filter(({ url }) => !taken.has(url))
-  const considered = aboveFloor(found.slice(0, question.count), threshold)
+  const considered = aboveThreshold(found.slice(0, question.count), threshold)
   const grounding = withinBudget([...places, ...considered], budget)
   return ok(
     contextBody({
@@ -82,7 +82,7 @@ async function placesOf(
 ): Promise<RankedPage[]> {
   if (where === null) return []
   const found = await searchAtPlace(client, { ...search, filter: { ...filter, maxAdult: 0 } }, where)
-  return aboveFloor(found, threshold).slice(0, Math.min(MAX_PLACES, Math.ceil(budget.urls / 2)))
+  return aboveThreshold(found, threshold).slice(0, Math.min(MAX_PLACES, Math.ceil(budget.urls / 2)))
 }
 
 /** Applies goggles to all results, of which there are more than requested, so that goggles can move some up. */

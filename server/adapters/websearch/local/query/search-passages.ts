@@ -1,13 +1,13 @@
 import type { Client } from '@libsql/client'
 import { type Corpus, scorePassage } from '../../passages/passage-score'
-import { type PageFacts, type RankedPage, type RankedPassage, standing } from '../../passages/ranked-page'
+import { type PageFacts, pageScore, type RankedPage, type RankedPassage } from '../../passages/ranked-page'
 import { joinedTerms, type SearchTerm, TermFinder } from '../../passages/search-terms'
 import type { DocumentKind } from '../build/index-document'
 import { PASSAGES_PER_DOCUMENT } from '../index-schema'
 import { allOf, anyOf, inTitleOrHeading } from './full-text-query'
 import { type DocumentFilter, passageMatches, passagesHaving, rarestTerms, somePassages } from './passage-matches'
 import { type Region, regionWeight } from './region-weight'
-import { documentsNear, termsAtPlace, type Whereabouts } from './search-places'
+import { type CallerLocation, documentsNear, termsAtPlace } from './search-places'
 import { selectRows } from './select-rows'
 
 export interface PassageSearch {
@@ -97,7 +97,11 @@ function chosen(proposed: readonly number[], { documents, passages }: PassageSea
 }
 
 /** The documents near a place that have a word of the query, best first. Distance lowers the score. */
-export async function searchAtPlace(client: Client, search: PassageSearch, where: Whereabouts): Promise<RankedPage[]> {
+export async function searchAtPlace(
+  client: Client,
+  search: PassageSearch,
+  where: CallerLocation,
+): Promise<RankedPage[]> {
   const terms = termsAtPlace(search.terms)
   if (terms.length === 0) return []
   const near = new Map((await documentsNear(client, where)).map(({ document, nearness }) => [document, nearness]))
@@ -184,7 +188,7 @@ async function rankedDocuments(
     .flatMap(([id, passages]) => {
       const row = documents.get(id)
       passages.sort((a, b) => b.score - a.score)
-      return row ? [{ ...factsOf(row), passages, score: standing(passages) }] : []
+      return row ? [{ ...factsOf(row), passages, score: pageScore(passages) }] : []
     })
     .sort((a, b) => b.score - a.score)
 }

@@ -3,7 +3,7 @@ import { folded, type SearchTerm } from '../../passages/search-terms'
 import { selectRows } from './select-rows'
 
 /** Where the caller is, or the place that it asks about. */
-export type Whereabouts =
+export type CallerLocation =
   | { readonly kind: 'point'; readonly latitude: number; readonly longitude: number }
   | {
       readonly kind: 'names'
@@ -34,13 +34,13 @@ export function termsAtPlace(terms: readonly SearchTerm[]): SearchTerm[] {
 }
 
 /** The documents with a place there. By coordinates: within 100 km. By names: those whose names do not contradict. */
-export function documentsNear(client: Client, where: Whereabouts): Promise<NearDocument[]> {
+export function documentsNear(client: Client, where: CallerLocation): Promise<NearDocument[]> {
   return where.kind === 'point' ? byDistance(client, where) : byName(client, where)
 }
 
 async function byDistance(
   client: Client,
-  { latitude, longitude }: Extract<Whereabouts, { kind: 'point' }>,
+  { latitude, longitude }: Extract<CallerLocation, { kind: 'point' }>,
 ): Promise<NearDocument[]> {
   const reach = REACH_KM / KM_PER_DEGREE
   const sql = 'SELECT document, latitude, longitude FROM places WHERE latitude BETWEEN ? AND ?'
@@ -72,7 +72,7 @@ interface PlaceRow {
   readonly postal_code: string | null
 }
 
-async function byName(client: Client, where: Extract<Whereabouts, { kind: 'names' }>): Promise<NearDocument[]> {
+async function byName(client: Client, where: Extract<CallerLocation, { kind: 'names' }>): Promise<NearDocument[]> {
   const sql = `SELECT document, state, country, postal_code FROM places WHERE ? = '' OR city = ? LIMIT ${MAX_PLACES}`
   const city = where.city === null ? '' : folded(where.city)
   const rows = await selectRows<PlaceRow>(client, sql, [city, city])

@@ -14,7 +14,7 @@ import {
   TEXT_PART,
   wrong,
 } from '../model-request'
-import { type ModelWire, type Seen, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
+import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
 import { jsonOf, latin1, SseEvents, type Verdict } from '../sse-events'
 import { type AnthropicCounts, anthropicUsage, fromAnthropic } from '../token-usage'
 import { uncoveredOfMessages, vendorDescribedTools } from './messages-members'
@@ -109,7 +109,7 @@ class MessagesMeter implements StreamMeter {
     (events) => this.filterMany(events),
   )
 
-  get seen(): Seen {
+  get seen(): MeteredOutput {
     const counts: ModelTokens | null = this.counts && fromAnthropic(this.counts)
     // The output count of the first event is provisional; the last delta has the count of the whole call.
     return {

@@ -7,7 +7,7 @@ import type { ModelWire, WirePath } from '../model-wire'
 import { PLAIN_ANSWERS, PLAIN_REQUEST } from '../plain-wire'
 import { COVERED, type MemberRule, type MemberRules, uncovered } from '../priced-members'
 import { embeddingUsage } from '../token-usage'
-import { inOneSpelling } from './generate-content-members'
+import { normalizeSpelling } from './generate-content-members'
 
 /** Several times what Google accepts in one call. */
 const MAX_REQUESTS = 2048
@@ -15,7 +15,7 @@ const MAX_REQUESTS = 2048
 /** Pictures, sound and files have prices of their own. */
 const textOnly: MemberRule = (value, path) =>
   manyOf(isJson(value) ? value['parts'] : null).flatMap((part) =>
-    isJson(part) ? uncovered(inOneSpelling(part) ?? part, { text: COVERED }, `${path}.parts.`) : [`${path}.parts`],
+    isJson(part) ? uncovered(normalizeSpelling(part) ?? part, { text: COVERED }, `${path}.parts.`) : [`${path}.parts`],
   )
 
 /** The properties of one text to embed that a token price covers. */
@@ -33,7 +33,7 @@ export const EMBED_CONTENT: ModelWire = {
   read(bytes, path) {
     const read = readBody(bytes)
     if (!read.ok) return read
-    const one = inOneSpelling(read.value.json)
+    const one = normalizeSpelling(read.value.json)
     if (!one) return wrong('body', 'contains the same property in both spellings')
     return requestOf([one], read.value.members, { bytes, path, place: '' })
   },
@@ -54,7 +54,7 @@ export const BATCH_EMBED_CONTENTS: ModelWire = {
     if (!Array.isArray(requests) || requests.length === 0 || requests.length > MAX_REQUESTS)
       return wrong('requests', `must be a list of 1 to ${MAX_REQUESTS} requests`)
     const all = requests
-      .map((request) => (isJson(request) ? inOneSpelling(request) : null))
+      .map((request) => (isJson(request) ? normalizeSpelling(request) : null))
       .filter((one) => one !== null)
     if (all.length < requests.length) return wrong('requests', 'must be objects, each property in one spelling')
     const made = requestOf(all, members, { bytes, path, place: 'requests.' })

@@ -8,7 +8,7 @@ function camelCase(name: string): string {
 }
 
 /** The object with its own property names in camelCase; null if a property is there in both spellings. */
-export function inOneSpelling(json: Json): Json | null {
+export function normalizeSpelling(json: Json): Json | null {
   const entries = Object.entries(json).map(([name, value]) => [camelCase(name), value] as const)
   return new Set(entries.map(([name]) => name)).size === entries.length ? Object.fromEntries(entries) : null
 }
@@ -16,13 +16,13 @@ export function inOneSpelling(json: Json): Json | null {
 /** Applies rules to an object in either spelling. */
 function spelled(rules: MemberRules): MemberRule {
   const rule = objectOf(rules)
-  return (value, path) => rule(isJson(value) ? (inOneSpelling(value) ?? value) : value, path)
+  return (value, path) => rule(isJson(value) ? (normalizeSpelling(value) ?? value) : value, path)
 }
 
 /** Google's API also accepts a single object in place of a list. */
 const tools: MemberRule = (value, path) =>
   manyOf(value).flatMap((tool) =>
-    isJson(tool) ? uncovered(inOneSpelling(tool) ?? tool, { functionDeclarations: COVERED }, `${path}.`) : [path],
+    isJson(tool) ? uncovered(normalizeSpelling(tool) ?? tool, { functionDeclarations: COVERED }, `${path}.`) : [path],
   )
 
 /** Audio has its own price per token. */
@@ -31,7 +31,7 @@ const contents: MemberRule = (value, path) =>
 
 function isSound(part: unknown): boolean {
   if (!isJson(part)) return false
-  const { inlineData, fileData, functionResponse } = inOneSpelling(part) ?? part
+  const { inlineData, fileData, functionResponse } = normalizeSpelling(part) ?? part
   const isAudio = (data: unknown) => {
     const type = isJson(data) ? (data['mimeType'] ?? data['mime_type']) : null
     return typeof type === 'string' && type.trim().toLowerCase().startsWith('audio/')

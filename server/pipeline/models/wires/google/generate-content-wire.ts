@@ -15,10 +15,10 @@ import {
   TEXT_PART,
   wrong,
 } from '../model-request'
-import { type ModelWire, type Seen, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
-import { dataOf, latin1, SseEvents, tellsOfFailure, type Verdict } from '../sse-events'
+import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
+import { dataOf, latin1, reportsFailure, SseEvents, type Verdict } from '../sse-events'
 import { geminiUsage } from '../token-usage'
-import { inOneSpelling, uncoveredOfGenerate } from './generate-content-members'
+import { normalizeSpelling, uncoveredOfGenerate } from './generate-content-members'
 
 const TEXTS = stringMembers('text', 'name')
 const NONE: Uint8Array = new Uint8Array()
@@ -30,14 +30,14 @@ export const GENERATE_CONTENT: ModelWire = {
     const read = readBody(bytes)
     if (!read.ok) return read
     const { members } = read.value
-    const json = inOneSpelling(read.value.json)
+    const json = normalizeSpelling(read.value.json)
     if (!json) return wrong('body', 'contains the same property in both spellings')
     const { contents, generationConfig: config = {} } = json
     if (contents === undefined) return missing('contents')
     if (!Array.isArray(contents) && !isJson(contents)) return wrong('contents', 'must be a list of contents')
     const place = members.get('generationConfig') ?? members.get('generation_config')
     if (!isJson(config)) return wrong('generationConfig', 'must be an object')
-    const settings = inOneSpelling(config)
+    const settings = normalizeSpelling(config)
     if (!settings || (place && !objectMembers(bytes, place.start)))
       return wrong('generationConfig', 'contains the same setting twice')
     const cap = positive(settings['maxOutputTokens'])
@@ -91,10 +91,10 @@ const BOUNDED_BY_BYTES: ReadonlySet<string> = new Set([
 function partsOfContent(content: unknown): InputParts[] {
   return manyOf(isJson(content) ? content['parts'] : null).flatMap((part) => {
     if (!isJson(part)) return [TEXT_PART]
-    const { inlineData, fileData, functionResponse, ...others } = inOneSpelling(part) ?? { ...part, twice: true }
+    const { inlineData, fileData, functionResponse, ...others } = normalizeSpelling(part) ?? { ...part, twice: true }
     const data = [inlineData, fileData].filter(isJson)
-    const { mediaResolution: _, ...said } = others
-    if (!Object.keys(said).every((name) => BOUNDED_BY_BYTES.has(name))) return [OPAQUE_PART]
+    const { mediaResolution: _, ...members } = others
+    if (!Object.keys(members).every((name) => BOUNDED_BY_BYTES.has(name))) return [OPAQUE_PART]
     return [
       TEXT_PART,
       ...data.map((one) => (isPicture(one) ? imagePart(one === inlineData ? one['data'] : null) : OPAQUE_PART)),
@@ -121,7 +121,7 @@ class GeminiMeter implements StreamMeter {
       : new JsonElements((element) => void this.filter(element, (bytes) => new TextDecoder().decode(bytes)))
   }
 
-  get seen(): Seen {
+  get seen(): MeteredOutput {
     return { counts: this.counts, isFinal: this.finished && this.counts !== null, textBytes: this.text }
   }
 
@@ -145,7 +145,7 @@ class GeminiMeter implements StreamMeter {
     this.text += stringBytes(text, TEXTS)
     if (/^\s*\{\s*"error"/.test(text) || text.includes('"error"')) {
       const json = parsed(read(event)) ?? parsed(text)
-      this.hasFailed ||= json !== null && tellsOfFailure(json)
+      this.hasFailed ||= json !== null && reportsFailure(json)
     }
     if (text.includes('"finishReason"') || text.includes('"blockReason"')) this.finished = true
     if (!text.includes('"usageMetadata"')) return 'pass'

@@ -16,8 +16,8 @@ import {
   TEXT_PART,
   wrong,
 } from '../model-request'
-import { type ModelWire, type Seen, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
-import { jsonOf, latin1, SseEvents, tellsOfFailure, type Verdict } from '../sse-events'
+import { type MeteredOutput, type ModelWire, type StreamMeter, stringBytes, stringMembers } from '../model-wire'
+import { jsonOf, latin1, reportsFailure, SseEvents, type Verdict } from '../sse-events'
 import { openAiUsage } from '../token-usage'
 import { uncoveredOfChat } from './chat-completions-members'
 
@@ -128,7 +128,7 @@ class ChatMeter implements StreamMeter {
     this.shown = shown
   }
 
-  get seen(): Seen {
+  get seen(): MeteredOutput {
     const isFinal = this.counts !== null && (this.isReport || this.isComplete)
     return { counts: this.counts, isFinal, textBytes: this.text }
   }
@@ -158,7 +158,7 @@ class ChatMeter implements StreamMeter {
       return 'drop'
     }
     this.text += stringBytes(text, TEXTS)
-    if (text.includes('"error"')) this.hasFailed ||= tellsOfFailure(jsonOf(event))
+    if (text.includes('"error"')) this.hasFailed ||= reportsFailure(jsonOf(event))
     if (!text.includes('"usage"')) return 'pass'
     if (/"usage"\s*:\s*\{/.test(text)) {
       const json = jsonOf(event)

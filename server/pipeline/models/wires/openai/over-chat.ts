@@ -1,7 +1,7 @@
 import type { Json } from '../../../../core/json'
 import type { ModelUpstream } from '../../../../core/models/model'
 import type { ModelRequest } from '../model-request'
-import type { Seen, StreamMeter, WirePath } from '../model-wire'
+import type { MeteredOutput, StreamMeter, WirePath } from '../model-wire'
 import { jsonOf, SseEvents, type Verdict } from '../sse-events'
 import { CHAT_COMPLETIONS } from './chat-completions-wire'
 
@@ -45,7 +45,7 @@ export class OverChatMeter implements StreamMeter {
     this.translator = translator
   }
 
-  get seen(): Seen {
+  get seen(): MeteredOutput {
     return this.chat.seen
   }
 

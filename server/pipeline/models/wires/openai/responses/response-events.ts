@@ -48,8 +48,8 @@ export class ResponseEvents implements ChatTranslator {
     const { content, refusal, tool_calls: calls } = isJson(choice['delta']) ? choice['delta'] : {}
     return [
       start,
-      this.said('output_text', content),
-      this.said('refusal', refusal),
+      this.textDelta('output_text', content),
+      this.textDelta('refusal', refusal),
       ...listOf(calls)
         .filter(isJson)
         .map((call) => this.called(call)),
@@ -75,11 +75,11 @@ export class ResponseEvents implements ChatTranslator {
   private failed(error: unknown): string {
     const start = this.frame ? '' : this.begin({})
     const { message } = isJson(error) ? error : { message: error }
-    const told = { code: 'server_error', message: String(message ?? 'The model failed.') }
-    return start + this.lifecycle('failed', { status: 'failed', output: this.output, usage: null, error: told })
+    const failure = { code: 'server_error', message: String(message ?? 'The model failed.') }
+    return start + this.lifecycle('failed', { status: 'failed', output: this.output, usage: null, error: failure })
   }
 
-  private said(kind: TextKind, delta: unknown): string {
+  private textDelta(kind: TextKind, delta: unknown): string {
     if (typeof delta !== 'string' || delta === '') return ''
     const start = this.opened(kind)
     const { message } = this

@@ -1,6 +1,6 @@
 import { isJson } from '../../../../../core/json'
 import type { TokenCounts } from '../../../../../core/usage/call-record'
-import { type Seen, type StreamMeter, stringBytes, stringMembers } from '../../model-wire'
+import { type MeteredOutput, type StreamMeter, stringBytes, stringMembers } from '../../model-wire'
 import { jsonOf, latin1, SseEvents, type Verdict } from '../../sse-events'
 import { responsesUsage } from '../../token-usage'
 
@@ -24,7 +24,7 @@ export class ResponsesMeter implements StreamMeter {
     (events) => this.filterMany(events),
   )
 
-  get seen(): Seen {
+  get seen(): MeteredOutput {
     return { counts: this.counts, isFinal: this.counts !== null, textBytes: this.text }
   }
 

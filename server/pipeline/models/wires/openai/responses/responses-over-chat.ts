@@ -40,11 +40,11 @@ function responseOf(request: ModelRequest, answer: Json, { message, finish_reaso
       return functionCallOf({ id: `fc_${own}`, callId, name: String(name), text: String(text ?? '') }, status)
     })
   const hasMessage = parts.length > 0 || called.length === 0
-  const said = parts.length > 0 ? parts : [partOf('output_text', '')]
+  const messageParts = parts.length > 0 ? parts : [partOf('output_text', '')]
   return frame.json({
     status,
     reason,
-    output: [...(hasMessage ? [messageOf(`msg_${frame.id}`, status, said)] : []), ...called],
+    output: [...(hasMessage ? [messageOf(`msg_${frame.id}`, status, messageParts)] : []), ...called],
     usage: answer['usage'],
   })
 }

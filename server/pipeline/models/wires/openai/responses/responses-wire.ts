@@ -33,8 +33,8 @@ export const RESPONSES: ModelWire = {
     const { model, input, stream = false, store } = json
     if (model === undefined) return missing('model')
     if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
-    const kept = keptAtTheVendor(json)
-    if (kept) return err(kept)
+    const stateful = statefulMember(json)
+    if (stateful) return err(stateful)
     if (input === undefined) return missing('input')
     if (typeof input !== 'string' && (!Array.isArray(input) || input.length === 0 || !input.every(isJson)))
       return wrong('input', 'must be text or a list of items')
@@ -81,7 +81,7 @@ export const RESPONSES: ModelWire = {
 }
 
 /** The refusal of a call that relies on something that the vendor would keep; null if it does not. */
-function keptAtTheVendor(json: Json): Failure | null {
+function statefulMember(json: Json): Failure | null {
   const refused = (param: string, why: string) => failure('unsupported_parameter', why, { param })
   const isSet = (name: string) => json[name] !== undefined && json[name] !== null
   if (json['background'] === true)

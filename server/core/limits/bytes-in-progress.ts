@@ -5,14 +5,14 @@ export interface ByteCaps {
 }
 
 /** The cap that was reached. */
-export type Overfull = 'subject' | 'all'
+export type FullScope = 'subject' | 'all'
 
 /** The memory that one body uses. */
 export interface ByteShare {
   /** The cap that this many more bytes would exceed, or null. Takes nothing. */
-  lacks(bytes: number): Overfull | null
+  lacks(bytes: number): FullScope | null
   /** Takes the bytes. If a cap is reached, takes nothing and returns that cap. */
-  take(bytes: number): Overfull | null
+  take(bytes: number): FullScope | null
   /** Releases everything that was taken. Idempotent. Later takes fail. */
   giveBack(): void
 }
@@ -21,7 +21,7 @@ export interface ByteShare {
  * Counts the bytes of request bodies in memory. It counts what has arrived and not the declared length, so that declaring a large
  * body without sending it does not block other callers.
  */
-export class BytesUnderWay {
+export class BytesInProgress {
   private readonly caps: ByteCaps
   private readonly bySubject = new Map<string, number>()
   private total = 0
@@ -33,7 +33,7 @@ export class BytesUnderWay {
   share(subject: string): ByteShare {
     let held = 0
     let open = true
-    const lacks = (bytes: number): Overfull | null => {
+    const lacks = (bytes: number): FullScope | null => {
       if (!open || this.total + bytes > this.caps.all) return 'all'
       return (this.bySubject.get(subject) ?? 0) + bytes > this.caps.subject ? 'subject' : null
     }
