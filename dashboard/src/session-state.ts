@@ -5,3 +5,6 @@ export const sessionEnded = new Signal(false)
 
 /** True while a request was refused because the sign-in is not recent, until the owner signs in again or dismisses the dialog. */
 export const recentSignInRequired = new Signal(false)
+
+/** Whether the user is signing out here: whatever is asked from now on could find the session gone. */
+export const signingOut = new Signal(false)

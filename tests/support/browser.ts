@@ -8,6 +8,7 @@ import { listen } from '../../server/listen'
 import { builtDashboard } from './built-dashboard'
 import { openHarness } from './harness'
 import { reconcile } from './reconcile'
+import { drawn, openTab, openTabs } from './tabs'
 
 const ROOT = join(import.meta.dir, '..', '..')
 /** Looked at by people, never kept in git. */
@@ -22,6 +23,9 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // One process for all tabs of the dashboard, which keeps what it compiled.
+  '--process-per-site',
+  ...(process.env['X_FLAGS'] ?? '').split(' ').filter(Boolean),
 ]
 /** Begins the name of a browser's profile; the id of the process follows. */
 const PROFILE = 'gateway-browser-'
@@ -144,17 +148,20 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Leaves to the next test file a browser that knows nothing of this one: no tab, no cookie, nothing stored at the origin. */
+/** Leaves to the next test file a browser that knows nothing of this one: no page, no cookie, nothing stored at the origin. */
 async function forget(browser: BrowserContext, origin: string): Promise<void> {
-  for (const page of browser.pages()) await page.close()
+  for (const page of openTabs(browser)) await page.close()
   await browser.clearCookies()
-  const session = await browser.newCDPSession(await browser.newPage())
+  const page = await openTab(browser)
+  const session = await browser.newCDPSession(page)
   await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' })
+  await session.detach()
+  await page.close()
 }
 
 /** A tab whose complaints are kept: console errors, page errors, requests to another origin. */
 export async function visit(browser: BrowserContext, origin: string, path: string): Promise<Watched> {
-  const page = await browser.newPage()
+  const page = await openTab(browser)
   const said: string[] = []
   page.on('pageerror', (error) => said.push(`page error: ${error.message}`))
   page.on('console', (message) => {
@@ -170,11 +177,12 @@ export async function visit(browser: BrowserContext, origin: string, path: strin
 
 /** Every finding of axe on the page as it is now. The page's policy forbids script tags, so axe is evaluated. */
 export async function axeFindings(page: Page): Promise<string[]> {
+  await drawn(page)
   // Half a megabyte, once for each document.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await Bun.file(AXE).text())
   const found: unknown = await page.evaluate(async (tags) => {
     const axe = Reflect.get(globalThis, 'axe')
-    const { violations } = await axe.run(document, { runOnly: tags })
+    const { violations } = await axe.run(document, { runOnly: tags, resultTypes: ['violations'] })
     return violations.map(
       (violation: { id: string; nodes: { target: string[]; failureSummary: string }[] }) =>
         `${violation.id}: ${violation.nodes.map((node) => `${node.target.join(' ')} (${node.failureSummary})`).join('; ')}`,
@@ -184,7 +192,8 @@ export async function axeFindings(page: Page): Promise<string[]> {
 }
 
 /** How far the page lets itself be scrolled sideways, in pixels; the bar is 0 at every width. */
-export function sidewaysScroll(page: Page): Promise<number> {
+export async function sidewaysScroll(page: Page): Promise<number> {
+  await drawn(page)
   return page.evaluate(() => {
     window.scrollTo(10_000, window.scrollY)
     const reached = window.scrollX
@@ -210,8 +219,9 @@ export async function becomes<T>(read: () => Promise<T>, expected: T): Promise<v
   expect<unknown>(seen).toEqual(expected)
 }
 
-/** Keeps a picture of the page for people to look at. */
+/** Keeps a picture of the page, for people who look at them: `SCREENSHOTS=1 bun test tests/dashboard`. */
 export async function screenshot(page: Page, name: string): Promise<void> {
+  if (!process.env['SCREENSHOTS']) return
   await mkdir(SCREENSHOTS, { recursive: true })
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true })
 }

@@ -4,6 +4,7 @@ import { CircleUser } from 'lucide-react'
 import { accountQuery, signOut } from '../api/account/account.ts'
 import { toFailure } from '../api/client/failure.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
+import { signingOut } from '../session-state.ts'
 import { useSignal } from '../signal.ts'
 import { chooseTheme, type Theme, theme } from '../ui/browser/theme.ts'
 
@@ -55,13 +56,19 @@ export function AccountMenu({ named = false }: { named?: boolean }) {
 function useSignOut() {
   const queries = useQueryClient()
   const navigate = useNavigate()
-  return () => {
-    signOut().then(
-      async () => {
-        await navigate({ to: '/sign-in' })
-        queries.clear()
-      },
-      (error: unknown) => toast(toFailure(error).message, { bad: true }),
-    )
+  const leave = async () => {
+    // The end of the session ends the events, which asks for the account again.
+    signingOut.set(true)
+    try {
+      await queries.cancelQueries()
+      await signOut()
+      await navigate({ to: '/sign-in' })
+      queries.clear()
+    } catch (error) {
+      void toast(toFailure(error).message, { bad: true })
+    } finally {
+      signingOut.set(false)
+    }
   }
+  return () => void leave()
 }

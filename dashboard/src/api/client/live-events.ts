@@ -1,5 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { sessionEnded } from '../../session-state.ts'
+import { sessionEnded, signingOut } from '../../session-state.ts'
 import { Signal } from '../../signal.ts'
 import { accountQuery } from '../account/account.ts'
 
@@ -32,13 +32,14 @@ export const liveStatus = new Signal<LiveStatus>({ state: 'connecting' })
  */
 export function subscribeToEvents(queries: QueryClient): () => void {
   const subscription = new EventSubscription(queries)
-  const onVisibility = () => (document.hidden || sessionEnded.value ? subscription.close() : subscription.open())
+  const onVisibility = () =>
+    document.hidden || sessionEnded.value || signingOut.value ? subscription.close() : subscription.open()
   document.addEventListener('visibilitychange', onVisibility)
-  const unsubscribe = sessionEnded.subscribe(onVisibility)
+  const unsubscribes = [sessionEnded, signingOut].map((signal) => signal.subscribe(onVisibility))
   onVisibility()
   return () => {
     document.removeEventListener('visibilitychange', onVisibility)
-    unsubscribe()
+    for (const unsubscribe of unsubscribes) unsubscribe()
     subscription.close()
   }
 }
