@@ -2,7 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import type { ApiParameter, ApiPrice } from '../../server/core/apis/api'
-import { micros } from '../../server/core/money'
+import { chooseOffer } from '../../server/core/apis/payment-challenge'
+import { makeId } from '../../server/core/ids'
+import { type Money, micros } from '../../server/core/money'
 import { ok } from '../../server/core/result'
 import { anApi, anOperation } from '../support/apis'
 import { EVM_CHAIN_ID, openEvmSandbox, TOKEN_NAME, TOKEN_VERSION } from '../support/evm/evm-sandbox'
@@ -55,7 +57,7 @@ async function openBoth(sellerEnv: Record<string, string>, wallet: Record<string
   expect((await buyer.core.ledger.credit({ ...topUp, description: 'test', reference: 'top-up' })).ok).toBe(true)
   const key = await buyer.key(account, { spending_limit: 0.01 })
   return {
-    buyer,
+    ...{ buyer, origin: seller.origin },
     ask: (q: string) => buyer.as(key, `/apis/v1/weather${PATH}?q=${q}`),
     rows: () =>
       buyer.core.stores.db.all(sql`SELECT state, cost, reference IS NOT NULL AS named FROM upstream_payments`),
@@ -68,7 +70,7 @@ async function openBoth(sellerEnv: Record<string, string>, wallet: Record<string
 }
 
 test('a caller with a key buys from a gateway that accepts payments per request, on a real chain', async () => {
-  const { ask, rows, booksAgree } = await openBoth(
+  const { ask, rows, booksAgree, buyer, origin } = await openBoth(
     evm.env,
     walletEnv(evm.nodeUrl, { token: evm.token, chain_id: EVM_CHAIN_ID, name: TOKEN_NAME, version: TOKEN_VERSION }),
   )
@@ -80,6 +82,29 @@ test('a caller with a key buys from a gateway that accepts payments per request,
   expect((await ask('other')).status).toBe(402)
   expect(await rows()).toEqual([{ state: 'answered', cost: 5000, named: 1 }])
   expect(await evm.balance(WALLET)).toBe(15_000n)
+  // The seller offers the same by MPP, whose credential its library accepts.
+  const { wallet } = buyer.core.paying ?? {}
+  const [token] = wallet?.tokens ?? []
+  if (!wallet || !token) throw new Error('there is no wallet')
+  const url = `${origin}${PATH}?q=mpp`
+  const scheme = (await fetch(url)).headers.get('www-authenticate') ?? ''
+  const terms = { tokens: [token], payees: [MERCHANT], url, maximum: micros(5000), priceOf: (cost: Money) => cost }
+  const offer = chooseOffer(wallet.readScheme(scheme), terms)
+  if (!offer.ok) throw new Error(offer.error)
+  const { asked, payee, amount, cost } = offer.value
+  const now = Date.now()
+  const header = await asked.header(
+    {
+      ...{ request: makeId('req', now), operation: 'weather.forecast', api: 'weather', payee, amount, cost },
+      ...{ chainId: token.chainId, token: token.address, payer: wallet.address, nonce: asked.nonce ?? '' },
+      ...{ validBefore: Math.floor(now / 1000) + 40, signedAt: now },
+    },
+    wallet,
+  )
+  const bought = await fetch(url, { headers: { [header.name]: header.value } })
+  expect([bought.status, await bought.text()]).toEqual([200, '{"pictures":["one"]}'])
+  expect(wallet.readReceipt(bought.headers.get('payment-receipt') ?? '')).toMatch(/^0x[0-9a-f]{64}$/)
+  expect(await evm.balance(WALLET)).toBe(10_000n)
   await booksAgree()
 })
 

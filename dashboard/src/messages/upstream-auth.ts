@@ -8,6 +8,7 @@ export const AUTH_TEXT = {
     bearer: 'Bearer token',
     basic: 'Basic (user:password)',
     oauth2: 'OAuth 2.0 client credentials',
+    '402': 'Paid per request (402)',
   },
   names: { header: 'Header name', query: 'Parameter name' },
   nameNeeded: 'Enter a name.',
@@ -26,5 +27,8 @@ export const AUTH_TEXT = {
   clientId: 'Client ID',
   clientIdNeeded: 'Enter the client ID.',
   scope: 'Scope (optional)',
+  payees: 'Addresses that may be paid',
+  payeesHint: 'Separated by commas. Each call is paid for from the wallet of the server.',
+  payeesWrong: 'Enter addresses such as 0x1111111111111111111111111111111111111111.',
   keep: 'Keep as it is',
 } as const

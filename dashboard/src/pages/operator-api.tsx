@@ -10,6 +10,7 @@ import { ApiFiguresRow } from '../features/operator/apis/api-figures.tsx'
 import { ApiSettings } from '../features/operator/apis/api-settings.tsx'
 import { ClosedTable } from '../features/operator/apis/closed-table.tsx'
 import { OperationsTable } from '../features/operator/apis/operations-table.tsx'
+import { PaymentsTable } from '../features/operator/apis/payments-table.tsx'
 import { OperatorOnly } from '../features/operator/operator-only.tsx'
 import { API_TEXT as TEXT } from '../messages/apis.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
@@ -77,6 +78,7 @@ function Details({ api }: { api: ApiDetails }) {
         onTry={(operation) => setDialog({ what: 'try', operation })}
         onPrice={(operation) => setDialog({ what: 'price', operation })}
       />
+      {api.auth.startsWith('402:') && <PaymentsTable name={api.name} />}
       {api.closed.length > 0 && <ClosedTable api={api} />}
       <ApiSettings api={api} />
       <Suspense>

@@ -34,7 +34,8 @@ export function AuthFields(props: AuthFieldsProps) {
           </div>
         </>
       )}
-      {kind !== 'none' && kind !== 'keep' && <SecretFields {...props} />}
+      {kind === '402' && <TextField {...props} name="payees" label={TEXT.payees} hint={TEXT.payeesHint} />}
+      {kind !== 'none' && kind !== 'keep' && kind !== '402' && <SecretFields {...props} />}
     </>
   )
 }
