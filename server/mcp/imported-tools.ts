@@ -3,7 +3,7 @@ import type { ApiMatch, ApiRoutes, SoldOperation } from '../core/apis/api-routes
 import { inputSchema } from '../core/apis/input-schema'
 import { isJson } from '../core/json'
 import { formatUsd } from '../core/money'
-import { soldRoute } from '../pipeline/apis/sold-route'
+import { isPayable, soldRoute } from '../pipeline/apis/sold-route'
 import type { Route } from '../pipeline/call'
 import { CALL_OPTIONS, callOptionSchemas, type Tool, type ToolCall } from './tool'
 
@@ -14,13 +14,75 @@ const MAX_FOUND = 20
 /** Tools whose answers are known here, or that call another operation, are free by themselves. */
 const FREE: Route = { kind: 'free', name: 'mcp', scope: 'any' }
 
+/** What a caller may call, and wants to see. */
+export interface ToolRights {
+  mayCall(route: Route): boolean
+  /** The only names that it may call. Null: it has no list, so `mayCall` says the same of all reads, and of all writes. */
+  readonly list: readonly string[] | null
+  /** Operations that are a tool each, however many there are. */
+  readonly pinned: readonly string[]
+}
+
 /**
- * The imported operations that a caller may call, as tools: one each up to 40, and beyond that tools that search, describe, quote and call.
- * A key that is restricted to certain operations has these, so its list is also how an owner pins them.
+ * The imported operations that a caller may call, as tools: one each up to 40, and beyond that tools that search, describe, quote and call,
+ * and one for each that the owner pinned.
  */
-export function importedTools(routes: ApiRoutes, mayCall: (route: Route) => boolean): Tool[] {
-  const sold = [...routes.operations].filter((one) => mayCall(soldRoute(matchOf(one))))
-  return sold.length <= MAX_TOOLS ? sold.map(operationTool) : catalogTools(sold)
+export function importedTools(routes: ApiRoutes, rights: ToolRights): Tool[] {
+  const find = (name: string): SoldOperation | null => {
+    const one = routes.byName(name)
+    return one && rights.mayCall(soldRoute(matchOf(one))) ? one : null
+  }
+  const sold = callable(routes, rights, find)
+  if (sold.length <= MAX_TOOLS) return sold.map(operationTool)
+  return [...catalogTools(sold, find), ...found(rights.pinned, find).map(operationTool)]
+}
+
+/** Those that a caller without a key may pay for, if they are few enough to be a tool each. */
+export function payableTools(routes: ApiRoutes): Tool[] {
+  const { payable } = indexOf(routes)
+  return payable.length <= MAX_TOOLS ? payable.map(operationTool) : []
+}
+
+function callable(
+  routes: ApiRoutes,
+  { mayCall, list }: ToolRights,
+  find: (name: string) => SoldOperation | null,
+): readonly SoldOperation[] {
+  if (list) return found(list, find)
+  const index = indexOf(routes)
+  const may = ([one]: readonly SoldOperation[]) => one !== undefined && mayCall(soldRoute(matchOf(one)))
+  const [reads, writes] = [may(index.reads), may(index.writes)]
+  if (reads && writes) return index.all
+  return reads ? index.reads : writes ? index.writes : []
+}
+
+function found(names: readonly string[], find: (name: string) => SoldOperation | null): SoldOperation[] {
+  return names.flatMap((name) => find(name) ?? [])
+}
+
+/** The operations on sale by what decides who may call them. */
+interface CatalogIndex {
+  readonly all: readonly SoldOperation[]
+  readonly reads: readonly SoldOperation[]
+  readonly writes: readonly SoldOperation[]
+  readonly payable: readonly SoldOperation[]
+}
+
+/** Built once per catalog, which may have 10,000 operations: each message asks for its tools. */
+const INDEXES = new WeakMap<ApiRoutes, CatalogIndex>()
+
+function indexOf(routes: ApiRoutes): CatalogIndex {
+  const known = INDEXES.get(routes)
+  if (known) return known
+  const all = [...routes.operations]
+  const index = {
+    all,
+    reads: all.filter(({ operation }) => operation.effect === 'read'),
+    writes: all.filter(({ operation }) => operation.effect === 'write'),
+    payable: all.filter(isPayable),
+  }
+  INDEXES.set(routes, index)
+  return index
 }
 
 function matchOf(sold: SoldOperation): ApiMatch {
@@ -73,17 +135,16 @@ function operationCall(
 }
 
 /** The tools that replace one tool per operation in a large catalog. */
-function catalogTools(sold: readonly SoldOperation[]): Tool[] {
-  const byName = new Map(sold.map((one) => [one.operation.name as string, one]))
-  const named = (input: Readonly<Record<string, unknown>>) => byName.get(String(input['operation']))
+function catalogTools(sold: readonly SoldOperation[], find: (name: string) => SoldOperation | null): Tool[] {
+  const named = (input: Readonly<Record<string, unknown>>) => find(String(input['operation']))
   const withInput = (isRead: boolean | null, isQuote: boolean) => (given: Readonly<Record<string, unknown>>) => {
     const { operation: _name, input = {}, ...options } = given
-    const found = named(given)
-    if (!found) return 'operation must be the name of an operation that search_operations returns'
-    if (isRead !== null && (found.operation.effect === 'read') !== isRead)
-      return `${found.operation.name} ${isRead ? 'changes something: use call_write_operation' : 'only reads: use call_operation'}`
+    const one = named(given)
+    if (!one) return 'operation must be the name of an operation that search_operations returns'
+    if (isRead !== null && (one.operation.effect === 'read') !== isRead)
+      return `${one.operation.name} ${isRead ? 'changes something: use call_write_operation' : 'only reads: use call_operation'}`
     if (!isJson(input)) return 'input must be an object of the parameters of the operation'
-    return operationCall(found, { ...input, ...options }, isQuote)
+    return operationCall(one, { ...input, ...options }, isQuote)
   }
   const call = (isRead: boolean): Tool => ({
     name: isRead ? 'call_operation' : 'call_write_operation',
@@ -102,7 +163,7 @@ function catalogTools(sold: readonly SoldOperation[]): Tool[] {
         'query',
       ]),
       ...READS,
-      call: ({ query }) => known({ operations: found(sold, String(query ?? '')).map(shortOf) }),
+      call: ({ query }) => known({ operations: searched(sold, String(query ?? '')).map(shortOf) }),
     },
     {
       name: 'describe_operation',
@@ -147,13 +208,11 @@ function known(answer: Readonly<Record<string, unknown>>): ToolCall {
 }
 
 /** Operations that contain all words, those with more of them in the name or title first. */
-function found(sold: readonly SoldOperation[], query: string): SoldOperation[] {
+function searched(sold: readonly SoldOperation[], query: string): SoldOperation[] {
   const words = query.toLowerCase().split(/\W+/).filter(Boolean).slice(0, 10)
   return sold
     .map((one) => {
-      const { name, title, description } = one.operation
-      const head = `${name} ${title} ${one.api.title}`.toLowerCase()
-      const all = `${head} ${description} ${one.api.description}`.toLowerCase()
+      const { head, all } = textOf(one)
       const isMatch = words.every((word) => all.includes(word))
       return { one, score: isMatch ? 1 + words.filter((word) => head.includes(word)).length : 0 }
     })
@@ -161,6 +220,19 @@ function found(sold: readonly SoldOperation[], query: string): SoldOperation[] {
     .sort((a, b) => b.score - a.score)
     .slice(0, MAX_FOUND)
     .map(({ one }) => one)
+}
+
+/** What a search reads of each operation. Made at the first search of a catalog. */
+const TEXTS = new WeakMap<SoldOperation, { readonly head: string; readonly all: string }>()
+
+function textOf(one: SoldOperation) {
+  const known = TEXTS.get(one)
+  if (known) return known
+  const { name, title, description } = one.operation
+  const head = `${name} ${title} ${one.api.title}`.toLowerCase()
+  const text = { head, all: `${head} ${description} ${one.api.description}`.toLowerCase() }
+  TEXTS.set(one, text)
+  return text
 }
 
 function shortOf({ operation }: SoldOperation) {

@@ -101,6 +101,39 @@ describe('more than 40 imported operations', () => {
     expect(before - ((await open.core.ledger.balance(account.id))?.available ?? 0)).toBe(30_000)
   })
 
+  test('that the owner pinned stay a tool each, if the key may call them', async () => {
+    const { open, account } = await selling([...many, order])
+    const pinned_operations = ['weather.op3', 'weather.order']
+    const key = await open.key(account, { pinned_operations })
+    const own = async (of: typeof key) => (await toolNames(open, of)).filter((name) => name.startsWith('weather_'))
+    // A key without a list may not call the write.
+    expect(await own(key)).toEqual(['weather_op3'])
+    const { message } = await callTool(open, key, 'weather_op3', {})
+    expect(message.result?._meta?.['gateway/cost_micros_usd']).toBe(10_000)
+    const allowed_endpoints = [...many.map(({ id }) => `weather.${id}`), 'weather.order']
+    expect(await own(await open.key(account, { pinned_operations, allowed_endpoints }))).toEqual([
+      'weather_op3',
+      'weather_order',
+    ])
+    open.sell({ operations: many.filter(({ id }) => id !== 'op3').map(anOperation) })
+    expect(await own(key)).toEqual([])
+  })
+
+  test('follow each change of the catalog and of the list of the key', async () => {
+    const { open, account } = await selling(many)
+    const key = await open.key(account)
+    expect(await toolNames(open, key)).toContain('call_operation')
+    open.sell({ operations: many.slice(0, 2).map(anOperation) })
+    expect((await toolNames(open, key)).filter((name) => name.startsWith('weather_'))).toEqual([
+      'weather_op0',
+      'weather_op1',
+    ])
+    const limited = await open.key(account, { allowed_endpoints: ['weather.op1'] })
+    expect((await toolNames(open, limited)).filter((name) => name.startsWith('weather_'))).toEqual(['weather_op1'])
+    const found = await callTool(open, key, 'search_operations', { query: 'x' })
+    expect(found.message.error?.message).toContain('There is no tool')
+  })
+
   test('are not called by the read tool if they change something', async () => {
     const { open, key } = await selling([...many, order])
     const { message } = await callTool(open, key, 'call_operation', { operation: 'weather.order' })

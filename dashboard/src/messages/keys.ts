@@ -109,6 +109,12 @@ export const KEY_TEXT = {
       wrong: 'Enter at most 100.',
       none: 'All',
     },
+    pinned_operations: {
+      label: 'Pinned MCP tools',
+      hint: 'Operations of APIs, one per line, such as weather.forecast. Each stays a tool of its own at /mcp, also where there are more than 40.',
+      wrong: 'Enter at most 40.',
+      none: null,
+    },
     rpm_limit: { label: 'Requests per minute', ...RATE_LIMIT },
     tpm_limit: { label: 'Tokens per minute', ...RATE_LIMIT },
   },

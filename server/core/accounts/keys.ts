@@ -229,28 +229,33 @@ export class Keys {
     owner: KeyOwner,
     sent: Submitted<T>,
     now: number,
-    before: Pick<ApiKey, 'allowedEndpoints' | 'allowedModels'> = KEY_DEFAULTS,
+    before: ListedNames = KEY_DEFAULTS,
   ): Result<T, Failure> {
     return accepted(sent, [
       ...brokenKeyRules(sent.form, now, limitsOf(owner.tier)),
-      ...this.unknownNames(sent.form.allowedEndpoints ?? [], sent.form.allowedModels ?? [], before),
+      ...this.unknownNames(sent.form, before),
     ])
   }
 
   /** Names that a key may not list because nothing has them. Those that it listed before may stay. */
   private unknownNames(
-    operations: readonly string[],
-    models: readonly string[],
-    before: Pick<ApiKey, 'allowedEndpoints' | 'allowedModels'>,
+    {
+      allowedEndpoints = [],
+      allowedModels = [],
+      pinnedOperations = [],
+    }: { readonly [N in keyof ListedNames]?: ListedNames[N] | undefined },
+    before: ListedNames,
   ): ParameterError[] {
-    const operation = operations.find(
+    const operation = allowedEndpoints.find(
       (name) => isImportedName(name) && !before.allowedEndpoints.includes(name) && !this.isOnSale(name),
     )
-    const model = models.find((id) => !before.allowedModels.includes(id) && !this.isModel(id))
+    const pinned = pinnedOperations.find((name) => !before.pinnedOperations.includes(name) && !this.isOnSale(name))
+    const model = allowedModels.find((id) => !before.allowedModels.includes(id) && !this.isModel(id))
     const notOnSale = 'names an operation that is not on sale. GET /v1/catalog lists those that are'
     const noModel = 'names a model that does not exist. GET /v1/models lists those that do'
     return [
       ...(operation === undefined ? [] : [wrong('allowed_endpoints', notOnSale, operation)]),
+      ...(pinned === undefined ? [] : [wrong('pinned_operations', notOnSale, pinned)]),
       ...(model === undefined ? [] : [wrong('allowed_models', noModel, model)]),
     ]
   }
@@ -262,6 +267,9 @@ export class Keys {
 }
 
 /** A list that stays as it is keeps its time: what it named then is what it names. */
+/** The settings whose names must be those of something on sale. */
+type ListedNames = Pick<ApiKey, 'allowedEndpoints' | 'allowedModels' | 'pinnedOperations'>
+
 function endpointsAt(key: ApiKey, next: readonly string[], now: number): number | null {
   if (next.length === 0) return null
   const before = key.allowedEndpoints

@@ -23,6 +23,8 @@ export interface KeySettings {
   readonly rpmLimit: number | null
   readonly tpmLimit: number | null
   readonly note: string | null
+  /** Imported operations that are an MCP tool each, also where there are too many for one tool each. */
+  readonly pinnedOperations: readonly SoldName[]
 }
 
 /** The settings of a key whose owner set nothing but its name. */
@@ -34,6 +36,7 @@ export const KEY_DEFAULTS: Omit<KeySettings, 'name'> = {
   rpmLimit: null,
   tpmLimit: null,
   note: null,
+  pinnedOperations: [],
 }
 
 /** An API key. Immutable: a change creates a new record. Contains the hash of the secret, never the secret. */

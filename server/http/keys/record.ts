@@ -35,6 +35,7 @@ import {
 
 const MAX_NAME = 64
 const MAX_LIST = 100
+const MAX_PINNED = 40
 const SOLD_NAME = checked<SoldName>(
   { type: 'string', description: 'A built-in operation, or `{api}.{operation}` of the catalog.', maxLength: 105 },
   (value) => (typeof value === 'string' && isSold(value) ? null : 'must be an operation'),
@@ -75,6 +76,14 @@ const SETTINGS = {
   ),
   tpm_limit: orNull(whole("Tokens per minute, at most the tier's limit; null means the tier's limit.", { minimum: 1 })),
   note: orNull(prose('A note, such as who uses the key. Visible only to you.', 500), 'no note'),
+  pinned_operations: saying(
+    `must be a list of at most ${MAX_PINNED} operations of the catalog such as weather.forecast`,
+    listOf(
+      SOLD_NAME,
+      'Operations of APIs that `/mcp` offers as a tool each, also where there are too many for one tool each.',
+      { maxItems: MAX_PINNED },
+    ),
+  ),
   budget: orNull(
     form('A spending limit per period, in a time zone. Null means none.', {
       limit_usd: usd('US dollars per period, with at most 6 decimals.'),
@@ -160,6 +169,7 @@ export const KEY_EXAMPLE: KeyRecord = {
   rpm_limit: null,
   tpm_limit: null,
   note: null,
+  pinned_operations: [],
   replaces: null,
   replaced_by: null,
 }
@@ -233,6 +243,7 @@ export async function keyRecord(
     rpm_limit: key.rpmLimit,
     tpm_limit: key.tpmLimit,
     note: key.note,
+    pinned_operations: key.pinnedOperations,
     replaces: key.replaces,
     replaced_by: key.replacedBy,
   }
@@ -267,6 +278,7 @@ function keyFormOf(sent: KeyChange): KeyForm {
     ...(sent.rpm_limit !== undefined && { rpmLimit: sent.rpm_limit }),
     ...(sent.tpm_limit !== undefined && { tpmLimit: sent.tpm_limit }),
     ...(sent.note !== undefined && { note: sent.note === null ? null : sent.note.trim() }),
+    ...(sent.pinned_operations && { pinnedOperations: [...new Set(sent.pinned_operations)] }),
     ...(budget !== undefined && {
       budget: budget && { limitUsd: budget.limit_usd, period: budget.period, timezone: budget.timezone },
     }),

@@ -4,7 +4,7 @@ import { type PriceStore, priceOf } from '../../core/catalog/prices'
 import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import { accountTools } from '../../mcp/account-tools'
-import { importedTools } from '../../mcp/imported-tools'
+import { importedTools, payableTools, type ToolRights } from '../../mcp/imported-tools'
 import { paymentIn } from '../../mcp/payment'
 import { RESEARCH_TOOL } from '../../mcp/research-tool'
 import { RunningCalls } from '../../mcp/running-calls'
@@ -51,9 +51,15 @@ export function mcpRoutes(parts: McpParts, endpoints: Endpoints) {
     )
 }
 
-function allTools(parts: McpParts, account: AccountId | null, { reply }: GatedContext): readonly Tool[] {
+function allTools(parts: McpParts, account: AccountId | null, context: GatedContext): readonly Tool[] {
+  return [...builtInTools(parts, account), ...importedTools(parts.apis.routes, rightsOf(context))]
+}
+
+function rightsOf({ reply, authenticated: { caller } }: GatedContext): ToolRights {
   const mayCall = (route: Route) => reply.forbids(route) === null
-  return [...builtInTools(parts, account), ...importedTools(parts.apis.routes, mayCall)]
+  if (caller.kind !== 'key') return { mayCall, list: null, pinned: [] }
+  const { allowedEndpoints, pinnedOperations } = caller.key
+  return { mayCall, list: allowedEndpoints.length > 0 ? allowedEndpoints : null, pinned: pinnedOperations }
 }
 
 function builtInTools({ prices }: McpParts, account: AccountId | null): readonly Tool[] {
@@ -65,8 +71,7 @@ function builtInTools({ prices }: McpParts, account: AccountId | null): readonly
 }
 
 function paidTools(parts: McpParts, account: AccountId | null): readonly Tool[] {
-  const imported = importedTools(parts.apis.routes, (route) => route.kind === 'priced' && route.payable === true)
-  return [...builtInTools(parts, account), ...imported].filter(isPayable)
+  return [...builtInTools(parts, account), ...payableTools(parts.apis.routes)].filter(isPayable)
 }
 
 function isPayable({ route }: Tool): boolean {

@@ -48,6 +48,7 @@ describe('201', () => {
       rpm_limit: null,
       tpm_limit: null,
       note: null,
+      pinned_operations: [],
       replaces: null,
       replaced_by: null,
     })
@@ -155,6 +156,8 @@ describe('400', () => {
     ['allowed_endpoints', 'image-search', /any of image-search, llm-context/],
     ['allowed_models', [''], /model ids/],
     ['allowed_models', 'all', /model ids/],
+    ['pinned_operations', 'weather.forecast', /list of at most 40 operations/],
+    ['pinned_operations', ['weather.forecast'], /names an operation that is not on sale/],
     ['allowed_models', ['sandbox/echo', 'gpt-99'], /names a model that does not exist. GET \/v1\/models/],
     ['rpm_limit', 61, /at most 60, the limit of your tier/],
     ['rpm_limit', 0, /must be null or a positive integer/],

@@ -24,6 +24,7 @@ interface TypedSetting<K extends Kind> {
 const TYPED_SETTINGS = {
   note: { kind: 'prose', max: 500, place: 'first' },
   allowed_models: { kind: 'list', max: 100, place: 'more' },
+  pinned_operations: { kind: 'list', max: 40, place: 'more' },
   rpm_limit: { kind: 'count', place: 'more' },
   tpm_limit: { kind: 'count', place: 'more' },
 } as const satisfies { readonly [N in keyof KeySettings]?: TypedSetting<KindOf<KeySettings[N]>> }

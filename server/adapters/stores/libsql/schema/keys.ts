@@ -41,6 +41,7 @@ export const keys = sqliteTable(
     rpmLimit: integer('rpm_limit'),
     tpmLimit: integer('tpm_limit'),
     note: text(),
+    pinnedOperations: text('pinned_operations', { mode: 'json' }).$type<readonly SoldName[]>().notNull().default([]),
     createdAt: instant('created_at').notNull(),
     expiresAt: instant('expires_at'),
     disabledAt: instant('disabled_at'),

@@ -1,0 +1,1 @@
+ALTER TABLE `keys` ADD `pinned_operations` text DEFAULT '[]' NOT NULL;
