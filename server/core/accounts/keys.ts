@@ -266,10 +266,10 @@ export class Keys {
   }
 }
 
-/** A list that stays as it is keeps its time: what it named then is what it names. */
 /** The settings whose names must be those of something on sale. */
 type ListedNames = Pick<ApiKey, 'allowedEndpoints' | 'allowedModels' | 'pinnedOperations'>
 
+/** A list that stays as it is keeps its time: what it named then is what it names. */
 function endpointsAt(key: ApiKey, next: readonly string[], now: number): number | null {
   if (next.length === 0) return null
   const before = key.allowedEndpoints

@@ -76,7 +76,7 @@ const SETTINGS = {
   ),
   tpm_limit: orNull(whole("Tokens per minute, at most the tier's limit; null means the tier's limit.", { minimum: 1 })),
   note: orNull(prose('A note, such as who uses the key. Visible only to you.', 500), 'no note'),
-  pinned_operations: saying(
+  pinned_operations: withRule(
     `must be a list of at most ${MAX_PINNED} operations of the catalog such as weather.forecast`,
     listOf(
       SOLD_NAME,
