@@ -10,3 +10,8 @@ export function isJson(value: unknown): value is Json {
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
+
+/** A parsed value as text: an object or list as its JSON. `String` throws for an object with a member named `toString`. */
+export function jsonText(value: unknown): string {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value)
+}

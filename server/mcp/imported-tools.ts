@@ -1,7 +1,7 @@
 import type { ApiPrice } from '../core/apis/api'
 import type { ApiMatch, ApiRoutes, SoldOperation } from '../core/apis/api-routes'
 import { inputSchema } from '../core/apis/input-schema'
-import { isJson } from '../core/json'
+import { isJson, jsonText } from '../core/json'
 import { formatUsd } from '../core/money'
 import { isPayable, soldRoute } from '../pipeline/apis/sold-route'
 import type { Route } from '../pipeline/call'
@@ -136,7 +136,7 @@ function operationCall(
 
 /** The tools that replace one tool per operation in a large catalog. */
 function catalogTools(sold: readonly SoldOperation[], find: (name: string) => SoldOperation | null): Tool[] {
-  const named = (input: Readonly<Record<string, unknown>>) => find(String(input['operation']))
+  const named = (input: Readonly<Record<string, unknown>>) => find(jsonText(input['operation']))
   const withInput = (isRead: boolean | null, isQuote: boolean) => (given: Readonly<Record<string, unknown>>) => {
     const { operation: _name, input = {}, ...options } = given
     const one = named(given)
@@ -163,7 +163,7 @@ function catalogTools(sold: readonly SoldOperation[], find: (name: string) => So
         'query',
       ]),
       ...READS,
-      call: ({ query }) => known({ operations: searched(sold, String(query ?? '')).map(shortOf) }),
+      call: ({ query }) => known({ operations: searched(sold, jsonText(query ?? '')).map(shortOf) }),
     },
     {
       name: 'describe_operation',

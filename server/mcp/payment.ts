@@ -1,5 +1,5 @@
 import { McpError } from '@modelcontextprotocol/sdk/types.js'
-import { isJson } from '../core/json'
+import { isJson, jsonText } from '../core/json'
 import { CREDENTIAL_BOUNDS, isValueWithin } from '../core/json-bounds'
 import type { ShownPayment } from '../core/payments/method'
 import type { ToolAnswer } from './tool-result'
@@ -38,7 +38,7 @@ export class PaymentRequired {
     if (challenges.length === 0) return null
     const { error: _ours, ...problem } = isJson(body) ? body : {}
     const data = { httpStatus: 402, challenges, problem }
-    return new PaymentRequired(codeOf(member(member(body, 'error'), 'code')), String(problem['detail']), data)
+    return new PaymentRequired(codeOf(member(member(body, 'error'), 'code')), jsonText(problem['detail']), data)
   }
 
   /** The protocol error, for callers that pay per call. */
@@ -65,7 +65,7 @@ export function receiptMeta(
 
 function codeOf(code: unknown): number {
   if (code === 'malformed_credential' || code === 'invalid_payload') return INVALID_PARAMS
-  return code === 'payment_required' || String(code).startsWith('insufficient_') ? PAYMENT_REQUIRED : PAYMENT_REFUSED
+  return code === 'payment_required' || jsonText(code).startsWith('insufficient_') ? PAYMENT_REQUIRED : PAYMENT_REFUSED
 }
 
 /** A credential that is refused as malformed, used in place of an oversized one. */

@@ -1,3 +1,4 @@
+import { jsonText } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 
 /** The registration fields that are stored (RFC 7591 2). All others are ignored, as the RFC allows. */
@@ -44,7 +45,7 @@ export function validateRegistration(body: unknown): Result<ValidRegistration, s
     return err(`redirect_uris must contain 1 to ${MAX_REDIRECTS} URIs`)
   if (!uris.every((uri) => typeof uri === 'string' && uri.length <= MAX_URI_CHARACTERS))
     return err(`a redirect URI can have at most ${MAX_URI_CHARACTERS} characters`)
-  if (method !== undefined && !AUTH_METHODS.includes(String(method)))
+  if (method !== undefined && !AUTH_METHODS.includes(jsonText(method)))
     return err(`token_endpoint_auth_method must be one of ${AUTH_METHODS.join(', ')}`)
   const redirectUris: readonly string[] = uris
   if (redirectUris.some(hasWildcard)) return err('redirect URIs are matched exactly and cannot contain *')
@@ -87,7 +88,7 @@ function hasWildcard(uri: string): boolean {
 
 /** Single-line text: no control characters and none that change the writing direction. */
 export function plainName(name: unknown): string {
-  const text = String(name).replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
+  const text = jsonText(name).replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
   return [...text.trim()].slice(0, MAX_NAME_CHARACTERS).join('')
 }
 

@@ -1,5 +1,5 @@
 import type { ApiBody, DataSchema } from '../../core/apis/api'
-import { isJson, type Json, listOf } from '../../core/json'
+import { isJson, type Json, jsonText, listOf } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import type { Documents, Located } from './documents'
 import { type OperationNotes, shownPart } from './operation-notes'
@@ -70,7 +70,7 @@ function formSchema(schema: DataSchema, notes: OperationNotes): Result<DataSchem
   const nested = Object.entries(schema['properties']).filter(([, part]) => !isField(part))
   const names = new Set(nested.map(([name]) => name))
   const needed = listOf(schema['required']).find((name) => typeof name === 'string' && names.has(name))
-  if (needed !== undefined) return err(`needs the form field ${shownPart(String(needed))}, which is an object`)
+  if (needed !== undefined) return err(`needs the form field ${shownPart(jsonText(needed))}, which is an object`)
   if (names.size === 0) return ok(schema)
   notes.add(`Form fields that are objects are left out: ${[...names].map(shownPart).slice(0, 10).join(', ')}.`)
   const kept = Object.entries(schema['properties']).filter(([name]) => !names.has(name))

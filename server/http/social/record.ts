@@ -3,6 +3,7 @@ import { type ApiKey, keyState } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import { failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
+import { jsonText } from '../../core/json'
 import { type Approvals, CONFIRM_MS } from '../../core/social/approvals'
 import type { Linking, StartedLink } from '../../core/social/linking'
 import {
@@ -219,6 +220,6 @@ function brokenScopes(value: unknown): string | null {
     return `must be a list of 1 to ${MAX_SCOPES} scopes`
   const unknown = value.filter((scope) => typeof scope !== 'string' || !isSocialScope(scope))
   if (unknown.length === 0) return null
-  const shown = unknown.slice(0, 10).map((scope) => String(scope).slice(0, 40))
+  const shown = unknown.slice(0, 10).map((scope) => jsonText(scope).slice(0, 40))
   return `must contain only ${SOCIAL_SCOPES.join(', ')}; unknown: ${shown.join(', ')}`
 }

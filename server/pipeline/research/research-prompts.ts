@@ -1,4 +1,4 @@
-import { isJson, type Json, listOf } from '../../core/json'
+import { isJson, type Json, jsonText, listOf } from '../../core/json'
 
 /** A page that a search found. The answer cites it as `[number]`. */
 export interface ResearchSource {
@@ -109,9 +109,9 @@ export function foundPages(answer: unknown): Omit<ResearchSource, 'number'>[] {
   return listOf(grounding['generic'])
     .filter(isJson)
     .map(({ url, title, snippets }) => ({
-      url: String(url),
-      title: String(title ?? url),
-      snippets: listOf(snippets).map(String),
+      url: jsonText(url),
+      title: jsonText(title ?? url),
+      snippets: listOf(snippets).map(jsonText),
     }))
 }
 

@@ -1,4 +1,4 @@
-import { isJson, type Json, listOf } from '../../../core/json'
+import { isJson, type Json, jsonText, listOf } from '../../../core/json'
 import type { Prompt, Tool, Turn } from './prompt'
 import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 
@@ -6,7 +6,7 @@ import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 export const CHAT_FORMAT: SandboxFormat = {
   prompt(body): Prompt {
     const choice = body['tool_choice']
-    const named = isJson(choice) && isJson(choice['function']) ? String(choice['function']['name']) : null
+    const named = isJson(choice) && isJson(choice['function']) ? jsonText(choice['function']['name']) : null
     return {
       turns: listOf(body['messages']).filter(isJson).map(firstTurn),
       tools: listOf(body['tools']).flatMap(toolOf),
@@ -44,10 +44,15 @@ export const CHAT_FORMAT: SandboxFormat = {
   },
 }
 
-function firstTurn(message: Json): Turn {
-  const role = message['role']
-  const roles = { system: 'system', developer: 'system', assistant: 'assistant', tool: 'tool' } as const
-  return { role: roles[role as keyof typeof roles] ?? 'user', text: textOf(message['content']) }
+const ROLES = new Map<unknown, Turn['role']>([
+  ['system', 'system'],
+  ['developer', 'system'],
+  ['assistant', 'assistant'],
+  ['tool', 'tool'],
+])
+
+function firstTurn({ role, content }: Json): Turn {
+  return { role: ROLES.get(role) ?? 'user', text: textOf(content) }
 }
 
 function textOf(content: unknown): string {
@@ -59,7 +64,7 @@ function textOf(content: unknown): string {
 
 function toolOf(tool: unknown): Tool[] {
   const made = isJson(tool) && isJson(tool['function']) ? tool['function'] : null
-  return made ? [{ name: String(made['name']), schema: made['parameters'] }] : []
+  return made ? [{ name: jsonText(made['name']), schema: made['parameters'] }] : []
 }
 
 function call(id: string, name: string, args: object) {

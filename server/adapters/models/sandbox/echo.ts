@@ -1,3 +1,4 @@
+import { jsonText } from '../../../core/json'
 import { boundedJson } from '../../../core/json-bounds'
 import type { Prompt, Reply, Tool } from './prompt'
 
@@ -22,16 +23,16 @@ function argumentsOf(tool: Tool, text: string): Readonly<Record<string, unknown>
   const { properties = {}, required = Object.keys(Object(properties)) } = Object(tool.schema)
   return Object.fromEntries(
     (Array.isArray(required) ? required : []).map((name: unknown) => [
-      String(name),
-      sampleOf(Object(Reflect.get(Object(properties), String(name))), text),
+      jsonText(name),
+      sampleOf(Object(Reflect.get(Object(properties), jsonText(name))), text),
     ]),
   )
 }
 
 function sampleOf(schema: Readonly<Record<string, unknown>>, text: string): unknown {
   const { enum: values, type } = schema
-  if (Array.isArray(values)) return values.find((value) => text.includes(String(value))) ?? values[0]
-  const kind = String(type).toLowerCase() // Google writes its types in capitals
+  if (Array.isArray(values)) return values.find((value) => text.includes(jsonText(value))) ?? values[0]
+  const kind = jsonText(type).toLowerCase() // Google writes its types in capitals
   if (kind === 'number' || kind === 'integer') return Number.parseInt(/-?\d+/.exec(text)?.[0] ?? '0', 10)
   if (kind === 'boolean') return true
   if (kind === 'array') return []

@@ -1,4 +1,4 @@
-import { isJson, type Json, listOf } from '../../../core/json'
+import { isJson, type Json, jsonText, listOf } from '../../../core/json'
 import type { ModelRoute } from '../../../core/models/model'
 import { err, ok, type Result } from '../../../core/result'
 import type { Tokenizer } from './tokens'
@@ -39,7 +39,9 @@ const TEXTS: Readonly<Partial<Record<ModelRoute, (body: Json, decode: Tokenizer[
   embeddings: ({ input, dimensions }, decode) => {
     const texts = Array.isArray(input) && typeof input[0] !== 'number' ? input : [input]
     return {
-      texts: texts.map((one) => (Array.isArray(one) ? decode(one.filter((token) => token < VOCABULARY)) : String(one))),
+      texts: texts.map((one) =>
+        Array.isArray(one) ? decode(one.filter((token) => token < VOCABULARY)) : jsonText(one),
+      ),
       dimensions: lengthOf(dimensions),
     }
   },
@@ -56,7 +58,7 @@ function ofGoogle(requests: readonly Json[]): Texts {
   return {
     texts: requests.map(({ content }) =>
       listOf(isJson(content) ? content['parts'] : null)
-        .map((part) => (isJson(part) ? String(part['text'] ?? '') : ''))
+        .map((part) => (isJson(part) ? jsonText(part['text'] ?? '') : ''))
         .join('\n'),
     ),
     dimensions: longest === 0 ? null : longest,

@@ -1,4 +1,4 @@
-import { isJson, type Json, listOf } from '../../../core/json'
+import { isJson, type Json, jsonText, listOf } from '../../../core/json'
 import type { Prompt, Reply, Turn } from './prompt'
 import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 
@@ -19,12 +19,12 @@ export const GEMINI_FORMAT: SandboxFormat = {
         .filter(isJson)
         .flatMap((tool) => listOf(tool['functionDeclarations'] ?? tool['function_declarations']))
         .filter(isJson)
-        .map((made) => ({ name: String(made['name']), schema: made['parameters'] ?? made['parametersJsonSchema'] })),
+        .map((made) => ({ name: jsonText(made['name']), schema: made['parameters'] ?? made['parametersJsonSchema'] })),
       toolChoice:
         calling['mode'] === 'NONE'
           ? 'none'
           : calling['mode'] === 'ANY'
-            ? { name: names[0] === undefined ? null : String(names[0]) }
+            ? { name: names[0] === undefined ? null : jsonText(names[0]) }
             : 'auto',
     }
   },

@@ -1,4 +1,4 @@
-import { isJson, type Json, listOf } from '../../../core/json'
+import { isJson, type Json, jsonText, listOf } from '../../../core/json'
 import type { Prompt, Reply, Turn } from './prompt'
 import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
 
@@ -14,12 +14,12 @@ export const MESSAGES_FORMAT: SandboxFormat = {
       ],
       tools: listOf(body['tools'])
         .filter(isJson)
-        .map((tool) => ({ name: String(tool['name']), schema: tool['input_schema'] })),
+        .map((tool) => ({ name: jsonText(tool['name']), schema: tool['input_schema'] })),
       toolChoice:
         choice['type'] === 'none'
           ? 'none'
           : choice['type'] === 'any' || choice['type'] === 'tool'
-            ? { name: choice['type'] === 'tool' ? String(choice['name']) : null }
+            ? { name: choice['type'] === 'tool' ? jsonText(choice['name']) : null }
             : 'auto',
     }
   },

@@ -23,6 +23,7 @@ import {
 } from 'viem/actions'
 import { tempoLocalnet } from 'viem/chains'
 import { Abis, Transaction } from 'viem/tempo'
+import { jsonText } from '../../../core/json'
 import { formatUsd } from '../../../core/money'
 import type {
   Fate,
@@ -124,7 +125,7 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
         const life = lifeProblem(read.handle, options.now())
         if (life) return err({ code: 'verification_failed', reason: life })
         // Recovered from the signature; `source` is only the credential's claim.
-        return ok({ payer: String(Reflect.get(details ?? {}, 'sender')).toLowerCase() })
+        return ok({ payer: jsonText(Reflect.get(details ?? {}, 'sender')).toLowerCase() })
       } catch (error) {
         // A token that refuses every transfer is not the payer's fault.
         return err((await watch.checkAgain()) === null ? refusalOf(error) : NETWORK)

@@ -1,4 +1,5 @@
 import { isoTime } from '../../../core/clock'
+import { jsonText } from '../../../core/json'
 import type { Community, Person } from './community'
 import type { Fault, Faults } from './faults'
 import type { Bearer, Grants } from './grants'
@@ -116,8 +117,8 @@ export class SandboxApi {
         limit: 50,
         members: ['target_user_id'],
         answer: async ({ bearer, body }) => {
-          const target = await community.personById(String(body['target_user_id']))
-          if (!target) return notFound('user', 'target_user_id', String(body['target_user_id']))
+          const target = await community.personById(jsonText(body['target_user_id']))
+          if (!target) return notFound('user', 'target_user_id', jsonText(body['target_user_id']))
           if (target.id === bearer.user) return forbidden('You cannot follow yourself.')
           await community.follow(bearer.user, target.id)
           return Response.json({ data: { following: !target.isProtected, pending_follow: target.isProtected } })
@@ -141,8 +142,8 @@ export class SandboxApi {
         limit: 50,
         members: ['tweet_id'],
         answer: async ({ bearer, body }) => {
-          const post = await community.findPost(String(body['tweet_id']))
-          if (!post) return notFound('tweet', 'tweet_id', String(body['tweet_id']))
+          const post = await community.findPost(jsonText(body['tweet_id']))
+          if (!post) return notFound('tweet', 'tweet_id', jsonText(body['tweet_id']))
           await community.like(bearer.user, post.id)
           return Response.json({ data: { liked: true } })
         },
@@ -172,12 +173,12 @@ export class SandboxApi {
         members: ['text', 'reply', 'quote_tweet_id'],
         answer: async ({ bearer, body }) => {
           const { text, reply, quote_tweet_id: quoted } = body
-          const replied = reply === undefined ? null : String(Reflect.get(Object(reply), 'in_reply_to_tweet_id'))
+          const replied = reply === undefined ? null : jsonText(Reflect.get(Object(reply), 'in_reply_to_tweet_id'))
           if (typeof text !== 'string' || text.trim() === '') return invalid('text', '', 'text is missing')
           if ([...text].length > MAX_POST) return invalid('text', '', `text is longer than ${MAX_POST} characters`)
-          for (const id of [replied, quoted === undefined ? null : String(quoted)])
+          for (const id of [replied, quoted === undefined ? null : jsonText(quoted)])
             if (id !== null && !(await community.findPost(id))) return notFound('tweet', 'id', id)
-          const id = await community.post(bearer.user, text, replied, quoted === undefined ? null : String(quoted))
+          const id = await community.post(bearer.user, text, replied, quoted === undefined ? null : jsonText(quoted))
           if (id === null) return forbidden('You are not allowed to create a Tweet with duplicate content.')
           return Response.json({ data: { id, text, edit_history_tweet_ids: [id] } }, { status: 201 })
         },

@@ -1,4 +1,4 @@
-import { isJson } from '../../../core/json'
+import { isJson, jsonText } from '../../../core/json'
 import type { Actor, Done, SocialAction } from '../../../core/social/network'
 import type { WireRequest } from './wire'
 
@@ -89,7 +89,7 @@ function messagesOf(body: JsonObject, max: number): Done | null {
   const threads = new Map<string, JsonObject[]>()
   const messages = data.filter((event) => isJson(event) && event['event_type'] === 'MessageCreate').slice(0, max)
   for (const { id, text, sender_id, dm_conversation_id, created_at } of messages) {
-    const conversation = String(dm_conversation_id)
+    const conversation = jsonText(dm_conversation_id)
     threads.set(conversation, [...(threads.get(conversation) ?? []), { id, text, sender_id, created_at }])
   }
   const next = isJson(meta) && typeof meta['next_token'] === 'string' ? meta['next_token'] : null

@@ -1,3 +1,4 @@
+import { jsonText } from '../../../core/json'
 import type { OutboundAnswer, OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../../core/providers/provider'
 import { err, ok, type Result } from '../../../core/result'
@@ -202,6 +203,6 @@ function instant(text: string): string | null {
 }
 
 function enginesOf(failed: readonly unknown[]): string {
-  const reports = failed.map((one) => (Array.isArray(one) ? one.slice(0, 2).join(': ') : String(one)))
+  const reports = failed.map((one) => (Array.isArray(one) ? one.slice(0, 2).join(': ') : jsonText(one)))
   return reports.join(', ').slice(0, 300)
 }

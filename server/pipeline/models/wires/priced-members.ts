@@ -1,4 +1,4 @@
-import { isJson, type Json } from '../../../core/json'
+import { isJson, type Json, jsonText } from '../../../core/json'
 
 /** Returns the parts of a property's value that no token price covers, as paths such as `tools.web_search_20250305`. */
 export type MemberRule = (value: unknown, path: string) => readonly string[]
@@ -36,5 +36,5 @@ export function uncovered(json: Json, rules: MemberRules, path = ''): readonly s
 
 /** A name from a body, shortened for a message. */
 export function shown(name: unknown): string {
-  return String(name).slice(0, 60)
+  return jsonText(name).slice(0, 60)
 }

@@ -1,4 +1,4 @@
-import { isJson, type Json } from '../../../../core/json'
+import { isJson, type Json, jsonText } from '../../../../core/json'
 import { manyOf } from '../model-request'
 import { COVERED, EMPTY, type MemberRule, type MemberRules, objectOf, only, shown, uncovered } from '../priced-members'
 
@@ -14,7 +14,7 @@ const tools: MemberRule = (value, path) => {
   if (!Array.isArray(value)) return [path]
   return value.flatMap((tool: unknown) => {
     const type = isJson(tool) ? (tool['type'] ?? 'custom') : 'custom'
-    return type === 'custom' || CALLER_RUN_TOOLS.test(String(type)) ? [] : [`${path}.${shown(type)}`]
+    return type === 'custom' || CALLER_RUN_TOOLS.test(jsonText(type)) ? [] : [`${path}.${shown(type)}`]
   })
 }
 

@@ -1,4 +1,4 @@
-import { isJson, listOf } from '../../../../core/json'
+import { isJson, jsonText, listOf } from '../../../../core/json'
 import type { ModelTokens } from '../../../../core/models/model-tokens'
 import { ok } from '../../../../core/result'
 import { edited } from '../json/json-members'
@@ -136,7 +136,7 @@ class MessagesMeter implements StreamMeter {
 
   private filter(event: Uint8Array): Verdict {
     const text = latin1(event)
-    switch (/^event:\s*(\w+)/m.exec(text)?.[1] ?? String(jsonOf(event)['type'])) {
+    switch (/^event:\s*(\w+)/m.exec(text)?.[1] ?? jsonText(jsonOf(event)['type'])) {
       case 'message_start': {
         const { message } = jsonOf(event)
         this.counts = anthropicUsage(isJson(message) ? message['usage'] : null)

@@ -1,4 +1,4 @@
-import { isJson, type Json } from '../../../../core/json'
+import { isJson, type Json, jsonText } from '../../../../core/json'
 import { manyOf } from '../model-request'
 import { COVERED, type MemberRule, type MemberRules, objectOf, only, uncovered } from '../priced-members'
 
@@ -41,7 +41,7 @@ function isSound(part: unknown): boolean {
 }
 
 const textOnly: MemberRule = (value, path) =>
-  manyOf(value).every((one) => String(one).toUpperCase() === 'TEXT') ? [] : [path]
+  manyOf(value).every((one) => jsonText(one).toUpperCase() === 'TEXT') ? [] : [path]
 
 const GENERATION: MemberRules = {
   temperature: COVERED,

@@ -1,4 +1,4 @@
-import { isJson, type Json } from '../../../../core/json'
+import { isJson, type Json, jsonText } from '../../../../core/json'
 import { ok } from '../../../../core/result'
 import type { TokenCounts } from '../../../../core/usage/call-record'
 import { JsonElements } from '../json/json-elements'
@@ -104,7 +104,7 @@ function partsOfContent(content: unknown): InputParts[] {
 }
 
 function isPicture(data: Json): boolean {
-  return String(either(data, 'mimeType')).startsWith('image/')
+  return jsonText(either(data, 'mimeType')).startsWith('image/')
 }
 
 class GeminiMeter implements StreamMeter {

@@ -1,5 +1,5 @@
 import { failure } from '../../../../core/failure'
-import { isJson, type Json, listOf } from '../../../../core/json'
+import { isJson, type Json, jsonText, listOf } from '../../../../core/json'
 import { err, ok } from '../../../../core/result'
 import { manyOf, missing, positive, readBody, TEXT_PART, wrong } from '../model-request'
 import type { ModelWire, UpstreamWire } from '../model-wire'
@@ -124,7 +124,7 @@ class CompletionEvents implements ChatTranslator {
 }
 
 function headOf({ id, created, model }: Json) {
-  return { id: String(id).replace(/^chatcmpl/, 'cmpl'), object: 'text_completion', created, model }
+  return { id: jsonText(id).replace(/^chatcmpl/, 'cmpl'), object: 'text_completion', created, model }
 }
 
 function choiceOf(text: string, { finish_reason: finish }: Json) {

@@ -1,4 +1,4 @@
-import { isJson, type Json, listOf } from '../../../../../core/json'
+import { isJson, type Json, jsonText, listOf } from '../../../../../core/json'
 import { type ChatForm, manyOf } from '../../model-request'
 import { ChatMessages } from './chat-messages'
 
@@ -38,8 +38,8 @@ function beyondChat(json: Json, tools: readonly Json[]): readonly string[] {
   const isKnown = type === 'text' || type === 'json_object' || type === 'json_schema'
   const logprobs = listOf(json['include']).includes('message.output_text.logprobs')
   return [
-    ...tools.flatMap((tool) => (tool['type'] === 'function' ? [] : [`tools.${String(tool['type'])}`])),
-    ...(choice === undefined || choice === 'function' ? [] : [`tool_choice.${String(choice)}`]),
+    ...tools.flatMap((tool) => (tool['type'] === 'function' ? [] : [`tools.${jsonText(tool['type'])}`])),
+    ...(choice === undefined || choice === 'function' ? [] : [`tool_choice.${jsonText(choice)}`]),
     ...(isKnown ? [] : ['text.format']),
     ...(json['top_logprobs'] ? ['top_logprobs'] : []),
     ...(logprobs ? ['include.message.output_text.logprobs'] : []),

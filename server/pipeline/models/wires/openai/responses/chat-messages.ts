@@ -1,4 +1,4 @@
-import { isJson, type Json, listOf } from '../../../../../core/json'
+import { isJson, type Json, jsonText, listOf } from '../../../../../core/json'
 import { manyOf } from '../../model-request'
 import { typeOf } from './responses-members'
 
@@ -49,7 +49,7 @@ export class ChatMessages {
         // Only the vendor that wrote it can read it.
         return
       default:
-        this.beyond ??= `input.${String(item['type'])}`
+        this.beyond ??= `input.${jsonText(item['type'])}`
     }
   }
 
@@ -65,7 +65,7 @@ export class ChatMessages {
       const { text, refusal, type } = isJson(part) ? part : {}
       if (typeof text === 'string') return text
       if (typeof refusal === 'string') return refusal
-      this.beyond ??= `input.${String(type)}`
+      this.beyond ??= `input.${jsonText(type)}`
       return ''
     })
     return texts.join('\n')
@@ -81,7 +81,7 @@ export class ChatMessages {
       if (type === 'input_text') return { type: 'text', text }
       if (type === 'input_image' && typeof url === 'string')
         return { type: 'image_url', image_url: { url, ...(DETAILS.has(detail) && { detail }) } }
-      this.beyond ??= `input.${String(type)}`
+      this.beyond ??= `input.${jsonText(type)}`
       return null
     })
   }

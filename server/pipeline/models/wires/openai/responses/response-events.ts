@@ -1,4 +1,4 @@
-import { isJson, type Json, listOf } from '../../../../../core/json'
+import { isJson, type Json, jsonText, listOf } from '../../../../../core/json'
 import type { ModelRequest } from '../../model-request'
 import type { ChatTranslator } from '../over-chat'
 import { type FunctionCall, functionCallOf, type ItemStatus, messageOf, partOf, type TextKind } from './output-items'
@@ -75,7 +75,7 @@ export class ResponseEvents implements ChatTranslator {
   private failed(error: unknown): string {
     const start = this.frame ? '' : this.begin({})
     const { message } = isJson(error) ? error : { message: error }
-    const failure = { code: 'server_error', message: String(message ?? 'The model failed.') }
+    const failure = { code: 'server_error', message: jsonText(message ?? 'The model failed.') }
     return start + this.lifecycle('failed', { status: 'failed', output: this.output, usage: null, error: failure })
   }
 
@@ -144,7 +144,7 @@ export class ResponseEvents implements ChatTranslator {
   private newCall(id: unknown, name: unknown): OpenCall {
     const own = `${this.frame?.id}_${this.calls.size}`
     const callId = typeof id === 'string' && id !== '' ? id : `call_${own}`
-    return { id: `fc_${own}`, callId, name: String(name ?? ''), place: this.output.length, text: '' }
+    return { id: `fc_${own}`, callId, name: jsonText(name ?? ''), place: this.output.length, text: '' }
   }
 
   private closeCall(call: OpenCall, status: ItemStatus): string {

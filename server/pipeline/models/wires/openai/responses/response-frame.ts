@@ -1,4 +1,4 @@
-import { isJson, type Json } from '../../../../../core/json'
+import { isJson, type Json, jsonText } from '../../../../../core/json'
 import { digestOf } from '../../../../../core/payments/binding'
 import type { ModelRequest } from '../../model-request'
 
@@ -38,7 +38,7 @@ export class ResponseFrame {
   constructor(request: ModelRequest, chat: Json) {
     const { id, created, model } = chat
     // Some servers number their answers from a small range, so the id alone is not unique.
-    const source = `${String(id)} ${String(created)} ${request.bytes.length}`
+    const source = `${jsonText(id)} ${jsonText(created)} ${request.bytes.length}`
     this.id = Buffer.from(digestOf(source), 'base64url').toString('hex', 0, 16)
     this.head = {
       id: `resp_${this.id}`,

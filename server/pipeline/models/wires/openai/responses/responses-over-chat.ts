@@ -1,4 +1,4 @@
-import { isJson, type Json, listOf } from '../../../../../core/json'
+import { isJson, type Json, jsonText, listOf } from '../../../../../core/json'
 import type { ModelRequest } from '../../model-request'
 import type { UpstreamWire } from '../../model-wire'
 import { CHAT_COMPLETIONS } from '../chat-completions-wire'
@@ -37,7 +37,7 @@ function responseOf(request: ModelRequest, answer: Json, { message, finish_reaso
       const { name, arguments: text } = isJson(made) ? made : {}
       const own = `${frame.id}_${at}`
       const callId = typeof id === 'string' && id !== '' ? id : `call_${own}`
-      return functionCallOf({ id: `fc_${own}`, callId, name: String(name), text: String(text ?? '') }, status)
+      return functionCallOf({ id: `fc_${own}`, callId, name: jsonText(name), text: jsonText(text ?? '') }, status)
     })
   const hasMessage = parts.length > 0 || called.length === 0
   const messageParts = parts.length > 0 ? parts : [partOf('output_text', '')]
