@@ -6,6 +6,7 @@ import type { Keys } from './core/accounts/keys'
 import type { LimitRequests } from './core/accounts/limit-requests'
 import type { Operator } from './core/accounts/operator'
 import type { SetupToken } from './core/accounts/setup-token'
+import type { SignUp } from './core/accounts/sign-up'
 import type { TopUps } from './core/accounts/top-ups'
 import type { ApiRegistry } from './core/apis/api-store'
 import type { AuditTrail } from './core/audit'
@@ -180,6 +181,7 @@ interface AccountParts extends SettingsParts, SignInParts {
   readonly limiter: Limiter
   readonly operator: Operator
   readonly setupToken: SetupToken
+  readonly signUp: SignUp
   readonly limitRequests: LimitRequests
   readonly grants: OAuthGrants
   readonly apps: AppGrantStore

@@ -14,7 +14,7 @@ import { composeBilling } from './compose/billing'
 import { composeImported } from './compose/imported-apis'
 import { indexSources } from './compose/index-sources'
 import { composeModels, openModelCatalog } from './compose/models'
-import { openMailer, ownerSettings, passwordResets } from './compose/owner-mail'
+import { openMailer, ownerSettings, passwordResets, signUpConfirmation } from './compose/owner-mail'
 import { openSocial } from './compose/social'
 import { openUpstreamWallet } from './compose/upstream-payments'
 import { openWebsearch } from './compose/websearch'
@@ -262,6 +262,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
       clock,
       patienceMs: COMMIT_PATIENCE_MS,
       isCounted: isSold,
+      signupBrakes: config.signupBrakes,
       onFatal,
       onTrouble: (what, reason) => log.error(`database: ${what}`, { reason }),
       ...(threads && { threads }),
@@ -314,7 +315,14 @@ async function composeCore(config: Config, surroundings: Surroundings) {
     operator: new Operator({ accounts, prices, ledger, clock, events, audit: stores.audit }),
     limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),
     setupToken,
-    signUp: new SignUp({ accounts, ledger, clock, setupToken, firstIsOperator: config.firstAccountIsOperator }),
+    signUp: new SignUp({
+      ...{ accounts, ledger, clock, setupToken, credits: stores.signupCredits },
+      firstIsOperator: config.firstAccountIsOperator,
+      confirms: config.mail !== null,
+      production: config.production,
+      secret: config.secretKey,
+      onCreditRefused: (brake) => log.warn('an account opened without signup credit', { brake }),
+    }),
   }
 }
 
@@ -327,7 +335,8 @@ function composeIdentity(
   const ownOrigins = new Set([config.baseUrl, ...loopbacks])
   const mailer = openMailer(config)
   const identity = openIdentity({
-    ...passwordResets({ mailer, baseUrl: config.baseUrl, accounts, appGrants, audit: stores.audit, clock }),
+    ...passwordResets({ mailer, baseUrl: config.baseUrl, accounts, signUp, appGrants, audit: stores.audit, clock }),
+    confirmation: signUpConfirmation({ mailer, config, signUp, clock }),
     db: stores.db,
     secret: config.secretKey,
     baseUrl: config.baseUrl,

@@ -9,8 +9,10 @@ import { type PaymentSettings, paymentSettings } from './config/payments'
 import { sealingKeys } from './config/sealing-keys'
 import { type SocialConfig, socialConfig } from './config/social'
 import { type WebsearchConfig, websearchConfig } from './config/websearch'
+import type { SignupBrakes } from './core/accounts/signup-credit'
 import { isLoopbackHost } from './core/credentials/address'
 import { Allowlist } from './core/credentials/allowlist'
+import { micros } from './core/money'
 import type { SealingKey } from './core/sealing'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
@@ -45,6 +47,7 @@ export interface Config {
   readonly cards: CardSettings | null
   readonly anonymousRpm: number
   readonly signUpRpm: number
+  readonly signupBrakes: SignupBrakes
   readonly mail: MailConfig | null
   readonly logLevel: LogLevel
   readonly production: boolean
@@ -97,6 +100,12 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
     drainSeconds: seconds('DRAIN_SECONDS', read('DRAIN_SECONDS')),
     anonymousRpm: wholeNumber('ANON_RPM', read('ANON_RPM') ?? '60', 1, 1_000_000),
     signUpRpm: wholeNumber('SIGNUP_RPM', read('SIGNUP_RPM') ?? '10', 1, 1_000_000),
+    signupBrakes: {
+      perNetwork: wholeNumber('SIGNUP_CREDIT_PER_NETWORK', read('SIGNUP_CREDIT_PER_NETWORK') ?? '10', 0, 1_000_000),
+      daily: micros(
+        wholeNumber('SIGNUP_CREDIT_DAILY_USD', read('SIGNUP_CREDIT_DAILY_USD') ?? '200', 0, 1_000_000) * 1_000_000,
+      ),
+    },
     logLevel: oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error']),
     mail: mailConfig(read),
     production,

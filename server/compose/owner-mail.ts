@@ -1,10 +1,13 @@
+import type { SignUpConfirmation } from '../adapters/identity/identity'
 import type { Config } from '../config'
 import type { AccountSettingsStore } from '../core/accounts/account-settings'
 import type { AppGrants } from '../core/accounts/app-grants'
 import { AccountClosing, type DepartingOwner } from '../core/accounts/closing'
+import { EmailChangeTokens } from '../core/accounts/email-change'
 import { EmailChanges } from '../core/accounts/email-changes'
 import type { Identity } from '../core/accounts/identity'
-import { resetLink, resetMail } from '../core/accounts/owner-mails'
+import { confirmSignUpMail, resetLink, resetMail, takenSignUpMail } from '../core/accounts/owner-mails'
+import type { SignUp } from '../core/accounts/sign-up'
 import type { AccountStore } from '../core/accounts/store'
 import { type AuditTrail, auditEntry } from '../core/audit'
 import type { Clock } from '../core/clock'
@@ -37,17 +40,20 @@ export function ownerSettings(
     identity: Identity
     config: Config
     mailer: Mailer | null
+    signUp: SignUp
     log: Log
   },
 ) {
-  const { stores, identity, config, clock, mailer, log, accounts } = parts
+  const { stores, identity, config, clock, mailer, log, accounts, signUp } = parts
   const { settings, audit } = stores
   return {
     settings,
     audit,
     sendsMail: mailer !== null,
     closing: new AccountClosing({ ...parts, settings, onClosing: onClosing(parts) }),
+    signUp,
     emailChanges: new EmailChanges({
+      onSignUpConfirmed: (userId) => signUp.confirm(userId),
       ...{ identity, accounts, audit, mailer, clock },
       ...{ secret: config.secretKey, baseUrl: config.baseUrl },
       onMailFailure: (reason) => log.error('mail', { reason }),
@@ -71,20 +77,43 @@ function onClosing(parts: { appGrants: AppGrants; social: Social | null; credent
   ]
 }
 
+/** With mail, a sign-up counts once its address is confirmed. Null without mail. */
+export function signUpConfirmation(parts: {
+  mailer: Mailer | null
+  config: Config
+  signUp: SignUp
+  clock: Clock
+}): SignUpConfirmation | null {
+  const { mailer, config, signUp, clock } = parts
+  if (!mailer) return null
+  const tokens = new EmailChangeTokens(config.secretKey, clock)
+  return {
+    mayEnter: (userId) => signUp.mayEnter(userId),
+    send: ({ id, email }) => {
+      const token = tokens.make({ userId: id, from: email, to: email })
+      return mailer.send(confirmSignUpMail(email, `${config.baseUrl}/confirm-email#token=${token}`))
+    },
+    onTaken: ({ email }, token) => mailer.send(takenSignUpMail(email, resetLink(config.baseUrl, token))),
+  }
+}
+
 /** What happens on a password reset: the mail with the link, then disconnecting all apps and an audit entry. */
 export function passwordResets(parts: {
   mailer: Mailer | null
   baseUrl: string
   accounts: AccountStore
+  signUp: SignUp
   appGrants: AppGrants
   audit: AuditTrail
   clock: Clock
 }) {
-  const { mailer, baseUrl, accounts, appGrants, audit, clock } = parts
+  const { mailer, baseUrl, accounts, signUp, appGrants, audit, clock } = parts
   return {
     onResetRequest: async (user: { email: string }, token: string) =>
       mailer?.send(resetMail(user.email, resetLink(baseUrl, token))),
     onPasswordReset: async (user: { id: string }, { address }: { address: string | null }) => {
+      // The link proved that the address is theirs.
+      if (mailer) await signUp.confirm(user.id)
       const account = await accounts.byUser(user.id)
       const actor = { kind: 'owner', id: user.id, address } as const
       if (account) await appGrants.disconnect(account, 'all', actor, 'new_password')

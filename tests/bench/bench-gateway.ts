@@ -20,6 +20,8 @@ export function benchConfig(folder: string, port = 0): Config {
     PORT: String(port),
     SECRET_KEY: 'a secret that only benches know, 32 bytes and more',
     SIGNUP_RPM: '1000',
+    SIGNUP_CREDIT_PER_NETWORK: '1000000',
+    SIGNUP_CREDIT_DAILY_USD: '1000000',
     LOG_LEVEL: 'error',
     ...paymentSettings(folder),
     ...(existsSync(join(folder, 'models.json')) && { MODELS_FILE: join(folder, 'models.json') }),

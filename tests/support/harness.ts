@@ -144,6 +144,8 @@ export async function openHarness(options: HarnessOptions = {}) {
     DATA_DIR: folder,
     SECRET_KEY: 'a secret that only tests know, 32 bytes and more',
     SIGNUP_RPM: '1000',
+    SIGNUP_CREDIT_PER_NETWORK: '1000000',
+    SIGNUP_CREDIT_DAILY_USD: '1000000',
     NODE_ENV: 'test',
     ...options.env,
   }
@@ -202,13 +204,24 @@ export async function openHarness(options: HarnessOptions = {}) {
       if (!made.ok) throw new Error(JSON.stringify(made.error))
       return { id: made.value.key.id, secret: made.value.secret }
     },
-    /** A person who signed up over HTTP. `api` sends the session cookie and JSON. `send`: how the sign-up goes out. */
-    async owner(email = `owner-${++people}@example.com`, send: typeof call = call) {
-      const answer = await send('/api/auth/sign-up/email', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ name: 'Ada', email, password: 'correct horse battery' }),
-      })
+    /**
+     * A person who signed up over HTTP. `api` sends the session cookie and JSON. `send`: how the sign-up goes out. `confirm`: reads
+     * the mail of a gateway that asks for it, before the sign-in.
+     */
+    async owner(
+      email = `owner-${++people}@example.com`,
+      send: typeof call = call,
+      confirm?: (email: string) => Promise<void>,
+    ) {
+      const post = (path: string) =>
+        send(path, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ name: 'Ada', email, password: 'correct horse battery' }),
+        })
+      const signedUp = await post('/api/auth/sign-up/email')
+      await confirm?.(email)
+      const answer = confirm ? await post('/api/auth/sign-in/email') : signedUp
       if (answer.status !== 200) throw new Error(await answer.text())
       const cookie = answer.headers
         .getSetCookie()

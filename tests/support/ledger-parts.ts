@@ -135,6 +135,7 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
       patienceMs: 60_000,
       threads: POOLED_THREADS,
       isCounted: (operation) => operation !== 'free',
+      signupBrakes: { perNetwork: 10, daily: micros(200_000_000) },
       onFatal: (reason) => fatal.push(reason),
       onTrouble: (what, reason) => trouble.push(`${what}: ${reason}`),
       ...rest,

@@ -41,6 +41,8 @@ export async function startServer(folder: string, env: Readonly<Record<string, s
       PORT: '0',
       SECRET_KEY,
       SIGNUP_RPM: '1000',
+      SIGNUP_CREDIT_PER_NETWORK: '1000000',
+      SIGNUP_CREDIT_DAILY_USD: '1000000',
       PAYMENTS: env['PAYMENTS_RPC_URL'] ? 'tempo' : 'off',
       ...env,
     },

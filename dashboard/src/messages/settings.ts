@@ -72,7 +72,7 @@ export const SETTINGS_TEXT = {
   badLink: 'This link has expired or was already used. Request a new one.',
   askAgain: 'Request a new link',
   confirmEmail: 'Confirm your email address',
-  confirmText: 'Confirm that you want to sign in with this address from now on.',
+  confirmText: 'Confirm that this address is yours and that you want to sign in with it.',
   confirm: 'Confirm address',
   confirmed: (email: string) => `You now sign in with ${email}.`,
   toSettings: 'Go to settings',

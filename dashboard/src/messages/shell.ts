@@ -46,6 +46,12 @@ export const SHELL_TEXT = {
   },
   banners: {
     empty: 'Your balance is empty. Keys stay active, but paid requests fail with 402.',
+    noCredit: {
+      network_limit:
+        'This account opened without free credit, because many accounts were opened from your network within a day. Top up to make paid requests.',
+      daily_limit:
+        'This account opened without free credit, because the free credit of that day was used up. Top up to make paid requests.',
+    },
     low: (balance: string) => `Your balance is down to ${balance}. When it runs out, paid requests fail with 402.`,
     hide: 'Hide',
     exhausted: (name: string) => `The key "${name}" has used up its spending limit. Its paid requests fail with 402.`,

@@ -6,6 +6,9 @@ export const SIGN_IN_TEXT = {
   password: 'Password',
   passwordHint: 'At least 12 characters.',
   credit: 'Includes $2.00 of free credit. No card required.',
+  checkMail: 'Check your email',
+  linkSentTo: (email: string) =>
+    `We sent a link to ${email}. Open it within 24 hours to confirm your address and get your free credit, then sign in.`,
   noAccount: "Don't have an account?",
   haveAccount: 'Already have an account?',
   forgot: 'Forgot your password?',

@@ -22,7 +22,7 @@ export function Banner() {
   const here = useLocation({ select: ({ pathname }) => pathname })
   if (account && account.balance_micros_usd <= 0)
     return (
-      <Notice text={TEXT.empty}>
+      <Notice text={emptyText(account)}>
         <ToTopUp />
       </Notice>
     )
@@ -46,6 +46,11 @@ export function Banner() {
       </Link>
     </Notice>
   )
+}
+
+function emptyText({ signup_credit: credit, topped_up_micros_usd: toppedUp }: Money): string {
+  const refused = credit === 'network_limit' || credit === 'daily_limit'
+  return refused && toppedUp === 0 ? TEXT.noCredit[credit] : TEXT.empty
 }
 
 function ToTopUp() {
@@ -75,6 +80,7 @@ const STORAGE_KEY = 'low-balance-hidden'
 interface Money {
   readonly id: string
   readonly balance_micros_usd: number
+  readonly signup_credit: string
   readonly topped_up_micros_usd: number
 }
 

@@ -42,6 +42,8 @@ export interface IdentityOptions {
     user: SignedUpUser,
     caller: Pick<IdentityCaller, 'address' | 'isFromThisMachine'>,
   ) => Promise<void>
+  /** How sign-ups are confirmed by email. Absent: a sign-up signs in at once, and says so when the address is taken. */
+  readonly confirmation?: SignUpConfirmation | null
   /** Called after a session ended: by its owner, by another of their sessions, or by a new password. */
   readonly onSessionEnd?: (userId: string) => Promise<void>
   /** Mails the token that sets a new password. The caller does not wait for it. */
@@ -53,6 +55,16 @@ export interface IdentityOptions {
   readonly clock?: Clock
   /** A cheaper hash, for tests. */
   readonly passwordHash?: PasswordHash | undefined
+}
+
+/** Confirms that the person who signs up reads email at their address. Callers wait for none of the mails. */
+export interface SignUpConfirmation {
+  /** Whether a session may begin for this user. */
+  readonly mayEnter: (userId: string) => Promise<boolean>
+  /** Mails the link that confirms the address. */
+  readonly send: (user: SignedUpUser) => Promise<void>
+  /** Somebody signed up with the address of this user. `token` sets a new password. */
+  readonly onTaken: (user: SignedUpUser, token: string) => Promise<void>
 }
 
 /** A session could not be read. Keeps from the cause only whether the database was unavailable, no text that could contain a token. */
@@ -93,7 +105,12 @@ export function openIdentity(options: IdentityOptions): Identity {
   const onSessionEnd = (userId: string) => guarded('session hook', () => options.onSessionEnd?.(userId))
   const settings = userSettings(options.db, onSessionEnd)
   const uses = new CodeUses()
-  const auth = openLibrary(options, { origin, clock, visits, guarded, uses, settings, onSessionEnd })
+  const resetToken = async (email: string) => {
+    const visit: Visit = { ...NOBODY, hidden: null, handed: null }
+    await visits.run(visit, () => auth.api.requestPasswordReset({ body: { email } }))
+    return visit.handed ?? null
+  }
+  const auth = openLibrary(options, { origin, clock, visits, guarded, uses, settings, onSessionEnd, resetToken })
   const run = async (request: Request, caller: ProtocolCaller): Promise<Answered> => {
     const visit: Visit = { ...caller, hidden: null }
     const response = await visits.run(visit, () => auth.handler(request))
@@ -122,8 +139,8 @@ export function openIdentity(options: IdentityOptions): Identity {
       try {
         const accepted = await authRequest(request, address, { origin, trusted })
         if (!accepted.ok) return refusalResponse(accepted.error, requestId, allowHeader(accepted.error.allow))
-        const { response, fault } = await run(accepted.value, caller)
-        // The loser of two concurrent sign-ups, which the library reports as an internal failure.
+        const hidesTaken = Boolean(options.confirmation)
+        const { response, fault } = await runSignUpAgain(accepted.value, hidesTaken, (sent) => run(sent, caller))
         if (isTakenEmail(fault)) return refusalResponse(TAKEN_EMAIL, requestId)
         // The library turns some database failures into a success (sign-out) or a client error (sign-up).
         if (fault !== null) return broken(fault)
@@ -153,12 +170,22 @@ export function openIdentity(options: IdentityOptions): Identity {
     ...userDirectory(options.db),
     ...settings,
 
-    async resetToken(email) {
-      const visit: Visit = { ...NOBODY, hidden: null, handed: null }
-      await visits.run(visit, () => auth.api.requestPasswordReset({ body: { email } }))
-      return visit.handed ?? null
-    },
+    resetToken,
   }
+}
+
+/**
+ * The loser of two concurrent sign-ups is reported by the library as an internal failure. Where no answer may reveal that an
+ * address is taken, it signs up once more, with an address that is taken by now.
+ */
+async function runSignUpAgain(
+  request: Request,
+  hidesTaken: boolean,
+  run: (request: Request) => Promise<Answered>,
+): Promise<Answered> {
+  const again = hidesTaken ? request.clone() : null
+  const first = await run(request)
+  return again && isTakenEmail(first.fault) ? run(again) : first
 }
 
 /** Callbacks that run inside the library must not make it fail: failures are reported instead. */
@@ -180,10 +207,12 @@ interface LibraryParts {
   readonly uses: CodeUses
   readonly settings: ReturnType<typeof userSettings>
   readonly onSessionEnd: (userId: string) => Promise<void>
+  readonly resetToken: (email: string) => Promise<string | null>
 }
 
 function openLibrary(options: IdentityOptions, parts: LibraryParts) {
   const { origin, clock, visits, guarded, uses, settings, onSessionEnd } = parts
+  const confirmation = options.confirmation ?? null
   return betterAuth(
     libraryOptions({
       db: options.db,
@@ -202,13 +231,26 @@ function openLibrary(options: IdentityOptions, parts: LibraryParts) {
       endOtherSessions: (userId, kept) => settings.endSessions(userId, { allBut: kept }),
       onSignUp: (user) => guarded('sign-up hook', () => options.onSignUp(user, visits.getStore() ?? NOBODY)),
       onSessionEnd,
+      confirmation: confirmation && {
+        mayEnter: confirmation.mayEnter,
+        send: (user) => guarded('confirmation mail', () => confirmation.send(user)),
+        onTaken: (user) =>
+          guarded('sign-up mail', async () => {
+            const token = await parts.resetToken(user.email)
+            if (token !== null) await confirmation.onTaken(user, token)
+          }),
+      },
       sendReset: async (user, token) => {
         const visit = visits.getStore()
         if (visit && visit.handed !== undefined) visit.handed = token
         else await guarded('reset mail', () => options.onResetRequest?.(user, token))
       },
       onPasswordReset: (user) =>
-        guarded('reset hook', () => options.onPasswordReset?.(user, { address: visits.getStore()?.address ?? null })),
+        guarded('reset hook', async () => {
+          // The token came by email.
+          if (confirmation) await settings.confirmEmail(user.id, user.email)
+          await options.onPasswordReset?.(user, { address: visits.getStore()?.address ?? null })
+        }),
       onLoggedError: (_message, details) => {
         const visit = visits.getStore()
         const error = details.find((detail) => detail instanceof Error && detail.name !== 'APIError')

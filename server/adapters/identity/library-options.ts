@@ -1,4 +1,4 @@
-import type { BetterAuthOptions } from 'better-auth'
+import type { BetterAuthOptions, GenericEndpointContext } from 'better-auth'
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api'
 import type { SignedUpUser } from '../../core/accounts/identity'
@@ -48,6 +48,12 @@ export interface LibrarySettings {
   readonly endOtherSessions: (userId: string, kept: string) => Promise<unknown>
   /** Runs after the user is stored. Must not throw: the sign-up cannot be undone. */
   readonly onSignUp: (user: SignedUpUser) => Promise<void>
+  /** Null: a sign-up signs in at once. Only `mayEnter` may throw. */
+  readonly confirmation: {
+    readonly mayEnter: (userId: string) => Promise<boolean>
+    readonly send: (user: SignedUpUser) => Promise<void>
+    readonly onTaken: (user: SignedUpUser) => Promise<void>
+  } | null
   /** Runs after a session is deleted. Must not throw. */
   readonly onSessionEnd: (userId: string) => Promise<void>
   /** Delivers a password reset token. Must not throw. */
@@ -152,6 +158,10 @@ function tables(db: IdentityDatabase) {
 function passwords(settings: LibrarySettings) {
   return {
     enabled: true,
+    // Without a session, the library answers a sign-up the same whether or not the address is taken.
+    autoSignIn: settings.confirmation === null,
+    // Not awaited: the time a mail takes would reveal whether the address has an account.
+    onExistingUserSignUp: async ({ user }: { user: SignedUpUser }) => void settings.confirmation?.onTaken(userOf(user)),
     minPasswordLength: 12,
     maxPasswordLength: 256,
     revokeSessionsOnPasswordReset: true,
@@ -215,22 +225,43 @@ function rowHooks(settings: LibrarySettings) {
     user: {
       create: {
         before: async (user) => validateProfile(user),
-        after: async ({ id, email, name }) => settings.onSignUp({ id, email, name }),
+        after: async ({ id, email, name }) => {
+          await settings.onSignUp({ id, email, name })
+          void settings.confirmation?.send({ id, email, name })
+        },
       },
       update: { before: async (user) => validateProfile(user) },
     },
     session: {
       create: {
-        before: async (session) => ({
-          data: {
-            createdAt: new Date(settings.clock.now()),
-            userAgent: session.userAgent?.slice(0, MAX_USER_AGENT_CHARACTERS) ?? null,
-          },
-        }),
+        before: async (session, ctx) => {
+          await requireConfirmed(settings, session.userId, ctx)
+          return {
+            data: {
+              createdAt: new Date(settings.clock.now()),
+              userAgent: session.userAgent?.slice(0, MAX_USER_AGENT_CHARACTERS) ?? null,
+            },
+          }
+        },
       },
       delete: { after: async ({ userId }) => settings.onSessionEnd(userId) },
     },
   } satisfies BetterAuthOptions['databaseHooks']
+}
+
+/** However somebody signs in: no session begins before the address of its sign-up is confirmed. */
+async function requireConfirmed(
+  { confirmation }: LibrarySettings,
+  userId: string,
+  ctx: GenericEndpointContext | null,
+): Promise<void> {
+  if (confirmation === null || (await confirmation.mayEnter(userId))) return
+  const user = await ctx?.context.internalAdapter.findUserById(userId)
+  if (user) void confirmation.send(userOf(user))
+  throw new APIError('FORBIDDEN', {
+    code: 'EMAIL_NOT_CONFIRMED',
+    message: 'Confirm your email address first. We sent you a new link.',
+  })
 }
 
 /** The library accepts a name of any type and length; here it must be a short single-line string. Images are not supported. */

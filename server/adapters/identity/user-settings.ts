@@ -29,6 +29,15 @@ export function userSettings(
       }
     },
 
+    async confirmEmail(userId, email) {
+      const confirmed = await db
+        .update(identityUser)
+        .set({ emailVerified: true })
+        .where(and(eq(identityUser.id, userId), eq(identityUser.email, email)))
+        .returning({ id: identityUser.id })
+      return confirmed.length > 0
+    },
+
     async sessions(userId) {
       const rows = await db
         .select()

@@ -15,6 +15,7 @@ export interface EmailChange {
   readonly userId: string
   /** The token is only valid while this is the user's address, which also limits it to one use. */
   readonly from: string
+  /** Equal to `from` in the confirmation of a sign-up, which changes no address. */
   readonly to: string
 }
 

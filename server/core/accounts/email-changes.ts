@@ -3,7 +3,7 @@ import type { Clock } from '../clock'
 import { type Failure, failure, wrongParameters } from '../failure'
 import type { Mail, Mailer } from '../mail/mailer'
 import { err, ok, type Result } from '../result'
-import { EmailChangeTokens } from './email-change'
+import { EmailChangeTokens, type EmailChange as TokenOfEmail } from './email-change'
 import type { EmailChange, IdentitySettings } from './identity'
 import type { KeyOwner } from './keys'
 import { confirmEmailMail, emailChangedMail } from './owner-mails'
@@ -20,6 +20,8 @@ interface Parts {
   readonly secret: string
   readonly baseUrl: string
   readonly clock: Clock
+  /** The owner of a new account proved that the address is theirs. False: the database could not write it. */
+  readonly onSignUpConfirmed: (userId: string) => Promise<boolean>
   readonly onMailFailure: (reason: string) => void
 }
 
@@ -63,10 +65,24 @@ export class EmailChanges {
     const change = this.tokens.read(token)
     if (!change) return err(failure('invalid_state', LINK_EXPIRED))
     const by = { kind: 'owner', id: change.userId, address: actor.address } as const
+    if (change.from === change.to) return this.confirmSignUp(change, by)
     const changed = await this.change({ ...change, confirmed: true }, by)
     if (!changed.ok) return changed
     if (this.parts.mailer) this.mail(this.parts.mailer, emailChangedMail(change.from, change.to))
     return ok(change.to)
+  }
+
+  /** Safe to repeat: the link works until it expires or the address changes. */
+  private async confirmSignUp({ userId, to }: TokenOfEmail, actor: Actor): Promise<Result<string, Failure>> {
+    const { identity, accounts, audit, clock, onSignUpConfirmed } = this.parts
+    if (!(await identity.confirmEmail(userId, to))) return err(failure('invalid_state', LINK_EXPIRED))
+    if (!(await onSignUpConfirmed(userId)))
+      return err(
+        failure('service_unavailable', 'Your address could not be confirmed. Try again.', { retryAfterSeconds: 1 }),
+      )
+    const accountId = (await accounts.byUser(userId))?.id ?? null
+    await audit.write(auditEntry({ at: clock.now(), actor, accountId, action: 'account.email_confirmed' }))
+    return ok(to)
   }
 
   private async change(change: EmailChange, actor: Actor): Promise<Result<void, Failure>> {

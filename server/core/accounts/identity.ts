@@ -36,6 +36,8 @@ export interface IdentitySettings {
   rename(userId: string, name: string): Promise<void>
   /** `taken`: another user signs in with `to`. `stale`: the user no longer signs in with `from`. */
   changeEmail(change: EmailChange): Promise<'changed' | 'taken' | 'stale'>
+  /** Marks the address as confirmed. Returns false if the user no longer signs in with it. */
+  confirmEmail(userId: string, email: string): Promise<boolean>
   /** Active sessions, newest first. */
   sessions(userId: string): Promise<readonly SessionLine[]>
   /** Ends sessions of the user and returns how many there were. */

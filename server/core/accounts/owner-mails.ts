@@ -17,6 +17,23 @@ export function confirmEmailMail(to: string, link: string): Mail {
   }
 }
 
+export function confirmSignUpMail(to: string, link: string): Mail {
+  return {
+    to,
+    subject: 'Confirm your email address',
+    text: `Someone signed up with ${to}.\n\nTo confirm that the address is yours and to get your free credit, open this link within a day:\n${link}\n\nIf this wasn't you, ignore this mail. Without the confirmation nobody can use the account.\n`,
+  }
+}
+
+/** Goes to the owner of an address with which somebody signed up again: the sign-up page does not reveal that it is taken. */
+export function takenSignUpMail(to: string, link: string): Mail {
+  return {
+    to,
+    subject: 'You already have an account',
+    text: `Someone signed up with ${to}, which already has an account here.\n\nSign in with your password. If you don't know it, choose a new one with this link, within an hour:\n${link}\n\nIf this wasn't you, ignore this mail. Your account stays the same.\n`,
+  }
+}
+
 /** Goes to the old address, so that nobody can take over an account unnoticed. */
 export function emailChangedMail(to: string, newAddress: string): Mail {
   return {

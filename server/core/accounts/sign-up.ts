@@ -1,11 +1,14 @@
+import { createHmac } from 'node:crypto'
 import { auditEntry } from '../audit'
 import type { Clock } from '../clock'
+import { networkOf, parseAddress, UNKNOWN_ADDRESS } from '../credentials/address'
 import { makeId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { Ledger } from '../ledger/ledger'
 import { type Money, micros } from '../money'
 import type { Account } from './account'
 import type { SetupToken } from './setup-token'
+import type { SignupCredit, SignupCreditStore } from './signup-credit'
 import type { AccountStore } from './store'
 
 export const SIGNUP_CREDIT: Money = micros(2_000_000)
@@ -19,59 +22,127 @@ export interface SignUpOrigin {
 
 const UNKNOWN_ORIGIN: SignUpOrigin = { address: null, isFromThisMachine: false }
 
+interface Parts {
+  readonly accounts: AccountStore
+  readonly ledger: Ledger
+  readonly credits: SignupCreditStore
+  readonly clock: Clock
+  readonly setupToken: SetupToken
+  /** Whether the first account becomes the operator if it signs up on this machine. */
+  readonly firstIsOperator: boolean
+  /** Whether owners confirm their address before they get credit and may sign in: whether mail is configured. */
+  readonly confirms: boolean
+  /** No brake applies to sign-ups on this machine outside production. */
+  readonly production: boolean
+  /** Hashes the networks of sign-ups. */
+  readonly secret: string
+  /** A brake refused credit to a new account. */
+  readonly onCreditRefused: (credit: SignupCredit) => void
+}
+
 /**
  * Opens a user's account: the account, its 2 USD signup credit and the operator flag, in one commit. Idempotent: the sign-up
  * hook calls it, and `/api` calls it again if that hook failed (spec-answers 4). Returns null, having written nothing, when the
- * database is unavailable. The SQL statement itself decides whether the account is the first and becomes the operator.
+ * database is unavailable. The SQL statement itself decides whether the account is the first and becomes the operator. Where
+ * owners confirm their address, the credit is a second idempotent step.
  */
 export class SignUp {
-  private readonly accounts: AccountStore
-  private readonly ledger: Ledger
-  private readonly clock: Clock
-  private readonly setupToken: SetupToken
-  private readonly firstIsOperator: boolean
+  private readonly parts: Parts
   private readonly mutex = new KeyedMutex()
 
-  /** `firstIsOperator`: whether the first account becomes the operator if it signs up on this machine. */
-  constructor(parts: {
-    accounts: AccountStore
-    ledger: Ledger
-    clock: Clock
-    setupToken: SetupToken
-    firstIsOperator: boolean
-  }) {
-    this.accounts = parts.accounts
-    this.ledger = parts.ledger
-    this.clock = parts.clock
-    this.setupToken = parts.setupToken
-    this.firstIsOperator = parts.firstIsOperator
+  constructor(parts: Parts) {
+    this.parts = parts
   }
 
   openAccount(userId: string, origin: SignUpOrigin = UNKNOWN_ORIGIN): Promise<Account | null> {
     return this.mutex.take(userId, async () => {
-      const known = await this.accounts.byUser(userId)
+      const { accounts, ledger, clock, setupToken, firstIsOperator } = this.parts
+      const known = await accounts.byUser(userId)
       if (known) return known
-      const createdAt = this.clock.now()
+      const createdAt = clock.now()
+      const credit = await this.decide(userId, origin, createdAt)
       const id = makeId('acct', createdAt)
-      const credited = await this.ledger.credit({
-        account: id,
-        part: 'credit',
-        kind: 'signup_credit',
-        amount: SIGNUP_CREDIT,
-        description: 'Signup credit',
-        reference: `signup_credit:${userId}`,
-        opening: { id, userId, mayBeOperator: this.firstIsOperator && origin.isFromThisMachine, createdAt },
-        audit: auditEntry({
-          at: createdAt,
-          actor: { kind: 'owner', id: userId, address: origin.address },
-          accountId: id,
-          action: 'account.open',
-        }),
+      const opening = { id, userId, mayBeOperator: firstIsOperator && origin.isFromThisMachine, createdAt }
+      const audit = auditEntry({
+        at: createdAt,
+        actor: { kind: 'owner', id: userId, address: origin.address },
+        accountId: id,
+        action: 'account.open',
+        detail: { credit },
       })
-      if (!credited.ok) return null
-      const account = await this.accounts.byUser(userId)
-      if (account?.operator) this.setupToken.withdraw()
+      const opened =
+        credit === 'granted'
+          ? await ledger.credit({ ...creditOf(userId), account: id, opening, audit })
+          : await ledger.openAccount(opening, audit)
+      if (!opened.ok) return null
+      const account = await accounts.byUser(userId)
+      if (account?.operator) setupToken.withdraw()
       return account
     })
   }
+
+  /**
+   * The owner proved that the address is theirs, which grants the credit that waited for it. Safe to repeat: the decision and the
+   * ledger's reference allow one credit. Returns false when the database could not write it; then call again.
+   */
+  confirm(userId: string): Promise<boolean> {
+    return this.mutex.take(userId, async () => {
+      const { accounts, ledger, clock, credits } = this.parts
+      const account = await accounts.byUser(userId)
+      if (!account) return false
+      const before = await credits.of(userId)
+      const credit = await credits.confirm(userId, clock.now())
+      if (credit !== before) this.report(credit)
+      if (credit !== 'granted') return true
+      const booked = await ledger.credit({ ...creditOf(userId), account: account.id })
+      return booked.ok || booked.error === 'already_booked'
+    })
+  }
+
+  /** What became of the user's signup credit. Users from before the brakes got theirs at sign-up. */
+  async credit(userId: string): Promise<SignupCredit> {
+    return (await this.parts.credits.of(userId)) ?? 'granted'
+  }
+
+  /**
+   * Whether the user may have a session: not before the address is confirmed, where owners confirm it. A granted credit that a
+   * crash kept from the ledger is booked here.
+   */
+  async mayEnter(userId: string): Promise<boolean> {
+    if (!this.parts.confirms) return true
+    await this.openAccount(userId)
+    const credit = await this.parts.credits.of(userId)
+    if (credit === 'awaiting_confirmation') return false
+    if (credit === 'granted') await this.confirm(userId)
+    return true
+  }
+
+  private async decide(userId: string, origin: SignUpOrigin, at: number): Promise<SignupCredit> {
+    const { confirms, credits } = this.parts
+    const request = { userId, network: this.networkOf(origin), amount: SIGNUP_CREDIT, at }
+    const credit = await (confirms ? credits.await(request) : credits.decide(request))
+    this.report(credit)
+    return credit
+  }
+
+  private report(credit: SignupCredit | null): void {
+    if (credit === 'network_limit' || credit === 'daily_limit') this.parts.onCreditRefused(credit)
+  }
+
+  private networkOf({ address, isFromThisMachine }: SignUpOrigin): string | null {
+    const { production, secret } = this.parts
+    if (isFromThisMachine && !production) return null
+    const network = networkOf(parseAddress(address ?? '') ?? UNKNOWN_ADDRESS)
+    return createHmac('sha256', secret).update(`signup-network\n${network}`).digest('base64url')
+  }
+}
+
+function creditOf(userId: string) {
+  return {
+    part: 'credit',
+    kind: 'signup_credit',
+    amount: SIGNUP_CREDIT,
+    description: 'Signup credit',
+    reference: `signup_credit:${userId}`,
+  } as const
 }

@@ -40,6 +40,14 @@ export function limitSubject(address: Address): string {
     : formatAddress(address)
 }
 
+/** The network that one person can usually pick addresses from: the /24 of IPv4, the /48 of IPv6. */
+export function networkOf(address: Address): string {
+  if (address.family === 'unknown') return 'unknown'
+  return address.family === 6
+    ? `${formatAddress({ family: 6, bits: (address.bits >> 80n) << 80n })}/48`
+    : `${formatAddress({ family: 4, bits: (address.bits & 0xffffff00) >>> 0 })}/24`
+}
+
 /** Whether the address is this machine itself (127.0.0.0/8, ::1). */
 export function isLoopback(address: Address): boolean {
   if (address.family === 4) return address.bits >>> 24 === 127

@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../audit'
 import type { Clock } from '../clock'
 import type { IdempotencyRecord } from '../idempotency/idempotency-record'
 import { type AccountId, makeId, type PoolId, type RequestId, type TransactionId } from '../ids'
@@ -7,7 +8,7 @@ import type { CallRecord } from '../usage/call-record'
 import type { Booked, Bookings } from './bookings'
 import type { LedgerAccount, LedgerEntry } from './entry'
 import type { Balance, BudgetWindow, Hold, HoldRefusal, HoldRequest, HoldStore, SettleRefusal, Split } from './hold'
-import type { DurableHold, Journal, JournalRecord } from './journal'
+import type { AccountOpening, DurableHold, Journal, JournalRecord } from './journal'
 import { type CreditRequest, MoneyMoves, type MoveRefusal, type TakeBackRequest } from './money-moves'
 
 export interface Settlement {
@@ -126,6 +127,11 @@ export class Ledger {
   /** Books incoming money. A payment pays back debt first. Durable when it resolves. */
   credit(request: CreditRequest): Promise<Result<null, MoveRefusal>> {
     return this.moves.credit(request)
+  }
+
+  /** Opens an account without money. Any other account opens with its first credit. */
+  openAccount(opening: AccountOpening, audit: AuditEntry): Promise<Result<null, MoveRefusal>> {
+    return this.moves.openAccount(opening, audit)
   }
 
   /** Takes back paid money. What was already spent becomes debt, which blocks further spending until it is paid back. */

@@ -88,6 +88,14 @@ export class MoneyMoves {
     })
   }
 
+  /** Opens an account without money. */
+  openAccount(opening: AccountOpening, audit: AuditEntry): Promise<Result<null, MoveRefusal>> {
+    return this.mutex.take(opening.id, async () => {
+      const outcome = await this.journal.append({ opening, audit, entries: [] })
+      return this.finish({ account: opening.id, outcome }, () => this.holds.openAccount(opening.id))
+    })
+  }
+
   takeBack(request: TakeBackRequest): Promise<Result<null, MoveRefusal>> {
     return this.exclusively(request, async () => {
       const { account, amount } = request

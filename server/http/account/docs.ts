@@ -25,6 +25,7 @@ export const ACCOUNT_DOCS = {
             balance_micros_usd: 1_990_000,
             held_micros_usd: 0,
             credit_micros_usd: 1_990_000,
+            signup_credit: 'granted',
             topped_up_micros_usd: 0,
             created_at: '2026-11-21T08:56:28.490Z',
             ip: '203.0.113.7',

@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox'
+import { SIGNUP_CREDITS } from '../../core/accounts/signup-credit'
 import { TIERS } from '../../core/limits/tier'
 import { instant, listOf, microsUsd, named, oneOf, orNull, record, text, whole, yesOrNo } from '../openapi/json-schema'
 
@@ -15,6 +16,10 @@ export const AccountRecord = named(
     balance_micros_usd: microsUsd('The balance.'),
     held_micros_usd: microsUsd('The part of it held by calls in progress.', { minimum: 0 }),
     credit_micros_usd: microsUsd('Of the balance, signup credit and grants. Spent first.'),
+    signup_credit: oneOf(
+      SIGNUP_CREDITS,
+      'What became of the free credit. `awaiting_confirmation`: it comes when the email address is confirmed. `network_limit`, `daily_limit`: too much was given to this network, or in total, on the day the account was opened.',
+    ),
     topped_up_micros_usd: microsUsd('Total topped up.', { minimum: 0 }),
     created_at: instant('When the account was created.'),
     ip: orNull(text('The IP address of this request, as an IP allowlist would see it.')),

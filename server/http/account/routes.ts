@@ -1,5 +1,6 @@
 import type { Operator } from '../../core/accounts/operator'
 import type { SetupToken } from '../../core/accounts/setup-token'
+import type { SignUp } from '../../core/accounts/sign-up'
 import { isoTime } from '../../core/clock'
 import { keyState } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
@@ -30,9 +31,10 @@ export function accountRoutes(parts: {
   limiter: Limiter
   operator: Operator
   setupToken: SetupToken
+  signUp: SignUp
   now: () => number
 }) {
-  const { owners, credentials, ledger, limiter, operator, setupToken, now } = parts
+  const { owners, credentials, ledger, limiter, operator, setupToken, signUp, now } = parts
   return routeGroup({ name: 'account', prefix: '/api' })
     .get(
       '/account',
@@ -49,6 +51,7 @@ export function accountRoutes(parts: {
           balance_micros_usd: balance.posted,
           held_micros_usd: balance.held,
           credit_micros_usd: balance.credit,
+          signup_credit: await signUp.credit(account.userId),
           topped_up_micros_usd: balance.toppedUp,
           created_at: isoTime(account.createdAt),
           ip: actor.address,

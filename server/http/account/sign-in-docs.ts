@@ -43,7 +43,7 @@ const PASSWORD = 'correct horse battery'
 const signedIn = (more: Readonly<Record<string, JsonSchema>> = {}) =>
   record('Signed in. The session cookie is set by this response.', {
     ...more,
-    token: text('The session token. The cookie contains it signed.'),
+    token: orNull(text('The session token. The cookie contains it signed.'), 'the address must be confirmed first'),
     user: ref('User'),
   })
 
@@ -54,7 +54,7 @@ const SIGN_IN_DOCS = {
       id: 'signUp',
       tag: 'Sign-in',
       summary: 'Sign up',
-      description: `Creates a user and an account with ${formatUsd(SIGNUP_CREDIT)} USD of credit, and signs in. No card needed.`,
+      description: `Creates a user and an account with ${formatUsd(SIGNUP_CREDIT)} USD of credit, and signs in. No card needed. A gateway that sends mail mails a link first, whether or not the address is taken: \`token\` is null, and the credit and the first sign-in wait for the confirmation.`,
       access: 'anybody',
       body: {
         description: 'The new user.',
@@ -99,7 +99,11 @@ const SIGN_IN_DOCS = {
         },
       },
       failures: WRITES,
-      libraryCodes: { 400: ['validation_error', 'invalid_email'], 401: ['invalid_email_or_password'] },
+      libraryCodes: {
+        400: ['validation_error', 'invalid_email'],
+        401: ['invalid_email_or_password'],
+        403: ['email_not_confirmed'],
+      },
     },
   },
   '/api/auth/sign-out': {

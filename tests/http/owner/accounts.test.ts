@@ -35,6 +35,7 @@ describe('sign-up', () => {
       balance_micros_usd: 2_000_000,
       held_micros_usd: 0,
       credit_micros_usd: 2_000_000,
+      signup_credit: 'granted',
       topped_up_micros_usd: 0,
       created_at: new Date(gateway.clock.now()).toISOString(),
       ip: '127.0.0.1',

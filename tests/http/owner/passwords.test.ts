@@ -34,11 +34,15 @@ const forget = (email: string) => post(gateway, '/api/auth/request-password-rese
 const reset = (token: string, newPassword = NEW, where = gateway) =>
   post(where, '/api/auth/reset-password', { token, newPassword })
 const tokenIn = (text: string) => /#token=([\w.-]+)/.exec(text)?.[1] ?? ''
+/** An owner who confirmed their address. */
+const confirmed = () => gateway.owner(undefined, undefined, async () => void (await confirmation()))
+const confirmation = async () =>
+  read(post(gateway, '/api/settings/email/confirm', { token: tokenIn((await mailbox.next()).text) }))
 const accountOf = (who: Owner) => read<AccountBody>(who.api('/api/account'))
 
 describe('a forgotten password', () => {
   test('is reset with the mailed link: once, ending every session, with an audit row', async () => {
-    const owner = await gateway.owner()
+    const owner = await confirmed()
     const { id } = await accountOf(owner)
     const stream = eventSource(await gateway.call('/api/events', { headers: { cookie: owner.cookie } }))
     await stream.nextOf('ping')
@@ -59,7 +63,7 @@ describe('a forgotten password', () => {
   })
 
   test('of an unknown address gets the same answer, and no mail is sent', async () => {
-    const owner = await gateway.owner()
+    const owner = await confirmed()
     const known = await forget(owner.email)
     const unknown = await forget('nobody@example.com')
     expect([known.status, await known.text()]).toEqual([unknown.status, await unknown.text()])
@@ -68,7 +72,7 @@ describe('a forgotten password', () => {
   })
 
   test('gets the same answer when the mail server is down, and the failure is in the log without the link', async () => {
-    const owner = await gateway.owner()
+    const owner = await confirmed()
     mailbox.refuse(true)
     expect((await forget(owner.email)).status).toBe(200)
     await until(() => gateway.logged.some((line) => line.includes('reset mail')))
@@ -121,7 +125,7 @@ describe('a password', () => {
     who.api('/api/auth/change-password', body)
 
   test('can be changed within ten minutes of the sign-in: other sessions end, this one is replaced, and an audit row is added', async () => {
-    const owner = await gateway.owner()
+    const owner = await confirmed()
     const { id } = await accountOf(owner)
     gateway.clock.advance(600_000)
     const answer = await change(owner)
@@ -139,7 +143,7 @@ describe('a password', () => {
   })
 
   test('cannot be changed later, nor with a wrong one, and then no audit row is added', async () => {
-    const owner = await gateway.owner()
+    const owner = await confirmed()
     const before = await auditRows(gateway)
     expect((await change(owner, { currentPassword: 'wrong wrong wrong', newPassword: NEW })).status).toBe(400)
     gateway.clock.advance(600_001)
@@ -154,7 +158,7 @@ describe('an email address', () => {
   const confirm = (token: string, headers = {}) => post(gateway, '/api/settings/email/confirm', { token }, headers)
 
   test('changes once its reader confirms it; the old address is notified', async () => {
-    const owner = await gateway.owner()
+    const owner = await confirmed()
     expect(await read<unknown>(ask(owner, ' New.Ada@Example.com '))).toEqual({ outcome: 'sent' })
     expect(await accountOf(owner)).toMatchObject({ email: owner.email })
     const mail = await mailbox.next()
@@ -170,14 +174,14 @@ describe('an email address', () => {
   })
 
   test('that another account has gets the same answer, and is not taken over on confirmation', async () => {
-    const [owner, other] = [await gateway.owner(), await gateway.owner()]
+    const [owner, other] = [await confirmed(), await confirmed()]
     expect(await read<unknown>(ask(owner, other.email))).toEqual({ outcome: 'sent' })
     expect(await refusalOf(confirm(tokenIn((await mailbox.next()).text)))).toMatchObject({ status: 409 })
     expect(await signIn(gateway, other.email, OLD)).toBe(200)
   })
 
   test('is not changed by a forged, old or foreign confirmation', async () => {
-    const owner = await gateway.owner()
+    const owner = await confirmed()
     await read(ask(owner, 'late@example.com'))
     const token = tokenIn((await mailbox.next()).text)
     const [payload = '', signature = ''] = token.split('.')
@@ -191,7 +195,7 @@ describe('an email address', () => {
   })
 
   test('requires a sign-in of the last ten minutes, and must be valid', async () => {
-    const owner = await gateway.owner()
+    const owner = await confirmed()
     for (const email of ['', 'ada', 'a b@example.com', 7, null, `${'a'.repeat(250)}@example.com`, owner.email])
       expect(await refusalOf(ask(owner, email))).toMatchObject({ status: 400, code: 'invalid_parameter' })
     gateway.clock.advance(600_001)

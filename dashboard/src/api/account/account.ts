@@ -26,14 +26,16 @@ export async function signIn(email: string, password: string): Promise<void> {
   continueToApp(request, answer)
 }
 
-/** Creates a user and signs them in. */
-export async function signUp(email: string, password: string): Promise<void> {
+/** Creates a user. Resolves to whether they are signed in: a gateway that sends mail asks to confirm the address first. */
+export async function signUp(email: string, password: string): Promise<boolean> {
   const name = email.split('@', 1)[0] ?? email
   const request = pendingAppRequest()
   const body = { name, email, password, ...(request !== null && { oauth_query: request }) }
   const answer = await callJson('/api/auth/sign-up/email', { body })
+  if (Reflect.get(Object(answer), 'token') === null) return false
   sessionEnded.set(false)
   continueToApp(request, answer)
+  return true
 }
 
 /** Whether a sign-in leads back to an app (with a full page load) instead of into the dashboard. */

@@ -17,7 +17,7 @@ export function CredentialsForm({ purpose, submit, onDone, email = '', children 
   const countdown = useCountdown()
   const sending = useMutation({
     mutationFn: (typed: { email: string; password: string }) => submit(typed.email, typed.password),
-    onSuccess: onDone,
+    onSuccess: () => onDone?.(),
     onError: (error) => countdown.start(toFailure(error).retryAfterSeconds ?? 0),
   })
   const onSubmit = (event: FormEvent<HTMLFormElement>) => {
@@ -58,7 +58,7 @@ export function CredentialsForm({ purpose, submit, onDone, email = '', children 
 type CredentialsFormProps = {
   purpose: 'sign-in' | 'sign-up'
   submit: (email: string, password: string) => Promise<void>
-  onDone: () => void
+  onDone?: () => void
   email?: string
   children?: ReactNode
 }

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { drizzle } from 'drizzle-orm/libsql'
 import { migrate } from 'drizzle-orm/libsql/migrator'
+import type { SignupBrakes } from '../../../core/accounts/signup-credit'
 import type { ReadOperationUsage } from '../../../core/apis/api-report'
 import type { Clock } from '../../../core/clock'
 import type { RestorableCounters } from '../../../core/ledger/hold'
@@ -29,6 +30,7 @@ import { operationUsage } from './operation-usage'
 import { LibsqlPaymentClaims } from './payment-claims'
 import { LibsqlPrices } from './prices'
 import { keptHolds } from './schema/usage'
+import { LibsqlSignupCredits } from './signup-credits'
 import { LibsqlSocial } from './social'
 import { LibsqlUpstreamPayments } from './upstream-payments'
 import { LibsqlUsageReports } from './usage-reports'
@@ -42,6 +44,7 @@ export interface StoreOptions {
   readonly patienceMs: number
   /** Which operations the usage summary counts. */
   readonly isCounted: (operation: string) => boolean
+  readonly signupBrakes: SignupBrakes
   /** Called when the process must stop: another process owns the database, or a worker died. */
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
@@ -61,6 +64,7 @@ export interface Stores {
   readonly accounts: LibsqlAccounts
   readonly limitRequests: LibsqlLimitRequests
   readonly settings: LibsqlAccountSettings
+  readonly signupCredits: LibsqlSignupCredits
   readonly prices: LibsqlPrices
   readonly audit: LibsqlAuditTrail
   readonly social: LibsqlSocial
@@ -175,6 +179,7 @@ async function openHeld(
     accounts,
     limitRequests: new LibsqlLimitRequests(db, accounts),
     settings: new LibsqlAccountSettings(db, applied),
+    signupCredits: new LibsqlSignupCredits(db, options.signupBrakes),
     prices,
     audit: new LibsqlAuditTrail(db),
     social: new LibsqlSocial(db),
