@@ -2,7 +2,7 @@ import { isJson } from '../json'
 import type { AskedPayment } from './upstream-payment'
 
 /** A larger challenge is not read. */
-export const MAX_CHALLENGE_BYTES = 16 * 1024
+const MAX_CHALLENGE_BYTES = 16 * 1024
 /** Networks that x402 version 1 names. */
 const NAMED_NETWORKS: Readonly<Record<string, number>> = {
   ...{ base: 8453, 'base-sepolia': 84532, polygon: 137, 'polygon-amoy': 80002 },

@@ -41,6 +41,8 @@ export interface OpenPayment {
   unanswered(): Promise<void>
 }
 
+/** Not paid with less of the call's time left: an upstream could keep its challenge back until no answer can come in time. */
+const MIN_TIME_LEFT = 0.25
 /** A signature is valid this long after the time that the call has. */
 const GRACE_SECONDS = 30
 
@@ -69,9 +71,8 @@ export async function askPaid(
     return free.ok ? ok({ answer: free.value, paid: ZERO, payment: null }) : free
   }
   const signed = await signOffer(paying, sale, request, {
-    asked: askedIn(paying.wallet, probe.value),
-    requestId,
-    limits,
+    ...{ asked: askedIn(paying.wallet, probe.value), requestId, limits },
+    minLeftMs: timeoutMs * MIN_TIME_LEFT,
   })
   if (!signed.ok) return err({ kind: 'unavailable', reason: signed.error, didNothing: true })
   const { payments, clock, wallet } = paying
@@ -114,10 +115,12 @@ async function signOffer(
     asked,
     requestId,
     limits,
+    minLeftMs,
   }: {
     readonly asked: readonly AskedPayment[]
     readonly requestId: UpstreamPayment['request']
     readonly limits: () => Limits
+    readonly minLeftMs: number
   },
 ): Promise<Result<Signed, string>> {
   const { wallet, payments } = paying
@@ -138,7 +141,7 @@ async function signOffer(
   const trouble = await wallet.trouble(offer.value.token, offer.value.amount)
   if (trouble !== null) return err(trouble)
   const { timeoutMs, signal } = limits()
-  if (signal.aborted || timeoutMs <= 1) return err('no time was left to pay it')
+  if (signal.aborted || timeoutMs < minLeftMs) return err('too little time was left for an answer')
   const payment = paymentOf(paying, sale, offer.value, { requestId, leftMs: timeoutMs })
   const opened = await payments.open(payment, wallet.maxima)
   if (opened === 'cap') return err('a daily maximum of the wallet is reached')

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'bun:test'
+import { afterEach, describe, expect, spyOn, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { keccak256, stringToHex } from 'viem'
 import { compileJsonSchema } from '../../../server/adapters/openapi/compile-json-schema'
@@ -146,7 +146,7 @@ describe('a hostile upstream', () => {
     const stalled = Promise.withResolvers<Response>()
     const { call, payments, states, later, spent, overruns, node } = await paying({
       paid: () => stalled.promise,
-      api: { timeoutMs: 300 },
+      api: { timeoutMs: 2000 },
     })
     expect((await call()).status).toBe(504)
     stalled.resolve(new Response())
@@ -175,6 +175,22 @@ describe('a hostile upstream', () => {
     expect([await states(), await overruns()]).toEqual([['cashed', 'unused', 'unused'], [10_000]])
     expect((await call()).status).toBe(502)
     await booksAgree()
+  })
+
+  test('that keeps its challenge back until no answer can come in time is not paid', async () => {
+    const { call, states, upstream } = await paying({ api: { timeoutMs: 10_000 } })
+    const late = performance.now() + 9_000
+    upstream.answers(({ target }) => {
+      clockOfCalls.mockImplementation(() => late)
+      return asksToPay(`${upstream.url}${target}`)
+    })
+    const clockOfCalls = spyOn(performance, 'now')
+    try {
+      expect((await call()).status).toBe(503)
+    } finally {
+      clockOfCalls.mockRestore()
+    }
+    expect([upstream.calls.length, await states()]).toEqual([1, []])
   })
 
   test('whose answer does not sell gets no more than that either', async () => {
