@@ -36,7 +36,7 @@ function documentOf(operation: ApiOperation, schemas: Schemas, access: Access): 
       answers: {
         [success.minStatus]: { description: 'The answer of the upstream, as it came.', schema: {}, examples: {} },
       },
-      failures: FAILURES,
+      failures: effect === 'write' ? [...FAILURES, 'outcome_unknown'] : FAILURES,
       ...(price.mode === 'fixed' && { price: price.amount }),
     },
     access,
@@ -113,6 +113,7 @@ const FAILURES = [
     'insufficient_balance',
   ] as const),
   ...(['insufficient_api_key_balance', 'insufficient_permissions', 'estimated_price_exceeds_max_price'] as const),
+  ...(['idempotency_conflict', 'answer_not_kept', 'quota_exceeded'] as const),
   ...(['rate_limit_exceeded', 'upstream_error', 'upstream_unavailable', 'upstream_timeout'] as const),
   ...(['service_unavailable', 'internal_error'] as const),
 ]

@@ -27,7 +27,7 @@ const MAX_HEADERS = 30
 const MAX_EXAMPLES = 20
 
 const SCHEMA = checked<boolean | Readonly<Record<string, unknown>>>(
-  { type: ['object', 'boolean'], description: 'A JSON Schema (2020-12) that refers to its own `$defs` only.' },
+  { description: 'A JSON Schema (2020-12), an object or a boolean, that refers to its own `$defs` only.' },
   (value) => (typeof value === 'boolean' || isJson(value) ? null : 'must be a JSON Schema'),
 )
 

@@ -45,6 +45,7 @@ export const WALLET_DOCS = {
       'invalid_payload',
       'verification_failed',
       'payment_in_progress',
+      'answer_not_kept',
       'payment_pending',
       'payment_network_unavailable',
       'rate_limit_exceeded',

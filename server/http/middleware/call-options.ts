@@ -31,7 +31,7 @@ export const CALL_OPTIONS = {
     in: 'header',
     kind: 'enum',
     values: ['quote'],
-    description: '`quote` returns what the request would cost. Nothing runs and nothing is charged.',
+    description: '`quote` returns what the request would cost (a `Quote`). Nothing runs and nothing is charged.',
   },
 } as const satisfies ParameterTable
 

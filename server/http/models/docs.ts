@@ -1,8 +1,9 @@
-import type { Static } from '@sinclair/typebox'
 import type { FailureCode } from '../../core/failure'
 import { KEY_FAILURES } from '../keys/key-failures'
 import type { EndpointDocs, RouteDocs } from '../openapi/documented'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+import { type ModelCallId, modelBody, shapeOf } from './body-docs'
+import { ANTHROPIC_EXAMPLE, GOOGLE_EXAMPLE, MODEL_EXAMPLE } from './example-docs'
 import { CallEstimate, ModelList, ModelRecord, NewCallEstimate } from './record'
 import { AnthropicModel, AnthropicModelList, GoogleModel, GoogleModelList } from './vendor-record'
 
@@ -35,52 +36,6 @@ const CALL_FAILURES: readonly FailureCode[] = [
   'upstream_timeout',
 ]
 
-const MODEL_EXAMPLE: ModelRecord = {
-  id: 'sandbox/echo',
-  object: 'model',
-  created: 1_767_225_600,
-  owned_by: 'sandbox',
-  recharge_required: false,
-  supported_endpoint_types: [
-    'chat_completions',
-    'responses',
-    'completions',
-    'messages',
-    'messages_count_tokens',
-    'generate_content',
-    'count_tokens',
-  ],
-  pricing: { input: 0, output: 0, cache_read: 0, cache_write: 0 },
-  price_version: 'sandbox',
-  context_tokens: 524_288,
-  max_output_tokens: null,
-}
-
-const ANTHROPIC_EXAMPLE: Static<typeof AnthropicModel> = {
-  type: 'model',
-  id: 'sandbox/echo',
-  display_name: 'sandbox/echo',
-  created_at: '2026-01-01T00:00:00.000Z',
-  lifecycle: 'active',
-  deprecated_at: null,
-  retires_at: null,
-  line: null,
-  capabilities: null,
-  max_input_tokens: 524_288,
-  max_tokens: null,
-  recharge_required: false,
-}
-
-const GOOGLE_EXAMPLE: Static<typeof GoogleModel> = {
-  name: 'models/sandbox/echo',
-  baseModelId: 'sandbox/echo',
-  version: 'sandbox',
-  displayName: 'sandbox/echo',
-  inputTokenLimit: 524_288,
-  supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
-  recharge_required: false,
-}
-
 const PRICING_NOTES = [
   "Charged per token at the model's prices and rounded up once. The maximum cost is held before the call runs, and the unused part is released afterwards. `X-Cost-Mode: quote` returns the maximum cost without running the call.",
   'Tokens (input plus the output cap) are reserved from the per-minute limit and corrected when the call ends. A call occupies a concurrency slot until its last byte.',
@@ -91,7 +46,7 @@ const PRICING_NOTES = [
 const COST = ['X-Cost-Micros-USD', 'Idempotency-Replayed'] as const
 
 function call(
-  id: string,
+  id: ModelCallId,
   summary: string,
   introduction: string,
   body: { example: unknown; required: string[] },
@@ -105,15 +60,16 @@ function call(
     body: {
       description:
         "The request body in the vendor's own format. It is forwarded byte for byte, except for the changes that metering needs. Parameters that the vendor bills beyond tokens are rejected with 422.",
-      schema: { type: 'object', required: body.required, additionalProperties: true },
+      schema: modelBody(id, body.required),
       required: true,
       examples: { simple: body.example },
     },
     answers: {
       200: {
         description: "The model's response in the vendor's format; server-sent events if a stream was requested.",
-        schema: { type: 'object', additionalProperties: true },
+        schema: shapeOf(answer),
         examples: { answer },
+        canBeQuote: true,
         headers: [...COST, 'X-Gateway-Removed-Betas'],
       },
     },
@@ -174,6 +130,7 @@ export const MODEL_DOCS = {
       200: { description: 'A page.', schema: GoogleModelList, examples: { list: { models: [GOOGLE_EXAMPLE] } } },
     },
     failures: [...KEY_FAILURES, 'invalid_parameter'],
+    errorFormat: 'google',
   },
   googleOne: {
     id: 'googleModel',
@@ -184,6 +141,7 @@ export const MODEL_DOCS = {
     ids: { model: { description: 'The id of a model.', example: 'sandbox%2Fecho' } },
     answers: { 200: { description: 'The model.', schema: GoogleModel, examples: { model: GOOGLE_EXAMPLE } } },
     failures: [...KEY_FAILURES, 'unknown_model'],
+    errorFormat: 'google',
   },
   one: {
     id: 'model',
@@ -321,25 +279,28 @@ export const MODEL_DOCS = {
       usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
     },
   ),
-  messages: call(
-    'messages',
-    'Messages',
-    "Works with Anthropic's SDK: set its base URL to `<origin>` and its API key to your gateway key; `x-api-key` works as well as `Authorization: Bearer`. Errors use Anthropic's format.",
-    {
-      example: { model: 'sandbox/echo', max_tokens: 100, messages: HELLO },
-      required: ['model', 'max_tokens', 'messages'],
-    },
-    {
-      id: 'msg_1',
-      type: 'message',
-      role: 'assistant',
-      model: 'sandbox/echo',
-      content: [{ type: 'text', text: 'Hello' }],
-      stop_reason: 'end_turn',
-      stop_sequence: null,
-      usage: { input_tokens: 1, output_tokens: 1 },
-    },
-  ),
+  messages: {
+    ...call(
+      'messages',
+      'Messages',
+      "Works with Anthropic's SDK: set its base URL to `<origin>` and its API key to your gateway key; `x-api-key` works as well as `Authorization: Bearer`. Errors use Anthropic's format.",
+      {
+        example: { model: 'sandbox/echo', max_tokens: 100, messages: HELLO },
+        required: ['model', 'max_tokens', 'messages'],
+      },
+      {
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'sandbox/echo',
+        content: [{ type: 'text', text: 'Hello' }],
+        stop_reason: 'end_turn',
+        stop_sequence: null,
+        usage: { input_tokens: 1, output_tokens: 1 },
+      },
+    ),
+    errorFormat: 'anthropic',
+  },
   generate: {
     ...call(
       'generateContent',
@@ -352,6 +313,7 @@ export const MODEL_DOCS = {
         modelVersion: 'sandbox/echo',
       },
     ),
+    errorFormat: 'google',
     ids: {
       model: {
         description:
@@ -370,6 +332,7 @@ export const MODEL_DOCS = {
     ),
     description:
       "Counts the tokens of a body of `POST /v1/messages`, for Anthropic's SDK. The vendor counts. Free, but it counts as a request in the window of the key. Errors use Anthropic's format.",
+    errorFormat: 'anthropic',
   },
   embeddings: call(
     'embeddings',

@@ -2,8 +2,9 @@ import type { DocumentDecoration } from 'elysia'
 import type { ParameterTable } from '../../core/catalog/parameters'
 import type { FailureCode } from '../../core/failure'
 import { formatUsd, type Money } from '../../core/money'
+import type { ErrorFormat } from './error-format'
 import { failureResponses } from './failure-documents'
-import type { JsonSchema } from './json-schema'
+import { type JsonSchema, ref } from './json-schema'
 import type { OpenApiOperation, OpenApiResponse } from './open-api'
 import { type OpenApiParameter, openApiParameters } from './parameter-documents'
 import { headerRefs, ID_HEADERS, LIMIT_HEADERS, type ResponseHeader } from './response-headers'
@@ -35,6 +36,8 @@ export interface Answer {
   readonly examples: Readonly<Record<string, unknown>>
   readonly contentType?: string
   readonly headers?: readonly ResponseHeader[]
+  /** `X-Cost-Mode: quote` gets a `Quote` instead. Not part of the schema: generated clients would return a union. */
+  readonly canBeQuote?: true
 }
 
 /** Documents a route that has no gate. Its parameters come from the tables that validate its input. */
@@ -57,6 +60,8 @@ export interface EndpointDocs {
   }
   readonly answers: Readonly<Record<number, Answer>>
   readonly failures: readonly FailureCode[]
+  /** The shape of its errors; `gateway` if absent. */
+  readonly errorFormat?: ErrorFormat
   readonly libraryCodes?: Readonly<Record<number, readonly string[]>>
   readonly price?: Money
   /** The name of a priced route in allowlists, prices and reports. */
@@ -103,6 +108,7 @@ export function operationOf(docs: EndpointDocs, access: Access, tables: readonly
   const failures = failureResponses(docs.failures, {
     headers,
     ...(docs.price !== undefined && { price: docs.price }),
+    ...(docs.errorFormat && { format: docs.errorFormat }),
     ...(docs.libraryCodes && { libraryCodes: docs.libraryCodes }),
   })
   const answers = Object.entries(docs.answers).map(([status, answer]) => [status, success(answer, headers)])
@@ -132,10 +138,14 @@ export function operationOf(docs: EndpointDocs, access: Access, tables: readonly
   }
 }
 
-function success({ description, schema, examples, contentType, headers }: Answer, common: readonly ResponseHeader[]) {
+function success(
+  { description, schema, examples, contentType, headers, canBeQuote }: Answer,
+  common: readonly ResponseHeader[],
+) {
   return {
     description,
     headers: headerRefs([...common, ...(headers ?? [])]),
+    ...(canBeQuote && { 'x-quote': ref('Quote') }),
     content: { [contentType ?? 'application/json']: { schema, examples: named(examples) } },
   }
 }

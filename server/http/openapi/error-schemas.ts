@@ -3,6 +3,7 @@ import {
   instant,
   type JsonSchema,
   listOf,
+  microsUsd,
   oneOf,
   opaque,
   orNull,
@@ -15,25 +16,43 @@ import {
 
 const TYPES = [...new Set(Object.values(FAILURES).map(({ type }) => type))]
 
-/** The common error shape (spec-answers 2), and the price it can carry. */
+/** The common error shapes (spec-answers 2), and the price that they can carry. */
 export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
-  Error: record('The error format of the gateway, on every route.', {
-    error: record(
-      'What went wrong and what to do next.',
-      {
-        type: oneOf(TYPES, 'The category of the error.'),
-        code: text('The stable error code, for programs.'),
-        message: text('A message for people. Do not parse it.'),
-        request_id: text("The gateway's id of the request. Quote it when you contact support."),
-        param: text('The first invalid parameter.'),
-        limit_source: oneOf(['key', 'app', 'account', 'address', 'upstream'], 'Whose limit was reached.'),
-        retry_after: whole('Seconds to wait, as in Retry-After.', { minimum: 0 }),
-        price: ref('Price'),
-        details: listOf(ref('WrongParameter'), 'Every invalid parameter of the request.'),
-      },
-      ['param', 'limit_source', 'retry_after', 'price', 'details'],
-    ),
+  Error: record('The error format of the gateway. `x-error-codes` of a response lists its codes.', {
+    error: ref('ErrorDetail'),
   }),
+  AnthropicError: record("The error format of routes for Anthropic's SDK.", {
+    type: oneOf(['error'], 'Always `error`.'),
+    error: ref('ErrorDetail'),
+  }),
+  GoogleError: record("The error format of routes for Google's SDK.", {
+    error: record('What went wrong and what to do next.', {
+      code: whole('The HTTP status.'),
+      message: text('A message for people. Do not parse it.'),
+      status: text("Google's name of the status, such as INVALID_ARGUMENT."),
+      type: oneOf(TYPES, 'The category of the error.'),
+      request_id: text("The gateway's id of the request. Quote it when you contact support."),
+      details: listOf(
+        opaque({ type: 'object', additionalProperties: true }),
+        'An `ErrorInfo` whose `reason` is the stable error code; every invalid parameter (`BadRequest`); how long to wait (`RetryInfo`).',
+      ),
+    }),
+  }),
+  ErrorDetail: record(
+    'What went wrong and what to do next.',
+    {
+      type: oneOf(TYPES, 'The category of the error.'),
+      code: text('The stable error code, for programs.'),
+      message: text('A message for people. Do not parse it.'),
+      request_id: text("The gateway's id of the request. Quote it when you contact support."),
+      param: text('The first invalid parameter.'),
+      limit_source: oneOf(['key', 'app', 'account', 'address', 'upstream'], 'Whose limit was reached.'),
+      retry_after: whole('Seconds to wait, as in Retry-After.', { minimum: 0 }),
+      price: ref('Price'),
+      details: listOf(ref('WrongParameter'), 'Every invalid parameter of the request.'),
+    },
+    ['param', 'limit_source', 'retry_after', 'price', 'details'],
+  ),
   PaymentProblem: record(
     'A 402 that can be paid: a problem document (RFC 9457) that also contains `error`. The challenge is in WWW-Authenticate.',
     {
@@ -42,8 +61,14 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       status: whole('402.'),
       detail: text('A message for people. Do not parse it.'),
       challengeId: text('The id of the first challenge.'),
-      error: opaque({ type: 'object', description: 'The same object as in `Error`.' }),
+      error: ref('ErrorDetail'),
+      x402Version: whole('1: for clients of x402 version 1, if the request can be paid that way.'),
+      accepts: listOf(
+        opaque({ type: 'object', additionalProperties: true }),
+        'What clients of x402 version 1 can pay with. Version 2 reads PAYMENT-REQUIRED.',
+      ),
     },
+    ['x402Version', 'accepts'],
   ),
   WrongParameter: record('One invalid parameter.', {
     param: text('Its name.'),
@@ -56,6 +81,15 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     mode: oneOf(['fixed', 'most'], '`fixed`, or `most` for the maximum cost of the request.'),
     currency: oneOf(['USD'], 'The currency.'),
     amount: text('The amount as a decimal.', { pattern: '^\\d+(\\.\\d{1,6})?$' }),
+  }),
+  Quote: record('What a request would cost. Nothing ran, nothing was charged.', {
+    quote: record('The quote.', {
+      operation: text('The operation.'),
+      price: ref('Price'),
+      cost_micros_usd: microsUsd('What it would cost.', { minimum: 0 }),
+      price_version: text('The price version: that of the catalog, or the id of a price override.'),
+      available_micros_usd: orNull(microsUsd('What this key can spend now; null without a key.')),
+    }),
   }),
   Ready: record(
     'Whether calls can be served.',

@@ -1,6 +1,7 @@
 import { type FailureCode, failure } from '../../core/failure'
 import { type Money, ZERO } from '../../core/money'
 import { FAILURES, failureBody, WAIT } from '../middleware/failures'
+import { ERROR_FORMATS, type ErrorFormat } from './error-format'
 import { FAILURE_MEANINGS } from './failure-meanings'
 import { ref } from './json-schema'
 import type { OpenApiExample, OpenApiResponse } from './open-api'
@@ -31,6 +32,8 @@ export interface FailureContext {
   readonly headers: readonly ResponseHeader[]
   /** For a priced route: the price that a 402 names. */
   readonly price?: Money
+  /** `gateway` if absent. */
+  readonly format?: ErrorFormat
   /** Codes of the sign-in library by status; they are not in the table of failures. */
   readonly libraryCodes?: Readonly<Record<number, readonly string[]>>
 }
@@ -56,10 +59,10 @@ export function failureResponses(
 const built = new Map<string, OpenApiResponse>()
 
 function sharedResponse(...parts: Parameters<typeof failureResponse>): OpenApiResponse {
-  const [status, codes, libraryCodes, { headers }] = parts
+  const [status, codes, libraryCodes, { headers, format }] = parts
   // A 402 names the price, and prices change.
   if (status === 402) return failureResponse(...parts)
-  const key = JSON.stringify([status, codes, libraryCodes, headers])
+  const key = JSON.stringify([status, codes, libraryCodes, headers, format])
   const response = built.get(key) ?? failureResponse(...parts)
   built.set(key, response)
   return response
@@ -69,10 +72,9 @@ function failureResponse(
   status: number,
   codes: readonly FailureCode[],
   libraryCodes: readonly string[],
-  { headers, price }: FailureContext,
+  { headers, price, format = 'gateway' }: FailureContext,
 ): OpenApiResponse {
   const all = [...codes, ...libraryCodes]
-  const error = { type: 'object', properties: { code: { enum: all } } }
   const waits = status === 429 || codes.some((code) => WAIT.has(code))
   const challenges = status === 402 || (status === 401 && codes.some((code) => code !== 'missing_session'))
   const more: ResponseHeader[] = [
@@ -82,10 +84,14 @@ function failureResponse(
   return {
     description: `${REASONS[status] ?? `Status ${status}`}: ${all.map((code) => `\`${code}\``).join(', ')}.`,
     headers: headerRefs([...headers, ...more]),
+    'x-error-codes': all,
     content: {
       'application/json': {
-        schema: { allOf: [ref('Error'), { type: 'object', properties: { error } }] },
-        examples: Object.fromEntries(codes.map((code) => [code, failureExample(code, price)])),
+        // One schema for all: generated clients make a type of each.
+        schema: ref(ERROR_FORMATS[format].schema),
+        examples: Object.fromEntries(
+          codes.map((code) => [code, failureExample(code, price, ERROR_FORMATS[format].path)]),
+        ),
       },
       // With payment challenges, the response is a problem document (RFC 9457) as well.
       ...(status === 402 && price !== undefined && { 'application/problem+json': { schema: ref('PaymentProblem') } }),
@@ -94,7 +100,7 @@ function failureResponse(
 }
 
 /** An example body, built by the code that builds the real ones. */
-function failureExample(code: FailureCode, price: Money | undefined): OpenApiExample {
+function failureExample(code: FailureCode, price: Money | undefined, path: string): OpenApiExample {
   const { status } = FAILURES[code]
   const wrong = { param: 'count', in: 'query', rule: 'must be an integer from 1 to 200', received: '0' } as const
   const missing = { param: 'q', in: 'query', rule: 'is required', received: null } as const
@@ -105,5 +111,5 @@ function failureExample(code: FailureCode, price: Money | undefined): OpenApiExa
     ...(status === 429 && { retryAfterSeconds: 12, limitSource: code === 'upstream_rate_limit' ? 'upstream' : 'key' }),
     ...(status === 402 && { price: price ?? ZERO }),
   })
-  return { summary: FAILURE_MEANINGS[code], value: failureBody(problem, 'req_01a1fdfa942070008c603d2632ddc21a', '/') }
+  return { summary: FAILURE_MEANINGS[code], value: failureBody(problem, 'req_01a1fdfa942070008c603d2632ddc21a', path) }
 }

@@ -97,6 +97,26 @@ function deep(value: unknown): unknown {
   return isLoose(value) ? normalizedSchema(value) : value
 }
 
+/**
+ * A document whose texts are safe in comments: code generators put them there, and `*` followed by `/` ends a comment in Go, Java and
+ * TypeScript. Imported operations bring texts of their own.
+ */
+export function withSafeTexts<T>(node: T): T {
+  const walk = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(walk)
+    if (!isLoose(value)) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [
+        name,
+        typeof member === 'string' && COMMENTED.has(name) ? member.replaceAll('*/', '*\u200b/') : walk(member),
+      ]),
+    )
+  }
+  return walk(node) as T // only texts changed
+}
+
+const COMMENTED: ReadonlySet<string> = new Set(['description', 'summary', 'title'])
+
 export function isLoose(value: unknown): value is Loose {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -16,6 +16,10 @@ export interface OpenApiResponse {
   readonly description: string
   readonly headers?: Readonly<Record<string, JsonSchema>>
   readonly content?: Readonly<Record<string, OpenApiMediaType>>
+  /** The codes that `error.code` can have, of a failure. */
+  readonly 'x-error-codes'?: readonly string[]
+  /** The schema of the response to `X-Cost-Mode: quote`, if it differs. */
+  readonly 'x-quote'?: JsonSchema
 }
 
 export interface OpenApiBody {

@@ -6,7 +6,7 @@ import type { DashboardFiles } from '../system/dashboard-files'
 import { agentGuide } from './agent-guide'
 import { docsPage, missingDocsPage, scalarSettings } from './docs-page'
 import { UNDOCUMENTED } from './documented'
-import { isLoose } from './normalized-operation'
+import { isLoose, withSafeTexts } from './normalized-operation'
 import type { ImportedDocument, OpenApiDocument } from './open-api'
 import { COMPONENTS, GENERATOR_INFO, openApiDocument } from './open-api-document'
 import { withPaymentOffers } from './payment-discovery'
@@ -53,7 +53,8 @@ export function docsRoutes({ baseUrl, dashboard, payments, imported }: DocsParts
       const { paths, schemas } = describe()
       const components = { ...builtIn.components, schemas: { ...builtIn.components['schemas'], ...schemas } }
       const whole = { ...builtIn, paths: { ...builtIn.paths, ...paths }, components }
-      made = { version, document: withPaymentOffers(whole, (amount) => payments.waysFor(amount)) }
+      const safe = withSafeTexts(whole)
+      made = { version, document: withPaymentOffers(safe, (amount) => payments.waysFor(amount)) }
     }
     return made.document
   }

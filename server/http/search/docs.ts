@@ -1,5 +1,4 @@
 import type { Operation, OperationName } from '../../core/catalog/operation'
-import { CATALOG_VERSION } from '../../core/catalog/operation'
 import type { ParameterTable } from '../../core/catalog/parameters'
 import type { FailureCode } from '../../core/failure'
 import { formatUsd } from '../../core/money'
@@ -7,7 +6,7 @@ import type { EndpointDocs } from '../openapi/documented'
 import type { JsonSchema } from '../openapi/json-schema'
 import { bodySchema } from '../openapi/parameter-documents'
 import { SOCIAL_FAILURES, SOCIAL_RESULTS } from '../social/docs'
-import { ImageSearchResult, LlmContextResult, Quote } from './record'
+import { ImageSearchResult, LlmContextResult } from './record'
 
 const KEY_FAILURES: readonly FailureCode[] = [
   'invalid_api_key',
@@ -126,7 +125,7 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
       operation.description,
       `Catalog price: ${formatUsd(operation.price)} USD per ${operation.unit === 'request' ? 'successful request' : operation.unit}; failed requests are free.`,
       'Your account may have different prices: `X-Cost-Mode: quote` returns yours.',
-      `Accepts \`Accept: application/json\` or \`*/*\`. ${needsKey ? 'Needs a key with a linked social account.' : 'Without a key it returns 402 with the price.'}`,
+      `An \`Accept\` header must allow JSON. ${needsKey ? 'Needs a key with a linked social account.' : 'Without a key it returns 402 with the price.'}`,
       ...(operation.effect === 'write' ? [SENT_ONCE] : []),
       ...(alsoGet ? ['The same as GET, with the query parameters as one flat JSON object. Headers stay headers.'] : []),
     ].join('\n\n'),
@@ -140,9 +139,10 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
     }),
     answers: {
       200: {
-        description: 'The result, or a quote if `X-Cost-Mode: quote` was sent.',
-        schema: { anyOf: [schema, Quote] },
-        examples: { result: example, quote: quoteExample(operation) },
+        description: 'The result. With `X-Cost-Mode: quote` the response is a `Quote` instead (see Schemas).',
+        schema,
+        examples: { result: example },
+        canBeQuote: true,
         headers: [...(needsKey ? [] : (['API-Version', 'Age'] as const)), 'Idempotency-Replayed'],
       },
     },
@@ -151,6 +151,7 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
         (code) => code !== 'missing_parameter' || takesRequired(operation),
       ),
       ...(needsKey ? SOCIAL_FAILURES : []),
+      ...(operation.effect === 'write' ? (['outcome_unknown'] as const) : []),
       ...(post ? BODY_FAILURES : []),
     ],
     price: operation.price,
@@ -163,18 +164,6 @@ export function dataDocs(operation: Operation<ParameterTable>, method: 'GET' | '
 export function routeParameters(operation: Operation<ParameterTable>, method: 'GET' | 'POST'): ParameterTable {
   if (method === 'GET') return operation.parameters
   return Object.fromEntries(Object.entries(operation.parameters).filter(([, rule]) => rule.in === 'header'))
-}
-
-function quoteExample(operation: Operation<ParameterTable>) {
-  return {
-    quote: {
-      operation: operation.name,
-      price: { mode: 'fixed', currency: 'USD', amount: formatUsd(operation.price) },
-      cost_micros_usd: operation.price,
-      price_version: CATALOG_VERSION,
-      available_micros_usd: 2_000_000,
-    },
-  }
 }
 
 function takesRequired({ parameters }: Pick<Operation, 'parameters'>): boolean {

@@ -1,16 +1,4 @@
-import {
-  listOf,
-  microsUsd,
-  named,
-  oneOf,
-  opaque,
-  orNull,
-  record,
-  ref,
-  text,
-  whole,
-  yesOrNo,
-} from '../openapi/json-schema'
+import { listOf, named, oneOf, opaque, orNull, record, text, whole, yesOrNo } from '../openapi/json-schema'
 
 const query = record(
   'The query.',
@@ -129,19 +117,6 @@ export const LlmContextResult = named(
       type: 'object',
       description: 'Every page used, by its URL.',
       additionalProperties: source,
-    }),
-  }),
-)
-
-export const Quote = named(
-  'Quote',
-  record('What a request would cost. Nothing ran, nothing was charged.', {
-    quote: record('The quote.', {
-      operation: text('The operation.'),
-      price: ref('Price'),
-      cost_micros_usd: microsUsd('What it would cost.', { minimum: 0 }),
-      price_version: text('The price version: that of the catalog, or the id of a price override.'),
-      available_micros_usd: orNull(microsUsd('What this key can spend now; null without a key.')),
     }),
   }),
 )

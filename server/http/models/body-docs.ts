@@ -1,0 +1,151 @@
+import type { JsonSchema } from '../openapi/json-schema'
+
+const TEXT = { type: 'string' }
+const NUMBER = { type: 'number' }
+const INTEGER = { type: 'integer' }
+const YES_OR_NO = { type: 'boolean' }
+const OBJECT = { type: 'object', additionalProperties: true }
+const list = (items: JsonSchema) => ({ type: 'array', items })
+const said = (description: string, schema: JsonSchema) => ({ ...schema, description })
+/** A property that takes several forms, which generated clients pass through. */
+const any = (description: string) => ({ description })
+
+const MODEL = said('The id of a model, of `GET /v1/models`.', TEXT)
+const STREAM = said('Whether to send the answer as server-sent events.', YES_OR_NO)
+const SAMPLING = { temperature: NUMBER, top_p: NUMBER }
+const STOP = any('One text, or a list of texts, that end the answer.')
+const PENALTIES = { presence_penalty: NUMBER, frequency_penalty: NUMBER, seed: INTEGER, logit_bias: OBJECT }
+const TOOLS = {
+  tools: said('Functions that the caller runs. Tools of the vendor are refused.', list(OBJECT)),
+  tool_choice: any('Which tool the model may, or must, call.'),
+  parallel_tool_calls: YES_OR_NO,
+}
+
+/** The properties that callers of each model route use. A route takes more of the vendor's, which are not listed. */
+const PROPERTIES = {
+  chatCompletions: {
+    model: MODEL,
+    messages: said('The conversation so far.', list(message(['system', 'developer', 'user', 'assistant', 'tool']))),
+    stream: STREAM,
+    stream_options: OBJECT,
+    max_tokens: said('At most this many tokens of output.', INTEGER),
+    max_completion_tokens: said('The same, by its newer name.', INTEGER),
+    n: INTEGER,
+    ...SAMPLING,
+    stop: STOP,
+    ...PENALTIES,
+    logprobs: YES_OR_NO,
+    top_logprobs: INTEGER,
+    response_format: OBJECT,
+    ...TOOLS,
+    reasoning_effort: TEXT,
+    user: TEXT,
+  },
+  responses: {
+    model: MODEL,
+    input: any('A text, or a list of items: messages, calls of functions and their outputs.'),
+    instructions: TEXT,
+    stream: STREAM,
+    max_output_tokens: INTEGER,
+    ...SAMPLING,
+    ...TOOLS,
+    text: OBJECT,
+    reasoning: OBJECT,
+    include: list(TEXT),
+    metadata: OBJECT,
+    store: said('Answered false: nothing is stored.', YES_OR_NO),
+    user: TEXT,
+  },
+  completions: {
+    model: MODEL,
+    prompt: any('A text, or a list of one text.'),
+    stream: STREAM,
+    max_tokens: INTEGER,
+    ...SAMPLING,
+    stop: STOP,
+    ...PENALTIES,
+    user: TEXT,
+  },
+  messages: {
+    model: MODEL,
+    messages: said('The conversation so far.', list(message(['user', 'assistant']))),
+    max_tokens: said('At most this many tokens of output.', INTEGER),
+    system: any('A text, or a list of text blocks.'),
+    stream: STREAM,
+    ...SAMPLING,
+    top_k: INTEGER,
+    stop_sequences: list(TEXT),
+    tools: TOOLS.tools,
+    tool_choice: OBJECT,
+    thinking: OBJECT,
+    metadata: OBJECT,
+  },
+  countTokens: {
+    model: MODEL,
+    messages: said('The conversation to count.', list(message(['user', 'assistant']))),
+    system: any('A text, or a list of text blocks.'),
+    tools: list(OBJECT),
+    tool_choice: OBJECT,
+    thinking: OBJECT,
+  },
+  generateContent: {
+    contents: said(
+      'The conversation so far.',
+      list({ type: 'object', properties: { role: TEXT, parts: list(OBJECT) }, additionalProperties: true }),
+    ),
+    systemInstruction: OBJECT,
+    generationConfig: OBJECT,
+    tools: list(OBJECT),
+    toolConfig: OBJECT,
+    safetySettings: list(OBJECT),
+  },
+  embeddings: {
+    model: MODEL,
+    input: any('A text, a list of up to 2048 texts, or of tokens.'),
+    dimensions: INTEGER,
+    encoding_format: { type: 'string', enum: ['float', 'base64'] },
+    user: TEXT,
+  },
+  deepResearch: {
+    model: MODEL,
+    query: said('The question; or send `messages`.', TEXT),
+    messages: list(message(['system', 'developer', 'user', 'assistant', 'tool'])),
+    stream: STREAM,
+    max_searches: { type: 'integer', minimum: 1, maximum: 10, default: 4 },
+    max_tokens: { type: 'integer', minimum: 1, maximum: 16_384, default: 1024 },
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
+
+/** A model route, by its operation id. */
+export type ModelCallId = keyof typeof PROPERTIES
+
+/** The body of a call to a model. Vendors add properties, so none is refused by name here. */
+export function modelBody(id: ModelCallId, required: readonly string[]): JsonSchema {
+  return {
+    type: 'object',
+    properties: PROPERTIES[id],
+    ...(required.length > 0 && { required }),
+    additionalProperties: true,
+  }
+}
+
+function message(roles: readonly string[]): JsonSchema {
+  const content = any('A text, or a list of parts.')
+  return {
+    type: 'object',
+    properties: { role: { type: 'string', enum: roles }, content },
+    required: ['role'],
+    additionalProperties: true,
+  }
+}
+
+/** The shape of an answer as its example shows it, without promises about what vendors leave out or add. */
+export function shapeOf(example: unknown): JsonSchema {
+  if (Array.isArray(example)) return list(shapeOf(example[0]))
+  if (typeof example === 'string') return TEXT
+  if (typeof example === 'boolean') return YES_OR_NO
+  if (typeof example === 'number') return NUMBER
+  if (typeof example !== 'object' || example === null) return {}
+  const properties = Object.entries(example).map(([name, value]) => [name, shapeOf(value)])
+  return { type: 'object', properties: Object.fromEntries(properties), additionalProperties: true }
+}

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { withSafeTexts } from '../../../server/http/openapi/normalized-operation'
+import type { OpenApiDocument } from '../../../server/http/openapi/open-api'
+import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
+import { bodyValidator } from './json-validation'
+
+const JSON_TYPE = 'application/json'
+
+/** What keeps generators of clients from a client that compiles, or that is of use. */
+describe('the document, as generators of clients read it', () => {
+  let gateway: Awaited<ReturnType<typeof openDocumentedGateway>>
+  let document: OpenApiDocument
+  let routes: DocumentedRoute[]
+
+  beforeAll(async () => {
+    gateway = await openDocumentedGateway()
+    document = gateway.document
+    routes = routesOf(document)
+  })
+  afterAll(() => gateway.close())
+
+  const operation = (path: string, method = 'POST') => {
+    const found = routes.find((route) => route.path === path && route.method === method)
+    if (!found) throw new Error(`${method} ${path} is not documented`)
+    return found.operation
+  }
+
+  test('has no text that ends a comment of Go, Java or TypeScript; nor has one of an imported API', () => {
+    const texts = JSON.stringify(document, (name, value) =>
+      name === 'pattern' || name === 'source' ? undefined : value,
+    )
+    expect(texts).not.toContain('*/')
+    const hostile = { paths: { '/a*/b': { description: '*/ evil() /*' } }, items: [{ title: 'a*/' }] }
+    expect(withSafeTexts(hostile)).toEqual({
+      paths: { '/a*/b': { description: '*\u200b/ evil() /*' } },
+      items: [{ title: 'a*\u200b/' }],
+    })
+  })
+
+  test('has no type lists other than with null: many generators know no others', () => {
+    const lists: string[][] = []
+    JSON.stringify(document, (name, value) => {
+      if (name === 'type' && Array.isArray(value)) lists.push(value)
+      return value
+    })
+    expect(lists.filter((types) => types.length > 2 || !types.includes('null'))).toEqual([])
+  })
+
+  test.each([
+    ['/v1/messages', 'POST', 'AnthropicError'],
+    ['/v1/messages/count_tokens', 'POST', 'AnthropicError'],
+    ['/v1beta/models', 'GET', 'GoogleError'],
+    ['/v1beta/models/{model}', 'GET', 'GoogleError'],
+    ['/v1beta/models/{model}', 'POST', 'GoogleError'],
+    ['/v1/models', 'GET', 'Error'],
+    ['/v1/chat/completions', 'POST', 'Error'],
+  ])('%s (%s) documents its errors as it sends them: %s', async (path, method, schema) => {
+    const { responses } = operation(path, method)
+    for (const [status, { content = {} }] of Object.entries(responses).filter(([one]) => /^[45]/.test(one)))
+      expect(content[JSON_TYPE]?.schema, status).toEqual({ $ref: `#/components/schemas/${schema}` })
+    const answer = await gateway.call(
+      path.replace('{model}', method === 'GET' ? 'sandbox%2Fecho' : 'sandbox%2Fecho:generateContent'),
+      { method },
+    )
+    expect(answer.status).toBe(401)
+    const problem = bodyValidator(document, 'closed')
+    expect(problem({ $ref: `#/components/schemas/${schema}` }, await answer.json())).toBeNull()
+  })
+
+  test('lists every code of an error once, in `x-error-codes`', () => {
+    for (const { path, method, operation: one } of routes)
+      for (const [status, response] of Object.entries(one.responses).filter(([code]) => /^[45]/.test(code))) {
+        // `/ready` answers 503 with its report, which is no error.
+        if (JSON.stringify(response.content).includes('/Ready"')) continue
+        const codes = response['x-error-codes'] ?? []
+        expect(codes.length, `${method} ${path} ${status}`).toBeGreaterThan(0)
+        expect(new Set(codes).size).toBe(codes.length)
+      }
+  })
+
+  test('every priced operation lists what its Idempotency-Key can lead to', () => {
+    const codes = (path: string, method: string) => operation(path, method).responses['409']?.['x-error-codes'] ?? []
+    const kept = ['idempotency_conflict', 'answer_not_kept']
+    for (const { path, method, operation: one } of routes)
+      if (one.parameters?.some(({ name }) => name === 'idempotency-key'))
+        expect(codes(path, method), `${method} ${path}`).toEqual(expect.arrayContaining(kept))
+    for (const path of ['/apis/v1/social/post_social', '/v1/chat/completions'])
+      expect(codes(path, 'POST'), path).toContain('outcome_unknown')
+    expect(codes('/v1/wallet/topups', 'POST')).toEqual(['payment_in_progress', 'answer_not_kept'])
+  })
+
+  test('a priced success is its result alone; the quote has a schema of its own', () => {
+    const { responses } = operation('/apis/v1/websearch/images/search', 'GET')
+    expect(responses['200']).toMatchObject({
+      content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/ImageSearchResult' } } },
+      'x-quote': { $ref: '#/components/schemas/Quote' },
+    })
+  })
+
+  test.each([
+    ['/v1/chat/completions', ['model', 'messages', 'stream', 'max_tokens', 'tools']],
+    ['/v1/responses', ['model', 'input', 'instructions', 'stream']],
+    ['/v1/messages', ['model', 'messages', 'system', 'max_tokens']],
+    ['/v1beta/models/{model}', ['contents', 'generationConfig', 'systemInstruction']],
+    ['/v1/embeddings', ['model', 'input', 'dimensions']],
+    ['/v1/deep-research', ['model', 'query', 'max_searches']],
+  ])('%s names the properties of its body and of its answer', (path, names) => {
+    const { requestBody, responses } = operation(path)
+    const { properties = {} } = (requestBody?.content[JSON_TYPE]?.schema ?? {}) as { properties?: object }
+    expect(Object.keys(properties)).toEqual(expect.arrayContaining(names))
+    const answer = (responses['200']?.content?.[JSON_TYPE]?.schema ?? {}) as { properties?: object }
+    expect(Object.keys(answer.properties ?? {}).length).toBeGreaterThan(1)
+  })
+})
