@@ -1,3 +1,4 @@
+import type { ApisResult } from './apis'
 import type { MemoryResult } from './memory'
 import type { ModelsResult } from './models'
 import { type PaymentsResult, perCoreSecond } from './payments'
@@ -10,6 +11,7 @@ import type { UsageResult } from './usage-pages'
 export interface Results {
   speed?: SpeedResult
   models?: ModelsResult
+  apis?: ApisResult
   tokens?: TokensResult
   payments?: PaymentsResult
   relayer?: RelayerResult
@@ -28,6 +30,7 @@ interface Bar {
 export function describeBars(results: Results): string {
   const bars = [
     ...speedBars(results.speed),
+    ...apiBars(results.apis),
     ...paymentBars(results.payments),
     ...memoryBars(results.memory),
     ...usageBars(results.usage),
@@ -37,6 +40,21 @@ export function describeBars(results: Results): string {
     ['Bar', 'asked', 'found', ''],
     bars.map(({ what, bar, found, holds }) => [what, bar, found, holds ? 'holds' : 'MISSED']),
   )
+}
+
+function apiBars(apis: ApisResult | undefined): Bar[] {
+  if (!apis) return []
+  const ratioOf = (row: ApisResult['rows'][number]) =>
+    median(row.imported.map(({ cpu }, i) => cpu / (row.builtIn[i]?.cpu ?? Number.NaN)))
+  const more = apis.residentMb.many - apis.residentMb.one
+  return [
+    ...apis.rows.map((row): Bar => {
+      const found = ratioOf(row)
+      const what = `CPU of an imported operation against the built-in search, c=${row.connections}`
+      return { what, bar: '<= 1.1x', found: `${found.toFixed(2)}x`, holds: found <= 1.1 }
+    }),
+    { what: 'memory of 10,000 imported operations', bar: '< 50 MB', found: `${more.toFixed(0)} MB`, holds: more < 50 },
+  ]
 }
 
 function speedBars(speed: SpeedResult | undefined): Bar[] {

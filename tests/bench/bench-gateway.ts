@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { compose } from '../../server/compose'
 import { type Config, readConfig } from '../../server/config'
 import type { Account } from '../../server/core/accounts/account'
+import type { Api } from '../../server/core/apis/api'
 import type { Actor } from '../../server/core/audit'
 import { micros, ZERO } from '../../server/core/money'
 import type { Provider } from '../../server/core/providers/provider'
@@ -23,6 +24,9 @@ export function benchConfig(folder: string, port = 0): Config {
     SIGNUP_CREDIT_PER_NETWORK: '1000000',
     SIGNUP_CREDIT_DAILY_USD: '1000000',
     LOG_LEVEL: 'error',
+    ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1',
+    CREDIT_BUYS_PAID_PROVIDERS: 'true',
+    UPSTREAM_BENCH_KEY: 'sk_live_4f9aB7cQ2xTz81',
     ...paymentSettings(folder),
     ...(existsSync(join(folder, 'models.json')) && { MODELS_FILE: join(folder, 'models.json') }),
   }
@@ -59,6 +63,12 @@ export function openBenchGateway(config: Config, upstream: string) {
     },
     providers: { images: provider('images'), context: provider('context') },
   })
+}
+
+/** The APIs of a bench; none in the others. */
+export function benchApis(folder: string): readonly Api[] {
+  const file = join(folder, 'apis.json')
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
 }
 
 export type BenchGateway = Awaited<ReturnType<typeof openBenchGateway>>

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { describeApis, measureApis } from './apis'
 import { describeBars, type Results } from './bars'
 import { machineFacts } from './machine'
 import { describeMemory, measureMemory } from './memory'
@@ -13,14 +14,14 @@ import { describeUsage, measureUsage } from './usage-pages'
 import { Workshop } from './workshop'
 import { wrkProblem } from './wrk'
 
-const PARTS = ['speed', 'tokens', 'models', 'payments', 'relayer', 'portkey', 'memory', 'usage'] as const
+const PARTS = ['speed', 'tokens', 'models', 'apis', 'payments', 'relayer', 'portkey', 'memory', 'usage'] as const
 type Part = (typeof PARTS)[number]
 
 const HELP = `Measures the gateway and prints Markdown tables for docs/performance.md.
 
   bun run bench [options]
 
-  --only PART     speed, tokens, models, payments, relayer, portkey, memory or usage; may be given more than once
+  --only PART     speed, tokens, models, apis, payments, relayer, portkey, memory or usage; may be given more than once
   --quick         1 to 2 minutes: fewer and shorter rounds, a tenth of the usage rows; for a first look only
   --json FILE     writes every single result there too
   --rounds N      rounds of each comparison (5, quick 2)
@@ -34,6 +35,7 @@ const HELP = `Measures the gateway and prints Markdown tables for docs/performan
 speed     charged image searches against a bare Bun fetch proxy, in turns, and the books of every run
 tokens    the same searches by an app's access token against an API key, in turns, and the books
 models    chat completions, plain and streamed, charged, against a bare pipe and @portkey-ai/gateway, and the books
+apis      an imported image search against the built-in one, alone and among 10,000 operations, in turns, and the books
 payments  402 challenges, and calls paid one by one against the chain alone, in turns, and the books
 relayer   payments by evm that settle at once, at 100 ms for every answer of the node
 portkey   the same proxy against @portkey-ai/gateway on a chat double
@@ -112,9 +114,11 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   const found: Record<string, unknown> = { facts, results }
   console.log(facts.map((fact) => `- ${fact}`).join('\n'))
   if (!Bun.which('taskset')) console.log('- No taskset here: servers and generator share the cores, ratios mean little')
-  const loads = (['speed', 'tokens', 'models', 'payments', 'portkey'] as const).some((part) => parts.includes(part))
+  const loads = (['speed', 'tokens', 'models', 'apis', 'payments', 'portkey'] as const).some((part) =>
+    parts.includes(part),
+  )
   const noWrk = loads ? await wrkProblem() : null
-  if (noWrk) console.log(`\nSkipped speed, tokens, models, payments and portkey: ${noWrk}`)
+  if (noWrk) console.log(`\nSkipped speed, tokens, models, apis, payments and portkey: ${noWrk}`)
   if (parts.includes('speed') && !noWrk) {
     results.speed = await measureSpeed(workshop, speed)
     section('Speed', describeSpeed(results.speed))
@@ -126,6 +130,10 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   if (parts.includes('models') && !noWrk) {
     results.models = await measureModels(workshop, speed)
     section('Models', describeModels(results.models))
+  }
+  if (parts.includes('apis') && !noWrk) {
+    results.apis = await measureApis(workshop, speed)
+    section('Imported APIs', describeApis(results.apis))
   }
   if (parts.includes('payments') && !noWrk) {
     results.payments = await measurePayments(workshop, speed)
@@ -151,7 +159,7 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   const bars = describeBars(results)
   if (bars) section('Bars', bars)
   if (json) writeFileSync(json, JSON.stringify(found, null, 2))
-  const agrees = [results.tokens, results.models, results.payments, results.relayer].every(
+  const agrees = [results.tokens, results.models, results.apis, results.payments, results.relayer].every(
     (part) => !part || part.problems.length === 0,
   )
   return agrees && (results.speed?.audits.every(({ problems }) => problems.length === 0) ?? true)

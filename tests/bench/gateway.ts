@@ -1,6 +1,6 @@
 import { takeDataFolder } from '../../server/compose'
 import { freePort, listen } from '../../server/listen'
-import { benchConfig, openBenchGateway, paymentSettings } from './bench-gateway'
+import { benchApis, benchConfig, openBenchGateway, paymentSettings } from './bench-gateway'
 import { obey } from './workshop'
 
 /**
@@ -14,6 +14,7 @@ const [folder = '', upstream = ''] = process.argv.slice(2)
 const config = benchConfig(folder, freePort('127.0.0.1'))
 const lock = await takeDataFolder(config)
 const gateway = await openBenchGateway(config, upstream)
+gateway.core.apis.replace(benchApis(folder))
 const web = listen(
   config,
   gateway.fetch,

@@ -1,0 +1,159 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { anApi, anOperation } from '../support/apis'
+import { reconcile } from '../support/reconcile'
+import { residentMb } from './proc'
+import { median, spread, sum, table } from './statistics'
+import { FEEDER_CORE, SERVER_CORE, type Workshop } from './workshop'
+import { type Burst, burst, type Target } from './wrk'
+
+interface ApisRow {
+  readonly connections: number
+  readonly builtIn: readonly Burst[]
+  readonly imported: readonly Burst[]
+  /** The same operation among 10,000. */
+  readonly amongMany: readonly Burst[]
+}
+
+export interface ApisResult {
+  readonly rows: readonly ApisRow[]
+  /** Resident memory after the start and a full collection, with one operation and with 10,000. */
+  readonly residentMb: { readonly one: number; readonly many: number }
+  readonly problems: readonly string[]
+}
+
+const CONNECTIONS = [1, 64]
+const APIS = 1000
+const OPERATIONS = 10
+const BYTES = 2000
+const QUERY = 'q=credit%20card&count=20&country=US&safesearch=strict'
+const BUILT_IN = `/apis/v1/websearch/images/search?${QUERY}`
+const IMPORTED = `/apis/v1/pictures/images/search?${QUERY}`
+
+/** An imported image search against the built-in one, of the same upstream double, alone and among 10,000 operations, in turns. */
+export async function measureApis(workshop: Workshop, plan: { rounds: number; seconds: number }): Promise<ApisResult> {
+  const upstream = await workshop.helper('upstream.ts', [], FEEDER_CORE)
+  const base = `http://127.0.0.1:${upstream.ready}/${BYTES}/0`
+  const one = await opened(workshop, base, [pictures(base)])
+  const many = await opened(workshop, base, [pictures(base), ...others(base)])
+  const memory = { one: residentMb(one.pid), many: residentMb(many.pid) }
+  const targets = [one.target(BUILT_IN), one.target(IMPORTED), many.target(IMPORTED)] as const
+  for (const target of targets) await burst(target, 32, plan.seconds * 2)
+  const rows: ApisRow[] = []
+  for (const connections of CONNECTIONS) {
+    const found: [Burst[], Burst[], Burst[]] = [[], [], []]
+    for (let round = 0; round < plan.rounds; round++)
+      for (const [i, target] of targets.entries())
+        found[i as 0 | 1 | 2].push(await burst(target, connections, plan.seconds))
+    rows.push({ connections, builtIn: found[0], imported: found[1], amongMany: found[2] })
+  }
+  const problems = [...(await one.close()), ...(await many.close())]
+  await upstream.stop()
+  return { rows, residentMb: memory, problems }
+}
+
+async function opened(workshop: Workshop, base: string, apis: readonly object[]) {
+  const folder = await workshop.folder('apis')
+  writeFileSync(join(folder, 'apis.json'), JSON.stringify(apis))
+  await workshop.once('seed-core.ts', ['keys', folder, '10'])
+  const keys = join(folder, 'keys.txt')
+  const gateway = await workshop.helper('gateway.ts', [folder, base], SERVER_CORE)
+  await gateway.ask('gc')
+  const port = gateway.ready.split(' ')[0] ?? ''
+  return {
+    pid: gateway.pid,
+    target: (path: string): Target => ({
+      ...{ url: `http://127.0.0.1:${port}${path}`, pid: gateway.pid, script: 'rotate-keys.lua', args: [keys] },
+    }),
+    async close(): Promise<readonly string[]> {
+      await gateway.stop()
+      const { problems } = await reconcile(join(folder, 'gateway.db'))
+      workshop.removeFolder(folder)
+      return problems
+    },
+  }
+}
+
+/** An image search with the parameters of the built-in one. The upstream wants a key, which no answer may contain. */
+function pictures(baseUrl: string) {
+  const parameter = (name: string, schema: object) => ({
+    ...{ name, in: 'query' as const, required: name === 'q', description: '', style: 'form' as const, explode: true },
+    schema: { ...schema },
+  })
+  return anApi({
+    name: 'pictures',
+    baseUrl,
+    auth: { kind: 'header', name: 'x-api-key', secret: { from: 'environment', name: 'UPSTREAM_BENCH_KEY' } },
+    operations: [
+      anOperation({
+        id: 'search',
+        path: '/images/search',
+        parameters: [
+          parameter('q', { type: 'string', minLength: 1, maxLength: 400 }),
+          parameter('count', { type: 'integer', minimum: 1, maximum: 200 }),
+          parameter('country', { type: 'string', pattern: '^[A-Z]{2}$' }),
+          parameter('safesearch', { enum: ['off', 'strict'] }),
+        ],
+      }),
+    ],
+  })
+}
+
+function others(baseUrl: string): object[] {
+  return Array.from({ length: APIS - 1 }, (_, i) =>
+    anApi({
+      name: `api-${i}`,
+      baseUrl,
+      operations: Array.from({ length: OPERATIONS }, (_, n) =>
+        anOperation({
+          id: `operation${n}`,
+          path: `/v1/things/{id}/parts${n}`,
+          description: `What operation ${n} of API ${i} does, in a sentence or two that are as long as such texts usually are.`,
+          toolName: `api_${i}_operation${n}`,
+          parameters: [
+            {
+              ...{
+                name: 'id',
+                in: 'path',
+                required: true,
+                description: 'Which thing.',
+                style: 'simple',
+                explode: false,
+              },
+              schema: { type: 'string', maxLength: 40 },
+            },
+          ],
+        }),
+      ),
+    }),
+  )
+}
+
+export function describeApis({ rows, residentMb: { one, many }, problems }: ApisResult): string {
+  const cpu = (bursts: readonly Burst[]) => median(bursts.map((burst) => burst.cpu)).toFixed(0)
+  const ratio = (bursts: readonly Burst[], to: readonly Burst[]) =>
+    spread(
+      bursts.map((burst, i) => burst.cpu / (to[i]?.cpu ?? Number.NaN)),
+      2,
+    )
+  return [
+    'An imported image search against the built-in one of the same double, one core. Bar: at most 1.1 times its CPU.',
+    table(
+      [
+        'c',
+        'CPU us/req built-in',
+        'imported',
+        'among 10,000',
+        'imported / built-in (range)',
+        'among 10,000 / alone (range)',
+        'not 200',
+      ],
+      rows.map(({ connections, builtIn, imported, amongMany }) => [
+        ...[connections, cpu(builtIn), cpu(imported), cpu(amongMany)],
+        ...[ratio(imported, builtIn), ratio(amongMany, imported)],
+        sum([...builtIn, ...imported, ...amongMany].map(({ refused, broken }) => refused + broken)),
+      ]),
+    ),
+    `Memory with 1,000 APIs of 10 operations: ${(many - one).toFixed(0)} MB more (${one.toFixed(0)} to ${many.toFixed(0)} MB). Bar: 50 MB. ${problems.length === 0 ? 'All books agree' : problems.join('; ')}.`,
+  ].join('\n\n')
+}
