@@ -1,14 +1,14 @@
 /**
  * Who may import whom: the table of docs/architecture.md in full. It is an allow-list.
  *
- * - A file is judged by the FIRST row with a pattern that matches it, so narrow rows stand above wide ones.
+ * - The FIRST row whose pattern matches a file applies to it, so narrow rows come before wide ones.
  * - A file that no row matches may import nothing. A new folder needs a row.
  * - `may`: files it may import, in any way. `types`: files it may import with `import type` only, and that wins over `may`.
- *   SELF wins over both: the folder that the row's own pattern caught (of dashboard features the one, not all).
- * - `packages`: names without their sub-path (`drizzle-orm` covers `drizzle-orm/libsql`); `node:*` is every built-in.
+ *   SELF wins over both: the folder that the row's own pattern matched (for dashboard features the one feature, not all).
+ * - `packages`: names without their subpath (`drizzle-orm` covers `drizzle-orm/libsql`); `node:*` is every built-in.
  *
  * SEAM marks a type that still lives in the wrong place.
- * To extend: add to the narrowest row that needs it, one line, and say why in a comment.
+ * To extend it, add one line to the narrowest row that needs it, and say why in a comment.
  */
 export interface Rule {
   readonly files: readonly string[]
@@ -25,16 +25,16 @@ const BASE = [
   'server/core/clock.ts',
   'server/core/result.ts',
   'server/core/failure.ts',
-  // Every change, of any concern, is written with its audit line.
+  // Every change is written together with its audit entry.
   'server/core/audit.ts',
   'server/core/page.ts',
-  // The port by which any concern keeps a secret that must be read back.
+  // The port for secrets that must be read back.
   'server/core/sealing.ts',
-  // What a name or text may hold, whoever gives it.
+  // What a name or text may contain, whoever supplies it.
   'server/core/plain-text.ts',
-  // Concerns that decide on what they read, one change at a time.
+  // For concerns that read, decide and write, one change at a time.
   'server/core/keyed-mutex.ts',
-  // What a parsed value is, before anything is known of it.
+  // Guards for parsed JSON.
   'server/core/json.ts',
 ]
 const CORE = 'server/core/**'
@@ -54,7 +54,7 @@ const IDENTITY_SCHEMA = [
 const RESOURCE_DOCS = ['server/http/*/*docs.ts', 'server/http/keys/key-failures.ts']
 /** The records of each resource: schemas that validate bodies, type answers, and are the documents. */
 const RECORDS = ['server/http/*/*record.ts', 'server/http/keys/key-history.ts']
-/** What every resource stands on. */
+/** What every resource builds on. */
 const EVERY_RESOURCE = [
   'server/http/middleware/**',
   'server/http/routing/**',
@@ -76,7 +76,7 @@ const REACT = [
   'recharts',
   'sonner',
 ]
-/** What every part of the dashboard says its words with, and follows values outside of React with. */
+/** Text, and values outside React that components follow. */
 const TEXT = [
   'dashboard/src/messages/**',
   'dashboard/src/signal.ts',
@@ -89,11 +89,11 @@ export const RULES: readonly Rule[] = [
   { files: BASE, may: BASE, types: [PARAMETERS], packages: [CRYPTO] },
   { files: ['server/core/accounts/**'], may: [CORE], packages: [CRYPTO] },
   {
-    // SEAM: SpendPool is said in credentials and held in the ledger. To go when it has a file of its own.
+    // SEAM: credentials declare SpendPool, the ledger holds it. Remove this once it has its own file.
     files: ['server/core/ledger/**'],
-    // A database that does not answer books nothing, which is an answer of the ledger.
+    // A database that does not respond is one of the ledger's outcomes.
     may: [...BASE, SELF, PARAMETERS, 'server/core/unavailable.ts'],
-    // The answer that a charge paid for goes down in the commit of the charge.
+    // The answer that a charge paid for is written in the charge's commit.
     types: [
       OPERATION,
       USAGE_EVENT,
@@ -102,20 +102,20 @@ export const RULES: readonly Rule[] = [
     ],
     packages: [CRYPTO],
   },
-  // Events tell of calls and of money, which pass the journal.
+  // Events report calls and money, which pass the journal.
   { files: ['server/core/events/**'], may: [...BASE, SELF], types: [USAGE_EVENT, 'server/core/ledger/journal.ts'] },
   {
-    // Goggles that stand in a request are input, validated with the rest of it.
+    // Inline goggles are input, validated with the rest of the request.
     files: ['server/core/catalog/**'],
     may: [...BASE, SELF, 'server/core/goggles/**'],
-    // What an app must have been allowed is said of each operation.
+    // Each operation declares the scope that an app needs.
     types: [USAGE_EVENT, 'server/core/credentials/oauth-grant.ts'],
     packages: [CRYPTO],
   },
-  // What an upstream's failure is, is the same for models as for searches.
+  // Models and searches share the kinds of upstream failure.
   {
     files: ['server/core/models/**'],
-    // How deep JSON may be is one number, whichever way it goes.
+    // One limit for the depth of JSON, in both directions.
     may: [...BASE, SELF, 'server/core/json-bounds.ts'],
     types: [USAGE_EVENT, PROVIDERS],
   },
@@ -123,7 +123,7 @@ export const RULES: readonly Rule[] = [
   {
     files: ['server/core/apis/**'],
     may: [...BASE, SELF, PARAMETERS, 'server/core/json-bounds.ts'],
-    // An importer fetches the other documents that a document refers to.
+    // An import fetches the documents that a document refers to.
     types: [OPERATION, USAGE_EVENT, PROVIDERS, 'server/core/outbound/outbound-fetch.ts'],
     packages: [CRYPTO],
   },
@@ -152,7 +152,7 @@ export const RULES: readonly Rule[] = [
     packages: ['@libsql/client', 'libsql', 'drizzle-orm', 'node:*'],
   },
   { files: ['server/adapters/stores/memory/**'], may: [CORE, SELF], types: [PIPELINE, PROVIDERS] },
-  // What all plugs of websearch say alike: what a failed call means, how a source has been.
+  // Shared by all search adapters: what a failed call means, and recent health.
   { files: ['server/adapters/websearch/*.ts'], may: [CORE, SELF], types: [PROVIDERS, PASSAGES] },
   {
     files: ['server/adapters/websearch/brave/**'],
@@ -160,18 +160,18 @@ export const RULES: readonly Rule[] = [
     types: [PROVIDERS],
   },
   {
-    // It reads the pages that were found, on a thread of its own.
+    // It reads the pages that were found, on its own thread.
     files: ['server/adapters/websearch/searxng/**'],
     may: [CORE, PASSAGES, SELF, 'server/adapters/websearch/goggles/**', 'server/adapters/websearch/*.ts'],
     types: [PROVIDERS],
     packages: ['robots-parser'],
   },
-  // The language is core's; here it is fetched and kept.
+  // core parses goggles; this fetches and caches them.
   { files: ['server/adapters/websearch/goggles/**'], may: [CORE, SELF], types: [PROVIDERS] },
   {
-    // What every websearch plug makes of the text of a page: pure functions over libraries, no network and no index.
+    // How every search adapter processes the text of a page: pure functions over libraries, no network and no index.
     files: [PASSAGES],
-    // Pages hold JSON of strangers.
+    // Pages contain untrusted JSON.
     may: [SELF, 'server/core/json-bounds.ts'],
     packages: [
       'node:module',
@@ -185,14 +185,14 @@ export const RULES: readonly Rule[] = [
     ],
   },
   {
-    // Its index is a libSQL file of its own, apart from the gateway's database.
+    // Its index is a separate libSQL file, not the gateway's database.
     files: ['server/adapters/websearch/local/**'],
     may: [CORE, PASSAGES, SELF, 'server/adapters/websearch/goggles/**', 'server/adapters/websearch/*.ts'],
     types: [PIPELINE, PROVIDERS],
     packages: ['@libsql/client', 'node:*', 'htmlparser2', 'image-size', 'unpdf'],
   },
   {
-    // One wire, two addresses: the real network and the sandbox, whose people live in a libSQL file of their own.
+    // One wire for the real network and the sandbox, which keeps its people in a separate libSQL file.
     files: ['server/adapters/social/**'],
     may: [CORE, SELF],
     packages: ['@libsql/client', 'node:*'],
@@ -202,7 +202,7 @@ export const RULES: readonly Rule[] = [
   // The sandbox counts tokens with a tokenizer.
   {
     files: ['server/adapters/models/**'],
-    // One tokenizer, which long runs of characters do not slow down. The wires are codecs, which the worker and the sandbox run too.
+    // One tokenizer, safe for long runs of characters. The worker and the sandbox run the wires too.
     may: [
       CORE,
       SELF,
@@ -213,7 +213,7 @@ export const RULES: readonly Rule[] = [
     types: ['server/pipeline/models/model-backend.ts', 'server/pipeline/models/input-tokens.ts'],
     packages: ['gpt-tokenizer', 'node:*'],
   },
-  // Documents of strangers, read in a process of their own.
+  // Untrusted documents, read in a separate process.
   { files: ['server/adapters/openapi/**'], may: [CORE, SELF], packages: ['yaml', 'node:fs/promises', CRYPTO] },
   { files: ['server/adapters/outbound/**'], may: [CORE, SELF], packages: ['node:*'] },
   { files: ['server/adapters/upstream-wallet/**'], may: [CORE, SELF], packages: ['viem', 'mppx'] },
@@ -226,7 +226,7 @@ export const RULES: readonly Rule[] = [
     packages: ['mppx', 'viem', CRYPTO],
   },
   { files: ['server/adapters/payments/stripe/**'], may: [CORE, SELF], packages: ['stripe'] },
-  // It starts the chain's program from an optional package, which it finds by name and never imports.
+  // It starts the chain's program from an optional package, which it locates by name and never imports.
   {
     files: ['server/adapters/payments/sandbox-chain/**'],
     may: [CORE, SELF],
@@ -243,15 +243,15 @@ export const RULES: readonly Rule[] = [
     types: ['server/http/system/dashboard-files.ts', 'server/core/payments/payments.ts'],
     packages: ['elysia', '@elysiajs/swagger'],
   },
-  // Builds schemas, and says which rule of one a value breaks.
+  // Builds schemas, and reports which rule a value breaks.
   { files: ['server/http/openapi/json-schema.ts'], may: [CORE], packages: ['@sinclair/typebox'] },
-  // What the documents say of every resource alike. It knows no route.
+  // Shared by the documents of all resources. It knows no route.
   {
     files: ['server/http/openapi/**'],
     may: [CORE, SELF, 'server/http/middleware/failures.ts'],
     packages: ['elysia', '@sinclair/typebox', CRYPTO],
   },
-  // What the documents say of one resource: they share schemas, and know no route.
+  // The documents of one resource: they share schemas, and know no route.
   {
     files: RESOURCE_DOCS,
     may: [CORE, 'server/http/openapi/**', 'server/http/middleware/failures.ts', ...RESOURCE_DOCS, ...RECORDS],
@@ -281,7 +281,7 @@ export const RULES: readonly Rule[] = [
     packages: [CRYPTO, 'node:zlib', 'node:util'],
   },
   {
-    // Every route of the gateway passes these; they know none.
+    // Every request passes these; they know no route.
     files: ['server/http/middleware/**', 'server/http/routing/**'],
     // An endpoint is declared with its documents, whose security comes from the declaration.
     may: [CORE, PIPELINE, 'server/http/middleware/**', 'server/http/routing/**', 'server/http/openapi/documented.ts'],
@@ -295,7 +295,7 @@ export const RULES: readonly Rule[] = [
     types: ['server/http/models/research-calls.ts', 'server/http/apis/api-calls.ts'],
     packages: ['elysia'],
   },
-  // What an account takes along when it leaves is every record that it has.
+  // The export contains every record of an account.
   {
     files: ['server/http/account/export.ts'],
     may: [CORE, PIPELINE, 'server/http/keys/*.ts', 'server/http/usage/usage-report.ts', ...EVERY_RESOURCE],
@@ -306,7 +306,7 @@ export const RULES: readonly Rule[] = [
     may: [CORE, PIPELINE, 'server/http/operator/**', ...EVERY_RESOURCE],
     types: ['server/http/system/readiness.ts'],
   },
-  // They take a command together with the schema of its body.
+  // They receive a command with the schema of its body.
   {
     files: ['server/http/operator/operator-gate.ts', 'server/http/operator/socket-command.ts'],
     may: [CORE, SELF, 'server/http/middleware/**'],
@@ -318,16 +318,16 @@ export const RULES: readonly Rule[] = [
     packages: ['elysia', CRYPTO],
   },
   {
-    // A tool's arguments are said by the table that says the route's: one place makes a schema of it.
+    // A tool's arguments come from the same table as its route's, and one place turns it into a schema.
     files: ['server/mcp/**'],
     may: [CORE, PIPELINE, SELF, 'server/http/openapi/parameter-documents.ts'],
     packages: ['@modelcontextprotocol/sdk'],
   },
 
-  // the top: only here do the parts meet.
+  // the top: the only place where the parts meet.
   { files: ['server/app.ts'], may: ['server/http/**', 'server/mcp/**'], types: [CORE, PIPELINE], packages: ['elysia'] },
   {
-    // It chooses the adapters, and builds what the app's routes call.
+    // It chooses the adapters, and builds what the routes call.
     files: ['server/compose.ts'],
     may: [CORE, PIPELINE, 'server/adapters/**', 'server/compose/**', 'server/app.ts', 'server/http/**'],
     types: ['server/config.ts', 'server/log.ts'],
@@ -342,7 +342,7 @@ export const RULES: readonly Rule[] = [
   },
   { files: ['server/config.ts'], may: [CORE, 'server/config/**'], packages: ['node:*'] },
   { files: ['server/config/**'], may: [CORE, SELF], packages: ['node:*'] },
-  // What it writes is read on a terminal.
+  // People read its output in a terminal.
   { files: ['server/log.ts'], may: ['server/core/plain-text.ts', 'server/core/clock.ts'], types: ['server/config.ts'] },
   { files: ['server/listen.ts'], packages: ['node:fs'] },
   { files: ['server/welcome.ts'] },
@@ -357,14 +357,14 @@ export const RULES: readonly Rule[] = [
       'server/log.ts',
       'server/welcome.ts',
       'server/http/operator/control.ts',
-      // It is checked before every start, whoever starts it.
+      // Checked before every start.
       'server/setup/secure-folder.ts',
     ],
     packages: ['node:path'],
   },
 
   // beside the server: `up` and `verify` run before anything is installed; the command line is a client.
-  // `up` starts the server when all is set up, by a dynamic import at its end.
+  // `up` starts the server at its end, by a dynamic import.
   { files: ['server/setup/up.ts'], may: ['server/setup/**', 'server/main.ts'], packages: ['node:*', 'bun'] },
   { files: ['server/setup/**'], may: [SELF], packages: ['node:*', 'bun'] },
   {
@@ -372,22 +372,22 @@ export const RULES: readonly Rule[] = [
     may: [SELF, 'server/cli/**', 'server/compose.ts', 'server/compose/**', 'server/setup/secure-folder.ts', CORE],
     packages: ['node:*', 'cli-progress', 'mppx', 'viem'],
   },
-  // Commands that work beside the server are loaded when they are called.
+  // Commands that work without the server are loaded when called.
   { files: ['server/cli/local-commands.ts'], may: ['server/cli/local/**'], types: ['server/cli/command.ts'] },
   {
     files: ['server/cli/*.ts', 'server/cli/commands/**'],
-    // What is safe to print is the same as what a name may hold.
+    // What is safe to print is what a name may contain.
     may: ['server/cli/*.ts', 'server/cli/commands/**', 'server/core/plain-text.ts', 'server/core/json.ts'],
-    // What the server answers, it says itself.
+    // The types of the server's answers come from the server.
     types: ['server/app.ts', ...RECORDS],
-    // One certified client for both ways to sign in: what it does is easy to get wrong.
+    // One certified client for both ways to sign in: OAuth is easy to get wrong.
     packages: ['node:*', 'openid-client'],
   },
 
   // dashboard: pages -> features -> api, ui. A feature imports no other feature.
   { files: ['dashboard/src/*'], may: ['dashboard/src/**'], packages: REACT },
   {
-    // The frame around the pages. It signs in again, over them.
+    // The layout around the pages, with a dialog to sign in again.
     files: ['dashboard/src/shell/**'],
     may: [
       SELF,
@@ -405,7 +405,7 @@ export const RULES: readonly Rule[] = [
     packages: REACT,
   },
   {
-    // The form of a key validates addresses by the server's own rules: pure functions, so that two sides never differ.
+    // The key form validates addresses by the server's own rules (pure functions), so that both sides agree.
     files: ['dashboard/src/features/keys/form/key-form-values.ts'],
     may: [
       'dashboard/src/features/keys/form/endpoints.ts',
@@ -417,10 +417,10 @@ export const RULES: readonly Rule[] = [
     ],
     packages: REACT,
   },
-  // What a key can be narrowed to is what is sold: the compiler holds the list to the server's.
+  // The compiler checks the list of endpoints against the server's.
   { files: ['dashboard/src/features/keys/form/endpoints.ts'], types: ['server/core/catalog/operation.ts'] },
   {
-    // What a tier gives is said in one place.
+    // The limits of a tier are defined once.
     files: ['dashboard/src/features/limits/tier-table.tsx'],
     may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT, 'server/core/limits/tier.ts'],
     packages: REACT,
@@ -430,7 +430,7 @@ export const RULES: readonly Rule[] = [
     may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT],
     packages: REACT,
   },
-  // What to do about a failure is said by its code: the compiler holds the list to the server's.
+  // The compiler checks the table of actions against the server's failure codes.
   { files: ['dashboard/src/messages/failures.ts'], types: ['server/core/failure.ts'] },
   { files: ['dashboard/src/messages/**'] },
   // A model's stream is the answer of a POST, which a browser's own EventSource cannot send.
@@ -442,13 +442,13 @@ export const RULES: readonly Rule[] = [
   },
   { files: ['dashboard/src/api/**'], may: [SELF, ...TEXT], types: ['server/app.ts', ...RECORDS], packages: REACT },
   {
-    // The log keeps codes without messages: it shows what the documents say of a code.
+    // The request log has codes without messages, so it shows a code's documented meaning.
     files: ['dashboard/src/ui/requests/request-failure.tsx'],
     may: ['dashboard/src/ui/**', ...TEXT, 'server/http/openapi/failure-meanings.ts'],
     types: ['dashboard/src/api/client/failure.ts'],
     packages: REACT,
   },
-  // Look and behaviour, never a question to the server: it knows what a failure is.
+  // Look and behavior, without requests to the server; it knows what a failure is.
   {
     files: ['dashboard/src/ui/**'],
     may: [SELF, ...TEXT],
