@@ -156,7 +156,7 @@ describe("the operator's APIs page", () => {
     await trial.getByText('Enter a value.').waitFor()
     await trial.getByLabel('city').fill('Paris')
     await trial.getByRole('button', { name: 'Send to upstream' }).click()
-    const result = trial.getByRole('region', { name: 'What the upstream answered' })
+    const result = trial.getByRole('region', { name: 'Upstream response' })
     await result.getByText('$0.004', { exact: true }).waitFor()
     await result.getByText('37 units, in blocks of 10').waitFor()
     expect(upstream.calls.slice(calls)).toMatchObject([

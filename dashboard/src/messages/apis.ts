@@ -41,7 +41,7 @@ export const API_TEXT = {
   closed: 'Closed to accounts',
   closedTable: 'Operations that are closed to accounts',
   closedText:
-    'The upstream claimed more than the maximum price. The account of that call was charged the maximum, and the operation is closed to it until you open it, set another price, or put the operation back on sale.',
+    'The upstream reported more than the maximum price. The account of that call was charged the maximum, and the operation is closed to it until you open it, set another price, or put the operation back on sale.',
   closedColumns: { operation: 'Operation', account: 'Account', at: 'Since', act: 'Actions' },
   lift: 'Open',
   lifted: (operation: string) => `${operation} is open again.`,
@@ -51,7 +51,7 @@ export const API_TEXT = {
   paymentStates: {
     signed: 'May still be cashed',
     answered: 'Answer sold',
-    cashed: 'Cashed without an answer that was sold',
+    cashed: 'Cashed for calls that were not sold',
     unused: 'Expired unused',
   },
   noPayments: 'Nothing was paid in the last 30 days.',
@@ -63,7 +63,7 @@ export const API_TEXT = {
   send: 'Send to upstream',
   sending: 'Sending…',
   trial: {
-    result: 'What the upstream answered',
+    result: 'Upstream response',
     status: 'Status',
     type: 'Content type',
     size: 'Size',
@@ -94,7 +94,7 @@ export const API_TEXT = {
   description: 'Description',
   timeoutField: 'Timeout in seconds',
   concurrencyField: 'Concurrent calls',
-  concurrencyHint: 'Over all accounts. One account gets at most half of them.',
+  concurrencyHint: 'Across all accounts. One account gets at most half of them.',
   cacheField: 'Cache in seconds',
   cacheHint: 'Only successful reads are cached. 0 turns it off.',
   titleNeeded: 'Enter a title.',
@@ -109,5 +109,5 @@ export const API_TEXT = {
   removed: (name: string) => `${name} removed.`,
   keep: 'Keep API',
   costField: 'Upstream cost in USD per call',
-  costHint: 'What a successful call costs you. Only for the margin. Leave empty if you do not know it.',
+  costHint: 'What a successful call costs you. Used only for the margin. Leave empty if unknown.',
 } as const

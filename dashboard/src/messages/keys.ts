@@ -99,7 +99,7 @@ export const KEY_TEXT = {
   typed: {
     note: {
       label: 'Note',
-      hint: 'Such as who uses the key. Only you can see it.',
+      hint: 'For example, who uses the key. Only you can see it.',
       wrong: 'Use at most 500 characters.',
       none: null,
     },
@@ -111,7 +111,7 @@ export const KEY_TEXT = {
     },
     pinned_operations: {
       label: 'Pinned MCP tools',
-      hint: 'Operations of APIs, one per line, such as weather.forecast. Each stays a tool of its own at /mcp, also where there are more than 40.',
+      hint: 'Operations of APIs, one per line, such as weather.forecast. Each remains a separate tool at /mcp, even if there are more than 40.',
       wrong: 'Enter at most 40.',
       none: null,
     },

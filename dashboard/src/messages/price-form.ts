@@ -17,7 +17,7 @@ export const PRICE_FORM_TEXT = {
     kilobytes: 'Kilobytes of the answer',
     events: 'Events of a stream',
   },
-  figureReported: 'Where the bill is',
+  figureReported: 'Location of the bill',
   pointer: 'JSON Pointer',
   pointerHint: 'For example, /data. The length of a list counts, or the number itself.',
   pointerHintReported: 'For example, /usage/cost.',
@@ -47,10 +47,10 @@ export const PRICE_FORM_TEXT = {
     units: 'Units if the answer has no figure',
     reported: 'USD if the answer has no figure',
   },
-  onMissingHint: 'Only for writes, which need it: they have taken effect by then.',
+  onMissingHint: 'Required for writes, which have taken effect by then.',
   example: 'Example',
   exampleUnits: 'Units in an answer',
-  exampleBill: 'Bill of the upstream',
+  exampleBill: 'Upstream bill',
   exampleFixed: (price: string, thousand: string) =>
     `Each successful call costs ${price}. 1,000 calls bring in ${thousand}.`,
   exampleOfUnits: (blocks: string, block: string, cost: string) =>
