@@ -37,7 +37,7 @@ const PRICE: ApiPrice = {
   onMissing: null,
 }
 
-test('kill -9 between signing and answer: one payment, found cashed at the next start, borne by the house account', async () => {
+test('kill -9 before and after signing: one payment, found cashed at the next start, borne by the house account', async () => {
   folder = await dataFolder()
   const env = { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', ...walletEnv(node.url) }
   const zero = await startServer(folder, env)
@@ -56,6 +56,17 @@ test('kill -9 between signing and answer: one payment, found cashed at the next 
   const operations = [anOperation({ price: PRICE })]
   await stores.apis.write([saving(anApi({ baseUrl: `${upstream.url}/base`, auth, timeoutMs: 60_000, operations }))])
   await stores.close()
+
+  // Killed before anything was written: the upstream was asked, and nothing was signed.
+  const frozen = Promise.withResolvers<void>()
+  node.onBalance = frozen.resolve
+  const early = await startServer(folder, env)
+  const unsigned = fetch(`${early.url}/apis/v1/weather/v1/forecast`, { headers }).catch(() => 'cut off')
+  await frozen.promise
+  await early.kill('SIGKILL')
+  expect(await unsigned).toBe('cut off')
+  node.onBalance = null
+  expect((await Promise.all(upstream.calls.map(paymentIn))).every((one) => one === null)).toBe(true)
 
   const first = await startServer(folder, env)
   const call = fetch(`${first.url}/apis/v1/weather/v1/forecast`, { headers }).catch(() => 'cut off')

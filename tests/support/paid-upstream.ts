@@ -21,6 +21,8 @@ export function openNode() {
     decimals: 6,
     balance: 1_000_000_000,
     tokenName: 'Test Dollar',
+    /** Called instead of the answer to a question for a balance, which then never comes. */
+    onBalance: null as (() => void) | null,
   }
   const called = (data: string): string => {
     if (data.startsWith('0x313ce567')) return word(state.decimals)
@@ -38,6 +40,10 @@ export function openNode() {
         id: number
         method: string
         params: [{ data: string }]
+      }
+      if (state.onBalance && method === 'eth_call' && params[0].data.startsWith('0x70a08231')) {
+        state.onBalance()
+        return new Promise<Response>(() => undefined)
       }
       const result = () => {
         if (method === 'eth_chainId') return hex(state.chainId)

@@ -193,8 +193,11 @@ describe('a gateway that calls itself', () => {
 })
 
 describe('an upstream that wants to be paid per request', () => {
-  test('is never called, because the gateway cannot pay it', async () => {
-    const { as, key, upstream, balance } = await selling([READ], { auth: { kind: '402', payees: [] } })
+  test('is never called by a gateway that has no wallet, nor with signup credit', async () => {
+    const { as, key, upstream, balance, account, core } = await selling([READ], { auth: { kind: '402', payees: [] } })
+    expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(402)
+    const topUp = { account: account.id, part: 'paid', kind: 'top_up', amount: micros(1_000_000) } as const
+    expect((await core.ledger.credit({ ...topUp, description: 'test', reference: 'top-up' })).ok).toBe(true)
     const before = await balance()
     expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(503)
     expect([upstream.calls.length, await balance()]).toEqual([0, before])
