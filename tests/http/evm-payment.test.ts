@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
+import Ajv2020 from 'ajv/dist/2020'
 import { Challenge, Credential, Receipt } from 'mppx'
 import { keccak256, stringToHex } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
@@ -144,6 +145,26 @@ describe('a request that is paid for by a signed authorization: evm and x402, ve
         },
       ],
     })
+  })
+
+  test('directories of x402 find what is paid for: in the offers of both versions and in /.well-known/x402', async () => {
+    const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"q":"card"}' }
+    for (const [method, answer] of [
+      ['GET', await gateway.call(IMAGES_CALL)],
+      ['POST', await gateway.call(CONTEXT, post)],
+    ] as const) {
+      const { bazaar } = JSON.parse(atob(requiredIn(answer))).extensions
+      expect(bazaar.info.input).toMatchObject({ type: 'http', method })
+      expect(new Ajv2020({ strict: false }).validate(bazaar.schema, bazaar.info)).toBe(true)
+      const [accepted] = ((await answer.json()) as { accepts: { outputSchema: unknown }[] }).accepts
+      expect(accepted?.outputSchema).toEqual({ input: { type: 'http', method, discoverable: true } })
+    }
+    const listed = await gateway.call('/.well-known/x402')
+    expect(listed.headers.get('content-type')).toBe('application/json')
+    const { version, resources } = (await listed.json()) as { version: number; resources: string[] }
+    const paths = resources.map((url) => new URL(url).pathname)
+    expect([version, paths]).toEqual([1, expect.arrayContaining([IMAGES_CALL.split('?')[0], CONTEXT])])
+    for (const path of paths) expect((await gateway.call(`${path}?q=card`)).status, path).toBe(402)
   })
 
   test('a payment client of the `Payment` scheme pays, and gets the answer with its receipt', async () => {

@@ -19,6 +19,20 @@ function offerOf({ alsoBy, ...way }: PaymentWay) {
   return { ...way, description: alsoBy === null ? DESCRIPTION : `${DESCRIPTION} ${alsoBy}.` }
 }
 
+/**
+ * `/.well-known/x402`, which directories of x402 read: what can be called without a key and paid for by x402. Templated paths are left out,
+ * because nobody can call them as they are.
+ */
+export function x402Resources({ paths }: OpenApiDocument, origin: string) {
+  const resources = Object.entries(paths).flatMap(([path, item]) => {
+    const offers = Object.values(item).flatMap((operation) => operation['x-payment-info']?.offers ?? [])
+    const isPayable = offers.some(({ method }) => method === 'evm') && !path.includes('{')
+    return isPayable ? [origin + path] : []
+  })
+  const instructions = `Each resource answers 402 with its price. Parameters: ${origin}/openapi.json. For agents: ${origin}/llms.txt.`
+  return { version: 1, resources, instructions }
+}
+
 /** The document with what wallets look for: the service (`x-service-info`), and the price of each call per payment method. */
 export async function withPaymentOffers(
   document: OpenApiDocument,

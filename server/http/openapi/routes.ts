@@ -9,7 +9,7 @@ import { UNDOCUMENTED } from './documented'
 import { isLoose, withSafeTexts } from './normalized-operation'
 import type { ImportedDocument, OpenApiDocument } from './open-api'
 import { COMPONENTS, GENERATOR_INFO, openApiDocument } from './open-api-document'
-import { withPaymentOffers } from './payment-discovery'
+import { withPaymentOffers, x402Resources } from './payment-discovery'
 
 const PAGE = '/docs'
 const DOCUMENT = '/openapi.json'
@@ -65,6 +65,11 @@ export function docsRoutes({ baseUrl, dashboard, payments, imported }: DocsParts
       return undefined
     })
     .use(generator)
+    .get(
+      '/.well-known/x402',
+      async () => text(JSON.stringify(x402Resources(await document(), baseUrl)), 'application/json'),
+      UNDOCUMENTED,
+    )
     .get(
       '/llms.txt',
       async () => text(agentGuide(await document(), baseUrl), 'text/plain; charset=utf-8'),

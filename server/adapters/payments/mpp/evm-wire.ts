@@ -96,7 +96,7 @@ export function evmWire(options: WireOptions) {
       const url = publicUrl(terms.resource)
       const more = { 'payment-required': await requirements.write(terms, url) }
       if (network === null) return { method: 'evm', challengeId, challenge, more }
-      const body = offerInV1(network, await requirements.accepted(terms), { url, description: terms.description })
+      const body = offerInV1(network, await requirements.accepted(terms), terms, url)
       return { method: 'evm', challengeId, challenge, more, body }
     },
     /** Verifies the challenge, the terms, the times and the signature. Throws one of the library's errors when one is wrong. */

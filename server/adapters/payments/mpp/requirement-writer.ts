@@ -1,5 +1,6 @@
 import type { Terms } from '../../../core/payments/method'
 import { opaqueOf } from './challenge-writer'
+import { bazaarExtension } from './discovery'
 import { FirstOfKind } from './first-of-kind'
 import type { Accepted } from './x402-v1'
 
@@ -25,7 +26,11 @@ export class RequirementWriter {
   async write(terms: Terms, url: string): Promise<string> {
     const { extensions, ...known } = await this.required(terms)
     const info = { ...extensions.mppx.info, method: terms.resource.method, opaque: opaqueOf(terms.binding) }
-    const offer = { ...known, resource: { url }, extensions: { mppx: { ...extensions.mppx, info } } }
+    const offer = {
+      ...known,
+      resource: { url },
+      extensions: { mppx: { ...extensions.mppx, info }, ...bazaarExtension(terms, url) },
+    }
     return Buffer.from(JSON.stringify(offer)).toString('base64')
   }
 

@@ -1,3 +1,5 @@
+import type { Terms } from '../../../core/payments/method'
+import { outputSchemaInV1 } from './discovery'
 import type { EvmCredential } from './evm-credential'
 
 /** An entry of `accepts` in an x402 offer of version 2. */
@@ -37,11 +39,12 @@ export function networkInV1(chainId: number): string | null {
 export function offerInV1(
   network: string,
   { amount, asset, payTo, maxTimeoutSeconds, extra: { name, version } }: Accepted,
-  resource: { readonly url: string; readonly description: string },
+  terms: Terms,
+  url: string,
 ): Readonly<Record<string, unknown>> {
   const requirement = {
-    ...{ scheme: 'exact', network, maxAmountRequired: amount, resource: resource.url },
-    ...{ description: resource.description, mimeType: 'application/json' },
+    ...{ scheme: 'exact', network, maxAmountRequired: amount, resource: url },
+    ...{ description: terms.description, mimeType: 'application/json', outputSchema: outputSchemaInV1(terms) },
     ...{ payTo, maxTimeoutSeconds, asset, extra: { name, version } },
   }
   return { x402Version: 1, accepts: [requirement] }
