@@ -320,7 +320,7 @@ export function importForm(sent: ApiImport, fallback: Pick<ImportForm, 'auth' | 
   }
 }
 
-export function apiRecord(api: Api): ApiRecord {
+function apiRecord(api: Api): ApiRecord {
   const { name, title, description, enabled, concurrency, headers } = api
   return {
     ...{ name, base_url: api.baseUrl, auth: authText(api.auth), title, description },
