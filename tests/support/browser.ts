@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { listen } from '../../server/listen'
+import { browserPath } from '../../server/setup/browser'
 import { builtDashboard } from './built-dashboard'
 import { openHarness } from './harness'
 import { reconcile } from './reconcile'
@@ -44,7 +45,7 @@ export interface Watched {
 export type Dashboard = Awaited<ReturnType<typeof openDashboard>>
 
 /**
- * The built dashboard on a real server over a temporary folder, and Debian's Chromium. One per test file; the true clock, for
+ * The built dashboard on a real server over a temporary folder, and Chromium. One per test file; the true clock, for
  * the browser has no other. Close it when done: what a test adds to the browser for all tabs, it takes away itself.
  */
 export async function openDashboard(options: { env?: Record<string, string> } = {}) {
@@ -111,13 +112,13 @@ export function signInCookies(cookie: string, url: string) {
 let shared: Promise<BrowserContext> | null = null
 
 /**
- * Debian's Chromium. Started once per process: a start costs two seconds of processor time. It ends with the process, whose end
+ * Chromium. Started once per process: a start costs up to two seconds of processor time. It ends with the process, whose end
  * closes its pipe.
  */
 async function openBrowser(): Promise<BrowserContext> {
   await removeOldProfiles()
   const browser = await chromium.launchPersistentContext(join(tmpdir(), `${PROFILE}${process.pid}`), {
-    executablePath: '/usr/bin/chromium',
+    executablePath: browserPath(),
     headless: true,
     viewport: DESK,
     args: FLAGS,

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium } from 'playwright-core'
+import { browserPath } from '../../../server/setup/browser'
 import { type Harness, openHarness } from '../../support/harness'
 
 const FLAGS = [
@@ -28,7 +29,7 @@ beforeAll(async () => {
   server = Bun.serve({ hostname: '127.0.0.1', port, fetch: (request) => gateway.gateway.app.fetch(request) })
   profile = await mkdtemp(join(tmpdir(), 'docs-browser-'))
   browser = await chromium.launchPersistentContext(profile, {
-    executablePath: '/usr/bin/chromium',
+    executablePath: browserPath(),
     headless: true,
     args: FLAGS,
   })
