@@ -137,7 +137,7 @@ export function describeApis({ rows, residentMb: { one, many }, problems }: Apis
       2,
     )
   return [
-    'An imported image search against the built-in one of the same double, one core. Bar: at most 1.1 times its CPU.',
+    'An imported image search against the built-in one of the same double, which is asked as the adapters of search vendors ask theirs, one core. Bar: at most 1.1 times its CPU.',
     table(
       [
         'c',

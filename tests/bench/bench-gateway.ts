@@ -1,13 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { trustedFetch } from '../../server/adapters/outbound/trusted-fetch'
 import { compose } from '../../server/compose'
 import { type Config, readConfig } from '../../server/config'
 import type { Account } from '../../server/core/accounts/account'
 import type { Api } from '../../server/core/apis/api'
 import type { Actor } from '../../server/core/audit'
 import { micros, ZERO } from '../../server/core/money'
-import type { Provider } from '../../server/core/providers/provider'
-import { err, ok } from '../../server/core/result'
+import type { Provider, UpstreamFailure } from '../../server/core/providers/provider'
+import { err, ok, type Result } from '../../server/core/result'
 import { newKeyForm } from '../../server/http/keys/record'
 import { openLog } from '../../server/log'
 
@@ -39,13 +40,26 @@ export function paymentSettings(folder: string): Record<string, string> | null {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null
 }
 
+/** The way that the adapters of search vendors take: with a deadline, a size limit and no redirects. */
+async function guarded(
+  url: string,
+  signal: AbortSignal,
+): Promise<Result<{ readonly body: Uint8Array<ArrayBuffer> }, UpstreamFailure>> {
+  const answer = await trustedFetch({ url, signal, timeoutMs: 10_000, maxBytes: 16 * 1024 * 1024 })
+  if (!answer.ok) return err({ kind: 'error', reason: answer.error.reason })
+  const { status, body } = answer.value
+  return status === 200 ? ok({ body }) : err({ kind: 'error', reason: `status ${status}` })
+}
+
 /** The real composition on a real database file; only the source of answers is a double: `fetch` of the upstream's address. */
-export function openBenchGateway(config: Config, upstream: string) {
+export function openBenchGateway(config: Config, upstream: string, source: 'bare' | 'guarded' = 'bare') {
   const provider = <I extends { q: string }>(name: string): Provider<I> & { ready(): Promise<boolean> } => ({
     name,
     async call(input, signal) {
       try {
-        const answer = await fetch(`${upstream}/${name}?q=${encodeURIComponent(input.q)}`, { signal })
+        const url = `${upstream}/${name}?q=${encodeURIComponent(input.q)}`
+        if (source === 'guarded') return await guarded(url, signal)
+        const answer = await fetch(url, { signal })
         if (!answer.ok) return err({ kind: 'error', reason: `status ${answer.status}` })
         return ok({ body: await answer.bytes() })
       } catch (error) {

@@ -13,8 +13,9 @@ const started = performance.now()
 const [folder = '', upstream = ''] = process.argv.slice(2)
 const config = benchConfig(folder, freePort('127.0.0.1'))
 const lock = await takeDataFolder(config)
-const gateway = await openBenchGateway(config, upstream)
-gateway.core.apis.replace(benchApis(folder))
+const apis = benchApis(folder)
+const gateway = await openBenchGateway(config, upstream, apis.length > 0 ? 'guarded' : 'bare')
+gateway.core.apis.replace(apis)
 const web = listen(
   config,
   gateway.fetch,

@@ -131,11 +131,18 @@ function requestOf(hop: Hop, encoding: 'gzip' | 'identity'): BunFetchRequestInit
 async function read(response: Response, hop: Hop): Promise<Result<Uint8Array<ArrayBuffer>, OutboundProblem>> {
   const { deadline, maxBytes, url } = hop
   const tooLarge = err({ kind: 'too_large' as const, reason: `${url.host} sent more than ${maxBytes} bytes` })
-  if (Number(response.headers.get('content-length')) > maxBytes) {
+  const length = response.headers.get('content-length')
+  if (Number(length) > maxBytes) {
     await discard(response)
     return tooLarge
   }
+  // Reading through a stream costs several times as much. A chunked body may be longer than a length that came with it.
+  const isBounded = length !== null && /^\d{1,15}$/.test(length) && !response.headers.has('transfer-encoding')
   try {
+    if (isBounded) {
+      const bytes = await response.bytes()
+      return bytes.byteLength === Number(length) ? ok(bytes) : err(deadline.problem('cut', `${url.host}: too short`))
+    }
     const bytes = await boundedBytes(response.body, maxBytes)
     return bytes ? ok(new Uint8Array(bytes)) : tooLarge
   } catch (error) {
