@@ -45,8 +45,6 @@ export function openWallet({ key, tokens, maxima }: WalletOptions): UpstreamWall
     readScheme: (header) =>
       readPaymentScheme(header, {
         payer: account.address,
-        isAuthorized: (chainId, address) =>
-          tokens.some((token) => token.kind === 'eip3009' && token.chainId === chainId && token.address === address),
         tempo: (challenge, payment) => {
           const { transfers } = find(payment.chainId, payment.token)
           if (!('credential' in transfers)) throw new Error('this token is not paid by transfers on Tempo')

@@ -12,8 +12,6 @@ const CREDENTIAL_HEADERS = ['authorization', 'payment-authorization']
 export interface SchemeWallet {
   /** With its checksum. */
   readonly payer: Address
-  /** Whether a token is paid by authorizations (EIP-3009). */
-  isAuthorized(chainId: number, address: string): boolean
   /** The credential of a transfer on Tempo. */
   tempo(challenge: Challenge.Challenge, payment: UpstreamPayment): Promise<string>
 }
@@ -49,7 +47,8 @@ function askedBy(challenge: Challenge.Challenge, wallet: SchemeWallet): AskedPay
   const details = isJson(request['methodDetails']) ? request['methodDetails'] : {}
   const name = (challenge.header ?? Constants.Headers.authorization).toLowerCase()
   return {
-    problem: CREDENTIAL_HEADERS.includes(name) ? problemOf(challenge, details, wallet) : 'another credential header',
+    problem: CREDENTIAL_HEADERS.includes(name) ? problemOf(challenge, details) : 'another credential header',
+    kind: method === 'tempo' ? 'tempo' : 'eip3009',
     chainId: details['chainId'],
     token: request['currency'],
     payee: request['recipient'],
@@ -70,18 +69,12 @@ function askedBy(challenge: Challenge.Challenge, wallet: SchemeWallet): AskedPay
   }
 }
 
-function problemOf(
-  { method, intent, request }: Challenge.Challenge,
-  details: Readonly<Record<string, unknown>>,
-  wallet: SchemeWallet,
-): string | null {
+function problemOf({ method, intent }: Challenge.Challenge, details: Readonly<Record<string, unknown>>): string | null {
   if (intent !== 'charge' || (method !== 'evm' && method !== 'tempo')) return 'another payment method'
   // A part of the amount would go to payees of its own.
   if (details['splits'] !== undefined) return 'a payment in several parts'
-  const isAuthorized = wallet.isAuthorized(Number(details['chainId']), String(request['currency']).toLowerCase())
   const ways = method === 'evm' ? details['credentialTypes'] : (details['supportedModes'] ?? ['pull'])
   const wanted = method === 'evm' ? 'authorization' : 'pull'
-  if (isAuthorized !== (method === 'evm')) return 'another token'
   return Array.isArray(ways) && ways.includes(wanted) ? null : 'another way to transfer'
 }
 

@@ -51,7 +51,7 @@ function validatedOffer(
   const onChain = tokens.filter(({ chainId }) => chainId === asked.chainId)
   if (onChain.length === 0) return err('another chain')
   const address = addressOf(asked.token)
-  const token = onChain.find((one) => one.address === address)
+  const token = onChain.find((one) => one.address === address && one.kind === asked.kind)
   if (!token) return err('another token')
   const payee = addressOf(asked.payee)
   if (payee === null || !payees.some((one) => one.toLowerCase() === payee)) return err('another payee')

@@ -3,6 +3,8 @@ import type { Money } from '../money'
 
 /** A dollar token on a chain that the operator's wallet pays with. */
 export interface WalletToken {
+  /** How it is paid: by authorizations that the payee submits (EIP-3009), or by transfers on Tempo that the payee sends. */
+  readonly kind: 'eip3009' | 'tempo'
   readonly chainId: number
   /** The address of its contract, in lower case. */
   readonly address: string
@@ -71,7 +73,11 @@ export interface UpstreamPayments {
   /** Its answer was sold. `reference`: the transaction that the upstream's receipt names. */
   answered(request: RequestId, at: number, reference: string | null): Promise<void>
   /** Open payments of a payer in one token that expired before this time, in milliseconds, the oldest first. */
-  expired(before: number, payer: string, token: WalletToken): Promise<readonly UpstreamPayment[]>
+  expired(
+    before: number,
+    payer: string,
+    token: Pick<WalletToken, 'chainId' | 'address'>,
+  ): Promise<readonly UpstreamPayment[]>
   /** Whether the call of a payment was charged, whatever its state says: the process may have died in between. */
   wasCharged(request: RequestId): Promise<boolean>
   end(request: RequestId, state: 'cashed' | 'unused', at: number): Promise<void>
@@ -113,6 +119,7 @@ export interface PaidHeader {
 export interface AskedPayment {
   /** Why it cannot be paid at all, such as `another scheme`; null if it can. */
   readonly problem: string | null
+  readonly kind: WalletToken['kind']
   readonly chainId: unknown
   readonly token: unknown
   readonly payee: unknown

@@ -40,6 +40,7 @@ function askedBy(challenge: Challenge, accepted: Readonly<Record<string, unknown
   const named = isJson(challenge.resource) ? challenge.resource['url'] : undefined
   return {
     problem: problemOf(scheme, extra),
+    kind: 'eip3009',
     chainId: chainOf(network),
     token: asset,
     payee: payTo,

@@ -200,6 +200,13 @@ describe('a hostile upstream', () => {
     expect(await payments()).toHaveLength(3)
   })
 
+  test('that asks for a token in a way that it is not paid in fills no daily maximum', async () => {
+    const token = { kind: 'tempo', chain_id: CHAIN_ID, token: TOKEN, rpc_url: 'http://127.0.0.1:1' }
+    const { call, states } = await paying({ env: { UPSTREAM_WALLET_TOKENS: JSON.stringify([token]) } })
+    expect((await call()).status).toBe(503)
+    expect(await states()).toEqual([])
+  })
+
   test('with huge or broken headers gets no signature', async () => {
     const huge = btoa(JSON.stringify({ x402Version: 2, accepts: [], extensions: 'x'.repeat(40_000) }))
     const scheme = `Payment id="1", realm="${'x'.repeat(40_000)}", method="evm"`

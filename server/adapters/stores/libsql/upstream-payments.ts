@@ -73,7 +73,11 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
       .where(and(eq(table.request, request), eq(table.state, 'signed')))
   }
 
-  async expired(before: number, payer: string, { chainId, address }: WalletToken): Promise<readonly UpstreamPayment[]> {
+  async expired(
+    before: number,
+    payer: string,
+    { chainId, address }: Pick<WalletToken, 'chainId' | 'address'>,
+  ): Promise<readonly UpstreamPayment[]> {
     const rows = await this.db
       .select()
       .from(table)
