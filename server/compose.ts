@@ -14,7 +14,7 @@ import { composeBilling } from './compose/billing'
 import { composeImported } from './compose/imported-apis'
 import { indexSources } from './compose/index-sources'
 import { composeModels, openModelCatalog } from './compose/models'
-import { openMailer, ownerSettings, passwordResets, signUpConfirmation } from './compose/owner-mail'
+import { openMailer, ownerSettings, passwordResets, signInEvents, signUpConfirmation } from './compose/owner-mail'
 import { openSocial } from './compose/social'
 import { openUpstreamWallet } from './compose/upstream-payments'
 import { openWebsearch } from './compose/websearch'
@@ -336,6 +336,10 @@ function composeIdentity(
   const mailer = openMailer(config)
   const identity = openIdentity({
     ...passwordResets({ mailer, baseUrl: config.baseUrl, accounts, signUp, appGrants, audit: stores.audit, clock }),
+    signInEvents: signInEvents({
+      ...{ mailer, accounts, signUp, audit: stores.audit, clock },
+      onMailFailure: (reason) => log.error('mail', { reason }),
+    }),
     confirmation: signUpConfirmation({ mailer, config, signUp, clock }),
     db: stores.db,
     secret: config.secretKey,

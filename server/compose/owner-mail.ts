@@ -1,4 +1,5 @@
 import type { SignUpConfirmation } from '../adapters/identity/identity'
+import type { SignInEvents } from '../adapters/identity/sign-in-guard'
 import type { Config } from '../config'
 import type { AccountSettingsStore } from '../core/accounts/account-settings'
 import type { AppGrants } from '../core/accounts/app-grants'
@@ -6,10 +7,17 @@ import { AccountClosing, type DepartingOwner } from '../core/accounts/closing'
 import { EmailChangeTokens } from '../core/accounts/email-change'
 import { EmailChanges } from '../core/accounts/email-changes'
 import type { Identity } from '../core/accounts/identity'
-import { confirmSignUpMail, resetLink, resetMail, takenSignUpMail } from '../core/accounts/owner-mails'
+import {
+  confirmSignUpMail,
+  guessingMail,
+  newBrowserMail,
+  resetLink,
+  resetMail,
+  takenSignUpMail,
+} from '../core/accounts/owner-mails'
 import type { SignUp } from '../core/accounts/sign-up'
 import type { AccountStore } from '../core/accounts/store'
-import { type AuditTrail, auditEntry } from '../core/audit'
+import { type Actor, type AuditTrail, auditEntry } from '../core/audit'
 import type { Clock } from '../core/clock'
 import type { CredentialStore } from '../core/credentials/store'
 import type { Mailer } from '../core/mail/mailer'
@@ -94,6 +102,37 @@ export function signUpConfirmation(parts: {
       return mailer.send(confirmSignUpMail(email, `${config.baseUrl}/confirm-email#token=${token}`))
     },
     onTaken: ({ email }, token) => mailer.send(takenSignUpMail(email, resetLink(config.baseUrl, token))),
+  }
+}
+
+/** What owners are told of sign-ins: by mail where it is configured, and in the audit log. */
+export function signInEvents(parts: {
+  mailer: Mailer | null
+  accounts: AccountStore
+  audit: AuditTrail
+  signUp: SignUp
+  clock: Clock
+  onMailFailure: (reason: string) => void
+}): SignInEvents {
+  const { mailer, accounts, audit, signUp, clock, onMailFailure } = parts
+  const note = async (userId: string, actor: Actor, action: string) => {
+    const accountId = (await accounts.byUser(userId))?.id ?? null
+    await audit.write(auditEntry({ at: clock.now(), actor, accountId, action }))
+  }
+  return {
+    async onGuessing({ id, email }, address) {
+      await note(id, { kind: 'system', id: 'sign-in', address }, 'account.sign_in_failures')
+      await mailer?.send(guessingMail(email, address))
+    },
+    async onNewBrowser({ user: { id, email }, address, userAgent }) {
+      await note(id, { kind: 'owner', id, address }, 'account.new_browser')
+      // Who just confirmed their address signs in for the first time: nothing is strange about it.
+      if (signUp.isFirstSignIn(id)) return
+      // Nobody waits for it: the mail server may be slow.
+      void mailer
+        ?.send(newBrowserMail(email, { address, userAgent, at: clock.now() }))
+        .catch((error: unknown) => onMailFailure(error instanceof Error ? error.message : ''))
+    },
   }
 }
 

@@ -143,7 +143,16 @@ export const RULES: readonly Rule[] = [
     files: ['server/adapters/identity/**'],
     may: [CORE, SELF, ...IDENTITY_SCHEMA],
     types: [PIPELINE, PROVIDERS],
-    packages: ['better-auth', '@better-auth/oauth-provider', 'drizzle-orm', 'node:async_hooks', CRYPTO],
+    packages: [
+      'better-auth',
+      '@better-auth/oauth-provider',
+      '@better-auth/passkey',
+      '@zxcvbn-ts/core',
+      '@zxcvbn-ts/language-common',
+      'drizzle-orm',
+      'node:async_hooks',
+      CRYPTO,
+    ],
   },
   {
     files: ['server/adapters/stores/libsql/**'],

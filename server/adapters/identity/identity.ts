@@ -14,6 +14,7 @@ import { type Answered, openProtocol, type ProtocolCaller } from './oauth-protoc
 import type { Registration } from './oauth-registration'
 import { openUpkeep } from './oauth-upkeep'
 import { secretHash } from './secret-hash'
+import { type Finish, type SignInEvents, SignInGuard } from './sign-in-guard'
 import { userDirectory } from './user-directory'
 import { isTakenEmail, userSettings } from './user-settings'
 
@@ -42,6 +43,8 @@ export interface IdentityOptions {
     user: SignedUpUser,
     caller: Pick<IdentityCaller, 'address' | 'isFromThisMachine'>,
   ) => Promise<void>
+  /** What owners are told of their sign-ins. */
+  readonly signInEvents?: SignInEvents
   /** How sign-ups are confirmed by email. Absent: a sign-up signs in at once, and says so when the address is taken. */
   readonly confirmation?: SignUpConfirmation | null
   /** Called after a session ended: by its owner, by another of their sessions, or by a new password. */
@@ -83,6 +86,8 @@ interface Visit {
   readonly requestId: string | null
   readonly isFromThisMachine: boolean
   hidden: { readonly error: unknown } | null
+  /** The session that began in it and has not ended. */
+  session?: { readonly id: string; readonly userId: string } | null
   readonly registration?: Registration | null
   /** Receives the reset token instead of the mailer. Absent: the token is mailed. */
   handed?: string | null
@@ -105,6 +110,14 @@ export function openIdentity(options: IdentityOptions): Identity {
   const onSessionEnd = (userId: string) => guarded('session hook', () => options.onSessionEnd?.(userId))
   const settings = userSettings(options.db, onSessionEnd)
   const uses = new CodeUses()
+  const directory = userDirectory(options.db)
+  const guard = new SignInGuard({
+    ...{ secret: options.secret, origin, clock, user: directory.user, userByEmail: directory.userByEmail },
+    events: {
+      onGuessing: (user, address) => guarded('guessing notice', () => options.signInEvents?.onGuessing(user, address)),
+      onNewBrowser: (browser) => guarded('sign-in notice', () => options.signInEvents?.onNewBrowser(browser)),
+    },
+  })
   const resetToken = async (email: string) => {
     const visit: Visit = { ...NOBODY, hidden: null, handed: null }
     await visits.run(visit, () => auth.api.requestPasswordReset({ body: { email } }))
@@ -115,7 +128,7 @@ export function openIdentity(options: IdentityOptions): Identity {
     const visit: Visit = { ...caller, hidden: null }
     const response = await visits.run(visit, () => auth.handler(request))
     const fault = visit.hidden?.error ?? (response.status >= 500 ? `the library answered ${response.status}` : null)
-    return { response, fault }
+    return { response, fault, startedFor: visit.session?.userId ?? null }
   }
   const tokens = new LibraryGrants({ db: options.db, baseUrl: origin, changes: () => 0, now: () => clock.now() })
   const oauth = openProtocol({
@@ -129,26 +142,7 @@ export function openIdentity(options: IdentityOptions): Identity {
   })
 
   return {
-    async handle(request, caller) {
-      const { address, requestId } = caller
-      if (oauth.speaks(request)) return oauth.answer(request, caller)
-      const broken = (error: unknown) => {
-        report({ requestId, reason: safeReason(error) })
-        return refusalResponse({ status: 500, code: null, message: null, retryAfterSeconds: null }, requestId)
-      }
-      try {
-        const accepted = await authRequest(request, address, { origin, trusted })
-        if (!accepted.ok) return refusalResponse(accepted.error, requestId, allowHeader(accepted.error.allow))
-        const hidesTaken = Boolean(options.confirmation)
-        const { response, fault } = await runSignUpAgain(accepted.value, hidesTaken, (sent) => run(sent, caller))
-        if (isTakenEmail(fault)) return refusalResponse(TAKEN_EMAIL, requestId)
-        // The library turns some database failures into a success (sign-out) or a client error (sign-up).
-        if (fault !== null) return broken(fault)
-        return await shapedResponse(response, requestId)
-      } catch (error) {
-        return broken(error)
-      }
-    },
+    handle: handler({ oauth, guard, run, report, origin, trusted, hidesTaken: Boolean(options.confirmation) }),
 
     authorizationServer: () => oauth.metadata(),
 
@@ -167,10 +161,51 @@ export function openIdentity(options: IdentityOptions): Identity {
       }
     },
 
-    ...userDirectory(options.db),
+    ...directory,
     ...settings,
 
     resetToken,
+  }
+}
+
+interface HandlerParts {
+  readonly oauth: ReturnType<typeof openProtocol>
+  readonly guard: SignInGuard
+  readonly run: (request: Request, caller: ProtocolCaller) => Promise<Answered>
+  readonly report: (fault: IdentityFault) => void
+  readonly origin: string
+  readonly trusted: ReadonlySet<string>
+  /** Whether a sign-up must not reveal that an address is taken. */
+  readonly hidesTaken: boolean
+}
+
+function handler({ oauth, guard, run, report, origin, trusted, hidesTaken }: HandlerParts): Identity['handle'] {
+  return async (request, caller) => {
+    const { address, requestId } = caller
+    if (oauth.speaks(request)) return oauth.answer(request, caller)
+    let finish: Finish | null = null
+    const broken = async (error: unknown) => {
+      report({ requestId, reason: safeReason(error) })
+      await finish?.(500, null)
+      return refusalResponse({ status: 500, code: null, message: null, retryAfterSeconds: null }, requestId)
+    }
+    try {
+      const accepted = await authRequest(request, address, { origin, trusted })
+      if (!accepted.ok) return refusalResponse(accepted.error, requestId, allowHeader(accepted.error.allow))
+      const entered = await guard.enter(accepted.value, address)
+      if (!entered.ok) return refusalResponse(entered.error, requestId)
+      finish = entered.value
+      const answered = await runSignUpAgain(accepted.value, hidesTaken, (sent) => run(sent, caller))
+      const { response, fault, startedFor } = answered
+      if (isTakenEmail(fault)) return refusalResponse(TAKEN_EMAIL, requestId)
+      // The library turns some database failures into a success (sign-out) or a client error (sign-up).
+      if (fault !== null) return await broken(fault)
+      const cookies = await finish(response.status, startedFor)
+      for (const cookie of cookies) response.headers.append('set-cookie', cookie)
+      return await shapedResponse(response, requestId)
+    } catch (error) {
+      return broken(error)
+    }
   }
 }
 
@@ -230,7 +265,16 @@ function openLibrary(options: IdentityOptions, parts: LibraryParts) {
       },
       endOtherSessions: (userId, kept) => settings.endSessions(userId, { allBut: kept }),
       onSignUp: (user) => guarded('sign-up hook', () => options.onSignUp(user, visits.getStore() ?? NOBODY)),
-      onSessionEnd,
+      onSessionStart: (session) => {
+        const visit = visits.getStore()
+        if (visit) visit.session = session
+      },
+      onSessionEnd: async ({ id, userId }) => {
+        const visit = visits.getStore()
+        // A session that waits for the second factor ends in the visit that began it: nobody had it.
+        if (visit?.session?.id === id) visit.session = null
+        else await onSessionEnd(userId)
+      },
       confirmation: confirmation && {
         mayEnter: confirmation.mayEnter,
         send: (user) => guarded('confirmation mail', () => confirmation.send(user)),

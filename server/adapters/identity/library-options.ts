@@ -20,6 +20,7 @@ import { ADDRESS_HEADER, BASE_PATH } from './auth-request'
 import type { IdentityDatabase } from './identity-database'
 import { type LibraryStoreParts, libraryStore } from './library-store'
 import { oauthPlugins } from './oauth-options'
+import { MAX_PASSWORD, MIN_PASSWORD } from './sign-in-guard'
 import { freeStrandedEmail } from './stranded-email'
 
 const HOUR_SECONDS = 60 * 60
@@ -33,6 +34,11 @@ const MAX_USER_AGENT_CHARACTERS = 256
 export interface PasswordHash {
   hash(password: string): Promise<string>
   verify(given: { readonly hash: string; readonly password: string }): Promise<boolean>
+}
+
+export interface SessionOfUser {
+  readonly id: string
+  readonly userId: string
 }
 
 export interface LibrarySettings {
@@ -54,8 +60,9 @@ export interface LibrarySettings {
     readonly send: (user: SignedUpUser) => Promise<void>
     readonly onTaken: (user: SignedUpUser) => Promise<void>
   } | null
+  readonly onSessionStart: (session: SessionOfUser) => void
   /** Runs after a session is deleted. Must not throw. */
-  readonly onSessionEnd: (userId: string) => Promise<void>
+  readonly onSessionEnd: (session: SessionOfUser) => Promise<void>
   /** Delivers a password reset token. Must not throw. */
   readonly sendReset: (user: SignedUpUser, token: string) => Promise<void>
   /** Runs after a password was reset with a token. Must not throw. */
@@ -162,8 +169,8 @@ function passwords(settings: LibrarySettings) {
     autoSignIn: settings.confirmation === null,
     // Not awaited: the time a mail takes would reveal whether the address has an account.
     onExistingUserSignUp: async ({ user }: { user: SignedUpUser }) => void settings.confirmation?.onTaken(userOf(user)),
-    minPasswordLength: 12,
-    maxPasswordLength: 256,
+    minPasswordLength: MIN_PASSWORD,
+    maxPasswordLength: MAX_PASSWORD,
     revokeSessionsOnPasswordReset: true,
     resetPasswordTokenExpiresIn: HOUR_SECONDS,
     ...(settings.passwordHash && { password: settings.passwordHash }),
@@ -243,8 +250,9 @@ function rowHooks(settings: LibrarySettings) {
             },
           }
         },
+        after: async ({ id, userId }) => settings.onSessionStart({ id, userId }),
       },
-      delete: { after: async ({ userId }) => settings.onSessionEnd(userId) },
+      delete: { after: async ({ id, userId }) => settings.onSessionEnd({ id, userId }) },
     },
   } satisfies BetterAuthOptions['databaseHooks']
 }

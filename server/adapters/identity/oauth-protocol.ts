@@ -16,6 +16,8 @@ export interface ProtocolCaller extends IdentityCaller {
 export interface Answered {
   readonly response: Response
   readonly fault: unknown
+  /** The user whose session it began. */
+  readonly startedFor: string | null
 }
 
 interface ProtocolParts {

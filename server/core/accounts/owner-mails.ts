@@ -1,3 +1,4 @@
+import { isoTime } from '../clock'
 import type { Mail } from '../mail/mailer'
 
 /** The mails that owners receive. Links carry their token after #, which browsers send to no server and so nobody logs. */
@@ -31,6 +32,31 @@ export function takenSignUpMail(to: string, link: string): Mail {
     to,
     subject: 'You already have an account',
     text: `Someone signed up with ${to}, which already has an account here.\n\nSign in with your password. If you don't know it, choose a new one with this link, within an hour:\n${link}\n\nIf this wasn't you, ignore this mail. Your account stays the same.\n`,
+  }
+}
+
+/** Somebody guesses the password. Names no link: a mail that asks to click and sign in is what thieves send. */
+export function guessingMail(to: string, address: string | null): Mail {
+  return {
+    to,
+    subject: 'Failed sign-ins to your account',
+    text: `Someone failed to sign in to your account several times${address === null ? '' : `, last from ${address}`}. Further attempts have to wait, except in browsers in which you signed in before.\n\nYour password was not guessed. If you use it elsewhere or it is easy to guess, change it in Settings, and set up a second factor there.\n`,
+  }
+}
+
+export function newBrowserMail(
+  to: string,
+  {
+    address,
+    userAgent,
+    at,
+  }: { readonly address: string | null; readonly userAgent: string | null; readonly at: number },
+): Mail {
+  const device = userAgent?.replace(/[^\x20-\x7e]/g, '').slice(0, 200) || 'unknown'
+  return {
+    to,
+    subject: 'New sign-in to your account',
+    text: `Your account was signed in to from a browser that we have not seen before.\n\nTime: ${isoTime(at)}\nIP address: ${address ?? 'unknown'}\nBrowser: ${device}\n\nIf this wasn't you, sign out all other sessions in Settings, and change your password.\n`,
   }
 }
 

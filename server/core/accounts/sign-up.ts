@@ -49,6 +49,8 @@ interface Parts {
 export class SignUp {
   private readonly parts: Parts
   private readonly mutex = new KeyedMutex()
+  /** Users who confirmed their address and did not sign in since, while this process runs. */
+  private readonly newcomers = new Set<string>()
 
   constructor(parts: Parts) {
     this.parts = parts
@@ -92,7 +94,10 @@ export class SignUp {
       if (!account) return false
       const before = await credits.of(userId)
       const credit = await credits.confirm(userId, clock.now())
-      if (credit !== before) this.report(credit)
+      if (credit !== before) {
+        this.report(credit)
+        this.newcomers.add(userId)
+      }
       if (credit !== 'granted') return true
       const booked = await ledger.credit({ ...creditOf(userId), account: account.id })
       return booked.ok || booked.error === 'already_booked'
@@ -115,6 +120,11 @@ export class SignUp {
     if (credit === 'awaiting_confirmation') return false
     if (credit === 'granted') await this.confirm(userId)
     return true
+  }
+
+  /** True once, after the user confirmed the address of the sign-up. */
+  isFirstSignIn(userId: string): boolean {
+    return this.newcomers.delete(userId)
   }
 
   private async decide(userId: string, origin: SignUpOrigin, at: number): Promise<SignupCredit> {

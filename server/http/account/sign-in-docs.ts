@@ -72,7 +72,14 @@ const SIGN_IN_DOCS = {
       },
       failures: WRITES,
       libraryCodes: {
-        400: ['validation_error', 'password_too_short', 'password_too_long', 'invalid_email', 'invalid_name'],
+        400: [
+          'validation_error',
+          'password_too_short',
+          'password_too_weak',
+          'password_too_long',
+          'invalid_email',
+          'invalid_name',
+        ],
         422: ['user_already_exists'],
       },
     },

@@ -28,8 +28,12 @@ const post = (where: Harness, path: string, body: unknown, headers = {}) =>
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   })
-const signIn = async (where: Harness, email: string, password: string) =>
-  (await post(where, '/api/auth/sign-in/email', { email, password })).status
+const signIn = async (where: Harness, email: string, password: string) => {
+  const { status } = await post(where, '/api/auth/sign-in/email', { email, password })
+  // A sign-in without the cookie of an earlier one is told to the owner.
+  if (status === 200 && where === gateway) expect((await mailbox.next()).text).toContain('have not seen before')
+  return status
+}
 const forget = (email: string) => post(gateway, '/api/auth/request-password-reset', { email })
 const reset = (token: string, newPassword = NEW, where = gateway) =>
   post(where, '/api/auth/reset-password', { token, newPassword })
@@ -57,9 +61,8 @@ describe('a forgotten password', () => {
     expect(await signIn(gateway, owner.email, OLD)).toBe(401)
     expect(await signIn(gateway, owner.email, NEW)).toBe(200)
     expect(await refusalOf(reset(token, 'a third horse battery'))).toMatchObject({ status: 400, code: 'invalid_token' })
-    expect((await auditRows(gateway)).filter((row) => row.account_id === id).at(-1)).toMatchObject({
-      action: 'account.password_reset',
-    })
+    const rows = (await auditRows(gateway)).filter((row) => row.account_id === id)
+    expect(rows.slice(-2).map(({ action }) => action)).toEqual(['account.password_reset', 'account.new_browser'])
   })
 
   test('of an unknown address gets the same answer, and no mail is sent', async () => {
@@ -114,7 +117,7 @@ describe('a forgotten password', () => {
     await read(reset(tokenIn(link), NEW, silent))
     expect(await signIn(silent, owner.email, NEW)).toBe(200)
     const actions = (await auditRows(silent)).map(({ action }) => action)
-    expect(actions.slice(-2)).toEqual(['account.reset_link', 'account.password_reset'])
+    expect(actions.slice(-3)).toEqual(['account.reset_link', 'account.password_reset', 'account.new_browser'])
     expect(silent.logged.join('')).not.toContain(tokenIn(link))
     expect(JSON.stringify(await auditRows(silent))).not.toContain(tokenIn(link))
   })
@@ -170,7 +173,7 @@ describe('an email address', () => {
     expect(await signIn(gateway, owner.email, OLD)).toBe(401)
     expect((await owner.api('/api/account')).status).toBe(200)
     expect(await refusalOf(confirm(token))).toMatchObject({ status: 409, code: 'invalid_state' })
-    expect((await auditRows(gateway)).at(-1)).toMatchObject({ action: 'account.email', detail: '{}' })
+    expect((await auditRows(gateway)).at(-2)).toMatchObject({ action: 'account.email', detail: '{}' })
   })
 
   test('that another account has gets the same answer, and is not taken over on confirmation', async () => {
