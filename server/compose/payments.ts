@@ -68,6 +68,11 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
   }
   return {
     payments,
+    /** What decides which directories list this gateway. */
+    published: async () => {
+      const methods = (await opened.promise).map(({ name }) => name)
+      return { origin: config.baseUrl, methods, isSandbox: rail === 'sandbox' }
+    },
     /** The methods with a persistent network. The sandbox chain may forget its worthless payments. */
     lasting: async () => (await opened.promise).filter(({ name }) => rail !== 'sandbox' || name !== 'tempo'),
     /** Opens the networks. Idempotent. Never rejects. */

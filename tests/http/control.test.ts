@@ -448,3 +448,13 @@ describe('the control socket', () => {
       expect((await gateway.call(`/${name}`, { method: 'POST' })).status).toBe(404)
   })
 })
+
+test('publish says for each directory why this gateway on loopback is not listed, and gives server.json', async () => {
+  const { directories, server_json } = (await (await send('publish')).json()) as {
+    directories: { directory: string; lists: string[]; problems: string[] }[]
+    server_json: object
+  }
+  expect(directories.length).toBe(4)
+  for (const { lists, problems } of directories) expect([lists, problems.length > 0]).toEqual([[], true])
+  expect(await (await gateway.call('/.well-known/mcp/server.json')).json()).toEqual(server_json)
+})

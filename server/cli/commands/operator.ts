@@ -14,6 +14,7 @@ import type {
   OperatorLimitRequest,
   OperatorLimitRequests,
   OperatorPrice,
+  Publication,
   ResetLink,
   ResetLinkCommand,
 } from '../../http/operator/record'
@@ -38,6 +39,7 @@ Manages the server that runs on DATA_DIR (default: data).
   price OPERATION --none [--account ACCOUNT]
                                             restore the default price
   ready                                     show whether calls can be served and charged, and the state of each provider
+  publish check                             show what directories of tools and paid APIs would list, and why not
   requests                                  list pending requests for higher limits
   approve REQUEST [--reason TEXT]           move the account to Growth
   approve REQUEST RPM TPM CONCURRENCY [--reason TEXT]
@@ -69,6 +71,7 @@ export async function operatorCommand(args: readonly string[], ask: Confirm): Pr
   const body = bodyOf(command, rest, values)
   const answer = await askServer(command, body)
   if (values.json || command === 'ready') return asJson(answer)
+  if (command === 'publish') return publication(answer as Publication)
   if (command === 'list') return listing(answer as AccountsAndPrices)
   if (command === 'keys') return keysLine((answer as OneOperatorAccount).account)
   if (command === 'price') return `${priceLine(answer as OperatorPrice)}\n`
@@ -129,6 +132,10 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Bod
         usd: options.none ? null : second,
         ...given({ account }),
       } satisfies NewPrice
+    case 'publish':
+      if (first !== 'check') throw new UsageError('"operator publish" takes "check"; see --help')
+      expect(1)
+      return {}
     case 'ready':
     case 'requests':
       expect(0)
@@ -157,6 +164,14 @@ function listing({ accounts, prices }: AccountsAndPrices): string {
   if (accounts.length === 0) return 'No accounts yet. The gateway prints at startup how to become its operator.\n'
   const overrides = prices.filter((price) => price.usd !== null)
   return accountTable(accounts) + (overrides.length > 0 ? `\n${overrides.map(priceLine).join('\n')}\n` : '')
+}
+
+function publication({ directories, server_json }: Publication): string {
+  const parts = directories.map(({ directory, lists, problems }) => {
+    const state = problems.length === 0 ? 'would be listed' : 'would not be listed'
+    return [`${directory}: ${state}`, ...[...lists, ...problems].map((line) => `  - ${line}`)].join('\n')
+  })
+  return `${parts.join('\n')}\n\nserver.json for the MCP registry (publish it with mcp-publisher):\n${asJson(server_json)}`
 }
 
 function accountTable(accounts: readonly OperatorAccount[]): string {

@@ -1,4 +1,6 @@
+import { CATALOG_VERSION } from '../../core/catalog/operation'
 import { type Money, parseUsd } from '../../core/money'
+import { mcpServerJson } from '../../core/payments/publication'
 import type { OpenApiDocument, OpenApiOperation } from './open-api'
 
 /** One way to pay for a single call, in the discovery format of the `Payment` scheme. The 402 challenge is authoritative. */
@@ -18,6 +20,9 @@ const DESCRIPTION = 'Use an API key or this payment.'
 function offerOf({ alsoBy, ...way }: PaymentWay) {
   return { ...way, description: alsoBy === null ? DESCRIPTION : `${DESCRIPTION} ${alsoBy}.` }
 }
+
+/** `server.json` of the MCP registry. */
+export const mcpServer = (origin: string) => mcpServerJson(origin, CATALOG_VERSION)
 
 /**
  * `/.well-known/x402`, which directories of x402 read: what can be called without a key and paid for by x402. Templated paths are left out,

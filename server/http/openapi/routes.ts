@@ -9,7 +9,7 @@ import { UNDOCUMENTED } from './documented'
 import { isLoose, withSafeTexts } from './normalized-operation'
 import type { ImportedDocument, OpenApiDocument } from './open-api'
 import { COMPONENTS, GENERATOR_INFO, openApiDocument } from './open-api-document'
-import { withPaymentOffers, x402Resources } from './payment-discovery'
+import { mcpServer, withPaymentOffers, x402Resources } from './payment-discovery'
 
 const PAGE = '/docs'
 const DOCUMENT = '/openapi.json'
@@ -65,6 +65,11 @@ export function docsRoutes({ baseUrl, dashboard, payments, imported }: DocsParts
       return undefined
     })
     .use(generator)
+    .get(
+      '/.well-known/mcp/server.json',
+      () => text(JSON.stringify(mcpServer(baseUrl)), 'application/json'),
+      UNDOCUMENTED,
+    )
     .get(
       '/.well-known/x402',
       async () => text(JSON.stringify(x402Resources(await document(), baseUrl)), 'application/json'),

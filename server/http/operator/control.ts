@@ -1,6 +1,8 @@
 import type { Actor } from '../../core/audit'
+import { CATALOG_VERSION } from '../../core/catalog/operation'
 import { failure } from '../../core/failure'
 import { makeId } from '../../core/ids'
+import { listings, mcpServerJson, type Published } from '../../core/payments/publication'
 import { err, ok } from '../../core/result'
 import { FAILURES, failureBody, type OnFault, problemOf } from '../middleware/failures'
 import type { Intake } from '../middleware/intake'
@@ -19,6 +21,7 @@ import {
   MaxKeysCommand,
   NewPrice,
   NoBody,
+  type Publication,
   ResetLinkCommand,
 } from './record'
 import { type SocketCommand, socketCommand } from './socket-command'
@@ -34,6 +37,7 @@ type ControlParts = OperatorParts &
   ModelCommandParts & {
     /** Network details for a wallet on this machine; null if no payment method is configured. */
     readonly network: () => Promise<unknown>
+    readonly published: () => Promise<Published>
     readonly intake: Intake
     readonly readiness: Readiness
     readonly onFault: OnFault
@@ -73,6 +77,11 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     approve: socketCommand(ApproveCommand, (form) => orders.approve(CONSOLE, form)),
     decline: socketCommand(DeclineCommand, (form) => orders.decline(CONSOLE, form)),
     'reset-link': socketCommand(ResetLinkCommand, (form) => orders.resetLink(CONSOLE, form)),
+    publish: socketCommand(NoBody, async () => {
+      const published = await parts.published()
+      const server_json = mcpServerJson(published.origin, CATALOG_VERSION)
+      return ok({ directories: listings(published), server_json } satisfies Publication)
+    }),
     payments: socketCommand(NoBody, async () => ok({ network: await parts.network() })),
     ready: socketCommand(NoBody, async () =>
       ok({ status: await parts.readiness.status(), ...(await parts.readiness.details()) }),

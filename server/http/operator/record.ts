@@ -5,6 +5,7 @@ import type { PriceOverride } from '../../core/catalog/prices'
 import { isoTime } from '../../core/clock'
 import { TIERS } from '../../core/limits/tier'
 import { formatUsd, parseUsd } from '../../core/money'
+import type { Listing } from '../../core/payments/publication'
 import type { UpstreamState } from '../../pipeline/models/model-backend'
 import { LimitRequestRecord } from '../account/limit-request-record'
 import { ModelRecord } from '../models/record'
@@ -254,4 +255,11 @@ export function upstreamRecord(state: UpstreamState): Upstream {
     next_try_at: time(state.nextTryAt),
     under_way: state.underWay,
   }
+}
+
+/** What directories would list of this gateway. */
+export interface Publication {
+  readonly directories: readonly Listing[]
+  /** For the MCP registry. */
+  readonly server_json: unknown
 }
