@@ -248,6 +248,23 @@ describe('a request that is paid for by a signed authorization: evm and x402, ve
     },
   )
 
+  test('a payment of x402 version 1, written in other ways and sent under both headers at once, is paid once', async () => {
+    const { 'x-payment': text = '' } = await ALL_FORMS['x402 version 1'].buy()
+    const json = atob(text)
+    const upper = json.replace(
+      /"(from|to|nonce)":"0x([0-9a-fA-F]+)"/g,
+      (_, name, hex) => `"${name}":"0x${hex.toUpperCase()}"`,
+    )
+    const written = [json, JSON.stringify(JSON.parse(json), null, 2), upper].map((one) => btoa(one))
+    let verdicts: string[] = []
+    const amount = await moved(async () => {
+      const sent = written.flatMap((one) => [{ 'x-payment': one }, { 'payment-signature': one }])
+      verdicts = await Promise.all(sent.map(async (one) => verdict(await paid(one))))
+    })
+    expect([verdicts.filter((one) => one === '200 ok').length, amount]).toEqual([1, PRICE_UNITS])
+    for (const one of verdicts) expect(one).toMatch(/^(200 ok|409 payment_in_progress|402 invalid_challenge .*)$/)
+  })
+
   test('the hash of another challenge as a list is refused: it names what is paid for', async () => {
     const other = listNonce(challengeIn(await gateway.call(`${IMAGES_CALL}s`)))
     const paying = await FORMS['evm with the hash of a list'].lie({ nonce: other })
