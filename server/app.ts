@@ -23,6 +23,7 @@ import type { UsageReports } from './core/usage/reports'
 import { appRoutes } from './http/account/app-routes'
 import { limitRequestRoutes } from './http/account/limit-request-routes'
 import { accountRoutes } from './http/account/routes'
+import { sessionRoutes } from './http/account/session-routes'
 import { type SettingsParts, settingsRoutes } from './http/account/settings-routes'
 import { type SignInParts, signInRoutes } from './http/account/sign-in-routes'
 import type { ApiCalls } from './http/apis/api-calls'
@@ -194,6 +195,7 @@ function accountGroup(parts: AccountParts) {
     .use(signInRoutes(parts.identity, parts))
     .use(accountRoutes(parts))
     .use(settingsRoutes(parts))
+    .use(sessionRoutes(parts))
     .use(limitRequestRoutes(parts))
     .use(appRoutes(parts))
 }

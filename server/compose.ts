@@ -122,6 +122,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const imported = composeImported(config, { ...core, clock, log, pipeline, ownOrigins, fetchExternal: core.strangers })
   let draining = false
   const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: () => draining })
+  const settings = ownerSettings({ ...core, ...linked, identity, config, clock, mailer, log })
   const web = app({
     ...core,
     ...linked,
@@ -130,8 +131,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
     contexts: { clock, intake: core.intake, addressOf: clientAddresses(config, log) },
     ...billing.routes,
     identity,
-    ...ownerSettings({ ...core, ...linked, identity, config, clock, mailer, log }),
-    owners: new OwnerSessions({ identity, signUp, ledger, ownOrigins }),
+    ...settings,
+    owners: new OwnerSessions({ identity, signUp, ledger, ownOrigins, secondFactors: config.secondFactors }),
     dashboard: surroundings.dashboard ?? (await loadDashboard(DASHBOARD)),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
     isDraining: () => draining,
@@ -153,10 +154,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
     upstreamPayments: imported.upstreamPayments,
     ...billing.moneyIn,
     control: controlHandler({
-      ...core,
-      ...models,
-      ...imported,
-      ...{ identity, baseUrl: config.baseUrl },
+      ...{ ...core, ...models, ...imported, identity, baseUrl: config.baseUrl },
+      tellSecurity: settings.tellSecurity,
       network: () => billing.moneyIn.rail.network(),
       published: () => billing.moneyIn.rail.published(),
       readiness,

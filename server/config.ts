@@ -9,6 +9,7 @@ import { type PaymentSettings, paymentSettings } from './config/payments'
 import { sealingKeys } from './config/sealing-keys'
 import { type SocialConfig, socialConfig } from './config/social'
 import { type WebsearchConfig, websearchConfig } from './config/websearch'
+import type { SecondFactorPolicy } from './core/accounts/identity'
 import type { SignupBrakes } from './core/accounts/signup-credit'
 import { isLoopbackHost } from './core/credentials/address'
 import { Allowlist } from './core/credentials/allowlist'
@@ -48,6 +49,7 @@ export interface Config {
   readonly anonymousRpm: number
   readonly signUpRpm: number
   readonly signupBrakes: SignupBrakes
+  readonly secondFactors: SecondFactorPolicy
   readonly mail: MailConfig | null
   readonly logLevel: LogLevel
   readonly production: boolean
@@ -100,6 +102,8 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
     drainSeconds: seconds('DRAIN_SECONDS', read('DRAIN_SECONDS')),
     anonymousRpm: wholeNumber('ANON_RPM', read('ANON_RPM') ?? '60', 1, 1_000_000),
     signUpRpm: wholeNumber('SIGNUP_RPM', read('SIGNUP_RPM') ?? '10', 1, 1_000_000),
+    secondFactors:
+      optionalOneOf('REQUIRE_SECOND_FACTOR', read('REQUIRE_SECOND_FACTOR'), ['operators', 'all']) ?? 'nobody',
     signupBrakes: {
       perNetwork: wholeNumber('SIGNUP_CREDIT_PER_NETWORK', read('SIGNUP_CREDIT_PER_NETWORK') ?? '10', 0, 1_000_000),
       daily: micros(

@@ -1,4 +1,5 @@
 import type { SignUpConfirmation } from '../adapters/identity/identity'
+import { offersPasskeys } from '../adapters/identity/second-factors'
 import type { SignInEvents } from '../adapters/identity/sign-in-guard'
 import type { Config } from '../config'
 import type { AccountSettingsStore } from '../core/accounts/account-settings'
@@ -13,6 +14,8 @@ import {
   newBrowserMail,
   resetLink,
   resetMail,
+  type SecurityChange,
+  securityMail,
   takenSignUpMail,
 } from '../core/accounts/owner-mails'
 import type { SignUp } from '../core/accounts/sign-up'
@@ -58,6 +61,11 @@ export function ownerSettings(
     settings,
     audit,
     sendsMail: mailer !== null,
+    passkeysOffered: offersPasskeys(config.baseUrl),
+    tellSecurity: (email: string, change: SecurityChange) =>
+      void mailer
+        ?.send(securityMail(email, change))
+        .catch((error: unknown) => log.error('mail', { reason: error instanceof Error ? error.message : '' })),
     closing: new AccountClosing({ ...parts, settings, onClosing: onClosing(parts) }),
     signUp,
     emailChanges: new EmailChanges({
@@ -119,19 +127,22 @@ export function signInEvents(parts: {
     const accountId = (await accounts.byUser(userId))?.id ?? null
     await audit.write(auditEntry({ at: clock.now(), actor, accountId, action }))
   }
+  const failed = (error: unknown) => onMailFailure(error instanceof Error ? error.message : '')
   return {
     async onGuessing({ id, email }, address) {
       await note(id, { kind: 'system', id: 'sign-in', address }, 'account.sign_in_failures')
       await mailer?.send(guessingMail(email, address))
+    },
+    async onRecoveryCode({ id, email }, address) {
+      await note(id, { kind: 'owner', id, address }, 'account.recovery_code_used')
+      void mailer?.send(securityMail(email, 'recovery_code_used')).catch(failed)
     },
     async onNewBrowser({ user: { id, email }, address, userAgent }) {
       await note(id, { kind: 'owner', id, address }, 'account.new_browser')
       // Who just confirmed their address signs in for the first time: nothing is strange about it.
       if (signUp.isFirstSignIn(id)) return
       // Nobody waits for it: the mail server may be slow.
-      void mailer
-        ?.send(newBrowserMail(email, { address, userAgent, at: clock.now() }))
-        .catch((error: unknown) => onMailFailure(error instanceof Error ? error.message : ''))
+      void mailer?.send(newBrowserMail(email, { address, userAgent, at: clock.now() })).catch(failed)
     },
   }
 }

@@ -9,6 +9,7 @@ export type FailureCode =
   | 'invalid_request'
   | 'missing_session'
   | 'recent_sign_in_required'
+  | 'second_factor_required'
   | 'missing_api_key'
   | 'invalid_api_key'
   | 'invalid_token'

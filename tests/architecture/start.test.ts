@@ -32,6 +32,7 @@ function packageOf(specifier: string): string {
 test('the server starts with the libraries that every request needs, and loads the others when they are first needed', () => {
   expect(loadedAtOnce('server/main.ts')).toEqual([
     '@better-auth/oauth-provider',
+    '@better-auth/passkey',
     '@elysiajs/swagger',
     '@libsql/client',
     '@modelcontextprotocol/sdk',

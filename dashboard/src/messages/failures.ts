@@ -14,6 +14,7 @@ export type FailurePlace = 'dashboard' | 'request'
 type Actions = { readonly [P in FailurePlace]?: FailureAction }
 
 const SIGN_IN: FailureAction = { kind: 'sign_in', label: 'Sign in again' }
+const SECOND_FACTOR: FailureAction = { kind: 'link', label: 'Set up a second factor', to: '/settings' }
 const RELOAD: FailureAction = { kind: 'reload', label: 'Reload the page' }
 const CONTACT: FailureAction = {
   kind: 'contact_operator',
@@ -41,6 +42,7 @@ const ACTIONS: Readonly<Record<FailureCode, Actions>> = {
   invalid_request: NONE,
   missing_session: { dashboard: SIGN_IN, request: SIGN_IN },
   recent_sign_in_required: { dashboard: SIGN_IN },
+  second_factor_required: { dashboard: SECOND_FACTOR },
   missing_api_key: { request: CREATE_KEY },
   invalid_api_key: { request: CREATE_KEY },
   invalid_token: NONE,

@@ -13,9 +13,11 @@ import { LibraryGrants } from './oauth-grants'
 import { type Answered, openProtocol, type ProtocolCaller } from './oauth-protocol'
 import type { Registration } from './oauth-registration'
 import { openUpkeep } from './oauth-upkeep'
+import { LOCK_SECONDS, UsedCodes } from './second-factors'
 import { secretHash } from './secret-hash'
 import { type Finish, type SignInEvents, SignInGuard } from './sign-in-guard'
 import { userDirectory } from './user-directory'
+import { userSessions } from './user-sessions'
 import { isTakenEmail, userSettings } from './user-settings'
 
 /** The cause of a failed response. Safe to log: contains no token, password or SQL parameter. */
@@ -108,13 +110,15 @@ export function openIdentity(options: IdentityOptions): Identity {
   const guarded: Guarded = (what, act) =>
     reported(act, (reason) => report({ requestId: visits.getStore()?.requestId ?? null, reason: `${what}: ${reason}` }))
   const onSessionEnd = (userId: string) => guarded('session hook', () => options.onSessionEnd?.(userId))
-  const settings = userSettings(options.db, onSessionEnd)
+  const settings = { ...userSettings(options.db, onSessionEnd), ...userSessions(options.db, onSessionEnd) }
   const uses = new CodeUses()
   const directory = userDirectory(options.db)
   const guard = new SignInGuard({
     ...{ secret: options.secret, origin, clock, user: directory.user, userByEmail: directory.userByEmail },
     events: {
       onGuessing: (user, address) => guarded('guessing notice', () => options.signInEvents?.onGuessing(user, address)),
+      onRecoveryCode: (user, address) =>
+        guarded('recovery notice', () => options.signInEvents?.onRecoveryCode(user, address)),
       onNewBrowser: (browser) => guarded('sign-in notice', () => options.signInEvents?.onNewBrowser(browser)),
     },
   })
@@ -152,9 +156,12 @@ export function openIdentity(options: IdentityOptions): Identity {
         const found = await visits.run(visit, () => auth.api.getSession({ headers, query: { disableRefresh: true } }))
         if (found === null) return null
         const { user, session } = found
+        settings.seen(session.id, clock.now())
         return {
           ...{ id: session.id, userId: user.id, email: user.email, name: user.name },
           sessionCreatedAt: session.createdAt.getTime(),
+          secondFactor: session.secondFactor === true,
+          hasSecondFactor: Reflect.get(user, 'twoFactorEnabled') === true,
         }
       } catch (error) {
         throw new SessionUnreadable(visit.hidden?.error ?? error)
@@ -240,7 +247,7 @@ interface LibraryParts {
   readonly visits: AsyncLocalStorage<Visit>
   readonly guarded: Guarded
   readonly uses: CodeUses
-  readonly settings: ReturnType<typeof userSettings>
+  readonly settings: ReturnType<typeof userSettings> & ReturnType<typeof userSessions>
   readonly onSessionEnd: (userId: string) => Promise<void>
   readonly resetToken: (email: string) => Promise<string | null>
 }
@@ -265,6 +272,8 @@ function openLibrary(options: IdentityOptions, parts: LibraryParts) {
       },
       endOtherSessions: (userId, kept) => settings.endSessions(userId, { allBut: kept }),
       onSignUp: (user) => guarded('sign-up hook', () => options.onSignUp(user, visits.getStore() ?? NOBODY)),
+      // The library measures codes by the system clock.
+      usedCodes: new UsedCodes(SYSTEM_CLOCK),
       onSessionStart: (session) => {
         const visit = visits.getStore()
         if (visit) visit.session = session
@@ -330,7 +339,10 @@ async function shapedResponse(response: Response, requestId: string): Promise<Re
     response.headers.set('referrer-policy', 'no-referrer')
     return response
   }
-  const refusal = readRefusal(response.status, await response.text(), response.headers.get('x-retry-after'))
+  const read = readRefusal(response.status, await response.text(), response.headers.get('x-retry-after'))
+  // The library does not say how long; it is at most this.
+  const isLocked = read.code === 'ACCOUNT_TEMPORARILY_LOCKED'
+  const refusal = isLocked ? { ...read, retryAfterSeconds: LOCK_SECONDS } : read
   const cookies = response.headers.getSetCookie().map((cookie): [string, string] => ['set-cookie', cookie])
   return refusalResponse(refusal, requestId, cookies)
 }

@@ -4,7 +4,14 @@ import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/a
 import type { SignedUpUser } from '../../core/accounts/identity'
 import type { Clock } from '../../core/clock'
 import { isPlainLine, PLAIN_LINE_RULE } from '../../core/plain-text'
-import { identityAccount, identitySession, identityUser, identityVerification } from '../stores/libsql/schema/identity'
+import {
+  identityAccount,
+  identityPasskey,
+  identitySession,
+  identityTwoFactor,
+  identityUser,
+  identityVerification,
+} from '../stores/libsql/schema/identity'
 import {
   oauthAccessToken,
   oauthClient,
@@ -20,6 +27,14 @@ import { ADDRESS_HEADER, BASE_PATH } from './auth-request'
 import type { IdentityDatabase } from './identity-database'
 import { type LibraryStoreParts, libraryStore } from './library-store'
 import { oauthPlugins } from './oauth-options'
+import {
+  beginsWithSecondFactor,
+  recoveryCodeHash,
+  SESSION_FIELDS,
+  secondFactorBody,
+  secondFactorPlugins,
+  type UsedCodes,
+} from './second-factors'
 import { MAX_PASSWORD, MIN_PASSWORD } from './sign-in-guard'
 import { freeStrandedEmail } from './stranded-email'
 
@@ -60,6 +75,7 @@ export interface LibrarySettings {
     readonly send: (user: SignedUpUser) => Promise<void>
     readonly onTaken: (user: SignedUpUser) => Promise<void>
   } | null
+  readonly usedCodes: UsedCodes
   readonly onSessionStart: (session: SessionOfUser) => void
   /** Runs after a session is deleted. Must not throw. */
   readonly onSessionEnd: (session: SessionOfUser) => Promise<void>
@@ -78,6 +94,7 @@ export interface LibrarySettings {
  * explicitly, so that it behaves the same in tests and in production.
  */
 export function libraryOptions(settings: LibrarySettings) {
+  const hashCode = recoveryCodeHash(settings.secret)
   return {
     appName: 'Gateway',
     baseURL: settings.origin,
@@ -96,10 +113,12 @@ export function libraryOptions(settings: LibrarySettings) {
     // Unexpected failures are thrown and become a 500 with a request id in one place.
     // A user whom an app sent with an invalid request sees the error on a dashboard page.
     onAPIError: { throw: true, errorURL: `${settings.origin}/consent` },
-    plugins: oauthPlugins(settings.origin),
+    // First: until the second factor is given, the OAuth server must not see a session.
+    plugins: [...secondFactorPlugins(settings.origin, settings.secret), ...oauthPlugins(settings.origin)],
     emailAndPassword: passwords(settings),
     // A session ends a week after sign-in, however much it is used, so that no token lives forever.
-    session: { expiresIn: 7 * DAY_SECONDS, disableSessionRefresh: true },
+    // How old a sign-in may be is for the gateway's own routes to say (freshAge), by its own clock.
+    session: { expiresIn: 7 * DAY_SECONDS, disableSessionRefresh: true, freshAge: 0, additionalFields: SESSION_FIELDS },
     verification: { storeIdentifier: 'hashed' },
     rateLimit: {
       enabled: true,
@@ -113,6 +132,8 @@ export function libraryOptions(settings: LibrarySettings) {
         '/device': { window: MINUTE_SECONDS, max: 10 },
         '/device/approve': { window: MINUTE_SECONDS, max: 10 },
         '/device/code': { window: MINUTE_SECONDS, max: 10 },
+        '/two-factor/*': { window: MINUTE_SECONDS, max: 20 },
+        '/passkey/*': { window: MINUTE_SECONDS, max: 30 },
         '/request-password-reset': { window: MINUTE_SECONDS, max: 5 },
         '/reset-password': { window: MINUTE_SECONDS, max: 10 },
       },
@@ -130,11 +151,16 @@ export function libraryOptions(settings: LibrarySettings) {
       before: createAuthMiddleware(async (ctx) => {
         if (ctx.path === '/sign-up/email') await freeStrandedEmail(settings.db, ctx.body, Date.now())
         if (ctx.path === '/change-password') return endOtherSessions(ctx.body)
+        const overruled = secondFactorBody(ctx.path, ctx.body, hashCode)
+        if (overruled) return { context: { body: overruled } }
         if (ctx.path === '/list-sessions') return sessionsWithoutTokens(ctx)
         if (ctx.path === '/revoke-other-sessions') return onlyThisSession(ctx, settings)
         return undefined
       }),
-      after: createAuthMiddleware(endReplacedSession),
+      after: createAuthMiddleware(async (ctx) => {
+        await endReplacedSession(ctx)
+        await endSessionsWithoutFactor(ctx, settings)
+      }),
     },
     databaseHooks: rowHooks(settings),
   } satisfies BetterAuthOptions
@@ -156,6 +182,8 @@ function tables(db: IdentityDatabase) {
       oauthConsent,
       oauthClientAssertion,
       deviceCode: oauthDeviceCode,
+      twoFactor: identityTwoFactor,
+      passkey: identityPasskey,
     },
     // The one writer of the database takes single statements and batches, no open transactions (design 4).
     transaction: false,
@@ -216,9 +244,18 @@ async function signedIn(ctx: SignInContext) {
  * appear in the list beside the new one. Sessions of other browsers stay.
  */
 async function endReplacedSession({ path, context, getSignedCookie }: SignInContext): Promise<void> {
-  if (path !== '/sign-in/email' || !context.newSession) return
+  if (!(path === '/sign-in/email' || beginsWithSecondFactor(path)) || !context.newSession || context.session) return
   const replaced = await getSignedCookie(context.authCookies.sessionToken.name, context.secret)
   if (replaced && replaced !== context.newSession.session.token) await context.internalAdapter.deleteSession(replaced)
+}
+
+/** From here on every session began with the second factor. */
+async function endSessionsWithoutFactor(
+  { path, context }: SignInContext,
+  { endOtherSessions: end }: LibrarySettings,
+): Promise<void> {
+  const isSetUp = path === '/two-factor/verify-totp' && context.session !== null
+  if (isSetUp && context.newSession) await end(context.newSession.user.id, context.newSession.session.id)
 }
 
 type SignInContext = Parameters<Parameters<typeof createAuthMiddleware>[0]>[0]
@@ -243,8 +280,10 @@ function rowHooks(settings: LibrarySettings) {
       create: {
         before: async (session, ctx) => {
           await requireConfirmed(settings, session.userId, ctx)
+          refuseUsedCode(settings, session.userId, ctx)
           return {
             data: {
+              secondFactor: hasSecondFactor(ctx),
               createdAt: new Date(settings.clock.now()),
               userAgent: session.userAgent?.slice(0, MAX_USER_AGENT_CHARACTERS) ?? null,
             },
@@ -255,6 +294,18 @@ function rowHooks(settings: LibrarySettings) {
       delete: { after: async ({ id, userId }) => settings.onSessionEnd({ id, userId }) },
     },
   } satisfies BetterAuthOptions['databaseHooks']
+}
+
+/** A code that was seen in use, over a shoulder or on the wire, opens no second session. */
+function refuseUsedCode({ usedCodes }: LibrarySettings, userId: string, ctx: GenericEndpointContext | null): void {
+  if (ctx?.path !== '/two-factor/verify-totp' || usedCodes.take(userId, String(ctx.body?.code))) return
+  throw new APIError('UNAUTHORIZED', { code: 'INVALID_CODE', message: 'Invalid code' })
+}
+
+/** A session that replaces another, after a change of the password, is as strong as that one. */
+function hasSecondFactor(ctx: GenericEndpointContext | null): boolean {
+  if (!ctx) return false
+  return beginsWithSecondFactor(ctx.path) || ctx.context.session?.session['secondFactor'] === true
 }
 
 /** However somebody signs in: no session begins before the address of its sign-up is confirmed. */

@@ -36,6 +36,8 @@ export interface NewBrowser {
 export interface SignInEvents {
   /** Somebody failed to sign in often enough that delays begin. Once a day at most. */
   readonly onGuessing: (user: SignedUpUser, address: string | null) => Promise<void>
+  /** Somebody signed in with a recovery code. */
+  readonly onRecoveryCode: (user: SignedUpUser, address: string | null) => Promise<void>
   readonly onNewBrowser: (browser: NewBrowser) => Promise<void>
 }
 
@@ -116,10 +118,11 @@ export class SignInGuard {
   ): Promise<readonly string[]> {
     if (startedFor === null) return []
     const known = this.browsers.read(headers, startedFor)
-    if (known === null && SIGN_INS.has(path)) {
-      const user = await this.parts.user(startedFor)
-      if (user) await this.parts.events.onNewBrowser({ user, address, userAgent: headers.get('user-agent') })
-    }
+    const { events } = this.parts
+    const usedCode = path === '/two-factor/verify-backup-code'
+    const user = usedCode || (known === null && SIGN_INS.has(path)) ? await this.parts.user(startedFor) : null
+    if (user && usedCode) await events.onRecoveryCode(user, address)
+    if (user && known === null) await events.onNewBrowser({ user, address, userAgent: headers.get('user-agent') })
     return [this.browsers.cookie(startedFor, known)]
   }
 

@@ -1,13 +1,19 @@
-import { and, desc, eq, gt, ne } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import type { IdentitySettings } from '../../core/accounts/identity'
-import { identityAccount, identitySession, identityUser } from '../stores/libsql/schema/identity'
+import {
+  identityAccount,
+  identityPasskey,
+  identitySession,
+  identityTwoFactor,
+  identityUser,
+} from '../stores/libsql/schema/identity'
 import type { IdentityDatabase } from './identity-database'
 
 /** Changes by owners to the library's own rows, where it has no route or one that would expose tokens. */
 export function userSettings(
   db: IdentityDatabase,
   onSessionEnd: (userId: string) => Promise<void>,
-): Omit<IdentitySettings, 'resetToken'> {
+): Pick<IdentitySettings, 'rename' | 'changeEmail' | 'confirmEmail' | 'forget'> {
   return {
     async rename(userId, name) {
       await db.update(identityUser).set({ name }).where(eq(identityUser.id, userId))
@@ -38,34 +44,11 @@ export function userSettings(
       return confirmed.length > 0
     },
 
-    async sessions(userId) {
-      const rows = await db
-        .select()
-        .from(identitySession)
-        // The library measures a session's lifetime by the system clock.
-        .where(and(eq(identitySession.userId, userId), gt(identitySession.expiresAt, new Date())))
-        .orderBy(desc(identitySession.createdAt))
-      return rows.map(({ id, createdAt, ipAddress, userAgent }) => ({
-        id,
-        signedInAt: createdAt.getTime(),
-        address: ipAddress || null,
-        userAgent,
-      }))
-    },
-
-    async endSessions(userId, which) {
-      const chosen = 'only' in which ? eq(identitySession.id, which.only) : ne(identitySession.id, which.allBut)
-      const ended = await db
-        .delete(identitySession)
-        .where(and(eq(identitySession.userId, userId), chosen))
-        .returning({ id: identitySession.id })
-      if (ended.length > 0) await onSessionEnd(userId)
-      return ended.length
-    },
-
     async forget(userId, email) {
       // The password first: from here on nobody can sign in with the old one.
       await db.delete(identityAccount).where(eq(identityAccount.userId, userId))
+      await db.delete(identityTwoFactor).where(eq(identityTwoFactor.userId, userId))
+      await db.delete(identityPasskey).where(eq(identityPasskey.userId, userId))
       await db.delete(identitySession).where(eq(identitySession.userId, userId))
       await db.update(identityUser).set({ name: 'Deleted account', email }).where(eq(identityUser.id, userId))
       await onSessionEnd(userId)

@@ -17,6 +17,8 @@ import type {
   Publication,
   ResetLink,
   ResetLinkCommand,
+  ResetSecondFactorCommand,
+  SecondFactorReset,
 } from '../../http/operator/record'
 import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'
@@ -48,6 +50,8 @@ Manages the server that runs on DATA_DIR (default: data).
 ${MODEL_HELP}
 ${API_HELP}
   reset-link ACCOUNT                        print a link to set a new password, valid once within an hour
+  reset-second-factor ACCOUNT               remove the authenticator app, recovery codes and passkeys of an owner who
+                                            lost them, and end their sessions; the owner is told
 
 ACCOUNT is an id (acct_...) or a confirmed email address. OPERATION is the name of a price, such as image-search.
 
@@ -76,6 +80,8 @@ export async function operatorCommand(args: readonly string[], ask: Confirm): Pr
   if (command === 'keys') return keysLine((answer as OneOperatorAccount).account)
   if (command === 'price') return `${priceLine(answer as OperatorPrice)}\n`
   if (command === 'reset-link') return `${(answer as ResetLink).link}\n`
+  if (command === 'reset-second-factor')
+    return `The password alone signs ${(answer as SecondFactorReset).email} in again. All sessions were signed out.\n`
   if (command === 'requests') return requestTable((answer as OperatorLimitRequests).requests)
   if (command === 'approve' || command === 'decline') return requestTable([(answer as OneOperatorLimitRequest).request])
   return accountTable([(answer as OneOperatorAccount).account])
@@ -146,6 +152,9 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Bod
     case 'reset-link':
       expect(1)
       return { account: first } satisfies ResetLinkCommand
+    case 'reset-second-factor':
+      expect(1)
+      return { account: first } satisfies ResetSecondFactorCommand
     case 'decline':
       expect(1)
       return { request: first, ...given({ reason }) } satisfies Partial<DeclineCommand>

@@ -5,6 +5,9 @@ export interface SignedUpUser {
   readonly name: string
 }
 
+/** Who must use a second factor for what asks for a recent sign-in. Owners who have one always must. */
+export type SecondFactorPolicy = 'nobody' | 'operators' | 'all'
+
 /** A signed-in owner. */
 export interface OwnerSession {
   readonly id: string
@@ -13,12 +16,19 @@ export interface OwnerSession {
   readonly name: string
   /** When the owner signed in, in milliseconds. Using the session does not change it. */
   readonly sessionCreatedAt: number
+  /** Whether this sign-in included a second factor. */
+  readonly secondFactor: boolean
+  /** Whether the owner has set up an authenticator app. */
+  readonly hasSecondFactor: boolean
 }
 
 /** One signed-in browser or script, as its owner sees it. */
 export interface SessionLine {
   readonly id: string
   readonly signedInAt: number
+  /** To the minute; null if it was never used. */
+  readonly lastSeenAt: number | null
+  readonly secondFactor: boolean
   readonly address: string | null
   readonly userAgent: string | null
 }
@@ -31,6 +41,18 @@ export interface EmailChange {
   readonly confirmed: boolean
 }
 
+/** What an owner has set up beside the password. */
+export interface SecondFactors {
+  /** An authenticator app. */
+  readonly app: boolean
+  /** Recovery codes that were not used yet. */
+  readonly recoveryCodes: number
+  readonly passkeys: number
+}
+
+/** Sessions of one user. */
+export type SessionChoice = { readonly only: string } | { readonly allBut: string } | { readonly all: true }
+
 /** How owners manage their sign-in. Listeners hear about an ended session at once. */
 export interface IdentitySettings {
   rename(userId: string, name: string): Promise<void>
@@ -41,7 +63,10 @@ export interface IdentitySettings {
   /** Active sessions, newest first. */
   sessions(userId: string): Promise<readonly SessionLine[]>
   /** Ends sessions of the user and returns how many there were. */
-  endSessions(userId: string, which: { readonly only: string } | { readonly allBut: string }): Promise<number>
+  endSessions(userId: string, which: SessionChoice): Promise<number>
+  secondFactors(userId: string): Promise<SecondFactors>
+  /** Removes the authenticator app, recovery codes and passkeys, and ends all sessions. Returns whether there was any factor. */
+  resetSecondFactors(userId: string): Promise<boolean>
   /** Permanently deletes the user's name, password and sessions, and replaces the email address with `email`. */
   forget(userId: string, email: string): Promise<void>
   /** A token that sets a new password, for an operator to pass on. Null when no user has this address. */

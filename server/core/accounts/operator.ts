@@ -112,6 +112,11 @@ export class Operator {
     return this.trail.write(this.audit(actor, id, 'account.reset_link', {}))
   }
 
+  /** Records that an operator removed the owner's second factors. */
+  noteSecondFactorReset(actor: Actor, id: AccountId): Promise<void> {
+    return this.trail.write(this.audit(actor, id, 'account.second_factor_reset', {}))
+  }
+
   private change(
     actor: Actor,
     id: AccountId,

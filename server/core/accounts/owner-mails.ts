@@ -60,6 +60,30 @@ export function newBrowserMail(
   }
 }
 
+const CHANGES = {
+  second_factor_on: 'An authenticator app was set up as the second factor of your account.',
+  second_factor_off: 'The authenticator app of your account was removed. The password alone signs in again.',
+  recovery_codes: 'New recovery codes were made for your account. The old ones no longer work.',
+  recovery_code_used:
+    'Someone signed in to your account with your password and a recovery code. That code no longer works.',
+  passkey_added: 'A passkey was added to your account. It signs in without the password.',
+  passkey_removed: 'A passkey was removed from your account.',
+  second_factor_reset:
+    'An operator of this gateway removed the authenticator app, recovery codes and passkeys of your account, and signed out all its sessions. The password alone signs in again. Set up a second factor in Settings.',
+} as const
+
+/** A change of how an owner signs in. */
+export type SecurityChange = keyof typeof CHANGES
+
+/** Tells the owner, so that nobody changes how they sign in unnoticed. */
+export function securityMail(to: string, change: SecurityChange): Mail {
+  return {
+    to,
+    subject: 'The sign-in to your account changed',
+    text: `${CHANGES[change]}\n\nIf this wasn't you, set a new password, sign out all other sessions in Settings, and contact the operator of this gateway.\n`,
+  }
+}
+
 /** Goes to the old address, so that nobody can take over an account unnoticed. */
 export function emailChangedMail(to: string, newAddress: string): Mail {
   return {

@@ -1,7 +1,8 @@
 import type { Static } from '@sinclair/typebox'
 import type { AccountSettings } from '../../core/accounts/account-settings'
 import { readEmail } from '../../core/accounts/email-change'
-import type { SessionLine } from '../../core/accounts/identity'
+import type { SecondFactors, SessionLine } from '../../core/accounts/identity'
+import { isoTime } from '../../core/clock'
 import {
   checked,
   form,
@@ -33,6 +34,13 @@ export const SettingsRecord = record('The settings of the owner who is signed in
   ...SETTINGS,
   email: text('The email address that the owner signs in with.'),
   workspace_id: text('Id of the account.'),
+  second_factor: record('The second factors of the owner.', {
+    app: yesOrNo('Whether an authenticator app is set up.'),
+    recovery_codes: whole('Recovery codes that were not used yet.', { minimum: 0 }),
+    passkeys: whole('Number of passkeys.', { minimum: 0 }),
+    passkeys_offered: yesOrNo('Whether this gateway can use passkeys: its BASE_URL is a host name.'),
+    required: yesOrNo('Whether this owner must use a second factor for what needs a recent sign-in.'),
+  }),
   sends_mail: yesOrNo('Whether the gateway sends email. If so, a new address must be confirmed.'),
 })
 export type SettingsRecord = Static<typeof SettingsRecord>
@@ -69,6 +77,8 @@ export const SessionRecord = record('A browser that is signed in.', {
   id: text('Id of the session. It is not its token.'),
   current: yesOrNo('Whether it is the session of this request.'),
   signed_in_at: instant('When it signed in.'),
+  last_seen_at: orNull(instant('When it was last used, to the minute.'), 'never'),
+  second_factor: yesOrNo('Whether it signed in with a second factor.'),
   ip: orNull(text('The IP address that it signed in from.')),
   user_agent: orNull(text('The user agent of the browser.')),
 })
@@ -97,13 +107,23 @@ export type ClosedAccount = Static<typeof ClosedAccount>
 export function settingsRecord(
   { accountId, email, name }: { readonly accountId: string; readonly email: string; readonly name: string },
   settings: AccountSettings,
+  second: SecondFactors & { readonly passkeysOffered: boolean; readonly required: boolean },
   sendsMail: boolean,
 ): SettingsRecord {
-  return { name, email, workspace_id: accountId, timezone: settings.timezone, sends_mail: sendsMail }
+  const { app, recoveryCodes, passkeys, passkeysOffered, required } = second
+  return {
+    ...{ name, email, workspace_id: accountId, timezone: settings.timezone },
+    second_factor: { app, recovery_codes: recoveryCodes, passkeys, passkeys_offered: passkeysOffered, required },
+    sends_mail: sendsMail,
+  }
 }
 
 /** A session, as seen from the session `current`. */
-export function sessionRecord({ id, signedInAt, address, userAgent }: SessionLine, current: string): SessionRecord {
-  const at = new Date(signedInAt).toISOString()
-  return { id, current: id === current, signed_in_at: at, ip: address, user_agent: userAgent }
+export function sessionRecord(line: SessionLine, current: string): SessionRecord {
+  const { id, signedInAt, lastSeenAt, secondFactor, address, userAgent } = line
+  return {
+    ...{ id, current: id === current, signed_in_at: isoTime(signedInAt) },
+    last_seen_at: lastSeenAt === null ? null : isoTime(lastSeenAt),
+    ...{ second_factor: secondFactor, ip: address, user_agent: userAgent },
+  }
 }

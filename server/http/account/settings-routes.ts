@@ -1,16 +1,14 @@
 import type { AccountSettingsStore } from '../../core/accounts/account-settings'
-import type { AppGrants } from '../../core/accounts/app-grants'
 import type { AccountClosing } from '../../core/accounts/closing'
 import { readEmail } from '../../core/accounts/email-change'
 import type { EmailChanges } from '../../core/accounts/email-changes'
 import type { Identity } from '../../core/accounts/identity'
 import { auditEntry } from '../../core/audit'
-import { notFound, taken } from '../middleware/failures'
+import { taken } from '../middleware/failures'
 import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { readable, readBody } from '../middleware/validate-body'
 import { UNDOCUMENTED } from '../openapi/documented'
-import { keepsApps } from './app-record'
 import { accountExport, type ExportParts } from './export'
 import {
   type ClosedAccount,
@@ -18,13 +16,9 @@ import {
   type ConfirmedEmail,
   EmailConfirmation,
   type EmailOutcome,
-  type EndedElsewhere,
-  type EndedSessions,
   NewEmail,
-  type SessionList,
   SettingsChange,
   type SettingsRecord,
-  sessionRecord,
   settingsRecord,
 } from './settings-record'
 
@@ -34,15 +28,18 @@ export interface SettingsParts extends ExportParts {
   readonly settings: AccountSettingsStore
   readonly emailChanges: EmailChanges
   readonly closing: AccountClosing
-  readonly appGrants: AppGrants
+  /** Whether browsers allow passkeys at the gateway's address. */
+  readonly passkeysOffered: boolean
 }
 
 /** The owner's settings, for the Settings page and the pages that emails link to. */
 export function settingsRoutes(parts: SettingsParts) {
-  const { owners, identity, settings, emailChanges, closing, appGrants, now } = parts
+  const { owners, identity, settings, emailChanges, closing, now } = parts
   const current = async (context: RequestContext): Promise<SettingsRecord> => {
     const owner = await owners.owner(context)
-    return settingsRecord(owner, await settings.of(owner.accountId), emailChanges.confirms)
+    const second = { ...(await identity.secondFactors(owner.actor.id)), passkeysOffered: parts.passkeysOffered }
+    const required = owners.requiresSecondFactor(owner.account)
+    return settingsRecord(owner, await settings.of(owner.accountId), { ...second, required }, emailChanges.confirms)
   }
   return routeGroup({ name: 'settings', prefix: '/api/settings' })
     .get('', ({ context }) => current(context), UNDOCUMENTED)
@@ -79,35 +76,6 @@ export function settingsRoutes(parts: SettingsParts) {
         return { email: taken(await emailChanges.confirm(token, actor)) }
       },
       { parse: 'none', ...UNDOCUMENTED },
-    )
-    .get(
-      '/sessions',
-      async ({ context }): Promise<SessionList> => {
-        const { actor, sessionId } = await owners.owner(context)
-        return { sessions: (await identity.sessions(actor.id)).map((line) => sessionRecord(line, sessionId)) }
-      },
-      UNDOCUMENTED,
-    )
-    .post(
-      '/sessions/end-others',
-      async ({ context }): Promise<EndedElsewhere> => {
-        const { account, actor, sessionId } = await owners.owner(context)
-        const ended = await identity.endSessions(actor.id, { allBut: sessionId })
-        if (keepsApps(context.url)) return { ended, apps_disconnected: 0 }
-        const apps = await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere')
-        return { ended, apps_disconnected: apps }
-      },
-      UNDOCUMENTED,
-    )
-    .post(
-      '/sessions/:id/end',
-      async ({ context, params }): Promise<EndedSessions> => {
-        const { actor } = await owners.owner(context)
-        const ended = await identity.endSessions(actor.id, { only: params.id })
-        if (ended === 0) throw notFound('This session has already ended.')
-        return { ended }
-      },
-      UNDOCUMENTED,
     )
     .get('/export', async ({ context }) => exportResponse(parts, await owners.owner(context)), UNDOCUMENTED)
     .post(

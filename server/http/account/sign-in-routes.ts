@@ -1,12 +1,13 @@
 import type { AppGrants } from '../../core/accounts/app-grants'
 import type { Identity } from '../../core/accounts/identity'
+import type { SecurityChange } from '../../core/accounts/owner-mails'
 import { type AuditTrail, auditEntry } from '../../core/audit'
 import { formatAddress } from '../../core/credentials/address'
 import { failure } from '../../core/failure'
 import { Failed, taken } from '../middleware/failures'
 import { withTakenBody } from '../middleware/json-body'
 import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
-import { routeGroup } from '../middleware/request-context'
+import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { keepsApps } from './app-record'
 
 export interface SignInParts {
@@ -15,6 +16,9 @@ export interface SignInParts {
   readonly audit: AuditTrail
   /** Whether this gateway can send password reset links by email. */
   readonly sendsMail: boolean
+  readonly identity: Identity
+  /** Mails the owner about a change of how they sign in. */
+  readonly tellSecurity: (email: string, change: SecurityChange) => void
   readonly now: () => number
 }
 
@@ -22,6 +26,17 @@ export interface SignInParts {
 const MAX_BODY_BYTES = 64 * 1024
 /** The library's own routes to sign out everywhere; the Settings page uses another. */
 const SIGN_OUTS: ReadonlySet<string> = new Set(['/api/auth/revoke-sessions', '/api/auth/revoke-other-sessions'])
+
+/** Routes that change how the owner signs in. */
+const SECURITY_CHANGES: Readonly<Record<string, SecurityChange | 'second_factor_begun'>> = {
+  '/api/auth/two-factor/enable': 'second_factor_begun',
+  '/api/auth/two-factor/disable': 'second_factor_off',
+  '/api/auth/two-factor/generate-backup-codes': 'recovery_codes',
+  '/api/auth/passkey/verify-registration': 'passkey_added',
+  '/api/auth/passkey/delete-passkey': 'passkey_removed',
+}
+/** Allowed to who must have a second factor and has none. */
+const SETS_UP: ReadonlySet<string> = new Set(['/api/auth/two-factor/enable', '/api/auth/passkey/verify-registration'])
 
 /** `/api/auth/*`: handled by the sign-in library, with the gateway's error format. Adds the checks and audit entries that it lacks. */
 export function signInRoutes(identity: Identity, parts: SignInParts) {
@@ -36,6 +51,8 @@ export function signInRoutes(identity: Identity, parts: SignInParts) {
         isFromThisMachine,
       }
       const handle = async () => identity.handle(taken(await withTakenBody(context, MAX_BODY_BYTES)), caller)
+      if (url.pathname === '/api/auth/passkey/generate-register-options')
+        await owners.owner(context, SIGNED_IN_JUST_NOW, true)
       if (request.method !== 'POST') return handle()
       if (url.pathname === '/api/auth/request-password-reset' && !sendsMail)
         throw new Failed(
@@ -47,6 +64,15 @@ export function signInRoutes(identity: Identity, parts: SignInParts) {
         if (answer.ok && !keepsApps(url)) await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere')
         return answer
       }
+      const change = SECURITY_CHANGES[url.pathname]
+      if (change) {
+        const owner = await owners.owner(context, SIGNED_IN_JUST_NOW, SETS_UP.has(url.pathname))
+        const answer = await handle()
+        if (answer.ok) await securityChanged(parts, owner, change)
+        return answer
+      }
+      if (url.pathname === '/api/auth/two-factor/verify-totp' && (await owners.isSignedIn(context)))
+        return setUp(parts, context, handle)
       if (url.pathname !== '/api/auth/change-password') return handle()
       const owner = await owners.owner(context, SIGNED_IN_JUST_NOW)
       const answer = await handle()
@@ -55,6 +81,25 @@ export function signInRoutes(identity: Identity, parts: SignInParts) {
     },
     { parse: 'none' },
   )
+}
+
+/** The first code of an authenticator app, from a session: from here on it is the second factor. */
+async function setUp(parts: SignInParts, context: RequestContext, handle: () => Promise<Response>): Promise<Response> {
+  const owner = await parts.owners.owner(context)
+  const before = await parts.identity.secondFactors(owner.actor.id)
+  const answer = await handle()
+  if (answer.ok && !before.app) await securityChanged(parts, owner, 'second_factor_on')
+  return answer
+}
+
+async function securityChanged(
+  { audit, tellSecurity, now }: SignInParts,
+  { accountId, actor, email }: Owner,
+  change: SecurityChange | 'second_factor_begun',
+): Promise<void> {
+  if (change === 'second_factor_begun') return
+  await audit.write(auditEntry({ at: now(), actor, accountId, action: `account.${change}` }))
+  tellSecurity(email, change)
 }
 
 async function passwordChanged({ appGrants, audit, now }: SignInParts, owner: Owner, keeps: boolean): Promise<void> {

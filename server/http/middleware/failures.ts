@@ -45,6 +45,7 @@ export const FAILURES: Record<FailureCode, { readonly status: number; readonly t
   insufficient_permissions: { status: 403, type: 'permission_error' },
   insufficient_scope: { status: 403, type: 'permission_error' },
   social_session_required: { status: 403, type: 'permission_error' },
+  second_factor_required: { status: 403, type: 'permission_error' },
   foreign_origin: { status: 403, type: 'permission_error' },
   model_not_allowed: { status: 403, type: 'permission_error' },
   unknown_model: { status: 404, type: 'invalid_request_error' },

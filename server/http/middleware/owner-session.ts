@@ -1,5 +1,5 @@
 import type { Account } from '../../core/accounts/account'
-import type { Identity } from '../../core/accounts/identity'
+import type { Identity, OwnerSession, SecondFactorPolicy } from '../../core/accounts/identity'
 import type { KeyOwner } from '../../core/accounts/keys'
 import type { SignUp } from '../../core/accounts/sign-up'
 import { formatAddress } from '../../core/credentials/address'
@@ -26,24 +26,28 @@ export class OwnerSessions {
   private readonly signUp: SignUp
   private readonly ledger: Ledger
   private readonly ownOrigins: ReadonlySet<string>
+  private readonly secondFactors: SecondFactorPolicy
 
   constructor(parts: {
     identity: Identity
     signUp: SignUp
     ledger: Ledger
     ownOrigins: ReadonlySet<string>
+    secondFactors: SecondFactorPolicy
   }) {
     this.identity = parts.identity
     this.signUp = parts.signUp
     this.ledger = parts.ledger
     this.ownOrigins = parts.ownOrigins
+    this.secondFactors = parts.secondFactors
   }
 
   /**
    * Throws `missing_session`, `foreign_origin` for a write caused by another site, or `recent_sign_in_required` if the sign-in is
-   * older than `withinMs`. Ignores API keys.
+   * older than `withinMs`. Where that is asked, a sign-in without the second factor that the owner has or must have is
+   * `second_factor_required`, except for `isSettingUp` one. Ignores API keys.
    */
-  async owner(context: RequestContext, withinMs?: number): Promise<Owner> {
+  async owner(context: RequestContext, withinMs?: number, isSettingUp = false): Promise<Owner> {
     const { request, at, isFromThisMachine } = context
     if (request.method !== 'GET' && request.method !== 'HEAD') this.refuseForeign(request.headers)
     const session = await this.identity.session(request.headers)
@@ -58,6 +62,7 @@ export class OwnerSessions {
       throw new Failed(
         failure('service_unavailable', 'Your account could not be loaded. Try again.', { retryAfterSeconds: 1 }),
       )
+    if (withinMs !== undefined && !isSettingUp) this.requireSecondFactor(session, account)
     context.countBodyOn(account.id)
     const balance = await this.ledger.balance(account.id)
     return {
@@ -69,6 +74,21 @@ export class OwnerSessions {
       tier: { ...account, toppedUp: balance?.toppedUp ?? ZERO },
       actor: { kind: 'owner', id: session.userId, address },
     }
+  }
+
+  /** Whether the gateway asks this owner for a second factor. */
+  requiresSecondFactor({ operator }: Account): boolean {
+    return this.secondFactors === 'all' || (this.secondFactors === 'operators' && operator)
+  }
+
+  private requireSecondFactor({ secondFactor, hasSecondFactor }: OwnerSession, account: Account): void {
+    if (secondFactor || !(hasSecondFactor || this.requiresSecondFactor(account))) return
+    throw new Failed(
+      failure(
+        'second_factor_required',
+        'This action requires a sign-in with a second factor. Set one up in Settings, or sign in with yours, then retry.',
+      ),
+    )
   }
 
   /** The client address of a write without a session. Throws `foreign_origin` if another site caused it. */

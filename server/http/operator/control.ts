@@ -23,6 +23,7 @@ import {
   NoBody,
   type Publication,
   ResetLinkCommand,
+  ResetSecondFactorCommand,
 } from './record'
 import { type SocketCommand, socketCommand } from './socket-command'
 
@@ -82,6 +83,7 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
       const server_json = mcpServerJson(published.origin, CATALOG_VERSION)
       return ok({ directories: listings(published), server_json } satisfies Publication)
     }),
+    'reset-second-factor': socketCommand(ResetSecondFactorCommand, (form) => orders.resetSecondFactor(CONSOLE, form)),
     payments: socketCommand(NoBody, async () => ok({ network: await parts.network() })),
     ready: socketCommand(NoBody, async () =>
       ok({ status: await parts.readiness.status(), ...(await parts.readiness.details()) }),

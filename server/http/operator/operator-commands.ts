@@ -3,7 +3,7 @@ import type { Identity } from '../../core/accounts/identity'
 import type { LimitRequest } from '../../core/accounts/limit-request'
 import type { LimitRequests } from '../../core/accounts/limit-requests'
 import type { Operator } from '../../core/accounts/operator'
-import { resetLink } from '../../core/accounts/owner-mails'
+import { resetLink, type SecurityChange } from '../../core/accounts/owner-mails'
 import type { AccountStore } from '../../core/accounts/store'
 import { wrong } from '../../core/accounts/submitted'
 import type { Actor } from '../../core/audit'
@@ -35,6 +35,8 @@ import {
   priceRecord,
   type ResetLink,
   type ResetLinkCommand,
+  type ResetSecondFactorCommand,
+  type SecondFactorReset,
 } from './record'
 
 const MAX_LISTED = 1000
@@ -48,6 +50,8 @@ export interface OperatorParts {
   readonly prices: PriceStore
   readonly identity: Identity
   readonly baseUrl: string
+  /** Mails the owner about a change of how they sign in. */
+  readonly tellSecurity: (email: string, change: SecurityChange) => void
 }
 
 type Answer<T> = Promise<Result<T, Failure>>
@@ -123,6 +127,19 @@ export class OperatorCommands {
     if (!token) return err(wrongParameters([wrong('account', 'has no user who can sign in', form.account)]))
     await operator.noteResetLink(actor, account.value.id)
     return ok({ email: user.email, link: resetLink(baseUrl, token) })
+  }
+
+  /** For an owner who lost their device: the password alone signs in again. */
+  async resetSecondFactor(actor: Actor, form: ResetSecondFactorCommand): Answer<SecondFactorReset> {
+    const account = await this.find(form.account)
+    if (!account.ok) return account
+    const { identity, operator, tellSecurity } = this.parts
+    const user = await identity.user(account.value.userId)
+    if (!user || !(await identity.resetSecondFactors(user.id)))
+      return err(wrongParameters([wrong('account', 'has no second factor', form.account)]))
+    await operator.noteSecondFactorReset(actor, account.value.id)
+    tellSecurity(user.email, 'second_factor_reset')
+    return ok({ email: user.email, reset: true })
   }
 
   /** The account with this id, or those whose email address or name contains the text. */

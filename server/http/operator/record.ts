@@ -79,6 +79,9 @@ export type MaxKeysCommand = Static<typeof MaxKeysCommand>
 export const ResetLinkCommand = form('The account whose password to reset.', { account: ACCOUNT })
 export type ResetLinkCommand = Static<typeof ResetLinkCommand>
 
+export const ResetSecondFactorCommand = form('The account whose second factors to remove.', { account: ACCOUNT })
+export type ResetSecondFactorCommand = Static<typeof ResetSecondFactorCommand>
+
 export const ListCommand = partialForm('The accounts to list.', {
   search: line('Part of an email address or name, or an id.', MAX_LINE),
 })
@@ -204,6 +207,12 @@ export const ResetLink = record('A link to set a new password.', {
   link: text('The link. It works once, within an hour.'),
 })
 export type ResetLink = Static<typeof ResetLink>
+
+export const SecondFactorReset = record('The result.', {
+  email: text('The email address of the account.'),
+  reset: yesOrNo('Always true.'),
+})
+export type SecondFactorReset = Static<typeof SecondFactorReset>
 
 export const OperatorModels = record('Models.', { models: listOf(ModelRecord, 'The models.') })
 export type OperatorModels = Static<typeof OperatorModels>

@@ -1,13 +1,19 @@
 import { oauthDeviceAuthorization, oauthProvider } from '@better-auth/oauth-provider'
+import { passkey } from '@better-auth/passkey'
 import { generateDrizzleSchema } from 'auth/api'
 import { type BetterAuthOptions, betterAuth } from 'better-auth'
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
+import { twoFactor } from 'better-auth/plugins/two-factor'
+import { SESSION_FIELDS } from '../../../server/adapters/identity/second-factors'
 
 /** The OAuth server without its resources: with them the library wants the very tables that are to be generated (facts 2). */
 export const oauthTablesOnly = [
   oauthProvider({ loginPage: '/', consentPage: '/', disableJwtPlugin: true }),
   oauthDeviceAuthorization(),
 ] as unknown as NonNullable<BetterAuthOptions['plugins']>
+
+export const allTables = [...oauthTablesOnly, twoFactor(), passkey()] as unknown as typeof oauthTablesOnly
+export const sessionFields = { additionalFields: SESSION_FIELDS }
 
 /** What better-auth's own generator writes for its core tables and for the OAuth server. Run this file to print it; needs no database. */
 export async function generatedSchema(): Promise<string> {
@@ -16,7 +22,8 @@ export async function generatedSchema(): Promise<string> {
     secret: crypto.randomUUID() + crypto.randomUUID(),
     telemetry: { enabled: false },
     emailAndPassword: { enabled: true },
-    plugins: oauthTablesOnly,
+    plugins: allTables,
+    session: sessionFields,
     advanced: { database: { validateSchema: false } },
     database: drizzleAdapter({}, { provider: 'sqlite', schema: {} }),
   }

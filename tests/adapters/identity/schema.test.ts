@@ -4,7 +4,9 @@ import { getTableColumns } from 'drizzle-orm'
 import { getTableConfig, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import {
   identityAccount,
+  identityPasskey,
   identitySession,
+  identityTwoFactor,
   identityUser,
   identityVerification,
 } from '../../../server/adapters/stores/libsql/schema/identity'
@@ -18,7 +20,7 @@ import {
   oauthRefreshToken,
   oauthResource,
 } from '../../../server/adapters/stores/libsql/schema/oauth'
-import { generatedSchema, oauthTablesOnly } from './generated-schema'
+import { allTables, generatedSchema, sessionFields } from './generated-schema'
 
 const ours = {
   user: identityUser,
@@ -33,6 +35,8 @@ const ours = {
   oauthConsent,
   oauthClientAssertion,
   deviceCode: oauthDeviceCode,
+  twoFactor: identityTwoFactor,
+  passkey: identityPasskey,
 }
 type Model = keyof typeof ours
 const models = Object.keys(ours) as Model[]
@@ -46,7 +50,11 @@ const SQL_TYPE: Record<string, string> = {
 }
 
 describe('the identity tables', () => {
-  const expected = getAuthTables({ emailAndPassword: { enabled: true }, plugins: oauthTablesOnly })
+  const expected = getAuthTables({
+    emailAndPassword: { enabled: true },
+    plugins: allTables,
+    session: sessionFields,
+  })
 
   test('are exactly the tables that the library uses', () => {
     expect(Object.keys(expected).sort()).toEqual([...models].sort())

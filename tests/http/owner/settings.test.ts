@@ -6,6 +6,7 @@ import { linkKey } from '../../support/social/linked-key'
 import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
 
 const PASSWORD = 'correct horse battery'
+const NONE = { app: false, recovery_codes: 0, passkeys: 0, passkeys_offered: false, required: false }
 
 let gateway: Harness
 let operator: Owner
@@ -40,7 +41,14 @@ describe('settings', () => {
   test('are the name, the address, the workspace and the time zone; a change is stored and audited', async () => {
     const owner = await gateway.owner()
     const { id } = await accountOf(owner)
-    const first = { name: 'Ada', email: owner.email, workspace_id: id, timezone: null, sends_mail: false }
+    const first = {
+      name: 'Ada',
+      email: owner.email,
+      workspace_id: id,
+      timezone: null,
+      second_factor: NONE,
+      sends_mail: false,
+    }
     expect(await settings(owner)).toEqual(first)
     const changed = { ...first, name: 'Ada Lovelace', timezone: 'Asia/Kathmandu' }
     expect(await read<unknown>(change(owner, { name: '  Ada Lovelace ', timezone: 'Asia/Kathmandu' }))).toEqual(changed)

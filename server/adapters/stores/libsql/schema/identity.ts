@@ -1,7 +1,7 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
- * The tables of the sign-in library (better-auth 1.7.7, core only, no plugins). Only adapters/identity writes them.
+ * The tables of the sign-in library (better-auth 1.7.7, with second factors and passkeys). Only adapters/identity writes them.
  * Made by `bun tests/adapters/identity/generated-schema.ts`, then renamed; the property names are the library's own and
  * must stay. tests/adapters/identity/schema.test.ts fails when a version of the library wants other columns.
  */
@@ -15,6 +15,7 @@ export const identityUser = sqliteTable('identity_user', {
   updatedAt: integer('updated_at', { mode: 'timestamp_ms' })
     .$onUpdate(() => new Date())
     .notNull(),
+  twoFactorEnabled: integer('two_factor_enabled', { mode: 'boolean' }).default(false),
 })
 
 /** One row is one signed-in browser or script. The token is a hash under the gateway's own key, and a cookie needs its signature too. */
@@ -33,6 +34,10 @@ export const identitySession = sqliteTable(
     userId: text('user_id')
       .notNull()
       .references(() => identityUser.id, { onDelete: 'cascade' }),
+    /** Whether it began with a second factor. Null in sessions from before second factors. */
+    secondFactor: integer('second_factor', { mode: 'boolean' }).default(false),
+    /** To the minute. Null until its first use. */
+    lastSeenAt: integer('last_seen_at', { mode: 'timestamp_ms' }),
   },
   (table) => [index('identity_session_user_id_idx').on(table.userId)],
 )
@@ -76,4 +81,48 @@ export const identityVerification = sqliteTable(
       .notNull(),
   },
   (table) => [index('identity_verification_identifier_idx').on(table.identifier)],
+)
+
+/** An authenticator app. The secret is encrypted under the gateway's key; the recovery codes are keyed hashes. */
+export const identityTwoFactor = sqliteTable(
+  'identity_two_factor',
+  {
+    id: text('id').primaryKey(),
+    secret: text('secret').notNull(),
+    backupCodes: text('backup_codes').notNull(),
+    userId: text('user_id')
+      .notNull()
+      .references(() => identityUser.id, { onDelete: 'cascade' }),
+    verified: integer('verified', { mode: 'boolean' }).default(true),
+    failedVerificationCount: integer('failed_verification_count').default(0),
+    lockedUntil: integer('locked_until', { mode: 'timestamp_ms' }),
+  },
+  (table) => [
+    index('identity_two_factor_secret_idx').on(table.secret),
+    index('identity_two_factor_user_id_idx').on(table.userId),
+  ],
+)
+
+/** The public half of a passkey. */
+export const identityPasskey = sqliteTable(
+  'identity_passkey',
+  {
+    id: text('id').primaryKey(),
+    name: text('name'),
+    publicKey: text('public_key').notNull(),
+    userId: text('user_id')
+      .notNull()
+      .references(() => identityUser.id, { onDelete: 'cascade' }),
+    credentialID: text('credential_id').notNull(),
+    counter: integer('counter').notNull(),
+    deviceType: text('device_type').notNull(),
+    backedUp: integer('backed_up', { mode: 'boolean' }).notNull(),
+    transports: text('transports'),
+    createdAt: integer('created_at', { mode: 'timestamp_ms' }),
+    aaguid: text('aaguid'),
+  },
+  (table) => [
+    index('identity_passkey_user_id_idx').on(table.userId),
+    index('identity_passkey_credential_id_idx').on(table.credentialID),
+  ],
 )

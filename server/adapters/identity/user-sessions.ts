@@ -1,0 +1,95 @@
+import { and, desc, eq, gt, ne, sql } from 'drizzle-orm'
+import type { IdentitySettings } from '../../core/accounts/identity'
+import { identityPasskey, identitySession, identityTwoFactor, identityUser } from '../stores/libsql/schema/identity'
+import type { IdentityDatabase } from './identity-database'
+
+const SEEN_EVERY_MS = 60_000
+const MAX_SEEN = 50_000
+
+interface SeenSessions {
+  /** Notes that a session is in use, at most once a minute. Does not wait for the write. */
+  seen(sessionId: string, at: number): void
+}
+
+/** The sessions of users, and the second factors that they begin with. */
+export function userSessions(
+  db: IdentityDatabase,
+  onSessionEnd: (userId: string) => Promise<void>,
+): Pick<IdentitySettings, 'sessions' | 'endSessions' | 'secondFactors' | 'resetSecondFactors'> & SeenSessions {
+  const seenAt = new Map<string, number>()
+  return {
+    seen(sessionId, at) {
+      if (at - (seenAt.get(sessionId) ?? 0) < SEEN_EVERY_MS) return
+      if (seenAt.size >= MAX_SEEN) seenAt.clear()
+      seenAt.set(sessionId, at)
+      // Best effort: nothing depends on it, and the next minute writes again.
+      void db
+        .update(identitySession)
+        .set({ lastSeenAt: new Date(at), updatedAt: sql`${identitySession.updatedAt}` })
+        .where(eq(identitySession.id, sessionId))
+        .catch(() => undefined)
+    },
+
+    async sessions(userId) {
+      const rows = await db
+        .select()
+        .from(identitySession)
+        // The library measures a session's lifetime by the system clock.
+        .where(and(eq(identitySession.userId, userId), gt(identitySession.expiresAt, new Date())))
+        .orderBy(desc(identitySession.createdAt))
+      return rows.map(({ id, createdAt, ipAddress, userAgent, lastSeenAt, secondFactor }) => ({
+        id,
+        signedInAt: createdAt.getTime(),
+        lastSeenAt: lastSeenAt?.getTime() ?? null,
+        secondFactor: secondFactor === true,
+        address: ipAddress || null,
+        userAgent,
+      }))
+    },
+
+    async endSessions(userId, which) {
+      const chosen =
+        'only' in which
+          ? eq(identitySession.id, which.only)
+          : 'allBut' in which
+            ? ne(identitySession.id, which.allBut)
+            : undefined
+      const ended = await db
+        .delete(identitySession)
+        .where(and(eq(identitySession.userId, userId), chosen))
+        .returning({ id: identitySession.id })
+      if (ended.length > 0) await onSessionEnd(userId)
+      return ended.length
+    },
+
+    async secondFactors(userId) {
+      const [[app], passkeys] = await db.batch([
+        db
+          .select({ codes: identityTwoFactor.backupCodes })
+          .from(identityTwoFactor)
+          .where(and(eq(identityTwoFactor.userId, userId), eq(identityTwoFactor.verified, true))),
+        db.select({ id: identityPasskey.id }).from(identityPasskey).where(eq(identityPasskey.userId, userId)),
+      ])
+      const codes: unknown = app ? JSON.parse(app.codes) : []
+      return {
+        app: app !== undefined,
+        recoveryCodes: Array.isArray(codes) ? codes.length : 0,
+        passkeys: passkeys.length,
+      }
+    },
+
+    async resetSecondFactors(userId) {
+      const [app, passkeys] = await db.batch([
+        db
+          .delete(identityTwoFactor)
+          .where(eq(identityTwoFactor.userId, userId))
+          .returning({ id: identityTwoFactor.id }),
+        db.delete(identityPasskey).where(eq(identityPasskey.userId, userId)).returning({ id: identityPasskey.id }),
+        db.update(identityUser).set({ twoFactorEnabled: false }).where(eq(identityUser.id, userId)),
+        db.delete(identitySession).where(eq(identitySession.userId, userId)),
+      ])
+      await onSessionEnd(userId)
+      return app.length + passkeys.length > 0
+    },
+  }
+}
