@@ -39,7 +39,10 @@ export function composeImported(
   const hasWallet = paying !== null
   const parts = { store: stores.apis, closings, registry: apis, clock, ownOrigins, fetchExternal, hasWallet }
   const apiCatalog = openCatalog(config, parts)
-  const selling = composeApis(config, { ...needs, onOverruns: overrunsEnd(apiCatalog, log) })
+  const takeOffSale = overrunsEnd(apiCatalog, log)
+  const selling = composeApis(config, { ...needs, onOverruns: takeOffSale })
+  // The process may have ended after the last closing was stored and before the operation was disabled.
+  for (const { operation } of apis.routes.operations) if (closings.isClosedToAll(operation)) takeOffSale(operation)
   const { apiDeps, apiInputs } = selling
   const tryApi = (sold: SoldOperation, input: Json) =>
     tryOperation(apiDeps, apiInputs, sold, input, makeId('req', clock.now()))

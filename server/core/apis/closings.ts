@@ -41,8 +41,11 @@ export class Closings {
   }
 
   isClosed(operation: Pick<ApiOperation, 'name' | 'priceVersion'>, account: AccountId): boolean {
-    const closings = this.current(operation)
-    return closings.length >= ACCOUNTS_TO_CLOSE || closings.some(({ accountId }) => accountId === account)
+    return this.isClosedToAll(operation) || this.current(operation).some(({ accountId }) => accountId === account)
+  }
+
+  isClosedToAll(operation: Pick<ApiOperation, 'name' | 'priceVersion'>): boolean {
+    return this.current(operation).length >= ACCOUNTS_TO_CLOSE
   }
 
   /** Closes an operation to an account at once, and for good when it resolves. `toAll`: it is the account that closes it to everyone. */

@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { afterEach, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import type { OneApi } from '../../../server/http/apis/record'
@@ -92,6 +93,44 @@ test('the operation that three accounts closed is off sale, also after a restart
   expect(
     (await gateway.call(`${APIS}/weather/lift`, { method: 'POST', headers: { cookie: operator.cookie } })).status,
   ).toBe(200)
+})
+
+test('a start finishes what a crash left: an operation that three accounts closed is disabled', async () => {
+  const { people, show, operator } = await greedy(3)
+  for (const { secret } of people.slice(0, 2)) expect(await statusFor(secret)).toBe(200)
+  const [first] = (await show()).closed
+  if (!gateway || !first) throw new Error('no gateway is open')
+  await gateway.close(true)
+  // What the process had stored when it ended: the third closing, and no change of the operation.
+  const database = new Database(gateway.databaseFile)
+  database.run(
+    `INSERT INTO api_closings SELECT operation, '${people[2]?.id}', price_version, at FROM api_closings WHERE account_id = '${first.account}'`,
+  )
+  database.close()
+  gateway = await openHarness({ env: ENV, folder: gateway.folder, now: gateway.clock.now() })
+  const api = (path: string, init: RequestInit = {}) =>
+    read<OneApi>(
+      gateway?.call(path, {
+        ...init,
+        headers: { cookie: operator.cookie, 'content-type': 'application/json' },
+      }) as Promise<Response>,
+    )
+  // A change waits for its turn in the catalog, so it comes after those of the start.
+  await api(`${APIS}/weather`, { method: 'PATCH', body: JSON.stringify({ title: 'Weather 2' }) })
+  const { api: shown, closed } = await api(`${APIS}/weather`)
+  expect(shown.operations.map(({ enabled }) => enabled)).toEqual([false, true])
+  expect(closed).toHaveLength(3)
+  const disabled = (await auditRows(gateway)).filter(({ actor_id }) => actor_id === 'overruns')
+  expect(disabled).toHaveLength(1)
+  // Put back on sale, it stays on sale.
+  await api(`${APIS}/weather`, {
+    method: 'PATCH',
+    body: JSON.stringify({ operations: [{ id: 'forecast', enabled: true }] }),
+  })
+  await gateway.close(true)
+  gateway = await openHarness({ env: ENV, folder: gateway.folder, now: gateway.clock.now() })
+  const again = await api(`${APIS}/weather`, { method: 'PATCH', body: JSON.stringify({ title: 'Weather 3' }) })
+  expect(again.api.operations.map(({ enabled }) => enabled)).toEqual([true, true])
 })
 
 test('a new price opens an operation, another setting does not', async () => {
