@@ -13,6 +13,8 @@ const MAX_FOUND = 20
 
 /** Tools whose answers are known here, or that call another operation, are free by themselves. */
 const FREE: Route = { kind: 'free', name: 'mcp', scope: 'any' }
+const PUBLIC: Route = { kind: 'public' }
+const PAID: Route = { kind: 'public', paymentInBody: true }
 
 /** What a caller may call, and wants to see. */
 export interface ToolRights {
@@ -37,10 +39,18 @@ export function importedTools(routes: ApiRoutes, rights: ToolRights): Tool[] {
   return [...catalogTools(sold, find), ...found(rights.pinned, find).map(operationTool)]
 }
 
-/** Those that a caller without a key may pay for, if they are few enough to be a tool each. */
+/** Those that a caller without a key may pay for: one tool each up to 40, and beyond that tools that search, describe, quote and call. */
 export function payableTools(routes: ApiRoutes): Tool[] {
   const { payable } = indexOf(routes)
-  return payable.length <= MAX_TOOLS ? payable.map(operationTool) : []
+  if (payable.length <= MAX_TOOLS) return payable.map(operationTool)
+  const find = (name: string): SoldOperation | null => {
+    const one = routes.byName(name)
+    return one && isPayable(one) ? one : null
+  }
+  // All of them are reads. Whoever pays for a call needs no key.
+  return catalogTools(payable, find)
+    .filter(({ isReadOnly }) => isReadOnly)
+    .map((tool) => ({ ...tool, route: tool.isLong ? PAID : PUBLIC }))
 }
 
 function callable(

@@ -71,11 +71,12 @@ function builtInTools({ prices }: McpParts, account: AccountId | null): readonly
 }
 
 function paidTools(parts: McpParts, account: AccountId | null): readonly Tool[] {
-  return [...builtInTools(parts, account), ...payableTools(parts.apis.routes)].filter(isPayable)
+  return [...builtInTools(parts, account).filter(takesPayment), ...payableTools(parts.apis.routes)]
 }
 
-function isPayable({ route }: Tool): boolean {
-  return route.kind === 'priced' && route.payable === true
+/** Whether a call of a tool can be paid for by itself. */
+function takesPayment({ route }: Tool): boolean {
+  return route.kind === 'priced' ? route.payable === true : route.kind === 'public' && route.paymentInBody === true
 }
 
 class McpRoute {
@@ -103,7 +104,7 @@ class McpRoute {
     if (Array.isArray(message)) return refused(await counted(), NO_BATCHES)
     const tools = toolsFor(known?.account.id ?? null)
     const called = calledTool(message, tools)
-    const payment = called && isPayable(called) ? paymentIn(message) : null
+    const payment = called && takesPayment(called) ? paymentIn(message) : null
     // A paid call is counted when it runs, separately from the other requests of its address.
     const reply = payment ? context.reply : await counted()
     if (reply.refusal) return reply.refuse(reply.refusal)
