@@ -1,12 +1,16 @@
-import type { UpstreamPayment, UpstreamPayments, UpstreamWallet, WalletToken } from '../core/apis/upstream-payment'
+import {
+  MAX_ACCOUNTS_UNANSWERED,
+  type UpstreamPayment,
+  type UpstreamPayments,
+  type UpstreamWallet,
+  type WalletToken,
+} from '../core/apis/upstream-payment'
 import type { Clock } from '../core/clock'
 import { makeId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'
 import { type Job, startJob } from './job'
 
 const EVERY_MS = 30_000
-/** Payments of an API that were cashed without an answer, after which it is disabled. */
-const LOSSES_TO_DISABLE = 3
 
 export interface UpstreamPaymentChecks {
   readonly payments: UpstreamPayments
@@ -76,5 +80,5 @@ async function lose({ payments, journal, clock, ...checks }: UpstreamPaymentChec
   await payments.end(request, 'cashed', clock.now())
   checks.onTrouble(`api ${api}`, `its upstream cashed a payment and gave no answer: ${operation}, ${request}`)
   const since = checks.changedAt(api)
-  if (since !== null && (await payments.lost(api, since)) >= LOSSES_TO_DISABLE) await checks.disable(api)
+  if (since !== null && (await payments.losers(api, since)) >= MAX_ACCOUNTS_UNANSWERED) await checks.disable(api)
 }

@@ -26,6 +26,7 @@ async function pay(): Promise<void> {
       {
         ...{
           request,
+          account: null,
           operation: 'paid.one',
           api: 'paid',
           chainId: CHAIN_ID,
@@ -36,6 +37,7 @@ async function pay(): Promise<void> {
         ...{ amount: 20_000n, cost: micros(20_000), nonce: request, validBefore: now, signedAt: now },
       },
       paying.wallet.maxima,
+      0,
     )
     expect(opened).toBe('opened')
     if (state === 'answered') await stores.upstreamPayments.answered(request, now, null)

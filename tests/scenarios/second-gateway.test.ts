@@ -95,7 +95,15 @@ test('a caller with a key buys from a gateway that accepts payments per request,
   const now = Date.now()
   const header = await asked.header(
     {
-      ...{ request: makeId('req', now), operation: 'weather.forecast', api: 'weather', payee, amount, cost },
+      ...{
+        request: makeId('req', now),
+        account: null,
+        operation: 'weather.forecast',
+        api: 'weather',
+        payee,
+        amount,
+        cost,
+      },
       ...{ chainId: token.chainId, token: token.address, payer: wallet.address, nonce: asked.nonce ?? '' },
       ...{ validBefore: Math.floor(now / 1000) + 40, signedAt: now },
     },

@@ -38,10 +38,13 @@ export async function openPayingGateway(options: PayingOptions = {}) {
   upstream.answers((call) => (hasPaid(call) ? paid(call) : asks(`${upstream.url}${call.target}`)))
   sell({ auth: { kind: '402', payees: [PAYEE] }, operations: [anOperation({ ...PAID, ...operation })], ...api })
   node.seconds = Math.floor(clock.now() / 1000)
-  const account = await newAccount()
-  const topUp = { account: account.id, part: 'paid', kind: 'top_up', amount: micros(5_000_000) } as const
-  expect((await core.ledger.credit({ ...topUp, description: 'test', reference: 'top-up' })).ok).toBe(true)
-  const key = await makeKey(account, { allowed_endpoints: ['weather.forecast'], ...settings })
+  const openAccount = async () => {
+    const account = await newAccount()
+    const topUp = { account: account.id, part: 'paid', kind: 'top_up', amount: micros(5_000_000) } as const
+    expect((await core.ledger.credit({ ...topUp, description: 'test', reference: account.id })).ok).toBe(true)
+    return { account, key: await makeKey(account, { allowed_endpoints: ['weather.forecast'], ...settings }) }
+  }
+  const { account, key } = await openAccount()
   const start = (await core.ledger.balance(account.id))?.available ?? 0
   const rows = () =>
     core.stores.db.all<{ state: string; reference: string | null; request: string; nonce: string }>(
@@ -49,6 +52,11 @@ export async function openPayingGateway(options: PayingOptions = {}) {
     )
   return {
     ...{ gateway, as, key, upstream, core, clock, makeKey, newAccount, account, sell, node, composed, rows },
+    /** Calls as another account, which has 5 USD as well. */
+    async another() {
+      const other = await openAccount()
+      return () => as(other.key, PAID_PATH, { method: operation.method ?? 'GET' })
+    },
     call: (init: RequestInit = {}) => as(key, PAID_PATH, { method: operation.method ?? 'GET', ...init }),
     spent: async () => start - ((await core.ledger.balance(account.id))?.available ?? 0),
     payments: () => Promise.all(upstream.calls.map(paymentIn)).then((all) => all.filter((one) => one !== null)),

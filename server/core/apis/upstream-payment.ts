@@ -1,4 +1,4 @@
-import type { RequestId } from '../ids'
+import type { AccountId, RequestId } from '../ids'
 import type { Money } from '../money'
 
 /** A dollar token on a chain that the operator's wallet pays with. */
@@ -25,6 +25,8 @@ export interface DailyMaxima {
 export interface UpstreamPayment {
   /** At most one payment per request. */
   readonly request: RequestId
+  /** Whose call it pays for. Null for payments from before this was stored. */
+  readonly account: AccountId | null
   readonly operation: string
   readonly api: string
   readonly chainId: number
@@ -56,16 +58,26 @@ export interface PaymentSum {
   readonly cost: Money
 }
 
-/** An API is not paid while so many of its payments without an answer may still be cashed: an upstream must not cash a day's money first. */
+/**
+ * An API is not paid while payments of so many accounts without an answer may still be cashed, and is disabled when those of so many accounts
+ * were: an upstream must not cash a day's money first. Accounts count and not payments, so that no single caller can stop an API for the others.
+ */
+export const MAX_ACCOUNTS_UNANSWERED = 3
+/** An API is not paid for an account with so many payments that brought no answer: open ones, and those cashed since the API was changed. */
 export const MAX_UNANSWERED = 3
 
 /** The payments that were signed. */
 export interface UpstreamPayments {
   /**
-   * Durable when it resolves. `cap`: all that was signed would exceed a daily maximum. `twice`: the request has a payment, or another payment
-   * has this nonce. `unanswered`: `MAX_UNANSWERED` payments of its API brought no answer, and their fate is open.
+   * Durable when it resolves. `changedAt`: when its API was changed last. `cap`: all that was signed would exceed a daily maximum. `twice`: the
+   * request has a payment, or another payment has this nonce. `unanswered`: payments of `MAX_ACCOUNTS_UNANSWERED` accounts brought no answer,
+   * and their fate is open. `account_unanswered`: `MAX_UNANSWERED` of its account brought none.
    */
-  open(payment: UpstreamPayment, maxima: DailyMaxima): Promise<'opened' | 'cap' | 'twice' | 'unanswered'>
+  open(
+    payment: UpstreamPayment,
+    maxima: DailyMaxima,
+    changedAt: number,
+  ): Promise<'opened' | 'cap' | 'twice' | 'unanswered' | 'account_unanswered'>
   /** Its call ended without an answer. It stays `signed` until the chain shows whether it was cashed. */
   unanswered(request: RequestId, at: number): Promise<void>
   /** At a start: no call of an earlier process will be answered. */
@@ -81,8 +93,8 @@ export interface UpstreamPayments {
   /** Whether the call of a payment was charged, whatever its state says: the process may have died in between. */
   wasCharged(request: RequestId): Promise<boolean>
   end(request: RequestId, state: 'cashed' | 'unused', at: number): Promise<void>
-  /** How many payments of an API were cashed without an answer, counted since then. */
-  lost(api: string, since: number): Promise<number>
+  /** For how many accounts payments of an API were cashed without an answer since then. */
+  losers(api: string, since: number): Promise<number>
   /** What was signed since then, by API and state. */
   sums(since: number): Promise<readonly PaymentSum[]>
   /** What counts towards the daily maximum in all. */

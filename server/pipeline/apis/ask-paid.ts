@@ -10,6 +10,7 @@ import type {
 } from '../../core/apis/upstream-payment'
 import { readX402, readX402Receipt } from '../../core/apis/x402-challenge'
 import type { Clock } from '../../core/clock'
+import type { AccountId } from '../../core/ids'
 import { type Money, micros, ZERO } from '../../core/money'
 import type { OutboundAnswer, OutboundFetch } from '../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../core/result'
@@ -58,7 +59,9 @@ export async function askPaid(
 ): Promise<Result<PaidAnswer, AskProblem>> {
   if (!paying) return err({ kind: 'unavailable', reason: 'the gateway has no wallet', didNothing: true })
   const endsAt = performance.now() + timeoutMs
-  const requestId = authenticated.incoming.id
+  const { caller, incoming } = authenticated
+  if (caller.kind === 'anonymous') throw new Error('an upstream is paid for accounts only')
+  const requestId = incoming.id
   const { match, input, hops } = sale
   const written = await upstreamRequest(match, input, NO_CREDENTIALS, { requestId, hops })
   if (!written.ok) return err({ kind: 'error', reason: written.error, didNothing: true })
@@ -71,7 +74,7 @@ export async function askPaid(
     return free.ok ? ok({ answer: free.value, paid: ZERO, payment: null }) : free
   }
   const signed = await signOffer(paying, sale, request, {
-    ...{ asked: askedIn(paying.wallet, probe.value), requestId, limits },
+    ...{ asked: askedIn(paying.wallet, probe.value), requestId, account: caller.account.id, limits },
     minLeftMs: timeoutMs * MIN_TIME_LEFT,
   })
   if (!signed.ok) return err({ kind: 'unavailable', reason: signed.error, didNothing: true })
@@ -114,11 +117,13 @@ async function signOffer(
   {
     asked,
     requestId,
+    account,
     limits,
     minLeftMs,
   }: {
     readonly asked: readonly AskedPayment[]
     readonly requestId: UpstreamPayment['request']
+    readonly account: AccountId
     readonly limits: () => Limits
     readonly minLeftMs: number
   },
@@ -142,11 +147,15 @@ async function signOffer(
   if (trouble !== null) return err(trouble)
   const { timeoutMs, signal } = limits()
   if (signal.aborted || timeoutMs < minLeftMs) return err('too little time was left for an answer')
-  const payment = paymentOf(paying, sale, offer.value, { requestId, leftMs: timeoutMs })
-  const opened = await payments.open(payment, wallet.maxima)
+  const payment = paymentOf(paying, sale, offer.value, { requestId, account, leftMs: timeoutMs })
+  const opened = await payments.open(payment, wallet.maxima, match.api.updatedAt)
   if (opened === 'cap') return err('a daily maximum of the wallet is reached')
   if (opened === 'unanswered')
     return err('payments without an answer may still be cashed; it is paid again when the chain shows their fate')
+  if (opened === 'account_unanswered')
+    return err(
+      'too many payments for this account brought no answer; it is paid again when they expire unused, or the API is changed',
+    )
   if (opened === 'twice') return err('this request or this challenge was paid for before')
   try {
     return ok({ payment, header: await offer.value.asked.header(payment, wallet) })
@@ -160,12 +169,16 @@ function paymentOf(
   { wallet: { address }, clock }: PaidUpstreams,
   { match: { api, operation } }: ApiSale,
   { asked, token, payee, amount, cost, lifeSeconds }: PaymentOffer,
-  { requestId, leftMs }: { readonly requestId: UpstreamPayment['request']; readonly leftMs: number },
+  {
+    requestId,
+    account,
+    leftMs,
+  }: { readonly requestId: UpstreamPayment['request']; readonly account: AccountId; readonly leftMs: number },
 ): UpstreamPayment {
   const signedAt = clock.now()
   const life = Math.min(lifeSeconds, Math.ceil(leftMs / 1000) + GRACE_SECONDS)
   return {
-    ...{ request: requestId, operation: operation.name, api: api.name, payee, amount, cost, signedAt },
+    ...{ request: requestId, account, operation: operation.name, api: api.name, payee, amount, cost, signedAt },
     ...{ chainId: token.chainId, token: token.address, payer: address },
     nonce: asked.nonce ?? `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')}`,
     validBefore: Math.floor(signedAt / 1000) + life,

@@ -6,6 +6,7 @@ import type { ApiPrice } from '../../../server/core/apis/api'
 import { micros } from '../../../server/core/money'
 import { ApiInputs } from '../../../server/pipeline/apis/api-input'
 import { tryOperation } from '../../../server/pipeline/apis/try-operation'
+import { saving } from '../../support/apis'
 import { callTool } from '../../support/mcp'
 import {
   asksByScheme,
@@ -177,6 +178,43 @@ describe('a hostile upstream', () => {
     await booksAgree()
   })
 
+  test('together with one caller stops no other caller, and that caller gets no more until the API is changed', async () => {
+    let fails = true
+    const { call, another, states, payments, later, node, core, overruns, clock } = await paying({
+      paid: () => (fails ? FAILS() : Response.json({ sun: true })),
+      env: { UPSTREAM_WALLET_DAILY_USD_PER_PAYEE: '1' },
+    })
+    const [api] = core.apis.routes.apis
+    if (!api) throw new Error('nothing is on sale')
+    await core.stores.apis.write([saving(api)])
+    const other = await another()
+    for (let i = 0; i < 4; i++) await call()
+    expect(await payments()).toHaveLength(3)
+    fails = false
+    expect([(await call()).status, (await other()).status]).toEqual([503, 200])
+    for (const { nonce } of (await payments()).slice(0, 3)) node.cashed.add(nonce)
+    await later(100_000)
+    expect([await states(), await overruns()]).toEqual([
+      ['cashed', 'cashed', 'cashed', 'answered'],
+      Array(3).fill(10_000),
+    ])
+    expect([(await call()).status, (await other()).status]).toEqual([503, 200])
+    core.apis.replace([{ ...api, updatedAt: clock.now() }])
+    expect((await call()).status).toBe(200)
+    await booksAgree()
+  })
+
+  test('that gives three callers no answers is not paid for a fourth until the chain shows their fate', async () => {
+    const { call, another, payments, later } = await paying({ paid: FAILS })
+    for (const one of [call, await another(), await another(), await another()]) await one()
+    expect(await payments()).toHaveLength(3)
+    const fourth = await another()
+    expect((await fourth()).status).toBe(503)
+    await later(100_000)
+    expect((await fourth()).status).toBe(502)
+    await booksAgree()
+  })
+
   test('that keeps its challenge back until no answer can come in time is not paid', async () => {
     const { call, states, upstream } = await paying({ api: { timeoutMs: 10_000 } })
     const late = performance.now() + 9_000
@@ -326,7 +364,7 @@ describe('under load and after a crash', () => {
     const [payment] = await core.stores.upstreamPayments.expired(clock.now() + 1e9, WALLET.toLowerCase(), token)
     if (!payment) throw new Error('nothing was paid')
     const onDeadChain = { ...payment, chainId: 1, request: 'req_dead' as typeof payment.request, nonce: '0x1' }
-    await core.stores.upstreamPayments.open(onDeadChain, { inAll: micros(1_000_000), perPayee: micros(1_000_000) })
+    await core.stores.upstreamPayments.open(onDeadChain, { inAll: micros(1_000_000), perPayee: micros(1_000_000) }, 0)
     other.seconds = clock.now() / 1000 + 1000
     await later(100_000)
     expect(await states()).toEqual(['unused', 'signed'])
@@ -350,7 +388,7 @@ describe('under load and after a crash', () => {
     for (const step of ['unsent', 'sent'] as const) {
       const nonce = `0x${(step === 'sent' ? '5e' : '0f').repeat(32)}`
       const opened = { ...payment, request: `req_${step}` as typeof payment.request, nonce }
-      await core.stores.upstreamPayments.open(opened, { inAll: micros(1_000_000), perPayee: micros(1_000_000) })
+      await core.stores.upstreamPayments.open(opened, { inAll: micros(1_000_000), perPayee: micros(1_000_000) }, 0)
       if (step === 'sent') node.cashed.add(nonce)
     }
     await later(100_000)

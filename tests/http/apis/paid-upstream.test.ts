@@ -163,9 +163,10 @@ describe('once signed', () => {
     await booksAgree()
   })
 
-  test('what was cashed without an answer is booked to the house once, and three of them disable the API', async () => {
+  test('what was cashed without an answer is booked to the house once, and those of three accounts disable the API', async () => {
     const {
       call,
+      another,
       payments,
       states,
       later,
@@ -175,7 +176,7 @@ describe('once signed', () => {
       node: chain,
     } = await paying({ paid: () => new Response('', { status: 500 }) })
     await core.stores.apis.write([saving(core.apis.routes.apis[0] as Api)])
-    for (let i = 0; i < 3; i++) await call()
+    for (const one of [call, await another(), await another()]) await one()
     for (const { nonce } of await payments()) chain.cashed.add(nonce)
     await later(20_000)
     expect(await states()).toEqual(Array(3).fill('signed'))

@@ -1,14 +1,15 @@
-import { and, count, eq, gt, isNotNull, isNull, lt, or, sql } from 'drizzle-orm'
+import { and, count, countDistinct, eq, gt, isNotNull, isNull, lt, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import {
   type DailyMaxima,
+  MAX_ACCOUNTS_UNANSWERED,
   MAX_UNANSWERED,
   type PaymentSum,
   type UpstreamPayment,
   type UpstreamPayments,
   type WalletToken,
 } from '../../../core/apis/upstream-payment'
-import type { RequestId } from '../../../core/ids'
+import type { AccountId, RequestId } from '../../../core/ids'
 import { KeyedMutex } from '../../../core/keyed-mutex'
 import { type Money, micros } from '../../../core/money'
 import { upstreamPayments as table } from './schema/upstream-payments'
@@ -20,6 +21,16 @@ const ROWS_AT_ONCE = 100
 /** What counts towards a daily maximum: what was signed in a day, and what may still be cashed, however old it is. */
 function counts(now: number) {
   return sql`(${table.state} = 'signed' OR (${table.state} <> 'unused' AND ${table.signedAt} > ${now - DAY_MS}))`
+}
+
+/** A payment whose account is not known counts as one of its own. */
+const ACCOUNT = sql`coalesce(${table.account}, ${table.request})`
+/** Its call ended without an answer, and its payee may still cash it. */
+const IS_OPEN = and(eq(table.state, 'signed'), isNotNull(table.endedAt))
+
+/** Cashed without an answer since then. */
+function isLost(since: number) {
+  return and(eq(table.state, 'cashed'), gt(table.endedAt, since))
 }
 
 /** This process owns the database, so that a sum and the row that it allows are written in one turn. */
@@ -34,15 +45,14 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
     this.applied = applied
   }
 
-  open(payment: UpstreamPayment, maxima: DailyMaxima): ReturnType<UpstreamPayments['open']> {
+  open(payment: UpstreamPayment, maxima: DailyMaxima, changedAt: number): ReturnType<UpstreamPayments['open']> {
     return this.turns.take('open', async () => {
-      const { request, payee, cost, signedAt, amount, nonce, api } = payment
+      const { request, account, payee, cost, signedAt, amount, nonce, api } = payment
       const isKnown = or(eq(table.request, request), eq(table.nonce, nonce))
       const [known] = await this.db.select({ request: table.request }).from(table).where(isKnown)
       if (known) return 'twice'
-      const isUnanswered = and(eq(table.api, api), eq(table.state, 'signed'), isNotNull(table.endedAt))
-      const [unanswered] = await this.db.select({ payments: count() }).from(table).where(isUnanswered)
-      if (!unanswered || unanswered.payments >= MAX_UNANSWERED) return 'unanswered'
+      if ((await this.unansweredOf(api, account, changedAt)) >= MAX_UNANSWERED) return 'account_unanswered'
+      if ((await this.openAccounts(api)) >= MAX_ACCOUNTS_UNANSWERED) return 'unanswered'
       const [sums] = await this.db
         .select({
           all: sql<number>`coalesce(sum(${table.cost}), 0)`,
@@ -108,12 +118,12 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
       .where(and(eq(table.request, request), eq(table.state, 'signed')))
   }
 
-  async lost(api: string, since: number): Promise<number> {
+  async losers(api: string, since: number): Promise<number> {
     const [row] = await this.db
-      .select({ lost: count() })
+      .select({ accounts: countDistinct(ACCOUNT) })
       .from(table)
-      .where(and(eq(table.api, api), eq(table.state, 'cashed'), gt(table.endedAt, since)))
-    return row?.lost ?? 0
+      .where(and(eq(table.api, api), isLost(since)))
+    return row?.accounts ?? 0
   }
 
   async counted(now: number): Promise<Money> {
@@ -131,5 +141,22 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
       .where(gt(table.signedAt, since))
       .groupBy(table.api, table.state)
     return rows.map((row) => ({ ...row, cost: micros(row.cost) }))
+  }
+
+  private async unansweredOf(api: string, account: AccountId | null, changedAt: number): Promise<number> {
+    if (account === null) return 0
+    const [row] = await this.db
+      .select({ payments: count() })
+      .from(table)
+      .where(and(eq(table.api, api), eq(table.account, account), or(IS_OPEN, isLost(changedAt))))
+    return row?.payments ?? 0
+  }
+
+  private async openAccounts(api: string): Promise<number> {
+    const [row] = await this.db
+      .select({ accounts: countDistinct(ACCOUNT) })
+      .from(table)
+      .where(and(eq(table.api, api), IS_OPEN))
+    return row?.accounts ?? 0
   }
 }

@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { PaymentState } from '../../../../core/apis/upstream-payment'
-import type { RequestId } from '../../../../core/ids'
+import type { AccountId, RequestId } from '../../../../core/ids'
 import { instant, money } from '../driver/columns'
 
 /** Payments to upstreams of imported APIs, each written before it was signed. */
@@ -8,6 +8,8 @@ export const upstreamPayments = sqliteTable(
   'upstream_payments',
   {
     request: text().$type<RequestId>().primaryKey(),
+    /** Null in rows from before it was stored. */
+    account: text().$type<AccountId>(),
     operation: text().notNull(),
     api: text().notNull(),
     chainId: integer('chain_id').notNull(),

@@ -1,0 +1,1 @@
+ALTER TABLE `upstream_payments` ADD `account` text;
