@@ -64,16 +64,27 @@ export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: P
 }
 
 /** Decides what comes before limits and money: quote, maximum price, repeat. */
-async function checkAndSell(deps: PipelineDeps, call: PaidCall, work: Work, place: Ticket | null): Promise<Outcome> {
-  const { options, authenticated } = call
-  const { quote } = work
-  if (options.quote) return { kind: 'quoted', quote, balance: await spendable(deps.ledger, authenticated) }
-  if (options.maxPrice !== null && quote.maxCost > options.maxPrice)
-    return tooExpensive(quote.maxCost, options.maxPrice)
-  const use = options.idempotencyKey === null ? null : await keyUseOf(deps.idempotency, call, work)
-  if (use && !use.ok) return refused(use.error)
-  if (use?.value?.kind === 'repeat') return { ...use.value, kind: 'repeated' }
-  return sell({ deps, call, work, place, first: use?.value?.first ?? null })
+function checkAndSell(
+  deps: PipelineDeps,
+  call: PaidCall,
+  work: Work,
+  place: Ticket | null,
+): Outcome | Promise<Outcome> {
+  const { quote, maxPrice, idempotencyKey } = call.options
+  if (quote) return quoted(deps, call, work)
+  if (maxPrice !== null && work.quote.maxCost > maxPrice) return tooExpensive(work.quote.maxCost, maxPrice)
+  return idempotencyKey === null ? sell({ deps, call, work, place, first: null }) : sellOnce(deps, call, work, place)
+}
+
+async function quoted({ ledger }: PipelineDeps, { authenticated }: PaidCall, { quote }: Work): Promise<Outcome> {
+  return { kind: 'quoted', quote, balance: await spendable(ledger, authenticated) }
+}
+
+async function sellOnce(deps: PipelineDeps, call: PaidCall, work: Work, place: Ticket | null): Promise<Outcome> {
+  const use = await keyUseOf(deps.idempotency, call, work)
+  if (!use.ok) return refused(use.error)
+  if (use.value?.kind === 'repeat') return { ...use.value, kind: 'repeated' }
+  return sell({ deps, call, work, place, first: use.value?.first ?? null })
 }
 
 /** Limits, money, upstream, charge. */

@@ -23,16 +23,18 @@ export async function withDeadline<I>(
   { timeoutMs, stop, late }: Within,
 ): Promise<Result<ProviderAnswer, UpstreamFailure>> {
   const abort = new AbortController()
-  const ended = Promise.withResolvers<Result<ProviderAnswer, UpstreamFailure>>()
+  // Two callbacks of one promise, which cost less than a race of two promises.
+  const { promise, resolve, reject } = Promise.withResolvers<Result<ProviderAnswer, UpstreamFailure>>()
   const end = () => {
     abort.abort(stop?.aborted ? stop.reason : DEADLINE)
-    ended.resolve(err({ kind: 'timeout', reason: late }))
+    resolve(err({ kind: 'timeout', reason: late }))
   }
   const timer = setTimeout(end, timeoutMs)
   stop?.addEventListener('abort', end, { once: true })
   if (stop?.aborted) end()
   try {
-    return await Promise.race([ended.promise, provider.call(input, abort.signal, origin)])
+    provider.call(input, abort.signal, origin).then(resolve, reject)
+    return await promise
   } catch (error) {
     return err({ kind: 'error', reason: error instanceof Error ? error.message : String(error) })
   } finally {

@@ -98,12 +98,17 @@ export function parseParameters<T extends ParameterTable>(
   for (const name in table) {
     const rule: ParameterRule = table[name] as T[string] // `name` is one of its own names
     const place = rule.in === 'header' ? 'header' : raw.body ? 'body' : 'query'
-    const outcome = parseOne(rule, received(rule, name, raw))
+    const input = received(rule, name, raw)
+    if (input === NOT_SENT && !rule.required) {
+      if ('default' in rule && rule.default !== undefined) values[name] = rule.default
+      continue
+    }
+    const outcome = parseOne(rule, input)
     if (outcome === undefined) continue
     if (outcome.ok) values[name] = outcome.value
     else errors.push({ param: name, in: place, ...outcome.error })
   }
-  for (const member of Object.keys(raw.body ?? {}))
+  for (const member of raw.body ? Object.keys(raw.body) : [])
     if (!Object.hasOwn(table, member) || table[member]?.in === 'header')
       errors.push({
         param: shown(member),
@@ -120,6 +125,10 @@ export function countWords(text: string): number {
   return text.split(/\p{White_Space}+/u).filter(Boolean).length
 }
 
+function isBlank(text: string): boolean {
+  return !/\P{White_Space}/u.test(text)
+}
+
 /** The rule that one member of a JSON body breaks, or null. */
 export function brokenBodyRule(rule: ParameterRule, value: unknown): string | null {
   const outcome = parseOne(rule, { from: 'json', value })
@@ -132,14 +141,16 @@ type Received =
   | { readonly from: 'text'; readonly values: readonly string[] }
   | { readonly from: 'json'; readonly value: unknown }
 
+const NOT_SENT: Received = { from: 'nothing' }
+
 function received(rule: ParameterRule, name: string, raw: RawInput): Received {
   if (rule.in === 'header') {
     const value = raw.header(name)
-    return value === null ? { from: 'nothing' } : { from: 'text', values: [value.trim()] }
+    return value === null ? NOT_SENT : { from: 'text', values: [value.trim()] }
   }
-  if (raw.body) return Object.hasOwn(raw.body, name) ? { from: 'json', value: raw.body[name] } : { from: 'nothing' }
+  if (raw.body) return Object.hasOwn(raw.body, name) ? { from: 'json', value: raw.body[name] } : NOT_SENT
   const values = raw.query(name)
-  return values.length === 0 ? { from: 'nothing' } : { from: 'text', values }
+  return values.length === 0 ? NOT_SENT : { from: 'text', values }
 }
 
 function parseOne(rule: ParameterRule, input: Received): Result<unknown, Refusal> | undefined {
@@ -164,7 +175,7 @@ function parseOne(rule: ParameterRule, input: Received): Result<unknown, Refusal
 
 function parseList(rule: ListRule, input: Exclude<Received, { from: 'nothing' }>): Result<readonly string[], Refusal> {
   const list = input.from === 'text' ? input.values : Array.isArray(input.value) ? input.value : [input.value]
-  const strings = list.filter((entry): entry is string => typeof entry === 'string' && countWords(entry) > 0)
+  const strings = list.filter((entry): entry is string => typeof entry === 'string' && !isBlank(entry))
   if (strings.length !== list.length) return refuse(describeRule(rule), shown(input.from === 'json' ? input.value : ''))
   if (strings.length > rule.maxEntries) return refuse(describeRule(rule), `${strings.length} entries`)
   const broken = rule.check?.(strings) ?? null
@@ -194,7 +205,7 @@ function brokenRule(rule: ParameterRule, value: string | number | boolean): stri
   if (rule.kind === 'enum') return spelled(rule, text) === undefined ? describeRule(rule) : null
   if (rule.kind !== 'text') return null
   const length = codePoints(text)
-  if (countWords(text) === 0) return 'must not be empty'
+  if (isBlank(text)) return 'must not be empty'
   if (length < rule.min || length > rule.max) return `${describeRule(rule)}; it has ${length} characters`
   const words = rule.maxWords === undefined ? 0 : countWords(text)
   if (rule.maxWords !== undefined && words > rule.maxWords) return `${describeRule(rule)}; it has ${words} words`
@@ -212,13 +223,14 @@ function canonical(rule: ParameterRule, value: string | number | boolean): unkno
 const SPELLINGS = new WeakMap<EnumRule, ReadonlyMap<string, string>>()
 
 function spelled(rule: EnumRule, text: string): string | undefined {
-  const fold = (value: string) => (rule.anyCase ? value.toLowerCase() : value)
-  let spellings = SPELLINGS.get(rule)
-  if (!spellings) {
-    spellings = new Map(rule.values.map((value) => [fold(value), value]))
-    SPELLINGS.set(rule, spellings)
-  }
-  return spellings.get(fold(text))
+  const spellings = SPELLINGS.get(rule) ?? spellingsOf(rule)
+  return spellings.get(rule.anyCase ? text.toLowerCase() : text)
+}
+
+function spellingsOf(rule: EnumRule): ReadonlyMap<string, string> {
+  const spellings = new Map(rule.values.map((value) => [rule.anyCase ? value.toLowerCase() : value, value]))
+  SPELLINGS.set(rule, spellings)
+  return spellings
 }
 
 /** The rule in words, for errors and documentation. */

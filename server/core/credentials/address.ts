@@ -25,7 +25,10 @@ export function parseAddress(text: string): KnownAddress | null {
 /** The usual text form: dotted IPv4, RFC 5952 IPv6, or `unknown`. */
 export function formatAddress(address: Address): string {
   if (address.family === 'unknown') return 'unknown'
-  if (address.family === 4) return [24, 16, 8, 0].map((shift) => (address.bits >>> shift) & 0xff).join('.')
+  if (address.family === 4) {
+    const { bits } = address
+    return `${bits >>> 24}.${(bits >>> 16) & 0xff}.${(bits >>> 8) & 0xff}.${bits & 0xff}`
+  }
   const groups = Array.from({ length: 8 }, (_, i) => Number((address.bits >> BigInt((7 - i) * 16)) & 0xffffn))
   const hex = groups.map((group) => group.toString(16))
   const run = longestZeroRun(groups)

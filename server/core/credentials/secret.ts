@@ -32,7 +32,7 @@ export function looksLikeSecret(text: string): boolean {
   return (
     text.length === bodyEnd + CHECK_LENGTH &&
     text.startsWith(KEY_PREFIX) &&
-    checksum(text.slice(0, bodyEnd)) === text.slice(bodyEnd)
+    text.endsWith(checksum(text.slice(0, bodyEnd)))
   )
 }
 

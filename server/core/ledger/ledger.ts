@@ -19,6 +19,8 @@ export interface Settlement {
 /** `not_durable`: nothing was charged. `outcome_unknown`: if it turns out that it was charged, the ledger reverses it. */
 export type CaptureRefusal = SettleRefusal | 'not_durable' | 'outcome_unknown'
 
+const PARTS = ['credit', 'paid'] as const
+
 /**
  * Holds, captures and releases money (design 4). The counters grant a hold in one step. A capture is durable in the journal before
  * its promise resolves, and only then do the counters change.
@@ -159,18 +161,13 @@ export class Ledger {
 
   private charge(hold: Hold, split: Split, call: CallRecord, overrun: Money): JournalRecord {
     const amount = split.credit + split.paid
-    return {
-      call,
-      ...(this.durable.has(call.id) && { ends: call.id }),
-      entries: [
-        ...this.entries('charge', hold.account, split, call, `${call.operation}`),
-        ...(overrun > 0 ? [this.overrun(hold.account, overrun, call)] : []),
-      ],
-      ...(amount > 0 && {
-        change: { accountId: hold.account, credit: -split.credit, paid: -split.paid, toppedUp: 0 },
-        ...(hold.pool && { spent: { poolId: hold.pool, amount } }),
-      }),
-    }
+    const entries = this.entries('charge', hold.account, split, call, call.operation)
+    if (overrun > 0) entries.push(this.overrun(hold.account, overrun, call))
+    const ends = this.durable.has(call.id) ? { ends: call.id } : null
+    if (amount <= 0) return { call, ...ends, entries }
+    const change = { accountId: hold.account, credit: -split.credit, paid: -split.paid, toppedUp: 0 }
+    const spent = hold.pool ? { spent: { poolId: hold.pool, amount } } : null
+    return { call, ...ends, entries, change, ...spent }
   }
 
   private overrun(account: AccountId, amount: Money, call: CallRecord): LedgerEntry {
@@ -205,7 +202,7 @@ export class Ledger {
     })
     const kind = undone.kind === 'unknown' ? await undone.fate : undone.kind
     if (kind === 'refused') return this.onReversalFailure(call.id, 'the reversal was refused')
-    for (const part of ['credit', 'paid'] as const)
+    for (const part of PARTS)
       await this.holds.credited({
         account: hold.account,
         part,
@@ -223,27 +220,26 @@ export class Ledger {
     description: string,
   ): LedgerEntry[] {
     const transaction = this.transaction()
-    return (['credit', 'paid'] as const)
-      .filter((part) => split[part] > 0)
-      .map((part) => {
-        const customer: LedgerAccount = `${account}/${part}`
-        const [debit, credit]: [LedgerAccount, LedgerAccount] =
-          kind === 'charge' ? [customer, 'house/revenue'] : ['house/revenue', customer]
-        const at = this.clock.now()
-        const amount = split[part]
-        return {
-          transaction,
-          kind,
-          accountId: account,
-          debit,
-          credit,
-          amount,
-          at,
-          requestId: call.id,
-          description,
-          reference: null,
-        }
+    const at = this.clock.now()
+    const entries: LedgerEntry[] = []
+    for (const part of PARTS) {
+      const amount = split[part]
+      if (amount <= 0) continue
+      const customer: LedgerAccount = `${account}/${part}`
+      entries.push({
+        transaction,
+        kind,
+        accountId: account,
+        debit: kind === 'charge' ? customer : 'house/revenue',
+        credit: kind === 'charge' ? 'house/revenue' : customer,
+        amount,
+        at,
+        requestId: call.id,
+        description,
+        reference: null,
       })
+    }
+    return entries
   }
 
   private transaction(): TransactionId {

@@ -57,6 +57,8 @@ export interface Ticket {
   finish(actualTokens: number): Promise<void>
 }
 
+const ONE_REQUEST: Usage = { ...NOTHING, requests: 1 }
+
 /**
  * Enforces rate limits. A request is counted when it arrives. Tokens and concurrency are held by a ticket for the duration of the call
  * and corrected once the actual count is known. A refusal is a return value; a failing store throws (ADR 0004).
@@ -71,8 +73,8 @@ export class Limiter {
   }
 
   /** Counts a request against every subject, or against none if one has reached its limit. */
-  async countRequest(subjects: readonly Subject[]): Promise<Result<Readings, LimitRefusal>> {
-    return this.take(subjects, { ...NOTHING, requests: 1 }, this.clock.now())
+  countRequest(subjects: readonly Subject[]): Promise<Result<Readings, LimitRefusal>> {
+    return this.take(subjects, ONE_REQUEST, this.clock.now())
   }
 
   /** Reads the windows without taking anything. */
@@ -118,10 +120,9 @@ export class Limiter {
   }
 
   private async take(subjects: readonly Subject[], cost: Usage, now: number): Promise<Result<Readings, LimitRefusal>> {
-    const result = await this.windows.takeAll(
-      subjects.map((subject) => ({ subject, cost })),
-      minuteOf(now),
-    )
+    const takes: Take[] = []
+    for (const subject of subjects) takes.push({ subject, cost })
+    const result = await this.windows.takeAll(takes, minuteOf(now))
     const left = readings(subjects, result.used, now)
     if (result.taken) return ok(left)
     const { dimension } = result.by
@@ -136,18 +137,26 @@ export class Limiter {
 /** The readings for the limit headers: of several windows, the one with the least remaining (spec-answers 9). */
 function readings(subjects: readonly Subject[], used: readonly Usage[], now: number): Readings {
   const reset = resetSeconds(now)
-  const tightest = (cap: keyof Limits, dimension: Dimension) => {
-    let best = { limit: 0, remaining: Number.POSITIVE_INFINITY }
-    for (const [i, subject] of subjects.entries()) {
-      const limit = subject.limits[cap]
-      const remaining = Math.max(0, limit - (used[i]?.[dimension] ?? 0))
-      if (remaining < best.remaining) best = { limit, remaining }
-    }
-    return best
-  }
   return {
-    requests: { ...tightest('rpm', 'requests'), reset },
-    tokens: { ...tightest('tpm', 'tokens'), reset },
-    concurrency: tightest('concurrency', 'places'),
+    requests: tightest(subjects, used, { cap: 'rpm', dimension: 'requests', reset }),
+    tokens: tightest(subjects, used, { cap: 'tpm', dimension: 'tokens', reset }),
+    concurrency: tightest(subjects, used, { cap: 'concurrency', dimension: 'places', reset }),
   }
+}
+
+function tightest(
+  subjects: readonly Subject[],
+  used: readonly Usage[],
+  { cap, dimension, reset }: { readonly cap: keyof Limits; readonly dimension: Dimension; readonly reset: number },
+): Reading {
+  let limit = 0
+  let remaining = Number.POSITIVE_INFINITY
+  for (let i = 0; i < subjects.length; i++) {
+    const own = subjects[i]?.limits[cap] ?? 0
+    const left = Math.max(0, own - (used[i]?.[dimension] ?? 0))
+    if (left >= remaining) continue
+    limit = own
+    remaining = left
+  }
+  return { limit, remaining, reset }
 }

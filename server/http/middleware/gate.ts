@@ -144,6 +144,10 @@ function bearerOf(authorization: string): string {
 
 /** What stands where a key may be, beside `Authorization`. Repeated headers arrive as one, joined by commas. */
 function otherSecrets(headers: Headers, queryKeys: readonly string[]): readonly string[] {
-  const sent = KEY_HEADERS.flatMap((name) => headers.get(name)?.split(',') ?? [])
-  return [...sent.map((one) => one.trim()), ...queryKeys].filter((one) => one !== '')
+  const found: string[] = []
+  for (const name of KEY_HEADERS) {
+    const sent = headers.get(name)
+    if (sent) for (const one of sent.split(',')) found.push(one.trim())
+  }
+  return found.concat(queryKeys).filter(Boolean)
 }

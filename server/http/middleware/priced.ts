@@ -126,10 +126,18 @@ export class PricedCalls {
   }
 }
 
-async function rawInput({ method, url, header, body }: CallRequest): Promise<Result<RawInput, Failure>> {
+function rawInput({
+  method,
+  url,
+  header,
+  body,
+}: CallRequest): Result<RawInput, Failure> | Promise<Result<RawInput, Failure>> {
   const sent = queryValues(url.search)
   const wire: RawInput = { query: (name) => sent.get(name) ?? NONE, header }
-  if (method !== 'POST') return ok(wire)
+  return method === 'POST' ? withBody(wire, body) : ok(wire)
+}
+
+async function withBody(wire: RawInput, body: CallRequest['body']): Promise<Result<RawInput, Failure>> {
   const read = await body()
   if (!read.ok) return read
   const parameters = read.value === undefined ? {} : read.value

@@ -4,34 +4,38 @@
  */
 export function queryValues(search: string): ReadonlyMap<string, readonly string[]> {
   try {
-    return grouped(pairsOf(search.slice(1)))
+    return readQuery(search)
   } catch (error) {
-    if (error instanceof URIError) return grouped(new URLSearchParams(search))
-    throw error
+    if (!(error instanceof URIError)) throw error
+    const values = new Map<string, string[]>()
+    for (const [name, value] of new URLSearchParams(search)) add(values, name, value)
+    return values
   }
 }
 
 /** Throws a URIError when an escape is not UTF-8. */
-function pairsOf(query: string): [string, string][] {
-  return query
-    .split('&')
-    .filter((pair) => pair !== '')
-    .map((pair) => {
-      const at = pair.indexOf('=')
-      return at < 0 ? [unescaped(pair), ''] : [unescaped(pair.slice(0, at)), unescaped(pair.slice(at + 1))]
-    })
+function readQuery(search: string): Map<string, string[]> {
+  const values = new Map<string, string[]>()
+  for (let start = 1, end = 0; start <= search.length; start = end + 1) {
+    end = endOf(search, '&', start, search.length)
+    const equals = endOf(search, '=', start, end)
+    if (end > start) add(values, unescaped(search.slice(start, equals)), unescaped(search.slice(equals + 1, end)))
+  }
+  return values
+}
+
+/** Where `character` is in this part of the text; the end of the part if it is not there. */
+function endOf(text: string, character: string, start: number, end: number): number {
+  const at = text.indexOf(character, start)
+  return at < 0 || at > end ? end : at
 }
 
 function unescaped(text: string): string {
-  return decodeURIComponent(text.replaceAll('+', ' '))
+  return /[%+]/.test(text) ? decodeURIComponent(text.replaceAll('+', ' ')) : text
 }
 
-function grouped(pairs: Iterable<readonly [string, string]>): Map<string, string[]> {
-  const values = new Map<string, string[]>()
-  for (const [name, value] of pairs) {
-    const known = values.get(name)
-    if (known) known.push(value)
-    else values.set(name, [value])
-  }
-  return values
+function add(values: Map<string, string[]>, name: string, value: string): void {
+  const known = values.get(name)
+  if (known) known.push(value)
+  else values.set(name, [value])
 }

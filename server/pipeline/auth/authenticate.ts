@@ -1,6 +1,6 @@
 import { mayCallImported } from '../../core/apis/key-rights'
 import type { Clock } from '../../core/clock'
-import { formatAddress, limitSubject } from '../../core/credentials/address'
+import { type Address, formatAddress, limitSubject } from '../../core/credentials/address'
 import { type ApiKey, keyState } from '../../core/credentials/api-key'
 import { hashSecret, looksLikeSecret } from '../../core/credentials/secret'
 import type { CredentialStore } from '../../core/credentials/store'
@@ -38,19 +38,23 @@ export async function authenticate(
   incoming: IncomingCall,
 ): Promise<Result<AuthenticatedCall, Refused>> {
   const { caller, subjects, refused } = await identify(auth, incoming)
-  const refuse = (problem: Failure, readings: Readings) => err({ incoming, caller, failure: problem, readings })
-  if (incoming.route.kind === 'unmatched') return refuse(incoming.route.failure, await auth.limiter.read(subjects))
+  if (incoming.route.kind === 'unmatched')
+    return refuse(incoming, caller, incoming.route.failure, await auth.limiter.read(subjects))
   if (paymentInBody(incoming)) return ok({ incoming, caller, subjects, readings: await auth.limiter.read(subjects) })
   const counted = await auth.limiter.countRequest(subjects)
   const readings = counted.ok ? counted.value : counted.error.readings
   if (caller.kind !== 'anonymous') {
     noteUse(auth, caller, incoming)
     const problem = caller.kind === 'key' ? keyProblem(caller.key, incoming) : scopeProblem(caller, incoming.route)
-    if (problem) return refuse(problem, readings)
+    if (problem) return refuse(incoming, caller, problem, readings)
   }
-  if (!counted.ok) return refuse(limitFailure(counted.error, caller), readings)
-  if (refused) return refuse(refused, readings)
+  if (!counted.ok) return refuse(incoming, caller, limitFailure(counted.error, caller), readings)
+  if (refused) return refuse(incoming, caller, refused, readings)
   return ok({ incoming, caller, subjects, readings })
+}
+
+function refuse(incoming: IncomingCall, caller: Caller, problem: Failure, readings: Readings) {
+  return err({ incoming, caller, failure: problem, readings })
 }
 
 /**
@@ -64,13 +68,12 @@ export async function reauthorize(
 ): Promise<Result<AuthenticatedCall, Refused>> {
   const { caller, subjects } = authenticated
   const { route } = incoming
-  const refuse = (problem: Failure, readings: Readings) => err({ incoming, caller, failure: problem, readings })
   const problem = route.kind === 'unmatched' ? route.failure : forbidden(caller, route)
-  if (problem) return refuse(problem, authenticated.readings)
+  if (problem) return refuse(incoming, caller, problem, authenticated.readings)
   const all = withOverride(subjects, route)
   if (all.length === subjects.length) return ok({ ...authenticated, incoming })
   const counted = await limiter.countRequest(all.slice(subjects.length))
-  if (!counted.ok) return refuse(limitFailure(counted.error, caller), counted.error.readings)
+  if (!counted.ok) return refuse(incoming, caller, limitFailure(counted.error, caller), counted.error.readings)
   return ok({ ...authenticated, incoming, subjects: all })
 }
 
@@ -81,13 +84,9 @@ export function forbidden(caller: Caller, route: Route): Failure | null {
   return listProblem(caller.key, route)
 }
 
-async function identify(auth: AuthDeps, { credential, address, route, at }: IncomingCall): Promise<Identified> {
-  const anonymous = (refused: Failure | null): Identified => ({
-    caller: { kind: 'anonymous' },
-    subjects: [{ name: limitSubject(address), limits: auth.anonymousLimits }],
-    refused,
-  })
-  if (credential.kind === 'none') return anonymous(isForAnybody(route) ? null : NEEDS_KEY)
+async function identify(auth: AuthDeps, incoming: IncomingCall): Promise<Identified> {
+  const { credential, address, route, at } = incoming
+  if (credential.kind === 'none') return anonymous(auth, address, isForAnybody(route) ? null : NEEDS_KEY)
   if (credential.kind === 'payment') {
     // Verifying one costs a signature check and a network request, so attempts have a window of their own.
     const limits = { ...auth.anonymousLimits, rpm: auth.paymentAttemptsPerMinute }
@@ -97,20 +96,22 @@ async function identify(auth: AuthDeps, { credential, address, route, at }: Inco
   }
   if (credential.kind === 'oauth_token') {
     const found = await identifyApp(auth, credential, { address, at })
-    if (!found.ok) return anonymous(found.error)
+    if (!found.ok) return anonymous(auth, address, found.error)
     return { ...found.value, subjects: withOverride(found.value.subjects, route) }
   }
   const key = await keyOf(auth, credential)
-  if (!key || keyState(key, at) === 'revoked')
-    return anonymous(
-      failure('invalid_api_key', 'This API key does not exist or was deleted. Check it for missing characters.'),
-    )
+  if (!key || keyState(key, at) === 'revoked') return anonymous(auth, address, UNKNOWN_KEY)
   const account = await auth.accounts.byId(key.accountId)
   const balance = await auth.ledger.balance(key.accountId)
   if (!account) throw new Error(`key ${key.id} belongs to no account`)
   const limits = withKeyLimits(limitsOf({ ...account, toppedUp: balance?.toppedUp ?? ZERO }), key)
   const subjects = withOverride([{ name: key.id, limits }], route)
   return { caller: { kind: 'key', key, account }, subjects, refused: null }
+}
+
+function anonymous({ anonymousLimits }: AuthDeps, address: Address, refused: Failure | null): Identified {
+  const subjects = [{ name: limitSubject(address), limits: anonymousLimits }]
+  return { caller: { kind: 'anonymous' }, subjects, refused }
 }
 
 /** Adds the endpoint's own window to the caller's, if it has one (spec 8). */
@@ -120,13 +121,18 @@ function withOverride(subjects: readonly Subject[], route: Route): readonly Subj
   return [...subjects, windowOf(name, route.window)]
 }
 
-async function keyOf(
+function keyOf(
   auth: AuthDeps,
   credential: Extract<Credential, { kind: 'own_key' | 'api_key' }>,
-): Promise<ApiKey | null> {
+): Promise<ApiKey | null> | null {
   if (credential.kind === 'own_key') return auth.credentials.byId(credential.id)
   return looksLikeSecret(credential.secret) ? auth.credentials.byHash(hashSecret(credential.secret)) : null
 }
+
+const UNKNOWN_KEY = failure(
+  'invalid_api_key',
+  'This API key does not exist or was deleted. Check it for missing characters.',
+)
 
 const NEEDS_KEY = failure('missing_api_key', 'This route needs an API key: send Authorization: Bearer <API_KEY>.')
 

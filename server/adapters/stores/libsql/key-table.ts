@@ -15,6 +15,9 @@ const NOTHING_SET: Rest = Object.freeze({
   allowlist: null,
 })
 
+/** So many keys in use are kept as they were read. */
+const MAX_READ = 1024
+
 const FIRST_ROWS = 1024
 const FIRST_BYTES = FIRST_ROWS * 128
 
@@ -39,6 +42,7 @@ export class KeyTable {
   private content = Buffer.alloc(FIRST_BYTES)
   private used = 0
   private readonly rest = new Map<number, Rest>()
+  private readonly lastRead = new Map<string, ApiKey>()
 
   /** What all rows take, without what few keys set. */
   get bytes(): number {
@@ -47,12 +51,19 @@ export class KeyTable {
   }
 
   get(hash: string): ApiKey | null {
+    const known = this.lastRead.get(hash)
+    if (known) return known
     const row = this.rowAt(this.placeOf(hash))
-    return row === null ? null : this.read(row)
+    if (row === null) return null
+    if (this.lastRead.size === MAX_READ) this.lastRead.clear()
+    const key = this.read(row)
+    this.lastRead.set(hash, key)
+    return key
   }
 
   set(key: ApiKey): void {
     const { hash, id, accountId, poolId, prefix, last4, name, createdAt, ...rest } = key
+    this.lastRead.delete(hash)
     if ((this.rows + 1) * 2 > this.places.length) this.grow()
     const place = this.placeOf(hash)
     const row = this.rowAt(place) ?? this.added(place)

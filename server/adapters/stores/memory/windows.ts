@@ -1,5 +1,4 @@
 import type { Take, TakeResult, WindowStore } from '../../../core/limits/limiter'
-import type { Limits } from '../../../core/limits/tier'
 import { type Dimension, NOTHING, type Usage } from '../../../core/limits/window'
 
 interface Minute {
@@ -21,11 +20,12 @@ const KEPT_MINUTES = 4
 /** A counter that was not used for this many sweeps is dropped. */
 const IDLE_SWEEPS = 3
 
-const CAPS: readonly (readonly [Dimension, keyof Limits])[] = [
-  ['requests', 'rpm'],
-  ['tokens', 'tpm'],
-  ['places', 'concurrency'],
-]
+/** The counter that one take is for. */
+interface Found {
+  readonly take: Take
+  readonly counter: WindowCounter
+  readonly window: Minute
+}
 
 /**
  * Windows of one process. Atomic because `takeAll` runs from its first read to its last write without an `await`. Windows follow the
@@ -38,18 +38,11 @@ export class MemoryWindows implements WindowStore {
 
   async takeAll(takes: readonly Take[], minute: number): Promise<TakeResult> {
     this.sweep(minute)
-    const found = takes.map((take) => {
-      const counter = this.counters.get(take.subject.name) ?? { places: 0, minutes: [], used: 0 }
-      return { take, counter, window: windowOf(counter, minute) }
-    })
-    const used = () => found.map(({ counter, window }) => usage(counter, window))
-    for (const [index, { take, counter, window }] of found.entries()) {
-      const now = usage(counter, window)
-      for (const [dimension, cap] of CAPS) {
-        const cost = take.cost[dimension]
-        if (cost > 0 && now[dimension] + cost > take.subject.limits[cap])
-          return { taken: false, used: used(), by: { index, dimension } }
-      }
+    const found: Found[] = []
+    for (const take of takes) found.push(this.counterOf(take, minute))
+    for (const one of found) {
+      const dimension = exceeded(one)
+      if (dimension) return { taken: false, used: found.map(usageOf), by: { index: found.indexOf(one), dimension } }
     }
     for (const { take, counter, window } of found) {
       counter.used = this.sweeps
@@ -58,7 +51,7 @@ export class MemoryWindows implements WindowStore {
       window.tokens += take.cost.tokens
       if (take.cost.requests + take.cost.tokens + take.cost.places > 0) this.counters.set(take.subject.name, counter)
     }
-    return { taken: true, used: used() }
+    return { taken: true, used: found.map(usageOf) }
   }
 
   async adjust(subject: string, change: Usage, minute: number): Promise<Usage> {
@@ -73,6 +66,11 @@ export class MemoryWindows implements WindowStore {
     return usage(counter, window)
   }
 
+  private counterOf(take: Take, minute: number): Found {
+    const counter = this.counters.get(take.subject.name) ?? { places: 0, minutes: [], used: 0 }
+    return { take, counter, window: windowOf(counter, minute) }
+  }
+
   /** Once a minute, drops idle counters, so that memory depends on recent callers only. */
   private sweep(minute: number): void {
     if (minute === this.sweptMinute) return
@@ -84,13 +82,29 @@ export class MemoryWindows implements WindowStore {
 }
 
 function windowOf(counter: WindowCounter, minute: number): Minute {
-  const known = counter.minutes.find((one) => one.minute === minute)
-  if (known) return known
+  for (const known of counter.minutes) if (known.minute === minute) return known
+  return openWindow(counter, minute)
+}
+
+function openWindow(counter: WindowCounter, minute: number): Minute {
   const opened = { minute, requests: 0, tokens: 0 }
   const away = (one: Minute) => Math.abs(one.minute - minute)
   const nearest = [...counter.minutes].sort((one, other) => away(one) - away(other))
   counter.minutes = [opened, ...nearest.slice(0, KEPT_MINUTES - 1)]
   return opened
+}
+
+/** The first limit that the take would exceed, or null. A cost of zero exceeds none. */
+function exceeded({ take, counter, window }: Found): Dimension | null {
+  const { cost, subject } = take
+  const { rpm, tpm, concurrency } = subject.limits
+  if (cost.requests > 0 && window.requests + cost.requests > rpm) return 'requests'
+  if (cost.tokens > 0 && window.tokens + cost.tokens > tpm) return 'tokens'
+  return cost.places > 0 && counter.places + cost.places > concurrency ? 'places' : null
+}
+
+function usageOf({ counter, window }: Found): Usage {
+  return usage(counter, window)
 }
 
 function usage({ places }: WindowCounter, window: Minute | undefined): Usage {

@@ -23,8 +23,11 @@ export class LogJournal implements Journal {
     return this.applier.droppedNotes
   }
 
-  async append(record: JournalRecord): Promise<AppendOutcome> {
-    if (!needsVerdict(record)) return this.logged.append(record)
+  append(record: JournalRecord): Promise<AppendOutcome> {
+    return needsVerdict(record) ? this.appendDirect(record) : this.logged.append(record)
+  }
+
+  private async appendDirect(record: JournalRecord): Promise<AppendOutcome> {
     // The money may come from a reversal that is only in the log so far, so the tables would report too little.
     if (record.change && record.change.paid < 0) await this.applier.applied().catch(() => undefined)
     return this.direct.append(record)
