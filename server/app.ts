@@ -73,6 +73,7 @@ import { eventRoutes } from './http/usage/event-routes'
 import { ownerUsageRoutes } from './http/usage/owner-routes'
 import { usageRoutes } from './http/usage/routes'
 import type { UsageAnswers } from './http/usage/usage-answers'
+import { noticeRoutes, type WebhookParts, webhookRoutes } from './http/webhooks/routes'
 import type { ModelBackend } from './pipeline/models/model-backend'
 
 /** The dependencies of all routes. Each group takes the parts it needs. */
@@ -174,7 +175,7 @@ function ownerRoutes(parts: OwnerParts) {
     .use(thumbnailRoutes(parts))
 }
 
-interface AccountParts extends SettingsParts, SignInParts {
+interface AccountParts extends SettingsParts, SignInParts, WebhookParts {
   readonly owners: OwnerSessions
   readonly appGrants: AppGrants
   readonly audit: AuditTrail
@@ -198,6 +199,8 @@ function accountGroup(parts: AccountParts) {
     .use(sessionRoutes(parts))
     .use(limitRequestRoutes(parts))
     .use(appRoutes(parts))
+    .use(webhookRoutes(parts))
+    .use(noticeRoutes(parts))
 }
 
 interface MoneyParts extends BillingParts {

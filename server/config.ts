@@ -57,6 +57,8 @@ export interface Config {
   readonly apis: ApiSettings
   /** Whether signup credit may pay for upstreams that cost the operator money. */
   readonly creditBuysPaidProviders: boolean
+  /** Whether receivers of webhooks may be private addresses. */
+  readonly webhooksAllowPrivate: boolean
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -115,6 +117,8 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
     production,
     models: modelSettings(read, production),
     apis: apiSettings(environment, production),
+    webhooksAllowPrivate:
+      oneOf('WEBHOOKS_ALLOW_PRIVATE', read('WEBHOOKS_ALLOW_PRIVATE') ?? 'false', ['true', 'false']) === 'true',
     creditBuysPaidProviders:
       oneOf('CREDIT_BUYS_PAID_PROVIDERS', read('CREDIT_BUYS_PAID_PROVIDERS') ?? 'false', ['true', 'false']) === 'true',
   }

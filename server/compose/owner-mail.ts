@@ -24,6 +24,7 @@ import { type Actor, type AuditTrail, auditEntry } from '../core/audit'
 import type { Clock } from '../core/clock'
 import type { CredentialStore } from '../core/credentials/store'
 import type { Mailer } from '../core/mail/mailer'
+import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Social } from '../http/social/record'
 import type { Log } from '../log'
 
@@ -47,7 +48,11 @@ export function ownerSettings(
   parts: Omit<ConstructorParameters<typeof AccountClosing>[0], 'settings' | 'onClosing'> & {
     appGrants: AppGrants
     social: Social | null
-    stores: { readonly settings: AccountSettingsStore; readonly audit: AuditTrail }
+    stores: {
+      readonly settings: AccountSettingsStore
+      readonly audit: AuditTrail
+      readonly webhooks: Pick<WebhookStore, 'forget'>
+    }
     identity: Identity
     config: Config
     mailer: Mailer | null
@@ -78,9 +83,15 @@ export function ownerSettings(
 }
 
 /** When an account closes: disconnects its apps and unlinks its social accounts, which revokes the grants at the network. */
-function onClosing(parts: { appGrants: AppGrants; social: Social | null; credentials: CredentialStore }) {
-  const { appGrants, social, credentials } = parts
+function onClosing(parts: {
+  appGrants: AppGrants
+  social: Social | null
+  credentials: CredentialStore
+  stores: { readonly webhooks: Pick<WebhookStore, 'forget'> }
+}) {
+  const { appGrants, social, credentials, stores } = parts
   return [
+    (owner: DepartingOwner) => stores.webhooks.forget(owner.accountId),
     (owner: DepartingOwner) => appGrants.disconnect(owner.account, 'all', owner.actor),
     async (owner: DepartingOwner) => {
       if (!social) return

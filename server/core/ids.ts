@@ -13,6 +13,8 @@ export type LimitRequestId = Id<'lim'>
 export type SocialSessionId = Id<'soc'>
 export type SocialLinkId = Id<'link'>
 export type PaymentId = Id<'pay'>
+export type WebhookId = Id<'hook'>
+export type DeliveryId = Id<'dlv'>
 export type AppGrantId = Id<'conn'>
 
 /** The credential of a call as it appears in the log: an API key or an app grant (ADR 12). */
@@ -31,6 +33,9 @@ export type IdPrefix =
   | 'pay'
   | 'conn'
   | 'lim'
+  | 'hook'
+  | 'dlv'
+  | 'evt'
 
 /** Of RFC 9562, two bits of which are random. */
 const VARIANTS = '89ab'

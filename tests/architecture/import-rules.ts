@@ -241,6 +241,7 @@ export const RULES: readonly Rule[] = [
     may: [CORE, SELF],
     packages: ['node:fs', 'node:net', 'node:url'],
   },
+  { files: ['server/adapters/webhooks/**'], may: [CORE, SELF], packages: ['standardwebhooks'] },
   { files: ['server/adapters/mail/**'], may: [CORE, SELF], packages: ['nodemailer'] },
   { files: ['server/adapters/control/**'], may: [CORE, SELF], types: [PIPELINE, PROVIDERS], packages: ['node:*'] },
 

@@ -76,8 +76,11 @@ export interface Balance {
 export interface HoldStore {
   /** A request can hold only once: a second hold, even after a capture, is a bug and throws. */
   hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>>
-  /** Sets the amount to capture, at most what was held, credit first. Repeating it with the same amount returns the same split. */
-  fix(request: RequestId, amount: Money): Promise<Result<{ hold: Hold; split: Split; first: boolean }, SettleRefusal>>
+  /** Sets the amount to capture, at most what was held, credit first. Repeating it with the same amount returns the same split. `periodStart`: of the budget's period, if the pool has a budget. */
+  fix(
+    request: RequestId,
+    amount: Money,
+  ): Promise<Result<{ hold: Hold; split: Split; first: boolean; periodStart?: number }, SettleRefusal>>
   /**
    * Call once the fixed amount is durable: held goes down, spent goes up, and the rest becomes available again. `undone`: a reversal
    * follows, so a repeated capture must find no hold instead of a successful charge.

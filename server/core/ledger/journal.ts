@@ -36,7 +36,8 @@ export interface JournalRecord {
   readonly ends?: RequestId
   /** The response that this charge paid for, for repeats of the request. A record that undoes the call deletes it. */
   readonly kept?: IdempotencyRecord
-  readonly spent?: { readonly poolId: PoolId; readonly amount: number }
+  /** `since`: when the period of the pool's budget began to which the call belongs. */
+  readonly spent?: { readonly poolId: PoolId; readonly amount: number; readonly since?: number }
 }
 
 /**

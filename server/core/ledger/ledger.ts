@@ -95,8 +95,8 @@ export class Ledger {
     const fixed = await this.holds.fix(call.id, amount)
     if (!fixed.ok) return fixed
     if (!fixed.value.first) return ok({ request: call.id, amount })
-    const { hold, split } = fixed.value
-    const charge = this.charge(hold, split, call, overrun)
+    const { hold, split, periodStart } = fixed.value
+    const charge = this.charge(hold, split, call, overrun, periodStart)
     const outcome = await this.journal.append(answer ? { ...charge, kept: answer } : charge)
     if (outcome.kind === 'committed') {
       await this.holds.captured(call.id)
@@ -108,7 +108,7 @@ export class Ledger {
       if (this.durable.delete(call.id)) void this.end(call.id)
       return err('not_durable')
     }
-    void this.endUnknown(hold, split, call, outcome.fate)
+    void this.endUnknown(hold, split, call, outcome.fate, periodStart)
     return err('outcome_unknown')
   }
 
@@ -159,14 +159,14 @@ export class Ledger {
     return this.holds.budget(pool, this.clock.now())
   }
 
-  private charge(hold: Hold, split: Split, call: CallRecord, overrun: Money): JournalRecord {
+  private charge(hold: Hold, split: Split, call: CallRecord, overrun: Money, since?: number): JournalRecord {
     const amount = split.credit + split.paid
     const entries = this.entries('charge', hold.account, split, call, call.operation)
     if (overrun > 0) entries.push(this.overrun(hold.account, overrun, call))
     const ends = this.durable.has(call.id) ? { ends: call.id } : null
     if (amount <= 0) return { call, ...ends, entries }
     const change = { accountId: hold.account, credit: -split.credit, paid: -split.paid, toppedUp: 0 }
-    const spent = hold.pool ? { spent: { poolId: hold.pool, amount } } : null
+    const spent = hold.pool ? { spent: spentFrom(hold.pool, amount, since) } : null
     return { call, ...ends, entries, change, ...spent }
   }
 
@@ -186,7 +186,13 @@ export class Ledger {
   }
 
   /** The caller gets a 503, so it must not be charged: the hold stays until the outcome is known, and a charge is reversed. */
-  private async endUnknown(hold: Hold, split: Split, call: CallRecord, fate: Promise<'committed' | 'refused'>) {
+  private async endUnknown(
+    hold: Hold,
+    split: Split,
+    call: CallRecord,
+    fate: Promise<'committed' | 'refused'>,
+    since?: number,
+  ) {
     const wasDurable = this.durable.delete(call.id)
     if ((await fate) === 'refused') {
       if (wasDurable) void this.end(call.id)
@@ -198,7 +204,7 @@ export class Ledger {
       undoes: call,
       entries: this.entries('reversal', hold.account, split, call, `${call.operation}, not delivered`),
       change: { accountId: hold.account, credit: split.credit, paid: split.paid, toppedUp: 0 },
-      ...(hold.pool && { spent: { poolId: hold.pool, amount: -amount } }),
+      ...(hold.pool && { spent: spentFrom(hold.pool, -amount, since) }),
     })
     const kind = undone.kind === 'unknown' ? await undone.fate : undone.kind
     if (kind === 'refused') return this.onReversalFailure(call.id, 'the reversal was refused')
@@ -245,4 +251,8 @@ export class Ledger {
   private transaction(): TransactionId {
     return makeId('txn', this.clock.now())
   }
+}
+
+function spentFrom(poolId: PoolId, amount: number, since: number | undefined): NonNullable<JournalRecord['spent']> {
+  return since === undefined ? { poolId, amount } : { poolId, amount, since }
 }

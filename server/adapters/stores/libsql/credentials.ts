@@ -1,4 +1,4 @@
-import { desc, eq, gt, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, isNull, lte, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
 import { Allowlist } from '../../../core/credentials/allowlist'
@@ -72,6 +72,22 @@ export class LibsqlCredentials implements CredentialStore {
       .where(eq(keys.accountId, account))
       .orderBy(desc(keys.id))
     return rows.flatMap(({ hash }) => this.keys.get(hash) ?? [])
+  }
+
+  /** Keys that end on their own within this time. */
+  async expiring(from: number, to: number): Promise<readonly Pick<ApiKey, 'id' | 'accountId' | 'expiresAt'>[]> {
+    return this.db
+      .select({ id: keys.id, accountId: keys.accountId, expiresAt: keys.expiresAt })
+      .from(keys)
+      .where(
+        and(
+          gt(keys.expiresAt, from),
+          lte(keys.expiresAt, to),
+          isNull(keys.revokedAt),
+          isNull(keys.disabledAt),
+          isNull(keys.replacedBy),
+        ),
+      )
   }
 
   async budgetOf(pool: PoolId): Promise<Budget | null> {

@@ -27,6 +27,7 @@ import { type OpenJournal, openJournal } from './journal/open-journal'
 import { LibsqlLimitRequests } from './limit-requests'
 import migrations from './migrations/meta/_journal.json'
 import { LibsqlModels } from './models'
+import { LibsqlNotices } from './notices'
 import { operationUsage } from './operation-usage'
 import { LibsqlPaymentClaims } from './payment-claims'
 import { LibsqlPrices } from './prices'
@@ -35,6 +36,7 @@ import { LibsqlSignupCredits } from './signup-credits'
 import { LibsqlSocial } from './social'
 import { LibsqlUpstreamPayments } from './upstream-payments'
 import { LibsqlUsageReports } from './usage-reports'
+import { LibsqlWebhooks } from './webhooks'
 
 export interface StoreOptions {
   /** `file:`, `libsql:` or `http(s):`. */
@@ -79,6 +81,8 @@ export interface Stores {
   readonly operationUsage: ReadOperationUsage
   readonly statements: LibsqlAccountStatements
   readonly paymentClaims: LibsqlPaymentClaims
+  readonly webhooks: LibsqlWebhooks
+  readonly notices: LibsqlNotices
   readonly keptAnswers: LibsqlIdempotencyRecords
   /** Resolves when the tables contain everything committed so far. Rejects when the database refuses it. */
   applied(): Promise<void>
@@ -193,6 +197,8 @@ async function openHeld(
     operationUsage: operationUsage(db, applied),
     statements: new LibsqlAccountStatements(db, applied),
     paymentClaims: new LibsqlPaymentClaims(db),
+    webhooks: new LibsqlWebhooks(db),
+    notices: new LibsqlNotices(db),
     keptAnswers: new LibsqlIdempotencyRecords(db, applied),
     applied,
     ready: () =>

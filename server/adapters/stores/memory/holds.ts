@@ -111,7 +111,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
   async fix(
     request: RequestId,
     amount: Money,
-  ): Promise<Result<{ hold: Hold; split: Split; first: boolean }, SettleRefusal>> {
+  ): ReturnType<HoldStore['fix']> {
     const ended = this.endedAs(request)
     if (ended) {
       const same = ended.captured.credit + ended.captured.paid === amount
@@ -124,7 +124,8 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     if (amount > open.hold.amount) return err('exceeds_hold')
     const credit = min(open.hold.split.credit, amount)
     open.settling = { credit, paid: minus(amount, credit) }
-    return ok({ hold: open.hold, split: open.settling, first: true })
+    const { hold, settling: split, period } = open
+    return ok(period ? { hold, split, first: true, periodStart: period.start } : { hold, split, first: true })
   }
 
   async captured(request: RequestId, undone = false): Promise<void> {

@@ -78,6 +78,12 @@ const ENTRIES = insert(
 )
 const BALANCES = add('accounts', ['credit', 'paid', 'topped_up', 'debt'])
 const POOLS = add('pools', ['spent'])
+/** After the rollup, from which a trigger fills a new row. */
+const PERIODS = insert(
+  'pool_periods',
+  'pool_id, starts_at, spent',
+  'ON CONFLICT DO UPDATE SET spent = spent + excluded.spent',
+)
 const HOLDS = all(
   'INSERT OR REPLACE INTO kept_holds (id, hold, call) SELECT value->>0, value->>1, value->>2 FROM json_each(?)',
 )
@@ -125,6 +131,7 @@ export function groupRows({ records, notes, lastUsed }: Group): RowsOf[] {
     [BALANCES, summed(records.flatMap(({ change }) => (change ? [balanceRow(change)] : [])))],
     [POOLS, summed(records.flatMap(({ spent }) => (spent ? [[[spent.poolId], [spent.amount]] as const] : [])))],
     [ROLLUP, summed([...calls.filter((call) => call.counted).map(rollupRow), ...undone.flatMap(undoneRollupRows)])],
+    [PERIODS, summed(records.flatMap(periodAddition))],
     [
       HOLDS,
       holds.flatMap(([id, keeps]) => (keeps ? [[id, JSON.stringify(keeps.hold), JSON.stringify(keeps.call)]] : [])),
@@ -170,6 +177,10 @@ function summed(additions: readonly Addition[]): (string | number)[][] {
 
 function balanceRow({ accountId, credit, paid, toppedUp, debt }: AccountChange): Addition {
   return [[accountId], [credit, paid, toppedUp, debt ?? 0]]
+}
+
+function periodAddition({ spent }: JournalRecord): Addition[] {
+  return spent?.since === undefined ? [] : [[[spent.poolId, spent.since], [spent.amount]]]
 }
 
 function auditRow(a: AuditEntry): unknown[] {

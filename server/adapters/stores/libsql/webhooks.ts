@@ -1,0 +1,192 @@
+import { and, asc, count, desc, eq, gt, inArray, lt, lte, or, type SQL, sql } from 'drizzle-orm'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { AuditEntry } from '../../../core/audit'
+import type { AccountId, DeliveryId, WebhookId } from '../../../core/ids'
+import { type GatewayEvent, type NewEvent, TEST_EVENT } from '../../../core/webhooks/event'
+import type { Delivery, Webhook, WebhookStore } from '../../../core/webhooks/webhook'
+import { auditRow } from './audit-row'
+import { accounts, auditLog } from './schema/accounts'
+import { events, noticeReads, webhookDeliveries, webhooks } from './schema/events'
+
+/** Endpoints, deliveries and the outbox. Rows of the outbox come from triggers, in the commit that causes them. */
+export class LibsqlWebhooks implements WebhookStore {
+  private readonly db: LibSQLDatabase
+
+  constructor(db: LibSQLDatabase) {
+    this.db = db
+  }
+
+  async of(account: AccountId): Promise<readonly Webhook[]> {
+    return this.db.select().from(webhooks).where(eq(webhooks.accountId, account)).orderBy(desc(webhooks.id))
+  }
+
+  async byId(account: AccountId, id: WebhookId): Promise<Webhook | null> {
+    const [row] = await this.db
+      .select()
+      .from(webhooks)
+      .where(and(eq(webhooks.id, id), eq(webhooks.accountId, account)))
+    return row ?? null
+  }
+
+  async create(webhook: Webhook, audit: AuditEntry): Promise<void> {
+    await this.db.batch([this.db.insert(webhooks).values(webhook), this.db.insert(auditLog).values(auditRow(audit))])
+  }
+
+  async update({ id, ...settings }: Webhook, audit: AuditEntry): Promise<void> {
+    await this.db.batch([
+      this.db.update(webhooks).set(settings).where(eq(webhooks.id, id)),
+      this.db.insert(auditLog).values(auditRow(audit)),
+    ])
+  }
+
+  async remove(id: WebhookId, audit: AuditEntry): Promise<void> {
+    await this.db.batch([
+      this.db.insert(auditLog).values(auditRow(audit)),
+      this.db.delete(webhookDeliveries).where(eq(webhookDeliveries.webhookId, id)),
+      this.db.delete(webhooks).where(eq(webhooks.id, id)),
+    ])
+  }
+
+  async forget(account: AccountId): Promise<void> {
+    const own = this.db.select({ id: webhooks.id }).from(webhooks).where(eq(webhooks.accountId, account))
+    await this.db.batch([
+      this.db.delete(webhookDeliveries).where(inArray(webhookDeliveries.webhookId, own)),
+      this.db.delete(webhooks).where(eq(webhooks.accountId, account)),
+      this.db.delete(events).where(eq(events.accountId, account)),
+      this.db.delete(noticeReads).where(eq(noticeReads.accountId, account)),
+    ])
+  }
+
+  async deliveries(webhook: WebhookId, limit: number, after: DeliveryId | null): Promise<readonly Delivery[]> {
+    return this.log(
+      and(eq(webhookDeliveries.webhookId, webhook), after === null ? undefined : lt(webhookDeliveries.id, after)),
+      limit,
+    )
+  }
+
+  async delivery(webhook: WebhookId, id: DeliveryId): Promise<Delivery | null> {
+    const [row] = await this.log(and(eq(webhookDeliveries.webhookId, webhook), eq(webhookDeliveries.id, id)), 1)
+    return row ?? null
+  }
+
+  async addDelivery(delivery: Delivery): Promise<void> {
+    await this.db.insert(webhookDeliveries).values(delivery)
+  }
+
+  async testsSince(account: AccountId, from: number): Promise<number> {
+    const [row] = await this.db
+      .select({ sent: count() })
+      .from(webhookDeliveries)
+      .innerJoin(webhooks, eq(webhooks.id, webhookDeliveries.webhookId))
+      .where(
+        and(
+          eq(webhooks.accountId, account),
+          eq(webhookDeliveries.type, TEST_EVENT),
+          gt(webhookDeliveries.createdAt, from),
+        ),
+      )
+    return row?.sent ?? 0
+  }
+
+  async retry(id: DeliveryId, now: number, expiresAt: number): Promise<void> {
+    await this.db
+      .update(webhookDeliveries)
+      .set({ state: 'pending', nextAt: now, expiresAt, error: null })
+      .where(eq(webhookDeliveries.id, id))
+  }
+
+  async addEvents(added: readonly NewEvent[]): Promise<void> {
+    if (added.length > 0)
+      await this.db
+        .insert(events)
+        .values([...added])
+        .onConflictDoNothing()
+  }
+
+  async waiting(limit: number): Promise<readonly GatewayEvent[]> {
+    return this.db.select(EVENT).from(events).where(sql`${events.dispatched} = 0`).orderBy(asc(events.seq)).limit(limit)
+  }
+
+  async receivers(of: readonly AccountId[]): Promise<readonly (Webhook & { readonly operator: boolean })[]> {
+    const rows = await this.db
+      .select({ webhook: webhooks, operator: accounts.operator })
+      .from(webhooks)
+      .innerJoin(accounts, eq(accounts.id, webhooks.accountId))
+      .where(and(eq(webhooks.status, 'active'), or(inArray(webhooks.accountId, [...of]), eq(accounts.operator, true))))
+    return rows.map(({ webhook, operator }) => ({ ...webhook, operator }))
+  }
+
+  async dispatch(dispatched: readonly GatewayEvent[], deliveries: readonly Delivery[]): Promise<void> {
+    const [first, ...rest] = dispatched.map(({ seq, data }) =>
+      this.db.update(events).set({ data, dispatched: true }).where(eq(events.seq, seq)),
+    )
+    if (!first) return
+    await this.db.batch([
+      first,
+      ...rest,
+      ...deliveries.map((delivery) => this.db.insert(webhookDeliveries).values(delivery).onConflictDoNothing()),
+    ])
+  }
+
+  async due(now: number): Promise<readonly Webhook[]> {
+    const one = sql`SELECT 1 FROM ${webhookDeliveries} WHERE ${webhookDeliveries.webhookId} = ${webhooks.id}
+      AND ${webhookDeliveries.state} = 'pending' AND ${webhookDeliveries.nextAt} <= ${now}`
+    return this.db
+      .select()
+      .from(webhooks)
+      .where(and(eq(webhooks.status, 'active'), sql`EXISTS (${one})`))
+  }
+
+  async dueOf(webhook: WebhookId, now: number, limit: number): Promise<readonly Delivery[]> {
+    return this.db
+      .select()
+      .from(webhookDeliveries)
+      .where(
+        and(
+          eq(webhookDeliveries.webhookId, webhook),
+          sql`${webhookDeliveries.state} = 'pending'`,
+          lte(webhookDeliveries.nextAt, now),
+        ),
+      )
+      .orderBy(asc(webhookDeliveries.nextAt))
+      .limit(limit)
+  }
+
+  async finish(
+    delivery: Delivery,
+    { id, failingSince, status }: Pick<Webhook, 'id' | 'failingSince' | 'status'>,
+    told: NewEvent | null,
+  ): Promise<void> {
+    const { id: deliveryId, ...outcome } = delivery
+    await this.db.batch([
+      this.db.update(webhookDeliveries).set(outcome).where(eq(webhookDeliveries.id, deliveryId)),
+      this.db
+        .update(webhooks)
+        // The owner may have paused it meanwhile.
+        .set({ failingSince, ...(status === 'paused' && { status }) })
+        .where(eq(webhooks.id, id)),
+      ...(told ? [this.db.insert(events).values(told).onConflictDoNothing()] : []),
+    ])
+  }
+
+  async expire(now: number): Promise<void> {
+    await this.db
+      .update(webhookDeliveries)
+      .set({ state: 'failed' })
+      .where(and(sql`${webhookDeliveries.state} = 'pending'`, lte(webhookDeliveries.expiresAt, now)))
+  }
+
+  private async log(where: SQL | undefined, limit: number): Promise<readonly Delivery[]> {
+    return this.db.select().from(webhookDeliveries).where(where).orderBy(desc(webhookDeliveries.id)).limit(limit)
+  }
+}
+
+const EVENT = {
+  seq: events.seq,
+  id: events.id,
+  type: events.type,
+  accountId: events.accountId,
+  keyId: events.keyId,
+  at: events.at,
+  data: events.data,
+}

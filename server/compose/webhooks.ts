@@ -1,0 +1,111 @@
+import { openGuardedFetch } from '../adapters/outbound/guarded-fetch'
+import { isNeverAllowed } from '../adapters/outbound/public-address'
+import { KeyRing } from '../adapters/sealing/key-ring'
+import type { Config } from '../config'
+import type { LimitRequestStore } from '../core/accounts/limit-request'
+import type { Clock } from '../core/clock'
+import { parseAddress } from '../core/credentials/address'
+import type { ApiKey } from '../core/credentials/api-key'
+import type { CredentialStore } from '../core/credentials/store'
+import type { LimitRequestId } from '../core/ids'
+import type { Ledger } from '../core/ledger/ledger'
+import { Delivering } from '../core/webhooks/delivering'
+import type { EventType, GatewayEvent } from '../core/webhooks/event'
+import type { NoticeStore } from '../core/webhooks/notices'
+import type { SendWebhook, WebhookStore } from '../core/webhooks/webhook'
+import { Webhooks } from '../core/webhooks/webhooks'
+import { limitRequestRecord } from '../http/account/limit-request-record'
+import { keyRecord } from '../http/keys/record'
+import { startDelivering, startExpiryNotices } from '../jobs/webhooks'
+import type { Log } from '../log'
+
+interface Parts {
+  readonly stores: {
+    readonly webhooks: WebhookStore
+    readonly notices: NoticeStore
+    readonly limitRequests: LimitRequestStore
+  }
+  readonly credentials: CredentialStore & {
+    expiring(from: number, to: number): Promise<readonly Pick<ApiKey, 'id' | 'accountId' | 'expiresAt'>[]>
+  }
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Endpoints of owners, and the jobs that send events to them. */
+export function composeWebhooks(config: Config, parts: Parts) {
+  const { stores, credentials, clock, log } = parts
+  const sealing = new KeyRing(config.sealingKeys)
+  const store = stores.webhooks
+  const onError = (error: unknown) => log.error('a webhook could not be sent', { reason: String(error) })
+  const fetch = webhookFetch(config)
+  const send: SendWebhook = async (request) => {
+    // Its library is loaded with the first event.
+    const { openWebhookSender } = await import('../adapters/webhooks/send-webhook')
+    return openWebhookSender(fetch)(request)
+  }
+  const delivering = new Delivering({ ...{ store, send, sealing, clock, onError }, describe: describer(parts) })
+  const jobs = [
+    startDelivering(delivering, log),
+    startExpiryNotices({ store, expiring: (from, to) => credentials.expiring(from, to), clock }, log),
+  ]
+  return {
+    routes: {
+      webhooks: new Webhooks({ store, sealing, clock, allowsPrivate: config.webhooksAllowPrivate }),
+      notices: stores.notices,
+    },
+    /** For tests. */
+    delivering,
+    async close() {
+      await Promise.all(jobs.map((job) => job.close()))
+      await delivering.close()
+    },
+  }
+}
+
+/** Writes an event for operators that no commit causes, best effort. `cause`: the same cause is told once. */
+export function eventWriter(store: Pick<WebhookStore, 'addEvents'>, clock: Clock, log: Log) {
+  return (type: EventType, cause: string, data: GatewayEvent['data']): void => {
+    const id = `evt_${type.replace('.', '_')}_${cause}`
+    store
+      .addEvents([{ id, type, accountId: null, keyId: null, at: clock.now(), data }])
+      .catch((error: unknown) => log.error('an event was lost', { type, reason: String(error) }))
+  }
+}
+
+/** Public receivers; private ones where the operator allows them. Link-local and metadata addresses never. */
+function webhookFetch({ baseUrl, webhooksAllowPrivate }: Config) {
+  return openGuardedFetch({
+    userAgent: `paid-api-gateway/0.1 (+${baseUrl})`,
+    permits(text) {
+      const address = parseAddress(text)
+      return webhooksAllowPrivate && address !== null && !isNeverAllowed(address)
+    },
+  })
+}
+
+/** The data of an event: the record as the API gives it, where there is one. */
+function describer({
+  stores,
+  credentials,
+  ledger,
+  clock,
+}: Parts): (event: GatewayEvent) => Promise<GatewayEvent['data']> {
+  return async ({ type, keyId, data }) => {
+    if (type.startsWith('key.')) {
+      const key = keyId === null ? null : await credentials.byId(keyId)
+      return key ? { ...(await keyRecord(key, { credentials, ledger, now: clock.now() })) } : { id: keyId }
+    }
+    if (type.startsWith('limits.')) {
+      const request = await stores.limitRequests.byId(data['id'] as LimitRequestId) // its audit entry names it
+      if (request) return { ...limitRequestRecord(request) }
+    }
+    const starts = data['period_starts_at']
+    return {
+      ...data,
+      ...(keyId !== null && { key_id: keyId }),
+      ...(typeof starts === 'number' && { period_starts_at: new Date(starts).toISOString() }),
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import { type Clock, isoTime } from '../clock'
+import type { AccountId, DeliveryId, WebhookId } from '../ids'
+import { KeyedMutex } from '../keyed-mutex'
+import type { Sealing } from '../sealing'
+import { type GatewayEvent, type NewEvent, OPERATOR_EVENTS } from './event'
+import type { Attempt, Delivery, SendWebhook, Webhook, WebhookStore } from './webhook'
+import { newDelivery, webhookPlace } from './webhooks'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+/** The pause after each failed attempt; the last one repeats. */
+const PAUSES_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS]
+/** An endpoint that failed this long is paused. */
+const PAUSED_AFTER_MS = 72 * HOUR_MS
+const EVENTS_AT_ONCE = 100
+const EXPIRED_EVERY_MS = MINUTE_MS
+/**
+ * Attempts in progress: endpoints that fail share places of their own, one for each, so that they take none from those that answer.
+ */
+const PLACES = { healthy: { each: 4, all: 512 }, failing: { each: 1, all: 64 } } as const
+
+type Lane = keyof typeof PLACES
+
+/** Turns events into deliveries, and sends these. Everything is in the database: a restart goes on where the process ended. */
+export class Delivering {
+  private readonly store: WebhookStore
+  private readonly send: SendWebhook
+  private readonly sealing: Sealing
+  private readonly clock: Clock
+  private readonly describe: (event: GatewayEvent) => Promise<GatewayEvent['data']>
+  private readonly onError: (error: unknown) => void
+  private readonly stop = new AbortController()
+  private readonly sending = new Map<DeliveryId, Promise<void>>()
+  private readonly busy: Record<Lane, Map<WebhookId, number>> = { healthy: new Map(), failing: new Map() }
+  private inAll: Record<Lane, number> = { healthy: 0, failing: 0 }
+  private readonly starting = new KeyedMutex()
+  private expiredAt = Number.NEGATIVE_INFINITY
+
+  constructor(parts: {
+    store: WebhookStore
+    send: SendWebhook
+    sealing: Sealing
+    clock: Clock
+    /** The data of an event as receivers get it: the record as the API gives it. */
+    describe: (event: GatewayEvent) => Promise<GatewayEvent['data']>
+    onError: (error: unknown) => void
+  }) {
+    this.store = parts.store
+    this.send = parts.send
+    this.sealing = parts.sealing
+    this.clock = parts.clock
+    this.describe = parts.describe
+    this.onError = parts.onError
+  }
+
+  /** One round: dispatches all waiting events and starts the attempts that are due. Does not wait for the receivers. */
+  async run(): Promise<void> {
+    while (await this.dispatch());
+    const now = this.clock.now()
+    if (now - this.expiredAt >= EXPIRED_EVERY_MS) {
+      this.expiredAt = now
+      await this.store.expire(now)
+    }
+    for (const webhook of await this.store.due(now)) await this.start(webhook, now)
+  }
+
+  /** Resolves when no attempt is in progress. */
+  async settled(): Promise<void> {
+    while (this.sending.size > 0) await Promise.all(this.sending.values())
+  }
+
+  /** Aborts the attempts in progress; their deliveries stay pending. */
+  async close(): Promise<void> {
+    this.stop.abort()
+    await this.settled()
+  }
+
+  private async dispatch(): Promise<boolean> {
+    const waiting = await this.store.waiting(EVENTS_AT_ONCE)
+    if (waiting.length === 0 || this.stop.signal.aborted) return false
+    const described = await Promise.all(waiting.map(async (event) => ({ ...event, data: await this.describe(event) })))
+    const accounts = new Set(described.flatMap(({ accountId }) => (accountId === null ? [] : [accountId])))
+    const receivers = await this.store.receivers([...accounts] as readonly AccountId[])
+    const now = this.clock.now()
+    const deliveries = described.flatMap((event) => {
+      const { id: eventId, type } = event
+      const body = JSON.stringify({ type, timestamp: isoTime(event.at), data: event.data })
+      return receivers
+        .filter((receiver) => receives(receiver, event))
+        .map(({ id: webhookId }) => newDelivery({ webhookId, eventId, type, body }, now))
+    })
+    await this.store.dispatch(described, deliveries)
+    return waiting.length === EVENTS_AT_ONCE
+  }
+
+  private start(webhook: Webhook, now: number): Promise<void> {
+    return this.starting.take(webhook.id, () => this.startDue(webhook, now))
+  }
+
+  private async startDue(webhook: Webhook, now: number): Promise<void> {
+    const lane: Lane = webhook.failingSince === null ? 'healthy' : 'failing'
+    const { each, all } = PLACES[lane]
+    const free = () => Math.min(each - (this.busy[lane].get(webhook.id) ?? 0), all - this.inAll[lane])
+    if (free() <= 0) return
+    // What is being sent is still due, also if it arrives while this is read.
+    const sent = new Set(this.sending.keys())
+    for (const delivery of await this.store.dueOf(webhook.id, now, each * 2)) {
+      if (free() <= 0 || this.stop.signal.aborted) return
+      if (sent.has(delivery.id)) continue
+      this.take(lane, webhook.id, 1)
+      const attempt = this.attempt(webhook, delivery).catch(this.onError)
+      const ended = attempt.then((isDelivered) => {
+        this.sending.delete(delivery.id)
+        this.take(lane, webhook.id, -1)
+        // The next one follows at once where the receiver answers.
+        if (isDelivered === true && !this.stop.signal.aborted) return this.goOn(webhook)
+      })
+      this.sending.set(delivery.id, ended)
+    }
+  }
+
+  private async goOn(webhook: Webhook): Promise<void> {
+    try {
+      await this.start({ ...webhook, failingSince: null }, this.clock.now())
+    } catch (error) {
+      this.onError(error)
+    }
+  }
+
+  private take(lane: Lane, webhook: WebhookId, change: 1 | -1): void {
+    const busy = (this.busy[lane].get(webhook) ?? 0) + change
+    if (busy === 0) this.busy[lane].delete(webhook)
+    else this.busy[lane].set(webhook, busy)
+    this.inAll[lane] += change
+  }
+
+  /** Returns whether the endpoint has received it. */
+  private async attempt(webhook: Webhook, delivery: Delivery): Promise<boolean> {
+    const { eventId, body } = delivery
+    const secrets = this.secretsOf(webhook)
+    const at = this.clock.now()
+    const { signal } = this.stop
+    const attempt: Attempt =
+      secrets === null
+        ? { status: null, body: null, error: 'The secret could not be decrypted. Rotate it.', durationMs: 0 }
+        : await this.send({ url: webhook.url, eventId, at, body, secrets, signal })
+    if (signal.aborted) return false
+    const isDelivered = attempt.status !== null && attempt.status >= 200 && attempt.status < 300
+    const now = this.clock.now()
+    const failingSince = isDelivered ? null : (webhook.failingSince ?? at)
+    const isPaused = failingSince !== null && now - failingSince >= PAUSED_AFTER_MS
+    await this.store.finish(
+      attempted(delivery, attempt, isDelivered, now),
+      { id: webhook.id, failingSince, status: isPaused ? 'paused' : 'active' },
+      isPaused ? pausedEvent(webhook, failingSince, now) : null,
+    )
+    return isDelivered
+  }
+
+  private secretsOf({ id, secret, previousSecret, previousUntil }: Webhook): readonly string[] | null {
+    const overlaps = previousSecret !== null && previousUntil !== null && this.clock.now() < previousUntil
+    try {
+      const current = this.sealing.open(secret, webhookPlace(id, 'secret')).text
+      return overlaps
+        ? [current, this.sealing.open(previousSecret, webhookPlace(id, 'previous_secret')).text]
+        : [current]
+    } catch {
+      return null
+    }
+  }
+}
+
+function receives(webhook: Webhook & { readonly operator: boolean }, { type, accountId }: GatewayEvent): boolean {
+  const isWanted = webhook.events.length === 0 || webhook.events.some((wanted) => wanted === type)
+  const isOperators = OPERATOR_EVENTS.some((own) => own === type)
+  return isWanted && (isOperators ? webhook.operator : webhook.accountId === accountId)
+}
+
+function attempted(delivery: Delivery, attempt: Attempt, isDelivered: boolean, now: number): Delivery {
+  const attempts = delivery.attempts + 1
+  const nextAt = now + (PAUSES_MS[Math.min(attempts, PAUSES_MS.length) - 1] ?? 0)
+  return {
+    ...delivery,
+    ...{ attempts, nextAt, lastAt: now, durationMs: attempt.durationMs },
+    state: isDelivered ? 'delivered' : nextAt >= delivery.expiresAt ? 'failed' : 'pending',
+    ...{ responseStatus: attempt.status, responseBody: attempt.body, error: attempt.error },
+  }
+}
+
+function pausedEvent({ id, accountId, url }: Webhook, failingSince: number, at: number): NewEvent {
+  return {
+    id: `evt_${id.slice('hook_'.length)}_paused${failingSince}`,
+    ...{ type: 'webhook.paused', accountId, keyId: null, at },
+    data: { webhook_id: id, host: URL.parse(url)?.host ?? '', failing_since: isoTime(failingSince) },
+  }
+}

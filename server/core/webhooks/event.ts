@@ -1,0 +1,56 @@
+import type { AccountId, KeyId } from '../ids'
+
+/** What owners can be told (spec-answers 11). */
+export const OWNER_EVENTS = [
+  'key.created',
+  'key.rotated',
+  'key.disabled',
+  'key.exhausted',
+  'key.expiring',
+  'key.revoked',
+  'budget.threshold',
+  'balance.low',
+  'balance.empty',
+  'topup.completed',
+  'topup.failed',
+  'tier.changed',
+  'limits.requested',
+  'limits.decided',
+  'social.linked',
+  'social.revoked',
+  'app.connected',
+  'app.disconnected',
+  'webhook.paused',
+] as const
+
+/** What only operators can be told: it concerns the whole gateway, or callers without an account. */
+export const OPERATOR_EVENTS = [
+  'operation.overrun',
+  'payment.failed',
+  'payment.unserved',
+  'ledger.alarm',
+  'signup.blocked',
+] as const
+
+/** Sent on request to an endpoint, to try it. No filter excludes it. */
+export const TEST_EVENT = 'webhook.test'
+
+export type EventType = (typeof OWNER_EVENTS)[number] | (typeof OPERATOR_EVENTS)[number]
+
+/** A row of the outbox. */
+export interface GatewayEvent {
+  readonly seq: number
+  readonly id: string
+  readonly type: string
+  /** Null for operators. */
+  readonly accountId: AccountId | null
+  readonly keyId: KeyId | null
+  readonly at: number
+  /** Contains neither secrets nor the content of calls. */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** An event that no commit causes. */
+export interface NewEvent extends Omit<GatewayEvent, 'seq' | 'type'> {
+  readonly type: EventType
+}

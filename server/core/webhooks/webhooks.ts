@@ -1,0 +1,211 @@
+import { randomBytes } from 'node:crypto'
+import { type Actor, auditEntry } from '../audit'
+import { type Clock, isoTime } from '../clock'
+import { type Failure, failure } from '../failure'
+import { type AccountId, type DeliveryId, makeId, type WebhookId } from '../ids'
+import { KeyedMutex } from '../keyed-mutex'
+import { err, ok, type Result } from '../result'
+import type { Place, Sealing } from '../sealing'
+import { type EventType, OPERATOR_EVENTS, TEST_EVENT } from './event'
+import type { Delivery, Webhook, WebhookStore } from './webhook'
+
+/** Whose endpoints they are. Operators also receive the events of the whole gateway. */
+export interface WebhookOwner {
+  readonly accountId: AccountId
+  readonly actor: Actor
+  readonly account: { readonly operator: boolean }
+}
+
+export interface WebhookForm {
+  readonly url: string
+  readonly events: readonly EventType[]
+}
+
+type Outcome<T> = Promise<Result<T, Failure>>
+
+const MAX_WEBHOOKS = 10
+const TESTS_PER_MINUTE = 10
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+/** How long a delivery is retried. */
+export const RETRIED_MS = DAY_MS
+/** How long the previous secret signs beside a new one. */
+const OVERLAP_MS = DAY_MS
+const SECRET_BYTES = 32
+
+/** Where an endpoint's secrets are sealed. */
+export function webhookPlace(webhook: WebhookId, column: 'secret' | 'previous_secret'): Place {
+  return { table: 'webhooks', row: webhook, column }
+}
+
+/** An owner's endpoints: settings, secrets, the log of deliveries (spec-answers 11). */
+export class Webhooks {
+  private readonly store: WebhookStore
+  private readonly sealing: Sealing
+  private readonly clock: Clock
+  private readonly allowsPrivate: boolean
+  private readonly mutex = new KeyedMutex()
+
+  /** `allowsPrivate`: receivers may be private addresses, and need no https. */
+  constructor(parts: { store: WebhookStore; sealing: Sealing; clock: Clock; allowsPrivate: boolean }) {
+    this.store = parts.store
+    this.sealing = parts.sealing
+    this.clock = parts.clock
+    this.allowsPrivate = parts.allowsPrivate
+  }
+
+  list(account: AccountId): Promise<readonly Webhook[]> {
+    return this.store.of(account)
+  }
+
+  /** The secret is returned here and never again. */
+  create(owner: WebhookOwner, form: WebhookForm): Outcome<{ webhook: Webhook; secret: string }> {
+    return this.mutex.take(owner.accountId, async () => {
+      const broken = this.broken(owner, form)
+      if (broken) return err(broken)
+      if ((await this.store.of(owner.accountId)).length >= MAX_WEBHOOKS)
+        return err(failure('limit_reached', `An account can have ${MAX_WEBHOOKS} webhooks. Delete one first.`))
+      const createdAt = this.clock.now()
+      const id = makeId('hook', createdAt)
+      const secret = newSecret()
+      const webhook: Webhook = {
+        ...{ id, accountId: owner.accountId, url: form.url, events: [...new Set(form.events)], status: 'active' },
+        secret: this.sealing.seal(secret, webhookPlace(id, 'secret')),
+        ...{ previousSecret: null, previousUntil: null, failingSince: null, createdAt },
+      }
+      await this.store.create(webhook, this.audit(owner, 'webhook.create', webhook))
+      return ok({ webhook, secret })
+    })
+  }
+
+  change(owner: WebhookOwner, id: string, form: Partial<WebhookForm & Pick<Webhook, 'status'>>): Outcome<Webhook> {
+    return this.changing(owner, id, async (webhook) => {
+      const broken = this.broken(owner, { url: form.url ?? webhook.url, events: form.events ?? webhook.events })
+      if (broken) return err(broken)
+      const isResumed = form.status === 'active' && webhook.status === 'paused'
+      const changed: Webhook = { ...webhook, ...form, ...(isResumed && { failingSince: null }) }
+      await this.store.update(changed, this.audit(owner, 'webhook.change', changed))
+      return ok(changed)
+    })
+  }
+
+  remove(owner: WebhookOwner, id: string): Outcome<Webhook> {
+    return this.changing(owner, id, async (webhook) => {
+      await this.store.remove(webhook.id, this.audit(owner, 'webhook.delete', webhook))
+      return ok(webhook)
+    })
+  }
+
+  /** A new secret. The one before signs beside it for a day, so that the receiver can change over without a gap. */
+  rotate(owner: WebhookOwner, id: string): Outcome<{ webhook: Webhook; secret: string }> {
+    return this.changing(owner, id, async (webhook) => {
+      const secret = newSecret()
+      const previous = this.sealing.open(webhook.secret, webhookPlace(webhook.id, 'secret')).text
+      const rotated: Webhook = {
+        ...webhook,
+        secret: this.sealing.seal(secret, webhookPlace(webhook.id, 'secret')),
+        previousSecret: this.sealing.seal(previous, webhookPlace(webhook.id, 'previous_secret')),
+        previousUntil: this.clock.now() + OVERLAP_MS,
+      }
+      await this.store.update(rotated, this.audit(owner, 'webhook.rotate', rotated))
+      return ok({ webhook: rotated, secret })
+    })
+  }
+
+  /** Sends an event that tells nothing, to try the endpoint. */
+  sendTest(owner: WebhookOwner, id: string): Outcome<Delivery> {
+    return this.changing(owner, id, async (webhook) => {
+      const now = this.clock.now()
+      const paused = refuseIfPaused(webhook)
+      if (paused) return err(paused)
+      if ((await this.store.testsSince(owner.accountId, now - MINUTE_MS)) >= TESTS_PER_MINUTE)
+        return err(
+          failure('rate_limit_exceeded', `You can send ${TESTS_PER_MINUTE} test events a minute. Try again later.`, {
+            limitSource: 'account',
+            retryAfterSeconds: MINUTE_MS / 1000,
+          }),
+        )
+      const body = JSON.stringify({ type: TEST_EVENT, timestamp: isoTime(now), data: { webhook_id: webhook.id } })
+      const eventId = makeId('evt', now)
+      const delivery = newDelivery({ webhookId: webhook.id, eventId, type: TEST_EVENT, body }, now)
+      await this.store.addDelivery(delivery)
+      return ok(delivery)
+    })
+  }
+
+  async deliveries(
+    account: AccountId,
+    id: string,
+    limit: number,
+    after: DeliveryId | null,
+  ): Outcome<readonly Delivery[]> {
+    const webhook = await this.store.byId(account, id as WebhookId) // any text: an unknown id finds nothing
+    return webhook ? ok(await this.store.deliveries(webhook.id, limit, after)) : err(unknownWebhook())
+  }
+
+  /** Sends a delivery again, with the same event id and body. */
+  resend(owner: WebhookOwner, id: string, deliveryId: string): Outcome<Delivery> {
+    return this.changing(owner, id, async (webhook) => {
+      const paused = refuseIfPaused(webhook)
+      if (paused) return err(paused)
+      const delivery = await this.store.delivery(webhook.id, deliveryId as DeliveryId) // as above
+      if (!delivery) return err(failure('resource_not_found', 'This delivery does not exist.'))
+      const now = this.clock.now()
+      const expiresAt = now + RETRIED_MS
+      await this.store.retry(delivery.id, now, expiresAt)
+      return ok({ ...delivery, state: 'pending', nextAt: now, expiresAt, error: null })
+    })
+  }
+
+  private changing<T>(
+    owner: WebhookOwner,
+    id: string,
+    change: (webhook: Webhook) => Promise<Result<T, Failure>>,
+  ): Outcome<T> {
+    return this.mutex.take(owner.accountId, async () => {
+      const webhook = await this.store.byId(owner.accountId, id as WebhookId) // any text: an unknown id finds nothing
+      return webhook ? change(webhook) : err(unknownWebhook())
+    })
+  }
+
+  private broken({ account }: WebhookOwner, { url: text, events }: WebhookForm): Failure | null {
+    const url = URL.parse(text)
+    const isPlain = url !== null && url.username === '' && url.password === '' && url.hash === ''
+    const protocols = this.allowsPrivate ? ['https:', 'http:'] : ['https:']
+    if (!isPlain || !protocols.includes(url.protocol))
+      return failure('invalid_parameter', 'url must be an https URL without user name and fragment', { param: 'url' })
+    const reserved = account.operator ? undefined : events.find((event) => OPERATOR_EVENTS.some((own) => own === event))
+    if (reserved)
+      return failure('invalid_parameter', `events must not contain ${reserved}: only operators receive it`, {
+        param: 'events',
+      })
+    return null
+  }
+
+  private audit({ actor, accountId }: WebhookOwner, action: string, { id, url, events, status }: Webhook) {
+    // Only the host: the path of some receivers is a secret.
+    const detail = { id, host: URL.parse(url)?.host ?? '', events, status }
+    return auditEntry({ at: this.clock.now(), actor, accountId, action, detail })
+  }
+}
+
+export function newDelivery(event: Pick<Delivery, 'webhookId' | 'eventId' | 'type' | 'body'>, now: number): Delivery {
+  return {
+    id: makeId('dlv', now),
+    ...event,
+    ...{ state: 'pending', attempts: 0, createdAt: now, nextAt: now, expiresAt: now + RETRIED_MS, lastAt: null },
+    ...{ durationMs: null, responseStatus: null, responseBody: null, error: null },
+  }
+}
+
+function newSecret(): string {
+  return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`
+}
+
+function refuseIfPaused({ status }: Webhook): Failure | null {
+  return status === 'paused' ? failure('invalid_state', 'This webhook is paused. Set it to active first.') : null
+}
+
+function unknownWebhook(): Failure {
+  return failure('resource_not_found', 'This webhook does not exist.')
+}

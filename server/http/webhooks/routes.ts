@@ -1,0 +1,144 @@
+import type { DeliveryId } from '../../core/ids'
+import type { NoticeStore } from '../../core/webhooks/notices'
+import type { Webhooks } from '../../core/webhooks/webhooks'
+import { notFound, taken } from '../middleware/failures'
+import { PAGE_QUERY, pageOf, queryOf, refuseCursor } from '../middleware/list-query'
+import { type Owner, type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
+import { readBody } from '../middleware/validate-body'
+import { UNDOCUMENTED } from '../openapi/documented'
+import {
+  type DeliveryPage,
+  deliveryRecord,
+  NewWebhook,
+  type NoticePage,
+  noticeRecord,
+  type OneDelivery,
+  type OneWebhook,
+  ReadNotices,
+  type UnreadNotices,
+  WebhookChange,
+  type WebhookList,
+  type WebhookWithSecret,
+  webhookRecord,
+} from './record'
+
+export interface WebhookParts {
+  readonly owners: OwnerSessions
+  readonly webhooks: Webhooks
+  readonly notices: NoticeStore
+  readonly now: () => number
+}
+
+/** Owners' endpoints for events, and the log of what was sent to them (spec-answers 11). */
+export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
+  return routeGroup({ name: 'webhooks', prefix: '/api/webhooks' })
+    .get(
+      '',
+      async ({ context }): Promise<WebhookList> => {
+        const { accountId } = await owners.owner(context)
+        return { webhooks: (await webhooks.list(accountId)).map((webhook) => webhookRecord(webhook, now())) }
+      },
+      UNDOCUMENTED,
+    )
+    .post(
+      '',
+      async ({ context, set }): Promise<WebhookWithSecret> => {
+        const owner = await owners.owner(context, SIGNED_IN_TODAY)
+        const { url, events = [] } = await readBody(NewWebhook, context)
+        const { webhook, secret } = taken(await webhooks.create(owner, { url, events }))
+        set.status = 201
+        set.headers['cache-control'] = 'no-store'
+        return { webhook: webhookRecord(webhook, now()), secret }
+      },
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .patch(
+      '/:id',
+      async ({ context, params }): Promise<OneWebhook> => {
+        const owner = await owners.owner(context)
+        const change = await readBody(WebhookChange, context)
+        return { webhook: webhookRecord(taken(await webhooks.change(owner, params.id, change)), now()) }
+      },
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .delete(
+      '/:id',
+      async ({ context, params }): Promise<OneWebhook> => ({
+        webhook: webhookRecord(taken(await webhooks.remove(await owners.owner(context), params.id)), now()),
+      }),
+      UNDOCUMENTED,
+    )
+    .post(
+      '/:id/rotate',
+      async ({ context, params, set }): Promise<WebhookWithSecret> => {
+        const owner = await owners.owner(context, SIGNED_IN_TODAY)
+        const { webhook, secret } = taken(await webhooks.rotate(owner, params.id))
+        set.status = 201
+        set.headers['cache-control'] = 'no-store'
+        return { webhook: webhookRecord(webhook, now()), secret }
+      },
+      UNDOCUMENTED,
+    )
+    .post(
+      '/:id/test',
+      async ({ context, params, set }): Promise<OneDelivery> => {
+        const delivery = taken(await webhooks.sendTest(await owners.owner(context), params.id))
+        set.status = 202
+        return { delivery: deliveryRecord(delivery) }
+      },
+      UNDOCUMENTED,
+    )
+    .get(
+      '/:id/deliveries',
+      async ({ context, params }): Promise<DeliveryPage> => {
+        const { accountId } = await owners.owner(context)
+        const { limit, cursor } = queryOf(PAGE_QUERY, context)
+        const after = (cursor ?? null) as DeliveryId | null // any text: ids are compared, not looked up
+        const page = pageOf(taken(await webhooks.deliveries(accountId, params.id, limit + 1, after)), limit)
+        return { deliveries: page.rows.map(deliveryRecord), next_cursor: page.next }
+      },
+      UNDOCUMENTED,
+    )
+    .post(
+      '/:id/deliveries/:delivery/resend',
+      async ({ context, params, set }): Promise<OneDelivery> => {
+        const delivery = taken(await webhooks.resend(await owners.owner(context), params.id, params.delivery))
+        set.status = 202
+        return { delivery: deliveryRecord(delivery) }
+      },
+      UNDOCUMENTED,
+    )
+}
+
+/** The same events in the dashboard. */
+export function noticeRoutes({ owners, notices }: WebhookParts) {
+  const readerOf = ({ account }: Owner) => ({ id: account.id, operator: account.operator })
+  return routeGroup({ name: 'notices', prefix: '/api/notices' })
+    .get(
+      '',
+      async ({ context }): Promise<NoticePage> => {
+        const reader = readerOf(await owners.owner(context))
+        const { limit, cursor } = queryOf(PAGE_QUERY, context)
+        const found = await notices.notices(reader, limit + 1, cursor ?? null)
+        if (!found) throw refuseCursor(cursor ?? '')
+        const page = pageOf(found, limit)
+        return {
+          notices: page.rows.map(noticeRecord),
+          unread: await notices.unread(reader),
+          next_cursor: page.next,
+        }
+      },
+      UNDOCUMENTED,
+    )
+    .post(
+      '/read',
+      async ({ context }): Promise<UnreadNotices> => {
+        const reader = readerOf(await owners.owner(context))
+        const { through } = await readBody(ReadNotices, context, {})
+        if (!(await notices.markRead(reader, through ?? null))) throw notFound('This notice does not exist.')
+        return { unread: await notices.unread(reader) }
+      },
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+}

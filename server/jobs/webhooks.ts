@@ -1,0 +1,50 @@
+import type { Clock } from '../core/clock'
+import type { ApiKey } from '../core/credentials/api-key'
+import type { Delivering } from '../core/webhooks/delivering'
+import type { NewEvent } from '../core/webhooks/event'
+import type { WebhookStore } from '../core/webhooks/webhook'
+import type { Log } from '../log'
+import { type Job, startJob } from './job'
+
+const ROUND_MS = 1_000
+const HOUR_MS = 3_600_000
+/** How long before its end an owner is told that a key expires. */
+const EXPIRING_MS = 3 * 24 * HOUR_MS
+
+/** Sends events every second. */
+export function startDelivering(delivering: Pick<Delivering, 'run'>, log: Log): Job {
+  return startJob(() => delivering.run(), {
+    everyMs: ROUND_MS,
+    onError: (error) =>
+      log.warn('events could not be delivered; the next round tries again', { reason: String(error) }),
+  })
+}
+
+/** Tells owners, once for each time of expiry, which keys end soon. */
+export function startExpiryNotices(
+  parts: {
+    readonly store: Pick<WebhookStore, 'addEvents'>
+    readonly expiring: (from: number, to: number) => Promise<readonly Pick<ApiKey, 'id' | 'accountId' | 'expiresAt'>[]>
+    readonly clock: Clock
+  },
+  log: Log,
+): Job {
+  const { store, expiring, clock } = parts
+  const tell = async () => {
+    const now = clock.now()
+    const keys = await expiring(now, now + EXPIRING_MS)
+    await store.addEvents(
+      keys.map(
+        ({ id, accountId, expiresAt }): NewEvent => ({
+          id: `evt_${id.slice('key_'.length)}_expiring${expiresAt}`,
+          ...{ type: 'key.expiring', accountId, keyId: id, at: now, data: {} },
+        }),
+      ),
+    )
+  }
+  return startJob(tell, {
+    everyMs: HOUR_MS,
+    firstMs: ROUND_MS,
+    onError: (error) => log.warn('owners of expiring keys could not be told', { reason: String(error) }),
+  })
+}

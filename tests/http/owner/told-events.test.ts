@@ -1,0 +1,149 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
+import { micros } from '../../../server/core/money'
+import { type Harness, openHarness } from '../../support/harness'
+import { closeReconciled, IMAGES, keyBench, read } from './bench'
+
+interface Told {
+  readonly id: string
+  readonly type: string
+  readonly key_id: string | null
+  readonly data: string
+}
+
+let gateway: Harness
+beforeEach(async () => {
+  gateway = await openHarness()
+  await gateway.account()
+})
+afterEach(() => closeReconciled(gateway))
+
+const OPERATOR = { kind: 'operator', id: 'test', address: null } as const
+
+/** The outbox, oldest first, once the tables have every charge. */
+async function told(type: string, of: Harness = gateway): Promise<Told[]> {
+  await of.core.stores.applied()
+  return of.core.stores.db.all<Told>(sql`SELECT id, type, key_id, data FROM events WHERE type = ${type} ORDER BY seq`)
+}
+
+const percents = (rows: readonly Told[]) => rows.map(({ data }) => Number(JSON.parse(data).percent))
+
+async function calls(key: { secret: string }, count: number): Promise<void> {
+  const answers = await Promise.all(Array.from({ length: count }, () => gateway.as(key.secret, IMAGES)))
+  expect(answers.filter(({ status }) => status !== 200)).toEqual([])
+}
+
+/** What a call costs. */
+async function price(): Promise<number> {
+  const account = await gateway.account()
+  const key = await gateway.key(account)
+  await calls(key, 1)
+  const { posted } = (await gateway.core.ledger.balance(account.id)) ?? { posted: micros(0) }
+  return 2_000_000 - posted
+}
+
+describe('the threshold of a limit', () => {
+  test('is told once, whatever crosses it: 64 calls at once and a restart make one event for each percentage', async () => {
+    const cost = await price()
+    const account = await gateway.account(100)
+    const key = await gateway.key(account, { spending_limit: (cost * 64) / 1_000_000 })
+    await calls(key, 64)
+    expect(percents(await told('budget.threshold'))).toEqual([50, 80, 100])
+    expect((await told('key.exhausted')).map(({ key_id }) => key_id)).toEqual([key.id])
+    const before = await told('budget.threshold')
+    await gateway.close(true)
+    gateway = await openHarness({ folder: gateway.folder })
+    expect(await told('budget.threshold')).toEqual(before)
+    expect(new Set(before.map(({ id }) => id)).size).toBe(3)
+  })
+
+  test('is told again under a new limit, and only what spending crosses after it', async () => {
+    const cost = await price()
+    const owner = await gateway.owner()
+    const keys = keyBench(owner)
+    const { key, secret } = await keys.create({ spending_limit: (cost * 10) / 1_000_000 })
+    await calls({ secret }, 6)
+    expect(percents(await told('budget.threshold'))).toEqual([50])
+    await keys.change(key.id, { spending_limit: (cost * 20) / 1_000_000 })
+    await calls({ secret }, 2)
+    expect(percents(await told('budget.threshold'))).toEqual([50])
+    await calls({ secret }, 2)
+    expect(percents(await told('budget.threshold'))).toEqual([50, 50])
+    await calls({ secret }, 6)
+    expect(percents(await told('budget.threshold'))).toEqual([50, 50, 80])
+  })
+})
+
+describe('the threshold of a budget', () => {
+  test('is told once a period, and again in the next one', async () => {
+    const cost = await price()
+    const account = await gateway.account(100)
+    const budget = { limit_usd: (cost * 10) / 1_000_000, period: 'day', timezone: 'Europe/Berlin' }
+    const key = await gateway.key(account, { budget })
+    await calls(key, 8)
+    expect(percents(await told('budget.threshold'))).toEqual([50, 80])
+    gateway.clock.advance(24 * 3_600_000)
+    await calls(key, 5)
+    expect(percents(await told('budget.threshold'))).toEqual([50, 80, 50])
+    const [first] = await told('budget.threshold')
+    expect(JSON.parse(first?.data ?? '')).toMatchObject({
+      period: 'day',
+      limit_micros_usd: cost * 10,
+      period_starts_at: Date.UTC(2026, 10, 20, 23),
+    })
+  })
+
+  test('counts what the key spent in the period before it had the budget', async () => {
+    const cost = await price()
+    const owner = await gateway.owner()
+    const keys = keyBench(owner)
+    const { key, secret } = await keys.create()
+    await calls({ secret }, 7)
+    await keys.change(key.id, { budget: { limit_usd: (cost * 10) / 1_000_000, period: 'month', timezone: 'UTC' } })
+    await calls({ secret }, 1)
+    expect(percents(await told('budget.threshold'))).toEqual([50, 80])
+  })
+})
+
+describe('an account is told', () => {
+  test('when its balance runs low and empty, once for each time it does', async () => {
+    const account = await gateway.account()
+    const key = await gateway.key(account)
+    const cost = await price()
+    await calls(key, Math.ceil(1_000_001 / cost))
+    expect(await told('balance.low')).toHaveLength(1)
+    expect(await told('balance.empty')).toEqual([])
+    await gateway.core.operator.grant(OPERATOR, account.id, micros(1_000_000), 'more', 'once')
+    await calls(key, Math.ceil(1_000_000 / cost) + 1)
+    expect(await told('balance.low')).toHaveLength(2)
+  })
+
+  test('of every change to a key, without its secret', async () => {
+    const owner = await gateway.owner()
+    const keys = keyBench(owner)
+    const { key, secret } = await keys.create()
+    const rotated = await keys.rotate(key.id)
+    await keys.move(rotated.key.id, 'disable')
+    await keys.move(rotated.key.id, 'revoke')
+    await gateway.gateway.delivering.run()
+    const rows = await gateway.core.stores.db.all<Told>(
+      sql`SELECT id, type, key_id, data FROM events WHERE type LIKE 'key.%' ORDER BY seq`,
+    )
+    expect(rows.map(({ type }) => type)).toEqual(['key.created', 'key.rotated', 'key.disabled', 'key.revoked'])
+    for (const { data } of rows) for (const hidden of [secret, rotated.secret]) expect(data).not.toContain(hidden)
+    expect(JSON.parse(rows[3]?.data ?? '')).toMatchObject({ id: rotated.key.id, status: 'revoked' })
+  })
+
+  test('of a request for limits and its decision, as the API shows them', async () => {
+    const owner = await gateway.owner()
+    const { id } = await read<{ id: `acct_${string}` }>(owner.api('/api/account'))
+    const wish = { peak_rpm: 9999, peak_tpm: 1, endpoints: ['image-search'], use_case: 'A catalog of many pictures.' }
+    const { request } = await read<{ request: { id: string } }>(owner.api('/api/limit-requests', wish), 201)
+    await gateway.core.limitRequests.approve(OPERATOR, request.id, null, null)
+    await gateway.gateway.delivering.run()
+    const [decided] = await told('limits.decided')
+    expect(JSON.parse(decided?.data ?? '')).toMatchObject({ id: request.id, status: 'approved', workspace_id: id })
+    const changed = (await told('tier.changed')).at(-1)
+    expect(JSON.parse(changed?.data ?? '')).toEqual({ tier: 'growth', previous_tier: 'free' })
+  })
+})

@@ -1,0 +1,276 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { Webhook } from 'standardwebhooks'
+import { type Harness, openHarness } from '../../support/harness'
+import { until } from '../../support/until'
+import { closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
+
+interface Made {
+  readonly webhook: { readonly id: string; readonly status: string; readonly failing_since: string | null }
+  readonly secret: string
+}
+interface Deliveries {
+  readonly deliveries: readonly {
+    readonly id: string
+    readonly event_id: string
+    readonly type: string
+    readonly status: string
+    readonly attempts: number
+    readonly response_status: number | null
+    readonly response_body: string | null
+    readonly error: string | null
+  }[]
+}
+interface Received {
+  readonly path: string
+  readonly headers: Record<string, string>
+  readonly body: string
+}
+
+const HOUR_MS = 3_600_000
+
+let gateway: Harness
+let owner: Owner
+let receiver: Bun.Server<undefined>
+let received: Received[]
+let answer: (path: string) => Response | Promise<Response>
+const held: (() => void)[] = []
+
+beforeEach(async () => {
+  received = []
+  answer = () => new Response('ok')
+  receiver = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const path = new URL(request.url).pathname
+      received.push({ path, headers: Object.fromEntries(request.headers), body: await request.text() })
+      return answer(path)
+    },
+  })
+  gateway = await openHarness({ env: { WEBHOOKS_ALLOW_PRIVATE: 'true' } })
+  await gateway.owner('operator@example.com')
+  owner = await gateway.owner()
+})
+afterEach(async () => {
+  for (const release of held.splice(0)) release()
+  await closeReconciled(gateway)
+  await receiver.stop(true)
+})
+
+const url = (path = '/hook') => `http://127.0.0.1:${receiver.port}${path}`
+const create = (body: Record<string, unknown> = {}, of = owner) =>
+  read<Made>(of.api('/api/webhooks', { url: url(), ...body }), 201)
+const log = async ({ webhook }: Made) =>
+  (await read<Deliveries>(owner.api(`/api/webhooks/${webhook.id}/deliveries`))).deliveries
+const one = async ({ webhook }: Made) => {
+  const { webhooks } = await read<{ webhooks: Made['webhook'][] }>(owner.api('/api/webhooks'))
+  return webhooks.find(({ id }) => id === webhook.id)
+}
+
+/** The clock stands in the past, where `verify` would refuse the time. */
+function isSignedBy(secret: string, { headers, body }: Received = { path: '', headers: {}, body: '' }): boolean {
+  const at = new Date(Number(headers['webhook-timestamp']) * 1000)
+  const signatures = headers['webhook-signature']?.split(' ') ?? []
+  return signatures.includes(new Webhook(secret).sign(headers['webhook-id'] ?? '', at, body))
+}
+
+/** A round, and all that it sends. */
+async function round(): Promise<void> {
+  await gateway.gateway.delivering.run()
+  await gateway.gateway.delivering.settled()
+}
+
+describe('an event', () => {
+  test('arrives signed by the secret that was shown once, with an id that a repeat has too', async () => {
+    const made = await create()
+    const { key } = await keyBench(owner).create()
+    await round()
+    const [event] = received
+    if (!event) throw new Error('nothing arrived')
+    expect(isSignedBy(made.secret, event)).toBe(true)
+    expect(JSON.parse(event.body)).toMatchObject({ type: 'key.created', data: { id: key.id, name: key.name } })
+    const [delivery] = await log(made)
+    expect(delivery).toMatchObject({ status: 'delivered', attempts: 1, response_status: 200, response_body: 'ok' })
+    await read(owner.api(`/api/webhooks/${made.webhook.id}/deliveries/${delivery?.id}/resend`, undefined, 'POST'), 202)
+    await round()
+    expect(received).toHaveLength(2)
+    expect(received[1]?.headers['webhook-id']).toBe(event.headers['webhook-id'] ?? '')
+    expect(received[1]?.body).toBe(event.body)
+    expect(JSON.stringify(await read(owner.api('/api/webhooks')))).not.toContain(made.secret)
+  })
+
+  test('reaches only whom it concerns and who asked for it', async () => {
+    const stranger = await gateway.owner()
+    await create({ url: url('/stranger') }, stranger)
+    await create({ url: url('/revoked'), events: ['key.revoked'] })
+    await create({ url: url('/all') })
+    const keys = keyBench(owner)
+    const { key } = await keys.create()
+    await keys.move(key.id, 'revoke')
+    await round()
+    const arrived = received.map(({ path, body }) => `${path} ${JSON.parse(body).type}`)
+    expect(arrived.sort()).toEqual(['/all key.created', '/all key.revoked', '/revoked key.revoked'])
+  })
+
+  test('is signed by both secrets for a day after a rotation', async () => {
+    const made = await create()
+    const { secret } = await read<Made>(owner.api(`/api/webhooks/${made.webhook.id}/rotate`, undefined, 'POST'), 201)
+    const arrival = async () => {
+      await read(owner.api(`/api/webhooks/${made.webhook.id}/test`, undefined, 'POST'), 202)
+      await round()
+      return [made.secret, secret].map((one) => isSignedBy(one, received.at(-1)))
+    }
+    expect(await arrival()).toEqual([true, true])
+    gateway.clock.advance(24 * HOUR_MS)
+    expect(await arrival()).toEqual([false, true])
+  })
+
+  test('is retried with growing pauses for a day, and a redirect is a failure that is not followed', async () => {
+    answer = (path) => (path === '/hook' ? Response.redirect(url('/elsewhere'), 307) : new Response('ok'))
+    const made = await create()
+    await keyBench(owner).create()
+    await round()
+    await round()
+    expect(received).toHaveLength(1)
+    expect((await log(made))[0]).toMatchObject({ status: 'pending', attempts: 1, response_status: 307 })
+    for (const seconds of [5, 30, 120]) {
+      gateway.clock.advance(seconds * 1000)
+      await round()
+    }
+    expect(received.map(({ path }) => path)).toEqual(['/hook', '/hook', '/hook', '/hook'])
+    for (let hours = 0; hours < 26; hours++) {
+      gateway.clock.advance(HOUR_MS)
+      await round()
+    }
+    expect((await log(made))[0]?.status).toBe('failed')
+    expect(received.length).toBeGreaterThan(7)
+  })
+
+  test('keeps 4 KB of the answer', async () => {
+    answer = () => new Response('x'.repeat(50_000))
+    const made = await create()
+    await keyBench(owner).create()
+    await round()
+    expect((await log(made))[0]?.response_body).toBe('x'.repeat(4096))
+  })
+
+  test('is sent again after a restart that lost the answer', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    held.push(resolve)
+    answer = () => promise.then(() => new Response('late'))
+    const made = await create()
+    await keyBench(owner).create()
+    await gateway.gateway.delivering.run()
+    await until(() => received.length === 1)
+    await gateway.close(true)
+    answer = () => new Response('ok')
+    gateway = await openHarness({ folder: gateway.folder, env: { WEBHOOKS_ALLOW_PRIVATE: 'true' } })
+    await round()
+    expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+    expect(received).toHaveLength(2)
+    expect(made.webhook.status).toBe('active')
+  })
+})
+
+describe('an endpoint', () => {
+  test('that hangs with 10,000 queued delays neither another one nor a call', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    held.push(resolve)
+    answer = (path) => (path === '/hangs' ? promise.then(() => new Response('late')) : new Response('ok'))
+    const dead = await create({ url: url('/hangs'), events: ['key.disabled'] })
+    const { $client } = gateway.core.stores.db as unknown as { $client: { execute(sql: string): Promise<unknown> } }
+    await $client.execute(`INSERT INTO webhook_deliveries (id, webhook_id, event_id, type, body, state, created_at, next_at, expires_at)
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+      SELECT 'dlv_' || i, '${dead.webhook.id}', 'evt_' || i, 'key.disabled', '{}', 'pending', ${gateway.clock.now()}, ${gateway.clock.now()}, ${gateway.clock.now() + 24 * HOUR_MS} FROM n`)
+    await create({ url: url('/alive') })
+    const { secret } = await keyBench(owner).create()
+    await gateway.gateway.delivering.run()
+    expect((await gateway.as(secret, '/apis/v1/websearch/images/search?q=card')).status).toBe(200)
+    await until(() => received.some(({ path }) => path === '/alive'))
+    expect(received.filter(({ path }) => path === '/hangs').length).toBeLessThanOrEqual(4)
+  })
+
+  test('that failed for 3 days is paused, and its owner is told', async () => {
+    answer = (path) => new Response('no', { status: path === '/hook' ? 500 : 200 })
+    const made = await create()
+    const keys = keyBench(owner)
+    const { key } = await keys.create()
+    for (let day = 0; day < 4; day++) {
+      await keys.move(key.id, 'disable')
+      await keys.move(key.id, 'enable')
+      await round()
+      gateway.clock.advance(24 * HOUR_MS)
+    }
+    expect(await one(made)).toMatchObject({ status: 'paused' })
+    await round()
+    const { notices, unread } = await read<{ notices: { id: string; type: string; read: boolean }[]; unread: number }>(
+      owner.api('/api/notices'),
+    )
+    expect(notices[0]).toMatchObject({ type: 'webhook.paused', read: false })
+    expect(unread).toBe(notices.length)
+    const sent = received.length
+    await keys.move(key.id, 'disable')
+    await round()
+    expect(received).toHaveLength(sent)
+    await read(owner.api(`/api/webhooks/${made.webhook.id}`, { status: 'active' }, 'PATCH'))
+    expect(await one(made)).toMatchObject({ status: 'active', failing_since: null })
+    const through = notices[1]?.id
+    expect(await read<unknown>(owner.api('/api/notices/read', { through }))).toEqual({ unread: 2 })
+    expect(await read<unknown>(owner.api('/api/notices/read', {}))).toEqual({ unread: 0 })
+  })
+
+  test('is not at a private address unless the operator allows it', async () => {
+    await gateway.close(true)
+    gateway = await openHarness({ folder: gateway.folder })
+    expect(await refusalOf(again('/api/webhooks', { url: url() }))).toMatchObject({ status: 400, param: 'url' })
+    const made = await read<Made>(again('/api/webhooks', { url: `https://127.0.0.1:${receiver.port}/hook` }), 201)
+    await read(again(`/api/webhooks/${made.webhook.id}/test`, undefined, 'POST'), 202)
+    await round()
+    expect(received).toEqual([])
+    const { deliveries } = await read<Deliveries>(again(`/api/webhooks/${made.webhook.id}/deliveries`))
+    expect(deliveries[0]).toMatchObject({ status: 'pending', error: expect.stringContaining('not public') })
+  })
+
+  test.each([
+    ['ftp://example.com/', 'url'],
+    ['https://user:password@example.com/', 'url'],
+    ['no url', 'url'],
+  ])('%s is refused', async (address, param) => {
+    expect(await refusalOf(owner.api('/api/webhooks', { url: address }))).toMatchObject({ status: 400, param })
+  })
+
+  test("may not ask for operators' events, and an account has at most 10", async () => {
+    const asked = { url: url(), events: ['ledger.alarm'] }
+    expect(await refusalOf(owner.api('/api/webhooks', asked))).toMatchObject({ status: 400, param: 'events' })
+    await Promise.all(Array.from({ length: 10 }, () => create()))
+    const refused = await refusalOf(owner.api('/api/webhooks', { url: url() }))
+    expect(refused.code).toBe('limit_reached')
+  })
+
+  test('gets 10 test events a minute', async () => {
+    const { webhook } = await create()
+    const tries = await Promise.all(
+      Array.from({ length: 12 }, () => owner.api(`/api/webhooks/${webhook.id}/test`, undefined, 'POST')),
+    )
+    expect(tries.map(({ status }) => status).sort()).toEqual([...Array<number>(10).fill(202), 429, 429])
+    gateway.clock.advance(60_001)
+    await read(owner.api(`/api/webhooks/${webhook.id}/test`, undefined, 'POST'), 202)
+    expect(await refusalOf(owner.api('/api/webhooks/stripe', {}, 'DELETE'))).not.toMatchObject({ status: 200 })
+  })
+
+  test('is deleted with its log', async () => {
+    const made = await create()
+    await read(owner.api(`/api/webhooks/${made.webhook.id}`, undefined, 'DELETE'))
+    expect(await refusalOf(owner.api(`/api/webhooks/${made.webhook.id}/deliveries`))).toMatchObject({ status: 404 })
+    expect(await read<unknown>(owner.api('/api/webhooks'))).toEqual({ webhooks: [] })
+  })
+})
+
+/** The owner's session at a gateway that was opened again. */
+function again(path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') {
+  return gateway.call(path, {
+    method,
+    headers: { cookie: owner.cookie, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+}
