@@ -143,7 +143,8 @@ describe('writes from another site', () => {
   test('that are not JSON are refused on every route that reads a body', async () => {
     for (const { method, path } of routes()) {
       const takesNone =
-        /\/(disable|enable|revoke|end|end-others|disconnect)$/.test(path) || path.startsWith('/api/webhooks/:id/')
+        /\/(disable|enable|revoke|end|end-others|end-all|disconnect)$/.test(path) ||
+        path.startsWith('/api/webhooks/:id/')
       if (method === 'GET' || method === 'DELETE' || path === '/api/try' || takesNone) continue
       const answer = await gateway.call(aimed(path) ?? path, {
         method,

@@ -11,7 +11,6 @@ import type {
   PoolSpending,
   RestorableCounters,
   SetAside,
-  SettleRefusal,
   Split,
 } from '../../../core/ledger/hold'
 import { type Money, micros, min, minus, plus, ZERO } from '../../../core/money'
@@ -108,10 +107,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     return ok(hold)
   }
 
-  async fix(
-    request: RequestId,
-    amount: Money,
-  ): ReturnType<HoldStore['fix']> {
+  async fix(request: RequestId, amount: Money): ReturnType<HoldStore['fix']> {
     const ended = this.endedAs(request)
     if (ended) {
       const same = ended.captured.credit + ended.captured.paid === amount
