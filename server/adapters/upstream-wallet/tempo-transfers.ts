@@ -1,6 +1,16 @@
 import { type Challenge, Credential } from 'mppx'
 import { tempo } from 'mppx/client'
-import { type Address, type Client, createClient, type Hex, http, numberToHex, pad, toEventSelector } from 'viem'
+import {
+  type Address,
+  type Client,
+  createClient,
+  type Hex,
+  http,
+  numberToHex,
+  pad,
+  toEventSelector,
+  toFunctionSelector,
+} from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { getBlock, getChainId } from 'viem/actions'
 import { tempoLocalnet } from 'viem/chains'
@@ -15,6 +25,8 @@ import {
   type WalletTokenSettings,
 } from './chain'
 
+/** The call that a payment is: `to`, `value`, `memo`. */
+const TRANSFER_CALL = toFunctionSelector('transferWithMemo(address,uint256,bytes32)')
 const TRANSFER = toEventSelector('TransferWithMemo(address,address,uint256,bytes32)')
 /** Nodes refuse log queries over too many blocks. */
 const BLOCKS_PER_QUESTION = 1000n
@@ -51,16 +63,17 @@ export function openTempoTransfers(account: PrivateKeyAccount, settings: WalletT
 
 function transferProblem(
   credential: string,
-  { token, payee, amount, nonce, validBefore }: UpstreamPayment,
+  { chainId, token, payee, amount, nonce, validBefore }: UpstreamPayment,
 ): string | null {
   const raw: unknown = Reflect.get(Object(Credential.deserialize(credential).payload), 'signature')
   const transaction = Transaction.deserialize(String(raw) as Transaction.TransactionSerializedTempo)
   const [call, ...more] = transaction.calls ?? []
   if (!call || more.length > 0) return 'it has other calls'
   const argument = (hex: Hex) => pad(hex).slice(2)
-  const data = [argument(payee as Hex), argument(numberToHex(amount)), argument(nonce as Hex)].join('')
+  const data = [TRANSFER_CALL, argument(payee as Hex), argument(numberToHex(amount)), argument(nonce as Hex)].join('')
+  if (transaction.chainId !== chainId) return 'it is for another chain'
   if (call.to?.toLowerCase() !== token) return 'it is of another token'
-  if ((call.value ?? 0n) !== 0n || call.data?.slice(10).toLowerCase() !== data) return 'it moves something else'
+  if ((call.value ?? 0n) !== 0n || call.data?.toLowerCase() !== data) return 'it moves something else'
   if (!transaction.validBefore || Number(transaction.validBefore) > validBefore) return 'it is valid for too long'
   const fee = (transaction.gas ?? 0n) * (transaction.maxFeePerGas ?? 0n)
   return fee > MAX_FEE ? 'its network fee may be above 0.05 USD' : null
