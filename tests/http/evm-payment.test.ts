@@ -271,6 +271,31 @@ describe('a request that is paid for by a signed authorization: evm and x402, ve
     expect(await verdict(await paid(paying))).toBe('402 verification_failed +challenge +x402')
   })
 
+  test('the hash of a list revives no expired challenge, and covers what the challenge says, not only its id', async () => {
+    const [own, other] = [await gateway.call(IMAGES_CALL), await gateway.call(`${IMAGES_CALL}s`)].map(challengeIn)
+    if (!own || !other) throw new Error('there is no challenge')
+    const over = expiredChallenge(own, SECRET)
+    const forged = Challenge.serialize({ ...Challenge.deserialize(other), id: Challenge.deserialize(own).id })
+    const paying = async (header: string) => ({
+      authorization: await sandbox.lie(header, { nonce: listNonce(header) }),
+    })
+    const amount = await moved(async () => {
+      expect(await verdict(await paid(await paying(over)))).toBe('402 payment_expired +challenge +x402')
+      const sold = await paid(await paying(forged), `${IMAGES_CALL}s`)
+      expect(await verdict(sold)).toBe('402 invalid_challenge +challenge +x402')
+    })
+    expect(amount).toBe(0n)
+  })
+
+  test('of two payments under the headers of both versions, one is taken, and the other stays good', async () => {
+    const first = await ALL_FORMS.x402.buy()
+    const second = await ALL_FORMS['x402 version 1'].buy()
+    const both = { ...first, ...second }
+    expect(await moved(async () => expect(await verdict(await paid(both))).toBe('200 ok'))).toBe(PRICE_UNITS)
+    expect(await verdict(await paid(both))).toBe('402 invalid_challenge +challenge +x402')
+    expect(await moved(async () => expect(await verdict(await paid(second))).toBe('200 ok'))).toBe(PRICE_UNITS)
+  })
+
   test('a client that speaks both, and is shown x402 only, is bound by the nonce that it signs', async () => {
     const x402Only: typeof fetch = Object.assign(
       async (input: string | URL | Request, init?: RequestInit) => {
@@ -459,6 +484,10 @@ describe('a request that is paid for by a signed authorization: evm and x402, ve
     expect(await verdict(await paid({ 'payment-signature': btoa('{"x402Version":1}') }))).toBe(malformed)
     for (const text of ['@@@', btoa('{}'), btoa('{"x402Version":1,"scheme":"exact"}'), btoa('{"x402Version":1')])
       expect(await verdict(await paid({ 'x-payment': text }))).toBe(malformed)
+    const huge = { x402Version: 1, scheme: 'exact', network: EVM_CHAIN_IN_V1, payload: 'x'.repeat(20_000) }
+    expect(await verdict(await paid({ 'x-payment': btoa(JSON.stringify(huge)) }))).toBe(malformed)
+    const deep = `{"x402Version":1,"payload":${'['.repeat(5000)}${']'.repeat(5000)}}`
+    expect(await verdict(await paid({ 'x-payment': btoa(deep) }))).toBe(malformed)
     const empty = btoa(JSON.stringify({ x402Version: 1, scheme: 'exact', network: EVM_CHAIN_IN_V1, payload: {} }))
     expect(await verdict(await paid({ 'x-payment': empty }))).toBe('402 invalid_payload +challenge +x402')
   })
@@ -549,6 +578,19 @@ describe('a request that is paid for by a signed authorization: evm and x402, ve
         expect((await paid({ 'payment-signature': paying }, PATH, init)).status).toBe(200)
       })
       expect([amount, await balance()]).toEqual([10_000_000n, 10_000_000])
+    })
+
+    test('a payment of x402 version 1 that is sent for two accounts at once tops up one of them, and buys no call', async () => {
+      const owners = [await asOwner(), await asOwner()] as const
+      const asked = await (await gateway.call(PATH, owners[0].init)).json()
+      const paying = { 'x-payment': await sandbox.x402V1Payment(asked, PAYER) }
+      const amount = await moved(async () => {
+        const requests = owners.flatMap(({ init }) => [init, init])
+        await Promise.all(requests.map((init) => paid(paying, PATH, init)))
+        expect(await verdict(await paid(paying))).toBe('402 invalid_challenge +challenge +x402')
+      })
+      const balances = await Promise.all(owners.map(({ balance }) => balance()))
+      expect([amount, balances.sort()]).toEqual([10_000_000n, [0, 10_000_000]])
     })
 
     test('a payment by x402 alone names no wallet: it needs the key', async () => {
