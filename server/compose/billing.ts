@@ -11,7 +11,7 @@ import { startTopUpChecks } from '../jobs/top-up-checks'
 import type { Log } from '../log'
 import { balanceFunding } from '../pipeline/funding/balance'
 import { offering, paymentFunding } from '../pipeline/funding/payment'
-import { unpaid } from '../pipeline/funding/unpaid'
+import { paymentRequired } from '../pipeline/funding/payment-required'
 import { Idempotency } from '../pipeline/idempotency/idempotency'
 import { composePayments } from './payments'
 import { composeTopUps } from './top-ups'
@@ -48,7 +48,7 @@ export async function composeBilling(config: Config, { stores, ledger, limiter, 
     funding: {
       balance: offering(balanceFunding(ledger), payments),
       payment: paymentFunding(payments, limiter),
-      none: offering(unpaid, payments),
+      none: offering(paymentRequired, payments),
     },
     idempotency: new Idempotency(records, clock),
     async close() {

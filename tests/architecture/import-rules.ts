@@ -122,7 +122,7 @@ export const RULES: readonly Rule[] = [
   // An API's operations are named, priced and charged like the built-in ones.
   {
     files: ['server/core/apis/**'],
-    may: [...BASE, SELF, PARAMETERS, 'server/core/json-bounds.ts'],
+    may: [...BASE, SELF, PARAMETERS, 'server/core/json-bounds.ts', 'server/core/x402-networks.ts'],
     // An import fetches the documents that a document refers to.
     types: [OPERATION, USAGE_EVENT, PROVIDERS, 'server/core/outbound/outbound-fetch.ts'],
     packages: [CRYPTO],

@@ -8,7 +8,7 @@ import { ok } from '../../server/core/result'
 import type { AuthenticatedCall, Outcome } from '../../server/pipeline/call'
 import { Drains } from '../../server/pipeline/drains'
 import { balanceFunding } from '../../server/pipeline/funding/balance'
-import { unpaid } from '../../server/pipeline/funding/unpaid'
+import { paymentRequired } from '../../server/pipeline/funding/payment-required'
 import { Idempotency } from '../../server/pipeline/idempotency/idempotency'
 import { OpenCalls } from '../../server/pipeline/open-calls'
 import { type PipelineDeps, runPaidCall } from '../../server/pipeline/paid-call'
@@ -41,7 +41,7 @@ describe('a paid call, whatever its work', () => {
     deps = {
       ...{ ...core, clock, drains: new Drains(), openCalls: new OpenCalls() },
       idempotency: new Idempotency(core.stores.keptAnswers, clock),
-      funding: { balance: balanceFunding(core.ledger), payment: unpaid, none: unpaid },
+      funding: { balance: balanceFunding(core.ledger), payment: paymentRequired, none: paymentRequired },
       onTrouble: () => undefined,
       onOverrun: () => undefined,
     }

@@ -11,7 +11,7 @@ import { ok } from '../../server/core/result'
 import type { AuthenticatedCall, Outcome } from '../../server/pipeline/call'
 import { Drains } from '../../server/pipeline/drains'
 import { offering, paymentFunding } from '../../server/pipeline/funding/payment'
-import { unpaid } from '../../server/pipeline/funding/unpaid'
+import { paymentRequired } from '../../server/pipeline/funding/payment-required'
 import type { Idempotency } from '../../server/pipeline/idempotency/idempotency'
 import { OpenCalls } from '../../server/pipeline/open-calls'
 import { runPaidCall } from '../../server/pipeline/paid-call'
@@ -36,7 +36,7 @@ export async function openPaidCalls() {
     onTrouble: (what, reason) => trouble.push(`${what}: ${reason}`),
   })
   const payment = paymentFunding(payments, core.limiter)
-  const none = offering(unpaid, payments)
+  const none = offering(paymentRequired, payments)
   let window = 1_000_000
 
   const call = async (
@@ -62,7 +62,7 @@ export async function openPaidCalls() {
       ...{ ...core, clock, onTrouble: () => undefined, onOverrun: () => undefined },
       ...{ drains: new Drains(), openCalls: new OpenCalls() },
       idempotency: {} as unknown as Idempotency, // no account, no idempotency
-      funding: { balance: unpaid, payment, none },
+      funding: { balance: paymentRequired, payment, none },
     }
     const work = providerWork(deps, {
       ...{ operation: IMAGE_SEARCH, provider: gateway.images, input, headers: {} },

@@ -1,13 +1,9 @@
 import { isJson } from '../json'
+import { chainInV1 } from '../x402-networks'
 import type { AskedPayment } from './upstream-payment'
 
 /** A larger challenge is not read. */
 const MAX_CHALLENGE_BYTES = 16 * 1024
-/** Networks that x402 version 1 names. */
-const NAMED_NETWORKS: Readonly<Record<string, number>> = {
-  ...{ base: 8453, 'base-sepolia': 84532, polygon: 137, 'polygon-amoy': 80002 },
-  ...{ avalanche: 43114, 'avalanche-fuji': 43113, iotex: 4689, sei: 1329, 'sei-testnet': 1328, ethereum: 1 },
-}
 
 interface Challenge {
   readonly version: 1 | 2
@@ -76,7 +72,7 @@ function chainOf(network: unknown): number | null {
   if (typeof network !== 'string') return null
   const [, id] = /^eip155:([1-9]\d{0,9})$/.exec(network) ?? []
   if (id !== undefined) return Number(id)
-  return Object.hasOwn(NAMED_NETWORKS, network) ? (NAMED_NETWORKS[network] ?? null) : null
+  return chainInV1(network)
 }
 
 /** The same URL, or the same without its query, which some upstreams leave out. Behind a proxy, an upstream may call itself http. */

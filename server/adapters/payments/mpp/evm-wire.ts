@@ -5,11 +5,12 @@ import { getAddress, keccak256, stringToHex } from 'viem'
 import { formatUsd } from '../../../core/money'
 import { bindingText } from '../../../core/payments/binding'
 import type { Offer, Resource, Terms } from '../../../core/payments/method'
+import { networkInV1 } from '../../../core/x402-networks'
 import { ChallengeWriter } from './challenge-writer'
 import { type EvmCredential, pendingX402 } from './evm-credential'
 import { reasonOf } from './refusals'
 import { RequirementWriter } from './requirement-writer'
-import { networkInV1, offerInV1, paymentInV2 } from './x402-v1'
+import { offerInV1, paymentInV2 } from './x402-v1'
 
 export interface WireOptions {
   readonly chainId: number

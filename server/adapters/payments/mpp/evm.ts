@@ -5,6 +5,7 @@ import type { Money } from '../../../core/money'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from '../../../core/payments/method'
 import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
 import { err, ok } from '../../../core/result'
+import { networkInV1 } from '../../../core/x402-networks'
 import { ChainWatch } from './chain-watch'
 import {
   type Authorization,
@@ -25,7 +26,6 @@ import { isRevert } from './node-trouble'
 import { reasonOf, refusalOf } from './refusals'
 import { Relayer } from './relayer'
 import { SentByUs } from './sent-by-us'
-import { networkInV1 } from './x402-v1'
 
 export interface EvmOptions extends ChainOptions, WireOptions {
   /** Sends the transfers to the chain and pays their gas. */

@@ -11,30 +11,6 @@ export interface Accepted {
   readonly extra: { readonly name: string; readonly version: string }
 }
 
-/** How version 1 names networks. Its clients refuse offers with any other name. */
-const NETWORKS: Readonly<Record<number, string>> = {
-  137: 'polygon',
-  1328: 'sei-testnet',
-  1329: 'sei',
-  1514: 'story',
-  2741: 'abstract',
-  3338: 'peaq',
-  4689: 'iotex',
-  8453: 'base',
-  11124: 'abstract-testnet',
-  41923: 'educhain',
-  43113: 'avalanche-fuji',
-  43114: 'avalanche',
-  80002: 'polygon-amoy',
-  84532: 'base-sepolia',
-  324705682: 'skale-base-sepolia',
-}
-
-/** The name of a network in version 1; null when version 1 cannot name it. */
-export function networkInV1(chainId: number): string | null {
-  return NETWORKS[chainId] ?? null
-}
-
 /** What a 402 tells clients of version 1, in its body, from an offer of version 2. */
 export function offerInV1(
   network: string,

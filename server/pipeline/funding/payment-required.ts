@@ -4,7 +4,7 @@ import { err } from '../../core/result'
 import type { Funding } from './funding'
 
 /** Refuses every call with a 402 that names the price. Where payment methods are offered, `offering` adds their challenges. */
-export const unpaid: Funding = {
+export const paymentRequired: Funding = {
   async reserve({ quote: { maxCost, fixed } }) {
     return err(
       failure(
