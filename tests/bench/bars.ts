@@ -1,4 +1,5 @@
 import type { ApisResult } from './apis'
+import type { BraveResult } from './brave'
 import type { MemoryResult } from './memory'
 import type { ModelsResult } from './models'
 import { type PaymentsResult, perCoreSecond } from './payments'
@@ -10,6 +11,7 @@ import type { UsageResult } from './usage-pages'
 
 export interface Results {
   speed?: SpeedResult
+  brave?: BraveResult
   models?: ModelsResult
   apis?: ApisResult
   tokens?: TokensResult

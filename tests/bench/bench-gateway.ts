@@ -17,7 +17,12 @@ const GRANT_USD = 1_000_000
 const WIDE = { rpm: 1_000_000_000, tpm: 1_000_000_000, concurrency: 100_000 }
 
 export function benchConfig(folder: string, port = 0): Config {
-  const set = {
+  return readConfig(benchSettings(folder, port), {})
+}
+
+/** What an operator would set. */
+export function benchSettings(folder: string, port: number): Record<string, string> {
+  return {
     DATA_DIR: folder,
     PORT: String(port),
     SECRET_KEY: 'a secret that only benches know, 32 bytes and more',
@@ -31,7 +36,6 @@ export function benchConfig(folder: string, port = 0): Config {
     ...paymentSettings(folder),
     ...(existsSync(join(folder, 'models.json')) && { MODELS_FILE: join(folder, 'models.json') }),
   }
-  return readConfig(set, {})
 }
 
 /** Of the bench of payments; null in the others, whose gateways have no network of theirs. */

@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { describeAllocations, measureAllocations } from './allocations'
 import { describeApis, measureApis } from './apis'
 import { describeBars, type Results } from './bars'
+import { describeBrave, measureBrave } from './brave'
 import { machineFacts } from './machine'
 import { describeMemory, measureMemory } from './memory'
 import { describeModels, measureModels } from './models'
@@ -14,14 +16,15 @@ import { describeUsage, measureUsage } from './usage-pages'
 import { Workshop } from './workshop'
 import { wrkProblem } from './wrk'
 
-const PARTS = ['speed', 'tokens', 'models', 'apis', 'payments', 'relayer', 'portkey', 'memory', 'usage'] as const
+const LOADED = ['speed', 'brave', 'tokens', 'models', 'apis', 'payments', 'portkey'] as const
+const PARTS = [...LOADED, 'allocations', 'relayer', 'memory', 'usage'] as const
 type Part = (typeof PARTS)[number]
 
 const HELP = `Measures the gateway and prints Markdown tables for docs/performance.md.
 
   bun run bench [options]
 
-  --only PART     speed, tokens, models, apis, payments, relayer, portkey, memory or usage; may be given more than once
+  --only PART     one of the parts below; may be given more than once
   --quick         1 to 2 minutes: fewer and shorter rounds, a tenth of the usage rows; for a first look only
   --json FILE     writes every single result there too
   --rounds N      rounds of each comparison (5, quick 2)
@@ -32,11 +35,15 @@ const HELP = `Measures the gateway and prints Markdown tables for docs/performan
   --dir FOLDER    where the data folders are made: what counts is the speed of its disk (default: the temporary folder)
   --help
 
-speed     charged image searches against a bare Bun fetch proxy, in turns, and the books of every run
+speed     charged image searches against a bare Bun fetch proxy, in turns, and the books of every run; the gateway is started
+          as users start it, with a double in the place of Brave
+brave     the same searches through the adapter for Brave against a provider that only fetches, in turns, and the books
 tokens    the same searches by an app's access token against an API key, in turns, and the books
 models    chat completions, plain and streamed, charged, against a bare pipe and @portkey-ai/gateway, and the books
 apis      an imported image search against the built-in one, alone and among 10,000 operations, in turns, and the books
 payments  402 challenges, and calls paid one by one against the chain alone, in turns, and the books
+allocations
+          the objects that a search, a chat and a stream make; the same on a busy machine
 relayer   payments by evm that settle at once, at 100 ms for every answer of the node
 portkey   the same proxy against @portkey-ai/gateway on a chat double
 memory    100,000 keys against one
@@ -114,14 +121,15 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   const found: Record<string, unknown> = { facts, results }
   console.log(facts.map((fact) => `- ${fact}`).join('\n'))
   if (!Bun.which('taskset')) console.log('- No taskset here: servers and generator share the cores, ratios mean little')
-  const loads = (['speed', 'tokens', 'models', 'apis', 'payments', 'portkey'] as const).some((part) =>
-    parts.includes(part),
-  )
-  const noWrk = loads ? await wrkProblem() : null
-  if (noWrk) console.log(`\nSkipped speed, tokens, models, apis, payments and portkey: ${noWrk}`)
+  const noWrk = LOADED.some((part) => parts.includes(part)) ? await wrkProblem() : null
+  if (noWrk) console.log(`\nSkipped ${LOADED.join(', ')}: ${noWrk}`)
   if (parts.includes('speed') && !noWrk) {
     results.speed = await measureSpeed(workshop, speed)
     section('Speed', describeSpeed(results.speed))
+  }
+  if (parts.includes('brave') && !noWrk) {
+    results.brave = await measureBrave(workshop, speed)
+    section('The Brave adapter', describeBrave(results.brave))
   }
   if (parts.includes('tokens') && !noWrk) {
     results.tokens = await measureTokens(workshop, { ...speed, connections: [1, 64] })
@@ -144,6 +152,11 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
     found['portkey'] = portkey
     section('A speed floor', describePortkey(portkey))
   }
+  if (parts.includes('allocations')) {
+    const allocations = await measureAllocations(workshop)
+    found['allocations'] = allocations
+    section('Allocations', describeAllocations(allocations))
+  }
   if (parts.includes('relayer')) {
     results.relayer = await measureRelayer([1, 60, 300])
     section('The relayer', describeRelayer(results.relayer))
@@ -159,7 +172,7 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   const bars = describeBars(results)
   if (bars) section('Bars', bars)
   if (json) writeFileSync(json, JSON.stringify(found, null, 2))
-  const agrees = [results.tokens, results.models, results.apis, results.payments, results.relayer].every(
+  const agrees = [results.brave, results.tokens, results.models, results.apis, results.payments, results.relayer].every(
     (part) => !part || part.problems.length === 0,
   )
   return agrees && (results.speed?.audits.every(({ problems }) => problems.length === 0) ?? true)
@@ -169,6 +182,8 @@ function section(title: string, text: string): void {
   console.log(`\n## ${title}\n\n${text}`)
 }
 
+// The gateway closes what others could read in its folder, and says so.
+process.umask(0o077)
 try {
   // A missed bar is a finding, not a fault; books that disagree are.
   process.exit((await bench(options())) ? 0 : 1)

@@ -5,7 +5,8 @@ import { median, spread, table } from './statistics'
 import { FEEDER_CORE, SERVER_CORE, type Workshop } from './workshop'
 import { type Burst, burst, type Target } from './wrk'
 
-const PORTKEY = '@portkey-ai/gateway@1.15.2'
+/** The peer that this compares with, at this version. */
+export const PORTKEY = '@portkey-ai/gateway@1.15.2'
 const CONNECTIONS = [1, 64]
 
 interface PortkeyRow {

@@ -23,6 +23,7 @@ export interface SeededOwner {
 export const KEYS_EACH = 10
 
 if (import.meta.main) {
+  process.umask(0o077)
   const [what, folder = '', count = '0'] = process.argv.slice(2)
   const gateway = await openBenchGateway(benchConfig(folder), 'http://127.0.0.1:9')
   const said = what === 'owners' ? JSON.stringify(await seedOwners(gateway, Number(count))) : ''

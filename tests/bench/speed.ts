@@ -59,7 +59,7 @@ export async function measureSpeed(workshop: Workshop, plan: SpeedPlan): Promise
     syncs.push(syncTimes(folder).p50)
     const base = `http://127.0.0.1:${upstream.ready}/${bytes}/${delayMs}`
     const proxy = await workshop.helper('bare-proxy.ts', [base], SERVER_CORE)
-    const gateway = await workshop.helper('gateway.ts', [folder, base], SERVER_CORE)
+    const gateway = await workshop.gateway(folder, base)
     const target = (pid: number, port: string): Target => ({
       url: `http://127.0.0.1:${port}${SEARCH}`,
       pid,
@@ -67,7 +67,7 @@ export async function measureSpeed(workshop: Workshop, plan: SpeedPlan): Promise
       args: [keysFile],
     })
     const control = target(proxy.pid, proxy.ready)
-    const ours = target(gateway.pid, gateway.ready.split(' ')[0] ?? '')
+    const ours = target(gateway.pid, gateway.ready)
     const bursts: { connections: number; burst: Burst }[] = []
     const loadOurs = async (connections: number, seconds: number) => {
       const done = await burst(ours, connections, seconds)

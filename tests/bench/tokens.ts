@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { reconcile } from '../support/reconcile'
 import { median, spread, sum, table } from './statistics'
-import { FEEDER_CORE, SERVER_CORE, type Workshop } from './workshop'
+import { FEEDER_CORE, type Workshop } from './workshop'
 import { type Burst, burst } from './wrk'
 
 export interface TokensResult {
@@ -29,12 +29,8 @@ export async function measureTokens(
   writeFileSync(join(folder, 'env.json'), JSON.stringify(SETTINGS))
   await workshop.once('seed-core.ts', ['tokens', folder, String(APPS)])
   const upstream = await workshop.helper('upstream.ts', [], FEEDER_CORE)
-  const gateway = await workshop.helper(
-    'gateway.ts',
-    [folder, `http://127.0.0.1:${upstream.ready}/2000/0`],
-    SERVER_CORE,
-  )
-  const url = `http://127.0.0.1:${gateway.ready.split(' ')[0]}${SEARCH}`
+  const gateway = await workshop.gateway(folder, `http://127.0.0.1:${upstream.ready}/2000/0`)
+  const url = `http://127.0.0.1:${gateway.ready}${SEARCH}`
   const by = (file: string) =>
     ({ url, pid: gateway.pid, script: 'rotate-keys.lua', args: [join(folder, file)] }) as const
   for (const file of ['keys.txt', 'tokens.txt']) await burst(by(file), 32, 2)

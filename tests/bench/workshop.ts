@@ -1,7 +1,11 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
-import { mkdtemp } from 'node:fs/promises'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmod, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { indexSources } from '../../server/compose/index-sources'
+import { freePort } from '../../server/listen'
+import { writeSmallIndex } from '../support/small-index'
+import { benchSettings } from './bench-gateway'
 
 /** Where the server under test runs, and where everything that feeds it does: nothing of the one takes time of the other. */
 export const SERVER_CORE = '0'
@@ -13,7 +17,7 @@ const READY_MS = 120_000
 /** A process of this run. It obeys lines on its stdin, and ends when they end. */
 export interface Helper {
   readonly pid: number
-  /** What it said on the line that began with `ready`. */
+  /** What it said on the line that began with `ready`; of a gateway that was started as users start it, its port. */
   readonly ready: string
   /** Sends a line and gives the next line that it says. */
   ask(line: string): Promise<string>
@@ -50,7 +54,28 @@ export class Workshop {
 
   /** Starts `tests/bench/FILE` on a core, and resolves when it says that it is ready. */
   helper(file: string, args: readonly string[], core: string, env: Record<string, string> = {}): Promise<Helper> {
-    return this.start([process.execPath, join('tests', 'bench', file), ...args], core, env)
+    return this.start([process.execPath, join('tests', 'bench', file), ...args], { core, env, ready: /^ready ?(.*)/ })
+  }
+
+  /**
+   * Starts the gateway as its users do, on a data folder, with the search upstream of an address. Its index is a small one, so that
+   * none is built while it is measured.
+   */
+  async gateway(folder: string, upstream: string): Promise<Helper> {
+    const port = freePort('127.0.0.1')
+    const { indexPath, ...sources } = indexSources(folder)
+    if (!existsSync(indexPath)) await writeSmallIndex(indexPath, sources)
+    await chmod(indexPath, 0o600)
+    const env = {
+      PAYMENTS: 'off',
+      ...benchSettings(folder, port),
+      WEBSEARCH_PROVIDER: 'brave',
+      BRAVE_API_KEY: 'only-benches-know-it',
+      BRAVE_BASE_URL: upstream,
+    }
+    const command = [process.execPath, join('server', 'main.ts')]
+    const started = await this.start(command, { core: SERVER_CORE, env, ready: /^Gateway ready at / })
+    return { ...started, ready: String(port) }
   }
 
   /** Runs a helper to its `ready` line and ends it. Gives what it said. */
@@ -60,7 +85,11 @@ export class Workshop {
     return helper.ready
   }
 
-  private async start(command: readonly string[], core: string, env: Record<string, string>): Promise<Helper> {
+  /** `ready`: what the line looks like that says so, and in it what it says. */
+  private async start(
+    command: readonly string[],
+    { core, env, ready: readyLine }: { core: string; env: Record<string, string>; ready: RegExp },
+  ): Promise<Helper> {
     const child = Bun.spawn(onCore(core, command), {
       cwd: ROOT,
       env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
@@ -76,10 +105,11 @@ export class Workshop {
       if (!line || line.done) throw new Error(`${command.join(' ')} ended or said nothing`)
       return line.value
     }
-    const ready = (await next()).replace(/^ready ?/, '')
+    let ready = readyLine.exec(await next())
+    while (!ready) ready = readyLine.exec(await next())
     return {
       pid: child.pid,
-      ready,
+      ready: ready[1] ?? '',
       async ask(line) {
         child.stdin.write(`${line}\n`)
         await child.stdin.flush()
