@@ -34,7 +34,7 @@ async function pay(): Promise<void> {
           payer: WALLET,
           payee: PAYEE,
         },
-        ...{ amount: 20_000n, cost: micros(20_000), nonce: request, validBefore: now, signedAt: now },
+        ...{ amount: 20_000n, cost: micros(20_000), fee: micros(0), nonce: request, validBefore: now, signedAt: now },
       },
       paying.wallet.maxima,
       0,

@@ -91,7 +91,7 @@ test('a caller with a key buys from a gateway that accepts payments per request,
   const terms = { tokens: [token], payees: [MERCHANT], url, maximum: micros(5000), priceOf: (cost: Money) => cost }
   const offer = chooseOffer(wallet.readScheme(scheme), terms)
   if (!offer.ok) throw new Error(offer.error)
-  const { asked, payee, amount, cost } = offer.value
+  const { asked, payee, amount, cost, fee } = offer.value
   const now = Date.now()
   const header = await asked.header(
     {
@@ -103,6 +103,7 @@ test('a caller with a key buys from a gateway that accepts payments per request,
         payee,
         amount,
         cost,
+        fee,
       },
       ...{ chainId: token.chainId, token: token.address, payer: wallet.address, nonce: asked.nonce ?? '' },
       ...{ validBefore: Math.floor(now / 1000) + 40, signedAt: now },
@@ -131,13 +132,16 @@ test('the same by MPP on Tempo, and a transfer that is not answered is found on 
   expect(Number(left)).toBeGreaterThan(13_000)
   expect(await rows()).toEqual([{ state: 'answered', cost: 5000, named: 1 }])
   expect((await ask('other')).status).toBe(402)
-  const { db } = buyer.core.stores
+  const { db, upstreamPayments } = buyer.core.stores
+  // What counts towards the daily maxima is at least what left the wallet.
+  expect(await upstreamPayments.counted(Date.now())).toBe(micros(7000))
+  expect(Number(left)).toBeGreaterThanOrEqual(20_000 - 7000)
   const { wallet } = buyer.core.paying ?? {}
   // As if its process had died before the charge, long ago; and one that was never sent.
   await db.run(sql`UPDATE upstream_payments SET state = 'signed', valid_before = valid_before - 3600`)
   const [walletToken] = wallet?.tokens ?? []
   if (!wallet || !walletToken) throw new Error('there is no wallet')
-  const [payment] = await buyer.core.stores.upstreamPayments.expired(Date.now(), wallet.address, walletToken)
+  const [payment] = await upstreamPayments.expired(Date.now(), wallet.address, walletToken)
   if (!payment) throw new Error('no payment is open')
   expect(await wallet.wasCashed(payment)).toBe(true)
   expect(await wallet.wasCashed({ ...payment, nonce: `0x${'07'.repeat(32)}` })).toBe(false)

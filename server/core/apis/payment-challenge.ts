@@ -1,4 +1,4 @@
-import { type Money, micros } from '../money'
+import { type Money, micros, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
 import type { AskedPayment, WalletToken } from './upstream-payment'
 
@@ -6,6 +6,12 @@ import type { AskedPayment, WalletToken } from './upstream-payment'
 const MAX_OFFERS = 20
 /** A payment is never valid for longer, whatever its challenge says. */
 const MAX_LIFE_SECONDS = 86_400
+
+/**
+ * The network fee of a transfer on Tempo, which the wallet pays. The chain decides it after the signature; it takes less than this. Without it,
+ * the smallest payments would cost a hundred times what the daily maxima allow.
+ */
+const TEMPO_FEE: Money = micros(2000)
 
 /** A payment that an upstream asks for, and that the operator allows. */
 export interface PaymentOffer {
@@ -15,6 +21,8 @@ export interface PaymentOffer {
   readonly payee: string
   readonly amount: bigint
   readonly cost: Money
+  /** The network fee that the wallet pays besides. */
+  readonly fee: Money
   readonly lifeSeconds: number
 }
 
@@ -63,7 +71,8 @@ function validatedOffer(
   // Both count: an account may have a price below the cost, but no more is ever signed than was held.
   if (cost === null || cost > maximum || priceOf(cost) > maximum) return err('more than the hold of the call')
   const lifeSeconds = Math.floor(Math.min(asked.lifeSeconds, MAX_LIFE_SECONDS))
-  return ok({ asked, token, payee, amount, cost, lifeSeconds })
+  const fee = token.kind === 'tempo' ? TEMPO_FEE : ZERO
+  return ok({ asked, token, payee, amount, cost, fee, lifeSeconds })
 }
 
 /** In micro-USD, rounded up. Null: beyond any price. */

@@ -37,6 +37,8 @@ export interface UpstreamPayment {
   /** In the token's smallest unit. */
   readonly amount: bigint
   readonly cost: Money
+  /** What the chain takes for it out of the wallet, as a rule. It counts towards the daily maxima and is in no price. */
+  readonly fee: Money
   /** 32 bytes, `0x` and hex digits: what the chain knows the payment by. No two payments have the same. */
   readonly nonce: string
   /** Seconds since the epoch. */

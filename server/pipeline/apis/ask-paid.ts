@@ -168,7 +168,7 @@ async function signOffer(
 function paymentOf(
   { wallet: { address }, clock }: PaidUpstreams,
   { match: { api, operation } }: ApiSale,
-  { asked, token, payee, amount, cost, lifeSeconds }: PaymentOffer,
+  { asked, token, payee, amount, cost, fee, lifeSeconds }: PaymentOffer,
   {
     requestId,
     account,
@@ -178,7 +178,7 @@ function paymentOf(
   const signedAt = clock.now()
   const life = Math.min(lifeSeconds, Math.ceil(leftMs / 1000) + GRACE_SECONDS)
   return {
-    ...{ request: requestId, account, operation: operation.name, api: api.name, payee, amount, cost, signedAt },
+    ...{ request: requestId, account, operation: operation.name, api: api.name, payee, amount, cost, fee, signedAt },
     ...{ chainId: token.chainId, token: token.address, payer: address },
     nonce: asked.nonce ?? `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')}`,
     validBefore: Math.floor(signedAt / 1000) + life,

@@ -23,6 +23,8 @@ function counts(now: number) {
   return sql`(${table.state} = 'signed' OR (${table.state} <> 'unused' AND ${table.signedAt} > ${now - DAY_MS}))`
 }
 
+/** What a payment takes out of the wallet. */
+const COUNTED = sql`(${table.cost} + ${table.fee})`
 /** A payment whose account is not known counts as one of its own. */
 const ACCOUNT = sql`coalesce(${table.account}, ${table.request})`
 /** Its call ended without an answer, and its payee may still cash it. */
@@ -47,7 +49,7 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
 
   open(payment: UpstreamPayment, maxima: DailyMaxima, changedAt: number): ReturnType<UpstreamPayments['open']> {
     return this.turns.take('open', async () => {
-      const { request, account, payee, cost, signedAt, amount, nonce, api } = payment
+      const { request, account, payee, cost, fee, signedAt, amount, nonce, api } = payment
       const isKnown = or(eq(table.request, request), eq(table.nonce, nonce))
       const [known] = await this.db.select({ request: table.request }).from(table).where(isKnown)
       if (known) return 'twice'
@@ -55,12 +57,13 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
       if ((await this.openAccounts(api)) >= MAX_ACCOUNTS_UNANSWERED) return 'unanswered'
       const [sums] = await this.db
         .select({
-          all: sql<number>`coalesce(sum(${table.cost}), 0)`,
-          payee: sql<number>`coalesce(sum(CASE WHEN ${table.payee} = ${payee} THEN ${table.cost} ELSE 0 END), 0)`,
+          all: sql<number>`coalesce(sum(${COUNTED}), 0)`,
+          payee: sql<number>`coalesce(sum(CASE WHEN ${table.payee} = ${payee} THEN ${COUNTED} ELSE 0 END), 0)`,
         })
         .from(table)
         .where(counts(signedAt))
-      if (!sums || sums.all + cost > maxima.inAll || sums.payee + cost > maxima.perPayee) return 'cap'
+      const more = cost + fee
+      if (!sums || sums.all + more > maxima.inAll || sums.payee + more > maxima.perPayee) return 'cap'
       await this.db.insert(table).values({ ...payment, amount: String(amount), state: 'signed', endedAt: null })
       return 'opened'
     })
@@ -128,7 +131,7 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
 
   async counted(now: number): Promise<Money> {
     const [row] = await this.db
-      .select({ all: sql<number>`coalesce(sum(${table.cost}), 0)` })
+      .select({ all: sql<number>`coalesce(sum(${COUNTED}), 0)` })
       .from(table)
       .where(counts(now))
     return micros(row?.all ?? 0)

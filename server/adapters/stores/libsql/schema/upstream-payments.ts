@@ -1,6 +1,7 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { PaymentState } from '../../../../core/apis/upstream-payment'
 import type { AccountId, RequestId } from '../../../../core/ids'
+import { ZERO } from '../../../../core/money'
 import { instant, money } from '../driver/columns'
 
 /** Payments to upstreams of imported APIs, each written before it was signed. */
@@ -18,6 +19,7 @@ export const upstreamPayments = sqliteTable(
     payee: text().notNull(),
     amount: text().notNull(),
     cost: money().notNull(),
+    fee: money().notNull().default(ZERO),
     nonce: text().notNull().unique('upstream_payments_nonce'),
     validBefore: integer('valid_before').notNull(),
     state: text().$type<PaymentState>().notNull(),

@@ -1,0 +1,1 @@
+ALTER TABLE `upstream_payments` ADD `fee` integer DEFAULT 0 NOT NULL;
