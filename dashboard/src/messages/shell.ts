@@ -37,6 +37,7 @@ export const SHELL_TEXT = {
     limits: 'Limits',
     social: 'Social accounts',
     apps: 'Connected apps',
+    webhooks: 'Webhooks',
     settings: 'Settings',
     operator: 'Operator',
     operatorApis: 'APIs',

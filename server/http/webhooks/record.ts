@@ -47,7 +47,7 @@ export const WebhookRecord = record('An endpoint that receives events.', {
   previous_secret_until: orNull(instant('Until when the secret before the last rotation signs too.')),
   created_at: instant('When it was created.'),
 })
-type WebhookRecord = Static<typeof WebhookRecord>
+export type WebhookRecord = Static<typeof WebhookRecord>
 
 export const OneWebhook = record('The webhook.', { webhook: WebhookRecord })
 export type OneWebhook = Static<typeof OneWebhook>
@@ -74,7 +74,7 @@ const DeliveryRecord = record('One event for one webhook.', {
   last_attempt_at: orNull(instant('When it was last sent.')),
   next_attempt_at: orNull(instant('When it is sent next; null unless it is pending.')),
 })
-type DeliveryRecord = Static<typeof DeliveryRecord>
+export type DeliveryRecord = Static<typeof DeliveryRecord>
 
 export const OneDelivery = record('The delivery.', { delivery: DeliveryRecord })
 export type OneDelivery = Static<typeof OneDelivery>

@@ -1,0 +1,132 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { failureFrom } from '../../api/client/failure.ts'
+import { createWebhook, deleteWebhook, rotateWebhook, type Webhook, type WebhookEvent } from '../../api/webhooks.ts'
+import { WEBHOOK_TEXT as TEXT } from '../../messages/webhooks.ts'
+import { Button } from '../../ui/button.tsx'
+import { CopyButton } from '../../ui/code/copy-button.tsx'
+import { ConfirmDialog, Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
+import { toast } from '../../ui/feedback/toast.ts'
+import { Choice, Choices, Field } from '../../ui/field.tsx'
+import { CHOOSABLE_EVENTS } from './webhook-events.ts'
+
+/** Adds an endpoint and shows its secret once. */
+export function CreateDialog({ onClose }: { onClose: () => void }) {
+  const [url, setUrl] = useState('')
+  const [events, setEvents] = useState<readonly WebhookEvent[]>([])
+  const creating = useWebhookChange(() => createWebhook(url.trim(), events))
+  if (creating.data) return <SecretDialog secret={creating.data.secret} onClose={onClose} />
+  const toggle = (event: WebhookEvent) =>
+    setEvents(events.includes(event) ? events.filter((one) => one !== event) : [...events, event])
+  return (
+    <Dialog title={TEXT.add} onClose={onClose}>
+      <Field label={TEXT.url} hint={TEXT.urlHint}>
+        {(control) => (
+          <input
+            {...control}
+            type="url"
+            autoComplete="off"
+            value={url}
+            onChange={(event) => setUrl(event.target.value)}
+          />
+        )}
+      </Field>
+      <Choices legend={TEXT.events} hint={TEXT.eventsHint}>
+        <div className="grid gap-2 sm:grid-cols-2">
+          {CHOOSABLE_EVENTS.map((event) => (
+            <Choice
+              key={event}
+              type="checkbox"
+              label={<span className="code">{event}</span>}
+              checked={events.includes(event)}
+              onChange={() => toggle(event)}
+            />
+          ))}
+        </div>
+      </Choices>
+      <FormFailure failure={failureFrom(creating)} />
+      <DialogButtons>
+        <Button onClick={onClose}>{TEXT.cancel}</Button>
+        <Button tone="primary" busy={creating.isPending || url.trim() === ''} onClick={() => creating.mutate()}>
+          {TEXT.add}
+        </Button>
+      </DialogButtons>
+    </Dialog>
+  )
+}
+
+/** Replaces the secret of an endpoint and shows the new one once. */
+export function RotateDialog({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
+  const rotating = useWebhookChange(() => rotateWebhook(webhook.id))
+  if (rotating.data) return <SecretDialog secret={rotating.data.secret} onClose={onClose} />
+  return (
+    <ConfirmDialog
+      title={TEXT.rotateTitle}
+      text={TEXT.rotateText}
+      cancelLabel={TEXT.cancel}
+      confirmLabel={TEXT.rotate}
+      busy={rotating.isPending}
+      onCancel={onClose}
+      onConfirm={() => rotating.mutate()}
+    >
+      <FormFailure failure={failureFrom(rotating)} />
+    </ConfirmDialog>
+  )
+}
+
+export function RemoveDialog({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
+  const removing = useWebhookChange(
+    () => deleteWebhook(webhook.id),
+    () => {
+      void toast(TEXT.removed)
+      onClose()
+    },
+  )
+  return (
+    <ConfirmDialog
+      title={TEXT.removeTitle}
+      text={TEXT.removeText}
+      cancelLabel={TEXT.cancel}
+      confirmLabel={TEXT.remove}
+      busy={removing.isPending}
+      onCancel={onClose}
+      onConfirm={() => removing.mutate()}
+    >
+      <FormFailure failure={failureFrom(removing)} />
+    </ConfirmDialog>
+  )
+}
+
+function SecretDialog({ secret, onClose }: { secret: string; onClose: () => void }) {
+  return (
+    <Dialog title={TEXT.secretTitle} onClose={onClose} firm>
+      <Field label={TEXT.secret} hint={TEXT.secretHint}>
+        {(control) => (
+          <input
+            {...control}
+            readOnly
+            value={secret}
+            autoComplete="off"
+            spellCheck={false}
+            className={`${control.className} code`}
+            onFocus={(event) => event.currentTarget.select()}
+          />
+        )}
+      </Field>
+      <DialogButtons>
+        <CopyButton label={TEXT.copySecret} text={secret} tone="primary" />
+        <Button onClick={onClose}>{TEXT.done}</Button>
+      </DialogButtons>
+    </Dialog>
+  )
+}
+
+function useWebhookChange<T>(change: () => Promise<T>, onSuccess?: () => void) {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: change,
+    ...(onSuccess && { onSuccess }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['webhooks'] }),
+  })
+}

@@ -1,0 +1,88 @@
+import { Ellipsis } from 'lucide-react'
+import type { Webhook } from '../../api/webhooks.ts'
+import { WEBHOOK_TEXT as TEXT } from '../../messages/webhooks.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button, IconButton } from '../../ui/button.tsx'
+import { Empty } from '../../ui/feedback/states.tsx'
+import { TimeAgo } from '../../ui/format/time.tsx'
+import { type Column, Table, type TableState } from '../../ui/layout/table.tsx'
+import { Menu } from '../../ui/menus/menu.tsx'
+
+export type WebhookAction = 'test' | 'log' | 'toggle' | 'rotate' | 'remove'
+type OnAction = (action: WebhookAction, webhook: Webhook) => void
+
+/** The endpoints with their health; cards on a phone. */
+export function WebhooksTable({ state, onAction }: { state: TableState<Webhook>; onAction: OnAction }) {
+  const { columns } = TEXT
+  const all: readonly Column<Webhook>[] = [
+    { id: 'url', head: columns.url, cell: ({ url }) => <span className="code wrap-anywhere">{url}</span> },
+    { id: 'events', head: columns.events, cell: eventsOf },
+    { id: 'status', head: columns.status, cell: (webhook) => <Health webhook={webhook} /> },
+    { id: 'created', head: columns.created, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
+    {
+      id: 'actions',
+      head: columns.actions,
+      silent: true,
+      numeric: true,
+      cell: (webhook) => <RowActions webhook={webhook} onAction={onAction} />,
+    },
+  ]
+  return (
+    <Table
+      caption={TEXT.table}
+      columns={all}
+      state={state}
+      rowKey={({ id }) => id}
+      empty={<Empty>{TEXT.none}</Empty>}
+      card={(webhook) => (
+        <div className="grid gap-3">
+          <span className="code wrap-anywhere">{webhook.url}</span>
+          <div className="flex flex-wrap items-center justify-between gap-2">
+            <span className="small text-muted wrap-anywhere">{eventsOf(webhook)}</span>
+            <Health webhook={webhook} />
+          </div>
+          <RowActions webhook={webhook} onAction={onAction} />
+        </div>
+      )}
+    />
+  )
+}
+
+function Health({ webhook: { status, failing_since: failing } }: { webhook: Webhook }) {
+  if (status === 'paused') return <Badge>{TEXT.paused}</Badge>
+  return failing === null ? <Badge tone="ok">{TEXT.active}</Badge> : <Badge tone="bad">{TEXT.failing}</Badge>
+}
+
+function RowActions({ webhook, onAction }: { webhook: Webhook; onAction: OnAction }) {
+  const does = (action: WebhookAction) => () => onAction(action, webhook)
+  return (
+    <div className="flex flex-wrap justify-end gap-2">
+      <Button aria-label={`${TEXT.log}: ${webhook.url}`} onClick={does('log')}>
+        {TEXT.log}
+      </Button>
+      <Menu
+        trigger={
+          <IconButton label={TEXT.more(webhook.url)}>
+            <Ellipsis size={16} aria-hidden />
+          </IconButton>
+        }
+        entries={[
+          ...(webhook.status === 'active'
+            ? [{ kind: 'action' as const, label: TEXT.test, onSelect: does('test') }]
+            : []),
+          {
+            kind: 'action',
+            label: webhook.status === 'active' ? TEXT.pause : TEXT.resume,
+            onSelect: does('toggle'),
+          },
+          { kind: 'action', label: TEXT.rotate, onSelect: does('rotate') },
+          { kind: 'action', label: TEXT.remove, danger: true, onSelect: does('remove') },
+        ]}
+      />
+    </div>
+  )
+}
+
+function eventsOf({ events }: Webhook): string {
+  return events.length === 0 ? TEXT.all : events.join(', ')
+}

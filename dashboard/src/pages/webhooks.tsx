@@ -1,0 +1,73 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { toFailure } from '../api/client/failure.ts'
+import { listState } from '../api/client/list-state.ts'
+import { changeWebhook, testWebhook, type Webhook, webhooksQuery } from '../api/webhooks.ts'
+import { type WebhookAction, WebhooksTable } from '../features/webhooks/webhooks-table.tsx'
+import { SHELL_TEXT } from '../messages/shell.ts'
+import { WEBHOOK_TEXT as TEXT } from '../messages/webhooks.ts'
+import { Button } from '../ui/button.tsx'
+import { toast } from '../ui/feedback/toast.ts'
+import { Card } from '../ui/layout/card.tsx'
+import { Page } from '../ui/layout/page.tsx'
+
+const dialogs = () => import('../features/webhooks/webhook-dialogs.tsx')
+const CreateDialog = lazy(() => dialogs().then(({ CreateDialog }) => ({ default: CreateDialog })))
+const RotateDialog = lazy(() => dialogs().then(({ RotateDialog }) => ({ default: RotateDialog })))
+const RemoveDialog = lazy(() => dialogs().then(({ RemoveDialog }) => ({ default: RemoveDialog })))
+const DeliveriesDialog = lazy(() =>
+  import('../features/webhooks/deliveries-dialog.tsx').then(({ DeliveriesDialog }) => ({ default: DeliveriesDialog })),
+)
+
+interface OpenDialog {
+  readonly kind: 'log' | 'rotate' | 'remove'
+  readonly webhook: Webhook
+}
+
+/** `/webhooks`: the endpoints that receive events, and what was sent to them. */
+export function Webhooks() {
+  const webhooks = useQuery(webhooksQuery)
+  const [open, setOpen] = useState<OpenDialog | 'create' | null>(null)
+  const acting = useAct()
+  const onAction = (action: WebhookAction, webhook: Webhook) => {
+    if (action === 'test' || action === 'toggle') acting.mutate({ action, webhook })
+    else setOpen({ kind: action, webhook })
+  }
+  const close = () => setOpen(null)
+  return (
+    <Page title={SHELL_TEXT.pagesOf.webhooks} lead={TEXT.lead}>
+      <Card
+        title={TEXT.heading}
+        flush
+        aside={
+          <Button tone="primary" onClick={() => setOpen('create')}>
+            {TEXT.add}
+          </Button>
+        }
+      >
+        <WebhooksTable state={{ rows: webhooks.data?.webhooks, ...listState(webhooks) }} onAction={onAction} />
+      </Card>
+      <Suspense>
+        {open === 'create' && <CreateDialog onClose={close} />}
+        {open !== 'create' && open?.kind === 'rotate' && <RotateDialog webhook={open.webhook} onClose={close} />}
+        {open !== 'create' && open?.kind === 'remove' && <RemoveDialog webhook={open.webhook} onClose={close} />}
+        {open !== 'create' && open?.kind === 'log' && <DeliveriesDialog webhook={open.webhook} onClose={close} />}
+      </Suspense>
+    </Page>
+  )
+}
+
+function useAct() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async ({ action, webhook }: { action: 'test' | 'toggle'; webhook: Webhook }) => {
+      if (action === 'toggle') await changeWebhook(webhook.id, webhook.status === 'active' ? 'paused' : 'active')
+      else {
+        await testWebhook(webhook.id)
+        void toast(TEXT.tested)
+      }
+    },
+    onError: (error: unknown) => void toast(toFailure(error).message, { bad: true }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['webhooks'] }),
+  })
+}

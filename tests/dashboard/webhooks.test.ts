@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { axeFindings, type Dashboard, openDashboard } from '../support/browser'
+import { fitsEverybody, heading, left } from '../support/page-checks'
+
+let dashboard: Dashboard
+let receiver: Bun.Server<undefined>
+let received: string[]
+beforeAll(async () => {
+  received = []
+  receiver = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      received.push(await request.text())
+      return new Response('thanks')
+    },
+  })
+  dashboard = await openDashboard({ env: { WEBHOOKS_ALLOW_PRIVATE: 'true' } })
+})
+afterAll(async () => {
+  await dashboard.close()
+  await receiver.stop(true)
+})
+
+test('an owner adds an endpoint, saves its secret, tries it, sends again, and deletes it', async () => {
+  await dashboard.signedIn()
+  const watched = await dashboard.visit('/webhooks')
+  const { page } = watched
+  await heading(page, 'Webhooks')
+  await page.getByText('No endpoints. Add one to receive events.').waitFor()
+  await page.getByRole('button', { name: 'Add endpoint' }).click()
+  const form = page.getByRole('dialog', { name: 'Add endpoint' })
+  const url = `http://127.0.0.1:${receiver.port}/hook`
+  await form.getByLabel('URL').fill(url)
+  await form.getByRole('checkbox', { name: 'key.revoked' }).check()
+  expect(await axeFindings(page)).toEqual([])
+  await form.getByRole('button', { name: 'Add endpoint' }).click()
+  const shown = page.getByRole('dialog', { name: 'Your signing secret' })
+  expect(await shown.getByLabel('Signing secret').inputValue()).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+  await shown.getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('cell', { name: url }).waitFor()
+  await page.getByRole('cell', { name: 'key.revoked' }).waitFor()
+  await fitsEverybody(page, 'webhooks')
+
+  await page.getByRole('button', { name: `More actions for ${url}` }).click()
+  await page.getByRole('menuitem', { name: 'Send test' }).click()
+  await dashboard.gateway.delivering.run()
+  await dashboard.gateway.delivering.settled()
+  await page.getByRole('button', { name: `Deliveries: ${url}` }).click()
+  const log = page.getByRole('dialog', { name: 'Deliveries' })
+  await log.getByText('Delivered', { exact: true }).waitFor()
+  expect(await axeFindings(page)).toEqual([])
+  await log.getByRole('button', { name: 'Resend: webhook.test' }).click()
+  await page.getByText('Queued again.').waitFor()
+  await log.getByRole('cell', { name: '2', exact: true }).waitFor()
+  expect(received).toHaveLength(2)
+  expect(received[1]).toBe(received[0] ?? '')
+  await log.getByRole('button', { name: 'Close', exact: true }).last().click()
+
+  await page.getByRole('button', { name: `More actions for ${url}` }).click()
+  await page.getByRole('menuitem', { name: 'Pause' }).click()
+  await page.getByText('Paused', { exact: true }).waitFor()
+  await page.getByRole('button', { name: `More actions for ${url}` }).click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await page
+    .getByRole('alertdialog', { name: 'Delete this endpoint?' })
+    .getByRole('button', { name: 'Delete', exact: true })
+    .click()
+  await page.getByText('No endpoints. Add one to receive events.').waitFor()
+  await left(watched)
+})
