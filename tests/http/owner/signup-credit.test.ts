@@ -86,6 +86,27 @@ describe('the brakes on signup credit', () => {
     await closeReconciled(gateway)
   })
 
+  test('know a network by what the proxy says, however the address is written and whatever the caller puts before it', async () => {
+    const gateway = await openHarness({ env: { ...BRAKES, SIGNUP_CREDIT_PER_NETWORK: '1' } })
+    const written = [
+      '203.0.113.1',
+      '198.51.100.1, 203.0.113.2',
+      '127.0.0.1, 203.0.113.3',
+      '203.0.113.4, 127.0.0.1',
+      '203.0.113.5:4711',
+      '::ffff:203.0.113.6',
+      '[::ffff:cb00:7107]:4711',
+      '0:0:0:0:0:FFFF:CB00:7108',
+    ]
+    const owners = await Promise.all(written.map((address) => signUp(gateway, address)))
+    const states = (await Promise.all(owners.map(accountOf))).map(({ signup_credit: state }) => state)
+    expect(states.sort()).toEqual(['granted', ...Array(7).fill('network_limit')])
+    // Addresses that are none share the places of all unknown networks.
+    for (const address of ['nobody', '203.0.113.1, nobody', '999.1.1.1']) await signUp(gateway, address)
+    expect(await creditGiven(gateway)).toBe(2 * CREDIT)
+    await closeReconciled(gateway)
+  })
+
   test('do not apply on this machine outside production, and an account without credit can be topped up', async () => {
     const none = { ...BRAKES, SIGNUP_CREDIT_PER_NETWORK: '0' }
     const gateway = await openHarness({ env: none })
@@ -183,6 +204,17 @@ describe('a sign-up where mail is configured', () => {
     for (const mail of mails) await read(confirm(tokenIn(mail)))
     expect(await enter('net-0@example.com')).toMatchObject({ signup_credit: 'granted' })
     expect(await enter('net-2@example.com')).toMatchObject({ signup_credit: 'network_limit', balance_micros_usd: 0 })
+  })
+
+  test('is subject to them also when all links of a network are opened at once, each several times', async () => {
+    const before = await creditGiven(gateway)
+    const tokens: string[] = []
+    for (let i = 0; i < 6; i++) {
+      await open(`rush-${i}@example.com`, `198.18.7.${i}`)
+      tokens.push(tokenIn(await mailbox.next()))
+    }
+    await Promise.all([...tokens, ...tokens, ...tokens.toReversed()].map(confirm))
+    expect((await creditGiven(gateway)) - before).toBe(2 * CREDIT)
   })
 
   test('is confirmed by a new password too, which takes the account from whoever signed up with the address', async () => {
