@@ -1,6 +1,12 @@
 import { Challenge, Constants, Credential, Receipt } from 'mppx'
 import { type Address, concat, type Hex, keccak256, slice, stringToHex, toHex } from 'viem'
-import type { AskedPayment, PaidHeader, UpstreamPayment, UpstreamWallet } from '../../core/apis/upstream-payment'
+import {
+  type AskedPayment,
+  type PaidHeader,
+  paymentSecrets,
+  type UpstreamPayment,
+  type UpstreamWallet,
+} from '../../core/apis/upstream-payment'
 import { isJson } from '../../core/json'
 
 /** A larger header is not read. */
@@ -64,7 +70,7 @@ function askedBy(challenge: Challenge.Challenge, wallet: SchemeWallet): AskedPay
       const payload = await authorizationOf(payment, signer)
       const source = `did:pkh:eip155:${payment.chainId}:${wallet.payer}`
       const value = Credential.serialize({ challenge, payload, source })
-      return { name, value, secrets: [value.slice('Payment '.length), payload.signature] }
+      return { name, value, secrets: paymentSecrets(value.slice('Payment '.length), payload.signature) }
     },
   }
 }

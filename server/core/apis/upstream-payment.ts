@@ -147,3 +147,14 @@ export interface AskedPayment {
   isFor(url: URL): boolean
   header(payment: UpstreamPayment, wallet: Pick<UpstreamWallet, 'sign'>): Promise<PaidHeader>
 }
+
+/**
+ * What an answer must not show of a signed payment: its header in either alphabet of base64, and the two numbers of its signature, from which
+ * anyone can write it again.
+ */
+export function paymentSecrets(value: string, signature: string): readonly string[] {
+  const plain = value.replace(/=+$/, '')
+  const numbers = [signature.slice(2, 66), signature.slice(66, 130)]
+  const spelled = numbers.flatMap((digits) => [digits.toLowerCase(), digits.toUpperCase()])
+  return [...new Set([plain, Buffer.from(plain, 'base64').toString('base64url'), ...spelled])]
+}

@@ -1,6 +1,6 @@
 import { isJson } from '../json'
 import { chainInV1 } from '../x402-networks'
-import type { AskedPayment } from './upstream-payment'
+import { type AskedPayment, paymentSecrets } from './upstream-payment'
 
 /** A larger challenge is not read. */
 const MAX_CHALLENGE_BYTES = 16 * 1024
@@ -56,7 +56,7 @@ function askedBy(challenge: Challenge, accepted: Readonly<Record<string, unknown
         ? { x402Version: 2, resource, accepted, payload, ...(extensions !== undefined && { extensions }) }
         : { x402Version: 1, scheme, network, payload }
       const value = Buffer.from(JSON.stringify(paid)).toString('base64')
-      return { name: isSecond ? 'payment-signature' : 'x-payment', value, secrets: [value, signature] }
+      return { name: isSecond ? 'payment-signature' : 'x-payment', value, secrets: paymentSecrets(value, signature) }
     },
   }
 }

@@ -143,6 +143,21 @@ describe('a hostile upstream', () => {
     expect(await states()).toEqual(['signed'])
   })
 
+  test.each<[string, (signature: string, header: string) => unknown]>([
+    ['as v, r and s', (signature) => ({ v: 27, r: signature.slice(0, 66), s: `0x${signature.slice(66, 130)}` })],
+    ['with s alone', (signature) => signature.slice(66, 130)],
+    ['in capital letters', (signature) => signature.toUpperCase()],
+    ['in the other alphabet of base64', (_, header) => Buffer.from(header, 'base64').toString('base64url')],
+  ])('that shows the signature %s is not passed on', async (_, shown) => {
+    const { call, states } = await paying({
+      paid: ({ headers }) => {
+        const header = headers['payment-signature'] ?? ''
+        return Response.json({ got: shown(JSON.parse(atob(header)).payload.signature, header) })
+      },
+    })
+    expect([(await call()).status, await states()]).toEqual([502, ['signed']])
+  })
+
   test('that cashes and never answers costs the caller nothing and the house once', async () => {
     const stalled = Promise.withResolvers<Response>()
     const { call, payments, states, later, spent, overruns, node } = await paying({
