@@ -5,7 +5,7 @@ import { reportLines } from '../support/fuzz/report'
 
 setDefaultTimeout(120_000)
 
-const REQUESTS = 6000
+const REQUESTS = 3000
 
 describe(`${REQUESTS} requests generated from /openapi.json, over plain sockets, against a real server`, () => {
   const seed = Math.floor(Math.random() * 2 ** 32)
@@ -25,7 +25,7 @@ describe(`${REQUESTS} requests generated from /openapi.json, over plain sockets,
   test('the run reached every kind of operation and refusal', () => {
     for (const outcome of ['200', '201', '400', '401', '402', '403', '404', '405', '409', '413', '415', '429'])
       expect([outcome, (report.outcomes.get(outcome) ?? 0) > 0]).toEqual([outcome, true])
-    expect(report.ledger.charges).toBeGreaterThan(REQUESTS / 50)
+    expect(report.ledger.charges).toBeGreaterThan(REQUESTS / 100)
   })
 
   test('a 200 cost what it reported, and nothing else cost anything', () => {

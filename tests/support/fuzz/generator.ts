@@ -63,6 +63,7 @@ const METHODS = ['GET', 'GET', 'GET', 'GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'O
 /** Attempts without end: the same seed, document and world give the same ones. */
 export function* attempts(random: Random, operations: readonly Operation[], world: World): Generator<Attempt, never> {
   const data = operations.filter(({ path }) => path.startsWith('/apis/'))
+  yield* rareAttempts(world)
   for (;;) {
     const roll = random.next()
     if (roll < 0.4) yield operationAttempt(random, random.pick(data), world)
@@ -73,6 +74,26 @@ export function* attempts(random: Random, operations: readonly Operation[], worl
     else if (roll < 0.985) yield smugglingAttempt(random)
     else yield slowAttempt(random, world)
   }
+}
+
+/** What chance reaches too rarely in a short run: a key that is created, and a body that is too large. */
+function rareAttempts({ goodKey, ownerCookie }: World): Attempt[] {
+  const json = 'Content-Type: application/json'
+  const context = '/apis/v1/websearch/llm/context'
+  return [
+    single('POST /api/keys', {
+      method: 'POST',
+      target: '/api/keys',
+      lines: [`Cookie: ${ownerCookie}`, json],
+      body: '{"name":"made by the fuzz run"}',
+    }),
+    single(`POST ${context}`, {
+      method: 'POST',
+      target: context,
+      lines: [`Authorization: Bearer ${goodKey}`, json],
+      body: `{"q":"${'a'.repeat(1024 * 1024)}"}`,
+    }),
+  ]
 }
 
 function otherAttempt(random: Random, world: World): Attempt {
