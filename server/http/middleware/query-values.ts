@@ -17,17 +17,15 @@ export function queryValues(search: string): ReadonlyMap<string, readonly string
 function readQuery(search: string): Map<string, string[]> {
   const values = new Map<string, string[]>()
   for (let start = 1, end = 0; start <= search.length; start = end + 1) {
-    end = endOf(search, '&', start, search.length)
-    const equals = endOf(search, '=', start, end)
-    if (end > start) add(values, unescaped(search.slice(start, equals)), unescaped(search.slice(equals + 1, end)))
+    const next = search.indexOf('&', start)
+    end = next < 0 ? search.length : next
+    // Cut out first: to look for its `=` in the whole query would take quadratic time where none has one.
+    const pair = search.slice(start, end)
+    const at = pair.indexOf('=')
+    if (pair !== '')
+      add(values, unescaped(at < 0 ? pair : pair.slice(0, at)), unescaped(at < 0 ? '' : pair.slice(at + 1)))
   }
   return values
-}
-
-/** Where `character` is in this part of the text; the end of the part if it is not there. */
-function endOf(text: string, character: string, start: number, end: number): number {
-  const at = text.indexOf(character, start)
-  return at < 0 || at > end ? end : at
 }
 
 function unescaped(text: string): string {
