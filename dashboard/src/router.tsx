@@ -139,6 +139,7 @@ const pages = [
   page('/welcome', () => import('./pages/welcome.tsx'), 'Welcome'),
   keys,
   page('/apps', () => import('./pages/apps.tsx'), 'Apps'),
+  page('/notices', () => import('./pages/notices.tsx'), 'Notices'),
   page('/webhooks', () => import('./pages/webhooks.tsx'), 'Webhooks'),
   page('/keys/$id', () => import('./pages/key.tsx'), 'KeyPage'),
   page('/billing', () => import('./pages/billing.tsx'), 'Billing'),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { axeFindings, type Dashboard, openDashboard } from '../support/browser'
+import { axeFindings, becomes, type Dashboard, openDashboard } from '../support/browser'
 import { fitsEverybody, heading, left } from '../support/page-checks'
 
 let dashboard: Dashboard
@@ -67,5 +67,22 @@ test('an owner adds an endpoint, saves its secret, tries it, sends again, and de
     .getByRole('button', { name: 'Delete', exact: true })
     .click()
   await page.getByText('No endpoints. Add one to receive events.').waitFor()
+  await left(watched)
+})
+
+test('the bell counts what is unread, and its page shows it', async () => {
+  const owner = await dashboard.signedIn()
+  await owner.api('/api/keys', { name: 'laptop' })
+  await dashboard.gateway.delivering.run()
+  const watched = await dashboard.visit('/')
+  const { page } = watched
+  await page.getByRole('link', { name: 'Notices, 1 unread' }).click()
+  await heading(page, 'Notices')
+  await page.getByRole('rowheader', { name: 'API key created' }).waitFor()
+  await page.getByRole('cell', { name: 'laptop' }).waitFor()
+  await fitsEverybody(page, 'notices')
+  await page.getByRole('button', { name: 'Mark all as read' }).click()
+  await page.getByRole('link', { name: 'Notices', exact: true }).waitFor()
+  await becomes(() => page.getByText('New', { exact: true }).count(), 0)
   await left(watched)
 })

@@ -38,6 +38,7 @@ export const SHELL_TEXT = {
     social: 'Social accounts',
     apps: 'Connected apps',
     webhooks: 'Webhooks',
+    notices: 'Notices',
     settings: 'Settings',
     operator: 'Operator',
     operatorApis: 'APIs',

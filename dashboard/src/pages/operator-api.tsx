@@ -7,7 +7,6 @@ import { toFailure } from '../api/client/failure.ts'
 import { useOperatorAction } from '../features/operator/action-form.tsx'
 import { SaleBadge } from '../features/operator/apis/api-facts.tsx'
 import { ApiFiguresRow } from '../features/operator/apis/api-figures.tsx'
-import { ApiSettings } from '../features/operator/apis/api-settings.tsx'
 import { ClosedTable } from '../features/operator/apis/closed-table.tsx'
 import { OperationsTable } from '../features/operator/apis/operations-table.tsx'
 import { PaymentsTable } from '../features/operator/apis/payments-table.tsx'
@@ -18,6 +17,9 @@ import { Failed, FormFailure } from '../ui/feedback/failure.tsx'
 import { Loading } from '../ui/feedback/states.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
+const ApiSettings = lazy(() =>
+  import('../features/operator/apis/api-settings.tsx').then(({ ApiSettings }) => ({ default: ApiSettings })),
+)
 const PriceDialog = lazy(() =>
   import('../features/operator/apis/price-dialog.tsx').then(({ OperationPriceDialog }) => ({
     default: OperationPriceDialog,
@@ -80,7 +82,9 @@ function Details({ api }: { api: ApiDetails }) {
       />
       {api.auth.startsWith('402:') && <PaymentsTable name={api.name} />}
       {api.closed.length > 0 && <ClosedTable api={api} />}
-      <ApiSettings api={api} />
+      <Suspense>
+        <ApiSettings api={api} />
+      </Suspense>
       <Suspense>
         {dialog?.what === 'try' && <Trial api={api.name} operation={dialog.operation} onClose={close} />}
         {dialog?.what === 'price' && <PriceDialog api={api.name} operation={dialog.operation} onClose={close} />}

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
-import { useEffect, useRef } from 'react'
+import { lazy, Suspense, useEffect, useRef } from 'react'
 import { accountQuery } from '../api/account/account.ts'
 import { liveStatus } from '../api/client/live-events.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
@@ -9,6 +9,9 @@ import { useSignal } from '../signal.ts'
 import { formatClock } from '../ui/format/time.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { BalanceLine } from './balance-line.tsx'
+
+/** After the page: the first load is measured. */
+const Bell = lazy(() => import('./bell.tsx').then(({ Bell }) => ({ default: Bell })))
 
 const ITEM =
   'control flex shrink-0 items-center gap-2 px-3 whitespace-nowrap no-underline hover:bg-sunken aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent'
@@ -21,9 +24,16 @@ export function Rail() {
         <Link to="/" className="text-base font-semibold no-underline">
           {SHELL_TEXT.product}
         </Link>
-        <div className="flex items-center gap-1 md:hidden">
-          <BalanceLine />
-          <AccountMenu />
+        <div className="flex items-center gap-1">
+          <div className="md:hidden">
+            <BalanceLine />
+          </div>
+          <Suspense>
+            <Bell />
+          </Suspense>
+          <div className="md:hidden">
+            <AccountMenu />
+          </div>
         </div>
       </div>
       <DisconnectedNotice />

@@ -1,0 +1,23 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import type { NoticePage } from '../../../server/http/webhooks/record.ts'
+import { api, unwrap } from './client/client.ts'
+
+export type Notice = NoticePage['notices'][number]
+
+const UNREAD_EVERY_MS = 30_000
+
+/** How many notices are unread, for the bell. */
+export const unreadQuery = queryOptions({
+  queryKey: ['notices', 'unread'],
+  queryFn: () => unwrap(api.notices.get({ query: { limit: 1 } })),
+  refetchInterval: UNREAD_EVERY_MS,
+})
+
+export const noticesQuery = infiniteQueryOptions({
+  queryKey: ['notices', 'all'],
+  queryFn: ({ pageParam }) => unwrap(api.notices.get({ query: pageParam === null ? {} : { cursor: pageParam } })),
+  initialPageParam: null as string | null,
+  getNextPageParam: (page) => page.next_cursor,
+})
+
+export const markNoticesRead = () => unwrap(api.notices.read.post({}))

@@ -1,0 +1,54 @@
+import type { Notice } from '../../api/notices.ts'
+import { NOTICE_TEXT as TEXT } from '../../messages/notices.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Empty } from '../../ui/feedback/states.tsx'
+import { TimeAgo } from '../../ui/format/time.tsx'
+import { type Column, Table, type TableState } from '../../ui/layout/table.tsx'
+
+const { columns: HEADS } = TEXT
+
+const COLUMNS: readonly Column<Notice>[] = [
+  { id: 'what', head: HEADS.what, cell: (notice) => <What notice={notice} /> },
+  { id: 'about', head: HEADS.about, cell: detailOf },
+  { id: 'at', head: HEADS.at, cell: ({ timestamp }) => <TimeAgo at={timestamp} /> },
+]
+
+/** The notices; cards on a phone. */
+export function NoticesTable({ state }: { state: TableState<Notice> }) {
+  return (
+    <Table
+      caption={TEXT.table}
+      columns={COLUMNS}
+      state={state}
+      rowKey={({ id }) => id}
+      empty={<Empty>{TEXT.none}</Empty>}
+      card={(notice) => (
+        <div className="grid gap-1">
+          <What notice={notice} />
+          <span className="small flex flex-wrap justify-between gap-2 text-muted">
+            <span className="wrap-anywhere">{detailOf(notice)}</span>
+            <TimeAgo at={notice.timestamp} />
+          </span>
+        </div>
+      )}
+    />
+  )
+}
+
+function What({ notice: { type, read } }: { notice: Notice }) {
+  return (
+    <span className="flex flex-wrap items-center gap-2 font-medium">
+      {TEXT.events[type] ?? type}
+      {!read && <Badge tone="accent">{TEXT.unread}</Badge>}
+    </span>
+  )
+}
+
+/** What the notice is about: the percentage of a limit, or the name of a key, tier, operation or host. */
+function detailOf({ data }: Notice): string {
+  const read = (name: string): unknown => Reflect.get(data, name)
+  const percent = read('percent')
+  if (typeof percent === 'number') return TEXT.percentUsed(percent)
+  const names = ['name', 'tier', 'status', 'host', 'operation', 'user', 'client_id'].map(read)
+  return names.find((one): one is string => typeof one === 'string') ?? '-'
+}
