@@ -79,7 +79,7 @@ export class Delivering {
   private async dispatch(): Promise<boolean> {
     const waiting = await this.store.waiting(EVENTS_AT_ONCE)
     if (waiting.length === 0 || this.stop.signal.aborted) return false
-    const described = await Promise.all(waiting.map(async (event) => ({ ...event, data: await this.describe(event) })))
+    const described = await Promise.all(waiting.map((event) => this.described(event)))
     const accounts = new Set(described.flatMap(({ accountId }) => (accountId === null ? [] : [accountId])))
     const receivers = await this.store.receivers([...accounts] as readonly AccountId[])
     const now = this.clock.now()
@@ -92,6 +92,16 @@ export class Delivering {
     })
     await this.store.dispatch(described, deliveries)
     return waiting.length === EVENTS_AT_ONCE
+  }
+
+  /** An event whose record cannot be read is sent as it was stored, so that it stops none behind it. */
+  private async described(event: GatewayEvent): Promise<GatewayEvent> {
+    try {
+      return { ...event, data: await this.describe(event) }
+    } catch (error) {
+      this.onError(error)
+      return event
+    }
   }
 
   private start(webhook: Webhook, now: number): Promise<void> {

@@ -28,7 +28,7 @@ const TESTS_PER_MINUTE = 10
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 /** How long a delivery is retried. */
-export const RETRIED_MS = DAY_MS
+const RETRIED_MS = DAY_MS
 /** How long the previous secret signs beside a new one. */
 const OVERLAP_MS = DAY_MS
 const SECRET_BYTES = 32

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
 import { Webhook } from 'standardwebhooks'
 import { type Harness, openHarness } from '../../support/harness'
 import { until } from '../../support/until'
@@ -169,6 +170,19 @@ describe('an event', () => {
     expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
     expect(received).toHaveLength(2)
     expect(made.webhook.status).toBe('active')
+  })
+})
+
+describe('an event about a record that is gone', () => {
+  test('stops none behind it: it is sent as it was stored', async () => {
+    await create()
+    const { key } = await keyBench(owner).create()
+    await gateway.core.stores.db.run(sql`UPDATE events SET key_id = 'key_gone' WHERE key_id = ${key.id}`)
+    await keyBench(owner).move(key.id, 'disable')
+    gateway.core.credentials.lastUsedAt = () => Promise.reject(new Error('unreadable'))
+    await round()
+    expect(received.map(({ body }) => JSON.parse(body).type).sort()).toEqual(['key.created', 'key.disabled'])
+    expect(gateway.logged.join('')).toContain('unreadable')
   })
 })
 
