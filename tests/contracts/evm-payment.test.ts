@@ -133,7 +133,7 @@ type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer 
 paymentMethodContract('evm', openPaymentForm)
 paymentMethodContract('evm, by x402', openX402Form)
 
-test("evm: every offer is identical to the library's, whatever was offered before", async () => {
+test("evm: every offer is the library's with the Bazaar's extension added, whatever was offered before", async () => {
   const { method, sandbox } = await open()
   const charge = evm.charge({
     ...{ currency: sandbox.token, recipient: MERCHANT, chainId: EVM_CHAIN_ID, decimals: 6 },
@@ -159,9 +159,10 @@ test("evm: every offer is identical to the library's, whatever was offered befor
     expect(offer.challenge).toBe(Challenge.serialize(challenge))
     const theirs = await charge.transport?.respondChallenge({ challenge, input })
     const decoded = (text: string) => JSON.parse(atob(text))
-    expect(decoded(offer.more['payment-required'] ?? '')).toEqual(
-      decoded(theirs?.headers.get('payment-required') ?? ''),
-    )
+    const { extensions, ...ours } = decoded(offer.more['payment-required'] ?? '')
+    const { bazaar, ...same } = extensions
+    expect({ ...ours, extensions: same }).toEqual(decoded(theirs?.headers.get('payment-required') ?? ''))
+    expect(bazaar.info.input.method).toBe(terms.resource.method)
   }
   await sandbox.close()
 })
