@@ -436,6 +436,12 @@ export const RULES: readonly Rule[] = [
     packages: REACT,
   },
   {
+    // Draws the QR code of an authenticator app.
+    files: ['dashboard/src/features/settings/app-set-up.tsx'],
+    may: [SELF, 'dashboard/src/features/settings/*', 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT],
+    packages: [...REACT, 'uqr'],
+  },
+  {
     files: ['dashboard/src/features/*/**'],
     may: [SELF, 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT],
     packages: REACT,
@@ -449,6 +455,11 @@ export const RULES: readonly Rule[] = [
     may: ['dashboard/src/api/**', ...TEXT],
     types: ['server/app.ts'],
     packages: [...REACT, 'eventsource-parser'],
+  },
+  {
+    files: ['dashboard/src/api/account/second-factor.ts'],
+    may: ['dashboard/src/api/**', ...TEXT],
+    packages: [...REACT, '@simplewebauthn/browser'],
   },
   { files: ['dashboard/src/api/**'], may: [SELF, ...TEXT], types: ['server/app.ts', ...RECORDS], packages: REACT },
   {

@@ -48,10 +48,15 @@ export type Dashboard = Awaited<ReturnType<typeof openDashboard>>
  * The built dashboard on a real server over a temporary folder, and Chromium. One per test file; the true clock, for
  * the browser has no other. Close it when done: what a test adds to the browser for all tabs, it takes away itself.
  */
-export async function openDashboard(options: { env?: Record<string, string> } = {}) {
+export async function openDashboard(
+  options: { env?: Record<string, string>; baseUrl?: (port: number) => string } = {},
+) {
   await builtDashboard()
   const port = freePort()
-  const gateway = await openHarness({ running: true, env: { PORT: String(port), ...options.env } })
+  const gateway = await openHarness({
+    running: true,
+    env: { PORT: String(port), ...(options.baseUrl && { BASE_URL: options.baseUrl(port) }), ...options.env },
+  })
   const open = () =>
     listen(
       gateway.config,

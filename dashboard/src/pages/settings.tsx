@@ -2,6 +2,7 @@ import { DataCard } from '../features/settings/data-card.tsx'
 import { EmailCard } from '../features/settings/email-card.tsx'
 import { PasswordCard } from '../features/settings/password-card.tsx'
 import { ProfileCard } from '../features/settings/profile-card.tsx'
+import { SecondFactorCard } from '../features/settings/second-factor-card.tsx'
 import { SessionsCard } from '../features/settings/sessions-card.tsx'
 import { ThemeCard } from '../features/settings/theme-card.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
@@ -13,6 +14,7 @@ export function Settings() {
       <ProfileCard />
       <EmailCard />
       <PasswordCard />
+      <SecondFactorCard />
       <SessionsCard />
       <ThemeCard />
       <DataCard />

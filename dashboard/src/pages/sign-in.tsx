@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { isSignInForApp, signIn } from '../api/account/account.ts'
-import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
+import { isSignInForApp } from '../api/account/account.ts'
+import { SignInForm } from '../features/sign-in/sign-in-form.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
 import { AuthLayout } from '../ui/layout/auth-layout.tsx'
@@ -18,7 +18,7 @@ export function SignIn() {
   }
   return (
     <AuthLayout title={SHELL_TEXT.pagesOf.signIn}>
-      <CredentialsForm purpose="sign-in" submit={signIn} onDone={() => void enter()}>
+      <SignInForm onDone={() => void enter()}>
         <Link to="/forgot-password" className="justify-self-start text-accent underline">
           {SIGN_IN_TEXT.forgot}
         </Link>
@@ -28,7 +28,7 @@ export function SignIn() {
             {SIGN_IN_TEXT.signUp}
           </Link>
         </p>
-      </CredentialsForm>
+      </SignInForm>
     </AuthLayout>
   )
 }

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { accountQuery, signIn } from '../api/account/account.ts'
-import { CredentialsForm } from '../features/sign-in/credentials-form.tsx'
+import { accountQuery } from '../api/account/account.ts'
+import { SignInForm } from '../features/sign-in/sign-in-form.tsx'
 import { SIGN_IN_TEXT } from '../messages/sign-in.ts'
 import { Dialog } from '../ui/dialogs/dialog.tsx'
 
@@ -19,12 +19,7 @@ export function SignInAgain({ onGiveUp }: { onGiveUp?: () => void }) {
   return (
     <Dialog title={onGiveUp ? SIGN_IN_TEXT.recent : SIGN_IN_TEXT.ended} firm={!onGiveUp} onClose={() => onGiveUp?.()}>
       <p className="text-muted">{onGiveUp ? SIGN_IN_TEXT.recentText : SIGN_IN_TEXT.endedText}</p>
-      <CredentialsForm
-        purpose="sign-in"
-        submit={signIn}
-        onDone={() => void resume()}
-        {...(before && { email: before.email })}
-      />
+      <SignInForm onDone={() => void resume()} {...(before && { email: before.email })} />
     </Dialog>
   )
 }

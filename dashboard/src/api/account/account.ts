@@ -16,14 +16,24 @@ function fetchAccount() {
   return unwrap(api.account.get())
 }
 
-/** Starts a session. The browser keeps the cookie; scripts cannot read it. Continues to the app if one is waiting for the sign-in. */
-export async function signIn(email: string, password: string): Promise<void> {
+/** Starts a session. `second_factor`: it begins when a second factor is given as well. */
+export async function signIn(email: string, password: string): Promise<'signed_in' | 'second_factor'> {
+  const answer = await startSession('/api/auth/sign-in/email', { email, password })
+  return Reflect.get(Object(answer), 'twoFactorRedirect') === true ? 'second_factor' : 'signed_in'
+}
+
+/**
+ * Calls a route that may start a session. The browser keeps the cookie; scripts cannot read it. Continues to the app if one is
+ * waiting for the sign-in.
+ */
+export async function startSession(path: string, given: Readonly<Record<string, unknown>>): Promise<unknown> {
   const request = pendingAppRequest()
-  const body = { email, password, ...(request !== null && { oauth_query: request }) }
-  const answer = await callJson('/api/auth/sign-in/email', { body })
+  const answer = await callJson(path, { body: { ...given, ...(request !== null && { oauth_query: request }) } })
+  if (Reflect.get(Object(answer), 'twoFactorRedirect') === true) return answer
   sessionEnded.set(false)
   recentSignInRequired.set(false)
   continueToApp(request, answer)
+  return answer
 }
 
 /** Creates a user. Resolves to whether they are signed in: a gateway that sends mail asks to confirm the address first. */

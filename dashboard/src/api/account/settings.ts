@@ -28,6 +28,8 @@ export const changePassword = (currentPassword: string, newPassword: string, kee
 export const endSession = (id: string) => unwrap(api.settings.sessions({ id }).end.post())
 export const endOtherSessions = (keepApps: boolean) =>
   unwrap(api.settings.sessions['end-others'].post(undefined, { query: keepApps ? { apps: 'keep' } : {} }))
+/** Ends every session, this one too, and disconnects all apps. */
+export const endAllSessions = () => unwrap(api.settings.sessions['end-all'].post())
 export const closeAccount = (email: string) => unwrap(api.settings.close.post({ email }))
 
 /** Requests a link to set a new password. The response is the same whether or not the account exists. */

@@ -1,17 +1,25 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { endOtherSessions, endSession, type SessionLine, sessionsQuery } from '../../api/account/settings.ts'
-import { toFailure } from '../../api/client/failure.ts'
+import {
+  endAllSessions,
+  endOtherSessions,
+  endSession,
+  type SessionLine,
+  sessionsQuery,
+} from '../../api/account/settings.ts'
+import { failureFrom, toFailure } from '../../api/client/failure.ts'
 import { listState } from '../../api/client/list-state.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
 
+import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 import { type Column, Table } from '../../ui/layout/table.tsx'
+import { deviceName } from './device-name.ts'
 import { DisconnectAppsField, useAppCount } from './disconnect-apps-field.tsx'
 
 const { sessionColumns: HEADS } = TEXT
@@ -27,6 +35,7 @@ export function SessionsCard() {
     { id: 'device', head: HEADS.device, cell: ({ user_agent: agent }) => <Device agent={agent} /> },
     { id: 'ip', head: HEADS.ip, cell: ({ ip }) => <span className="code">{ip ?? '-'}</span> },
     { id: 'at', head: HEADS.at, cell: ({ signed_in_at: at }) => <TimeAgo at={at} /> },
+    { id: 'seen', head: HEADS.seen, cell: ({ last_seen_at: at }) => (at === null ? '-' : <TimeAgo at={at} />) },
     { id: 'act', head: HEADS.act, silent: true, numeric: true, cell: action },
   ]
   return (
@@ -34,14 +43,17 @@ export function SessionsCard() {
       title={TEXT.sessions}
       flush
       aside={
-        rows && rows.length > 1 ? (
-          <Button
-            busy={signingOutOthers.isPending}
-            onClick={() => (apps > 0 ? setAsking(true) : signingOutOthers.mutate({ keepApps: true }))}
-          >
-            {TEXT.endOthers}
-          </Button>
-        ) : null
+        <div className="flex flex-wrap gap-2">
+          {rows && rows.length > 1 && (
+            <Button
+              busy={signingOutOthers.isPending}
+              onClick={() => (apps > 0 ? setAsking(true) : signingOutOthers.mutate({ keepApps: true }))}
+            >
+              {TEXT.endOthers}
+            </Button>
+          )}
+          <SignOutEverywhere />
+        </div>
       }
     >
       <Table
@@ -57,8 +69,13 @@ export function SessionsCard() {
             <div className="grid gap-1">
               <Device agent={session.user_agent} />
               <span className="small text-muted">
-                <span className="code">{session.ip ?? '-'}</span> · <TimeAgo at={session.signed_in_at} />
+                <span className="code">{session.ip ?? '-'}</span> · {HEADS.at} <TimeAgo at={session.signed_in_at} />
               </span>
+              {session.last_seen_at !== null && (
+                <span className="small text-muted">
+                  {HEADS.seen} <TimeAgo at={session.last_seen_at} />
+                </span>
+              )}
             </div>
             {action(session)}
           </div>
@@ -74,6 +91,32 @@ export function SessionsCard() {
         />
       )}
     </Card>
+  )
+}
+
+/** Ends this session as well, and disconnects every app. */
+function SignOutEverywhere() {
+  const [asking, setAsking] = useState(false)
+  const ending = useMutation({ mutationFn: endAllSessions, onSuccess: () => window.location.assign('/sign-in') })
+  return (
+    <>
+      <Button tone="warning" onClick={() => setAsking(true)}>
+        {TEXT.endAll}
+      </Button>
+      {asking && (
+        <ConfirmDialog
+          title={TEXT.endAll}
+          text={TEXT.endAllText}
+          cancelLabel={TEXT.keepSessions}
+          confirmLabel={TEXT.endAll}
+          busy={ending.isPending}
+          onCancel={() => setAsking(false)}
+          onConfirm={() => ending.mutate()}
+        >
+          <FormFailure failure={failureFrom(ending)} />
+        </ConfirmDialog>
+      )}
+    </>
   )
 }
 
@@ -133,33 +176,4 @@ function Device({ agent }: { agent: string | null }) {
       {deviceName(agent)}
     </span>
   )
-}
-
-/** Matched against user agents, most specific first: nearly all contain Safari, and Edge also contains Chrome. */
-const BROWSERS = [
-  ['Edg/', 'Edge'],
-  ['OPR/', 'Opera'],
-  ['Firefox/', 'Firefox'],
-  ['Chrome/', 'Chrome'],
-  ['Safari/', 'Safari'],
-  ['curl/', 'curl'],
-] as const
-
-const SYSTEMS = [
-  ['iPhone', 'iPhone'],
-  ['iPad', 'iPad'],
-  ['Android', 'Android'],
-  ['Windows', 'Windows'],
-  ['Mac OS', 'macOS'],
-  ['CrOS', 'ChromeOS'],
-  ['Linux', 'Linux'],
-] as const
-
-/** A name such as "Firefox on Windows"; for scripts, the first word of their user agent. */
-function deviceName(agent: string | null): string {
-  if (!agent) return TEXT.unknownDevice
-  const browser = BROWSERS.find(([mark]) => agent.includes(mark))?.[1]
-  const system = SYSTEMS.find(([mark]) => agent.includes(mark))?.[1]
-  if (browser && system) return TEXT.device(browser, system)
-  return browser ?? agent.split(/[\s(]/, 1)[0]?.slice(0, 40) ?? TEXT.unknownDevice
 }
