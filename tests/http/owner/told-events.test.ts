@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { micros } from '../../../server/core/money'
 import { type Harness, openHarness } from '../../support/harness'
+import { until } from '../../support/until'
 import { closeReconciled, IMAGES, keyBench, read } from './bench'
 
 interface Told {
@@ -106,6 +107,31 @@ describe('the threshold of a budget', () => {
 })
 
 describe('an account is told', () => {
+  test('of a top-up in full, also when a part of it pays back debt, and of its new tier', async () => {
+    const { id } = await gateway.account(0, null)
+    const { ledger } = gateway.core
+    const move = { account: id, description: 'card' }
+    await ledger.credit({ ...move, part: 'paid', kind: 'top_up', amount: micros(10_000_000), reference: 'one' })
+    await ledger.takeBack({ ...move, kind: 'refund', amount: micros(10_000_000), reference: 'back' })
+    await ledger.takeBack({ ...move, kind: 'refund', amount: micros(3_000_000), reference: 'more' })
+    await ledger.credit({ ...move, part: 'paid', kind: 'top_up', amount: micros(5_000_000), reference: 'two' })
+    const amounts = (await told('topup.completed')).map(({ data }) => JSON.parse(data).amount_micros_usd)
+    expect(amounts).toEqual([10_000_000, 5_000_000])
+    // The first change of a tier is that of another account.
+    const [, changed] = await told('tier.changed')
+    expect(JSON.parse(changed?.data ?? '')).toEqual({ tier: 'starter', previous_tier: 'free' })
+  })
+
+  test('once that a key expires within three days, and not of one that lives longer', async () => {
+    const account = await gateway.account()
+    const expires = (days: number) => new Date(gateway.clock.now() + days * 86_400_000).toISOString()
+    const soon = await gateway.key(account, { expires_at: expires(2) })
+    await gateway.key(account, { expires_at: expires(9) })
+    // The first look follows a second after the start.
+    await until(async () => (await told('key.expiring')).length > 0)
+    expect((await told('key.expiring')).map(({ key_id }) => key_id)).toEqual([soon.id])
+  })
+
   test('when its balance runs low and empty, once for each time it does', async () => {
     const account = await gateway.account()
     const key = await gateway.key(account)
