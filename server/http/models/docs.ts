@@ -103,7 +103,7 @@ export const MODEL_DOCS = {
     tag: 'Models',
     summary: 'All models',
     description:
-      "The available models, their routes and their prices, in OpenAI's format; with `anthropic-version` in Anthropic's, which also takes `limit`, `after_id` and `before_id`. Free.",
+      "The available models, their routes and their prices, in OpenAI's format; with `anthropic-version` in Anthropic's, which also takes `limit`, `after_id` and `before_id`; with `x-goog-api-client` in Google's, as below `/v1beta`. Free.",
     answers: {
       200: {
         description: 'The models.',
@@ -148,7 +148,7 @@ export const MODEL_DOCS = {
     tag: 'Models',
     summary: 'One model',
     description:
-      "An id that contains a slash can be sent with `%2F` or with a plain slash. With `anthropic-version` the response has Anthropic's format. Free.",
+      "An id that contains a slash can be sent with `%2F` or with a plain slash. With `anthropic-version` the response has Anthropic's format, with `x-goog-api-client` Google's. Free.",
     ids: { model: { description: 'The id of a model.', example: 'sandbox%2Fecho' } },
     answers: {
       200: {

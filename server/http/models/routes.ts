@@ -41,6 +41,26 @@ const GOOGLE_METHODS: Readonly<Record<string, Omit<ModelTarget, 'path'>>> = {
   batchembedcontents: { operation: 'embeddings', wire: WIRES.batch_embed_contents },
 }
 
+/**
+ * Whose package asks for models below `/v1`: the packages of three vendors call the same paths, Google's by default. Anthropic's and
+ * Google's name themselves with every call.
+ */
+function packageOf({ request: { headers } }: GatedContext): 'anthropic' | 'google' | 'openai' {
+  if (headers.has('anthropic-version')) return 'anthropic'
+  return headers.has('x-goog-api-client') ? 'google' : 'openai'
+}
+
+function listed(models: readonly Model[], context: GatedContext): object {
+  switch (packageOf(context)) {
+    case 'anthropic':
+      return anthropicList(models, queryOf(ANTHROPIC_PAGE, context))
+    case 'google':
+      return googleList(models, queryOf(GOOGLE_PAGE, context))
+    case 'openai':
+      return { object: 'list', data: models.map(wireModel) }
+  }
+}
+
 /** Lists the models and serves calls to them in the formats of three SDKs (spec 2.2, 4.6). */
 export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: ResearchCalls) {
   const one = ({ reply, url }: GatedContext, written: (model: Model) => object) => {
@@ -53,13 +73,8 @@ export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: 
       }),
     )
   }
-  // The packages of both vendors call the same paths; Anthropic's always says its version.
-  const isAnthropic = ({ request }: GatedContext) => request.headers.has('anthropic-version')
-  const listed = (context: GatedContext) =>
-    isAnthropic(context)
-      ? anthropicList(catalog.list(), queryOf(ANTHROPIC_PAGE, context))
-      : { object: 'list', data: catalog.list().map(wireModel) }
-  const shown = (context: GatedContext) => one(context, isAnthropic(context) ? anthropicModel : wireModel)
+  const shown = (context: GatedContext) =>
+    one(context, { anthropic: anthropicModel, google: googleModel, openai: wireModel }[packageOf(context)])
   const researched = (context: GatedContext) => {
     context.allowSilence()
     return research.answer(callRequestOf(context))
@@ -87,7 +102,10 @@ export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: 
       // Mounted before the model routes, which would match these paths as ids.
       .post('/v1beta/models/*', ...atGoogle(null))
       .post('/v1/models/*', ...atGoogle(null))
-      .get('/v1/models', ...served(MODELS, ({ context }) => context.reply.free(listed(context)), MODEL_DOCS.list))
+      .get(
+        '/v1/models',
+        ...served(MODELS, ({ context }) => context.reply.free(listed(catalog.list(), context)), MODEL_DOCS.list),
+      )
       .get('/v1/models/:model', ...served(MODEL, ({ context }) => shown(context), MODEL_DOCS.one))
       // A model id can contain slashes.
       .get('/v1/models/*', ...served(MODEL, ({ context }) => shown(context), null))

@@ -55,6 +55,14 @@ describe('the list of models', () => {
     expect(await client.models.retrieve('claude')).toMatchObject({ object: 'model', recharge_required: true })
   })
 
+  test("in Google's format is below /v1 for Google's SDK, which calls it there by default", async () => {
+    const client = new GoogleGenAI({ apiKey, httpOptions: { baseUrl: origin } })
+    const all: (string | undefined)[] = []
+    for await (const { name } of await client.models.list({ config: { pageSize: 2 } })) all.push(name)
+    expect(all).toEqual(['models/org/gem', 'models/sandbox/echo', 'models/sandbox/embed', 'models/sandbox/extract'])
+    expect(await client.models.get({ model: 'org/gem' })).toMatchObject({ name: 'models/org/gem' })
+  })
+
   test("in Google's format is below /v1beta, with what can be called on each", async () => {
     const client = new GoogleGenAI({ apiKey, httpOptions: { baseUrl: origin, apiVersion: 'v1beta' } })
     const all: string[] = []

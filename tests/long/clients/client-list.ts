@@ -1,0 +1,93 @@
+/** One client, and the script that makes its first calls as its own documentation does. */
+export interface ClientUnderTest {
+  readonly name: string
+  readonly language: 'Python' | 'JavaScript' | 'Go'
+  /** The name of the package at its registry, which also names the version to show. */
+  readonly package: string
+  /** The file (or folder, in Go) of the script. */
+  readonly script: string
+  /** Pays by itself out of a wallet of the test chains. */
+  readonly pays?: boolean
+}
+
+const python = (name: string, script: string, more: Partial<ClientUnderTest> = {}): ClientUnderTest => ({
+  ...{ name, language: 'Python', package: name, script: `${script}.py` },
+  ...more,
+})
+const javaScript = (name: string, script: string): ClientUnderTest => ({
+  ...{ name, language: 'JavaScript', package: name, script: `${script}.mjs` },
+})
+const go = (name: string, script: string, module: string): ClientUnderTest => ({
+  ...{ name, language: 'Go', package: module, script },
+})
+
+export const CLIENTS: readonly ClientUnderTest[] = [
+  javaScript('openai', 'openai'),
+  python('openai', 'openai_sdk'),
+  go('openai-go', 'openai', 'github.com/openai/openai-go/v3'),
+  javaScript('@anthropic-ai/sdk', 'anthropic'),
+  python('anthropic', 'anthropic_sdk'),
+  go('anthropic-sdk-go', 'anthropic', 'github.com/anthropics/anthropic-sdk-go'),
+  javaScript('@google/genai', 'google-genai'),
+  python('google-genai', 'google_genai'),
+  go('go-genai', 'genai', 'google.golang.org/genai'),
+  javaScript('ai', 'ai-sdk'),
+  javaScript('@openai/agents', 'openai-agents'),
+  python('openai-agents', 'openai_agents'),
+  javaScript('langchain', 'langchain'),
+  python('langchain', 'langchain_sdk'),
+  javaScript('llamaindex', 'llama-index'),
+  python('llama-index-core', 'llama_index_sdk'),
+  python('litellm', 'litellm_sdk'),
+  python('pydantic-ai-slim', 'pydantic_ai_sdk'),
+  python('instructor', 'instructor_sdk'),
+  javaScript('@modelcontextprotocol/client', 'mcp-client'),
+  python('mcp', 'mcp_sdk'),
+  python('fastmcp', 'fastmcp_sdk'),
+  go('mcp-go', 'mcp', 'github.com/mark3labs/mcp-go'),
+  python('x402', 'x402_sdk', { pays: true }),
+  python('pympp', 'pympp_sdk', { pays: true }),
+]
+
+export const JAVASCRIPT_PACKAGES = [
+  '@copilotkit/aimock@1.43.0',
+  '@openai/agents@0.20.0',
+  '@langchain/openai@1.6.0',
+  '@langchain/anthropic@1.5.11',
+  'langchain@1.5.14',
+  'llamaindex@0.12.1',
+  '@llamaindex/openai@0.4.23',
+  '@llamaindex/workflow@1.1.24',
+  '@modelcontextprotocol/client@2.4.0',
+  'zod@4.6.7',
+]
+/** These take the versions that the project's own tests use. */
+export const SHARED_PACKAGES = [
+  'openai',
+  '@anthropic-ai/sdk',
+  '@google/genai',
+  'ai',
+  '@ai-sdk/openai',
+  '@ai-sdk/anthropic',
+  '@ai-sdk/google',
+]
+
+export const PYTHON_PACKAGES = [
+  'openai==2.54.0',
+  'anthropic==2.12.0',
+  'google-genai==3.4.0',
+  'langchain==1.4.7',
+  'langchain-openai==1.7.3',
+  'langchain-anthropic==1.7.7',
+  'llama-index-llms-openai==0.8.3',
+  'llama-index-embeddings-openai==0.7.0',
+  'litellm==1.106.2',
+  'pydantic-ai-slim[openai]==2.31.1',
+  'instructor==1.17.0',
+  'openai-agents==0.20.0',
+  'fastmcp==4.1.2',
+  'mcp==2.3.0',
+  'x402[evm,requests]==2.25.0',
+  'pympp[tempo]==0.16.0',
+  'schemathesis==4.32.5',
+]

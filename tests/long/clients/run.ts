@@ -1,0 +1,72 @@
+import { join } from 'node:path'
+import { CLIENTS, type ClientUnderTest } from './client-list'
+import { type CallResult, type ClientResult, clientsDocument } from './table'
+import { openWorkshops, output, type Workshop } from './workshop'
+import { openWorld } from './world'
+
+const HELP = `Usage: bun run clients [NAME...]
+
+Runs the first calls of clients that others wrote against a real gateway, and writes docs/clients.md. With NAMEs, such as
+"openai" or "Python", only those clients run and nothing is written. Exits 1 when a call fails.
+`
+
+function isCall(line: string): CallResult | null {
+  if (!line.startsWith('{')) return null
+  const read: unknown = JSON.parse(line)
+  return read !== null && typeof read === 'object' && 'call' in read && 'why' in read ? (read as CallResult) : null
+}
+
+async function runClient(client: ClientUnderTest, shop: Workshop, env: Record<string, string>): Promise<ClientResult> {
+  if (!shop.ready) return { client, version: '', calls: [], skipped: shop.reason }
+  const version = await shop.version(client.package)
+  const { out, problems, code } = await output(shop.command(client.script), import.meta.dir, env, 120)
+  const calls = out.split('\n').flatMap((line) => isCall(line) ?? [])
+  // A script that dies before its first call reports nothing by itself.
+  const died = { call: 'start', why: problems.trim().split('\n').at(-1) ?? `it ended with ${code}` }
+  return { client, version, calls: code === 0 && calls.length > 0 ? calls : [...calls, died], skipped: null }
+}
+
+function report({ client, version, calls, skipped }: ClientResult): void {
+  const title = `${client.name} ${version} (${client.language})`
+  if (skipped !== null) process.stdout.write(`skip  ${title}: ${skipped}\n`)
+  for (const { call, why } of calls)
+    process.stdout.write(
+      `${why === null ? 'works' : 'FAILS'} ${title}: ${call}${why === null ? '' : `\n      ${why}`}\n`,
+    )
+}
+
+const names = Bun.argv.slice(2)
+if (names.includes('--help') || names.includes('-h')) {
+  process.stdout.write(HELP)
+  process.exit(0)
+}
+const chosen = CLIENTS.filter(
+  ({ name, language }) => names.length === 0 || names.includes(name) || names.includes(language),
+)
+if (chosen.length === 0) {
+  process.stderr.write(
+    `No client is called ${names.join(' or ')}. Known: ${CLIENTS.map(({ name }) => name).join(', ')}\n`,
+  )
+  process.exit(2)
+}
+const shops = await openWorkshops(new Set(chosen.map(({ language }) => language)))
+if (!shops.JavaScript.ready) {
+  process.stderr.write(`The clients cannot run: ${shops.JavaScript.reason}\n`)
+  process.exit(2)
+}
+const world = await openWorld(
+  shops.JavaScript.command('vendor.mjs'),
+  chosen.some(({ pays }) => pays),
+)
+const results: ClientResult[] = []
+for (const client of chosen) {
+  const result = await runClient(client, shops[client.language], world.env)
+  report(result)
+  results.push(result)
+}
+await world.close()
+if (names.length === 0) {
+  const day = new Date().toISOString().slice(0, 10)
+  await Bun.write(join(import.meta.dir, '..', '..', '..', 'docs', 'clients.md'), clientsDocument(results, day))
+}
+process.exit(results.some(({ calls }) => calls.some(({ why }) => why !== null)) ? 1 : 0)

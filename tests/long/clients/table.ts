@@ -1,0 +1,42 @@
+import type { ClientUnderTest } from './client-list'
+
+export interface CallResult {
+  readonly call: string
+  /** Why it failed; null when it worked. */
+  readonly why: string | null
+}
+
+/** One client after its run. A client that could not run has a reason and no calls. */
+export interface ClientResult {
+  readonly client: ClientUnderTest
+  readonly version: string
+  readonly calls: readonly CallResult[]
+  readonly skipped: string | null
+}
+
+const cell = (text: string) => text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|')
+
+function row({ client, version, calls, skipped }: ClientResult): string {
+  const works = calls.filter(({ why }) => why === null).map(({ call }) => call)
+  const fails = calls.filter(({ why }) => why !== null).map(({ call, why }) => `${call} (${why?.slice(0, 160)})`)
+  const problem = skipped === null ? fails.join('; ') || 'nothing' : `not run: ${skipped}`
+  return `| \`${client.name}\` | ${client.language} | ${version} | ${cell(works.join('; '))} | ${cell(problem)} |`
+}
+
+/** `docs/clients.md`: what worked in this run. */
+export function clientsDocument(results: readonly ClientResult[], day: string): string {
+  return `# Clients
+
+\`bun run clients\` wrote this page on ${day}. It installs the clients, starts a real gateway in front of a vendor's double that somebody else
+wrote ([@copilotkit/aimock](https://www.npmjs.com/package/@copilotkit/aimock)), and runs the examples of each client's own documentation,
+changed in base URL and key only. The examples are in [tests/long/clients](../tests/long/clients). \`bun run clients NAME...\` runs some of
+them and writes nothing.
+
+| client | language | version | works | does not work |
+|---|---|---|---|---|
+${results.map(row).join('\n')}
+
+Not offered: Brave's own clients (\`/res/v1\`; the gateway's search has its own routes), HTTP/2 without a proxy in front of the gateway, and
+batches of the vendors.
+`
+}
