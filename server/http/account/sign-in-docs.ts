@@ -89,7 +89,8 @@ const SIGN_IN_DOCS = {
       id: 'signIn',
       tag: 'Sign-in',
       summary: 'Sign in',
-      description: 'Opens a session that lasts 7 days. Using it extends it.',
+      description:
+        'Opens a session that lasts 7 days. If the owner has an authenticator app, the body is `twoFactorRedirect: true` instead, and the session begins with its code at `/api/auth/two-factor/verify-totp` or a recovery code at `/api/auth/two-factor/verify-backup-code`. From the 5th failure of an address on, attempts have to wait.',
       access: 'anybody',
       body: {
         description: 'The credentials.',
