@@ -37,7 +37,7 @@ await runCalls({
   'tools and two turns over a chat upstream (Responses)': () => turns(openai('gpt-4o')),
   'tools and two turns (chat)': () => turns(openai.chat('gpt-4o')),
   'tools and two turns (Anthropic)': () => turns(anthropic('claude-sonnet-4-5')),
-  'tools and two turns (Google)': () => turns(google('gemini-2.5-flash')),
+  'tools and two turns (Google)': () => turns(google('models/sandbox/echo')),
   async embed() {
     holds((await embed({ model: openai.embedding('text-embedding-3-small'), value: 'sunny day' })).embedding.length)
   },

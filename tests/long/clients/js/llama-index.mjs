@@ -25,7 +25,7 @@ await runCalls({
     holds((await jokeAgent.run('Tell me something funny')).data.result)
   },
   async embeddings() {
-    const model = new OpenAIEmbedding({ model: 'text-embedding-3-small', apiKey: KEY, baseURL: `${ORIGIN}/v1` })
+    const model = new OpenAIEmbedding({ model: 'sandbox/embed', apiKey: KEY, baseURL: `${ORIGIN}/v1` })
     holds((await model.getTextEmbedding('Hello')).length > 1)
   },
 })
