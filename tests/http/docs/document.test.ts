@@ -86,7 +86,8 @@ describe('routes and documents cannot drift', () => {
       '/llms.txt',
     ])
     // What the dashboard's own Operator, Settings and Connected apps pages speak is no interface for others.
-    const isDashboards = (path: string) => /^\/api\/(operator|settings|apps)(\/|$)/.test(path)
+    // Webhooks and notices stand in docs/webhooks.md only.
+    const isDashboards = (path: string) => /^\/api\/(operator|settings|apps|webhooks|notices)(\/|$)/.test(path)
     const served = gateway.gateway.app.routes.filter(({ path }) => path !== '/api/auth/*')
     const shown = served.filter(({ hooks }) => hooks?.detail?.hide !== true)
     expect(
