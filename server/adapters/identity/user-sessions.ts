@@ -40,7 +40,8 @@ export function userSessions(
       return rows.map(({ id, createdAt, ipAddress, userAgent, lastSeenAt, secondFactor }) => ({
         id,
         signedInAt: createdAt.getTime(),
-        lastSeenAt: lastSeenAt?.getTime() ?? null,
+        // What was noted last may not be written yet.
+        lastSeenAt: seenAt.get(id) ?? lastSeenAt?.getTime() ?? null,
         secondFactor: secondFactor === true,
         address: ipAddress || null,
         userAgent,

@@ -20,6 +20,7 @@ const USER = {
   name: 'Ada',
   email: 'ada@example.com',
   emailVerified: false,
+  twoFactorEnabled: false,
   image: null,
   createdAt: '2026-11-21T08:56:28.490Z',
   updatedAt: '2026-11-21T08:56:28.490Z',
@@ -34,6 +35,8 @@ const SESSION = {
   updatedAt: '2026-11-21T08:56:28.588Z',
   ipAddress: '127.0.0.1',
   userAgent: 'curl/8.14.1',
+  lastSeenAt: null,
+  secondFactor: false,
 }
 
 const email = text('Email address.', { format: 'email', maxLength: 254 })

@@ -127,6 +127,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     name: text('Name.'),
     email: text('Email address.', { format: 'email' }),
     emailVerified: yesOrNo('Whether the email address is verified.'),
+    twoFactorEnabled: yesOrNo('Whether an authenticator app is set up.'),
     image: orNull(text('Always null; pictures are not stored.')),
     createdAt: instant('When the user signed up.'),
     updatedAt: instant('When the user last changed.'),
@@ -140,5 +141,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     updatedAt: instant('When it was last extended.'),
     ipAddress: orNull(text('IP address of the sign-in.')),
     userAgent: orNull(text('User agent of the sign-in.')),
+    lastSeenAt: orNull(instant('When it was last used, to the minute.'), 'not used yet'),
+    secondFactor: orNull(yesOrNo('Whether it began with a second factor.'), 'it did not'),
   }),
 }

@@ -36,6 +36,7 @@ const ROUTES: [string, string, unknown][] = [
   ['GET', '/apis/:name', undefined],
   ['PATCH', '/apis/:name', { enabled: false }],
   ['DELETE', '/apis/:name', undefined],
+  ['POST', '/apis/:name/lift', {}],
   ['POST', '/apis/:name/test', { operation: 'forecast', input: {} }],
 ]
 
