@@ -54,24 +54,15 @@ export const compileJsonSchema: CompileSchema = (schema) => {
   }
 }
 
-type Check = (schema: Json, value: unknown, path: Path | null, evaluated: Evaluated | null) => Problem | null
-
 class Validation {
   private readonly defs: Json
   private readonly enums: WeakMap<readonly unknown[], ReadonlySet<unknown>>
-  private readonly checks: readonly Check[]
   private steps = 0
   private depth = 0
 
   constructor(defs: Json, enums: WeakMap<readonly unknown[], ReadonlySet<unknown>>) {
     this.defs = defs
     this.enums = enums
-    this.checks = [
-      (schema, value, path) => this.scalars(schema, value, path),
-      (schema, value, path, evaluated) => this.forms(schema, value, path, evaluated),
-      (schema, value, path, evaluated) => (isJson(value) ? this.object(schema, value, path, evaluated) : null),
-      (schema, value, path, evaluated) => (Array.isArray(value) ? this.list(schema, value, path, evaluated) : null),
-    ]
   }
 
   /** Adds to `evaluated` what the schema declares, if the value passes. */
@@ -82,14 +73,13 @@ class Validation {
     if (++this.depth > MAX_DEPTH) throw new TooComplex()
     // What `unevaluated...` of this schema leaves out is also what this schema reports upwards.
     const own = evaluated || asksUnevaluated(schema) ? new Evaluated() : null
-    for (const check of this.checks) {
-      const problem = check(schema, value, path, own)
-      if (problem) {
-        this.depth--
-        return problem
-      }
-    }
+    const problem =
+      this.scalars(schema, value, path) ??
+      this.forms(schema, value, path, own) ??
+      (isJson(value) ? this.object(schema, value, path, own) : null) ??
+      (Array.isArray(value) ? this.list(schema, value, path, own) : null)
     this.depth--
+    if (problem) return problem
     if (evaluated && own) {
       this.step(own.size)
       evaluated.add(own)

@@ -133,7 +133,7 @@ async function publicAddresses(
 ): Promise<Result<readonly string[], OutboundProblem>> {
   const literal = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname
   const isNumber = url.hostname.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(literal)
-  const found = await beforeEnd(isNumber ? Promise.resolve([literal]) : resolver(literal), deadline)
+  const found = isNumber ? ok([literal]) : await beforeEnd(resolver(literal), deadline)
   if (!found.ok) return found
   if (found.value.length === 0) return err({ kind: 'unreachable', reason: `${url.host} has no address` })
   const port = portOf(url)
@@ -151,9 +151,11 @@ async function publicAddresses(
 }
 
 function numbered(url: URL, address: string): URL {
+  const hostname = address.includes(':') ? `[${address}]` : address
+  if (url.hostname === hostname && !url.href.includes('#')) return url
   const direct = new URL(url)
   direct.hash = ''
-  direct.hostname = address.includes(':') ? `[${address}]` : address
+  direct.hostname = hostname
   return direct
 }
 

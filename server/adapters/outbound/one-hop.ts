@@ -18,6 +18,7 @@ export interface Hop {
   /** The URL to connect to: the same, or with the checked IP address in place of the host name. */
   readonly connectTo: URL
   readonly method: string
+  /** The hop sets its own in it. */
   readonly headers: Headers
   readonly body?: string | Uint8Array<ArrayBuffer>
   readonly maxBytes: number
@@ -108,7 +109,7 @@ export function isRedirect({ status, headers }: Pick<Response, 'status' | 'heade
 
 /** Bun's own options: a TLS name separate from the address, undecoded bytes, and no connection sharing between names. */
 function requestOf(hop: Hop, encoding: 'gzip' | 'identity'): BunFetchRequestInit {
-  const headers = new Headers(hop.headers)
+  const { headers } = hop
   headers.set('host', hop.url.host)
   headers.set('accept-encoding', encoding)
   const name = hop.url.hostname.replace(/\.$/, '')
@@ -180,10 +181,9 @@ function admits(allowed: readonly string[], contentType: string): boolean {
   return allowed.some((one) => (one.endsWith('/*') ? contentType.startsWith(one.slice(0, -1)) : contentType === one))
 }
 
-function withoutFragment(url: URL): string {
-  const plain = new URL(url)
-  plain.hash = ''
-  return plain.href
+function withoutFragment({ href }: URL): string {
+  const end = href.indexOf('#')
+  return end < 0 ? href : href.slice(0, end)
 }
 
 /** The error's short code. Messages are left out: they repeat the whole URL. */

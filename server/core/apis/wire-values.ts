@@ -201,16 +201,36 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value)
 }
 
-type Kind = 'string' | 'number' | 'boolean' | 'array' | 'object'
+type Scalar = 'string' | 'number' | 'boolean'
+type Kind = Scalar | 'array' | 'object'
 
 /** The kinds of value that a schema names; a schema that names none takes text. References are looked up one step deep. */
-function kindsOf(schema: DataSchema): readonly ('string' | 'number' | 'boolean')[] {
-  const kinds = allKinds(schema, schema, 0).filter((kind) => kind !== 'array' && kind !== 'object')
-  return kinds.length === 0 ? ['string'] : kinds
+function kindsOf(schema: DataSchema): readonly Scalar[] {
+  return namedKinds(schema).scalars
 }
 
 function kindOf(schema: DataSchema): Kind {
-  return allKinds(schema, schema, 0)[0] ?? 'string'
+  return namedKinds(schema).first
+}
+
+interface NamedKinds {
+  readonly first: Kind
+  readonly scalars: readonly Scalar[]
+}
+
+/** Looked up once per schema, which is immutable: a call asks several times for each of its parameters. */
+const KINDS = new WeakMap<Exclude<DataSchema, boolean>, NamedKinds>()
+const TEXT: NamedKinds = { first: 'string', scalars: ['string'] }
+
+function namedKinds(schema: DataSchema): NamedKinds {
+  if (typeof schema === 'boolean') return TEXT
+  const known = KINDS.get(schema)
+  if (known) return known
+  const kinds = allKinds(schema, schema, 0)
+  const scalars = kinds.filter((kind) => kind !== 'array' && kind !== 'object')
+  const named = { first: kinds[0] ?? TEXT.first, scalars: scalars.length > 0 ? scalars : TEXT.scalars }
+  KINDS.set(schema, named)
+  return named
 }
 
 function allKinds(schema: DataSchema, root: DataSchema, depth: number): Kind[] {

@@ -105,7 +105,7 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
       result.kind === 'answer' &&
       response.value.isCacheable &&
       !('overrun' in result.charge && result.charge.overrun > 0)
-    if (key !== null && isKept) deps.cache.keep(key, response.value, ENTRY_BYTES + response.value.memory)
+    if (key !== null && isKept) deps.cache.keep(key, response.value, ENTRY_BYTES + response.value.memory())
     return result
   } finally {
     place()

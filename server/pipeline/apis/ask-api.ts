@@ -24,7 +24,7 @@ export interface ApiAnswer extends UpstreamAnswer {
   /** Whether the upstream lets it be kept for other callers. */
   readonly isCacheable: boolean
   /** Bytes of memory that its body and all its headers take. */
-  readonly memory: number
+  memory(): number
 }
 
 /** Why there is no answer to serve, with what to tell the caller. `status`: the upstream's, if it answered. */
@@ -80,7 +80,7 @@ export function validateAnswer(
     header: (name) => answer.headers.get(name),
     headers: headersDown(answer, operation.headersDown),
     isCacheable: isCacheable(answer.headers),
-    memory: memoryOf(answer),
+    memory: () => memoryOf(answer),
   })
 }
 

@@ -66,7 +66,7 @@ export async function upstreamRequest(
   const pairs = [...input.query, ...credentials.query]
   const query = pairs.map(([name, text]) => `${encodeURIComponent(name)}=${encodeURIComponent(text)}`).join('&')
   const url = `${api.baseUrl}${path}${query && `?${query}`}`
-  const problem = escapes(api.baseUrl, url)
+  const problem = escapes(baseOf(api), url)
   if (problem !== null) return err(problem)
   const body = input.body && (await bodyBytes(input.body))
   return ok({
@@ -85,26 +85,40 @@ export async function upstreamRequest(
   })
 }
 
+/** Where the URLs of an API must stay. */
+interface Base {
+  readonly origin: string
+  /** The base path, with a slash at its end. */
+  readonly prefix: string
+  /** Where the path begins in a URL of the API: its origin as it is declared, which may name the default port. */
+  readonly pathAt: number
+}
+
+const BASES = new WeakMap<Api, Base>()
+
+/** Parsed once per API, which is immutable. */
+function baseOf(api: Api): Base {
+  const known = BASES.get(api)
+  if (known) return known
+  const { origin, pathname } = new URL(api.baseUrl)
+  const pathAt = /^[a-z]+:\/\/[^/]+/i.exec(api.baseUrl)?.[0].length ?? 0
+  const base = { origin, prefix: `${pathname.replace(/\/$/, '')}/`, pathAt }
+  BASES.set(api, base)
+  return base
+}
+
 /** Why a built URL may not be called, or null. `encodeURIComponent` leaves `'()*!`, which WHATWG URLs encode in queries only for `'`. */
-function escapes(baseUrl: string, url: string): string | null {
-  const base = new URL(baseUrl)
+function escapes({ origin, prefix, pathAt }: Base, url: string): string | null {
   const parsed = URL.parse(url)
   if (!parsed) return 'the URL does not parse'
-  if (parsed.origin !== base.origin) return 'the URL leaves the origin of the API'
-  const prefix = base.pathname.replace(/\/$/, '')
-  if (!parsed.pathname.startsWith(`${prefix}/`)) return 'the URL leaves the base path of the API'
-  const [beforeQuery = ''] = url.split('?')
-  if (`${parsed.origin}${parsed.pathname}` !== withPort(beforeQuery)) return 'the URL does not parse to itself'
+  if (parsed.origin !== origin) return 'the URL leaves the origin of the API'
+  const { pathname } = parsed
+  if (!pathname.startsWith(prefix)) return 'the URL leaves the base path of the API'
+  const end = url.indexOf('?')
+  if (pathname !== url.slice(pathAt, end < 0 ? undefined : end)) return 'the URL does not parse to itself'
   return parsed.hash === '' && parsed.username === '' && parsed.password === ''
     ? null
     : 'the URL has a fragment or a user'
-}
-
-/** The URL with its origin as the parser writes it: a declared default port is dropped. */
-function withPort(url: string): string {
-  const parsed = URL.parse(url)
-  const start = /^[a-z]+:\/\/[^/]+/i.exec(url)?.[0] ?? ''
-  return `${parsed?.origin ?? ''}${url.slice(start.length)}`
 }
 
 async function bodyBytes(
