@@ -69,7 +69,8 @@ export interface WebhookStore {
   of(account: AccountId): Promise<readonly Webhook[]>
   byId(account: AccountId, id: WebhookId): Promise<Webhook | null>
   create(webhook: Webhook, audit: AuditEntry): Promise<void>
-  update(webhook: Webhook, audit: AuditEntry): Promise<void>
+  /** Writes only what is given: what a delivery finds out meanwhile stays. */
+  update(id: WebhookId, settings: Partial<Omit<Webhook, 'id' | 'accountId'>>, audit: AuditEntry): Promise<void>
   /** Removes the endpoint with its deliveries. */
   remove(id: WebhookId, audit: AuditEntry): Promise<void>
   /** Removes all that an account was told, when it closes. */

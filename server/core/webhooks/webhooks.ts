@@ -83,8 +83,9 @@ export class Webhooks {
       const broken = this.broken(owner, { url: form.url ?? webhook.url, events: form.events ?? webhook.events })
       if (broken) return err(broken)
       const isResumed = form.status === 'active' && webhook.status === 'paused'
-      const changed: Webhook = { ...webhook, ...form, ...(isResumed && { failingSince: null }) }
-      await this.store.update(changed, this.audit(owner, 'webhook.change', changed))
+      const change = { url: webhook.url, ...form, ...(isResumed && { failingSince: null }) }
+      const changed: Webhook = { ...webhook, ...change }
+      await this.store.update(webhook.id, change, this.audit(owner, 'webhook.change', changed))
       return ok(changed)
     })
   }
@@ -101,13 +102,13 @@ export class Webhooks {
     return this.changing(owner, id, async (webhook) => {
       const secret = newSecret()
       const previous = this.sealing.open(webhook.secret, webhookPlace(webhook.id, 'secret')).text
-      const rotated: Webhook = {
-        ...webhook,
+      const change = {
         secret: this.sealing.seal(secret, webhookPlace(webhook.id, 'secret')),
         previousSecret: this.sealing.seal(previous, webhookPlace(webhook.id, 'previous_secret')),
         previousUntil: this.clock.now() + OVERLAP_MS,
       }
-      await this.store.update(rotated, this.audit(owner, 'webhook.rotate', rotated))
+      const rotated: Webhook = { ...webhook, ...change }
+      await this.store.update(webhook.id, change, this.audit(owner, 'webhook.rotate', rotated))
       return ok({ webhook: rotated, secret })
     })
   }

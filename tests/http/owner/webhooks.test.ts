@@ -233,6 +233,18 @@ describe('an endpoint', () => {
     expect(await read<unknown>(owner.api('/api/notices/read', {}))).toEqual({ unread: 0 })
   })
 
+  test('stays paused if a delivery pauses it while its owner changes the URL', async () => {
+    const made = await create()
+    const { webhooks, db } = gateway.core.stores
+    const update = webhooks.update.bind(webhooks)
+    webhooks.update = async (...change) => {
+      await db.run(sql`update webhooks set status = 'paused' where id = ${made.webhook.id}`)
+      return update(...change)
+    }
+    await read(owner.api(`/api/webhooks/${made.webhook.id}`, { url: url('/other') }, 'PATCH'))
+    expect(await one(made)).toMatchObject({ status: 'paused', url: url('/other') })
+  })
+
   test('is not at a private address unless the operator allows it', async () => {
     await gateway.close(true)
     gateway = await openHarness({ folder: gateway.folder })

@@ -32,7 +32,7 @@ export class LibsqlWebhooks implements WebhookStore {
     await this.db.batch([this.db.insert(webhooks).values(webhook), this.db.insert(auditLog).values(auditRow(audit))])
   }
 
-  async update({ id, ...settings }: Webhook, audit: AuditEntry): Promise<void> {
+  async update(id: WebhookId, settings: Partial<Omit<Webhook, 'id' | 'accountId'>>, audit: AuditEntry): Promise<void> {
     await this.db.batch([
       this.db.update(webhooks).set(settings).where(eq(webhooks.id, id)),
       this.db.insert(auditLog).values(auditRow(audit)),
