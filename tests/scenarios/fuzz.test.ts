@@ -31,7 +31,9 @@ describe(`${REQUESTS} requests generated from /openapi.json, over plain sockets,
   test('a 200 cost what it reported, and nothing else cost anything', () => {
     expect(report.spentMicros).toBe(report.seenMicros)
     expect(report.ledger.problems).toEqual([])
-    expect(report.ledger.chargedMicros).toBe(report.ledger.charges * 5000)
+    // Research is charged for each of its searches.
+    expect(report.ledger.chargedMicros).toBeGreaterThanOrEqual(report.ledger.charges * 5000)
+    expect(report.ledger.chargedMicros % 5000).toBe(0)
   })
 
   test('the server is as healthy as before: ready, with bounded memory, and it stops in order', () => {

@@ -25,6 +25,8 @@ const MEMBERS = new Set([
 ])
 /** The price of both data endpoints, 0.005 USD (spec 1.3). */
 const PRICE = '5000'
+/** Charged for each of its searches; its sandbox models are free. */
+const RESEARCH = '/v1/deep-research'
 /** What only the inside of the service could know. */
 const INSIDE = /node_modules|\.ts:\d+|SQLITE_|libsql|\/work\/|Failed query/i
 
@@ -58,7 +60,9 @@ export function judge(attempt: Attempt, asked: Asked, read: Read): Verdict {
   if (isPriced && read.status === 200) {
     const isFree = read.body.startsWith('{"quote":') || one('idempotency-replayed') === 'true'
     expect(cost === (isFree ? '0' : PRICE), `a 200 says that it cost ${cost}`)
-  } else expect(cost === undefined || cost === '0', `${read.status} says that it cost ${cost}`)
+  } else if (asked.path === RESEARCH && read.status === 200)
+    expect(Number(cost) % Number(PRICE) === 0, `research says that it cost ${cost}`)
+  else expect(cost === undefined || cost === '0', `${read.status} says that it cost ${cost}`)
   return { outcome: String(read.status), problems, chargedMicros: Number(cost ?? 0) }
 }
 
