@@ -121,7 +121,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const auth = { ...core, clock, anonymousLimits, ...billing.auth }
   const models = composeModels(config, stores, pipeline, { catalog: core.catalog, search: providers.context, log })
   const imported = composeImported(config, { ...core, clock, log, pipeline, ownOrigins, fetchExternal: core.strangers })
-  const told = composeWebhooks(config, { ...core, clock, log })
+  const webhooks = composeWebhooks(config, { ...core, clock, log })
   let draining = false
   const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: () => draining })
   const settings = ownerSettings({ ...core, ...linked, identity, config, clock, mailer, log })
@@ -131,7 +131,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     ...agentInterfaces(config, { ...core, identity, ownOrigins, clock }),
     gate: new Gate({ auth, journal: core.journal, baseUrl: config.baseUrl }),
     contexts: { clock, intake: core.intake, addressOf: clientAddresses(config, log) },
-    ...{ ...billing.routes, ...told.routes },
+    ...{ ...billing.routes, ...webhooks.routes },
     identity,
     ...settings,
     owners: new OwnerSessions({ identity, signUp, ledger, ownOrigins, secondFactors: config.secondFactors }),
@@ -154,7 +154,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     core,
     ...{ sandbox: linked.sandbox, social: linked.social },
     upstreamPayments: imported.upstreamPayments,
-    ...{ ...billing.moneyIn, delivering: told.delivering },
+    ...{ ...billing.moneyIn, delivering: webhooks.delivering },
     control: controlHandler({
       ...{ ...core, ...models, ...imported, identity, baseUrl: config.baseUrl },
       tellSecurity: settings.tellSecurity,
@@ -178,7 +178,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
       core.events.end()
     },
     async close() {
-      await Promise.all([told.close(), billing.close(), imported.upstreamPayments?.close()])
+      await Promise.all([webhooks.close(), billing.close(), imported.upstreamPayments?.close()])
       await Promise.all([providers.close?.(), models.close()])
       await linked.close()
       await stores.close()
@@ -280,10 +280,10 @@ async function composeCore(config: Config, surroundings: Surroundings) {
   const events = new MemoryEvents()
   const charges = new WatchedJournal(stores.journal)
   const journal = announcedJournal(charges, events)
-  const tell = eventWriter(stores.webhooks, clock, log)
+  const writeEvent = eventWriter(stores.webhooks, clock, log)
   const onReversalFailure = (request: string, reason: string) => {
     log.error('a charge could not be reversed', { request, reason })
-    tell('ledger.alarm', request, { request_id: request, reason })
+    writeEvent('ledger.alarm', request, { request_id: request, reason })
   }
   const ledger = new Ledger({ holds, journal, bookings: stores.bookings, clock, onReversalFailure })
   for (const durable of stores.durableHolds)
@@ -327,7 +327,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
       secret: config.secretKey,
       onCreditRefused(brake) {
         log.warn('an account opened without signup credit', { brake })
-        tell('signup.blocked', `${brake}_${new Date(clock.now()).toISOString().slice(0, 13)}`, { brake })
+        writeEvent('signup.blocked', `${brake}_${new Date(clock.now()).toISOString().slice(0, 13)}`, { brake })
       },
     }),
   }

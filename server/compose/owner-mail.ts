@@ -124,7 +124,7 @@ export function signUpConfirmation(parts: {
   }
 }
 
-/** What owners are told of sign-ins: by mail where it is configured, and in the audit log. */
+/** Notifies owners of sign-ins: by mail where it is configured, and in the audit log. */
 export function signInEvents(parts: {
   mailer: Mailer | null
   accounts: AccountStore

@@ -64,7 +64,7 @@ export function composeWebhooks(config: Config, parts: Parts) {
   }
 }
 
-/** Writes an event for operators that no commit causes, best effort. `cause`: the same cause is told once. */
+/** Writes an event for operators that no commit causes, best effort. `cause`: the same cause makes one event. */
 export function eventWriter(store: Pick<WebhookStore, 'addEvents'>, clock: Clock, log: Log) {
   return (type: EventType, cause: string, data: GatewayEvent['data']): void => {
     const id = `evt_${type.replace('.', '_')}_${cause}`

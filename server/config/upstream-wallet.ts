@@ -1,4 +1,5 @@
 import type { DailyMaxima } from '../core/apis/upstream-payment'
+import { parsedJson } from '../core/json'
 import { type Read, refusePublished, usd } from './chain-values'
 import { ConfigError } from './config-error'
 
@@ -59,7 +60,7 @@ export function upstreamWalletSettings(read: Read, production: boolean): Upstrea
 
 /** No message repeats the text: the URL of a node can contain a key. */
 function walletTokens(text: string): readonly WalletTokenSetting[] {
-  const list = parsed(text)
+  const list = parsedJson(text)
   if (!Array.isArray(list) || list.length === 0) throw wrongTokens(`must be a JSON list such as ${EXAMPLE}`)
   const tokens = list.map(walletToken)
   const names = tokens.map(({ chainId, address }) => `${chainId}/${address}`)
@@ -96,12 +97,4 @@ function isWhole(value: unknown, min: number, max: number): value is number {
 
 function wrongTokens(rule: string): ConfigError {
   return new ConfigError(`UPSTREAM_WALLET_TOKENS ${rule}`)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

@@ -15,3 +15,12 @@ export function listOf(value: unknown): readonly unknown[] {
 export function jsonText(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value)
 }
+
+/** The value of a JSON text; undefined if it is not JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

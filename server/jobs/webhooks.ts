@@ -8,7 +8,7 @@ import { type Job, startJob } from './job'
 
 const ROUND_MS = 1_000
 const HOUR_MS = 3_600_000
-/** How long before its end an owner is told that a key expires. */
+/** How long before a key expires its owner is notified. */
 const EXPIRING_MS = 3 * 24 * HOUR_MS
 
 /** Sends events every second. */
@@ -20,7 +20,7 @@ export function startDelivering(delivering: Pick<Delivering, 'run'>, log: Log): 
   })
 }
 
-/** Tells owners, once for each time of expiry, which keys end soon. */
+/** Notifies owners, once for each time of expiry, of keys that expire soon. */
 export function startExpiryNotices(
   parts: {
     readonly store: Pick<WebhookStore, 'addEvents'>
@@ -30,7 +30,7 @@ export function startExpiryNotices(
   log: Log,
 ): Job {
   const { store, expiring, clock } = parts
-  const tell = async () => {
+  const notify = async () => {
     const now = clock.now()
     const keys = await expiring(now, now + EXPIRING_MS)
     await store.addEvents(
@@ -42,9 +42,9 @@ export function startExpiryNotices(
       ),
     )
   }
-  return startJob(tell, {
+  return startJob(notify, {
     everyMs: HOUR_MS,
     firstMs: ROUND_MS,
-    onError: (error) => log.warn('owners of expiring keys could not be told', { reason: String(error) }),
+    onError: (error) => log.warn('owners of expiring keys could not be notified', { reason: String(error) }),
   })
 }

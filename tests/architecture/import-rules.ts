@@ -436,6 +436,12 @@ export const RULES: readonly Rule[] = [
     packages: REACT,
   },
   {
+    // The events that an owner can choose are listed once.
+    files: ['dashboard/src/features/webhooks/webhook-dialogs.tsx'],
+    may: ['dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT, 'server/core/webhooks/event.ts'],
+    packages: REACT,
+  },
+  {
     // Draws the QR code of an authenticator app.
     files: ['dashboard/src/features/settings/app-set-up.tsx'],
     may: [SELF, 'dashboard/src/features/settings/*', 'dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT],

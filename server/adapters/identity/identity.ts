@@ -45,7 +45,7 @@ export interface IdentityOptions {
     user: SignedUpUser,
     caller: Pick<IdentityCaller, 'address' | 'isFromThisMachine'>,
   ) => Promise<void>
-  /** What owners are told of their sign-ins. */
+  /** Notifies owners of their sign-ins. */
   readonly signInEvents?: SignInEvents
   /** How sign-ups are confirmed by email. Absent: a sign-up signs in at once, and says so when the address is taken. */
   readonly confirmation?: SignUpConfirmation | null

@@ -5,7 +5,7 @@ const COOKIE = 'gateway_known_browser'
 const MAX_AGE_SECONDS = 400 * 24 * 3600
 
 /**
- * The cookie that a browser keeps from its last sign-in, for one user. It is no session: it only tells a browser of the owner from
+ * The cookie that a browser keeps from its last sign-in, for one user. It is no session: it only distinguishes a browser of the owner from
  * a stranger's. Signed, not stored.
  */
 export class KnownBrowsers {

@@ -7,7 +7,7 @@ export interface IntrospectionCall {
   readonly clientId: string | null
 }
 
-/** What an introspection tells (RFC 7662 2.2). Nothing about the owner: an app needs no name for it. */
+/** The members of an introspection (RFC 7662 2.2). Nothing about the owner: an app needs no name for it. */
 const RETURNED_MEMBERS = ['active', 'client_id', 'scope', 'token_type', 'exp', 'iat', 'iss', 'aud']
 
 const INACTIVE = { active: false }

@@ -1,4 +1,5 @@
 import { boundedBytes } from '../../core/bounded-bytes'
+import { parsedJson } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import { type IntrospectionCall, introspectionIn } from './oauth-introspection'
 import { type Registration, validateRegistration } from './oauth-registration'
@@ -126,18 +127,10 @@ function plainForm(text: string): Result<ValidBody, OAuthError> {
 }
 
 function trimmedRegistration(text: string): Result<ValidBody, OAuthError> {
-  const valid = validateRegistration(parsed(text))
+  const valid = validateRegistration(parsedJson(text))
   if (!valid.ok) return err({ status: 400, error: 'invalid_client_metadata', description: valid.error })
   const { body, ...registration } = valid.value
   return ok({ body: JSON.stringify(body), code: null, registration })
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 async function cappedText(request: Request, max: number): Promise<string | null> {
@@ -145,7 +138,7 @@ async function cappedText(request: Request, max: number): Promise<string | null>
 }
 
 function parsedError(body: string): { error?: string; description?: string } {
-  const value = parsed(body)
+  const value = parsedJson(body)
   const read = (name: string) => {
     const member: unknown = Reflect.get(Object(value), name)
     return typeof member === 'string' ? member : undefined

@@ -5,6 +5,7 @@ import { pathUnder } from './auth-request'
 import type { Refusal } from './error-shape'
 import { KnownBrowsers } from './known-browser'
 import { weakPassword } from './password-strength'
+import { beginsWithSecondFactor } from './second-factors'
 import { type Attempt, SignInDelays } from './sign-in-delays'
 
 /** The failure of an account with which strangers begin to wait. */
@@ -12,13 +13,8 @@ const FREE_FAILURES = 5
 /** A browser of the owner does not wait for the failures of others, and for its own only when it guesses itself. */
 const FREE_FAILURES_OF_KNOWN_BROWSERS = 20
 
-/** Where sessions begin. Others begin with a sign-up or a new password, in a browser that was there before. */
-const SIGN_INS: ReadonlySet<string> = new Set([
-  '/sign-in/email',
-  '/two-factor/verify-totp',
-  '/two-factor/verify-backup-code',
-  '/passkey/verify-authentication',
-])
+/** Whether a session begins here. Others begin with a sign-up or a new password, in a browser that was there before. */
+const isSignIn = (path: string) => path === '/sign-in/email' || beginsWithSecondFactor(path)
 const NEW_PASSWORDS: Readonly<Record<string, string>> = {
   '/sign-up/email': 'password',
   '/change-password': 'newPassword',
@@ -56,15 +52,15 @@ export type Finish = (status: number, startedFor: string | null) => Promise<read
 const DAY_MS = 24 * 3_600_000
 
 /**
- * In front of the library's sign-in routes: slows down guessing, refuses new passwords that are easy to guess, and tells browsers
- * in which the owner signed in before from new ones.
+ * In front of the library's sign-in routes: slows down guessing, refuses new passwords that are easy to guess, and
+ * recognizes browsers in which the owner signed in before.
  */
 export class SignInGuard {
   private readonly parts: Parts
   private readonly browsers: KnownBrowsers
   private readonly delays: SignInDelays
-  /** When owners were last told of guessing. */
-  private readonly told = new Map<string, number>()
+  /** When owners were last notified of guessing. */
+  private readonly notifiedAt = new Map<string, number>()
 
   constructor(parts: Parts) {
     this.parts = parts
@@ -89,23 +85,25 @@ export class SignInGuard {
       : this.delays.begin(`email ${email}`, FREE_FAILURES)
     if ('retryAfterSeconds' in attempt) return err(tooManyFailures(attempt.retryAfterSeconds))
     return ok(async (status, startedFor) => {
-      this.judge(attempt, status, user, address)
+      this.note(attempt, status, user, address)
       return this.started(path, headers, address, startedFor)
     })
   }
 
-  private judge(attempt: Attempt, status: number, user: SignedUpUser | null, address: string | null): void {
+  /** What the answer says of an attempt. */
+  private note(attempt: Attempt, status: number, user: SignedUpUser | null, address: string | null): void {
     // 403: the password was right, and something else is missing.
     if (status < 400 || status === 403) attempt.succeeded()
     else if (status !== 401) attempt.withdrawn()
-    else if (attempt.beginsDelays && user) this.tell(user, address)
+    else if (attempt.beginsDelays && user) this.notify(user, address)
   }
 
-  private tell(user: SignedUpUser, address: string | null): void {
+  /** Once a day at most. */
+  private notify(user: SignedUpUser, address: string | null): void {
     const now = this.parts.clock.now()
-    for (const [id, at] of this.told) if (now - at >= DAY_MS) this.told.delete(id)
-    if (this.told.has(user.id)) return
-    this.told.set(user.id, now)
+    for (const [id, at] of this.notifiedAt) if (now - at >= DAY_MS) this.notifiedAt.delete(id)
+    if (this.notifiedAt.has(user.id)) return
+    this.notifiedAt.set(user.id, now)
     void this.parts.events.onGuessing(user, address)
   }
 
@@ -120,7 +118,7 @@ export class SignInGuard {
     const known = this.browsers.read(headers, startedFor)
     const { events } = this.parts
     const usedCode = path === '/two-factor/verify-backup-code'
-    const user = usedCode || (known === null && SIGN_INS.has(path)) ? await this.parts.user(startedFor) : null
+    const user = usedCode || (known === null && isSignIn(path)) ? await this.parts.user(startedFor) : null
     if (user && usedCode) await events.onRecoveryCode(user, address)
     if (user && known === null) await events.onNewBrowser({ user, address, userAgent: headers.get('user-agent') })
     return [this.browsers.cookie(startedFor, known)]

@@ -51,7 +51,7 @@ ${MODEL_HELP}
 ${API_HELP}
   reset-link ACCOUNT                        print a link to set a new password, valid once within an hour
   reset-second-factor ACCOUNT               remove the authenticator app, recovery codes and passkeys of an owner who
-                                            lost them, and end their sessions; the owner is told
+                                            lost them, and end their sessions; the owner is notified
 
 ACCOUNT is an id (acct_...) or a confirmed email address. OPERATION is the name of a price, such as image-search.
 

@@ -1,4 +1,4 @@
-import { isJson } from '../json'
+import { isJson, parsedJson } from '../json'
 import { chainInV1 } from '../x402-networks'
 import { type AskedPayment, paymentSecrets } from './upstream-payment'
 
@@ -16,7 +16,7 @@ interface Challenge {
 export function readX402(header: string | null, body: Uint8Array): readonly AskedPayment[] {
   const version = header === null ? 1 : 2
   const text = header === null ? bodyText(body) : headerText(header)
-  const value = text === null ? null : parsed(text)
+  const value = text === null ? null : parsedJson(text)
   if (!isJson(value) || value['x402Version'] !== version || !Array.isArray(value['accepts'])) return []
   const challenge = { version, resource: value['resource'], extensions: value['extensions'] } as const
   return value['accepts'].filter(isJson).map((accepted) => askedBy(challenge, accepted))
@@ -25,7 +25,7 @@ export function readX402(header: string | null, body: Uint8Array): readonly Aske
 /** The transaction that the answer to a paid request names (`PAYMENT-RESPONSE`, `X-PAYMENT-RESPONSE`), or null. */
 export function readX402Receipt(header: string): string | null {
   const text = headerText(header)
-  const value = text === null ? null : parsed(text)
+  const value = text === null ? null : parsedJson(text)
   const transaction = isJson(value) && value['success'] === true ? value['transaction'] : null
   return typeof transaction === 'string' && /^0x[0-9a-fA-F]{64}$/.test(transaction) ? transaction : null
 }
@@ -91,12 +91,4 @@ function bodyText(body: Uint8Array): string | null {
 function headerText(header: string): string | null {
   if (header.length > MAX_CHALLENGE_BYTES || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(header)) return null
   return Buffer.from(header, 'base64').toString()
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,6 +1,6 @@
 import type { AccountId, KeyId } from '../ids'
 
-/** What owners can be told (spec-answers 11). */
+/** The events of an account, for its owner (spec-answers 11). */
 export const OWNER_EVENTS = [
   'key.created',
   'key.rotated',
@@ -23,7 +23,7 @@ export const OWNER_EVENTS = [
   'webhook.paused',
 ] as const
 
-/** What only operators can be told: it concerns the whole gateway, or callers without an account. */
+/** Events for operators only: they concern the whole gateway, or callers without an account. */
 export const OPERATOR_EVENTS = [
   'operation.overrun',
   'payment.failed',

@@ -6,7 +6,7 @@ export interface Notice extends GatewayEvent {
   readonly isRead: boolean
 }
 
-/** What an account was told. Operators also see what concerns the whole gateway. */
+/** The events of an account, as its notices. Operators also see what concerns the whole gateway. */
 export interface NoticeStore {
   /** Newest first. Null for an unknown cursor. */
   notices(reader: NoticeReader, limit: number, after: string | null): Promise<readonly Notice[] | null>

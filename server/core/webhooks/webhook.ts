@@ -73,7 +73,7 @@ export interface WebhookStore {
   update(id: WebhookId, settings: Partial<Omit<Webhook, 'id' | 'accountId'>>, audit: AuditEntry): Promise<void>
   /** Removes the endpoint with its deliveries. */
   remove(id: WebhookId, audit: AuditEntry): Promise<void>
-  /** Removes all that an account was told, when it closes. */
+  /** Removes the events, endpoints and deliveries of an account that closes. */
   forget(account: AccountId): Promise<void>
   /** Newest first. */
   deliveries(webhook: WebhookId, limit: number, after: DeliveryId | null): Promise<readonly Delivery[]>
@@ -97,11 +97,11 @@ export interface WebhookStore {
   due(now: number): Promise<readonly Webhook[]>
   /** Due deliveries of an endpoint, the longest due first. */
   dueOf(webhook: WebhookId, now: number, limit: number): Promise<readonly Delivery[]>
-  /** Stores an attempt with the endpoint's health, and the event that tells its owner when it is paused. */
+  /** Stores an attempt with the endpoint's health, and the event for its owner when it is paused. */
   finish(
     delivery: Delivery,
     health: Pick<Webhook, 'id' | 'failingSince' | 'status'>,
-    told: NewEvent | null,
+    notice: NewEvent | null,
   ): Promise<void>
   /** Ends deliveries whose time is over. */
   expire(now: number): Promise<void>

@@ -113,7 +113,7 @@ export class Webhooks {
     })
   }
 
-  /** Sends an event that tells nothing, to try the endpoint. */
+  /** Sends an event without content, to try the endpoint. */
   sendTest(owner: WebhookOwner, id: string): Outcome<Delivery> {
     return this.changing(owner, id, async (webhook) => {
       const now = this.clock.now()

@@ -1,6 +1,6 @@
 import { boundedBytes } from '../../core/bounded-bytes'
 import { type Failure, failure } from '../../core/failure'
-import { isJson } from '../../core/json'
+import { isJson, parsedJson } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import { SHUTTING_DOWN, toFailure } from '../call-upstream'
 import { settledStream } from '../stream'
@@ -113,19 +113,11 @@ function readAnswer(
 ): { readonly seen: MeteredOutput; readonly body: Uint8Array<ArrayBuffer> } | null {
   if (isTooDeep(body, false)) return null
   const text = new TextDecoder().decode(body)
-  const json = parsed(text)
+  const json = parsedJson(text)
   if (!isJson(json)) return null
   const answer = wire.answerOf ? wire.answerOf(json, request, body) : body
   const counts = wire.usageOf(json)
   return answer && { seen: { counts, isFinal: counts !== null, textBytes: wire.textBytes(text) }, body: answer }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
 
 /** The body gets as much time as the headers had. */

@@ -34,7 +34,7 @@ const signIn = (where: Harness, email: string, password = PASSWORD, headers: Rec
 const cookiesOf = (answer: Response) => answer.headers.getSetCookie().map((line) => line.split(';')[0] ?? '')
 const knownBrowser = (answer: Response) =>
   cookiesOf(answer).find((pair) => pair.startsWith('gateway_known_browser=')) ?? ''
-/** Fails once and returns the wait that the next attempt is told. */
+/** Fails once and returns the wait that the next attempt gets. */
 async function waitAfterFailure(where: Harness, email: string): Promise<string | null> {
   expect((await signIn(where, email, 'wrong wrong wrong')).status).toBe(401)
   const next = await signIn(where, email)
@@ -114,7 +114,7 @@ describe('failed sign-ins', () => {
     expect((await signIn(quiet, email)).status).toBe(200)
   })
 
-  test('are told to the owner once a day, by mail and in the audit log, without the attempted passwords', async () => {
+  test('are reported to the owner once a day, by mail and in the audit log, without the attempted passwords', async () => {
     const token = async () => /#token=([\w.-]+)/.exec((await mailbox.next()).text)?.[1]
     const owner = await gateway.owner(undefined, undefined, async () => {
       const body = JSON.stringify({ token: await token() })

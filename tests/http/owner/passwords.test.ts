@@ -30,7 +30,7 @@ const post = (where: Harness, path: string, body: unknown, headers = {}) =>
   })
 const signIn = async (where: Harness, email: string, password: string) => {
   const { status } = await post(where, '/api/auth/sign-in/email', { email, password })
-  // A sign-in without the cookie of an earlier one is told to the owner.
+  // The owner is notified of a sign-in without the cookie of an earlier one.
   if (status === 200 && where === gateway) expect((await mailbox.next()).text).toContain('have not seen before')
   return status
 }

@@ -204,7 +204,7 @@ describe('an endpoint', () => {
     expect(received.filter(({ path }) => path === '/hangs').length).toBeLessThanOrEqual(4)
   })
 
-  test('that failed for 3 days is paused, and its owner is told', async () => {
+  test('that failed for 3 days is paused, and its owner is notified', async () => {
     answer = (path) => new Response('no', { status: path === '/hook' ? 500 : 200 })
     const made = await create()
     const keys = keyBench(owner)

@@ -28,7 +28,7 @@ type Finding = (received: Received) => Found
 
 const LANGUAGE = /^[a-z]{2,3}(-[a-zA-Z]{2})?$|^auto$/
 
-/** An engine as `/config` lists it, as far as anybody here asks. */
+/** The members of an engine in `/config` that the gateway reads. */
 export interface EngineConfig {
   readonly name: string
   readonly categories: readonly string[]

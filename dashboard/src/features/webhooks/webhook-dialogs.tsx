@@ -1,15 +1,16 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { OWNER_EVENTS } from '../../../../server/core/webhooks/event.ts'
 import { failureFrom } from '../../api/client/failure.ts'
 import { createWebhook, deleteWebhook, rotateWebhook, type Webhook, type WebhookEvent } from '../../api/webhooks.ts'
 import { WEBHOOK_TEXT as TEXT } from '../../messages/webhooks.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/code/copy-button.tsx'
+import { SecretField } from '../../ui/code/secret-field.tsx'
 import { ConfirmDialog, Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
-import { CHOOSABLE_EVENTS } from './webhook-events.ts'
 
 /** Adds an endpoint and shows its secret once. */
 export function CreateDialog({ onClose }: { onClose: () => void }) {
@@ -34,7 +35,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
       </Field>
       <Choices legend={TEXT.events} hint={TEXT.eventsHint}>
         <div className="grid gap-2 sm:grid-cols-2">
-          {CHOOSABLE_EVENTS.map((event) => (
+          {OWNER_EVENTS.map((event) => (
             <Choice
               key={event}
               type="checkbox"
@@ -101,19 +102,7 @@ export function RemoveDialog({ webhook, onClose }: { webhook: Webhook; onClose: 
 function SecretDialog({ secret, onClose }: { secret: string; onClose: () => void }) {
   return (
     <Dialog title={TEXT.secretTitle} onClose={onClose} firm>
-      <Field label={TEXT.secret} hint={TEXT.secretHint}>
-        {(control) => (
-          <input
-            {...control}
-            readOnly
-            value={secret}
-            autoComplete="off"
-            spellCheck={false}
-            className={`${control.className} code`}
-            onFocus={(event) => event.currentTarget.select()}
-          />
-        )}
-      </Field>
+      <SecretField label={TEXT.secret} hint={TEXT.secretHint} secret={secret} />
       <DialogButtons>
         <CopyButton label={TEXT.copySecret} text={secret} tone="primary" />
         <Button onClick={onClose}>{TEXT.done}</Button>

@@ -1,5 +1,6 @@
 import type { Credential } from 'mppx'
 import type { evm } from 'mppx/server'
+import { parsedJson } from '../../../core/json'
 import { type Binding, digestOf } from '../../../core/payments/binding'
 import type { ShownPayment } from '../../../core/payments/method'
 import type { PaymentRefusal } from '../../../core/payments/refusal'
@@ -59,7 +60,8 @@ function readX402(text: string, charge: ReturnType<typeof evm.charge>): Result<E
 
 /** A payment of version 1; null if the text is none. */
 function readX402V1(text: string): Result<EvmCredential, PaymentRefusal> | null {
-  const payment = parsed(boundedJson(text))
+  const json = boundedJson(text)
+  const payment = json === null ? null : parsedJson(json)
   if (member(payment, 'x402Version') !== 1) return null
   const [scheme, network] = [member(payment, 'scheme'), member(payment, 'network')]
   if (typeof scheme !== 'string' || typeof network !== 'string') return NOT_X402
@@ -73,14 +75,6 @@ function readX402V1(text: string): Result<EvmCredential, PaymentRefusal> | null 
 function signedIn(payment: unknown): Authorization | null {
   const sent = member(payment, 'payload')
   return authorizationIn({ ...Object(member(sent, 'authorization')), signature: member(sent, 'signature') })
-}
-
-function parsed(json: string | null): unknown {
-  try {
-    return json === null ? null : JSON.parse(json)
-  } catch {
-    return null
-  }
 }
 
 /** A payment of x402 version 2 in the library's format, which reads it from a request but only uses its header. */

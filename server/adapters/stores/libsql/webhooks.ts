@@ -155,7 +155,7 @@ export class LibsqlWebhooks implements WebhookStore {
   async finish(
     delivery: Delivery,
     { id, failingSince, status }: Pick<Webhook, 'id' | 'failingSince' | 'status'>,
-    told: NewEvent | null,
+    notice: NewEvent | null,
   ): Promise<void> {
     const { id: deliveryId, ...outcome } = delivery
     await this.db.batch([
@@ -165,7 +165,7 @@ export class LibsqlWebhooks implements WebhookStore {
         // The owner may have paused it meanwhile.
         .set({ failingSince, ...(status === 'paused' && { status }) })
         .where(eq(webhooks.id, id)),
-      ...(told ? [this.db.insert(events).values(told).onConflictDoNothing()] : []),
+      ...(notice ? [this.db.insert(events).values(notice).onConflictDoNothing()] : []),
     ])
   }
 

@@ -5,7 +5,7 @@ import type { DeliveryState, Webhook } from '../../../../core/webhooks/webhook'
 import { instant, money } from '../driver/columns'
 
 /**
- * The outbox: what owners and operators are told. Triggers in the migrations write a row in the commit that causes it; the relay turns
+ * The outbox: the events of owners and operators. Triggers in the migrations write a row in the commit that causes it; the relay turns
  * each row into deliveries and sets `dispatched`. The id follows from the cause, so that a cause has one row.
  */
 export const events = sqliteTable(
@@ -85,7 +85,7 @@ export const poolPeriods = sqliteTable(
     poolId: text('pool_id').$type<PoolId>().notNull(),
     startsAt: instant('starts_at').notNull(),
     spent: money().notNull(),
-    /** The highest percentage that its owner was told. */
+    /** The highest percentage that has made an event. */
     told: integer().notNull().default(0),
   },
   (table) => [primaryKey({ columns: [table.poolId, table.startsAt] })],

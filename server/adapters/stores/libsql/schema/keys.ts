@@ -16,7 +16,7 @@ export const pools = sqliteTable('pools', {
   limit: money('spending_limit'),
   spent: money().notNull().default(sql`0`),
   budget: text({ mode: 'json' }).$type<Budget>(),
-  /** How often the limit was changed, and the highest percentage of it that the owner was told. Triggers keep both. */
+  /** How often the limit was changed, and the highest percentage of it that has made an event. Triggers keep both. */
   limitVersion: integer('limit_version').notNull().default(0),
   limitTold: integer('limit_told').notNull().default(0),
 })

@@ -1,4 +1,4 @@
-import { isJson, type Json, jsonText } from '../../../../core/json'
+import { isJson, type Json, jsonText, parsedJson } from '../../../../core/json'
 import { ok } from '../../../../core/result'
 import type { TokenCounts } from '../../../../core/usage/call-record'
 import { JsonElements } from '../json/json-elements'
@@ -156,10 +156,6 @@ class GeminiMeter implements StreamMeter {
 }
 
 function parsed(text: string): Json | null {
-  try {
-    const json: unknown = JSON.parse(text)
-    return isJson(json) ? json : null
-  } catch {
-    return null
-  }
+  const json = parsedJson(text)
+  return isJson(json) ? json : null
 }

@@ -5,7 +5,7 @@ import { type Harness, openHarness } from '../../support/harness'
 import { until } from '../../support/until'
 import { closeReconciled, IMAGES, keyBench, read } from './bench'
 
-interface Told {
+interface OutboxEvent {
   readonly id: string
   readonly type: string
   readonly key_id: string | null
@@ -22,12 +22,14 @@ afterEach(() => closeReconciled(gateway))
 const OPERATOR = { kind: 'operator', id: 'test', address: null } as const
 
 /** The outbox, oldest first, once the tables have every charge. */
-async function told(type: string, of: Harness = gateway): Promise<Told[]> {
+async function eventsOf(type: string, of: Harness = gateway): Promise<OutboxEvent[]> {
   await of.core.stores.applied()
-  return of.core.stores.db.all<Told>(sql`SELECT id, type, key_id, data FROM events WHERE type = ${type} ORDER BY seq`)
+  return of.core.stores.db.all<OutboxEvent>(
+    sql`SELECT id, type, key_id, data FROM events WHERE type = ${type} ORDER BY seq`,
+  )
 }
 
-const percents = (rows: readonly Told[]) => rows.map(({ data }) => Number(JSON.parse(data).percent))
+const percents = (rows: readonly OutboxEvent[]) => rows.map(({ data }) => Number(JSON.parse(data).percent))
 
 async function calls(key: { secret: string }, count: number): Promise<void> {
   const answers = await Promise.all(Array.from({ length: count }, () => gateway.as(key.secret, IMAGES)))
@@ -44,49 +46,49 @@ async function price(): Promise<number> {
 }
 
 describe('the threshold of a limit', () => {
-  test('is told once, whatever crosses it: 64 calls at once and a restart make one event for each percentage', async () => {
+  test('is sent once, whatever crosses it: 64 calls at once and a restart make one event for each percentage', async () => {
     const cost = await price()
     const account = await gateway.account(100)
     const key = await gateway.key(account, { spending_limit: (cost * 64) / 1_000_000 })
     await calls(key, 64)
-    expect(percents(await told('budget.threshold'))).toEqual([50, 80, 100])
-    expect((await told('key.exhausted')).map(({ key_id }) => key_id)).toEqual([key.id])
-    const before = await told('budget.threshold')
+    expect(percents(await eventsOf('budget.threshold'))).toEqual([50, 80, 100])
+    expect((await eventsOf('key.exhausted')).map(({ key_id }) => key_id)).toEqual([key.id])
+    const before = await eventsOf('budget.threshold')
     await gateway.close(true)
     gateway = await openHarness({ folder: gateway.folder })
-    expect(await told('budget.threshold')).toEqual(before)
+    expect(await eventsOf('budget.threshold')).toEqual(before)
     expect(new Set(before.map(({ id }) => id)).size).toBe(3)
   })
 
-  test('is told again under a new limit, and only what spending crosses after it', async () => {
+  test('is sent again under a new limit, and only what spending crosses after it', async () => {
     const cost = await price()
     const owner = await gateway.owner()
     const keys = keyBench(owner)
     const { key, secret } = await keys.create({ spending_limit: (cost * 10) / 1_000_000 })
     await calls({ secret }, 6)
-    expect(percents(await told('budget.threshold'))).toEqual([50])
+    expect(percents(await eventsOf('budget.threshold'))).toEqual([50])
     await keys.change(key.id, { spending_limit: (cost * 20) / 1_000_000 })
     await calls({ secret }, 2)
-    expect(percents(await told('budget.threshold'))).toEqual([50])
+    expect(percents(await eventsOf('budget.threshold'))).toEqual([50])
     await calls({ secret }, 2)
-    expect(percents(await told('budget.threshold'))).toEqual([50, 50])
+    expect(percents(await eventsOf('budget.threshold'))).toEqual([50, 50])
     await calls({ secret }, 6)
-    expect(percents(await told('budget.threshold'))).toEqual([50, 50, 80])
+    expect(percents(await eventsOf('budget.threshold'))).toEqual([50, 50, 80])
   })
 })
 
 describe('the threshold of a budget', () => {
-  test('is told once a period, and again in the next one', async () => {
+  test('is sent once a period, and again in the next one', async () => {
     const cost = await price()
     const account = await gateway.account(100)
     const budget = { limit_usd: (cost * 10) / 1_000_000, period: 'day', timezone: 'Europe/Berlin' }
     const key = await gateway.key(account, { budget })
     await calls(key, 8)
-    expect(percents(await told('budget.threshold'))).toEqual([50, 80])
+    expect(percents(await eventsOf('budget.threshold'))).toEqual([50, 80])
     gateway.clock.advance(24 * 3_600_000)
     await calls(key, 5)
-    expect(percents(await told('budget.threshold'))).toEqual([50, 80, 50])
-    const [first] = await told('budget.threshold')
+    expect(percents(await eventsOf('budget.threshold'))).toEqual([50, 80, 50])
+    const [first] = await eventsOf('budget.threshold')
     expect(JSON.parse(first?.data ?? '')).toMatchObject({
       period: 'day',
       limit_micros_usd: cost * 10,
@@ -102,11 +104,11 @@ describe('the threshold of a budget', () => {
     await calls({ secret }, 7)
     await keys.change(key.id, { budget: { limit_usd: (cost * 10) / 1_000_000, period: 'month', timezone: 'UTC' } })
     await calls({ secret }, 1)
-    expect(percents(await told('budget.threshold'))).toEqual([50, 80])
+    expect(percents(await eventsOf('budget.threshold'))).toEqual([50, 80])
   })
 })
 
-describe('an account is told', () => {
+describe('an account gets an event', () => {
   test('of a top-up in full, also when a part of it pays back debt, and of its new tier', async () => {
     const { id } = await gateway.account(0, null)
     const { ledger } = gateway.core
@@ -115,10 +117,10 @@ describe('an account is told', () => {
     await ledger.takeBack({ ...move, kind: 'refund', amount: micros(10_000_000), reference: 'back' })
     await ledger.takeBack({ ...move, kind: 'refund', amount: micros(3_000_000), reference: 'more' })
     await ledger.credit({ ...move, part: 'paid', kind: 'top_up', amount: micros(5_000_000), reference: 'two' })
-    const amounts = (await told('topup.completed')).map(({ data }) => JSON.parse(data).amount_micros_usd)
+    const amounts = (await eventsOf('topup.completed')).map(({ data }) => JSON.parse(data).amount_micros_usd)
     expect(amounts).toEqual([10_000_000, 5_000_000])
     // The first change of a tier is that of another account.
-    const [, changed] = await told('tier.changed')
+    const [, changed] = await eventsOf('tier.changed')
     expect(JSON.parse(changed?.data ?? '')).toEqual({ tier: 'starter', previous_tier: 'free' })
   })
 
@@ -128,8 +130,8 @@ describe('an account is told', () => {
     const soon = await gateway.key(account, { expires_at: expires(2) })
     await gateway.key(account, { expires_at: expires(9) })
     // The first look follows a second after the start.
-    await until(async () => (await told('key.expiring')).length > 0)
-    expect((await told('key.expiring')).map(({ key_id }) => key_id)).toEqual([soon.id])
+    await until(async () => (await eventsOf('key.expiring')).length > 0)
+    expect((await eventsOf('key.expiring')).map(({ key_id }) => key_id)).toEqual([soon.id])
   })
 
   test('when its balance runs low and empty, once for each time it does', async () => {
@@ -137,11 +139,11 @@ describe('an account is told', () => {
     const key = await gateway.key(account)
     const cost = await price()
     await calls(key, Math.ceil(1_000_001 / cost))
-    expect(await told('balance.low')).toHaveLength(1)
-    expect(await told('balance.empty')).toEqual([])
+    expect(await eventsOf('balance.low')).toHaveLength(1)
+    expect(await eventsOf('balance.empty')).toEqual([])
     await gateway.core.operator.grant(OPERATOR, account.id, micros(1_000_000), 'more', 'once')
     await calls(key, Math.ceil(1_000_000 / cost) + 1)
-    expect(await told('balance.low')).toHaveLength(2)
+    expect(await eventsOf('balance.low')).toHaveLength(2)
   })
 
   test('of every change to a key, without its secret', async () => {
@@ -152,7 +154,7 @@ describe('an account is told', () => {
     await keys.move(rotated.key.id, 'disable')
     await keys.move(rotated.key.id, 'revoke')
     await gateway.gateway.delivering.run()
-    const rows = await gateway.core.stores.db.all<Told>(
+    const rows = await gateway.core.stores.db.all<OutboxEvent>(
       sql`SELECT id, type, key_id, data FROM events WHERE type LIKE 'key.%' ORDER BY seq`,
     )
     expect(rows.map(({ type }) => type)).toEqual(['key.created', 'key.rotated', 'key.disabled', 'key.revoked'])
@@ -167,9 +169,9 @@ describe('an account is told', () => {
     const { request } = await read<{ request: { id: string } }>(owner.api('/api/limit-requests', wish), 201)
     await gateway.core.limitRequests.approve(OPERATOR, request.id, null, null)
     await gateway.gateway.delivering.run()
-    const [decided] = await told('limits.decided')
+    const [decided] = await eventsOf('limits.decided')
     expect(JSON.parse(decided?.data ?? '')).toMatchObject({ id: request.id, status: 'approved', workspace_id: id })
-    const changed = (await told('tier.changed')).at(-1)
+    const changed = (await eventsOf('tier.changed')).at(-1)
     expect(JSON.parse(changed?.data ?? '')).toEqual({ tier: 'growth', previous_tier: 'free' })
   })
 })
