@@ -1,5 +1,5 @@
-import { LibraryGrants } from '../adapters/identity/oauth-grants'
-import { prepareOAuth } from '../adapters/identity/oauth-upkeep'
+import { LibraryGrants } from '../adapters/identity/oauth/oauth-grants'
+import { prepareOAuth } from '../adapters/identity/oauth/oauth-upkeep'
 import { hashStoredSecrets } from '../adapters/identity/secret-hash'
 import { LibsqlAppGrants } from '../adapters/stores/libsql/app-grants'
 import type { Stores } from '../adapters/stores/libsql/open-stores'

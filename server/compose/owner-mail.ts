@@ -1,6 +1,6 @@
 import type { SignUpConfirmation } from '../adapters/identity/identity'
-import { offersPasskeys } from '../adapters/identity/second-factors'
-import type { SignInEvents } from '../adapters/identity/sign-in-guard'
+import { offersPasskeys } from '../adapters/identity/sign-in/second-factors'
+import type { SignInEvents } from '../adapters/identity/sign-in/sign-in-guard'
 import type { Config } from '../config'
 import type { AccountSettingsStore } from '../core/accounts/account-settings'
 import type { AppGrants } from '../core/accounts/app-grants'

@@ -1,6 +1,6 @@
 import type { Config } from '../config'
-import type { ApiCatalog } from '../core/apis/api-catalog'
-import type { UpstreamPayments } from '../core/apis/upstream-payment'
+import type { ApiCatalog } from '../core/apis/catalog/api-catalog'
+import type { UpstreamPayments } from '../core/apis/payments/upstream-payment'
 import type { Clock } from '../core/clock'
 import type { Journal } from '../core/ledger/journal'
 import type { Job } from '../jobs/job'

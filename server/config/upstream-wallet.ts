@@ -1,4 +1,4 @@
-import type { DailyMaxima } from '../core/apis/upstream-payment'
+import type { DailyMaxima } from '../core/apis/payments/upstream-payment'
 import { parsedJson } from '../core/json'
 import { type Read, refusePublished, usd } from './chain-values'
 import { ConfigError } from './config-error'

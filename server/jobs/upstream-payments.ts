@@ -4,7 +4,7 @@ import {
   type UpstreamPayments,
   type UpstreamWallet,
   type WalletToken,
-} from '../core/apis/upstream-payment'
+} from '../core/apis/payments/upstream-payment'
 import type { Clock } from '../core/clock'
 import { makeId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'

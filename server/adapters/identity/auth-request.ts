@@ -1,7 +1,7 @@
 import { boundedBytes } from '../../core/bounded-bytes'
 import { err, ok, type Result } from '../../core/result'
 import type { Refusal } from './error-shape'
-import { askingForConsent } from './oauth-request'
+import { askingForConsent } from './oauth/oauth-request'
 
 export const BASE_PATH = '/api/auth'
 

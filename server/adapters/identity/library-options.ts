@@ -22,11 +22,11 @@ import {
   oauthRefreshToken,
   oauthResource,
 } from '../stores/libsql/schema/oauth'
-import type { AttemptWindows } from './attempt-windows'
 import { ADDRESS_HEADER, BASE_PATH } from './auth-request'
 import type { IdentityDatabase } from './identity-database'
 import { type LibraryStoreParts, libraryStore } from './library-store'
-import { oauthPlugins } from './oauth-options'
+import { oauthPlugins } from './oauth/oauth-options'
+import type { AttemptWindows } from './sign-in/attempt-windows'
 import {
   beginsWithSecondFactor,
   recoveryCodeHash,
@@ -34,8 +34,8 @@ import {
   secondFactorBody,
   secondFactorPlugins,
   type UsedCodes,
-} from './second-factors'
-import { MAX_PASSWORD, MIN_PASSWORD } from './sign-in-guard'
+} from './sign-in/second-factors'
+import { MAX_PASSWORD, MIN_PASSWORD } from './sign-in/sign-in-guard'
 import { freeStrandedEmail } from './stranded-email'
 
 const HOUR_SECONDS = 60 * 60

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { BetterAuthOptions, DBAdapter, DBAdapterInstance, Where } from 'better-auth'
 import { APIError } from 'better-auth/api'
-import type { CodeUses } from './code-uses'
-import type { Registration } from './oauth-registration'
+import type { Registration } from './oauth/oauth-registration'
 import { SECRET_FIELDS, type SecretHash } from './secret-hash'
+import type { CodeUses } from './sign-in/code-uses'
 
 export interface LibraryStoreParts {
   readonly hash: SecretHash

@@ -1,4 +1,4 @@
-import type { ImportedDocument, ImportOptions, ImportProblem } from '../../core/apis/imported'
+import type { ImportedDocument, ImportOptions, ImportProblem } from '../../core/apis/catalog/imported'
 import { isJson, type Json } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import { Documents, type LoadExternal } from './documents'

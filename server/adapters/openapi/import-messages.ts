@@ -1,4 +1,4 @@
-import type { ImportedDocument, ImportProblem } from '../../core/apis/imported'
+import type { ImportedDocument, ImportProblem } from '../../core/apis/catalog/imported'
 import type { Result } from '../../core/result'
 import type { PlainOptions } from './import-document'
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { ImportDocument, ImportOptions } from '../../core/apis/imported'
+import type { ImportDocument, ImportOptions } from '../../core/apis/catalog/imported'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../core/result'
 import type { LoadExternal } from './documents'

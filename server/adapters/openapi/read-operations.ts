@@ -1,6 +1,6 @@
 import { API_METHODS, type ApiMethod } from '../../core/apis/api'
 import { templateProblem } from '../../core/apis/api-routes'
-import type { ImportedOperation, RefusedPart } from '../../core/apis/imported'
+import type { ImportedOperation, RefusedPart } from '../../core/apis/catalog/imported'
 import { isJson, type Json, listOf } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import type { Documents, Located } from './documents'

@@ -1,7 +1,7 @@
 import { type Address, createClient, domainSeparator, type Hex, http, parseAbi } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { getBlock, getChainId, readContract } from 'viem/actions'
-import type { UpstreamPayment } from '../../core/apis/upstream-payment'
+import type { UpstreamPayment } from '../../core/apis/payments/upstream-payment'
 import {
   plainChain,
   REORG_SECONDS,

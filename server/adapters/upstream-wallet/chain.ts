@@ -1,6 +1,6 @@
 import { type Address, type Chain, type Client, erc20Abi } from 'viem'
 import { getChainId, readContract } from 'viem/actions'
-import type { UpstreamPayment, WalletToken } from '../../core/apis/upstream-payment'
+import type { UpstreamPayment, WalletToken } from '../../core/apis/payments/upstream-payment'
 
 /** A token of the wallet, with the node of its chain. */
 export type WalletTokenSettings = WalletToken & { readonly rpcUrl: string } & (

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { DailyMaxima, UpstreamWallet } from '../../core/apis/upstream-payment'
+import type { DailyMaxima, UpstreamWallet } from '../../core/apis/payments/upstream-payment'
 import { openAuthorizations } from './authorizations'
 import type { TokenPayments, WalletTokenSettings } from './chain'
 import { readPaymentScheme, readReceipt } from './payment-scheme'

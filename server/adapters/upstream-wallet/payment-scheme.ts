@@ -6,7 +6,7 @@ import {
   paymentSecrets,
   type UpstreamPayment,
   type UpstreamWallet,
-} from '../../core/apis/upstream-payment'
+} from '../../core/apis/payments/upstream-payment'
 import { isJson } from '../../core/json'
 
 /** A larger header is not read. */

@@ -15,7 +15,7 @@ import type { PrivateKeyAccount } from 'viem/accounts'
 import { getBlock, getChainId } from 'viem/actions'
 import { tempoLocalnet } from 'viem/chains'
 import { Transaction } from 'viem/tempo'
-import type { UpstreamPayment } from '../../core/apis/upstream-payment'
+import type { UpstreamPayment } from '../../core/apis/payments/upstream-payment'
 import {
   REORG_SECONDS,
   RPC_TIMEOUT_MS,

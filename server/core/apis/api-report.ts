@@ -1,7 +1,7 @@
 import { type Money, micros, ZERO } from '../money'
 import type { Api, ApiOperation } from './api'
-import { parseDecimal } from './decimal'
-import type { PaymentSum } from './upstream-payment'
+import type { PaymentSum } from './payments/upstream-payment'
+import { parseDecimal } from './prices/decimal'
 
 /** Calls of one imported operation: with keys and apps, over all accounts, and those that were paid for one by one. */
 export interface OperationUsage {

@@ -1,6 +1,6 @@
 import type { ApiOperation } from '../../core/apis/api'
 import type { ApiMatch } from '../../core/apis/api-routes'
-import type { CallPrice } from '../../core/apis/price'
+import type { CallPrice } from '../../core/apis/prices/price'
 import { operatorPrice, type PriceStore } from '../../core/catalog/prices'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
 import type { AccountId } from '../../core/ids'

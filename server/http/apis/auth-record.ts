@@ -1,5 +1,5 @@
 import type { UpstreamAuth } from '../../core/apis/api'
-import type { GivenAuth, GivenSecret } from '../../core/apis/catalog-form'
+import type { GivenAuth, GivenSecret } from '../../core/apis/catalog/catalog-form'
 import { checked } from '../openapi/json-schema'
 
 const MAX_TEXT = 8_000

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import { API_METHODS, type ApiOperation, type SuccessCondition } from '../../core/apis/api'
 import { MAX_DESCRIPTION, MAX_TITLE } from '../../core/apis/api-rules'
-import type { OperationChange as CoreChange, OperationForm } from '../../core/apis/catalog-form'
+import type { OperationChange as CoreChange, OperationForm } from '../../core/apis/catalog/catalog-form'
 import { isJson } from '../../core/json'
 import { formatUsd, type Money, parseUsd } from '../../core/money'
 import { readable } from '../middleware/validate-body'

@@ -1,6 +1,6 @@
 import { apiReports, type ReadOperationUsage } from '../../core/apis/api-report'
 import type { ApiRegistry } from '../../core/apis/api-store'
-import type { UpstreamPayments, UpstreamWallet } from '../../core/apis/upstream-payment'
+import type { UpstreamPayments, UpstreamWallet } from '../../core/apis/payments/upstream-payment'
 import { type ApiReport, apiReportRecord } from '../apis/report-record'
 
 const DAYS = 30

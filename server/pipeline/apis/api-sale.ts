@@ -1,5 +1,5 @@
 import type { ApiMatch } from '../../core/apis/api-routes'
-import type { CallPrice } from '../../core/apis/price'
+import type { CallPrice } from '../../core/apis/prices/price'
 import { failure } from '../../core/failure'
 import type { ApiInput } from './api-input'
 

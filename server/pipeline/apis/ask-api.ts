@@ -1,5 +1,5 @@
 import type { SoldOperation } from '../../core/apis/api-routes'
-import type { UpstreamAnswer } from '../../core/apis/figure'
+import type { UpstreamAnswer } from '../../core/apis/prices/figure'
 import { returnedNames } from '../../core/apis/upstream-headers'
 import type {
   OutboundAnswer,

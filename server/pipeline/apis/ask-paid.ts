@@ -1,14 +1,14 @@
-import { decimalOf } from '../../core/apis/decimal'
-import { chooseOffer, type PaymentOffer } from '../../core/apis/payment-challenge'
-import { chargeFor, maximumOf } from '../../core/apis/price'
+import { chooseOffer, type PaymentOffer } from '../../core/apis/payments/payment-challenge'
 import type {
   AskedPayment,
   PaidHeader,
   UpstreamPayment,
   UpstreamPayments,
   UpstreamWallet,
-} from '../../core/apis/upstream-payment'
-import { readX402, readX402Receipt } from '../../core/apis/x402-challenge'
+} from '../../core/apis/payments/upstream-payment'
+import { readX402, readX402Receipt } from '../../core/apis/payments/x402-challenge'
+import { decimalOf } from '../../core/apis/prices/decimal'
+import { chargeFor, maximumOf } from '../../core/apis/prices/price'
 import type { Clock } from '../../core/clock'
 import type { AccountId } from '../../core/ids'
 import { type Money, micros, ZERO } from '../../core/money'

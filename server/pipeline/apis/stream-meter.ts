@@ -1,5 +1,5 @@
 import type { ApiPrice } from '../../core/apis/api'
-import { maximumUnits } from '../../core/apis/price'
+import { maximumUnits } from '../../core/apis/prices/price'
 import type { Meter } from '../stream'
 
 const NOTHING = new Uint8Array()

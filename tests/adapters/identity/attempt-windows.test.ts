@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { openAttemptWindows } from '../../../server/adapters/identity/attempt-windows'
+import { openAttemptWindows } from '../../../server/adapters/identity/sign-in/attempt-windows'
 
 const rule = { window: 60, max: 2 }
 

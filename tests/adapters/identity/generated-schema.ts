@@ -4,7 +4,7 @@ import { generateDrizzleSchema } from 'auth/api'
 import { type BetterAuthOptions, betterAuth } from 'better-auth'
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import { twoFactor } from 'better-auth/plugins/two-factor'
-import { SESSION_FIELDS } from '../../../server/adapters/identity/second-factors'
+import { SESSION_FIELDS } from '../../../server/adapters/identity/sign-in/second-factors'
 
 /** The OAuth server without its resources: with them the library wants the very tables that are to be generated (facts 2). */
 export const oauthTablesOnly = [

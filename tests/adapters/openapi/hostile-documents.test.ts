@@ -4,7 +4,7 @@ import { compileJsonSchema } from '../../../server/adapters/openapi/compile-json
 import { importDocument } from '../../../server/adapters/openapi/import-document'
 import { importWithin } from '../../../server/adapters/openapi/import-openapi'
 import { OPERATION_ID } from '../../../server/core/apis/api'
-import type { ImportedDocument } from '../../../server/core/apis/imported'
+import type { ImportedDocument } from '../../../server/core/apis/catalog/imported'
 
 type Part = Readonly<Record<string, unknown>>
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { compileJsonSchema } from '../../../server/adapters/openapi/compile-json-schema'
 import { importDocument } from '../../../server/adapters/openapi/import-document'
 import { importOpenApi } from '../../../server/adapters/openapi/import-openapi'
-import type { ImportedDocument, ImportedOperation, ImportOptions } from '../../../server/core/apis/imported'
+import type { ImportedDocument, ImportedOperation, ImportOptions } from '../../../server/core/apis/catalog/imported'
 import type { OutboundFetch, OutboundRequest } from '../../../server/core/outbound/outbound-fetch'
 import { err, ok } from '../../../server/core/result'
 

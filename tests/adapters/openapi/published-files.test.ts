@@ -4,7 +4,7 @@ import { compileJsonSchema } from '../../../server/adapters/openapi/compile-json
 import { importWithin } from '../../../server/adapters/openapi/import-openapi'
 import { API_METHODS, type DataSchema, OPERATION_ID } from '../../../server/core/apis/api'
 import { clashes, pathParameters, templateProblem } from '../../../server/core/apis/api-routes'
-import type { ImportedDocument } from '../../../server/core/apis/imported'
+import type { ImportedDocument } from '../../../server/core/apis/catalog/imported'
 import { isPlainLine, isPlainText } from '../../../server/core/plain-text'
 import { ApiInputs } from '../../../server/pipeline/apis/api-input'
 import { anApi, anOperation } from '../../support/apis'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { LibsqlUsageReports } from '../../../server/adapters/stores/libsql/usage-reports'
+import { LibsqlUsageReports } from '../../../server/adapters/stores/libsql/usage/usage-reports'
 import type { AccountId } from '../../../server/core/ids'
 import type { CallRecord } from '../../../server/core/usage/call-record'
 import type { RequestFilter } from '../../../server/core/usage/reports'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { importDiff, isUnchanged, type PricedOperation } from '../../../server/core/apis/diff'
+import { importDiff, isUnchanged, type PricedOperation } from '../../../server/core/apis/catalog/diff'
 import type { Money } from '../../../server/core/money'
 import { anOperation } from '../../support/apis'
 

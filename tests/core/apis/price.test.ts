@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { ApiPrice, Figure } from '../../../server/core/apis/api'
-import { parseDecimal, roundedUp } from '../../../server/core/apis/decimal'
-import { isSuccess, ReadAnswer, readFigure } from '../../../server/core/apis/figure'
-import { chargeFor, maximumOf } from '../../../server/core/apis/price'
+import { parseDecimal, roundedUp } from '../../../server/core/apis/prices/decimal'
+import { isSuccess, ReadAnswer, readFigure } from '../../../server/core/apis/prices/figure'
+import { chargeFor, maximumOf } from '../../../server/core/apis/prices/price'
 import { micros } from '../../../server/core/money'
 
 const DATA: Figure = { kind: 'pointer', pointer: '/data' }

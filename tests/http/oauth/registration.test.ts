@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { openUpkeep } from '../../../server/adapters/identity/oauth-upkeep'
+import { openUpkeep } from '../../../server/adapters/identity/oauth/oauth-upkeep'
 import { oauthClient } from '../../../server/adapters/stores/libsql/schema/oauth'
 import { type Harness, openHarness } from '../../support/harness'
 import { oauthApp } from '../../support/oauth'

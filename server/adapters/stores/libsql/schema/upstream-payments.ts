@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { PaymentState } from '../../../../core/apis/upstream-payment'
+import type { PaymentState } from '../../../../core/apis/payments/upstream-payment'
 import type { AccountId, RequestId } from '../../../../core/ids'
 import { ZERO } from '../../../../core/money'
 import { instant, money } from '../driver/columns'

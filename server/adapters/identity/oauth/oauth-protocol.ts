@@ -1,0 +1,85 @@
+import type { IdentityCaller } from '../../../core/accounts/identity'
+import type { TokenGrant } from '../../../core/credentials/oauth-grant'
+import { addressHeader, BASE_PATH, pathUnder } from '../auth-request'
+import type { CodeUses } from '../sign-in/code-uses'
+import { introspected } from './oauth-introspection'
+import { servedMetadata } from './oauth-metadata'
+import type { Registration } from './oauth-registration'
+import { isProtocolPath, OPEN_TO_ALL, protocolError, protocolRequest, protocolResponse } from './oauth-request'
+
+/** The caller and, for a registration, the app's metadata. */
+export interface ProtocolCaller extends IdentityCaller {
+  readonly registration?: Registration | null
+}
+
+/** The library's response and any failure behind it that the response may hide. */
+export interface Answered {
+  readonly response: Response
+  readonly fault: unknown
+  /** The user whose session it began. */
+  readonly startedFor: string | null
+}
+
+interface ProtocolParts {
+  readonly origin: string
+  readonly run: (request: Request, caller: ProtocolCaller) => Promise<Answered>
+  readonly uses: CodeUses
+  readonly onFault: (requestId: string, error: unknown) => void
+  /** Called with each write, before it. */
+  readonly upkeep: () => Promise<void>
+  /** The grant of an access token, as the gateway goes by it. */
+  readonly byToken: (token: string) => Promise<TokenGrant | null>
+  readonly now: () => number
+}
+
+/** The OAuth endpoints that apps call. They answer with the error codes of the RFCs, never with the service's own error shape. */
+export function openProtocol({ origin, run, uses, onFault, upkeep, byToken, now }: ProtocolParts) {
+  const metadataUrl = `${origin}/.well-known/oauth-authorization-server${BASE_PATH}`
+  return {
+    speaks: (request: Request) =>
+      isProtocolPath(pathUnder(new URL(request.url))) && ['POST', 'OPTIONS'].includes(request.method),
+
+    async answer(request: Request, caller: IdentityCaller): Promise<Response> {
+      if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: OPEN_TO_ALL })
+      try {
+        const path = pathUnder(new URL(request.url))
+        const target = new URL(BASE_PATH + path, origin)
+        const accepted = await protocolRequest(request, path, target, addressHeader(caller.address))
+        if (!accepted.ok) return protocolResponse(accepted.error)
+        await upkeep()
+        const { request: forwarded, code, registration, introspection } = accepted.value
+        const forward = () => run(forwarded, { ...caller, registration })
+        const { response, fault } = await (code === null ? forward() : uses.during(code, forward))
+        if (fault !== null) onFault(caller.requestId, fault)
+        if (fault === null && response.status < 400) {
+          if (!introspection) return openToAll(response)
+          const context = { byToken, issuer: origin + BASE_PATH, now: now() }
+          return openToAll(Response.json(await introspected(introspection, await response.json(), context)))
+        }
+        const status = fault === null ? response.status : 500
+        const problem = protocolError(status, await response.text(), response.headers.get('x-retry-after'))
+        return protocolResponse(problem, problem.wait)
+      } catch (error) {
+        onFault(caller.requestId, error)
+        return protocolResponse(protocolError(500, '', null))
+      }
+    },
+
+    async metadata(): Promise<Readonly<Record<string, unknown>>> {
+      const { response } = await run(new Request(metadataUrl), {
+        address: null,
+        requestId: 'metadata',
+        isFromThisMachine: false,
+      })
+      return servedMetadata(Object(await response.json()), origin)
+    },
+  }
+}
+
+function openToAll(response: Response): Response {
+  const headers = new Headers(response.headers)
+  for (const [name, value] of Object.entries(OPEN_TO_ALL)) headers.set(name, value)
+  headers.set('cache-control', 'no-store')
+  headers.delete('set-cookie')
+  return new Response(response.body, { status: response.status, headers })
+}

@@ -1,0 +1,158 @@
+import { createHmac, randomInt } from 'node:crypto'
+import { type PasskeyOptions, passkey } from '@better-auth/passkey'
+import type { BetterAuthPlugin } from 'better-auth'
+import { APIError } from 'better-auth/api'
+import { twoFactor } from 'better-auth/plugins/two-factor'
+import type { Clock } from '../../../core/clock'
+
+/** The columns that the gateway adds to the library's sessions. */
+export const SESSION_FIELDS = {
+  secondFactor: { type: 'boolean', required: false, defaultValue: false, input: false },
+  lastSeenAt: { type: 'date', required: false, input: false },
+} as const
+
+const RECOVERY_CODES = 10
+const RECOVERY_CODE_CHARACTERS = 10
+/** Without letters that look like digits. */
+const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789'
+const HASHED = 'hmac:'
+const CHALLENGE_SECONDS = 600
+export const LOCK_SECONDS = 900
+const MAX_PASSKEY_NAME_CHARACTERS = 100
+
+/** Paths that begin a session with a second factor: a code beside the password, or a passkey that verified its user. */
+const WITH_SECOND_FACTOR: ReadonlySet<string> = new Set([
+  '/two-factor/verify-totp',
+  '/two-factor/verify-backup-code',
+  '/passkey/verify-authentication',
+])
+
+export function beginsWithSecondFactor(path: string): boolean {
+  return WITH_SECOND_FACTOR.has(path)
+}
+
+/** Whether browsers allow passkeys at this address: a host name with https, or localhost. */
+export function offersPasskeys(baseUrl: string): boolean {
+  const { protocol, hostname } = new URL(baseUrl)
+  if (hostname === 'localhost') return true
+  return protocol === 'https:' && !/^[\d.]+$/.test(hostname) && !hostname.startsWith('[')
+}
+
+/**
+ * Authenticator apps with recovery codes, and passkeys. The library encrypts the app's secret under the gateway's key; recovery
+ * codes are keyed hashes here. A passkey must verify its user (PIN, finger, face): then it is two factors by itself.
+ */
+export function secondFactorPlugins(origin: string, secret: string): BetterAuthPlugin[] {
+  const hash = recoveryCodeHash(secret)
+  const factors = twoFactor({
+    issuer: `Gateway (${new URL(origin).host})`,
+    twoFactorCookieMaxAge: CHALLENGE_SECONDS,
+    accountLockout: { enabled: true, maxFailedAttempts: 10, durationSeconds: LOCK_SECONDS },
+    backupCodeOptions: {
+      customBackupCodesGenerate: () => Array.from({ length: RECOVERY_CODES }, recoveryCode),
+      storeBackupCodes: {
+        // Codes that remain after a use are hashes already.
+        encrypt: async (codes) =>
+          JSON.stringify((JSON.parse(codes) as string[]).map((code) => (code.startsWith(HASHED) ? code : hash(code)))),
+        decrypt: async (stored) => stored,
+      },
+    },
+  })
+  const plugins = offersPasskeys(origin) ? [factors, passkey(passkeyOptions(origin))] : [factors]
+  // As in oauth-options.ts: the packages' own types do not agree under exactOptionalPropertyTypes.
+  return plugins as unknown as BetterAuthPlugin[]
+}
+
+function passkeyOptions(origin: string): PasskeyOptions {
+  return {
+    rpID: new URL(origin).hostname,
+    rpName: 'Gateway',
+    origin,
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    registration: {
+      afterVerification: ({ verification }) => requireVerifiedUser(verification.registrationInfo?.userVerified),
+    },
+    authentication: {
+      afterVerification: ({ verification }) => requireVerifiedUser(verification.authenticationInfo.userVerified),
+    },
+  }
+}
+
+/** The library asks authenticators to verify their user but accepts those that do not. */
+function requireVerifiedUser(verified: boolean | undefined): void {
+  if (verified) return
+  throw new APIError('UNAUTHORIZED', {
+    code: 'PASSKEY_NOT_VERIFIED',
+    message: 'This passkey did not verify that it is you. Set a PIN, finger or face for it, then try again.',
+  })
+}
+
+/** Hyphens, spaces and letter case make no difference. */
+export function recoveryCodeHash(secret: string): (code: string) => string {
+  return (code) =>
+    HASHED +
+    createHmac('sha256', secret)
+      .update(`recovery-code\n${plainCode(code)}`)
+      .digest('base64url')
+}
+
+function plainCode(code: string): string {
+  return code.toLowerCase().replace(/[^a-z0-9]/g, '')
+}
+
+function recoveryCode(): string {
+  const code = Array.from({ length: RECOVERY_CODE_CHARACTERS }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
+  return `${code.slice(0, 5)}-${code.slice(5)}`
+}
+
+/**
+ * What the library gets of a body at these paths. It would trust a device for 30 days, skip the session or begin another one if the
+ * body says so; those members are overruled. A member that is missing here is passed on.
+ */
+export function secondFactorBody(path: string, body: unknown, hash: (code: string) => string): object | null {
+  const code: unknown = Reflect.get(Object(body), 'code')
+  const name: unknown = Reflect.get(Object(body), 'name')
+  switch (path) {
+    case '/two-factor/enable':
+      return { method: 'totp', issuer: '' }
+    case '/two-factor/verify-totp':
+      return { trustDevice: false, ...(typeof code === 'string' && { code: code.replace(/\s/g, '') }) }
+    case '/two-factor/verify-backup-code':
+      // Always hashed, so that what is stored is no code.
+      return { trustDevice: false, disableSession: false, ...(typeof code === 'string' && { code: hash(code) }) }
+    case '/passkey/verify-registration':
+    case '/passkey/update-passkey':
+      return {
+        createSession: false,
+        ...(typeof name === 'string' && { name: [...name].slice(0, MAX_PASSKEY_NAME_CHARACTERS).join('') }),
+      }
+    default:
+      return null
+  }
+}
+
+/** A code is accepted for up to 90 s. */
+const REPLAY_MS = 120_000
+
+/** Codes of authenticator apps that were used: each opens one session. In this process's memory, for as long as a code lives. */
+export class UsedCodes {
+  private readonly clock: Clock
+  private readonly used = new Map<string, number>()
+
+  constructor(clock: Clock) {
+    this.clock = clock
+  }
+
+  /** False if the user used this code before. One synchronous step. */
+  take(userId: string, code: string): boolean {
+    const now = this.clock.now()
+    for (const [key, at] of this.used) {
+      if (now - at < REPLAY_MS) break
+      this.used.delete(key)
+    }
+    const key = `${userId} ${code}`
+    if (this.used.has(key)) return false
+    this.used.set(key, now)
+    return true
+  }
+}

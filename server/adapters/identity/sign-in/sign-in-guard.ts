@@ -1,0 +1,156 @@
+import type { SignedUpUser } from '../../../core/accounts/identity'
+import type { Clock } from '../../../core/clock'
+import { err, ok, type Result } from '../../../core/result'
+import { pathUnder } from '../auth-request'
+import type { Refusal } from '../error-shape'
+import { KnownBrowsers } from './known-browser'
+import { weakPassword } from './password-strength'
+import { beginsWithSecondFactor } from './second-factors'
+import { type Attempt, SignInDelays } from './sign-in-delays'
+
+/** The failure of an account with which strangers begin to wait. */
+const FREE_FAILURES = 5
+/** A browser of the owner does not wait for the failures of others, and for its own only when it guesses itself. */
+const FREE_FAILURES_OF_KNOWN_BROWSERS = 20
+
+/** Whether a session begins here. Others begin with a sign-up or a new password, in a browser that was there before. */
+const isSignIn = (path: string) => path === '/sign-in/email' || beginsWithSecondFactor(path)
+const NEW_PASSWORDS: Readonly<Record<string, string>> = {
+  '/sign-up/email': 'password',
+  '/change-password': 'newPassword',
+  '/reset-password': 'newPassword',
+}
+
+/** A browser in which its owner had not signed in before. */
+export interface NewBrowser {
+  readonly user: SignedUpUser
+  readonly address: string | null
+  readonly userAgent: string | null
+}
+
+/** What happened at the sign-in routes, for their owner to know. Failures are reported, not thrown. */
+export interface SignInEvents {
+  /** Somebody failed to sign in often enough that delays begin. Once a day at most. */
+  readonly onGuessing: (user: SignedUpUser, address: string | null) => Promise<void>
+  /** Somebody signed in with a recovery code. */
+  readonly onRecoveryCode: (user: SignedUpUser, address: string | null) => Promise<void>
+  readonly onNewBrowser: (browser: NewBrowser) => Promise<void>
+}
+
+interface Parts {
+  readonly secret: string
+  readonly origin: string
+  readonly clock: Clock
+  readonly userByEmail: (email: string) => Promise<SignedUpUser | null>
+  readonly user: (id: string) => Promise<SignedUpUser | null>
+  readonly events: SignInEvents
+}
+
+/** The end of a request that passed the guard: `startedFor` is the user whose session it began. Returns cookies to set. */
+export type Finish = (status: number, startedFor: string | null) => Promise<readonly string[]>
+
+const DAY_MS = 24 * 3_600_000
+
+/**
+ * In front of the library's sign-in routes: slows down guessing, refuses new passwords that are easy to guess, and
+ * recognizes browsers in which the owner signed in before.
+ */
+export class SignInGuard {
+  private readonly parts: Parts
+  private readonly browsers: KnownBrowsers
+  private readonly delays: SignInDelays
+  /** When owners were last notified of guessing. */
+  private readonly notifiedAt = new Map<string, number>()
+
+  constructor(parts: Parts) {
+    this.parts = parts
+    this.browsers = new KnownBrowsers(parts.secret, parts.origin.startsWith('https:'))
+    this.delays = new SignInDelays(parts.clock)
+  }
+
+  /** Refuses the request, or returns what to do when it ended. */
+  async enter(request: Request, address: string | null): Promise<Result<Finish, Refusal>> {
+    const path = pathUnder(new URL(request.url))
+    const body = request.method === 'POST' && guarded(path) ? await fieldsOf(request.clone()) : {}
+    const weak = await this.weakness(path, body)
+    if (weak) return err(weak)
+    const { headers } = request
+    if (path !== '/sign-in/email' || typeof body['email'] !== 'string')
+      return ok((_status, startedFor) => this.started(path, headers, address, startedFor))
+    const email = body['email'].toLowerCase()
+    const user = await this.parts.userByEmail(email)
+    const known = user && this.browsers.read(headers, user.id)
+    const attempt = known
+      ? this.delays.begin(`browser ${known}`, FREE_FAILURES_OF_KNOWN_BROWSERS)
+      : this.delays.begin(`email ${email}`, FREE_FAILURES)
+    if ('retryAfterSeconds' in attempt) return err(tooManyFailures(attempt.retryAfterSeconds))
+    return ok(async (status, startedFor) => {
+      this.note(attempt, status, user, address)
+      return this.started(path, headers, address, startedFor)
+    })
+  }
+
+  /** What the answer says of an attempt. */
+  private note(attempt: Attempt, status: number, user: SignedUpUser | null, address: string | null): void {
+    // 403: the password was right, and something else is missing.
+    if (status < 400 || status === 403) attempt.succeeded()
+    else if (status !== 401) attempt.withdrawn()
+    else if (attempt.beginsDelays && user) this.notify(user, address)
+  }
+
+  /** Once a day at most. */
+  private notify(user: SignedUpUser, address: string | null): void {
+    const now = this.parts.clock.now()
+    for (const [id, at] of this.notifiedAt) if (now - at >= DAY_MS) this.notifiedAt.delete(id)
+    if (this.notifiedAt.has(user.id)) return
+    this.notifiedAt.set(user.id, now)
+    void this.parts.events.onGuessing(user, address)
+  }
+
+  /** Lets the browser know, and the owner of a browser that is new. */
+  private async started(
+    path: string,
+    headers: Headers,
+    address: string | null,
+    startedFor: string | null,
+  ): Promise<readonly string[]> {
+    if (startedFor === null) return []
+    const known = this.browsers.read(headers, startedFor)
+    const { events } = this.parts
+    const usedCode = path === '/two-factor/verify-backup-code'
+    const user = usedCode || (known === null && isSignIn(path)) ? await this.parts.user(startedFor) : null
+    if (user && usedCode) await events.onRecoveryCode(user, address)
+    if (user && known === null) await events.onNewBrowser({ user, address, userAgent: headers.get('user-agent') })
+    return [this.browsers.cookie(startedFor, known)]
+  }
+
+  private async weakness(path: string, body: Readonly<Record<string, unknown>>): Promise<Refusal | null> {
+    const password = body[NEW_PASSWORDS[path] ?? '']
+    // The library refuses what is no password at all.
+    if (typeof password !== 'string' || password.length < MIN_PASSWORD || password.length > MAX_PASSWORD) return null
+    const personal = [body['email'], body['name']].filter((text) => typeof text === 'string')
+    return weakPassword(
+      password,
+      personal.flatMap((text) => [text, ...text.split('@')]),
+    )
+  }
+}
+
+/** In characters. */
+export const MIN_PASSWORD = 12
+export const MAX_PASSWORD = 256
+
+function guarded(path: string): boolean {
+  return path === '/sign-in/email' || path in NEW_PASSWORDS
+}
+
+/** The members of a JSON body that was checked to parse. */
+async function fieldsOf(request: Request): Promise<Readonly<Record<string, unknown>>> {
+  const text = await request.text()
+  const body: unknown = text === '' ? null : JSON.parse(text)
+  return typeof body === 'object' && body !== null ? { ...body } : {}
+}
+
+function tooManyFailures(retryAfterSeconds: number): Refusal {
+  return { status: 429, code: null, message: null, retryAfterSeconds }
+}

@@ -1,0 +1,72 @@
+import type { Api, ApiOperation, ApiPrice } from '../api'
+import { clashes } from '../api-routes'
+import { operationProblems } from '../api-rules'
+import type { OperationForm } from './catalog-form'
+import type { ImportedDocument, ImportedOperation, RefusedPart } from './imported'
+
+export interface ImportPrices {
+  readonly price?: ApiPrice | undefined
+  readonly prices?: Readonly<Record<string, ApiPrice>> | undefined
+}
+
+/**
+ * The operations of a document as they would be sold. What the operator said of those that are there already stays: prices, success,
+ * effect, costs, further headers, and whether they are enabled. Operations without a price are refused by name.
+ */
+export function pricedOperations(
+  document: ImportedDocument,
+  before: readonly ApiOperation[],
+  { price, prices = {} }: ImportPrices,
+): { readonly operations: readonly OperationForm[]; readonly refused: readonly RefusedPart[] } {
+  // Ids are a stranger's: `constructor` is one, too.
+  const own = new Map(Object.entries(prices))
+  const was = new Map(before.map((operation) => [operation.id, operation]))
+  const operations: OperationForm[] = []
+  const refused: RefusedPart[] = [...document.refused]
+  for (const imported of document.operations) {
+    const old = was.get(imported.id)
+    const itsPrice = own.get(imported.id) ?? own.get(placeOf(imported)) ?? price ?? old?.price
+    if (itsPrice) operations.push(keepOperatorSettings(imported, old, itsPrice))
+    else refused.push({ name: placeOf(imported), reason: 'It has no price. Give one price for all, or one for it.' })
+  }
+  return { operations, refused }
+}
+
+/** The names in `prices` that no operation of the document has. */
+export function unknownPrices(document: ImportedDocument, { prices = {} }: ImportPrices): string[] {
+  const known = new Set(document.operations.flatMap((operation) => [operation.id, placeOf(operation)]))
+  return Object.keys(prices).filter((name) => !known.has(name))
+}
+
+/** Leaves out what cannot be sold, each with its reasons: broken rules, and routes that another operation has. */
+export function soldPart(api: Api): { readonly api: Api; readonly refused: readonly RefusedPart[] } {
+  const refused: RefusedPart[] = []
+  const refuse = (operation: ApiOperation, reason: string) => refused.push({ name: placeOf(operation), reason })
+  const sound = api.operations.filter((operation) => {
+    const problems = operationProblems(operation, api)
+    if (problems.length > 0) refuse(operation, `It ${problems.join('; it ')}.`)
+    return problems.length === 0
+  })
+  const doubles = new Map(clashes({ ...api, operations: sound }).map((clash) => [clash.names[1], clash]))
+  const operations = sound.filter((operation) => {
+    const clash = doubles.get(operation.name)
+    if (clash) refuse(operation, `Its method and path match the same requests as ${clash.names[0]}.`)
+    return !clash
+  })
+  return { api: { ...api, operations }, refused }
+}
+
+function keepOperatorSettings(
+  imported: ImportedOperation,
+  old: ApiOperation | undefined,
+  price: ApiPrice,
+): OperationForm {
+  if (!old) return { ...imported, price }
+  const { success, upstreamCost, effect, idempotencyHeader, refusedStatuses, headersUp, enabled } = old
+  const own = { success, upstreamCost, effect, idempotencyHeader, refusedStatuses, headersUp, enabled }
+  return { ...imported, ...own, headersDown: [...new Set([...imported.headersDown, ...old.headersDown])], price }
+}
+
+function placeOf({ method, path }: Pick<ApiOperation, 'method' | 'path'>): string {
+  return `${method} ${path}`
+}
