@@ -18,6 +18,8 @@ export interface AuditEntry {
   readonly action: string
   /** What changed, without secrets. */
   readonly detail: Readonly<Record<string, unknown>>
+  /** The old values of what changed, without secrets. Null where there were none. */
+  readonly before: Readonly<Record<string, unknown>> | null
 }
 
 /** Creates an entry with a new id. An entry without an account or key concerns the whole gateway. */
@@ -25,10 +27,11 @@ export function auditEntry({
   accountId = null,
   keyId = null,
   detail = {},
+  before = null,
   ...change
 }: Pick<AuditEntry, 'at' | 'actor' | 'action'> &
-  Partial<Pick<AuditEntry, 'accountId' | 'keyId' | 'detail'>>): AuditEntry {
-  return { id: makeId('audit', change.at), ...change, accountId, keyId, detail }
+  Partial<Pick<AuditEntry, 'accountId' | 'keyId' | 'detail' | 'before'>>): AuditEntry {
+  return { id: makeId('audit', change.at), ...change, accountId, keyId, detail, before }
 }
 
 /** Reads the audit log. Entries come newest first, and an unknown cursor returns null. */

@@ -13,6 +13,7 @@ import type { Money } from '../core/money'
 import type { ShownPayment } from '../core/payments/method'
 import type { DeliveredReceipt } from '../core/payments/receipt'
 import type { CallOrigin } from '../core/providers/provider'
+import type { UpstreamUse } from '../core/usage/call-record'
 import type { Quote } from './quote'
 
 /** The credential that a caller sent, not verified yet. */
@@ -34,13 +35,21 @@ export type Route =
       /** Set for an imported operation: what the call matched, kept to its end. */
       readonly match?: ApiMatch
       readonly scope: Scope
+      /** Its path in the documentation. Absent for an imported operation. */
+      readonly template?: string
       /** A caller without a key may pay for the one request (spec 5.3). Otherwise a key is required. */
       readonly payable?: true
       /** The route's own window beside the key's (spec 8): its name and its requests per minute. */
       readonly window?: { readonly name: string; readonly rpm: number }
     }
   /** A free route that needs a key, with its name in the log. The wallet route also accepts a payment without a key. */
-  | { readonly kind: 'free'; readonly name: string; readonly scope: Scope | 'any'; readonly takesPayment?: true }
+  | {
+      readonly kind: 'free'
+      readonly name: string
+      readonly scope: Scope | 'any'
+      readonly template?: string
+      readonly takesPayment?: true
+    }
   /**
    * A route for everybody, limited per address. `paymentInBody`: the body may contain a payment, so a caller without a credential
    * is counted only once the body was read (`Gate.count`).
@@ -156,6 +165,8 @@ export interface RefusedOutcome {
   readonly readings?: Readings | undefined
   /** The call was charged all the same, because its caller had hung up. Its usage row is written. */
   readonly isCharged?: true
+  /** Its upstream, if it was asked. */
+  readonly upstream?: UpstreamUse | undefined
 }
 
 /** How a priced call ended. */

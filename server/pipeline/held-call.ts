@@ -4,13 +4,13 @@ import type { Journal } from '../core/ledger/journal'
 import type { Ticket } from '../core/limits/limiter'
 import { type Money, ZERO } from '../core/money'
 import type { Result } from '../core/result'
-import type { CallRecord } from '../core/usage/call-record'
+import type { CallRecord, UpstreamUse } from '../core/usage/call-record'
 import type { AuthenticatedCall, PaidCall } from './call'
 import type { Drain } from './drains'
 import type { Reservation } from './funding/funding'
 import type { Ending, FirstCaller } from './idempotency/idempotency'
 import type { OpenCalls } from './open-calls'
-import { callRecord } from './record-call'
+import { callRecord, templateOf } from './record-call'
 import type { Captured, Charge, OpenCall, StoredAnswer, Work } from './work'
 
 export interface HeldCallDeps {
@@ -47,6 +47,9 @@ export class HeldCall implements OpenCall {
   private readonly parts: HeldCallParts
   private readonly over: PromiseWithResolvers<void> | null = null
   private isGivenBack = false
+  /** Which provider was asked, and when first. */
+  private provider: string | null = null
+  private askedAt = 0
 
   constructor(parts: HeldCallParts, reservation: Reservation, drain: Drain | null) {
     const { deps, call, work, place, first } = parts
@@ -99,9 +102,24 @@ export class HeldCall implements OpenCall {
     return captured
   }
 
-  note(status: number, code: string): void {
+  asked(provider: string): void {
+    if (this.provider === null) this.askedAt = this.parts.deps.clock.now()
+    this.provider = provider
+  }
+
+  /** Its upstream until now, if it was asked. */
+  upstreamUse(now = this.parts.deps.clock.now()): UpstreamUse | undefined {
+    const { provider, askedAt } = this
+    if (provider === null) return undefined
+    const waitingMs = Math.max(0, askedAt - this.authenticated.incoming.at)
+    return { provider, waitingMs, upstreamMs: Math.max(0, now - askedAt) }
+  }
+
+  note(status: number, code: string, message: string): void {
     const { deps, work } = this.parts
-    const end = { status, code, charged: null, now: deps.clock.now() }
+    const now = deps.clock.now()
+    const failure = { route: templateOf(this.authenticated.incoming.route), message, param: null, rule: null }
+    const end = { status, code, charged: null, now, upstream: this.upstreamUse(now), failure }
     const record = callRecord(this.authenticated, work.operation, end)
     deps.journal.note(work.model === undefined ? record : { ...record, model: work.model })
   }
@@ -131,7 +149,8 @@ export class HeldCall implements OpenCall {
 
   private record({ charged, code = null, tokens, usageSource }: Charge): CallRecord {
     const { deps, work } = this.parts
-    const end = { status: 200, code, charged, now: deps.clock.now() }
+    const now = deps.clock.now()
+    const end = { status: 200, code, charged, now, upstream: this.upstreamUse(now), failure: undefined }
     const record = callRecord(this.authenticated, work.operation, end)
     if (!tokens && work.model === undefined) return record
     return {

@@ -187,8 +187,9 @@ async function releaseAndRefuse(
   problem: Failure,
   end: Ending = 'nothing',
 ): Promise<SaleResult> {
+  const upstream = open.upstreamUse()
   await open.giveBack()
-  return { outcome: refused(problem, await readings(sale)), end }
+  return { outcome: { ...refused(problem, await readings(sale)), upstream }, end }
 }
 
 /** The current windows of a call with a concurrency place. For any other call, those that `authenticate` read are still right. */

@@ -37,16 +37,20 @@ export function providerWork<I>(
 async function ask<I>(
   { onTrouble }: { readonly onTrouble: (provider: string, reason: string) => void },
   { provider, input, quote }: ProviderSale<I>,
-  { isCredit, hangUp, timeoutMs, authenticated }: OpenCall,
+  open: OpenCall,
 ): Promise<WorkResult> {
+  const { isCredit, hangUp, timeoutMs, authenticated } = open
   const source = (isCredit && provider.onCredit) || provider
   // A remote provider is not aborted when the caller hangs up.
   const stop = source.isLocal ? hangUp : null
+  open.asked(source.name)
   const answer = await callUpstream(source, input, originOf(authenticated), { timeoutMs, stop, onTrouble })
   if (!answer.ok) return { kind: 'failed', ...answer.error }
   // A hang-up may abort only a provider that costs nothing.
   if (source.isLocal && hangUp.aborted) return { kind: 'failed', failure: HUNG_UP, didNothing: true }
-  const { body, units = 1, ageSeconds } = answer.value
+  const { body, units = 1, ageSeconds, provider: answering } = answer.value
+  if (ageSeconds !== undefined) open.asked('cache')
+  else if (answering !== undefined) open.asked(answering)
   const age = ageSeconds === undefined ? {} : { ageSeconds }
   return { kind: 'answer', body, charge: { charged: quote.charge(units) }, ...age }
 }

@@ -1,7 +1,7 @@
 import { formatAddress } from '../core/credentials/address'
 import type { AccountId } from '../core/ids'
-import { type CallRecord, type Charged, NO_TOKENS } from '../core/usage/call-record'
-import { type AuthenticatedCall, countedOn } from './call'
+import { type CallRecord, type Charged, type FailureNote, NO_TOKENS, type UpstreamUse } from '../core/usage/call-record'
+import { type AuthenticatedCall, countedOn, type Route } from './call'
 
 /** The account whose balance pays for a call. */
 export function accountOf({ caller }: Pick<AuthenticatedCall, 'caller'>): AccountId {
@@ -9,11 +9,24 @@ export function accountOf({ caller }: Pick<AuthenticatedCall, 'caller'>): Accoun
   return caller.account.id
 }
 
+/** The path of a route in the documentation; null for a path that does not exist. */
+export function templateOf(route: Route): string | null {
+  if (route.kind === 'priced' && route.match) return `/apis/v1/${route.match.api.name}${route.match.operation.path}`
+  return route.kind === 'priced' || route.kind === 'free' ? (route.template ?? null) : null
+}
+
 /** The usage row of a call with a key or by an app. */
 export function callRecord(
   { incoming, caller }: Pick<AuthenticatedCall, 'incoming' | 'caller'>,
   operation: string,
-  end: { status: number; code: string | null; charged: Charged | null; now: number },
+  end: {
+    readonly status: number
+    readonly code: string | null
+    readonly charged: Charged | null
+    readonly now: number
+    readonly upstream: UpstreamUse | undefined
+    readonly failure: FailureNote | undefined
+  },
 ): CallRecord {
   if (caller.kind === 'anonymous') throw new Error('anonymous calls are not in the log')
   return {
@@ -30,5 +43,7 @@ export function callRecord(
     address: formatAddress(incoming.address),
     tokens: NO_TOKENS,
     charged: end.charged,
+    upstream: end.upstream,
+    failure: end.failure,
   }
 }

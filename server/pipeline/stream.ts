@@ -329,8 +329,9 @@ class SettledStream {
   }
 
   private uncharged(): 'uncharged' {
-    if (this.stopped === 'shutdown') this.open.note(503, 'gateway_shutdown')
-    else this.open.note(502, this.sale.hasBegun ? 'stream_cut' : 'upstream_error')
+    const { message } = this.failure()
+    if (this.stopped === 'shutdown') this.open.note(503, 'gateway_shutdown', message)
+    else this.open.note(502, this.sale.hasBegun ? 'stream_cut' : 'upstream_error', message)
     return 'uncharged'
   }
 

@@ -144,8 +144,10 @@ export interface OpenCall {
   persist(charge: Charge): Promise<boolean>
   /** Charges and gives back what was taken. The charge is durable when it resolves to a success; otherwise nothing is charged. */
   charge(charge: Charge, stored: StoredAnswer): Promise<Result<Captured, Failure>>
+  /** Says which provider is asked, for the usage row; the last one counts. The time of the upstream begins with the first. */
+  asked(provider: string): void
   /** Writes the usage row of a call that failed after the headers of its stream. It is not charged. */
-  note(status: number, code: string): void
+  note(status: number, code: string, message: string): void
   /** Releases the hold, if it was not captured, and the place. May be called repeatedly. */
   giveBack(): Promise<void>
   /** Ends the call: releases what was not charged, and wakes repeats that wait for its key and a shutdown that waits for it. */

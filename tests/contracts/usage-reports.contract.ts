@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { AccountId } from '../../server/core/ids'
 import type { CallRecord } from '../../server/core/usage/call-record'
+import { latencyBucket } from '../../server/core/usage/latency'
 import type { RequestFilter, UsageQuestion, UsageReports } from '../../server/core/usage/reports'
 import type { UsageSums } from '../../server/core/usage/sums'
 import { accountId, call, charge, NOON } from '../support/ledger-parts'
@@ -310,6 +311,49 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
         expect(await parts.reports.request(account, key, 'mine')).toEqual(own.at(-1) ?? null)
       }
       expect(await parts.reports.request(account, 'key_none', 'mine')).toBeNull()
+    })
+
+    test('count latencies by bucket over any range of slots, as the calls themselves would', async () => {
+      const timed = await parts.account()
+      let seed = 7
+      const random = (n: number) => {
+        seed = (seed * 48_271) % 2_147_483_647
+        return seed % n
+      }
+      const calls = Array.from({ length: 400 }, (_, i) => {
+        const status = [200, 200, 200, 400, 502][random(5)] ?? 200
+        return call(timed, status === 200 ? 5 : null, {
+          ...{ status, at: NOON + random(3 * 96) * SLOT + i, latencyMs: random(3000) },
+          ...{ keyId: `key_${random(2)}`, operation: ['image-search', 'llm-context'][random(2)] ?? '' },
+          ...(random(2) && { upstream: { provider: `p${random(2)}`, waitingMs: 1, upstreamMs: 2 } }),
+          ...(random(2) && { model: 'gpt' }),
+        } as const)
+      })
+      await parts.write(calls)
+      for (const more of [{}, { keyId: 'key_1' }, { operation: 'llm-context' }, { model: 'gpt' }] as const)
+        for (const [first, end] of [
+          [0, 288],
+          [10, 100],
+          [95, 97],
+          [3, 4],
+          [50, 250],
+        ] as const) {
+          const range = { from: NOON + first * SLOT + 1, to: NOON + end * SLOT - 1 }
+          const groups = await parts.reports.latencies({ ...{ ...question, accountId: timed }, ...more, ...range })
+          const seen = groups.flatMap(({ operation, provider, model, counts }) =>
+            [...counts].map(([bucket, count]) => `${operation} ${provider} ${model} ${bucket} ${count}`),
+          )
+          const wanted = new Map<string, number>()
+          for (const record of calls) {
+            const slot = Math.floor((record.at - NOON) / SLOT)
+            const isChosen = Object.entries(more).every(([name, value]) => Reflect.get(record, name) === value)
+            if (slot < first || slot >= end || record.status === 400 || !isChosen) continue
+            const { operation, upstream, model = '', latencyMs } = record
+            const name = `${operation} ${upstream?.provider ?? ''} ${model} ${latencyBucket(latencyMs)}`
+            wanted.set(name, (wanted.get(name) ?? 0) + 1)
+          }
+          expect(seen.sort()).toEqual([...wanted].map(([name, count]) => `${name} ${count}`).sort())
+        }
     })
 
     test('refuse a cursor that no page returned', async () => {

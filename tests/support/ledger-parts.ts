@@ -24,7 +24,16 @@ export const poolId = (): PoolId => makeId('pool', NOON)
 export const requestId = (): RequestId => makeId('req', NOON)
 
 export function audit(action = 'test'): AuditEntry {
-  return { id: makeId('audit', NOON), at: NOON, actor: ACTOR, accountId: null, keyId: null, action, detail: {} }
+  return {
+    id: makeId('audit', NOON),
+    at: NOON,
+    actor: ACTOR,
+    accountId: null,
+    keyId: null,
+    action,
+    detail: {},
+    before: null,
+  }
 }
 
 export function apiKey(accountId: AccountId, more: Partial<ApiKey> = {}): ApiKey {

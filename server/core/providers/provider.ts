@@ -8,6 +8,8 @@ export interface ProviderAnswer {
   readonly units?: number
   /** The age of a cached response. */
   readonly ageSeconds?: number
+  /** The source that answered, where several are combined. */
+  readonly provider?: string
 }
 
 /**

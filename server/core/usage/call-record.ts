@@ -33,6 +33,26 @@ export interface Charged {
   readonly lines?: readonly ChargeLine[]
 }
 
+/** Why a call failed, without anything that its caller sent. */
+export interface FailureNote {
+  /** The route template, such as `/v1/usage/{id}`. Null for a path that does not exist. */
+  readonly route: string | null
+  readonly message: string
+  /** The parameter at fault, and the rule that it breaks. */
+  readonly param: string | null
+  readonly rule: string | null
+}
+
+/** The upstream part of a call. */
+export interface UpstreamUse {
+  /** Which provider answered or failed; `cache` if the answer was cached. */
+  readonly provider: string
+  /** Milliseconds from the arrival of the call until its upstream was asked. */
+  readonly waitingMs: number
+  /** Milliseconds that the upstream took. */
+  readonly upstreamMs: number
+}
+
 /** A finished call of a key or app. Immutable. With `charged`, it is the durable usage event of a success. */
 export interface CallRecord {
   readonly id: RequestId
@@ -55,4 +75,8 @@ export interface CallRecord {
   readonly model?: string
   readonly usageSource?: UsageSource
   readonly charged: Charged | null
+  /** Absent if no upstream was asked, and in rows of earlier versions. */
+  readonly upstream?: UpstreamUse | undefined
+  /** Set for a failure. */
+  readonly failure?: FailureNote | undefined
 }

@@ -1,6 +1,7 @@
 import type { AccountId, CredentialId } from '../ids'
 import type { Page } from '../page'
 import type { CallRecord } from './call-record'
+import type { LatencyCounts } from './latency'
 import type { UsageSums } from './sums'
 
 export type UsageGrouping = 'key' | 'operation' | 'status' | 'model'
@@ -14,6 +15,17 @@ export interface UsageQuestion {
   /** Milliseconds; from inclusive, to exclusive. */
   readonly from: number
   readonly to: number
+}
+
+/** Whose latencies, over a range that is widened to whole quarters of an hour. */
+export type LatencyQuestion = Omit<UsageQuestion, 'status'>
+
+/** The latencies of one operation at one provider. Empty texts where there is none. */
+export interface LatencyGroup {
+  readonly operation: string
+  readonly provider: string
+  readonly model: string
+  readonly counts: LatencyCounts
 }
 
 /** The longest range for reports by the minute, because they are read from individual calls. */
@@ -52,6 +64,8 @@ export interface UsageReports {
    * counted in the neighbouring bucket.
    */
   usage(question: UsageQuestion, edges: readonly number[], grouping: UsageGrouping | null): Promise<UsageFigures>
+  /** How long calls took that were served, or failed with a 5xx. */
+  latencies(question: LatencyQuestion): Promise<readonly LatencyGroup[]>
   /**
    * Calls, newest first, with keyset pagination, which is equally fast at any depth. If few calls match the filter, a page may be short
    * or empty although more follow: only a null `next` marks the last page. Null when the cursor is unknown.

@@ -3,9 +3,19 @@ import type { Failure } from '../../core/failure'
 import type { Journal } from '../../core/ledger/journal'
 import type { Readings } from '../../core/limits/limiter'
 import { formatUsd } from '../../core/money'
+import type { UpstreamUse } from '../../core/usage/call-record'
+import { failureNote } from '../../core/usage/failure-note'
 import { forbidden } from '../../pipeline/auth/authenticate'
-import type { AuthenticatedCall, IncomingCall, Outcome, Quoted, Refused, Route } from '../../pipeline/call'
-import { callRecord } from '../../pipeline/record-call'
+import type {
+  AuthenticatedCall,
+  IncomingCall,
+  Outcome,
+  Quoted,
+  Refused,
+  RefusedOutcome,
+  Route,
+} from '../../pipeline/call'
+import { callRecord, templateOf } from '../../pipeline/record-call'
 import { FAILURES, failureBody, failureResponse } from './failures'
 import { idHeaders, type RequestIds } from './request-ids'
 
@@ -74,7 +84,7 @@ export class Reply {
       case 'quoted':
         return this.quoted(outcome)
       case 'refused':
-        return this.refuse(outcome.failure, outcome.readings, outcome.isCharged)
+        return this.refuse(outcome.failure, outcome)
     }
   }
 
@@ -94,11 +104,11 @@ export class Reply {
     return new Response(body, { status, headers: this.headers(headers) })
   }
 
-  /** A failure. On a priced route it states a cost of 0. `hasRow`: the log row is already written. */
-  refuse(problem: Failure, readings?: Readings, hasRow = false): Response {
+  /** A failure. On a priced route it states a cost of 0. If it is charged all the same, its log row is already written. */
+  refuse(problem: Failure, { readings, isCharged, upstream }: Omit<RefusedOutcome, 'kind' | 'failure'> = {}): Response {
     const status = problem.passThrough?.status ?? FAILURES[problem.code].status
     // If the database accepts no writes, a log row would only queue behind them, and its id may already exist.
-    if (!hasRow && problem.code !== 'service_unavailable') this.note(status, problem.code)
+    if (!isCharged && problem.code !== 'service_unavailable') this.note(status, problem, upstream)
     const headers = this.headers({}, readings)
     if (this.incoming.route.kind === 'priced') headers.set('x-cost-micros-usd', '0')
     return failureResponse(problem, this.ids.own, this.path, headers, {
@@ -174,13 +184,16 @@ export class Reply {
     return headers
   }
 
-  private note(status: number, code: string | null): void {
+  private note(status: number, problem: Failure | null, upstream?: UpstreamUse): void {
     if (this.verdict.caller.kind === 'anonymous') return
-    const record = callRecord(this.verdict, operationOf(this.incoming.route), {
+    const { route } = this.incoming
+    const record = callRecord(this.verdict, operationOf(route), {
       status,
-      code,
+      code: problem?.code ?? null,
       charged: null,
       now: this.now(),
+      upstream,
+      failure: problem ? failureNote(problem, templateOf(route)) : undefined,
     })
     this.journal.note(this.model === null ? record : { ...record, model: this.model })
   }

@@ -114,7 +114,7 @@ export function wrongMethod(method: string, allow: readonly string[]) {
 
 /** By path, or by the endpoint's own pattern if it has one; in mounting order. */
 function gatedEntries(mounted: readonly MountedRoute[]): [string, Entry][] {
-  const found = new Map<string, { pattern: RegExp; endpoints: Map<string, Endpoint> }>()
+  const found = new Map<string, { path: string; pattern: RegExp; endpoints: Map<string, Endpoint> }>()
   for (const { method, path, hooks } of mounted) {
     const endpoints = declaredEndpoints(hooks)
     if (endpoints.length === 0)
@@ -123,14 +123,24 @@ function gatedEntries(mounted: readonly MountedRoute[]): [string, Entry][] {
       )
     for (const endpoint of endpoints) {
       const name = endpoint.pattern ? `:${endpoint.pattern.source}` : path
-      const entry = found.get(name) ?? { pattern: endpoint.pattern ?? pathPattern(path), endpoints: new Map() }
+      const entry = found.get(name) ?? { path, pattern: endpoint.pattern ?? pathPattern(path), endpoints: new Map() }
       const other = entry.endpoints.get(method)
       if (other && other !== endpoint) throw new Error(`${method} ${path} is declared twice with different endpoints.`)
       entry.endpoints.set(method, endpoint)
       found.set(name, entry)
     }
   }
-  return [...found].map(([name, entry]) => [name, { ...entry, methods: [...entry.endpoints.keys()].sort() }])
+  return [...found].map(([name, { path, pattern, endpoints }]) => {
+    const named = [...endpoints].map(([method, endpoint]) => [method, withTemplate(endpoint, path)] as const)
+    return [name, { pattern, endpoints: new Map(named), methods: [...endpoints.keys()].sort() }]
+  })
+}
+
+/** The endpoint with its path as documented, for the request log. */
+function withTemplate(endpoint: Endpoint, path: string): Endpoint {
+  const { route } = endpoint
+  if (route.kind === 'public') return endpoint
+  return { ...endpoint, route: { ...route, template: path.replace(/:(\w+)/g, '{$1}') } }
 }
 
 function isPattern(path: string): boolean {

@@ -45,7 +45,7 @@ export const ACTIVITY_DOCS = {
     id: 'explainRequest',
     tag: 'Activity',
     description:
-      "What a request of any of your keys cost, and how the charge was calculated. Accepts the gateway's request id or the `X-Request-ID` sent with the request; if several requests share that id, returns the newest.",
+      "What a request of any of your keys cost and how the charge was calculated, where its time went, and why it failed. Accepts the gateway's request id or the `X-Request-ID` sent with the request; if several requests share that id, returns the newest.",
     access: 'session',
     failures: ['resource_not_found', ...OWNER_FAILURES],
   },

@@ -68,7 +68,7 @@ export const USAGE_DOCS = {
     tag: 'Usage',
     summary: 'One request explained',
     description:
-      "What a request cost, and how the charge was calculated: price version, units and total. Accepts the gateway's request id or the `X-Request-ID` you sent; if several requests share that id, returns the newest.",
+      "What a request cost and how the charge was calculated, where its time went, and why it failed. Accepts the gateway's request id or the `X-Request-ID` you sent; if several requests share that id, returns the newest.",
     ids: {
       id: {
         description: 'X-Gateway-Request-ID of the request, or the X-Request-ID you sent with it.',
@@ -79,7 +79,27 @@ export const USAGE_DOCS = {
       200: {
         description: 'The request.',
         schema: ExplainedRequest,
-        examples: { charged: { ...CALL_EXAMPLE, charge: CHARGE_EXAMPLE } },
+        examples: {
+          charged: {
+            ...CALL_EXAMPLE,
+            provider: 'brave',
+            times: { waiting_ms: 1, upstream_ms: 10, total_ms: 12 },
+            failure: null,
+            charge: CHARGE_EXAMPLE,
+          },
+          failed: {
+            ...CALL_EXAMPLE,
+            ...{ status: 400, code: 'invalid_parameter', cost_micros_usd: 0, latency_ms: 1, provider: null },
+            times: { waiting_ms: null, upstream_ms: null, total_ms: 1 },
+            failure: {
+              route: '/apis/v1/websearch/images/search',
+              message: 'count must be an integer from 1 to 200',
+              param: 'count',
+              rule: 'must be an integer from 1 to 200',
+            },
+            charge: null,
+          },
+        },
       },
     },
     failures: ['resource_not_found', ...KEY_FAILURES],

@@ -16,7 +16,7 @@ import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { ACTIVITY_DOCS } from './activity-docs'
 import type { RequestPage, TransactionPage, UsageReport } from './record'
-import { explainedCall, OWNER_USAGE_QUERY, usageReport, wireCall, wireTransaction } from './usage-report'
+import { explainedCall, latencyReport, OWNER_USAGE_QUERY, usageReport, wireCall, wireTransaction } from './usage-report'
 
 const INSTANT_RULE = 'must be an RFC 3339 time such as 2026-11-21T00:00:00Z'
 const INSTANT = {
@@ -129,7 +129,8 @@ export function ownerUsageRoutes(parts: {
           status: status ?? null,
           model: model ?? null,
         } as const
-        return usageReport(reports, query, who, group_by ?? null, now())
+        const report = await usageReport(reports, query, who, group_by ?? null, now())
+        return { ...report, latency: await latencyReport(reports, report, who) }
       },
       documented(ACTIVITY_DOCS.usage, GROUPED),
     )

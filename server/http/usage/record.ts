@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { ENTRY_KINDS } from '../../core/ledger/entry'
 import {
   instant,
@@ -15,6 +15,7 @@ import {
 } from '../openapi/json-schema'
 
 const count = (what: string) => whole(what, { minimum: 0 })
+const milliseconds = (what: string) => Type.Number({ description: what, minimum: 0 })
 
 const tokens = {
   input_tokens: count('Input tokens of model calls.'),
@@ -28,6 +29,13 @@ const sums = {
   failed_requests: count('How many of them failed. They cost nothing.'),
   ...tokens,
   charged_micros_usd: microsUsd('What was charged.', { minimum: 0 }),
+}
+
+const latency = {
+  calls: count('Calls that were served, or failed with a 5xx.'),
+  p50_ms: orNull(milliseconds('Milliseconds that half of them took at most; null without calls.')),
+  p95_ms: orNull(milliseconds('The same for 95 % of them.')),
+  p99_ms: orNull(milliseconds('The same for 99 % of them.')),
 }
 
 const call = {
@@ -79,8 +87,27 @@ export const UsageReport = named(
         }),
         'Largest charge first. Only with `group_by`.',
       ),
+      latency: orNull(
+        record(
+          'How long calls took, with an error of at most 10 %, in whole quarters of an hour. In the dashboard only; null with a filter by `status`.',
+          {
+            ...latency,
+            groups: listOf(
+              record('One operation at one provider.', {
+                operation: text('The operation.'),
+                provider: orNull(
+                  text('The provider that answered; `cache` for cached answers; null if it is not known.'),
+                ),
+                model: orNull(text('The model, on model routes.')),
+                ...latency,
+              }),
+              'Most calls first.',
+            ),
+          },
+        ),
+      ),
     },
-    ['groups'],
+    ['groups', 'latency'],
   ),
 )
 export type UsageReport = Static<typeof UsageReport>
@@ -90,8 +117,22 @@ export type RequestRecord = Static<typeof RequestRecord>
 
 export const ExplainedRequest = named(
   'ExplainedRequest',
-  record('One call, and how its charge was calculated.', {
+  record('One call: its times, why it failed, and how its charge was calculated.', {
     ...call,
+    provider: orNull(text('The provider that was asked; `cache` for a cached answer; null if none was.')),
+    times: record('Where the time went. Null where no upstream was asked, and in calls of earlier versions.', {
+      waiting_ms: orNull(count('Milliseconds until the upstream was asked.')),
+      upstream_ms: orNull(count('Milliseconds that the upstream took.')),
+      total_ms: count('Milliseconds in all.'),
+    }),
+    failure: orNull(
+      record('Why it failed, without anything that was sent; null for a success, and in calls of earlier versions.', {
+        route: orNull(text('The path as documented; null for a path that does not exist.')),
+        message: text('What happened.'),
+        param: orNull(text('The parameter at fault.')),
+        rule: orNull(text('The rule that it breaks.')),
+      }),
+    ),
     charge: orNull(
       record('The charge; null when nothing was charged.', {
         currency: oneOf(['USD'], 'The currency.'),

@@ -8,6 +8,7 @@ import { costOfLines } from '../../core/models/token-price'
 import { formatUsd, type Money } from '../../core/money'
 import { type BucketWidth, boundaries, isTimeZone } from '../../core/usage/calendar'
 import type { CallRecord, ChargeLine } from '../../core/usage/call-record'
+import { type LatencyCounts, latencyQuantiles } from '../../core/usage/latency'
 import { FINE_RANGE_MS, type UsageGrouping, type UsageReports } from '../../core/usage/reports'
 import { summarize } from '../../core/usage/summary'
 import type { UsageSums } from '../../core/usage/sums'
@@ -75,7 +76,7 @@ export interface UsageSubject {
   readonly model?: string | null
 }
 
-/** The body of `/v1/usage` and `/api/usage`. */
+/** The body of `/v1/usage`, and the figures of `/api/usage`. */
 export async function usageReport(
   reports: UsageReports,
   query: Parameters<typeof OWNER_USAGE_QUERY>,
@@ -126,6 +127,34 @@ export async function usageReport(
   }
 }
 
+/** Latencies for owners: of all calls, and by operation, provider and model, most calls first. Null with a filter by status. */
+export async function latencyReport(
+  reports: Pick<UsageReports, 'latencies'>,
+  { start_time, end_time }: Pick<UsageReport, 'start_time' | 'end_time'>,
+  { accountId, keyId, operation = null, status = null, model = null }: UsageSubject,
+): Promise<NonNullable<UsageReport['latency']> | null> {
+  if (status !== null) return null
+  const range = { from: start_time * 1000, to: end_time * 1000 }
+  const groups = await reports.latencies({ accountId, keyId, operation, model, ...range })
+  const all = new Map<number, number>()
+  for (const { counts } of groups) for (const [bucket, calls] of counts) all.set(bucket, (all.get(bucket) ?? 0) + calls)
+  return {
+    ...wireLatency(all),
+    groups: groups
+      .map(({ operation, provider, model, counts }) => ({
+        ...{ operation, provider: provider || null, model: model || null },
+        ...wireLatency(counts),
+      }))
+      .sort((a, b) => b.calls - a.calls || (a.operation < b.operation ? -1 : 1)),
+  }
+}
+
+function wireLatency(counts: LatencyCounts) {
+  const times = latencyQuantiles(counts)
+  const calls = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  return { calls, p50_ms: times?.p50 ?? null, p95_ms: times?.p95 ?? null, p99_ms: times?.p99 ?? null }
+}
+
 function wireSums(sums: UsageSums) {
   return {
     requests: sums.requests,
@@ -172,15 +201,22 @@ export function wireTransaction(row: AccountTransaction): TransactionRecord {
   }
 }
 
-/** One charge explained: the price version, the inputs, the arithmetic (spec-answers 8). */
+/** One call explained: its times, why it failed, and the price version, inputs and arithmetic of its charge (spec-answers 8). */
 export function explainedCall(call: CallRecord): ExplainedRequest {
-  const { charged } = call
+  const { charged, upstream, failure = null } = call
   const unit = unitOf(call.operation)
   const lines: readonly ChargeLine[] = charged
     ? (charged.lines ?? [{ item: unit, units: charged.units, unitPrice: charged.unitPrice, per: 1 }])
     : []
   return {
     ...wireCall(call),
+    provider: upstream?.provider ?? null,
+    times: {
+      waiting_ms: upstream?.waitingMs ?? null,
+      upstream_ms: upstream?.upstreamMs ?? null,
+      total_ms: call.latencyMs,
+    },
+    failure,
     charge: charged && {
       currency: 'USD' as const,
       price_version: charged.priceVersion,

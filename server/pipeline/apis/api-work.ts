@@ -92,6 +92,7 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
   const { match } = sale
   const key = cacheKey(sale)
   const cached = key === null ? null : deps.cache.find(key, match.api.cacheSeconds)
+  open.asked(cached ? 'cache' : match.api.name)
   if (cached) return answered(deps, sale, open, cached.value, { ageSeconds: cached.ageSeconds })
   const place = deps.places.take(match.api, callerOf(open.authenticated))
   if (typeof place === 'string') return { kind: 'failed', failure: noPlace(place), didNothing: true }
@@ -138,6 +139,7 @@ async function runStream(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<
   const place = deps.places.take(match.api, callerOf(open.authenticated))
   if (typeof place === 'string') return { kind: 'failed', failure: noPlace(place), didNothing: true }
   let isOpened = false
+  open.asked(match.api.name)
   try {
     const opened = await ask(deps, sale, open, async (request, limits) => {
       const stream = await openApi(deps.fetchStream, match, request, limits)

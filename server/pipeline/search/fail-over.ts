@@ -1,5 +1,5 @@
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../core/providers/provider'
-import { err, type Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import { withDeadline } from '../with-deadline'
 
 type Answer = Result<ProviderAnswer, UpstreamFailure>
@@ -57,7 +57,8 @@ async function attempts<I>(
     const share = Math.max(1, Math.floor((end - performance.now()) / (providers.length - i)))
     const late = `${provider.name} did not answer within its share of the time`
     const answer = await withDeadline(provider, input, origin, { timeoutMs: share, stop: signal, late })
-    if (answer.ok || answer.error.kind === 'invalid_input' || answer.error.kind === 'refused') return answer
+    if (answer.ok) return ok({ ...answer.value, provider: provider.name })
+    if (answer.error.kind === 'invalid_input' || answer.error.kind === 'refused') return answer
     first ??= answer
     if (signal.aborted) break
     if (i < providers.length - 1) onTrouble(provider.name, answer.error.reason)

@@ -11,6 +11,7 @@ interface Sums {
 }
 interface Report {
   readonly totals: Sums
+  readonly latency: unknown
   readonly buckets: readonly (Sums & { readonly start_time: number; readonly end_time: number })[]
   readonly groups?: readonly (Sums & { readonly group_by: string; readonly name: string })[]
 }
@@ -61,6 +62,21 @@ describe('GET /api/usage', () => {
       totals: { ...sums(6, 1, 25_000), ...tokens },
     })
     expect(report).not.toHaveProperty('groups')
+  })
+
+  test('shows how long calls took by operation and provider, without those that were refused', async () => {
+    const times = { p50_ms: 0, p95_ms: 0, p99_ms: 0 }
+    const { latency } = await usage()
+    expect(latency).toEqual({
+      ...{ calls: 5, ...times },
+      groups: [
+        { operation: 'image-search', provider: 'fixture', model: null, calls: 4, ...times },
+        { operation: 'llm-context', provider: 'fixture', model: null, calls: 1, ...times },
+      ],
+    })
+    expect((await usage(`?key=${job.key.id}&operation=llm-context`)).latency).toMatchObject({ calls: 1 })
+    expect((await usage('?status=200')).latency).toBeNull()
+    expect(await read<unknown>(gateway.as(app.secret, '/v1/usage'))).not.toHaveProperty('latency')
   })
 
   test('agrees with what the keys themselves read in /v1/usage', async () => {

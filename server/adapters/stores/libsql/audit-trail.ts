@@ -47,14 +47,9 @@ export class LibsqlAuditTrail implements AuditTrail {
       .limit(limit + 1)
     const shown = rows.slice(0, limit)
     const entries = shown.map(
-      ({ id, at, actorKind, actorId, address, accountId, keyId, action, detail }): AuditEntry => ({
-        id,
-        at,
+      ({ actorKind, actorId, address, ...row }): AuditEntry => ({
+        ...row,
         actor: { kind: actorKind, id: actorId, address },
-        accountId,
-        keyId,
-        action,
-        detail,
       }),
     )
     return { rows: entries, next: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }

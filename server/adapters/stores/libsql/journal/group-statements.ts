@@ -4,6 +4,7 @@ import type { KeyId } from '../../../../core/ids'
 import type { AccountChange, LedgerEntry } from '../../../../core/ledger/entry'
 import type { DurableHold, JournalRecord } from '../../../../core/ledger/journal'
 import type { CallRecord } from '../../../../core/usage/call-record'
+import { hasLatency, latencyBucket } from '../../../../core/usage/latency'
 import type { Statement } from '../driver/worker-wire'
 
 /** Length of a slot of the usage rollup. The hours and days of every time zone start at a slot boundary. */
@@ -68,7 +69,8 @@ const OPENINGS = all(`INSERT INTO accounts (id, user_id, operator, created_at)
 const REQUESTS = insert(
   'requests',
   `id, client_request_id, account_id, key_id, operation, at, status, code, latency_ms, address, input_tokens, output_tokens,
-    cache_read_tokens, cache_write_tokens, cost, price_version, unit_price, units, model, usage_source, charge_lines`,
+    cache_read_tokens, cache_write_tokens, cost, price_version, unit_price, units, model, usage_source, charge_lines, provider, waiting_ms,
+    upstream_ms, failure`,
 )
 const UNDONE = all(`UPDATE requests SET status = 503, code = 'service_unavailable', cost = 0
   WHERE id IN (SELECT value FROM json_each(?))`)
@@ -104,14 +106,20 @@ const ROLLUP = insert(
     output_tokens = output_tokens + excluded.output_tokens, cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens,
     cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens, charged = charged + excluded.charged`,
 )
+const LATENCY = insert(
+  'usage_latency',
+  'account_id, slot, key_id, operation, provider, model, bucket, calls',
+  'ON CONFLICT DO UPDATE SET calls = calls + excluded.calls',
+)
 const LAST_USED = all(`UPDATE keys SET last_used_at = j.at
   FROM (SELECT value->>0 AS id, value->>1 AS at FROM json_each(?)) AS j WHERE keys.id = j.id`)
 /** Runs after accounts are opened, so that it reads the operator flag from the new row. */
-const AUDITS = all(`INSERT INTO audit_log (id, at, actor_kind, actor_id, address, account_id, key_id, action, detail)
+const AUDITS =
+  all(`INSERT INTO audit_log (id, at, actor_kind, actor_id, address, account_id, key_id, action, detail, before)
   SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7,
     CASE value->>7 WHEN 'account.open'
       THEN (SELECT json_set(value->>8, '$.operator', json(iif(operator, 'true', 'false'))) FROM accounts WHERE id = value->>5)
-      ELSE value->>8 END
+      ELSE value->>8 END, value->>9
   FROM json_each(?)`)
 
 /** The writes of a group in order, at most one per table. */
@@ -131,6 +139,7 @@ export function groupRows({ records, notes, lastUsed }: Group): RowsOf[] {
     [BALANCES, summed(records.flatMap(({ change }) => (change ? [balanceRow(change)] : [])))],
     [POOLS, summed(records.flatMap(({ spent }) => (spent ? [[[spent.poolId], [spent.amount]] as const] : [])))],
     [ROLLUP, summed([...calls.filter((call) => call.counted).map(rollupRow), ...undone.flatMap(undoneRollupRows)])],
+    [LATENCY, summed(calls.filter(({ counted, status }) => counted && hasLatency(status)).map(latencyRow))],
     [PERIODS, summed(records.flatMap(periodAddition))],
     [
       HOLDS,
@@ -185,7 +194,18 @@ function periodAddition({ spent }: JournalRecord): Addition[] {
 
 function auditRow(a: AuditEntry): unknown[] {
   const { kind, id, address } = a.actor
-  return [a.id, a.at, kind, id, address, a.accountId, a.keyId, a.action, JSON.stringify(a.detail)]
+  return [
+    a.id,
+    a.at,
+    kind,
+    id,
+    address,
+    a.accountId,
+    a.keyId,
+    a.action,
+    JSON.stringify(a.detail),
+    a.before && JSON.stringify(a.before),
+  ]
 }
 
 function entryRow(e: LedgerEntry): unknown[] {
@@ -199,7 +219,7 @@ function answerRow(k: IdempotencyRecord): unknown[] {
 }
 
 function requestRow(call: CallRecord): unknown[] {
-  const { tokens, charged } = call
+  const { tokens, charged, upstream, failure } = call
   return [
     call.id,
     call.clientRequestId,
@@ -222,6 +242,10 @@ function requestRow(call: CallRecord): unknown[] {
     call.model ?? null,
     call.usageSource ?? null,
     charged?.lines ? JSON.stringify(charged.lines) : null,
+    upstream?.provider ?? null,
+    upstream?.waitingMs ?? null,
+    upstream?.upstreamMs ?? null,
+    failure ? JSON.stringify(failure) : null,
   ]
 }
 
@@ -231,6 +255,11 @@ function rollupRow(call: CallRecord): Addition {
     [call.accountId, Math.floor(call.at / SLOT_MS), call.keyId, call.operation, call.status, call.model ?? ''],
     [1, tokens.input, tokens.output, tokens.cacheRead, tokens.cacheWrite, call.charged?.cost ?? 0],
   ]
+}
+
+function latencyRow({ accountId, at, keyId, operation, upstream, model, latencyMs }: CallRecord): Addition {
+  const slot = Math.floor(at / SLOT_MS)
+  return [[accountId, slot, keyId, operation, upstream?.provider ?? '', model ?? '', latencyBucket(latencyMs)], [1]]
 }
 
 /** A reversed success counts as the 503 that its caller got. */

@@ -41,7 +41,9 @@ export const auditLog = sqliteTable(
     accountId: text('account_id').$type<AccountId>(),
     keyId: text('key_id').$type<KeyId>(),
     action: text().notNull(),
+    /** What changed. `before` has the old values of the same settings, where there were any. */
     detail: text({ mode: 'json' }).$type<Record<string, unknown>>().notNull(),
+    before: text({ mode: 'json' }).$type<Record<string, unknown>>(),
   },
   (table) => [index('audit_log_account').on(table.accountId, table.id)],
 )

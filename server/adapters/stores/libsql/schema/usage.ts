@@ -2,7 +2,8 @@ import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId, CredentialId, RequestId } from '../../../../core/ids'
 import type { DurableHold } from '../../../../core/ledger/journal'
-import type { ChargeLine, UsageSource } from '../../../../core/usage/call-record'
+import type { ChargeLine, FailureNote, UsageSource } from '../../../../core/usage/call-record'
+import type { PrunedTable } from '../../../../core/usage/retention'
 import { instant, money } from '../driver/columns'
 
 /** Every call with a known key. A row with a cost is the durable usage event of a success; the others are best effort. */
@@ -30,6 +31,11 @@ export const requests = sqliteTable(
     model: text(),
     usageSource: text('usage_source').$type<UsageSource>(),
     chargeLines: text('charge_lines', { mode: 'json' }).$type<readonly ChargeLine[]>(),
+    provider: text(),
+    waitingMs: integer('waiting_ms'),
+    upstreamMs: integer('upstream_ms'),
+    /** Why it failed. Removed from charged calls after REQUEST_LOG_DAYS, with the address and the caller's id. */
+    failure: text({ mode: 'json' }).$type<FailureNote>(),
   },
   (table) => [
     index('requests_account').on(table.accountId, table.at),
@@ -73,6 +79,42 @@ export const usageDays = sqliteTable(
     primaryKey({ columns: [table.accountId, table.day, table.keyId, table.operation, table.status, table.model] }),
   ],
 )
+
+/** How many calls took how long: the bucket is a number of `LATENCY_BUCKETS`. Empty texts where there is none. */
+const latency = {
+  keyId: text('key_id').$type<CredentialId>().notNull(),
+  operation: text().notNull(),
+  provider: text().notNull(),
+  model: text().notNull(),
+  bucket: integer().notNull(),
+  calls: integer().notNull(),
+}
+
+/** Latencies per quarter of an hour: a row for each bucket that has calls. */
+export const usageLatency = sqliteTable(
+  'usage_latency',
+  { accountId: text('account_id').$type<AccountId>().notNull(), slot: integer().notNull(), ...latency },
+  ({ accountId, slot, keyId, operation, provider, model, bucket }) => [
+    primaryKey({ columns: [accountId, slot, keyId, operation, provider, model, bucket] }),
+  ],
+)
+
+/** Sums of `usage_latency` per UTC day. Two triggers on `usage_latency` keep them: nothing else writes here. */
+export const usageLatencyDays = sqliteTable(
+  'usage_latency_days',
+  { accountId: text('account_id').$type<AccountId>().notNull(), day: integer().notNull(), ...latency },
+  ({ accountId, day, keyId, operation, provider, model, bucket }) => [
+    primaryKey({ columns: [accountId, day, keyId, operation, provider, model, bucket] }),
+  ],
+)
+
+/** How far old rows are removed from a table. `before`: rows older than this may be missing. */
+export const pruned = sqliteTable('pruned', {
+  name: text().$type<PrunedTable>().primaryKey(),
+  before: instant('before').notNull(),
+  /** The last row that was looked at. */
+  cursor: text().notNull(),
+})
 
 /** Holds of streams in progress. At startup, whatever is left here is charged (spec-answers 4). */
 export const keptHolds = sqliteTable('kept_holds', {

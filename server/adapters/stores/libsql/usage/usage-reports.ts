@@ -4,6 +4,8 @@ import type { AccountId, KeyId, RequestId } from '../../../../core/ids'
 import type { Page } from '../../../../core/page'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import type {
+  LatencyGroup,
+  LatencyQuestion,
   RequestFilter,
   UsageFigures,
   UsageGrouping,
@@ -12,6 +14,7 @@ import type {
 } from '../../../../core/usage/reports'
 import { cursorOf, parseCursor } from '../driver/cursor'
 import { requests } from '../schema/usage'
+import { latenciesOf } from './latency-report'
 import { LibsqlUsageFigures } from './usage-figures'
 
 /** The maximum number of calls that one page of an unindexed filter scans: about 60 ms. A log of a million would take a second. */
@@ -46,6 +49,11 @@ export class LibsqlUsageReports implements UsageReports {
   ): Promise<UsageFigures> {
     await this.applied()
     return this.figures.of(question, edges, grouping)
+  }
+
+  async latencies(question: LatencyQuestion): Promise<readonly LatencyGroup[]> {
+    await this.applied()
+    return latenciesOf(this.db, question)
   }
 
   async requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null> {
@@ -140,6 +148,10 @@ export class LibsqlUsageReports implements UsageReports {
       ...(row.model !== null && { model: row.model }),
       ...(row.usageSource && { usageSource: row.usageSource }),
       charged,
+      ...(row.provider !== null && {
+        upstream: { provider: row.provider, waitingMs: row.waitingMs ?? 0, upstreamMs: row.upstreamMs ?? 0 },
+      }),
+      ...(row.failure && { failure: row.failure }),
     }
   }
 }

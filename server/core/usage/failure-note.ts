@@ -1,0 +1,55 @@
+import type { Failure, FailureCode } from '../failure'
+import type { FailureNote } from './call-record'
+
+/**
+ * What is stored for failures whose messages may quote what the caller sent. A failure that names its parameter is stored with the name
+ * and the rule instead.
+ */
+const ABOUT_INPUT: Partial<Record<FailureCode, string>> = {
+  missing_parameter: 'A parameter is missing.',
+  invalid_parameter: 'A parameter is not valid.',
+  json_parse_error: 'The body is not valid JSON.',
+  unsupported_parameter: 'A parameter is not available for this model.',
+  max_tokens_exceeded: 'The tokens that the call may use exceed the limit of tokens per minute.',
+  unknown_model: 'There is no such model. GET /v1/models lists the available models.',
+  unknown_endpoint: 'This endpoint does not exist. /docs lists all endpoints.',
+  method_not_allowed: 'The endpoint does not support this method.',
+  unsupported_media_type: 'The gateway does not read bodies of this type.',
+  not_acceptable: 'The gateway does not answer in the type that Accept asks for.',
+  estimated_price_exceeds_max_price: 'The call could cost more than X-Max-Price-USD.',
+  resource_not_found: 'There is nothing with this id.',
+}
+
+/** A parameter of ours, or a property that looks like one. A name that a caller made up may be anything, even a secret. */
+const PLAIN_NAME = /^[A-Za-z][A-Za-z_-]{0,39}(?:(?:\[\d{1,4}\]|\.\d{1,4})?(?:\.[A-Za-z][A-Za-z_-]{0,39})?){0,6}$/
+const MAX_CHARACTERS = 300
+
+/** What is stored to explain a failed call: never anything that its caller sent. */
+export function failureNote(problem: Failure, route: string | null): FailureNote {
+  const { code, message, passThrough } = problem
+  if (passThrough)
+    return {
+      ...{ route, param: null, rule: null },
+      message: `The upstream provider refused the request with status ${passThrough.status}. Its own message was in the response and is not stored.`,
+    }
+  const general = ABOUT_INPUT[code]
+  if (general === undefined) return { route, message: short(message), param: nameOf(problem), rule: null }
+  const param = nameOf(problem)
+  const rule = param === null ? null : ruleOf(problem)
+  const more = (problem.details?.length ?? 0) > 1 ? ` (and ${(problem.details?.length ?? 0) - 1} more)` : ''
+  return { route, message: rule === null ? general : `${param} ${rule}${more}`, param, rule }
+}
+
+function nameOf({ param }: Failure): string | null {
+  return param !== undefined && PLAIN_NAME.test(param) ? param : null
+}
+
+/** The rule of the first wrong parameter. What it quotes, between the first and the last quote, was received. */
+function ruleOf({ param = '', message, details }: Failure): string | null {
+  const rule = details?.[0]?.rule ?? (message.startsWith(`${param} `) ? message.slice(param.length + 1) : null)
+  return rule && short(rule.replace(/".*"/su, '"..."'))
+}
+
+function short(text: string): string {
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}...` : text
+}

@@ -1,0 +1,2 @@
+/** Tables whose old rows may be removed. */
+export type PrunedTable = 'requests' | 'audit_log' | 'events' | 'webhook_deliveries'
