@@ -144,6 +144,10 @@ export function signInEvents(parts: {
       await note(id, { kind: 'system', id: 'sign-in', address }, 'account.sign_in_failures')
       await mailer?.send(guessingMail(email, address))
     },
+    async onSecondFactorLocked({ id, email }, address) {
+      await note(id, { kind: 'system', id: 'sign-in', address }, 'account.second_factor_locked')
+      void mailer?.send(securityMail(email, 'second_factor_locked')).catch(failed)
+    },
     async onRecoveryCode({ id, email }, address) {
       await note(id, { kind: 'owner', id, address }, 'account.recovery_code_used')
       void mailer?.send(securityMail(email, 'recovery_code_used')).catch(failed)

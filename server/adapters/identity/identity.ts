@@ -9,16 +9,16 @@ import type { IdentityDatabase } from './identity-database'
 import { libraryOptions, type PasswordHash } from './library-options'
 import { LibraryGrants } from './oauth/oauth-grants'
 import { type Answered, openProtocol, type ProtocolCaller } from './oauth/oauth-protocol'
-import type { Registration } from './oauth/oauth-registration'
 import { openUpkeep } from './oauth/oauth-upkeep'
 import { secretHash } from './secret-hash'
 import { openAttemptWindows } from './sign-in/attempt-windows'
 import { CodeUses } from './sign-in/code-uses'
-import { LOCK_SECONDS, UsedCodes } from './sign-in/second-factors'
+import { secondFactorOpener, UsedCodes } from './sign-in/second-factors'
 import { type Finish, type SignInEvents, SignInGuard } from './sign-in/sign-in-guard'
 import { userDirectory } from './user-directory'
 import { userSessions } from './user-sessions'
 import { isTakenEmail, userSettings } from './user-settings'
+import { answered, noteLoggedError, noteSecondFactor, type Visit } from './visit'
 
 /** The cause of a failed response. Safe to log: contains no token, password or SQL parameter. */
 export interface IdentityFault {
@@ -82,19 +82,6 @@ class SessionUnreadable extends Error {
   }
 }
 
-/** One request in progress: what its hooks need, and errors that the library logged and then hid. */
-interface Visit {
-  readonly address: string | null
-  readonly requestId: string | null
-  readonly isFromThisMachine: boolean
-  hidden: { readonly error: unknown } | null
-  /** The session that began in it and has not ended. */
-  session?: { readonly id: string; readonly userId: string } | null
-  readonly registration?: Registration | null
-  /** Receives the reset token instead of the mailer. Absent: the token is mailed. */
-  handed?: string | null
-}
-
 /** Used outside of any request. */
 const NOBODY = { address: null, requestId: null, isFromThisMachine: false } as const
 const SYSTEM_CLOCK: Clock = { now: () => Date.now() }
@@ -115,7 +102,10 @@ export function openIdentity(options: IdentityOptions): Identity {
   const directory = userDirectory(options.db)
   const guard = new SignInGuard({
     ...{ secret: options.secret, origin, clock, user: directory.user, userByEmail: directory.userByEmail },
+    session: (headers) => session(headers),
     events: {
+      onSecondFactorLocked: (user, address) =>
+        guarded('second factor notice', () => options.signInEvents?.onSecondFactorLocked(user, address)),
       onGuessing: (user, address) => guarded('guessing notice', () => options.signInEvents?.onGuessing(user, address)),
       onRecoveryCode: (user, address) =>
         guarded('recovery notice', () => options.signInEvents?.onRecoveryCode(user, address)),
@@ -127,12 +117,33 @@ export function openIdentity(options: IdentityOptions): Identity {
     await visits.run(visit, () => auth.api.requestPasswordReset({ body: { email } }))
     return visit.handed ?? null
   }
-  const auth = openLibrary(options, { origin, clock, visits, guarded, uses, settings, onSessionEnd, resetToken })
+  const auth = openLibrary(options, { origin, clock, visits, guarded, uses, settings, onSessionEnd, resetToken, guard })
   const run = async (request: Request, caller: ProtocolCaller): Promise<Answered> => {
     const visit: Visit = { ...caller, hidden: null }
-    const response = await visits.run(visit, () => auth.handler(request))
+    const response = await answered(visit, () => visits.run(visit, () => auth.handler(request)))
     const fault = visit.hidden?.error ?? (response.status >= 500 ? `the library answered ${response.status}` : null)
-    return { response, fault, startedFor: visit.session?.userId ?? null }
+    return {
+      response,
+      fault,
+      startedFor: visit.session?.userId ?? null,
+      isPasswordRight: visit.isPasswordRight ?? null,
+    }
+  }
+  const session: Identity['session'] = async (headers) => {
+    const visit: Visit = { ...NOBODY, hidden: null }
+    try {
+      const found = await visits.run(visit, () => auth.api.getSession({ headers, query: { disableRefresh: true } }))
+      if (found === null) return null
+      const { user, session: row } = found
+      settings.seen(row.id, clock.now())
+      return {
+        ...{ id: row.id, userId: user.id, email: user.email, name: user.name },
+        sessionCreatedAt: row.createdAt.getTime(),
+        secondFactor: row.secondFactor === true,
+      }
+    } catch (error) {
+      throw new SessionUnreadable(visit.hidden?.error ?? error)
+    }
   }
   const tokens = new LibraryGrants({ db: options.db, baseUrl: origin, changes: () => 0, now: () => clock.now() })
   const oauth = openProtocol({
@@ -150,23 +161,7 @@ export function openIdentity(options: IdentityOptions): Identity {
 
     authorizationServer: () => oauth.metadata(),
 
-    async session(headers) {
-      const visit: Visit = { ...NOBODY, hidden: null }
-      try {
-        const found = await visits.run(visit, () => auth.api.getSession({ headers, query: { disableRefresh: true } }))
-        if (found === null) return null
-        const { user, session } = found
-        settings.seen(session.id, clock.now())
-        return {
-          ...{ id: session.id, userId: user.id, email: user.email, name: user.name },
-          sessionCreatedAt: session.createdAt.getTime(),
-          secondFactor: session.secondFactor === true,
-          hasSecondFactor: Reflect.get(user, 'twoFactorEnabled') === true,
-        }
-      } catch (error) {
-        throw new SessionUnreadable(visit.hidden?.error ?? error)
-      }
-    },
+    session,
 
     ...directory,
     ...settings,
@@ -193,7 +188,7 @@ function handler({ oauth, guard, run, report, origin, trusted, hidesTaken }: Han
     let finish: Finish | null = null
     const broken = async (error: unknown) => {
       report({ requestId, reason: safeReason(error) })
-      await finish?.(500, null)
+      await finish?.({ status: 500, startedFor: null, isPasswordRight: null })
       return refusalResponse({ status: 500, code: null, message: null, retryAfterSeconds: null }, requestId)
     }
     try {
@@ -202,12 +197,13 @@ function handler({ oauth, guard, run, report, origin, trusted, hidesTaken }: Han
       const entered = await guard.enter(accepted.value, address)
       if (!entered.ok) return refusalResponse(entered.error, requestId)
       finish = entered.value
-      const answered = await runSignUpAgain(accepted.value, hidesTaken, (sent) => run(sent, caller))
-      const { response, fault, startedFor } = answered
+      const { response, fault, ...began } = await runSignUpAgain(accepted.value, hidesTaken, (sent) =>
+        run(sent, caller),
+      )
       if (isTakenEmail(fault)) return refusalResponse(TAKEN_EMAIL, requestId)
       // The library turns some database failures into a success (sign-out) or a client error (sign-up).
       if (fault !== null) return await broken(fault)
-      const cookies = await finish(response.status, startedFor)
+      const cookies = await finish({ status: response.status, ...began })
       for (const cookie of cookies) response.headers.append('set-cookie', cookie)
       return await shapedResponse(response, requestId)
     } catch (error) {
@@ -250,11 +246,13 @@ interface LibraryParts {
   readonly settings: ReturnType<typeof userSettings> & ReturnType<typeof userSessions>
   readonly onSessionEnd: (userId: string) => Promise<void>
   readonly resetToken: (email: string) => Promise<string | null>
+  readonly guard: SignInGuard
 }
 
 function openLibrary(options: IdentityOptions, parts: LibraryParts) {
-  const { origin, clock, visits, guarded, uses, settings, onSessionEnd } = parts
+  const { origin, clock, visits, guarded, uses, settings, onSessionEnd, guard } = parts
   const confirmation = options.confirmation ?? null
+  const opens = secondFactorOpener(options.secret)
   return betterAuth(
     libraryOptions({
       db: options.db,
@@ -269,8 +267,16 @@ function openLibrary(options: IdentityOptions, parts: LibraryParts) {
         hash: secretHash(options.secret),
         uses,
         registration: () => visits.getStore()?.registration ?? undefined,
+        onSecondFactorRead: (row) => noteSecondFactor(visits.getStore(), row, opens),
+        onSecondFactorLocked: (userId) => guard.secondFactorLocked(userId, visits.getStore()?.address ?? null),
+      },
+      onPasswordChecked: (isRight) => {
+        const visit = visits.getStore()
+        if (visit) visit.isPasswordRight = isRight
       },
       endOtherSessions: (userId, kept) => settings.endSessions(userId, { allBut: kept }),
+      strengthenSession: settings.strengthenSession,
+      hasAuthenticatorApp: async (userId) => (await settings.secondFactors(userId)).app,
       onSignUp: (user) => guarded('sign-up hook', () => options.onSignUp(user, visits.getStore() ?? NOBODY)),
       // The library measures codes by the system clock.
       usedCodes: new UsedCodes(SYSTEM_CLOCK),
@@ -304,11 +310,7 @@ function openLibrary(options: IdentityOptions, parts: LibraryParts) {
           if (confirmation) await settings.confirmEmail(user.id, user.email)
           await options.onPasswordReset?.(user, { address: visits.getStore()?.address ?? null })
         }),
-      onLoggedError: (_message, details) => {
-        const visit = visits.getStore()
-        const error = details.find((detail) => detail instanceof Error && detail.name !== 'APIError')
-        if (visit !== undefined && error !== undefined) visit.hidden = { error }
-      },
+      onLoggedError: (message, details) => noteLoggedError(visits.getStore(), message, details),
     }),
   )
 }
@@ -339,10 +341,7 @@ async function shapedResponse(response: Response, requestId: string): Promise<Re
     response.headers.set('referrer-policy', 'no-referrer')
     return response
   }
-  const read = readRefusal(response.status, await response.text(), response.headers.get('x-retry-after'))
-  // The library does not say how long; it is at most this.
-  const isLocked = read.code === 'ACCOUNT_TEMPORARILY_LOCKED'
-  const refusal = isLocked ? { ...read, retryAfterSeconds: LOCK_SECONDS } : read
+  const refusal = readRefusal(response.status, await response.text(), response.headers.get('x-retry-after'))
   const cookies = response.headers.getSetCookie().map((cookie): [string, string] => ['set-cookie', cookie])
   return refusalResponse(refusal, requestId, cookies)
 }

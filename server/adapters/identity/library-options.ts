@@ -1,6 +1,7 @@
 import type { BetterAuthOptions, GenericEndpointContext } from 'better-auth'
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api'
+import { hashPassword, verifyPassword } from 'better-auth/crypto'
 import type { SignedUpUser } from '../../core/accounts/identity'
 import type { Clock } from '../../core/clock'
 import { isPlainLine, PLAIN_LINE_RULE } from '../../core/plain-text'
@@ -30,6 +31,7 @@ import type { AttemptWindows } from './sign-in/attempt-windows'
 import {
   beginsWithSecondFactor,
   recoveryCodeHash,
+  requirePasskeyId,
   SESSION_FIELDS,
   secondFactorBody,
   secondFactorPlugins,
@@ -67,6 +69,11 @@ export interface LibrarySettings {
   readonly clock: Clock
   readonly store: LibraryStoreParts
   readonly endOtherSessions: (userId: string, kept: string) => Promise<unknown>
+  /** Notes that a second factor was given in a session. */
+  readonly strengthenSession: (sessionId: string) => Promise<void>
+  readonly hasAuthenticatorApp: (userId: string) => Promise<boolean>
+  /** A password was compared with that of its user. */
+  readonly onPasswordChecked: (isRight: boolean) => void
   /** Runs after the user is stored. Must not throw: the sign-up cannot be undone. */
   readonly onSignUp: (user: SignedUpUser) => Promise<void>
   /** Null: a sign-up signs in at once. Only `mayEnter` may throw. */
@@ -151,6 +158,8 @@ export function libraryOptions(settings: LibrarySettings) {
       before: createAuthMiddleware(async (ctx) => {
         if (ctx.path === '/sign-up/email') await freeStrandedEmail(settings.db, ctx.body, Date.now())
         if (ctx.path === '/change-password') return endOtherSessions(ctx.body)
+        if (TAKES_CODES.has(ctx.path)) await refuseCodeOfSession(ctx, settings)
+        if (ctx.path === '/passkey/verify-authentication') requirePasskeyId(ctx.body)
         const overruled = secondFactorBody(ctx.path, ctx.body, hashCode)
         if (overruled) return { context: { body: overruled } }
         if (ctx.path === '/list-sessions') return sessionsWithoutTokens(ctx)
@@ -160,6 +169,7 @@ export function libraryOptions(settings: LibrarySettings) {
       after: createAuthMiddleware(async (ctx) => {
         await endReplacedSession(ctx)
         await endSessionsWithoutFactor(ctx, settings)
+        await strengthenByPasskey(ctx, settings)
       }),
     },
     databaseHooks: rowHooks(settings),
@@ -191,6 +201,7 @@ function tables(db: IdentityDatabase) {
 }
 
 function passwords(settings: LibrarySettings) {
+  const hashes: PasswordHash = settings.passwordHash ?? { hash: hashPassword, verify: verifyPassword }
   return {
     enabled: true,
     // Without a session, the library answers a sign-up the same whether or not the address is taken.
@@ -201,7 +212,14 @@ function passwords(settings: LibrarySettings) {
     maxPasswordLength: MAX_PASSWORD,
     revokeSessionsOnPasswordReset: true,
     resetPasswordTokenExpiresIn: HOUR_SECONDS,
-    ...(settings.passwordHash && { password: settings.passwordHash }),
+    password: {
+      hash: hashes.hash,
+      verify: async (given: Parameters<PasswordHash['verify']>[0]) => {
+        const isRight = await hashes.verify(given)
+        settings.onPasswordChecked(isRight)
+        return isRight
+      },
+    },
     // Not awaited: the time a mail takes would reveal whether the address has an account.
     sendResetPassword: async ({ user, token }: { user: SignedUpUser; token: string }) =>
       void settings.sendReset(userOf(user), token),
@@ -258,6 +276,28 @@ async function endSessionsWithoutFactor(
   if (isSetUp && context.newSession) await end(context.newSession.user.id, context.newSession.session.id)
 }
 
+const TAKES_CODES: ReadonlySet<string> = new Set(['/two-factor/verify-totp', '/two-factor/verify-backup-code'])
+
+/**
+ * The library counts wrong codes of a sign-in, but none that a session sends: a stolen one could try all codes, and then sign in with
+ * the right one. A session needs codes only to set up an app.
+ */
+async function refuseCodeOfSession(ctx: SignInContext, { hasAuthenticatorApp }: LibrarySettings): Promise<void> {
+  const session = await getSessionFromCtx(ctx)
+  if (!session || (ctx.path === '/two-factor/verify-totp' && !(await hasAuthenticatorApp(session.user.id)))) return
+  throw new APIError('CONFLICT', {
+    code: 'ALREADY_SIGNED_IN',
+    message: 'You are signed in already. Codes are for signing in: sign out first.',
+  })
+}
+
+/** Whoever adds a passkey has just shown it, and was allowed to: they had no second factor, or gave it. */
+async function strengthenByPasskey({ path, context }: SignInContext, settings: LibrarySettings): Promise<void> {
+  const { session, returned } = context
+  if (path === '/passkey/verify-registration' && session && !(returned instanceof Error))
+    await settings.strengthenSession(session.session.id)
+}
+
 type SignInContext = Parameters<Parameters<typeof createAuthMiddleware>[0]>[0]
 
 function userOf({ id, email, name }: SignedUpUser): SignedUpUser {
@@ -302,10 +342,14 @@ function refuseUsedCode({ usedCodes }: LibrarySettings, userId: string, ctx: Gen
   throw new APIError('UNAUTHORIZED', { code: 'INVALID_CODE', message: 'Invalid code' })
 }
 
-/** A session that replaces another, after a change of the password, is as strong as that one. */
+/** Paths that replace the session with a new one of the same user. */
+const REPLACES_SESSION: ReadonlySet<string> = new Set(['/change-password', '/two-factor/disable'])
+
+/** A session that replaces another is as strong as that one. */
 function hasSecondFactor(ctx: GenericEndpointContext | null): boolean {
   if (!ctx) return false
-  return beginsWithSecondFactor(ctx.path) || ctx.context.session?.session['secondFactor'] === true
+  const isReplaced = REPLACES_SESSION.has(ctx.path) && ctx.context.session?.session['secondFactor'] === true
+  return isReplaced || beginsWithSecondFactor(ctx.path)
 }
 
 /** However somebody signs in: no session begins before the address of its sign-up is confirmed. */

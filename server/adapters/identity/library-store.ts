@@ -10,6 +10,10 @@ export interface LibraryStoreParts {
   readonly uses: CodeUses
   /** The metadata of the app that is being registered. */
   readonly registration: () => Registration | undefined
+  /** The library reads the authenticator app of a user. */
+  readonly onSecondFactorRead: (row: Readonly<Record<string, unknown>>) => Promise<void>
+  /** Too many wrong codes locked the second factor of a user. */
+  readonly onSecondFactorLocked: (userId: string) => Promise<void>
 }
 
 type Row = Record<string, unknown>
@@ -31,12 +35,13 @@ export function libraryStore(library: DBAdapterInstance, parts: LibraryStorePart
 /** For reads: returns the secret as the caller passed it, not its hash. */
 function reading(
   plain: DBAdapter,
-  { hash }: LibraryStoreParts,
+  { hash, onSecondFactorRead }: LibraryStoreParts,
 ): Pick<DBAdapter, 'findOne' | 'findMany' | 'count' | 'consumeOne'> {
   return {
     async findOne<T>(query: Parameters<DBAdapter['findOne']>[0]) {
       const { where, restored } = hashed(hash, query.model, query.where)
       const row = await plain.findOne<Row>({ ...query, where })
+      if (row && query.model === 'twoFactor') await onSecondFactorRead(row)
       return (row && overAtExpiry(query.model, restored(row))) as T | null
     },
     async findMany<T>(query: Parameters<DBAdapter['findMany']>[0]) {
@@ -89,12 +94,17 @@ function writing(
 }
 
 /** Redeeming a refresh token proves that it was received, so the token before it becomes worthless. */
-function rotating(plain: DBAdapter, { hash }: LibraryStoreParts): Pick<DBAdapter, 'incrementOne'> {
+function rotating(
+  plain: DBAdapter,
+  { hash, onSecondFactorLocked }: LibraryStoreParts,
+): Pick<DBAdapter, 'incrementOne'> {
   return {
     async incrementOne<T>(query: Parameters<DBAdapter['incrementOne']>[0]) {
       const { where, restored } = hashed(hash, query.model, query.where)
       const row = await plain.incrementOne<Row>({ ...query, where })
       if (!row) return null
+      if (query.model === 'twoFactor' && query.set?.['lockedUntil'] instanceof Date)
+        await onSecondFactorLocked(String(row['userId']))
       const family = row['authorizationCodeId']
       if (query.model === 'oauthRefreshToken' && typeof family === 'string')
         await plain.updateMany({

@@ -9,6 +9,8 @@ const MAX_SEEN = 50_000
 interface SeenSessions {
   /** Notes that a session is in use, at most once a minute. Does not wait for the write. */
   seen(sessionId: string, at: number): void
+  /** From now on the session counts as begun with a second factor. */
+  strengthenSession(sessionId: string): Promise<void>
 }
 
 /** The sessions of users, and the second factors that they begin with. */
@@ -16,18 +18,15 @@ export function userSessions(
   db: IdentityDatabase,
   onSessionEnd: (userId: string) => Promise<void>,
 ): Pick<IdentitySettings, 'sessions' | 'endSessions' | 'secondFactors' | 'resetSecondFactors'> & SeenSessions {
-  const seenAt = new Map<string, number>()
+  const { seen, seenAt } = sessionUses(db)
   return {
-    seen(sessionId, at) {
-      if (at - (seenAt.get(sessionId) ?? 0) < SEEN_EVERY_MS) return
-      if (seenAt.size >= MAX_SEEN) seenAt.clear()
-      seenAt.set(sessionId, at)
-      // Best effort: nothing depends on it, and the next minute writes again.
-      void db
+    seen,
+
+    async strengthenSession(sessionId) {
+      await db
         .update(identitySession)
-        .set({ lastSeenAt: new Date(at), updatedAt: sql`${identitySession.updatedAt}` })
+        .set({ secondFactor: true, updatedAt: sql`${identitySession.updatedAt}` })
         .where(eq(identitySession.id, sessionId))
-        .catch(() => undefined)
     },
 
     async sessions(userId) {
@@ -91,6 +90,24 @@ export function userSessions(
       ])
       await onSessionEnd(userId)
       return app.length + passkeys.length > 0
+    },
+  }
+}
+
+function sessionUses(db: IdentityDatabase) {
+  const seenAt = new Map<string, number>()
+  return {
+    seenAt,
+    seen(sessionId: string, at: number): void {
+      if (at - (seenAt.get(sessionId) ?? 0) < SEEN_EVERY_MS) return
+      if (seenAt.size >= MAX_SEEN) seenAt.clear()
+      seenAt.set(sessionId, at)
+      // Best effort: nothing depends on it, and the next minute writes again.
+      void db
+        .update(identitySession)
+        .set({ lastSeenAt: new Date(at), updatedAt: sql`${identitySession.updatedAt}` })
+        .where(eq(identitySession.id, sessionId))
+        .catch(() => undefined)
     },
   }
 }

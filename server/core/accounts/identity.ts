@@ -18,8 +18,6 @@ export interface OwnerSession {
   readonly sessionCreatedAt: number
   /** Whether this sign-in included a second factor. */
   readonly secondFactor: boolean
-  /** Whether the owner has set up an authenticator app. */
-  readonly hasSecondFactor: boolean
 }
 
 /** One signed-in browser or script, as its owner sees it. */

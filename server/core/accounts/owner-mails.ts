@@ -40,7 +40,7 @@ export function guessingMail(to: string, address: string | null): Mail {
   return {
     to,
     subject: 'Failed sign-ins to your account',
-    text: `Someone failed to sign in to your account several times${address === null ? '' : `, last from ${address}`}. Further attempts have to wait, except in browsers in which you signed in before.\n\nYour password was not guessed. If you use it elsewhere or it is easy to guess, change it in Settings, and set up a second factor there.\n`,
+    text: `Someone failed to sign in to your account, or to confirm its password, several times${address === null ? '' : `, last from ${address}`}. Further attempts have to wait, except in browsers in which you signed in before.\n\nYour password was not guessed. If you use it elsewhere or it is easy to guess, change it in Settings, and set up a second factor there.\n`,
   }
 }
 
@@ -66,6 +66,8 @@ const CHANGES = {
   recovery_codes: 'New recovery codes were made for your account. The old ones no longer work.',
   recovery_code_used:
     'Someone signed in to your account with your password and a recovery code. That code no longer works.',
+  second_factor_locked:
+    'Someone gave the right password of your account and then ten wrong codes. No code is accepted for 15 minutes; a passkey still signs in. Whoever it is knows your password: choose a new one.',
   passkey_added: 'A passkey was added to your account. It signs in without the password.',
   passkey_removed: 'A passkey was removed from your account.',
   second_factor_reset:

@@ -4,9 +4,10 @@ import type { SecurityChange } from '../../core/accounts/owner-mails'
 import { type AuditTrail, auditEntry } from '../../core/audit'
 import { formatAddress } from '../../core/credentials/address'
 import { failure } from '../../core/failure'
+import { parsedJson } from '../../core/json'
 import { Failed, taken } from '../middleware/failures'
 import { withTakenBody } from '../middleware/json-body'
-import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
+import { type Owner, type OwnerSessions, SIGNED_IN_AT_ANY_TIME, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { keepsApps } from './app-record'
 
@@ -38,6 +39,9 @@ const SECURITY_CHANGES: Readonly<Record<string, SecurityChange | 'second_factor_
 /** Allowed to who must have a second factor and has none. */
 const SETS_UP: ReadonlySet<string> = new Set(['/api/auth/two-factor/enable', '/api/auth/passkey/verify-registration'])
 
+/** Where an owner gives an app access to the account. */
+const GRANTS: ReadonlySet<string> = new Set(['/api/auth/oauth2/consent', '/api/auth/device/approve'])
+
 /** `/api/auth/*`: handled by the sign-in library, with the gateway's error format. Adds the checks and audit entries that it lacks. */
 export function signInRoutes(identity: Identity, parts: SignInParts) {
   const { owners, appGrants, sendsMail } = parts
@@ -64,6 +68,7 @@ export function signInRoutes(identity: Identity, parts: SignInParts) {
         if (answer.ok && !keepsApps(url)) await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere')
         return answer
       }
+      if (GRANTS.has(url.pathname)) return grant(parts, context, (sent) => identity.handle(sent, caller))
       const change = SECURITY_CHANGES[url.pathname]
       if (change) {
         const owner = await owners.owner(context, SIGNED_IN_JUST_NOW, SETS_UP.has(url.pathname))
@@ -81,6 +86,18 @@ export function signInRoutes(identity: Identity, parts: SignInParts) {
     },
     { parse: 'none' },
   )
+}
+
+/** Access for an app can make keys, so it needs the second factor as they do. Whoever may not give it may still decline. */
+async function grant(
+  { owners }: SignInParts,
+  context: RequestContext,
+  handle: (request: Request) => Promise<Response>,
+): Promise<Response> {
+  const sent = taken(await withTakenBody(context, MAX_BODY_BYTES))
+  const isDeclined = Reflect.get(Object(parsedJson(await sent.clone().text())), 'accept') === false
+  await owners.owner(context, isDeclined ? undefined : SIGNED_IN_AT_ANY_TIME)
+  return handle(sent)
 }
 
 /** The first code of an authenticator app, from a session: from here on it is the second factor. */

@@ -19,6 +19,8 @@ export interface Owner extends KeyOwner {
 /** Maximum age of a sign-in, in milliseconds: to create keys and act as operator, and to change how the owner signs in. */
 export const SIGNED_IN_TODAY = 12 * 3_600_000
 export const SIGNED_IN_JUST_NOW = 10 * 60_000
+/** Only the second factor is asked for. */
+export const SIGNED_IN_AT_ANY_TIME = Number.POSITIVE_INFINITY
 
 /** Finds the owner behind a dashboard request: the user of the session cookie and their account. */
 export class OwnerSessions {
@@ -45,7 +47,7 @@ export class OwnerSessions {
   /**
    * Throws `missing_session`, `foreign_origin` for a write caused by another site, or `recent_sign_in_required` if the sign-in is
    * older than `withinMs`. Where that is asked, a sign-in without the second factor that the owner has or must have is
-   * `second_factor_required`, except for `isSettingUp` one. Ignores API keys.
+   * `second_factor_required`; `isSettingUp`: who has none may set up the first. Ignores API keys.
    */
   async owner(context: RequestContext, withinMs?: number, isSettingUp = false): Promise<Owner> {
     const { request, at, isFromThisMachine } = context
@@ -62,7 +64,7 @@ export class OwnerSessions {
       throw new Failed(
         failure('service_unavailable', 'Your account could not be loaded. Try again.', { retryAfterSeconds: 1 }),
       )
-    if (withinMs !== undefined && !isSettingUp) this.requireSecondFactor(session, account)
+    if (withinMs !== undefined) await this.requireSecondFactor(session, account, isSettingUp)
     context.countBodyOn(account.id)
     const balance = await this.ledger.balance(account.id)
     return {
@@ -81,14 +83,15 @@ export class OwnerSessions {
     return this.secondFactors === 'all' || (this.secondFactors === 'operators' && operator)
   }
 
-  private requireSecondFactor({ secondFactor, hasSecondFactor }: OwnerSession, account: Account): void {
-    if (secondFactor || !(hasSecondFactor || this.requiresSecondFactor(account))) return
-    throw new Failed(
-      failure(
-        'second_factor_required',
-        'This action requires a sign-in with a second factor. Set one up in Settings, or sign in with yours, then retry.',
-      ),
-    )
+  private async requireSecondFactor(session: OwnerSession, account: Account, isSettingUp: boolean): Promise<void> {
+    if (session.secondFactor) return
+    const { app, passkeys } = await this.identity.secondFactors(session.userId)
+    const hasOne = app || passkeys > 0
+    if (!hasOne && (isSettingUp || !this.requiresSecondFactor(account))) return
+    const message = hasOne
+      ? 'This action requires a sign-in with your second factor. Sign in again with it, then retry.'
+      : 'This action requires a second factor. Set one up in Settings, then retry.'
+    throw new Failed(failure('second_factor_required', message))
   }
 
   /** The client address of a write without a session. Throws `foreign_origin` if another site caused it. */

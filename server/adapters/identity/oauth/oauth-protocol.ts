@@ -18,6 +18,8 @@ export interface Answered {
   readonly fault: unknown
   /** The user whose session it began. */
   readonly startedFor: string | null
+  /** Null if no password was compared. */
+  readonly isPasswordRight: boolean | null
 }
 
 interface ProtocolParts {

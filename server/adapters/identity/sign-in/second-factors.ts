@@ -1,7 +1,8 @@
-import { createHmac, randomInt } from 'node:crypto'
+import { createHash, createHmac, randomInt } from 'node:crypto'
 import { type PasskeyOptions, passkey } from '@better-auth/passkey'
 import type { BetterAuthPlugin } from 'better-auth'
 import { APIError } from 'better-auth/api'
+import { symmetricDecrypt } from 'better-auth/crypto'
 import { twoFactor } from 'better-auth/plugins/two-factor'
 import type { Clock } from '../../../core/clock'
 
@@ -12,12 +13,16 @@ export const SESSION_FIELDS = {
 } as const
 
 const RECOVERY_CODES = 10
-const RECOVERY_CODE_CHARACTERS = 10
+/** 79 bits: too many to try, so that their hashes need no key, and codes work on when SECRET_KEY is changed. */
+const RECOVERY_CODE_CHARACTERS = 16
+/** Codes from before had 50 bits, and keyed hashes. */
+const SHORT_CODE_CHARACTERS = 10
 /** Without letters that look like digits. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789'
-const HASHED = 'hmac:'
+const KEYED = 'hmac:'
+const HASHED = 'sha256:'
 const CHALLENGE_SECONDS = 600
-export const LOCK_SECONDS = 900
+const LOCK_SECONDS = 900
 const MAX_PASSKEY_NAME_CHARACTERS = 100
 
 /** Paths that begin a session with a second factor: a code beside the password, or a passkey that verified its user. */
@@ -53,7 +58,7 @@ export function secondFactorPlugins(origin: string, secret: string): BetterAuthP
       storeBackupCodes: {
         // Codes that remain after a use are hashes already.
         encrypt: async (codes) =>
-          JSON.stringify((JSON.parse(codes) as string[]).map((code) => (code.startsWith(HASHED) ? code : hash(code)))),
+          JSON.stringify((JSON.parse(codes) as string[]).map((code) => (isHashed(code) ? code : hash(code)))),
         decrypt: async (stored) => stored,
       },
     },
@@ -78,6 +83,18 @@ function passkeyOptions(origin: string): PasskeyOptions {
   }
 }
 
+/** The library looks for the passkey by whatever it is given as its id. */
+export function requirePasskeyId(body: unknown): void {
+  const response: unknown = Reflect.get(Object(body), 'response')
+  if (typeof Reflect.get(Object(response), 'id') === 'string') return
+  throw new APIError('BAD_REQUEST', { ...REFUSED_PASSKEY })
+}
+
+export const REFUSED_PASSKEY = {
+  code: 'PASSKEY_REFUSED',
+  message: 'The passkey could not be verified for this site. Try again, or use another one.',
+}
+
 /** The library asks authenticators to verify their user but accepts those that do not. */
 function requireVerifiedUser(verified: boolean | undefined): void {
   if (verified) return
@@ -89,11 +106,26 @@ function requireVerifiedUser(verified: boolean | undefined): void {
 
 /** Hyphens, spaces and letter case make no difference. */
 export function recoveryCodeHash(secret: string): (code: string) => string {
-  return (code) =>
-    HASHED +
-    createHmac('sha256', secret)
-      .update(`recovery-code\n${plainCode(code)}`)
-      .digest('base64url')
+  return (code) => {
+    const text = `recovery-code\n${plainCode(code)}`
+    return plainCode(code).length === SHORT_CODE_CHARACTERS
+      ? KEYED + createHmac('sha256', secret).update(text).digest('base64url')
+      : HASHED + createHash('sha256').update(text).digest('base64url')
+  }
+}
+
+function isHashed(code: string): boolean {
+  return code.startsWith(HASHED) || code.startsWith(KEYED)
+}
+
+/** Whether the secret of an authenticator app, as the library stores it, opens with the gateway's key. */
+export function secondFactorOpener(secret: string): (stored: string) => Promise<boolean> {
+  const key = { keys: new Map([[1, secret]]), currentVersion: 1 }
+  return (stored) =>
+    symmetricDecrypt({ key, data: stored }).then(
+      () => true,
+      () => false,
+    )
 }
 
 function plainCode(code: string): string {
@@ -102,7 +134,7 @@ function plainCode(code: string): string {
 
 function recoveryCode(): string {
   const code = Array.from({ length: RECOVERY_CODE_CHARACTERS }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
-  return `${code.slice(0, 5)}-${code.slice(5)}`
+  return code.replace(/(.{4})(?=.)/g, '$1-')
 }
 
 /**

@@ -39,17 +39,19 @@ export class SignInDelays {
     const now = this.clock.now()
     const failures = this.failuresOf(subject, now)
     if (now < failures.waitUntil) return { retryAfterSeconds: Math.ceil((failures.waitUntil - now) / 1000) }
-    const before = { ...failures }
+    const earlierWait = failures.waitUntil
     failures.count++
     failures.lastAt = now
     if (failures.count >= free)
       failures.waitUntil = now + Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(10, failures.count - free))
+    const ownWait = failures.waitUntil
     return {
       beginsDelays: failures.count === free,
       succeeded: () => void this.subjects.delete(subject),
       withdrawn: () => {
         failures.count--
-        failures.waitUntil = before.waitUntil
+        // A wait that began since is that of another attempt.
+        if (failures.waitUntil === ownWait) failures.waitUntil = earlierWait
       },
     }
   }

@@ -21,6 +21,14 @@ const NEW_PASSWORDS: Readonly<Record<string, string>> = {
   '/reset-password': 'newPassword',
 }
 
+/** Signed-in routes that ask for the password once more. A stolen session must not be a way to guess it. */
+const ASKS_AGAIN: ReadonlySet<string> = new Set([
+  '/change-password',
+  '/two-factor/enable',
+  '/two-factor/disable',
+  '/two-factor/generate-backup-codes',
+])
+
 /** A browser in which its owner had not signed in before. */
 export interface NewBrowser {
   readonly user: SignedUpUser
@@ -30,8 +38,10 @@ export interface NewBrowser {
 
 /** What happened at the sign-in routes, for their owner to know. Failures are reported, not thrown. */
 export interface SignInEvents {
-  /** Somebody failed to sign in often enough that delays begin. Once a day at most. */
+  /** Somebody gave a wrong password often enough that delays begin. Once a day at most. */
   readonly onGuessing: (user: SignedUpUser, address: string | null) => Promise<void>
+  /** Somebody who knows the password gave so many wrong codes that the second factor is locked. Once a day at most. */
+  readonly onSecondFactorLocked: (user: SignedUpUser, address: string | null) => Promise<void>
   /** Somebody signed in with a recovery code. */
   readonly onRecoveryCode: (user: SignedUpUser, address: string | null) => Promise<void>
   readonly onNewBrowser: (browser: NewBrowser) => Promise<void>
@@ -43,11 +53,27 @@ interface Parts {
   readonly clock: Clock
   readonly userByEmail: (email: string) => Promise<SignedUpUser | null>
   readonly user: (id: string) => Promise<SignedUpUser | null>
+  readonly session: (headers: Headers) => Promise<{ readonly id: string; readonly userId: string } | null>
   readonly events: SignInEvents
 }
 
-/** The end of a request that passed the guard: `startedFor` is the user whose session it began. Returns cookies to set. */
-export type Finish = (status: number, startedFor: string | null) => Promise<readonly string[]>
+/** What came of a request that passed the guard. */
+export interface Outcome {
+  readonly status: number
+  /** The user whose session it began. */
+  readonly startedFor: string | null
+  /** Null if no password was compared. */
+  readonly isPasswordRight: boolean | null
+}
+
+/** The end of a request that passed the guard. Returns cookies to set. */
+export type Finish = (outcome: Outcome) => Promise<readonly string[]>
+
+/** An attempt to give a password, and whose it is. */
+interface Guess {
+  readonly attempt: Attempt
+  readonly user: () => Promise<SignedUpUser | null>
+}
 
 const DAY_MS = 24 * 3_600_000
 
@@ -59,7 +85,7 @@ export class SignInGuard {
   private readonly parts: Parts
   private readonly browsers: KnownBrowsers
   private readonly delays: SignInDelays
-  /** When owners were last notified of guessing. */
+  /** When owners were last notified of guessing, by what was guessed. */
   private readonly notifiedAt = new Map<string, number>()
 
   constructor(parts: Parts) {
@@ -75,36 +101,60 @@ export class SignInGuard {
     const weak = await this.weakness(path, body)
     if (weak) return err(weak)
     const { headers } = request
-    if (path !== '/sign-in/email' || typeof body['email'] !== 'string')
-      return ok((_status, startedFor) => this.started(path, headers, address, startedFor))
+    const guess = await this.guess(path, headers, body)
+    if (guess && 'retryAfterSeconds' in guess) return err(tooManyFailures(guess.retryAfterSeconds))
+    return ok(async (outcome) => {
+      if (guess) await this.note(guess, outcome, address)
+      return this.started(path, headers, address, outcome.startedFor)
+    })
+  }
+
+  /** Somebody who knows the password gave too many wrong codes. */
+  async secondFactorLocked(userId: string, address: string | null): Promise<void> {
+    const user = this.isFirstToday(`code ${userId}`) ? await this.parts.user(userId) : null
+    if (user) await this.parts.events.onSecondFactorLocked(user, address)
+  }
+
+  /** Null where no password is compared. */
+  private async guess(
+    path: string,
+    headers: Headers,
+    body: Readonly<Record<string, unknown>>,
+  ): Promise<Guess | { readonly retryAfterSeconds: number } | null> {
+    if (ASKS_AGAIN.has(path)) {
+      const session = await this.parts.session(headers)
+      if (!session) return null
+      const attempt = this.delays.begin(`session ${session.id}`, FREE_FAILURES)
+      return 'retryAfterSeconds' in attempt ? attempt : { attempt, user: () => this.parts.user(session.userId) }
+    }
+    if (path !== '/sign-in/email' || typeof body['email'] !== 'string') return null
     const email = body['email'].toLowerCase()
     const user = await this.parts.userByEmail(email)
     const known = user && this.browsers.read(headers, user.id)
     const attempt = known
       ? this.delays.begin(`browser ${known}`, FREE_FAILURES_OF_KNOWN_BROWSERS)
       : this.delays.begin(`email ${email}`, FREE_FAILURES)
-    if ('retryAfterSeconds' in attempt) return err(tooManyFailures(attempt.retryAfterSeconds))
-    return ok(async (status, startedFor) => {
-      this.note(attempt, status, user, address)
-      return this.started(path, headers, address, startedFor)
-    })
+    return 'retryAfterSeconds' in attempt ? attempt : { attempt, user: async () => user }
   }
 
-  /** What the answer says of an attempt. */
-  private note(attempt: Attempt, status: number, user: SignedUpUser | null, address: string | null): void {
-    // 403: the password was right, and something else is missing.
-    if (status < 400 || status === 403) attempt.succeeded()
-    else if (status !== 401) attempt.withdrawn()
-    else if (attempt.beginsDelays && user) this.notify(user, address)
+  /**
+   * Only a right password ends the delays. Any other answer could be had without one: a refused `callbackURL` is a 403 before the
+   * password is looked at.
+   */
+  private async note({ attempt, user }: Guess, outcome: Outcome, address: string | null): Promise<void> {
+    const isWrong = outcome.isPasswordRight === false || outcome.status === 401
+    if (outcome.isPasswordRight) return attempt.succeeded()
+    if (!isWrong) return attempt.withdrawn()
+    const owner = attempt.beginsDelays ? await user() : null
+    if (owner && this.isFirstToday(`password ${owner.id}`)) void this.parts.events.onGuessing(owner, address)
   }
 
-  /** Once a day at most. */
-  private notify(user: SignedUpUser, address: string | null): void {
+  private isFirstToday(notice: string): boolean {
     const now = this.parts.clock.now()
-    for (const [id, at] of this.notifiedAt) if (now - at >= DAY_MS) this.notifiedAt.delete(id)
-    if (this.notifiedAt.has(user.id)) return
-    this.notifiedAt.set(user.id, now)
-    void this.parts.events.onGuessing(user, address)
+    for (const [key, at] of this.notifiedAt) if (now - at >= DAY_MS) this.notifiedAt.delete(key)
+    if (this.notifiedAt.has(notice)) return false
+    this.notifiedAt.set(notice, now)
+    return true
   }
 
   /** Lets the browser know, and the owner of a browser that is new. */
