@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { MadeKey } from '../support/harness'
+import { type ModelGateway, openModelGateway, PRICE } from '../support/model-gateway'
+import { reconcile } from '../support/reconcile'
+import { freePort } from '../support/served-gateway'
+import { readUntil, until } from '../support/until'
+import { eventStream, openAi, openVendor, type VendorDouble } from '../support/vendor-double'
+
+/** Issue 21 point 10 and issue 24 point 3: the proxy files that we ship, run by the real proxies (`apt install nginx-light caddy`). */
+const OPS = join(import.meta.dir, '../../ops')
+const HOST = 'api.example.com'
+const CALLER = '127.0.0.9'
+const IMAGES = '/apis/v1/websearch/images/search?q=cards'
+
+interface Place {
+  readonly folder: string
+  readonly gatewayPort: string
+  readonly port: number
+  readonly plainPort: number
+  readonly certificate: string
+  readonly key: string
+}
+
+/** The shipped file with our ports and certificate, and how its proxy starts. */
+const PROXIES = {
+  async nginx({ folder, gatewayPort, port, plainPort, certificate, key }: Place) {
+    const shipped = await readFile(join(OPS, 'nginx.conf'), 'utf8')
+    const site = shipped
+      .replace('127.0.0.1:3000', `127.0.0.1:${gatewayPort}`)
+      .replace('listen 443 ', `listen 127.0.0.1:${port} `)
+      .replace('listen 80;', `listen 127.0.0.1:${plainPort};`)
+      .replace(`/etc/letsencrypt/live/${HOST}/fullchain.pem`, certificate)
+      .replace(`/etc/letsencrypt/live/${HOST}/privkey.pem`, key)
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+      (kind) => `${kind}_temp_path ${folder}/${kind};`,
+    )
+    await writeFile(
+      join(folder, 'nginx.conf'),
+      `daemon off; pid ${folder}/pid; error_log ${folder}/error.log; events {} http { access_log off; ${temporary.join(' ')}\n${site}}`,
+    )
+    return ['nginx', '-e', join(folder, 'error.log'), '-c', join(folder, 'nginx.conf')]
+  },
+  async caddy({ folder, gatewayPort, port, plainPort, certificate, key }: Place) {
+    const shipped = await readFile(join(OPS, 'Caddyfile'), 'utf8')
+    const site = shipped
+      .replace('127.0.0.1:3000', `127.0.0.1:${gatewayPort}`)
+      .replace(`${HOST} {`, `https://${HOST}:${port} {\n\tbind 127.0.0.1\n\ttls ${certificate} ${key}`)
+    await writeFile(
+      join(folder, 'Caddyfile'),
+      `{\n\tadmin off\n\thttp_port ${plainPort}\n\tauto_https disable_redirects\n}\n${site}`,
+    )
+    return ['caddy', 'run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')]
+  },
+}
+
+for (const [name, start] of Object.entries(PROXIES))
+  describe.skipIf(!Bun.which(name) || !Bun.which('openssl') || !Bun.which('curl'))(`behind ${name}`, () => {
+    let folder: string
+    let vendor: VendorDouble
+    let gateway: ModelGateway
+    let proxy: Bun.Subprocess
+    let port: number
+    let key: MadeKey
+
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), `gateway-${name}-`))
+      vendor = openVendor(() => openAi.plain('Hello', { input: 1, output: 1 }))
+      gateway = await openModelGateway(
+        [{ id: 'open', upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` }, price: PRICE }],
+        { TRUSTED_PROXIES: '127.0.0.1', BASE_URL: `https://${HOST}` },
+      )
+      key = (await gateway.funded(10, { allowed_ips: [CALLER] })).key
+      const certificate = join(folder, 'certificate.pem')
+      const secret = join(folder, 'key.pem')
+      const made = Bun.spawnSync(
+        ['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+          .concat(['-subj', `/CN=${HOST}`, '-addext', `subjectAltName=DNS:${HOST}`])
+          .concat(['-keyout', secret, '-out', certificate]),
+      )
+      expect(made.exitCode).toBe(0)
+      port = await freePort()
+      const gatewayPort = new URL(gateway.serve()).port
+      const place = { folder, gatewayPort, port, plainPort: await freePort(), certificate, key: secret }
+      proxy = Bun.spawn(await start(place), {
+        stdout: 'ignore',
+        stderr: 'ignore',
+        env: { PATH: process.env['PATH'] ?? '', HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
+      })
+      await until(async () => (await curl('/health')).status === 200)
+    })
+    afterAll(async () => {
+      proxy?.kill()
+      await proxy?.exited
+      await gateway.close(true)
+      expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
+      await rm(gateway.folder, { recursive: true, force: true })
+      vendor.close()
+      await rm(folder, { recursive: true, force: true })
+    })
+
+    /** A call from an address of our choice; fetch cannot choose. */
+    async function curl(path: string, from = CALLER, ...more: string[]) {
+      const child = Bun.spawn(
+        ['curl', '-sk', '--resolve', `${HOST}:${port}:127.0.0.1`, '--interface', from, '-w', '\n%{http_code}']
+          .concat(more)
+          .concat(`https://${HOST}:${port}${path}`),
+        { stdout: 'pipe', stderr: 'ignore' },
+      )
+      const lines = (await new Response(child.stdout).text()).split('\n')
+      return { status: Number(lines.pop()), body: lines.join('\n') }
+    }
+    const bearer = () => ['-H', `Authorization: Bearer ${key.secret}`]
+
+    test('the allowlist of a key sees the address of the caller, whatever the caller claims', async () => {
+      expect((await curl(IMAGES, CALLER, ...bearer())).status).toBe(200)
+      const lies = [`X-Forwarded-For: ${CALLER}`, `Forwarded: for=${CALLER}`, `X-Real-IP: ${CALLER}`]
+      for (const lie of lies) {
+        const { status, body } = await curl(IMAGES, '127.0.0.8', ...bearer(), '-H', lie)
+        expect({ lie, status, code: JSON.parse(body).error.code }).toEqual({ lie, status: 403, code: 'ip_not_allowed' })
+        expect((await curl(IMAGES, CALLER, ...bearer(), '-H', lie.replace(CALLER, '127.0.0.8'))).status).toBe(200)
+      }
+    })
+
+    test('each event of a stream arrives before the next one is sent', async () => {
+      const seen = Promise.withResolvers<void>()
+      vendor.answer = () =>
+        eventStream([openAi.chunk({ role: 'assistant', content: 'first' })], async (controller) => {
+          await seen.promise
+          controller.enqueue(new TextEncoder().encode(openAi.total({ input: 1, output: 1 }) + openAi.done))
+          controller.close()
+        })
+      const child = Bun.spawn(
+        ['curl', '-skN', '--resolve', `${HOST}:${port}:127.0.0.1`, '--interface', CALLER]
+          .concat(bearer())
+          .concat(['-H', 'content-type: application/json', '-d'])
+          .concat('{"model":"open","stream":true,"messages":[{"role":"user","content":"Hello"}]}')
+          .concat(`https://${HOST}:${port}/v1/chat/completions`),
+        { stdout: 'pipe', stderr: 'ignore' },
+      )
+      const reader = child.stdout.getReader()
+      await readUntil(reader, (text) => text.includes('first'))
+      seen.resolve()
+      await readUntil(reader, (text) => text.includes('[DONE]'))
+      expect(await child.exited).toBe(0)
+    })
+
+    test('a body that is too large gets the error of the gateway, not of the proxy', async () => {
+      const file = join(folder, 'large.json')
+      await writeFile(file, `{"model":"open","messages":[{"role":"user","content":"${'x'.repeat(32 * 1024 * 1024)}"}]}`)
+      const { status, body } = await curl('/v1/chat/completions', CALLER, ...bearer(), '--data-binary', `@${file}`)
+      expect({ status, code: JSON.parse(body).error.code }).toEqual({ status: 413, code: 'payload_too_large' })
+    })
+
+    test('the documents name the public origin, and a challenge its host', async () => {
+      const described = JSON.parse((await curl('/.well-known/oauth-protected-resource/mcp')).body)
+      expect(described.resource).toBe(`https://${HOST}/mcp`)
+    })
+  })

@@ -1,0 +1,21 @@
+import { expect, test } from 'bun:test'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const UNIT = join(import.meta.dir, '../../ops/gateway.service')
+
+test.skipIf(!Bun.which('systemd-analyze'))('systemd accepts the unit and rates its exposure as low', () => {
+  const run = Bun.spawnSync(['systemd-analyze', 'security', '--offline=true', '--threshold=20', UNIT])
+  expect({ code: run.exitCode, said: run.stderr.toString() }).toEqual({ code: 0, said: '' })
+  expect(run.stdout.toString()).toContain('Overall exposure level')
+  // `verify` also wants the program, which is not installed where the tests run.
+  const unknown = Bun.spawnSync(['systemd-analyze', 'verify', UNIT]).stderr.toString()
+  expect(unknown).not.toContain('Unknown')
+})
+
+test('the unit waits longer for calls in progress than the gateway does by its defaults', async () => {
+  const unit = await readFile(UNIT, 'utf8')
+  const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])
+  expect(seconds).toBeGreaterThan(300)
+  expect(unit).toContain('Environment=NODE_ENV=production')
+})
