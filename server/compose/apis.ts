@@ -1,5 +1,6 @@
 import { ClientCredentialTokens } from '../adapters/oauth/client-credentials'
 import { compileJsonSchema } from '../adapters/openapi/compile-json-schema'
+import { AddressBook } from '../adapters/outbound/address-book'
 import { type GuardedFetchOptions, openGuardedFetch, openGuardedStreams } from '../adapters/outbound/guarded-fetch'
 import { isNeverAllowed } from '../adapters/outbound/public-address'
 import { KeyRing } from '../adapters/sealing/key-ring'
@@ -42,7 +43,7 @@ export interface ApiNeeds {
 /** What sells imported operations. */
 export function composeApis(config: Config, needs: ApiNeeds) {
   const { apis, pipeline, clock, log, onOverruns } = needs
-  const wayOut = upstreamOptions(config)
+  const wayOut = { ...upstreamOptions(config), addressBook: new AddressBook(clock) }
   const fetch = needs.fetch ?? openGuardedFetch(wayOut)
   const secrets = secretsOf(config)
   const onTrouble = (upstream: string, reason: string) => log.warn('upstream', { provider: upstream, reason })

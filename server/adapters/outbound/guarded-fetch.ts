@@ -7,6 +7,7 @@ import type {
   OutboundStreamFetch,
 } from '../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../core/result'
+import type { AddressBook, CheckedAddresses } from './address-book'
 import { Deadline, type Hop, isRedirect, oneHop, openHop } from './one-hop'
 import { publicAddress } from './public-address'
 
@@ -21,6 +22,8 @@ export interface GuardedFetchOptions {
   readonly permits?: (address: string, port: number) => boolean
   /** An additional certificate authority, as PEM. */
   readonly ca?: string
+  /** Keeps connections of reads open, to the addresses in it. For upstreams that are called often. */
+  readonly addressBook?: AddressBook
 }
 
 type SendHop<T> = (hop: Hop) => Promise<Result<T, OutboundProblem>>
@@ -98,15 +101,17 @@ async function visit<T>(
     if (!may.ok) return may
     if (!may.value) return err({ kind: 'not_allowed', reason: `${url.host} does not allow this URL to be fetched` })
   }
-  const addresses = await publicAddresses(url, deadline, options)
+  const addresses = await addressesOf(url, deadline, options)
   if (!addresses.ok) return addresses
   const headers = new Headers(isFirstOrigin ? request.headers : {})
   headers.set('user-agent', options.userAgent)
+  const keepAlive = isRepeatable(request) && (options.addressBook !== undefined || isAddress(url))
   let last: Result<T, OutboundProblem> = err({ kind: 'unreachable', reason: `${url.host} has no address` })
   for (const address of addresses.value) {
     last = await sendHop({
       url,
       connectTo: numbered(url, address),
+      keepAlive,
       method: request.method ?? 'GET',
       headers,
       ...(request.body !== undefined && { body: request.body }),
@@ -115,30 +120,40 @@ async function visit<T>(
       deadline,
       ...(options.ca && { ca: options.ca }),
     })
-    if (last.ok || last.error.kind !== 'unreachable' || !isRepeatable(request)) return last
+    if (last.ok || last.error.kind !== 'unreachable' || !isRepeatable(request)) break
   }
+  if (!last.ok && last.error.kind === 'unreachable') options.addressBook?.forget(url.origin)
   return last
 }
 
 /** A write may have taken effect although no response came, so only reads are tried at the next address. */
-function isRepeatable({ method = 'GET' }: OutboundRequest): boolean {
-  return method === 'GET' || method === 'HEAD'
+function isRepeatable({ method = 'GET', isWrite = false }: OutboundRequest): boolean {
+  return !isWrite && (method === 'GET' || method === 'HEAD')
 }
 
-/** The host's addresses, IPv4 first, if every one of them is allowed: a name that mixes public and private addresses is an attack. */
-async function publicAddresses(
-  url: URL,
-  deadline: Deadline,
-  { resolver = systemResolver, permits }: GuardedFetchOptions,
-): Promise<Result<readonly string[], OutboundProblem>> {
-  const literal = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname
-  const isNumber = url.hostname.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(literal)
-  const found = isNumber ? ok([literal]) : await beforeEnd(resolver(literal), deadline)
-  if (!found.ok) return found
-  if (found.value.length === 0) return err({ kind: 'unreachable', reason: `${url.host} has no address` })
+/** The addresses of a URL's host that may be connected to: given, remembered, or looked up now. */
+async function addressesOf(url: URL, deadline: Deadline, options: GuardedFetchOptions): Promise<CheckedAddresses> {
+  const { resolver = systemResolver, addressBook } = options
+  if (isAddress(url)) return checked(url, [url.hostname.replace(/^\[(.*)\]$/, '$1')], options)
+  const { origin } = url
+  const remembered = addressBook?.remembered(origin)
+  if (remembered) return ok(remembered)
+  const lookUp = async () => checked(url, await resolver(url.hostname), options)
+  const found = await beforeEnd(addressBook ? addressBook.find(origin, lookUp) : lookUp(), deadline)
+  return found.ok ? found.value : found
+}
+
+/** Whether a URL names its host by address. */
+function isAddress({ hostname }: URL): boolean {
+  return hostname.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(hostname)
+}
+
+/** A host's addresses, IPv4 first, if every one of them is allowed: a name that mixes public and private addresses is an attack. */
+function checked(url: URL, found: readonly string[], { permits }: GuardedFetchOptions): CheckedAddresses {
+  if (found.length === 0) return err({ kind: 'unreachable', reason: `${url.host} has no address` })
   const port = portOf(url)
   const addresses: string[] = []
-  for (const text of found.value) {
+  for (const text of found) {
     const address = publicAddress(text)
     if (address) addresses.push(formatAddress(address))
     else if (permits?.(text, port)) addresses.push(text)
@@ -150,13 +165,10 @@ async function publicAddresses(
   return ok([...four, ...six].slice(0, MAX_ADDRESSES))
 }
 
-function numbered(url: URL, address: string): URL {
+/** The URL with an address in the place of its host's name. */
+function numbered({ protocol, port, pathname, search }: URL, address: string): string {
   const hostname = address.includes(':') ? `[${address}]` : address
-  if (url.hostname === hostname && !url.href.includes('#')) return url
-  const direct = new URL(url)
-  direct.hash = ''
-  direct.hostname = hostname
-  return direct
+  return `${protocol}//${hostname}${port && `:${port}`}${pathname}${search}`
 }
 
 /** Applies the deadline to a promise that ignores it. */

@@ -16,7 +16,9 @@ export interface Hop {
   /** The URL that the caller requested. */
   readonly url: URL
   /** The URL to connect to: the same, or with the checked IP address in place of the host name. */
-  readonly connectTo: URL
+  readonly connectTo: string
+  /** Whether a connection may be used again, on which Bun sends a request once more if it has died. */
+  readonly keepAlive: boolean
   readonly method: string
   /** The hop sets its own in it. */
   readonly headers: Headers
@@ -109,22 +111,21 @@ export function isRedirect({ status, headers }: Pick<Response, 'status' | 'heade
 
 /** Bun's own options: a TLS name separate from the address, undecoded bytes, and no connection sharing between names. */
 function requestOf(hop: Hop, encoding: 'gzip' | 'identity'): BunFetchRequestInit {
-  const { headers } = hop
-  headers.set('host', hop.url.host)
+  const { headers, url, body, ca } = hop
+  headers.set('host', url.host)
   headers.set('accept-encoding', encoding)
-  const name = hop.url.hostname.replace(/\.$/, '')
+  const name = url.hostname.replace(/\.$/, '')
   const isName = !name.startsWith('[') && !/^[\d.]+$/.test(name)
-  const tls = { ...(isName && { serverName: name }), ...(hop.ca && { ca: hop.ca }) }
   return {
     method: hop.method,
     headers,
     redirect: 'manual',
     decompress: false,
-    // A request that changes something must not go out twice, as it may on a kept connection that has died.
-    keepalive: hop.connectTo.host === hop.url.host && (hop.method === 'GET' || hop.method === 'HEAD'),
+    keepalive: hop.keepAlive,
     signal: hop.deadline.signal,
-    ...(hop.body !== undefined && { body: hop.body }),
-    ...(hop.url.protocol === 'https:' && { tls }),
+    ...(body !== undefined && { body }),
+    // Bun shares an open connection only between requests of the same TLS settings, also where there is no TLS.
+    ...((isName || ca) && { tls: { ...(isName && { serverName: name }), ...(ca && { ca }) } }),
   }
 }
 

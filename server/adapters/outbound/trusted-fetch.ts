@@ -14,10 +14,12 @@ export const trustedFetch: OutboundFetch = async (request) => {
     return err({ kind: 'bad_url', reason: 'not an http or https URL' })
   const headers = new Headers(request.headers)
   if (!headers.has('user-agent')) headers.set('user-agent', USER_AGENT)
+  const method = request.method ?? 'GET'
   return oneHop({
     url,
-    connectTo: url,
-    method: request.method ?? 'GET',
+    connectTo: url.href,
+    keepAlive: method === 'GET' || method === 'HEAD',
+    method,
     headers,
     ...(request.body !== undefined && { body: request.body }),
     maxBytes: request.maxBytes,

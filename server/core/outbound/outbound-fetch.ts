@@ -5,6 +5,8 @@ export interface OutboundRequest {
   /** Absolute, `http:` or `https:`. */
   readonly url: string
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** A request that changes something although its method is GET or HEAD: it is sent once, on a connection of its own. */
+  readonly isWrite?: boolean
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array<ArrayBuffer>
   readonly timeoutMs: number

@@ -107,8 +107,8 @@ export async function openApi(
 }
 
 /** A request as the way out takes it. */
-export function outbound({ url, method, headers, body }: UpstreamRequest, limits: Limits) {
-  return { url, method, headers, ...(body !== undefined && { body }), ...limits, maxBytes: MAX_ANSWER_BYTES }
+export function outbound({ url, method, headers, body, isWrite }: UpstreamRequest, limits: Limits) {
+  return { url, method, headers, isWrite, ...(body !== undefined && { body }), ...limits, maxBytes: MAX_ANSWER_BYTES }
 }
 
 const LEAK: AskProblem = { kind: 'error', reason: 'the answer contained our own secret', didNothing: false }

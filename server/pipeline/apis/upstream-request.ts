@@ -10,6 +10,8 @@ export interface UpstreamRequest {
   readonly method: Api['operations'][number]['method']
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array<ArrayBuffer>
+  /** Set for what must be sent once, whatever its method is. */
+  readonly isWrite: boolean
   readonly secrets: readonly string[]
 }
 
@@ -81,6 +83,7 @@ export async function upstreamRequest(
       ...(body && { 'content-type': body.contentType }),
     },
     ...(body && { body: body.bytes }),
+    isWrite: operation.effect === 'write',
     secrets: credentials.secrets,
   })
 }
