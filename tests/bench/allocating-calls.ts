@@ -2,9 +2,10 @@ import { fullGC, heapStats } from 'bun:jsc'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { benchConfig, openBenchGateway } from './bench-gateway'
+import { pictures } from './pictures'
 
 /**
- * `allocating-calls.ts FOLDER search|chat|stream` makes charged calls of the gateway in this process, without a socket and with `fetch`
+ * `allocating-calls.ts FOLDER search|imported|chat|stream` makes charged calls of the gateway in this process, without a socket and with `fetch`
  * as the double of all upstreams, and prints how many cells of the JavaScript heap a call takes. Its heap must be large enough that no
  * collection runs meanwhile.
  */
@@ -14,7 +15,10 @@ const AT_ONCE = 64
 
 const [folder = '', kind = 'search'] = process.argv.slice(2)
 const ORIGIN = 'http://127.0.0.1:4000'
-const SEARCH = `${ORIGIN}/apis/v1/websearch/images/search?q=credit%20card&count=20&country=US&safesearch=strict`
+const QUERY = 'q=credit%20card&count=20&country=US&safesearch=strict'
+const SEARCH = `${ORIGIN}/apis/v1/websearch/images/search?${QUERY}`
+const IMPORTED = `${ORIGIN}/apis/v1/pictures/images/search?${QUERY}`
+const isSearch = kind === 'search' || kind === 'imported'
 const MODEL = 'gpt-4o-mini'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -32,7 +36,7 @@ const EVENTS = [...Array.from({ length: 10 }, () => WORDS.repeat(6)), `${chunk([
 )
 
 function answerOfUpstream(): Response {
-  if (kind === 'search') return new Response(RESULTS, { headers: JSON_TYPE })
+  if (isSearch) return new Response(RESULTS, { headers: JSON_TYPE })
   if (kind === 'chat') return new Response(CHAT, { headers: JSON_TYPE })
   const events = EVENTS.values()
   const body = new ReadableStream<Uint8Array>({
@@ -61,7 +65,9 @@ writeFileSync(
   }),
 )
 globalThis.fetch = Object.assign(async () => answerOfUpstream(), { preconnect: () => undefined })
-const gateway = await openBenchGateway(benchConfig(folder, 4000), 'http://127.0.0.1:9')
+const UPSTREAM = 'http://127.0.0.1:4001'
+const gateway = await openBenchGateway(benchConfig(folder, 4000), UPSTREAM, "guarded")
+gateway.core.apis.replace([pictures(UPSTREAM)])
 const [key = ''] = readFileSync(join(folder, 'keys.txt'), 'utf8').trim().split('\n')
 const authorization = `Bearer ${key}`
 const sent = JSON.stringify({
@@ -70,7 +76,7 @@ const sent = JSON.stringify({
 })
 
 function request(): Request {
-  if (kind === 'search') return new Request(SEARCH, { headers: { authorization } })
+  if (isSearch) return new Request(kind === 'search' ? SEARCH : IMPORTED, { headers: { authorization } })
   const headers = { authorization, ...JSON_TYPE, 'content-length': String(sent.length) }
   return new Request(`${ORIGIN}/v1/chat/completions`, { method: 'POST', headers, body: sent })
 }

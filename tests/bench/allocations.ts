@@ -14,7 +14,7 @@ interface Allocated {
 
 export type AllocationsResult = readonly Allocated[]
 
-const KINDS = ['search', 'chat', 'stream'] as const
+const KINDS = ['search', 'imported', 'chat', 'stream'] as const
 type Kind = (typeof KINDS)[number]
 
 /**

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { anApi, anOperation } from '../support/apis'
 import { reconcile } from '../support/reconcile'
+import { pictures } from './pictures'
 import { residentMb } from './proc'
 import { median, spread, sum, table } from './statistics'
 import { FEEDER_CORE, SERVER_CORE, type Workshop } from './workshop'
@@ -72,31 +73,6 @@ async function opened(workshop: Workshop, base: string, apis: readonly object[])
       return problems
     },
   }
-}
-
-/** An image search with the parameters of the built-in one. The upstream wants a key, which no answer may contain. */
-function pictures(baseUrl: string) {
-  const parameter = (name: string, schema: object) => ({
-    ...{ name, in: 'query' as const, required: name === 'q', description: '', style: 'form' as const, explode: true },
-    schema: { ...schema },
-  })
-  return anApi({
-    name: 'pictures',
-    baseUrl,
-    auth: { kind: 'header', name: 'x-api-key', secret: { from: 'environment', name: 'UPSTREAM_BENCH_KEY' } },
-    operations: [
-      anOperation({
-        id: 'search',
-        path: '/images/search',
-        parameters: [
-          parameter('q', { type: 'string', minLength: 1, maxLength: 400 }),
-          parameter('count', { type: 'integer', minimum: 1, maximum: 200 }),
-          parameter('country', { type: 'string', pattern: '^[A-Z]{2}$' }),
-          parameter('safesearch', { enum: ['off', 'strict'] }),
-        ],
-      }),
-    ],
-  })
 }
 
 function others(baseUrl: string): object[] {

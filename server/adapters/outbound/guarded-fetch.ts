@@ -97,7 +97,7 @@ async function visit<T>(
 ): Promise<Result<T, OutboundProblem>> {
   const { deadline } = request
   if (request.mayVisit) {
-    const may = await beforeEnd(Promise.resolve(request.mayVisit(url, deadline.signal)), deadline)
+    const may = await beforeEnd(Promise.resolve(request.mayVisit(url, deadline.signal)).then(ok), deadline)
     if (!may.ok) return may
     if (!may.value) return err({ kind: 'not_allowed', reason: `${url.host} does not allow this URL to be fetched` })
   }
@@ -131,16 +131,22 @@ function isRepeatable({ method = 'GET', isWrite = false }: OutboundRequest): boo
   return !isWrite && (method === 'GET' || method === 'HEAD')
 }
 
-/** The addresses of a URL's host that may be connected to: given, remembered, or looked up now. */
-async function addressesOf(url: URL, deadline: Deadline, options: GuardedFetchOptions): Promise<CheckedAddresses> {
+/** The addresses of a URL's host that may be connected to: remembered, given, or looked up now. */
+function addressesOf(
+  url: URL,
+  deadline: Deadline,
+  options: GuardedFetchOptions,
+): CheckedAddresses | Promise<CheckedAddresses> {
   const { resolver = systemResolver, addressBook } = options
-  if (isAddress(url)) return checked(url, [url.hostname.replace(/^\[(.*)\]$/, '$1')], options)
   const { origin } = url
   const remembered = addressBook?.remembered(origin)
   if (remembered) return ok(remembered)
-  const lookUp = async () => checked(url, await resolver(url.hostname), options)
-  const found = await beforeEnd(addressBook ? addressBook.find(origin, lookUp) : lookUp(), deadline)
-  return found.ok ? found.value : found
+  const lookUp = async () => {
+    const { hostname } = url
+    const found = isAddress(url) ? [hostname.replace(/^\[(.*)\]$/, '$1')] : await resolver(hostname)
+    return checked(url, found, options)
+  }
+  return beforeEnd(addressBook ? addressBook.find(origin, lookUp) : lookUp(), deadline)
 }
 
 /** Whether a URL names its host by address. */
@@ -172,7 +178,10 @@ function numbered({ protocol, port, pathname, search }: URL, address: string): s
 }
 
 /** Applies the deadline to a promise that ignores it. */
-async function beforeEnd<T>(work: Promise<T>, deadline: Deadline): Promise<Result<T, OutboundProblem>> {
+async function beforeEnd<T>(
+  work: Promise<Result<T, OutboundProblem>>,
+  deadline: Deadline,
+): Promise<Result<T, OutboundProblem>> {
   const { signal } = deadline
   const ended = Promise.withResolvers<'ended'>()
   const end = () => ended.resolve('ended')
@@ -180,7 +189,7 @@ async function beforeEnd<T>(work: Promise<T>, deadline: Deadline): Promise<Resul
   if (signal.aborted) end()
   try {
     const done = await Promise.race([work.then((value) => ({ value })), ended.promise])
-    return done === 'ended' ? err(deadline.problem('timeout', 'ended')) : ok(done.value)
+    return done === 'ended' ? err(deadline.problem('timeout', 'ended')) : done.value
   } catch {
     return err(deadline.problem('unreachable', 'the host name could not be resolved'))
   } finally {

@@ -47,6 +47,8 @@ class Node {
   readonly partials: Partial[] = []
   parameter: Node | null = null
   end: End | null = null
+  /** Of a root: the ends of templates without parameters, by path. No other template is better for their own path. */
+  readonly fixed = new Map<string, Found>()
 }
 
 /**
@@ -157,7 +159,9 @@ function insert(root: Node, { api, operation }: SoldOperation): RouteClash | nul
     const shape = operation.path.replace(/\{[^{}]+\}/g, '{}')
     return { method: operation.method, shape, names: [other.operation.name, operation.name] }
   }
-  byMethod.set(operation.method, { api, operation, parameters: pathParameters(operation.path) })
+  const parameters = pathParameters(operation.path)
+  byMethod.set(operation.method, { api, operation, parameters })
+  if (parameters.length === 0) root.fixed.set(operation.path, { end: node.end, values: [] })
   return null
 }
 
@@ -215,11 +219,14 @@ interface Segment {
 /** The best template for a path, or null. A path that is another operation's but for the case of its letters leads nowhere. */
 function endOf(api: Api, path: string): Found | null {
   if (!path.startsWith('/')) return null
+  const root = treeOf(api)
+  const fixed = root.fixed.get(path)
+  if (fixed) return fixed
   const segments = path
     .slice(1)
     .split('/')
     .map((raw): Segment => ({ raw, text: decoded(raw) }))
-  const found = walk(treeOf(api), segments, 0, [])
+  const found = walk(root, segments, 0, [])
   return found === 'folded' ? null : found
 }
 

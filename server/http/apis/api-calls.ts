@@ -12,6 +12,7 @@ import type { AuthenticatedCall } from '../../pipeline/call'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import { readCallOptions } from '../middleware/call-options'
 import { withTakenBody } from '../middleware/json-body'
+import { queryValues } from '../middleware/query-values'
 import type { Reply } from '../middleware/reply'
 import type { GatedContext } from '../middleware/request-context'
 
@@ -47,7 +48,7 @@ export class ApiCalls {
     return this.run(call, async (match) => {
       const body = await sentBody(context, match)
       if (!body.ok) return body
-      const read = this.inputs.read(match, { query: url.searchParams, header, body: body.value })
+      const read = this.inputs.read(match, { query: queryValues(url.search), header, body: body.value })
       return read.ok ? read : err(wrongParameters(read.error))
     })
   }

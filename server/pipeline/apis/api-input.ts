@@ -26,7 +26,7 @@ export type SentBody =
 
 /** What a caller sent to an operation, by HTTP. */
 export interface SentRequest {
-  readonly query: URLSearchParams
+  readonly query: ReadonlyMap<string, readonly string[]>
   header(name: string): string | null
   readonly body: SentBody
 }
@@ -50,12 +50,24 @@ export type UpstreamBody =
 type Read = Result<ApiInput, readonly ParameterError[]>
 type Validate = (value: unknown) => string | null
 
+/** A parameter with what is the same in every call. */
+interface Declared {
+  readonly parameter: ApiParameter
+  readonly validate: Validate
+  /** Its default, as it is sent. */
+  readonly fallback: WireValue | undefined
+  readonly place: ParameterError['in']
+}
+
 /** The validators of one operation. Compiled once: an operation is immutable. */
 interface Validators {
-  readonly parameters: readonly { readonly parameter: ApiParameter; readonly validate: Validate }[]
+  readonly parameters: readonly Declared[]
   readonly body: Validate
   readonly headersUp: readonly string[]
+  readonly inPath: readonly string[]
 }
+
+const NO_TEXTS: readonly string[] = []
 
 /** Validates what callers send to imported operations, by their schemas. Lists all errors at once. Only declared input passes. */
 export class ApiInputs {
@@ -69,18 +81,19 @@ export class ApiInputs {
   /** The input of an HTTP request. */
   read(match: ApiMatch, sent: SentRequest): Read {
     const validators = this.validatorsOf(match)
-    const names = [...new Set(sent.query.keys())]
-    const texts = (name: string) => sent.query.getAll(name)
-    const unknown = names
-      .filter((name) => !validators.parameters.some(({ parameter }) => claimsName(parameter, name)))
-      .map((name) => wrong(shown(name), 'query', 'is not a parameter of this operation'))
+    const { query } = sent
+    const errors: ParameterError[] = []
+    for (const name of query.keys())
+      if (!validators.parameters.some(({ parameter }) => claimsName(parameter, name)))
+        errors.push(wrong(shown(name), 'query', 'is not a parameter of this operation'))
     const headers: Record<string, string> = {}
     for (const name of validators.headersUp) {
       const value = sent.header(name)
       if (value !== null && isHeaderValue(value)) headers[name] = value
     }
-    return this.input(match, validators, { headers, body: sent.body }, unknown, (parameter, validate) => {
-      if (parameter.in === 'query') return readParameter(parameter, texts, names, validate)
+    const texts = (name: string) => query.get(name) ?? NO_TEXTS
+    return this.input(match, validators, { headers, body: sent.body }, errors, (parameter, validate) => {
+      if (parameter.in === 'query') return readParameter(parameter, texts, query.keys(), validate)
       const text = parameter.in === 'path' ? match.values[parameter.name] : sent.header(parameter.name)
       return text === null || text === undefined ? undefined : readParameter(parameter, () => [text], [], validate)
     })
@@ -114,43 +127,35 @@ export class ApiInputs {
     { operation, api }: ApiMatch,
     validators: Validators,
     { headers, body }: { readonly headers: Record<string, string>; readonly body: SentBody },
-    unknown: readonly ParameterError[],
+    errors: ParameterError[],
     find: (parameter: ApiParameter, validate: Validate) => WireValue | undefined,
   ): Read {
-    const errors = [...unknown]
     const path: Record<string, string> = {}
-    const query: (readonly [string, string])[] = []
+    const query = new SentQuery(api.auth)
     const numbers = new Map<string, number>()
-    const takenNames = new Set(api.auth.kind === 'query' ? [api.auth.name] : [])
-    for (const { parameter, validate } of validators.parameters) {
-      const place = parameter.in === 'header' ? 'header' : 'query'
-      const fallback = parameter.default === undefined ? undefined : writeParameter(parameter, parameter.default)
+    for (const { parameter, validate, fallback, place } of validators.parameters) {
       const found = find(parameter, validate) ?? fallback
       if (!found) {
         if (parameter.required) errors.push(missing(parameter.name, place))
         continue
       }
-      const problem = validate(found.value) ?? found.problem ?? unsafe(parameter, found, takenNames)
+      const problem = validate(found.value) ?? found.problem ?? unsafe(parameter, found) ?? query.add(parameter, found)
       if (problem !== null) {
         errors.push(wrong(parameter.name, place, problem))
         continue
       }
       if (typeof found.value === 'number') numbers.set(`${parameter.in}.${parameter.name}`, found.value)
-      if (parameter.in === 'query') {
-        query.push(...found.pairs)
-        for (const [name] of found.pairs) takenNames.add(name)
-      }
       if (parameter.in === 'path') path[parameter.name] = found.pairs[0]?.[1] ?? ''
       if (parameter.in === 'header') headers[parameter.name.toLowerCase()] = found.pairs[0]?.[1] ?? ''
     }
-    const inPath = pathParameters(operation.path)
+    const { inPath } = validators
     if (errors.length === 0 && inPath.length > 0 && !isPathOf({ api, operation }, writtenPath(operation.path, path)))
       errors.push(wrong(inPath.join(', '), 'query', 'makes this the path of another operation'))
     const written = bodyOf(operation.body, validators.body, body)
     if (!written.ok) errors.push(written.error)
     if (errors.length > 0 || !written.ok) return err(errors)
     const numberOf = (name: string) => numbers.get(name) ?? boundOf(operation, name, api.name)
-    return ok({ path, query, headers, body: written.value, numberOf })
+    return ok({ path, query: query.pairs, headers, body: written.value, numberOf })
   }
 
   private validatorsOf({ operation, api }: ApiMatch): Validators {
@@ -160,9 +165,17 @@ export class ApiInputs {
       // The catalog refuses such parameters too; what is stored from before a rule must not go up either.
       parameters: operation.parameters
         .filter((parameter) => isPassable(parameter, api.auth))
-        .map((parameter) => ({ parameter, validate: this.compileSchema(parameter.schema) })),
+        .map(
+          (parameter): Declared => ({
+            parameter,
+            validate: this.compileSchema(parameter.schema),
+            fallback: parameter.default === undefined ? undefined : writeParameter(parameter, parameter.default),
+            place: parameter.in === 'header' ? 'header' : 'query',
+          }),
+        ),
       body: this.compileSchema(operation.body?.schema ?? true),
       headersUp: sentNames(operation.headersUp, api.auth),
+      inPath: pathParameters(operation.path),
     }
     this.compiled.set(operation, validators)
     return validators
@@ -260,14 +273,42 @@ function formOf(value: unknown): FormFields {
   )
 }
 
+/** The query that goes up. Only objects are sent by other names than their parameter's, and those must be nobody else's. */
+class SentQuery {
+  readonly pairs: (readonly [string, string])[] = []
+  private readonly auth: Api['auth']
+  /** Names that were sent. Null as long as each parameter was sent by its own. */
+  private taken: Set<string> | null = null
+
+  constructor(auth: Api['auth']) {
+    this.auth = auth
+  }
+
+  /** Adds what a query parameter sends, or says why it may not. */
+  add({ name, in: place }: ApiParameter, { pairs }: WireValue): string | null {
+    if (place !== 'query') return null
+    if (!this.taken && pairs.some(([sent]) => sent !== name))
+      this.taken = new Set([
+        ...this.pairs.map(([sent]) => sent),
+        ...(this.auth.kind === 'query' ? [this.auth.name] : []),
+      ])
+    const { taken } = this
+    if (taken && pairs.some(([sent]) => taken.has(sent))) return 'sends what another parameter sends'
+    for (const pair of pairs) {
+      this.pairs.push(pair)
+      taken?.add(pair[0])
+    }
+    return null
+  }
+}
+
 /** What no schema may allow: a path value that leads elsewhere, a header that ends its line. */
-function unsafe({ in: place }: ApiParameter, { pairs }: WireValue, taken: ReadonlySet<string>): string | null {
-  const texts = pairs.map(([, text]) => text)
-  if (place === 'header' && !texts.every(isHeaderValue)) return 'must be visible ASCII text'
-  if (place === 'path' && texts.some((text) => !plainValue(text).ok)) return 'must be one plain path segment'
-  if (place === 'query' && pairs.some((pair) => pair.some((text) => LINE_ENDS.test(text))))
-    return 'must not contain CR, LF or NUL'
-  if (place === 'query' && pairs.some(([name]) => taken.has(name))) return 'sends what another parameter sends'
+function unsafe({ in: place }: ApiParameter, { pairs }: WireValue): string | null {
+  for (const [name, text] of pairs) {
+    if (place === 'header' && !isHeaderValue(text)) return 'must be visible ASCII text'
+    if (place === 'path' && !plainValue(text).ok) return 'must be one plain path segment'
+    if (place === 'query' && (LINE_ENDS.test(name) || LINE_ENDS.test(text))) return 'must not contain CR, LF or NUL'
+  }
   return null
 }
 

@@ -20,9 +20,9 @@ import type { ApiInput } from './api-input'
 import type { ApiPlaces } from './api-places'
 import { type ApiSale, CALL_LOOP, NO_FIGURE, WRONG_ANSWER } from './api-sale'
 import { streamed } from './api-stream'
-import { type ApiAnswer, type AskProblem, askApi, openApi } from './ask-api'
+import { type ApiAnswer, type AskProblem, askApi, type Limits, openApi } from './ask-api'
 import { askPaid, type PaidUpstreams } from './ask-paid'
-import { MAX_HOPS, type UpstreamRequest, upstreamRequest } from './upstream-request'
+import { MAX_HOPS, type UpstreamRequest, upstreamRequest, writtenInput } from './upstream-request'
 import { type CredentialDeps, withCredentials } from './with-credentials'
 
 export interface ApiDeps extends CredentialDeps {
@@ -171,22 +171,19 @@ function unanswered(deps: ApiDeps, { api, operation }: ApiMatch, { didNothing, .
 }
 
 /** Writes the request with the credentials of its API, and sends it. */
-function ask<T>(
+async function ask<T>(
   deps: ApiDeps,
   { match, input, hops }: ApiSale,
   { authenticated, timeoutMs, shutdown: signal }: OpenCall,
-  send: (
-    request: UpstreamRequest,
-    limits: { timeoutMs: number; signal: AbortSignal },
-  ) => Promise<Result<T, AskProblem>>,
+  send: (request: UpstreamRequest, limits: Limits) => Promise<Result<T, AskProblem>>,
 ): Promise<Result<T, AskProblem>> {
-  return withCredentials(deps, match, timeoutMs, async (credentials, leftMs) => {
-    const request = await upstreamRequest(match, input, credentials, {
-      requestId: authenticated.incoming.id,
-      hops,
-    })
-    if (!request.ok) return err({ kind: 'error', reason: request.error, didNothing: true })
-    return send(request.value, { timeoutMs: leftMs, signal })
+  const { body } = input
+  const written = body === null ? { ...input, body } : await writtenInput(input)
+  const ids = { requestId: authenticated.incoming.id, hops }
+  return withCredentials(deps, match, timeoutMs, (credentials, leftMs) => {
+    const request = upstreamRequest(match, written, credentials, ids)
+    if (request.ok) return send(request.value, { timeoutMs: leftMs, signal })
+    return err({ kind: 'error', reason: request.error, didNothing: true })
   })
 }
 

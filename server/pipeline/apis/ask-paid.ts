@@ -17,7 +17,7 @@ import { err, ok, type Result } from '../../core/result'
 import type { OpenCall } from '../work'
 import type { ApiSale } from './api-sale'
 import { type ApiAnswer, type AskProblem, type Limits, outbound, unfetched, validateAnswer } from './ask-api'
-import { NO_CREDENTIALS, type UpstreamRequest, upstreamRequest } from './upstream-request'
+import { NO_CREDENTIALS, type UpstreamRequest, upstreamRequest, writtenInput } from './upstream-request'
 
 /** What pays upstreams. */
 export interface PaidUpstreams {
@@ -63,7 +63,7 @@ export async function askPaid(
   if (caller.kind === 'anonymous') throw new Error('an upstream is paid for accounts only')
   const requestId = incoming.id
   const { match, input, hops } = sale
-  const written = await upstreamRequest(match, input, NO_CREDENTIALS, { requestId, hops })
+  const written = upstreamRequest(match, await writtenInput(input), NO_CREDENTIALS, { requestId, hops })
   if (!written.ok) return err({ kind: 'error', reason: written.error, didNothing: true })
   const request = written.value
   const limits = (): Limits => ({ timeoutMs: Math.max(1, endsAt - performance.now()), signal })

@@ -34,8 +34,7 @@ export class SecretGuard {
   private pending: Uint8Array = new Uint8Array()
 
   constructor(secrets: readonly string[]) {
-    const long = secrets.filter((secret) => secret.length >= MIN_SECRET_LENGTH)
-    this.patterns = long.length === 0 ? null : patternsOf(long)
+    this.patterns = patternsOf(secrets)
   }
 
   /** What may pass. `leaked`: a secret follows it, so that nothing more may. */
@@ -51,29 +50,33 @@ export class SecretGuard {
   private scan(bytes: Uint8Array, isEnd: boolean) {
     this.pending = NOTHING
     if (this.patterns === null) return { passes: bytes, leaked: false }
-    const { starts, flags, byPair, byFirst } = this.patterns
-    const last = bytes.length - 1
-    for (let at = 0; at <= last; at++) {
-      const first = bytes[at] ?? 0
-      if (starts[first] === 0) continue
-      const second = bytes[at + 1] ?? 0
-      if (at < last && flags[hashOf(first, second)] === 0) continue
-      const needles = at < last ? byPair.get((first << 8) | second) : byFirst.get(first)
-      const found = needles === undefined ? 'no' : startsAt(bytes, at, needles, isEnd)
-      if (found === 'no') continue
-      if (found === 'maybe') this.pending = bytes.slice(at)
-      return { passes: bytes.subarray(0, at), leaked: found === 'yes' }
-    }
-    return { passes: bytes, leaked: false }
+    const { at, found } = firstSecret(bytes, this.patterns, isEnd)
+    if (found === 'maybe') this.pending = bytes.slice(at)
+    return { passes: found === 'no' ? bytes : bytes.subarray(0, at), leaked: found === 'yes' }
   }
+}
+
+/** Where the first secret begins, or `maybe` begins. */
+function firstSecret(bytes: Uint8Array, { starts, flags, byPair, byFirst }: Patterns, isEnd: boolean) {
+  const last = bytes.length - 1
+  for (let at = 0; at <= last; at++) {
+    const first = bytes[at] ?? 0
+    if (starts[first] === 0) continue
+    const second = bytes[at + 1] ?? 0
+    if (at < last && flags[hashOf(first, second)] === 0) continue
+    const needles = at < last ? byPair.get((first << 8) | second) : byFirst.get(first)
+    const found = needles === undefined ? 'no' : startsAt(bytes, at, needles, isEnd)
+    if (found !== 'no') return { at, found }
+  }
+  return { at: last + 1, found: 'no' as const }
 }
 
 const NOTHING = new Uint8Array()
 
 /** Whether whole bytes contain one of the secrets. */
 export function containsSecret(bytes: Uint8Array, secrets: readonly string[]): boolean {
-  const guard = new SecretGuard(secrets)
-  return guard.push(bytes).leaked || guard.end().leaked
+  const patterns = patternsOf(secrets)
+  return patterns !== null && firstSecret(bytes, patterns, true).found === 'yes'
 }
 
 /** A stream's bytes up to a secret, where it fails. */
@@ -105,16 +108,21 @@ export function guardedBody(
   )
 }
 
-const COMPILED = new Map<string, Patterns>()
+const COMPILED = new Map<string, Patterns | null>()
+/** The same by the list itself, which is one for all calls with the same credentials. */
+const OF_LIST = new WeakMap<readonly string[], Patterns | null>()
 
-/** The patterns of these secrets. Compiling them takes longer than reading a usual answer. */
-function patternsOf(secrets: readonly string[]): Patterns {
-  const key = JSON.stringify(secrets)
+/** The patterns of these secrets; null if there are none. Compiling them takes longer than reading a usual answer. */
+function patternsOf(secrets: readonly string[]): Patterns | null {
+  const ofList = OF_LIST.get(secrets)
+  if (ofList !== undefined) return ofList
+  const long = secrets.filter((secret) => secret.length >= MIN_SECRET_LENGTH)
+  const key = JSON.stringify(long)
   const known = COMPILED.get(key)
-  if (known) return known
-  const patterns = compiled(secrets.flatMap(needlesOf))
+  const patterns = known === undefined ? (long.length === 0 ? null : compiled(long.flatMap(needlesOf))) : known
+  OF_LIST.set(secrets, patterns)
   const [oldest] = COMPILED.keys()
-  if (oldest !== undefined && COMPILED.size >= MAX_COMPILED) COMPILED.delete(oldest)
+  if (oldest !== undefined && known === undefined && COMPILED.size >= MAX_COMPILED) COMPILED.delete(oldest)
   COMPILED.set(key, patterns)
   return patterns
 }

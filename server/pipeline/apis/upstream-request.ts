@@ -29,8 +29,21 @@ export const MAX_HOPS = 3
 
 export const NO_CREDENTIALS: Credentials = { headers: {}, query: [], secrets: [] }
 
-/** The credentials of an API, or null if its secret, or with `oauth2` its token, is not there. */
-export function credentialsOf({ name, auth }: Api, secretsOf: SecretsOf, token: string | null): Credentials | null {
+const WRITTEN = new WeakMap<Api, { readonly token: string | null; readonly credentials: Credentials }>()
+
+/**
+ * The credentials of an API, or null if its secret, or with `oauth2` its token, is not there. Written once per API, which is immutable, and
+ * token: neither the environment nor what is sealed in it changes.
+ */
+export function credentialsOf(api: Api, secretsOf: SecretsOf, token: string | null): Credentials | null {
+  const known = WRITTEN.get(api)
+  if (known && known.token === token) return known.credentials
+  const credentials = writtenCredentials(api, secretsOf, token)
+  if (credentials) WRITTEN.set(api, { token, credentials })
+  return credentials
+}
+
+function writtenCredentials({ name, auth }: Api, secretsOf: SecretsOf, token: string | null): Credentials | null {
   if (auth.kind === 'none') return NO_CREDENTIALS
   // An upstream that is paid per request is asked by `askPaid` alone.
   if (auth.kind === '402') return null
@@ -58,26 +71,28 @@ export function credentialsOf({ name, auth }: Api, secretsOf: SecretsOf, token: 
  * Writes the upstream request of a validated input. The URL is built from encoded parts and checked again: it parses to itself, and stays
  * at the API's origin and below its base path. The error says which check failed; it is a bug or an attack, never sent.
  */
-export async function upstreamRequest(
+export function upstreamRequest(
   { api, operation }: Pick<ApiMatch, 'api' | 'operation'>,
-  input: ApiInput,
+  input: WrittenInput,
   credentials: Credentials,
   { requestId, hops }: { readonly requestId: string; readonly hops: number },
-): Promise<Result<UpstreamRequest, string>> {
+): Result<UpstreamRequest, string> {
   const path = writtenPath(operation.path, input.path)
-  const pairs = [...input.query, ...credentials.query]
-  const query = pairs.map(([name, text]) => `${encodeURIComponent(name)}=${encodeURIComponent(text)}`).join('&')
-  const url = `${api.baseUrl}${path}${query && `?${query}`}`
+  let query = ''
+  for (const pairs of [input.query, credentials.query])
+    for (const [name, text] of pairs)
+      query += `${query === '' ? '?' : '&'}${encodeURIComponent(name)}=${encodeURIComponent(text)}`
+  const url = `${api.baseUrl}${path}${query}`
   const problem = escapes(baseOf(api), url)
   if (problem !== null) return err(problem)
-  const body = input.body && (await bodyBytes(input.body))
+  const { body } = input
   return ok({
     url,
     method: operation.method,
     headers: {
       ...input.headers,
       ...(operation.idempotencyHeader !== null && { [operation.idempotencyHeader.toLowerCase()]: requestId }),
-      ...lowerCase(api.headers),
+      ...baseOf(api).headers,
       ...credentials.headers,
       [HOPS_HEADER]: String(hops + 1),
       ...(body && { 'content-type': body.contentType }),
@@ -95,6 +110,8 @@ interface Base {
   readonly prefix: string
   /** Where the path begins in a URL of the API: its origin as it is declared, which may name the default port. */
   readonly pathAt: number
+  /** The API's own headers, with lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 const BASES = new WeakMap<Api, Base>()
@@ -105,7 +122,7 @@ function baseOf(api: Api): Base {
   if (known) return known
   const { origin, pathname } = new URL(api.baseUrl)
   const pathAt = /^[a-z]+:\/\/[^/]+/i.exec(api.baseUrl)?.[0].length ?? 0
-  const base = { origin, prefix: `${pathname.replace(/\/$/, '')}/`, pathAt }
+  const base = { origin, prefix: `${pathname.replace(/\/$/, '')}/`, pathAt, headers: lowerCase(api.headers) }
   BASES.set(api, base)
   return base
 }
@@ -124,9 +141,22 @@ function escapes({ origin, prefix, pathAt }: Base, url: string): string | null {
     : 'the URL has a fragment or a user'
 }
 
-async function bodyBytes(
-  body: UpstreamBody,
-): Promise<{ readonly contentType: string; readonly bytes: string | Uint8Array<ArrayBuffer> }> {
+/** An input whose body is bytes. */
+export interface WrittenInput extends Pick<ApiInput, 'path' | 'query' | 'headers'> {
+  readonly body: WrittenBody | null
+}
+
+interface WrittenBody {
+  readonly contentType: string
+  readonly bytes: string | Uint8Array<ArrayBuffer>
+}
+
+/** Writes the body of an input, once for all requests that are made of it. */
+export async function writtenInput(input: ApiInput): Promise<WrittenInput> {
+  return { ...input, body: input.body && (await bodyBytes(input.body)) }
+}
+
+async function bodyBytes(body: UpstreamBody): Promise<WrittenBody> {
   if (body.kind !== 'multipart')
     return { contentType: `application/${body.kind === 'json' ? 'json' : 'x-www-form-urlencoded'}`, bytes: body.text }
   // Written anew: boundary, part headers and file names are ours.

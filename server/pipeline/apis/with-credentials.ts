@@ -23,9 +23,9 @@ export async function withCredentials<T>(
   { secretsOf, tokens }: CredentialDeps,
   { api, operation }: SoldOperation,
   timeoutMs: number,
-  send: (credentials: Credentials, leftMs: number) => Promise<Result<T, AskProblem>>,
+  send: (credentials: Credentials, leftMs: number) => Result<T, AskProblem> | Promise<Result<T, AskProblem>>,
 ): Promise<Result<T, AskProblem>> {
-  const startedAt = performance.now()
+  const startedAt = api.auth.kind === 'oauth2' ? performance.now() : 0
   for (let attempt = 1; ; attempt++) {
     const token = api.auth.kind === 'oauth2' ? await tokens.token(api, timeoutMs) : null
     const credentials = credentialsOf(api, secretsOf, token)
@@ -33,7 +33,7 @@ export async function withCredentials<T>(
       const reason = MISSING[api.auth.kind] ?? 'its secret is not configured'
       return err({ kind: 'unavailable', reason, didNothing: true })
     }
-    const leftMs = timeoutMs - (performance.now() - startedAt)
+    const leftMs = token === null ? timeoutMs : timeoutMs - (performance.now() - startedAt)
     if (leftMs <= 0) return err({ kind: 'timeout', reason: 'no time was left after its token came', didNothing: true })
     const result = await send(credentials, leftMs)
     const isRefused = !result.ok && result.error.status === 401 && token !== null
