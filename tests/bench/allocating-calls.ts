@@ -66,7 +66,7 @@ writeFileSync(
 )
 globalThis.fetch = Object.assign(async () => answerOfUpstream(), { preconnect: () => undefined })
 const UPSTREAM = 'http://127.0.0.1:4001'
-const gateway = await openBenchGateway(benchConfig(folder, 4000), UPSTREAM, "guarded")
+const gateway = await openBenchGateway(benchConfig(folder, 4000), UPSTREAM)
 gateway.core.apis.replace([pictures(UPSTREAM)])
 const [key = ''] = readFileSync(join(folder, 'keys.txt'), 'utf8').trim().split('\n')
 const authorization = `Bearer ${key}`

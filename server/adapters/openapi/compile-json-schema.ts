@@ -43,9 +43,10 @@ class TooComplex extends Error {}
 export const compileJsonSchema: CompileSchema = (schema) => {
   const defs = isJson(schema) && isJson(schema['$defs']) ? schema['$defs'] : {}
   const enums = new WeakMap<readonly unknown[], ReadonlySet<unknown>>()
+  const validation = new Validation(defs, enums)
   return (value) => {
     try {
-      const problem = new Validation(defs, enums).check(schema, value, null, null)
+      const problem = validation.start(schema, value)
       return problem && described(problem)
     } catch (error) {
       if (error instanceof TooComplex) return 'is too complex to be checked'
@@ -63,6 +64,13 @@ class Validation {
   constructor(defs: Json, enums: WeakMap<readonly unknown[], ReadonlySet<unknown>>) {
     this.defs = defs
     this.enums = enums
+  }
+
+  /** Checks a value with all of the steps that one may take. */
+  start(schema: unknown, value: unknown): Problem | null {
+    this.steps = 0
+    this.depth = 0
+    return this.check(schema, value, null, null)
   }
 
   /** Adds to `evaluated` what the schema declares, if the value passes. */

@@ -23,8 +23,10 @@ const ARTICLES: Readonly<Record<string, string>> = {
 }
 
 export function typeProblem(schema: Json, value: unknown): string | null {
-  const types = typeof schema['type'] === 'string' ? [schema['type']] : listOf(schema['type'])
-  if (schema['type'] === undefined || types.some((type) => isOfType(type, value))) return null
+  const { type: declared } = schema
+  if (declared === undefined || (typeof declared === 'string' && isOfType(declared, value))) return null
+  const types = typeof declared === 'string' ? [declared] : listOf(declared)
+  if (types.some((type) => isOfType(type, value))) return null
   const names = types.map((type) => (typeof type === 'string' && ARTICLES[type]) || 'of an unknown type')
   return `must be ${names.join(' or ')}`
 }

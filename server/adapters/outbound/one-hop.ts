@@ -101,7 +101,10 @@ async function wholeAnswer(hop: Hop, response: Response): Promise<Result<Outboun
   }
   const packed = await read(response, hop)
   if (!packed.ok) return packed
-  const body = await unpacked(packed.value, response.headers.get('content-encoding'), hop)
+  const encoding = (response.headers.get('content-encoding') ?? '').trim().toLowerCase()
+  if (encoding === '' || encoding === 'identity' || packed.value.byteLength === 0)
+    return ok({ ...answer, body: packed.value })
+  const body = await unpacked(packed.value, encoding, hop)
   return body.ok ? ok({ ...answer, body: body.value }) : body
 }
 
@@ -155,12 +158,10 @@ async function read(response: Response, hop: Hop): Promise<Result<Uint8Array<Arr
 /** Only gzip was requested. Decompression runs off this thread and stops at the limit, which defuses zip bombs. */
 async function unpacked(
   body: Uint8Array<ArrayBuffer>,
-  encoding: string | null,
+  encoding: string,
   { maxBytes, url, deadline }: Hop,
 ): Promise<Result<Uint8Array<ArrayBuffer>, OutboundProblem>> {
-  const name = (encoding ?? '').trim().toLowerCase()
-  if (name === '' || name === 'identity' || body.byteLength === 0) return ok(body)
-  if (name !== 'gzip' && name !== 'x-gzip')
+  if (encoding !== 'gzip' && encoding !== 'x-gzip')
     return err({ kind: 'bad_encoding', reason: `${url.host} sent a content encoding that was not requested` })
   try {
     return ok(new Uint8Array(await unpack(body, { maxOutputLength: maxBytes })))

@@ -20,6 +20,8 @@ import type { GatedContext } from '../middleware/request-context'
 const MAX_FORM_BYTES = 16 * 1024 * 1024
 const MAX_BODY_BYTES = 1024 * 1024
 
+const NO_BODY: SentBody = { kind: 'none' }
+
 /** A call of an imported operation whose input is not validated yet. */
 interface ApiCallRequest {
   readonly reply: Reply
@@ -41,21 +43,24 @@ export class ApiCalls {
   }
 
   /** Answers an HTTP request that was authenticated for an imported operation. */
-  async answer(context: GatedContext): Promise<Response> {
+  answer(context: GatedContext): Promise<Response> {
     const { request, reply, authenticated, url } = context
     const header = (name: string) => request.headers.get(name)
     const call = { reply, authenticated, hangUp: request.signal, header }
+    const read = (match: ApiMatch, body: SentBody) => {
+      const input = this.inputs.read(match, { query: queryValues(url.search), header, body })
+      return input.ok ? input : err(wrongParameters(input.error))
+    }
+    if (request.method === 'GET' || request.method === 'HEAD') return this.run(call, (match) => read(match, NO_BODY))
     return this.run(call, async (match) => {
       const body = await sentBody(context, match)
-      if (!body.ok) return body
-      const read = this.inputs.read(match, { query: queryValues(url.search), header, body: body.value })
-      return read.ok ? read : err(wrongParameters(read.error))
+      return body.ok ? read(match, body.value) : body
     })
   }
 
   /** Answers a tool call, whose input is JSON by parameter name. */
   answerTool(call: ApiCallRequest, values: Readonly<Record<string, unknown>>): Promise<Response> {
-    return this.run(call, async (match) => {
+    return this.run(call, (match) => {
       const read = this.inputs.readJson(match, values)
       return read.ok ? read : err(wrongParameters(read.error))
     })
@@ -63,19 +68,22 @@ export class ApiCalls {
 
   private async run(
     { reply, authenticated, hangUp, header }: ApiCallRequest,
-    read: (match: ApiMatch) => Promise<Result<ApiInput, Failure>>,
+    read: (match: ApiMatch) => Result<ApiInput, Failure> | Promise<Result<ApiInput, Failure>>,
   ): Promise<Response> {
     const { route } = reply.incoming
     if (route.kind !== 'priced' || !route.match) throw new Error('not a call of an imported operation')
     const { match } = route
     const options = readCallOptions(header)
     if (!options.ok) return reply.refuse(wrongParameters(options.error))
-    const prepare = async () => {
-      const input = await read(match)
+    const workOf = (input: Result<ApiInput, Failure>) => {
       if (!input.ok) return input
       const { caller } = authenticated
       const price = callPrice(this.deps.prices, match.operation, caller.kind === 'anonymous' ? null : caller.account.id)
       return apiWork(this.apis, { match, input: input.value, price, hops: hopsIn(header(HOPS_HEADER)) }, authenticated)
+    }
+    const prepare = () => {
+      const input = read(match)
+      return input instanceof Promise ? input.then(workOf) : workOf(input)
     }
     // It may be slow, so it takes one of the caller's places, before its body is read.
     const call = { authenticated, options: options.value, hangUp, takesPlace: true }
@@ -99,15 +107,13 @@ function callPrice(
 }
 
 async function sentBody(context: GatedContext, { operation }: ApiMatch): Promise<Result<SentBody, Failure>> {
-  const { method } = context.request
-  if (method === 'GET' || method === 'HEAD') return ok({ kind: 'none' })
   const type = context.request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
   const isForm = type === 'multipart/form-data' || type === 'application/x-www-form-urlencoded'
   const declared = operation.body?.contentType
   const taken = await withTakenBody(context, declared === 'multipart/form-data' ? MAX_FORM_BYTES : MAX_BODY_BYTES)
   if (!taken.ok) return taken
   const request = taken.value
-  if (!request.body) return ok({ kind: 'none' })
+  if (!request.body) return ok(NO_BODY)
   if (
     declared !== undefined &&
     (isForm || isJsonType(type)) &&
@@ -121,7 +127,7 @@ async function sentBody(context: GatedContext, { operation }: ApiMatch): Promise
 async function jsonBody(request: Request): Promise<Result<SentBody, Failure>> {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(await request.arrayBuffer())
-    if (text === '') return ok({ kind: 'none' })
+    if (text === '') return ok(NO_BODY)
     const value: unknown = JSON.parse(text)
     return ok({ kind: 'json', value, text })
   } catch {

@@ -84,7 +84,7 @@ export class ApiInputs {
     const { query } = sent
     const errors: ParameterError[] = []
     for (const name of query.keys())
-      if (!validators.parameters.some(({ parameter }) => claimsName(parameter, name)))
+      if (!isDeclared(validators, name))
         errors.push(wrong(shown(name), 'query', 'is not a parameter of this operation'))
     const headers: Record<string, string> = {}
     for (const name of validators.headersUp) {
@@ -180,6 +180,12 @@ export class ApiInputs {
     this.compiled.set(operation, validators)
     return validators
   }
+}
+
+/** Whether a name of a query is that of a parameter, or of a member of one. */
+function isDeclared({ parameters }: Validators, name: string): boolean {
+  for (const { parameter } of parameters) if (claimsName(parameter, name)) return true
+  return false
 }
 
 /** Whether a declared parameter may go up: no header or query parameter that speaks for the gateway or carries its credential. */

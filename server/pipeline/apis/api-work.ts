@@ -22,7 +22,7 @@ import { type ApiSale, CALL_LOOP, NO_FIGURE, WRONG_ANSWER } from './api-sale'
 import { streamed } from './api-stream'
 import { type ApiAnswer, type AskProblem, askApi, type Limits, openApi } from './ask-api'
 import { askPaid, type PaidUpstreams } from './ask-paid'
-import { MAX_HOPS, type UpstreamRequest, upstreamRequest, writtenInput } from './upstream-request'
+import { MAX_HOPS, type UpstreamRequest, upstreamRequest, type WrittenInput, writtenInput } from './upstream-request'
 import { type CredentialDeps, withCredentials } from './with-credentials'
 
 export interface ApiDeps extends CredentialDeps {
@@ -171,20 +171,21 @@ function unanswered(deps: ApiDeps, { api, operation }: ApiMatch, { didNothing, .
 }
 
 /** Writes the request with the credentials of its API, and sends it. */
-async function ask<T>(
+function ask<T>(
   deps: ApiDeps,
   { match, input, hops }: ApiSale,
   { authenticated, timeoutMs, shutdown: signal }: OpenCall,
   send: (request: UpstreamRequest, limits: Limits) => Promise<Result<T, AskProblem>>,
-): Promise<Result<T, AskProblem>> {
-  const { body } = input
-  const written = body === null ? { ...input, body } : await writtenInput(input)
+): Result<T, AskProblem> | Promise<Result<T, AskProblem>> {
   const ids = { requestId: authenticated.incoming.id, hops }
-  return withCredentials(deps, match, timeoutMs, (credentials, leftMs) => {
-    const request = upstreamRequest(match, written, credentials, ids)
-    if (request.ok) return send(request.value, { timeoutMs: leftMs, signal })
-    return err({ kind: 'error', reason: request.error, didNothing: true })
-  })
+  const askWith = (written: WrittenInput) =>
+    withCredentials(deps, match, timeoutMs, (credentials, leftMs) => {
+      const request = upstreamRequest(match, written, credentials, ids)
+      if (request.ok) return send(request.value, { timeoutMs: leftMs, signal })
+      return err({ kind: 'error', reason: request.error, didNothing: true })
+    })
+  const { path, query, headers, body } = input
+  return body === null ? askWith({ path, query, headers, body }) : writtenInput(input).then(askWith)
 }
 
 async function answered(
