@@ -38,7 +38,10 @@ describe('openai', () => {
   test('lists and reads models, each with its recharge_required (spec 2.2, 4.6)', async () => {
     const ids: string[] = []
     for await (const model of client.models.list()) ids.push(model.id)
-    expect(ids).toEqual(['gpt', 'sandbox/echo', 'sandbox/embed', 'sandbox/extract'])
+    expect(ids).toEqual([
+      'gpt',
+      ...['draw', 'echo', 'embed', 'extract', 'moderate', 'speak'].map((name) => `sandbox/${name}`),
+    ])
     expect((await client.models.retrieve('sandbox/echo')).owned_by).toBe('sandbox')
   })
 

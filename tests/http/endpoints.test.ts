@@ -105,6 +105,9 @@ const EVERY_ENDPOINT = [
   'POST /v1/messages: messages, models:use',
   'POST /v1/messages/count_tokens: count-tokens, models:use',
   'POST /v1/embeddings: embeddings, models:use',
+  'POST /v1/moderations: moderations, models:use',
+  'POST /v1/images/generations: image-generation, models:use',
+  'POST /v1/audio/speech: speech, models:use',
   ...['/v1beta/models/*', '/v1beta/models/:model', '/v1/models/*'].flatMap((path) =>
     ['generate-content', 'count-tokens', 'embeddings'].map((name) => `POST ${path}: ${name}, models:use`),
   ),

@@ -74,6 +74,9 @@ const BODIES: readonly (readonly [path: string, body: object])[] = [
       ] as const,
   ),
   ['/v1/embeddings', { model: 'sandbox/embed', input: ['Hello'], encoding_format: 'float', dimensions: 8 }],
+  ['/v1/moderations', { model: 'sandbox/moderate', input: [{ type: 'text', text: 'Hello' }] }],
+  ['/v1/images/generations', { model: 'sandbox/draw', prompt: 'x', n: 1, size: '64x64', quality: 'low' }],
+  ['/v1/audio/speech', { model: 'sandbox/speak', input: 'x', voice: 'alloy', response_format: 'pcm' }],
   ['/v1/completions', { model: 'gpt', prompt: 'Hello', stop: ['x'] }],
   ['/v1/deep-research', { model: 'sandbox/extract', query: 'otters', max_searches: 1 }],
   [

@@ -47,6 +47,7 @@ export const PLAYGROUND_TEXT = {
   headers: 'Headers',
   answer: 'Response',
   image: 'Images',
+  picture: (number: number) => `Picture ${number}`,
   json: 'JSON',
   views: 'Response view',
   code: 'Code',

@@ -4,6 +4,8 @@ import { resolve } from 'node:path'
 import type { Model } from '../../core/models/model'
 import { parseModelEntry } from '../../core/models/model-entry'
 import type { TokenPrice } from '../../core/models/token-price'
+import { isUnitPrice, type ModelPrice } from '../../core/models/unit-price'
+import type { Money } from '../../core/money'
 
 /** The catalog file cannot be used. Its message is the one line that a failed start prints. */
 class ModelsFileError extends Error {}
@@ -33,9 +35,11 @@ async function contentOf(path: string): Promise<unknown> {
 }
 
 /** The version depends on the price only, not on the rest of the file. */
-function priceVersion({ input, output, cacheRead, cacheWrite, cacheWriteHour }: TokenPrice): string {
-  const text = [input, output, cacheRead, cacheWrite, ...(cacheWriteHour === undefined ? [] : [cacheWriteHour])].join(
-    '/',
-  )
+function priceVersion(price: ModelPrice): string {
+  const text = isUnitPrice(price) ? JSON.stringify(price) : tokenAmounts(price).join('/')
   return `file_${createHash('sha256').update(text).digest('hex').slice(0, 12)}`
+}
+
+function tokenAmounts({ input, output, cacheRead, cacheWrite, cacheWriteHour }: TokenPrice): readonly Money[] {
+  return [input, output, cacheRead, cacheWrite, ...(cacheWriteHour === undefined ? [] : [cacheWriteHour])]
 }

@@ -10,7 +10,16 @@ export const OPENAI: Vendor = {
   waitSeconds: () => null,
 }
 
+/** Routes that no chat completion can serve. */
+const PATHS: Readonly<Partial<Record<ModelRoute, string>>> = {
+  embeddings: 'embeddings',
+  moderations: 'moderations',
+  image_generations: 'images/generations',
+  speech: 'audio/speech',
+}
+
 function pathOf(upstream: ModelUpstream, route: ModelRoute): string {
-  if (route === 'embeddings') return 'embeddings'
+  const own = PATHS[route]
+  if (own !== undefined) return own
   return route === 'responses' && !isTranslated(upstream, route) ? 'responses' : 'chat/completions'
 }

@@ -4,6 +4,7 @@ import { COMMON_USAGE, type Command, parsed, words } from '../command'
 import { Refused, UsageError } from '../control-client'
 import { asJson, printed, usd } from '../print'
 import { table } from '../table'
+import { unitPrice } from './operator-model'
 
 export const MODELS: Command = {
   name: 'models',
@@ -21,7 +22,7 @@ export const MODELS: Command = {
         models.map((model) => [
           model.id,
           model.owned_by,
-          String(model.pricing?.input ?? '-'),
+          String(model.pricing?.input ?? unitPrice(model)),
           String(model.pricing?.output ?? '-'),
           model.recharge_required ? 'yes' : 'no',
         ]),
@@ -35,7 +36,7 @@ export const CHAT: Command = {
   summary: 'ask a model and stream its answer',
   usage: `PROMPT... [--model MODEL] [--system TEXT] [--max-tokens N]
 
-Piped text is put before the prompt. The default model is the first one of "gateway models".
+Piped text is put before the prompt. The default model is the first of "gateway models" that can chat.
 
 ${COMMON_USAGE}`,
   async run(args, terminal) {
@@ -74,8 +75,9 @@ ${COMMON_USAGE}`,
 
 async function firstModel(api: Api): Promise<string> {
   const models = ((await api.json('GET', '/v1/models'))['data'] as readonly ModelRecord[] | undefined) ?? []
-  if (!models[0]) throw new Refused('this gateway has no models')
-  return models[0].id
+  const model = models.find((one) => one.supported_endpoint_types.includes('chat_completions'))
+  if (!model) throw new Refused('this gateway has no models to chat with')
+  return model.id
 }
 
 /** The text of a completion: piece by piece if it is streamed, otherwise at once. */

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import type { ModelRecord } from '../../http/models/record'
 import type { OperatorModels } from '../../http/operator/record'
 import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'
@@ -66,11 +67,20 @@ function modelTable(models: OperatorModels['models']): string {
       model.id,
       model.owned_by,
       model.supported_endpoint_types.join(' '),
-      model.pricing.input,
-      model.pricing.output,
-      model.pricing.cache_read,
-      model.pricing.cache_write,
+      model.pricing.input ?? unitPrice(model),
+      model.pricing.output ?? '-',
+      model.pricing.cache_read ?? '-',
+      model.pricing.cache_write ?? '-',
       model.recharge_required ? 'needed' : 'not needed',
     ]),
   )
+}
+
+/** A price that is not per token, in the first column of prices. */
+export function unitPrice({ pricing }: Partial<Pick<ModelRecord, 'pricing'>>): string {
+  const { characters, images } = pricing ?? {}
+  if (characters !== undefined) return `${characters} characters`
+  const usd = (images ?? []).map((one) => one.usd)
+  const [least, most] = [Math.min(...usd), Math.max(...usd)]
+  return usd.length === 0 ? '-' : `${least === most ? least : `${least}-${most}`} a picture`
 }

@@ -16,7 +16,7 @@ export type SocialOperationName =
 
 export type OperationName = 'image-search' | 'llm-context' | SocialOperationName
 
-/** Operations billed per token or per part (core/models). Each model sets its own prices. */
+/** Operations billed per token, character, picture or part (core/models). Each model sets its own prices. */
 export const MODEL_OPERATIONS = [
   'chat-completions',
   'responses',
@@ -25,6 +25,9 @@ export const MODEL_OPERATIONS = [
   'generate-content',
   'count-tokens',
   'embeddings',
+  'moderations',
+  'image-generation',
+  'speech',
   'deep-research',
 ] as const
 

@@ -1,5 +1,5 @@
-import { fromUsdNumber, type Money, micros } from '../money'
 import { err, ok, type Result } from '../result'
+import { BadEntry, members } from './bad-entry'
 import { MODEL_PURPOSES, type Model, type ModelPurpose, type ModelUpstream, routesOf, type UpstreamKind } from './model'
 import {
   BETA_NAME,
@@ -9,16 +9,15 @@ import {
   MAX_COUNT,
   MAX_ID_CHARACTERS,
   MAX_NAMES,
-  MAX_PRICE,
   MAX_TEXT_CHARACTERS,
   MAX_UPSTREAMS,
   MEMBER_PATH,
   MODEL_ID,
-  PRICE_MEMBERS,
   UPSTREAM_KINDS,
   UPSTREAM_MEMBERS,
 } from './model-file-schema'
-import type { TokenPrice } from './token-price'
+import { type PriceEntry, priceOf } from './price-entry'
+import type { ModelPrice } from './unit-price'
 
 /** An upstream as an operator writes it. */
 export interface UpstreamEntry {
@@ -44,15 +43,7 @@ export interface ModelEntry {
   readonly upstream?: UpstreamEntry
   /** Several upstreams in order of preference, instead of `upstream`. */
   readonly upstreams?: readonly UpstreamEntry[]
-  /** USD per million tokens. */
-  readonly price: {
-    readonly input: number
-    readonly output: number
-    readonly cache_read?: number
-    readonly cache_write?: number
-    /** Cache writes with a lifetime of one hour. Defaults to twice the input price for Anthropic. */
-    readonly cache_write_1h?: number
-  }
+  readonly price: PriceEntry
   /** Defaults to `text`. */
   readonly purpose?: ModelPurpose
   readonly owned_by?: string
@@ -82,9 +73,6 @@ const VENDORS: Readonly<Record<UpstreamEntry['kind'], string>> = {
 const IMAGE_TOKENS = 16_384
 /** The speed of fast models. Estimates based on it never exceed the hold. */
 const TOKENS_PER_SECOND = 100
-const MILLION = 1_000_000
-
-class BadEntry extends Error {}
 
 /**
  * Validates an operator's entry. The error is one sentence that names the problem. A model without a price is refused instead of
@@ -92,7 +80,7 @@ class BadEntry extends Error {}
  */
 export function parseModelEntry(
   value: unknown,
-  source: { readonly created: number; readonly priceVersion: (price: TokenPrice) => string },
+  source: { readonly created: number; readonly priceVersion: (price: ModelPrice) => string },
 ): Result<Model, string> {
   try {
     return ok(modelOf(value, source))
@@ -113,15 +101,15 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
   if (!Array.isArray(list) || list.length === 0 || list.length > MAX_UPSTREAMS)
     throw new BadEntry(`${id}: set upstream to an object, or upstreams to a list of 1 to ${MAX_UPSTREAMS} objects`)
   const upstreams = list.map((upstream) => upstreamOf(upstream, id))
-  const price = priceOf(entry['price'], id, upstreams)
   const family = text(entry['family'], `${id}: family`)
   const rpm = count(entry['family_rpm'], `${id}: family_rpm`)
   if ((family === null) !== (rpm === null)) throw new BadEntry(`${id}: set both family and family_rpm, or neither`)
   const given = entry['purpose'] ?? 'text'
   const purpose = MODEL_PURPOSES.find((known) => known === given)
-  if (!purpose) throw new BadEntry(`${id}: purpose must be ${MODEL_PURPOSES.join(' or ')}`)
+  if (!purpose) throw new BadEntry(`${id}: purpose must be ${MODEL_PURPOSES.join(', ')}`)
   if (routesOf({ purpose, upstreams }).length === 0)
     throw new BadEntry(`${id}: none of its upstreams offers ${purpose}`)
+  const price = priceOf(entry['price'], { id, purpose, upstreams })
   const recharge = entry['recharge_required'] ?? true
   if (typeof recharge !== 'boolean') throw new BadEntry(`${id}: recharge_required must be true or false`)
   const stopsBilling = entry['stops_billing'] ?? false
@@ -176,38 +164,6 @@ function upstreamOf(value: unknown, id: string): ModelUpstream {
     capName: cap,
     speaksResponses: responses,
   }
-}
-
-function priceOf(value: unknown, id: string, upstreams: readonly ModelUpstream[]): TokenPrice {
-  if (value === undefined) throw new BadEntry(`${id}: price is missing; for a free model, set it to 0`)
-  const entry = members(value, `the price of ${id}`, PRICE_MEMBERS)
-  const usd = (name: string): Money | null => {
-    const given = entry[name]
-    if (given === undefined) return null
-    const amount = typeof given === 'number' ? fromUsdNumber(given) : null
-    if (amount === null || amount > MAX_PRICE * MILLION)
-      throw new BadEntry(`${id}: price.${name} must be a number of USD per million tokens, with at most 6 decimals`)
-    return amount
-  }
-  const input = usd('input')
-  const output = usd('output')
-  if (input === null || output === null)
-    throw new BadEntry(`${id}: price needs input and output; for a free model, set both to 0`)
-  const cacheWrite = usd('cache_write')
-  const isAnthropic = upstreams.some(({ kind }) => kind === 'anthropic')
-  if (cacheWrite === null && isAnthropic)
-    throw new BadEntry(`${id}: price needs cache_write, because Anthropic charges more for it than for input`)
-  const hour = usd('cache_write_1h') ?? (isAnthropic ? micros(2 * input) : null)
-  const price = { input, output, cacheRead: usd('cache_read') ?? input, cacheWrite: cacheWrite ?? input }
-  return hour === null ? price : { ...price, cacheWriteHour: hour }
-}
-
-function members(value: unknown, what: string, known: object): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new BadEntry(`${what} must be an object`)
-  const unknown = Object.keys(value).find((name) => !Object.hasOwn(known, name))
-  if (unknown !== undefined) throw new BadEntry(`${what} has no property "${unknown.slice(0, 40)}"`)
-  return { ...value }
 }
 
 function text(value: unknown, what: string): string | null {

@@ -18,6 +18,8 @@ export const MAX_UPSTREAMS = 8
 export const MEMBER_PATH = /^[A-Za-z0-9_-]{1,60}(\.[A-Za-z0-9_-]{1,60}){0,2}$/
 export const BETA_NAME = /^[A-Za-z0-9_.-]{1,100}$/
 export const MAX_NAMES = 64
+/** A size or quality of a picture. */
+export const SIZE_NAME = /^[A-Za-z0-9._-]{1,40}$/
 /** USD per million tokens. */
 export const MAX_PRICE = 1_000_000
 export const UPSTREAM_KINDS = ['openai', 'anthropic', 'gemini'] as const
@@ -43,6 +45,12 @@ const names = (description: string, pattern: RegExp, examples: readonly string[]
   maxItems: MAX_NAMES,
   default: [],
   description,
+})
+const sizeName = (description: string, examples: readonly string[]): Schema => ({
+  type: 'string',
+  pattern: SIZE_NAME.source,
+  description,
+  examples,
 })
 const usd = (description: string): Schema => ({
   type: 'number',
@@ -88,6 +96,32 @@ export const PRICE_MEMBERS = {
   cache_write_1h: usd('Input cached for an hour (default for Anthropic: twice the input)'),
 } as const satisfies Readonly<Record<string, Schema>>
 
+/** Members of a price that is not per token. */
+export const UNIT_PRICE_MEMBERS = {
+  characters: { ...usd('Text'), description: 'USD per million characters, at most 6 decimals.' },
+  images: {
+    description: 'USD per picture: one price for all, or one for each size and quality that may be asked for.',
+    anyOf: [
+      { type: 'number', minimum: 0, maximum: MAX_PRICE },
+      {
+        type: 'array',
+        minItems: 1,
+        maxItems: MAX_NAMES,
+        items: {
+          type: 'object',
+          properties: {
+            size: sizeName('The value of `size`.', ['1024x1024']),
+            quality: sizeName('The value of `quality`.', ['hd']),
+            usd: { type: 'number', minimum: 0, maximum: MAX_PRICE, description: 'USD per picture.' },
+          },
+          required: ['usd'],
+          additionalProperties: false,
+        },
+      },
+    ],
+  },
+} as const satisfies Readonly<Record<string, Schema>>
+
 const UPSTREAM: Schema = {
   type: 'object',
   description: 'The server that calls are sent to.',
@@ -118,14 +152,14 @@ export const ENTRY_MEMBERS = {
   price: {
     type: 'object',
     description: 'Required. For a free model, set it to 0.',
-    properties: PRICE_MEMBERS,
-    required: ['input', 'output'],
+    properties: { ...PRICE_MEMBERS, ...UNIT_PRICE_MEMBERS },
     additionalProperties: false,
   },
   purpose: {
     enum: MODEL_PURPOSES,
     default: 'text',
-    description: 'What the model is for: it writes text, or turns text into vectors. Not embeddings at Anthropic.',
+    description:
+      'What the model is for: it writes text, turns text into vectors, judges texts, draws pictures or speaks. Anthropic has text only; the last three need upstreams of the kind openai.',
   },
   owned_by: text('The maker of the model. Defaults to the kind of its first upstream.'),
   created: count('UNIX time in seconds.'),
@@ -173,6 +207,24 @@ const isOnlyAnthropic: Schema = {
   ],
 }
 
+const forPurpose = (purposes: readonly string[]): Schema => ({
+  properties: { purpose: { enum: purposes } },
+  required: ['purpose'],
+})
+const whenFor = (purposes: readonly string[], properties: Schema): Schema => ({
+  if: forPurpose(purposes),
+  // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema
+  then: { properties },
+})
+const onlyMember = (name: string): Schema => ({ type: 'object', required: [name], maxProperties: 1 })
+const isOpenAi: Schema = { type: 'object', properties: { kind: { const: 'openai' } } }
+const ONLY_OPENAI = { upstream: isOpenAi, upstreams: { type: 'array', items: isOpenAi } }
+const TOKEN_PRICE: Schema = {
+  type: 'object',
+  required: ['input', 'output'],
+  properties: { characters: false, images: false },
+}
+
 /** Published as `docs/models.schema.json`; a test compares the two. */
 export const MODEL_FILE_SCHEMA: Schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -201,6 +253,11 @@ export const MODEL_FILE_SCHEMA: Schema = {
       },
       // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema
       then: { properties: { price: { type: 'object', required: ['cache_write'] } } },
+      allOf: [
+        whenFor(['moderation', 'speech'], { price: onlyMember('characters'), ...ONLY_OPENAI }),
+        whenFor(['images'], { price: onlyMember('images'), ...ONLY_OPENAI }),
+        { if: forPurpose(['moderation', 'speech', 'images']), else: { properties: { price: TOKEN_PRICE } } },
+      ],
     },
   },
 }

@@ -1,4 +1,4 @@
-import type { TokenPrice } from './token-price'
+import type { ModelPrice } from './unit-price'
 
 /**
  * The APIs for calling models, in display order. Only `responses` and `completions` are translated, for upstreams that speak chat
@@ -15,12 +15,15 @@ export const MODEL_ROUTES = [
   'embeddings',
   'embed_content',
   'batch_embed_contents',
+  'moderations',
+  'image_generations',
+  'speech',
 ] as const
 
 export type ModelRoute = (typeof MODEL_ROUTES)[number]
 
-/** What a model is for: it writes text, or turns text into vectors. */
-export const MODEL_PURPOSES = ['text', 'embeddings'] as const
+/** What a model is for: it writes text, turns text into vectors, judges texts, draws pictures or speaks. */
+export const MODEL_PURPOSES = ['text', 'embeddings', 'moderation', 'images', 'speech'] as const
 
 export type ModelPurpose = (typeof MODEL_PURPOSES)[number]
 
@@ -57,7 +60,7 @@ export interface Model {
   readonly created: number
   /** In order of preference. */
   readonly upstreams: readonly ModelUpstream[]
-  readonly price: TokenPrice
+  readonly price: ModelPrice
   /** Identifies the price in every charge. */
   readonly priceVersion: string
   /** Whether only accounts that have topped up may call it (spec 2.2). */
@@ -82,13 +85,21 @@ export interface Model {
 }
 
 const ROUTES_OF: Readonly<Record<UpstreamKind, readonly ModelRoute[]>> = {
-  openai: ['chat_completions', 'responses', 'completions', 'embeddings'],
+  openai: ['chat_completions', 'responses', 'completions', 'embeddings', 'moderations', 'image_generations', 'speech'],
   anthropic: ['messages', 'messages_count_tokens'],
   gemini: ['generate_content', 'count_tokens', 'embed_content', 'batch_embed_contents'],
   sandbox: MODEL_ROUTES,
 }
 
-const EMBEDDING_ROUTES: ReadonlySet<ModelRoute> = new Set(['embeddings', 'embed_content', 'batch_embed_contents'])
+/** The purpose of the models of a route; a route that is not here is for text. */
+const PURPOSES: Readonly<Partial<Record<ModelRoute, ModelPurpose>>> = {
+  embeddings: 'embeddings',
+  embed_content: 'embeddings',
+  batch_embed_contents: 'embeddings',
+  moderations: 'moderation',
+  image_generations: 'images',
+  speech: 'speech',
+}
 
 /** Identifies a server and key. Models with the same name share its health state and its concurrency. */
 export function upstreamName({ kind, baseUrl, keyEnv }: ModelUpstream): string {
@@ -120,8 +131,6 @@ export function isTranslated(upstream: Pick<ModelUpstream, 'speaksResponses'>, r
 /** The APIs that a model can be called on, in a fixed order. */
 export function routesOf({ purpose, upstreams }: Pick<Model, 'purpose' | 'upstreams'>): ModelRoute[] {
   return MODEL_ROUTES.filter(
-    (route) =>
-      EMBEDDING_ROUTES.has(route) === (purpose === 'embeddings') &&
-      upstreams.some((upstream) => servesRoute(upstream, route)),
+    (route) => (PURPOSES[route] ?? 'text') === purpose && upstreams.some((upstream) => servesRoute(upstream, route)),
   )
 }

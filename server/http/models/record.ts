@@ -1,5 +1,6 @@
 import type { Static } from '@sinclair/typebox'
 import { MODEL_ROUTES, type Model, routesOf } from '../../core/models/model'
+import { isUnitPrice, type ModelPrice } from '../../core/models/unit-price'
 import { toUsdNumber } from '../../core/money'
 import {
   anyObject,
@@ -31,9 +32,24 @@ export const ModelRecord = named(
     ),
     supported_endpoint_types: listOf(oneOf(MODEL_ROUTES, 'A route.'), 'The routes it can be called on.'),
     pricing: record(
-      'Prices. `cache_write_1h` applies to content cached for one hour, if it has its own price.',
-      { input: RATE, output: RATE, cache_read: RATE, cache_write: RATE, cache_write_1h: RATE },
-      ['cache_write_1h'],
+      'Prices. Per token: `input`, `output`, `cache_read`, `cache_write`, and `cache_write_1h` for content cached for one hour, if it has its own price. Otherwise `characters`, or `images`.',
+      {
+        ...{ input: RATE, output: RATE, cache_read: RATE, cache_write: RATE, cache_write_1h: RATE },
+        characters: opaque<number>({ type: 'number', description: 'USD per million characters.' }),
+        images: listOf(
+          record(
+            'One size and quality. Without either: of any, or of a call that names none.',
+            {
+              size: text('The value of `size`.'),
+              quality: text('The value of `quality`.'),
+              usd: opaque<number>({ type: 'number', description: 'USD per picture.' }),
+            },
+            ['size', 'quality'],
+          ),
+          'Prices of a picture. The first is of calls that name no size or quality.',
+        ),
+      },
+      ['input', 'output', 'cache_read', 'cache_write', 'cache_write_1h', 'characters', 'images'],
     ),
     price_version: text('The price version, recorded with every charge.'),
     context_tokens: orNull(whole('Maximum input tokens; null when unknown.')),
@@ -73,7 +89,6 @@ export type CallEstimate = Static<typeof CallEstimate>
 
 /** A model as callers and operators see it (spec-answers 8). */
 export function wireModel(model: Model): ModelRecord {
-  const { input, output, cacheRead, cacheWrite, cacheWriteHour } = model.price
   return {
     id: model.id,
     object: 'model',
@@ -81,15 +96,31 @@ export function wireModel(model: Model): ModelRecord {
     owned_by: model.ownedBy,
     recharge_required: model.rechargeRequired,
     supported_endpoint_types: routesOf(model),
-    pricing: {
-      input: toUsdNumber(input),
-      output: toUsdNumber(output),
-      cache_read: toUsdNumber(cacheRead),
-      cache_write: toUsdNumber(cacheWrite),
-      ...(cacheWriteHour !== undefined && { cache_write_1h: toUsdNumber(cacheWriteHour) }),
-    },
+    pricing: wirePrice(model.price),
     price_version: model.priceVersion,
     context_tokens: model.contextTokens,
     max_output_tokens: model.maxOutputTokens,
+  }
+}
+
+function wirePrice(price: ModelPrice): ModelRecord['pricing'] {
+  if (isUnitPrice(price)) {
+    if (price.unit === 'character') return { characters: toUsdNumber(price.amount) }
+    if (price.amount !== null) return { images: [{ usd: toUsdNumber(price.amount) }] }
+    return {
+      images: price.sizes.map(({ size, quality, amount }) => ({
+        ...(size !== null && { size }),
+        ...(quality !== null && { quality }),
+        usd: toUsdNumber(amount),
+      })),
+    }
+  }
+  const { input, output, cacheRead, cacheWrite, cacheWriteHour } = price
+  return {
+    input: toUsdNumber(input),
+    output: toUsdNumber(output),
+    cache_read: toUsdNumber(cacheRead),
+    cache_write: toUsdNumber(cacheWrite),
+    ...(cacheWriteHour !== undefined && { cache_write_1h: toUsdNumber(cacheWriteHour) }),
   }
 }

@@ -2,6 +2,7 @@ import type { ModelOperationName } from '../../core/catalog/operation'
 import { failure } from '../../core/failure'
 import type { Model, ModelRoute } from '../../core/models/model'
 import type { ModelCatalog } from '../../core/models/model-catalog'
+import type { KnownCaller } from '../../pipeline/call'
 import { WIRES } from '../../pipeline/models/wires/wires'
 import { CALL_OPTIONS } from '../middleware/call-options'
 import { queryOf } from '../middleware/list-query'
@@ -87,16 +88,8 @@ export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: 
       CALL_OPTIONS,
       REQUEST_ID_HEADER,
     )
-  const call = (operation: ModelOperationName, route: ModelRoute, docs: EndpointDocs) => {
-    const target = { operation, wire: WIRES[route], path: PLAIN }
-    return served(
-      modelEndpoint(operation),
-      ({ context }) => calls.answer(context, target),
-      docs,
-      CALL_OPTIONS,
-      REQUEST_ID_HEADER,
-    )
-  }
+  const call = (operation: ModelOperationName, route: ModelRoute, docs: EndpointDocs) =>
+    callRoute(calls, { operation, wire: WIRES[route], path: PLAIN }, docs)
   return (
     routeGroup({ name: 'models' })
       // Mounted before the model routes, which would match these paths as ids.
@@ -129,12 +122,20 @@ export function modelRoutes(catalog: ModelCatalog, calls: ModelCalls, research: 
       .post('/v1/messages', ...call('messages', 'messages', MODEL_DOCS.messages))
       .post('/v1/messages/count_tokens', ...call('count-tokens', 'messages_count_tokens', MODEL_DOCS.count))
       .post('/v1/embeddings', ...call('embeddings', 'embeddings', MODEL_DOCS.embeddings))
+      .post('/v1/moderations', ...call('moderations', 'moderations', MODEL_DOCS.moderations))
+      .post('/v1/images/generations', ...call('image-generation', 'image_generations', MODEL_DOCS.images))
+      .post('/v1/audio/speech', ...call('speech', 'speech', MODEL_DOCS.speech))
       .post('/v1beta/models/:model', ...atGoogle(MODEL_DOCS.generate))
       .post(
         '/v1/deep-research',
         ...served(RESEARCH, ({ context }) => researched(context), MODEL_DOCS.research, CALL_OPTIONS, REQUEST_ID_HEADER),
       )
   )
+}
+
+function callRoute(calls: ModelCalls, target: ModelTarget, docs: EndpointDocs) {
+  const answer = ({ context }: { context: GatedContext<KnownCaller> }) => calls.answer(context, target)
+  return served(modelEndpoint(target.operation), answer, docs, CALL_OPTIONS, REQUEST_ID_HEADER)
 }
 
 function googleTarget({ pathname, searchParams }: URL): ModelTarget {

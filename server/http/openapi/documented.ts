@@ -16,7 +16,8 @@ export const TAGS = {
     'Operations of APIs that the operator of this gateway put on sale. `GET /v1/catalog` searches them. Each successful request is charged its price.',
   Social:
     'Link a social account to a key and act on its behalf. Each successful request is charged its price; linking is free.',
-  Models: 'Model inference, compatible with the SDKs of OpenAI, Anthropic and Google. Charged per token.',
+  Models:
+    'Model inference, compatible with the SDKs of OpenAI, Anthropic and Google. Charged per token, character or picture.',
   Usage: 'What a key has used, what it cost and what is left. Free.',
   'Sign-in': 'Sign-up, sign-in and sessions. The session is stored in a cookie.',
   Account: "The owner's account and its limits. Needs the session cookie; API keys are ignored.",

@@ -1,5 +1,6 @@
 import type { Failure } from '../../core/failure'
 import { maxTokenCost } from '../../core/models/token-price'
+import { isUnitPrice, tokenPriceOf } from '../../core/models/unit-price'
 import { type Money, micros, min } from '../../core/money'
 import { spendable } from '../spendable'
 import type { ModelDeps, ValidatedCall } from './model-call'
@@ -11,6 +12,7 @@ export async function withFittingCap(
   problem: Failure,
 ): Promise<Failure> {
   if (problem.code !== 'insufficient_balance' && problem.code !== 'insufficient_api_key_balance') return problem
+  if (isUnitPrice(validated.model.price)) return problem
   const available = await spendableOn(deps, validated)
   const cap = available === null ? 0 : largestCap(validated, available)
   const hint =
@@ -40,7 +42,7 @@ function largestCap(
   let fits = 0
   for (let over = cap; over - fits > 1; ) {
     const tried = fits + Math.floor((over - fits) / 2)
-    const maxCost = maxTokenCost(model.price, {
+    const maxCost = maxTokenCost(tokenPriceOf(model), {
       input: bounds.input.max,
       output: tried * request.choices,
       hourCache: request.hourCache ?? false,

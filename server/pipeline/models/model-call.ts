@@ -6,6 +6,7 @@ import type { Subject } from '../../core/limits/limiter'
 import type { Model } from '../../core/models/model'
 import type { ModelCatalog } from '../../core/models/model-catalog'
 import type { Money } from '../../core/money'
+import type { ChargeLine } from '../../core/usage/call-record'
 import type { AuthenticatedCall } from '../call'
 import type { StreamDeps } from '../stream'
 import type { InputTokens } from './input-tokens'
@@ -51,6 +52,8 @@ export interface ValidatedCall {
   readonly cap: number
   readonly bounds: TokenBounds
   readonly maxCost: Money
+  /** The charge line of the whole call, if its model is not charged by tokens. */
+  readonly unitLine: ChargeLine | null
   readonly subjects: readonly Subject[]
   /** The window of its model's family, one of `subjects`, which counts its own requests (spec 8). */
   readonly family: Subject | null

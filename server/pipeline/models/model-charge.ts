@@ -1,6 +1,8 @@
 import type { Clock } from '../../core/clock'
 import { costOfLines, tokenLines } from '../../core/models/token-price'
+import { tokenPriceOf } from '../../core/models/unit-price'
 import { min, minus } from '../../core/money'
+import type { ChargeLine } from '../../core/usage/call-record'
 import type { Charge, EndCode } from '../work'
 import { countedInput, type InputTokens } from './input-tokens'
 import type { ValidatedCall } from './model-call'
@@ -11,12 +13,13 @@ export const NOTHING: MeteredOutput = { counts: null, isFinal: false, textBytes:
 
 /** The charge for what was delivered, by the rule of `metered` and the model's price; at most what was held. */
 export function chargeFor(
-  { model, bounds, maxCost }: Pick<ValidatedCall, 'model' | 'bounds' | 'maxCost'>,
+  { model, bounds, maxCost, unitLine }: Pick<ValidatedCall, 'model' | 'bounds' | 'maxCost' | 'unitLine'>,
   seen: MeteredOutput,
   code: EndCode = null,
 ): Charge {
+  if (unitLine) return unitCharge(model, unitLine, seen, code)
   const counted = metered(seen, { input: bounds.input.likely, output: bounds.output })
-  const lines = tokenLines(model.price, counted.tokens)
+  const lines = tokenLines(tokenPriceOf(model), counted.tokens)
   const real = costOfLines(lines)
   const cost = min(real, maxCost)
   // One-hour cache writes are included in the cache writes. Only the price lines list them separately.
@@ -27,6 +30,22 @@ export function chargeFor(
     tokens,
     usageSource: counted.source,
     ...(real > maxCost && { overrun: minus(real, maxCost) }),
+  }
+}
+
+/** The charge for the characters of a call, or for the pictures that arrived: never for more than it asked for. */
+function unitCharge(
+  { priceVersion }: ValidatedCall['model'],
+  asked: ChargeLine,
+  { units = asked.units, isFinal }: MeteredOutput,
+  code: EndCode,
+): Charge {
+  const lines = [{ ...asked, units: Math.min(asked.units, units) }]
+  const cost = costOfLines(lines)
+  return {
+    charged: { cost, priceVersion, units: 1, unitPrice: cost, lines },
+    code,
+    usageSource: isFinal ? 'exact' : 'estimated',
   }
 }
 
@@ -43,6 +62,7 @@ export async function estimatedCharge(
   wasStopped = false,
 ): Promise<Charge> {
   const { bounds, request, model } = validated
+  if (validated.unitLine) return chargeFor(validated, seen, code)
   const seconds = Math.max(0, deps.clock.now() - startedAt) / 1000
   const likely = seen.counts ? bounds.input.likely : await countedInput(deps.inputs, request, bounds.input)
   const written = wasStopped ? 0 : Math.ceil(seconds * model.tokensPerSecond) * USUAL_BYTES

@@ -13,7 +13,7 @@ import { chargeFor, estimatedCharge, NOTHING } from './model-charge'
 import { modelStream } from './model-stream'
 import { validateModelCall } from './validate-model-call'
 import { isTooDeep } from './wires/json/json-depth'
-import type { MeteredOutput, UpstreamWire } from './wires/model-wire'
+import type { MeteredOutput } from './wires/model-wire'
 
 /** The largest plain answer. It may contain images, so the limit is higher than a search's. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -92,7 +92,7 @@ async function whole(
     deps.onTrouble(answer.upstream, body.error)
     return brokenOff(deps, started, open, body.error === LATE ? TOO_LATE : BROKEN)
   }
-  const read = readAnswer(started.validated, answer.wire, body.value)
+  const read = readAnswer(started.validated, answer, body.value)
   if (!read) {
     deps.onTrouble(answer.upstream, 'the answer is not one of this wire, or is nested too deeply')
     const problem = failure(
@@ -111,17 +111,28 @@ async function whole(
 
 /** What an answer says, and its body for the caller. Null if it is not a JSON object of this wire, or is nested too deeply. */
 function readAnswer(
-  { request }: ValidatedCall,
-  wire: UpstreamWire,
+  { request, unitLine }: ValidatedCall,
+  { wire, contentType }: Pick<BackendAnswer, 'wire' | 'contentType'>,
   body: Uint8Array<ArrayBuffer>,
 ): { readonly seen: MeteredOutput; readonly body: Uint8Array<ArrayBuffer> } | null {
+  if (wire.isBinary) return isSound(contentType) && body.length > 0 ? { seen: WHOLE, body } : null
   if (isTooDeep(body, false)) return null
   const text = new TextDecoder().decode(body)
   const json = parsedJson(text)
   if (!isJson(json)) return null
   const answer = wire.answerOf ? wire.answerOf(json, request, body) : body
+  if (!answer) return null
+  if (unitLine) return { seen: { ...WHOLE, ...(wire.unitsOf && { units: wire.unitsOf(json) }) }, body: answer }
   const counts = wire.usageOf(json)
-  return answer && { seen: { counts, isFinal: counts !== null, textBytes: wire.textBytes(text) }, body: answer }
+  return { seen: { counts, isFinal: counts !== null, textBytes: wire.textBytes(text) }, body: answer }
+}
+
+/** The answer of a call that is not charged by tokens. */
+const WHOLE: MeteredOutput = { counts: null, isFinal: true, textBytes: 0 }
+
+/** Whether a 200 holds sound, rather than an error in JSON or a page of a proxy. */
+function isSound(contentType: string): boolean {
+  return /^(audio\/|application\/(octet-stream|ogg)\b)/i.test(contentType.trim())
 }
 
 /** The body gets as much time as the headers had. */

@@ -1,9 +1,11 @@
 import { type Failure, failure } from '../../core/failure'
 import type { Subject } from '../../core/limits/limiter'
 import { type Model, type ModelRoute, routesOf } from '../../core/models/model'
-import { maxTokenCost } from '../../core/models/token-price'
+import { costOfLines, maxTokenCost } from '../../core/models/token-price'
+import { isUnitPrice, pricedUnits, tokenPriceOf, type UnitsAsked } from '../../core/models/unit-price'
 import { type Money, ZERO } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
+import type { ChargeLine } from '../../core/usage/call-record'
 import { windowOf } from '../auth/authenticate'
 import type { KnownCaller } from '../call'
 import { countedOn } from '../call'
@@ -24,12 +26,13 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
   call.onRemovedBetas(removedBetas(call.headers['anthropic-beta'], model.betas))
   const bounded = boundedCall(deps, wire, request, model)
   if (!bounded.ok) return bounded
-  const { cap, bounds, maxCost } = bounded.value
+  const { cap, bounds, maxCost, unitLine, defaults } = bounded.value
   const family = model.family ? windowOf(countedOn(caller).id, model.family) : null
   const subjects = family ? [...authenticated.subjects, family] : authenticated.subjects
   const tooMany = exceedsMinute(bounds.input.likely, bounds.output, subjects)
   if (tooMany) return err(tooMany)
-  return ok({ call, request, model, cap, bounds, maxCost, subjects, family })
+  const complete = unitLine ? { ...request, defaults } : request
+  return ok({ call, request: complete, model, cap, bounds, maxCost, unitLine, subjects, family })
 }
 
 /** The bounds of a call. */
@@ -37,6 +40,10 @@ export interface BoundedCall {
   readonly cap: number
   readonly bounds: TokenBounds
   readonly maxCost: Money
+  /** See `ValidatedCall`. */
+  readonly unitLine: ChargeLine | null
+  /** See `ModelRequest`. */
+  readonly defaults: Readonly<Record<string, string>>
 }
 
 /** The bounds of a body, whoever calls. Reserves nothing and calls no upstream. */
@@ -55,6 +62,7 @@ export function estimateModelCall(
 }
 
 const NO_TOKENS: TokenBounds = { input: { max: 0, likely: 0 }, output: 0 }
+const NO_TOKEN_CALL = { cap: 0, bounds: NO_TOKENS }
 
 function boundedCall(
   deps: Pick<ModelDeps, 'defaultCap'>,
@@ -62,9 +70,10 @@ function boundedCall(
   request: ModelRequest,
   model: Model,
 ): Result<BoundedCall, Failure> {
-  if (request.isFree) return ok({ cap: 0, bounds: NO_TOKENS, maxCost: ZERO })
+  if (request.isFree) return ok({ ...NO_TOKEN_CALL, maxCost: ZERO, unitLine: null, defaults: {} })
   const own = unpricedMember(request, model) ?? untranslatable(wire, request, model)
   if (own) return err(own)
+  if (request.units) return unitCall(request.units, model)
   const cap = request.cap ?? defaultCap(deps, model)
   const bounds = boundsOf(request, model, cap)
   if (!bounds)
@@ -77,12 +86,32 @@ function boundedCall(
   return ok({
     cap,
     bounds,
-    maxCost: maxTokenCost(model.price, {
+    unitLine: null,
+    defaults: {},
+    maxCost: maxTokenCost(tokenPriceOf(model), {
       input: bounds.input.max,
       output: bounds.output,
       hourCache: request.hourCache ?? false,
     }),
   })
+}
+
+/** A call of a model that is not charged by tokens, which knows its cost. */
+function unitCall(asked: UnitsAsked, { id, price }: Model): Result<BoundedCall, Failure> {
+  if (!isUnitPrice(price)) throw new Error(`${id} has no price for ${asked.unit}s`)
+  const priced = pricedUnits(price, asked)
+  if (priced) {
+    const { line, defaults } = priced
+    return ok({ ...NO_TOKEN_CALL, maxCost: costOfLines([line]), unitLine: line, defaults })
+  }
+  const isSizeKnown = asked.unit === 'image' && pricedUnits(price, { ...asked, quality: null }) !== null
+  return err(
+    failure(
+      'unsupported_parameter',
+      `${id} has no price for this size and quality. GET /v1/models lists those that it has.`,
+      { param: isSizeKnown ? 'quality' : 'size' },
+    ),
+  )
 }
 
 /** The failure for the first setting that none of the model's upstreams can be sent; null if there is none. */

@@ -5,6 +5,7 @@ import { type PriceStore, priceOf } from '../../core/catalog/prices'
 import { type Failure, failure } from '../../core/failure'
 import type { Model } from '../../core/models/model'
 import { costOfLines, maxTokenCost, tokenLines } from '../../core/models/token-price'
+import { tokenPriceOf } from '../../core/models/unit-price'
 import { type Money, micros, min } from '../../core/money'
 import type { CallOrigin, Provider, UpstreamFailure } from '../../core/providers/provider'
 import type { ChargeLine, TokenCounts, UsageSource } from '../../core/usage/call-record'
@@ -75,7 +76,7 @@ export function maxResearchCost(request: ResearchRequest, searchPrice: Money): M
   const frame = FRAME_BYTES + request.model.id.length
   const sources = request.maxSearches > 0 ? MAX_SOURCE_BYTES * ESCAPED : 0
   const input = 3 * (question + frame) + 2 * sources
-  const tokens = maxTokenCost(request.model.price, { input, output: 2 * PLAN_CAP + request.cap })
+  const tokens = maxTokenCost(tokenPriceOf(request.model), { input, output: 2 * PLAN_CAP + request.cap })
   return micros(tokens + request.maxSearches * searchPrice)
 }
 
@@ -178,7 +179,7 @@ export class DeepResearch {
     const answered = await ask(this.parts, question, this.signal)
     if (!answered.ok) return { text: '', problem: this.problemOf(answered.error) }
     const { text, metered, broken } = answered.value
-    for (const line of tokenLines(model.price, metered.tokens))
+    for (const line of tokenLines(tokenPriceOf(model), metered.tokens))
       this.lines.push({ ...line, item: `${part} ${line.item}` })
     const { input, output, cacheRead, cacheWrite } = metered.tokens
     this.tokens = {

@@ -20,7 +20,7 @@ const rarely = (value: unknown) =>
   fc.oneof({ weight: 60, arbitrary: none }, { weight: 1, arbitrary: fc.constant(value) })
 const counts = some([undefined, 1, 64, 10_000_000_000], [10_000_000_001, 0, 1.5, '1'])
 const texts = some([undefined, 'a', 'x'.repeat(200)], ['x'.repeat(201), '', 7])
-const price = fc.record({
+const tokenPrice = fc.record({
   input: mostly(some([0, 2.5, 1_000_000], [1_000_001, -1, '1'])),
   output: mostly(some([0, 10], [-0.5])),
   cache_read: some([undefined, 1.25], [true]),
@@ -28,6 +28,20 @@ const price = fc.record({
   cache_write_1h: some([undefined, 6], ['x']),
   cache_writes: rarely(1),
 })
+const sizes = fc.array(
+  fc.record({
+    size: fc.constantFrom('1024x1024', 'auto'),
+    quality: some([undefined, 'hd'], ['', 'x y', 1]),
+    usd: some([0, 0.04], [-1, '1', undefined]),
+    cost: rarely(1),
+  }),
+  { maxLength: 1 },
+)
+const price = fc.oneof(
+  { weight: 6, arbitrary: tokenPrice },
+  { weight: 3, arbitrary: fc.record({ characters: some([0, 15], [-1, undefined]), input: rarely(1) }) },
+  { weight: 3, arbitrary: fc.record({ images: fc.oneof(some([0, 0.04], [-1, 'x']), sizes), output: rarely(1) }) },
+)
 const upstream = fc.record({
   kind: mostly(some(['openai', 'anthropic', 'gemini'], ['sandbox', 'cohere'])),
   base_url: some([undefined, 'http://127.0.0.1:11434/v1', 'https://example.com'], ['ftp://example.com', '']),
@@ -61,7 +75,12 @@ const entry = fc
       image_tokens: counts,
     },
     ...{ recharge_required: some([undefined, true, false], ['yes']), context_tokens: counts, prize: rarely(1) },
-    ...{ purpose: some([undefined, 'text', 'embeddings'], ['images']) },
+    ...{
+      purpose: fc.oneof(
+        { weight: 2, arbitrary: some([undefined, 'text', 'embeddings'], ['pictures']) },
+        { weight: 1, arbitrary: fc.constantFrom('moderation', 'images', 'speech') },
+      ),
+    },
     ...{ stops_billing: some([undefined, true, false], ['yes']), tokens_per_second: counts },
   })
   // As it would stand in a file: what is undefined is not there.

@@ -8,7 +8,7 @@ import { type ModelGateway, openModelGateway, PRICE } from '../../support/model-
 let gateway: ModelGateway
 let origin: string
 let apiKey: string
-const SANDBOX = ['sandbox/echo', 'sandbox/embed', 'sandbox/extract']
+const SANDBOX = ['draw', 'echo', 'embed', 'extract', 'moderate', 'speak'].map((name) => `sandbox/${name}`)
 beforeAll(async () => {
   const base_url = 'http://127.0.0.1:1/v1'
   gateway = await openModelGateway([
@@ -67,7 +67,7 @@ describe('the list of models', () => {
     const client = new GoogleGenAI({ apiKey, httpOptions: { baseUrl: origin, apiVersion: 'v1beta' } })
     const all: string[] = []
     for await (const model of await client.models.list({ config: { pageSize: 2 } })) all.push(String(model.name))
-    expect(all).toEqual(['models/org/gem', ...SANDBOX.map((id) => `models/${id}`)])
+    expect(all).toEqual(['models/org/gem', 'models/sandbox/echo', 'models/sandbox/embed', 'models/sandbox/extract'])
     const vectors = await client.models.get({ model: 'sandbox/embed' })
     expect(vectors).toMatchObject({
       name: 'models/sandbox/embed',

@@ -45,9 +45,7 @@ describe("an operator's models", () => {
     )
     expect((await order('models', {})).body['models']).toMatchObject([
       { id: 'llama', pricing: { input: 10 } },
-      { id: 'sandbox/echo' },
-      { id: 'sandbox/embed' },
-      { id: 'sandbox/extract' },
+      ...['draw', 'echo', 'embed', 'extract', 'moderate', 'speak'].map((name) => ({ id: `sandbox/${name}` })),
     ])
     expect((await order('model-remove', { id: 'llama' })).status).toBe(200)
     expect((await call()).status).toBe(404)

@@ -38,7 +38,7 @@ export async function tryCall(call: TryCall): Promise<TryResponse> {
   const response = await send(call).catch(() => {
     throw noResponse()
   })
-  const text = await response.text().catch(() => {
+  const text = await shownBody(response).catch(() => {
     throw noResponse()
   })
   const json = parsed(text)
@@ -81,6 +81,13 @@ export function send(call: TryCall, signal: AbortSignal | null = null): Promise<
     headers: { ...headers, ...bearer, ...(body !== undefined && { 'content-type': 'application/json' }) },
     ...content,
   })
+}
+
+/** The body as text; of sound only what it is. */
+async function shownBody(response: Response): Promise<string> {
+  const type = response.headers.get('content-type') ?? ''
+  if (!/^(audio\/|application\/octet-stream)/.test(type)) return response.text()
+  return `${type}, ${(await response.arrayBuffer()).byteLength} bytes`
 }
 
 function parsed(text: string): unknown {

@@ -73,8 +73,8 @@ export function chatRequest(
   }
 }
 
-/** Formats a price in USD per million tokens. */
-export function formatPrice(usd: number): string {
+/** Formats a price in USD per million tokens; models that chat have all of them. */
+export function formatPrice(usd = 0): string {
   return costUsd(Math.round(usd * 1_000_000))
 }
 

@@ -1,4 +1,6 @@
-/** Images as a grid. Each links to the page that shows it. */
+import { PLAYGROUND_TEXT } from '../../messages/playground.ts'
+
+/** Images as a grid. Each links to the page that shows it, if there is one. */
 export function ImageGrid({ images }: { images: readonly FoundImage[] }) {
   return (
     <ul className="grid grid-cols-2 gap-3 sm:grid-cols-3">
@@ -6,7 +8,7 @@ export function ImageGrid({ images }: { images: readonly FoundImage[] }) {
         // Two results can have the same page, so the index is part of the key.
         <li key={`${at} ${page}`}>
           <a
-            href={page}
+            href={page ?? undefined}
             target="_blank"
             rel="noreferrer"
             className="grid gap-1 rounded-md border border-line p-2 hover:bg-sunken"
@@ -26,19 +28,31 @@ export function ImageGrid({ images }: { images: readonly FoundImage[] }) {
 export interface FoundImage {
   readonly title: string
   readonly preview: string
-  readonly page: string
+  /** Null for a picture that a model made. */
+  readonly page: string | null
 }
 
-/** The images in a response; none unless it is an image search. */
+/** The images in a response: those of an image search, or those that a model made. */
 export function findImages(answer: unknown): readonly FoundImage[] {
   const results: unknown = Reflect.get(Object(answer), 'results')
-  if (!Array.isArray(results)) return []
+  if (!Array.isArray(results)) return madeImages(answer)
   return results.flatMap((result: unknown) => {
     const source: unknown = Reflect.get(Object(Reflect.get(Object(result), 'thumbnail')), 'src')
     const page: unknown = Reflect.get(Object(result), 'url')
     const preview = typeof source === 'string' ? proxiedUrl(source) : null
     if (preview === null || typeof page !== 'string' || !/^https?:/.test(page)) return []
     return [{ title: String(Reflect.get(Object(result), 'title') ?? page), preview, page }]
+  })
+}
+
+function madeImages(answer: unknown): readonly FoundImage[] {
+  const data: unknown = Reflect.get(Object(answer), 'data')
+  if (!Array.isArray(data)) return []
+  return data.flatMap((one: unknown, i) => {
+    const image: unknown = Reflect.get(Object(one), 'b64_json')
+    return typeof image === 'string' && /^[A-Za-z0-9+/]+=*$/.test(image)
+      ? [{ title: PLAYGROUND_TEXT.picture(i + 1), preview: `data:image;base64,${image}`, page: null }]
+      : []
   })
 }
 

@@ -1,16 +1,20 @@
-import type { Model } from '../../../core/models/model'
+import type { Model, ModelPurpose } from '../../../core/models/model'
+import type { ModelPrice } from '../../../core/models/unit-price'
 import { ZERO } from '../../../core/money'
 
 const FREE = { input: ZERO, output: ZERO, cacheRead: ZERO, cacheWrite: ZERO }
 
-const NAMES = [
-  ['echo', 'text'],
-  ['embed', 'embeddings'],
-  ['extract', 'text'],
-] as const
+const MODELS = [
+  ['draw', 'images', { unit: 'image', amount: ZERO, sizes: [] }],
+  ['echo', 'text', FREE],
+  ['embed', 'embeddings', FREE],
+  ['extract', 'text', FREE],
+  ['moderate', 'moderation', { unit: 'character', amount: ZERO }],
+  ['speak', 'speech', { unit: 'character', amount: ZERO }],
+] as const satisfies readonly (readonly [string, ModelPurpose, ModelPrice])[]
 
 /** The models inside the gateway: free, deterministic, and named so that nobody mistakes them for real ones. */
-export const SANDBOX_MODELS: readonly Model[] = NAMES.map(([name, purpose]) => ({
+export const SANDBOX_MODELS: readonly Model[] = MODELS.map(([name, purpose, price]) => ({
   id: `sandbox/${name}`,
   ownedBy: 'sandbox',
   purpose,
@@ -29,7 +33,7 @@ export const SANDBOX_MODELS: readonly Model[] = NAMES.map(([name, purpose]) => (
       speaksResponses: false,
     },
   ],
-  price: FREE,
+  price,
   priceVersion: 'sandbox',
   rechargeRequired: false,
   contextTokens: 524_288,

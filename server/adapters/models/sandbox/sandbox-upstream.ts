@@ -10,6 +10,7 @@ import { echo } from './echo'
 import { embed } from './embed'
 import { extract } from './extract'
 import { GEMINI_FORMAT } from './gemini-format'
+import { MEDIA } from './media'
 import { MESSAGES_FORMAT } from './messages-format'
 import type { Reply } from './prompt'
 import type { SandboxAnswer, SandboxFormat } from './sandbox-format'
@@ -54,6 +55,12 @@ export async function openSandbox(upstream: ModelUpstream, call: BackendCall): P
   const bytes = wire.overChat ? wireAt(upstream, wire).bodyFor(request, upstream, cap) : request.bytes
   const body: unknown = JSON.parse(new TextDecoder().decode(bytes))
   const json = isJson(body) ? body : {}
+  const id = new Bun.CryptoHasher('sha256').update(request.bytes).digest('hex').slice(0, 24)
+  const media = MEDIA[wire.route]?.({ body: json, id, created: call.model.created })
+  if (media)
+    return media.ok
+      ? ok(answer(media.value.contentType, [media.value.body]))
+      : err(refusal(media.error, 'invalid_value'))
   const tokenized = await tokenizer()
   const format = FORMATS[wire.route]
   if (!format) {
@@ -76,7 +83,7 @@ export async function openSandbox(upstream: ModelUpstream, call: BackendCall): P
   const tokens = encode(written)
   const withinCap = reply.kind === 'text' ? tokens.slice(0, request.cap ?? cap) : tokens
   const sandboxAnswer: SandboxAnswer = {
-    id: new Bun.CryptoHasher('sha256').update(request.bytes).digest('hex').slice(0, 24),
+    id,
     model: call.model.id,
     created: call.model.created,
     reply,
@@ -107,14 +114,14 @@ function piecesOf(tokens: readonly number[], decode: (tokens: readonly number[])
 }
 
 /** Streams each text as its own chunk, on demand. */
-function answer(contentType: string, texts: readonly string[]) {
+function answer(contentType: string, texts: readonly (string | Uint8Array)[]) {
   const encoder = new TextEncoder()
   let next = 0
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
       const text = texts[next++]
       if (text === undefined) controller.close()
-      else controller.enqueue(encoder.encode(text))
+      else controller.enqueue(typeof text === 'string' ? encoder.encode(text) : text)
     },
   })
   return { contentType, body }

@@ -1,6 +1,7 @@
 import { type Failure, failure } from '../../../core/failure'
 import { isJson, type Json } from '../../../core/json'
 import type { Model } from '../../../core/models/model'
+import { isUnitPrice, type UnitsAsked } from '../../../core/models/unit-price'
 import { err, ok, type Result } from '../../../core/result'
 import { type NamedMember, objectMembers } from './json/json-members'
 
@@ -30,6 +31,10 @@ export interface ModelRequest {
   readonly isFree?: boolean
   /** The call as a chat completion, for upstreams that speak nothing else. */
   readonly chat?: ChatForm
+  /** What it asks for, if its model is not charged by tokens. */
+  readonly units?: UnitsAsked
+  /** Members to set, because the price depends on them and the caller left them to the vendor. */
+  readonly defaults?: Readonly<Record<string, string>>
 }
 
 /** A call of another API, written as a chat completion. */
@@ -122,7 +127,7 @@ export function unpricedMember(request: ModelRequest, model: Model): Failure | n
   if (param === undefined) return null
   return failure(
     'unsupported_parameter',
-    `${param} is not available for ${model.id}: its price per token does not include it. Remove it and send the request again.`,
+    `${param} is not available for ${model.id}: its price${isUnitPrice(model.price) ? '' : ' per token'} does not include it. Remove it and send the request again.`,
     { param },
   )
 }

@@ -24,6 +24,10 @@ export interface UpstreamWire {
   textBytes(answer: string): number
   /** Meters a stream, and translates it if the upstream speaks another format. */
   meter(request: ModelRequest, path: WirePath): StreamMeter
+  /** Whether answers are sound or other bytes, not JSON. */
+  readonly isBinary?: true
+  /** The number of pictures in an answer, if pictures are what is charged. */
+  unitsOf?(answer: Json): number
   /** The body for the caller, if it is not always the one that arrived; null if it holds no answer. */
   answerOf?(answer: Json, request: ModelRequest, bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | null
 }
@@ -75,6 +79,8 @@ export interface MeteredOutput {
   readonly isFinal: boolean
   /** Bytes of text, thinking and tool calls that were delivered. */
   readonly textBytes: number
+  /** The pictures that were delivered, if pictures are what is charged. */
+  readonly units?: number
 }
 
 export interface Metered {

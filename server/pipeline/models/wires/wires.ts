@@ -7,7 +7,10 @@ import type { ModelWire } from './model-wire'
 import { CHAT_COMPLETIONS } from './openai/chat-completions-wire'
 import { COMPLETIONS } from './openai/completions-wire'
 import { EMBEDDINGS } from './openai/embeddings-wire'
+import { IMAGE_GENERATIONS } from './openai/image-generations-wire'
+import { MODERATIONS } from './openai/moderations-wire'
 import { RESPONSES } from './openai/responses/responses-wire'
+import { SPEECH } from './openai/speech-wire'
 
 /** The format of each API. */
 export const WIRES: Readonly<Record<ModelRoute, ModelWire>> = {
@@ -21,4 +24,7 @@ export const WIRES: Readonly<Record<ModelRoute, ModelWire>> = {
   embeddings: EMBEDDINGS,
   embed_content: EMBED_CONTENT,
   batch_embed_contents: BATCH_EMBED_CONTENTS,
+  moderations: MODERATIONS,
+  image_generations: IMAGE_GENERATIONS,
+  speech: SPEECH,
 }

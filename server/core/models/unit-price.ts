@@ -1,0 +1,74 @@
+import type { Money } from '../money'
+import type { ChargeLine } from '../usage/call-record'
+import type { TokenPrice } from './token-price'
+
+/** The price of a model that is charged by what a call asks for, not by tokens: the characters it sends, or the pictures it gets. */
+export type UnitPrice = CharacterPrice | ImagePrice
+
+export interface CharacterPrice {
+  readonly unit: 'character'
+  /** For a million characters. */
+  readonly amount: Money
+}
+
+export interface ImagePrice {
+  readonly unit: 'image'
+  /** Of one picture, whatever its size and quality; null if they are priced one by one. */
+  readonly amount: Money | null
+  readonly sizes: readonly SizePrice[]
+}
+
+/** The price of one picture of exactly this size and quality. Null: of a call that does not name it. */
+export interface SizePrice {
+  readonly size: string | null
+  readonly quality: string | null
+  readonly amount: Money
+}
+
+/** The price of a model. */
+export type ModelPrice = TokenPrice | UnitPrice
+
+/** What a call asks for, of a model that has a unit price. */
+export type UnitsAsked =
+  | { readonly unit: 'character'; readonly count: number }
+  | { readonly unit: 'image'; readonly count: number; readonly size: string | null; readonly quality: string | null }
+
+/** The charge line of a call if it gets all it asks for, and the size and quality to set because the caller named none. */
+export interface PricedUnits {
+  readonly line: ChargeLine
+  readonly defaults: Readonly<Record<string, string>>
+}
+
+export function isUnitPrice(price: ModelPrice): price is UnitPrice {
+  return 'unit' in price
+}
+
+/** The price per token of a model that writes text or vectors. */
+export function tokenPriceOf({ id, price }: { readonly id: string; readonly price: ModelPrice }): TokenPrice {
+  if (isUnitPrice(price)) throw new Error(`${id} has no price per token`)
+  return price
+}
+
+/** The price of what a call asks for. Null if the model has no price for it, which is never free. */
+export function pricedUnits(price: UnitPrice, asked: UnitsAsked): PricedUnits | null {
+  if (price.unit === 'character') {
+    if (asked.unit !== 'character') return null
+    const line = { item: 'characters', units: asked.count, unitPrice: price.amount, per: 1_000_000 } as const
+    return { line, defaults: {} }
+  }
+  if (asked.unit !== 'image') return null
+  const { size, quality, count: units } = asked
+  if (price.amount !== null) return { line: { item: 'images', units, unitPrice: price.amount, per: 1 }, defaults: {} }
+  const found = price.sizes.find(
+    (one) => (size === null || size === one.size) && (quality === null || quality === one.quality),
+  )
+  if (!found) return null
+  const named = [found.quality, found.size].filter((name) => name !== null)
+  return {
+    line: { item: ['images', ...named].join(' '), units, unitPrice: found.amount, per: 1 },
+    defaults: {
+      ...(size === null && found.size !== null && { size: found.size }),
+      ...(quality === null && found.quality !== null && { quality: found.quality }),
+    },
+  }
+}

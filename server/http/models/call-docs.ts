@@ -1,0 +1,77 @@
+import type { FailureCode } from '../../core/failure'
+import { KEY_FAILURES } from '../keys/key-failures'
+import type { EndpointDocs } from '../openapi/documented'
+import { type ModelCallId, modelBody, shapeOf } from './body-docs'
+
+/** The failures of a model call. */
+export const CALL_FAILURES: readonly FailureCode[] = [
+  'missing_parameter',
+  'invalid_parameter',
+  'json_parse_error',
+  'invalid_request',
+  'model_route_not_supported',
+  ...KEY_FAILURES,
+  'recharge_required',
+  'insufficient_api_key_balance',
+  'insufficient_balance',
+  'quota_exceeded',
+  'insufficient_permissions',
+  'model_not_allowed',
+  'unknown_model',
+  'estimated_price_exceeds_max_price',
+  'request_timeout',
+  'payload_too_large',
+  'unsupported_media_type',
+  'idempotency_conflict',
+  'answer_not_kept',
+  'outcome_unknown',
+  'max_tokens_exceeded',
+  'unsupported_parameter',
+  'upstream_rate_limit',
+  'upstream_error',
+  'upstream_unavailable',
+  'upstream_timeout',
+]
+
+const PRICING_NOTES = [
+  "Charged at the model's prices and rounded up once. The maximum cost is held before the call runs, and the unused part is released afterwards. `X-Cost-Mode: quote` returns the maximum cost without running the call.",
+  'Tokens (input plus the output cap) are reserved from the per-minute limit and corrected when the call ends. A call occupies a concurrency slot until its last byte.',
+  "A stream is charged before its final event is sent. Errors from the vendor are passed through in the vendor's own format and are not charged.",
+  'With an `Idempotency-Key`, the same body returns the first response again; a stream replays its events. A call continues when the client disconnects, and is charged in full.',
+]
+
+const COST = ['X-Cost-Micros-USD', 'Idempotency-Replayed'] as const
+
+/** The documentation of a route that calls a model. */
+export function call(
+  id: ModelCallId,
+  summary: string,
+  introduction: string,
+  body: { example: unknown; required: string[] },
+  answer: unknown,
+): EndpointDocs {
+  return {
+    id,
+    tag: 'Models',
+    summary,
+    description: [introduction, ...PRICING_NOTES].join('\n\n'),
+    body: {
+      description:
+        "The request body in the vendor's own format. It is forwarded byte for byte, except for the changes that metering needs. Parameters that the model's price does not cover are rejected with 422.",
+      schema: modelBody(id, body.required),
+      required: true,
+      examples: { simple: body.example },
+    },
+    answers: {
+      200: {
+        description: "The model's response in the vendor's format; server-sent events if a stream was requested.",
+        schema: shapeOf(answer),
+        examples: { answer },
+        canBeQuote: true,
+        headers: [...COST, 'X-Gateway-Removed-Betas'],
+      },
+    },
+    failures: CALL_FAILURES,
+    passesUpstreamErrors: true,
+  }
+}
