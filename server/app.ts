@@ -74,6 +74,7 @@ import { ownerUsageRoutes } from './http/usage/owner-routes'
 import { usageRoutes } from './http/usage/routes'
 import type { UsageAnswers } from './http/usage/usage-answers'
 import { noticeRoutes, type WebhookParts, webhookRoutes } from './http/webhooks/routes'
+import type { UpToFrom } from './pipeline/apis/sold-route'
 import type { ModelBackend } from './pipeline/models/model-backend'
 
 /** The dependencies of all routes. Each group takes the parts it needs. */
@@ -106,8 +107,8 @@ export function app(parts: AppParts) {
     .use(tryRoutes(parts, endpoints, async (request) => (await built.promise)(request)))
     .use(openRoutes(parts))
     .use(schemaRoutes())
-    .use(docsRoutes({ ...parts, imported: () => importedDocuments(parts.apis.routes) }))
-  endpoints.replace(EndpointTable.ofGateway(web.routes, importedRouteTable(parts.apis)))
+    .use(docsRoutes({ ...parts, imported: () => importedDocuments(parts.apis.routes, parts.upToFrom) }))
+  endpoints.replace(EndpointTable.ofGateway(web.routes, importedRouteTable(parts.apis, parts.upToFrom)))
   built.resolve((request) => web.handle(request))
   return web
 }
@@ -116,6 +117,7 @@ interface CallParts {
   readonly gate: Gate
   readonly priced: PricedCalls
   readonly apis: ApiRegistry
+  readonly upToFrom: UpToFrom
   readonly apiCalls: ApiCalls
   readonly onFault: OnFault
   readonly social: Social | null

@@ -43,7 +43,10 @@ export async function composeBilling(config: Config, { stores, ledger, limiter, 
     moneyIn: { rail, topUps, cards: cards?.topUps ?? null },
     auth: { paymentAttemptsPerMinute: config.payments.attemptsPerMinute },
     /** For the routes of wallets and owners. */
-    routes: { claims, topUps, cards, payments, sandboxTopUps: config.payments.sandboxTopUps },
+    routes: {
+      ...{ claims, topUps, cards, payments, sandboxTopUps: config.payments.sandboxTopUps },
+      upToFrom: config.payments.evm?.minAmount ?? null,
+    },
     /** Who pays: the key's balance, a per-request payment, or nobody, which results in a 402 with offers. */
     funding: {
       balance: offering(balanceFunding(ledger), payments),

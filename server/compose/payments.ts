@@ -43,22 +43,22 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
     onTrouble: (what, reason) => log.warn(what, { reason }),
   })
   if (rail === 'off' && !config.payments.evm) opened.resolve([])
-  const tempo = async (): Promise<PaymentMethod | null> => {
+  const tempo = async (): Promise<readonly PaymentMethod[]> => {
     if (rail === 'sandbox') chain = await openSandbox(config)
     settings =
       rail === 'off' ? null : rail === 'sandbox' && chain ? await sandboxSettings(chain) : (rail as TempoSettings)
-    return settings && openTempo(settings, config.payments, { clock, log }, chain)
+    return settings ? [await openTempo(settings, config.payments, { clock, log }, chain)] : []
   }
   /** If one payment method cannot be opened, the other still works. */
-  const usable = (name: string, method: Promise<PaymentMethod | null>): Promise<PaymentMethod | null> =>
-    method.catch((error: unknown) => {
+  const usable = (name: string, opened: Promise<readonly PaymentMethod[]>): Promise<readonly PaymentMethod[]> =>
+    opened.catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error)
       log.warn('a payment method is not available', { method: name, reason })
-      return null
+      return []
     })
   const start = async (): Promise<void> => {
     const methods = await Promise.all([usable('tempo', tempo()), usable('evm', openEvm(config, clock, log))])
-    opened.resolve(methods.filter((method) => method !== null))
+    opened.resolve(methods.flat())
     finishing = startClaimFinishing({ payments, topUps, claims, clock, log })
     await finishing.run()
   }
@@ -121,11 +121,14 @@ async function openTempo(
   return tempoMethod({ ...network, secret, realm, now: () => clock.now(), onTrouble, ...sandbox })
 }
 
-async function openEvm({ payments, baseUrl }: Config, clock: Clock, log: Log): Promise<PaymentMethod | null> {
+/** Payments on an EVM chain: for fixed prices, and for those that follow from the answer. */
+async function openEvm({ payments, baseUrl }: Config, clock: Clock, log: Log): Promise<readonly PaymentMethod[]> {
   const { evm, secret, realm } = payments
-  if (!evm) return null
-  const [{ evmMethod }, { tokenProblem }] = await Promise.all([
+  if (!evm) return []
+  const [{ evmMethod }, { evmNetwork }, { uptoMethod }, { tokenProblem }] = await Promise.all([
     import('../adapters/payments/mpp/evm'),
+    import('../adapters/payments/mpp/evm-network'),
+    import('../adapters/payments/mpp/upto'),
     import('../adapters/payments/mpp/token-check'),
   ])
   const problem = await tokenProblem(evm)
@@ -135,5 +138,7 @@ async function openEvm({ payments, baseUrl }: Config, clock: Clock, log: Log): P
     recipient: evm.recipient,
   })
   const onTrouble = (what: string, reason: string) => log.error(what, { reason })
-  return evmMethod({ ...evm, secret, realm, origin: baseUrl, now: () => clock.now(), onTrouble })
+  const options = { ...evm, secret, realm, origin: baseUrl, now: () => clock.now(), onTrouble }
+  const network = evmNetwork(options)
+  return [evmMethod(options, network), uptoMethod(options, network)]
 }

@@ -89,7 +89,7 @@ function indexOf(routes: ApiRoutes): CatalogIndex {
     all,
     reads: all.filter(({ operation }) => operation.effect === 'read'),
     writes: all.filter(({ operation }) => operation.effect === 'write'),
-    payable: all.filter(isPayable),
+    payable: all.filter((sold) => isPayable(sold)),
   }
   INDEXES.set(routes, index)
   return index

@@ -201,7 +201,7 @@ function refused(problem: Failure, now?: Readings): RefusedOutcome {
   return { kind: 'refused', failure: problem, readings: now }
 }
 
-/** The answer that an earlier attempt with this payment got but could not deliver: paid, and of a fixed price. */
+/** The answer that an earlier attempt with this payment got but could not deliver. It is paid, whatever the charge says. */
 function paidBefore({ quote: { maxCost, version } }: Work, body: string): WorkResult {
   return {
     kind: 'answer',

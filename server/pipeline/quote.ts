@@ -10,6 +10,8 @@ export interface Quote {
   readonly maxCost: Money
   /** The catalog version, or the id of the operator's price. */
   readonly version: string
+  /** The minimum of a success, if it can be paid for by a payment of its own although its price follows from the answer. */
+  readonly minCost?: Money
   /** Whether every success costs exactly `maxCost`. */
   readonly fixed: boolean
 }

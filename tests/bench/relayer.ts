@@ -32,7 +32,7 @@ export async function measureRelayer(payers: readonly number[]): Promise<Relayer
       binding,
     }
     const offer = await method.offer(terms)
-    if (!offer) throw new Error('nothing is offered')
+    if (!offer?.challenge) throw new Error('nothing is offered')
     const text = (await sandbox.lie(offer.challenge, {})).replace(/^Payment /, '')
     const read = await method.read({ scheme: 'payment', text })
     if (!read?.ok) throw new Error('not readable')

@@ -3,16 +3,17 @@ import { Challenge, Credential } from 'mppx'
 import { evm, Mppx } from 'mppx/server'
 import { evmMethod } from '../../server/adapters/payments/mpp/evm'
 import { formatUsd } from '../../server/core/money'
-import type { Offer, ShownPayment, Terms } from '../../server/core/payments/method'
+import type { ShownPayment, Terms } from '../../server/core/payments/method'
 import { EVM_CHAIN_ID, openEvmSandbox, TOKEN_NAME, TOKEN_VERSION } from '../support/evm/evm-sandbox'
-import { offered } from '../support/payable-offer'
+import { type Challenged, offered } from '../support/payable-offer'
 import { MERCHANT, PAYER, stranger } from '../support/payment-sandbox'
 import { type MethodUnderTest, paymentMethodContract, termsOf } from './payment-method.contract'
 
 const SECRET = 'a secret that only this test knows, long enough'
 const ORIGIN = 'https://gateway.example'
 const shown = (header: string): ShownPayment => ({ scheme: 'payment', text: header.replace(/^Payment /, '') })
-const asked = ({ challenge }: Offer) => new Response(null, { status: 402, headers: { 'www-authenticate': challenge } })
+const asked = ({ challenge }: Challenged) =>
+  new Response(null, { status: 402, headers: { 'www-authenticate': challenge } })
 const seconds = (from: number) => Math.floor(Date.now() / 1000) + from
 
 async function open() {
@@ -36,7 +37,7 @@ function common({ method, sandbox, payer }: Awaited<ReturnType<typeof open>>) {
 async function openPaymentForm(): Promise<MethodUnderTest> {
   const parts = await open()
   const { sandbox } = parts
-  const pay = async (offer: Offer, by = PAYER) => shown(await sandbox.payer(by).createCredential(asked(offer)))
+  const pay = async (offer: Challenged, by = PAYER) => shown(await sandbox.payer(by).createCredential(asked(offer)))
   return {
     ...common(parts),
     pay: (offer) => pay(offer),
@@ -89,8 +90,8 @@ async function openX402Form(): Promise<MethodUnderTest> {
   const parts = await open()
   const { sandbox, method } = parts
   const x402 = (text: string): ShownPayment => ({ scheme: 'x402', text })
-  const required = ({ more }: Offer) => more['payment-required'] ?? ''
-  const pay = async (offer: Offer, by = PAYER) => x402(await sandbox.x402Signature(required(offer), by))
+  const required = ({ more }: Challenged) => more['payment-required'] ?? ''
+  const pay = async (offer: Challenged, by = PAYER) => x402(await sandbox.x402Signature(required(offer), by))
   return {
     ...common(parts),
     pay: (offer) => pay(offer),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { codeOf, cutOff, openPayingServer, type PaidNetwork, PRICE } from '../support/paying-server'
+import { codeOf, cutOff, openPayingServer, type PaidNetwork } from '../support/paying-server'
 
 /** Where the process is killed: the question to the network that gets no answer, before or after the network saw it. */
 type Step = readonly [when: string, method: string, after: boolean]
@@ -35,7 +35,7 @@ export function paymentCrashes(
         expect([served.status, served.headers.has('payment-receipt')]).toEqual([200, true])
         const again = await server.paying(credential)
         expect([again.status, await codeOf(again)]).toEqual([402, 'invalid_challenge'])
-        expect((await server.received()) - before).toBe(PRICE)
+        expect((await server.received()) - before).toBe(server.price)
       },
     )
 
@@ -53,7 +53,7 @@ export function paymentCrashes(
         // 402: it had been served, and the answer may have been cut off on its way.
         if (answer.status !== 200) expect(await codeOf(answer)).toBe('invalid_challenge')
       }
-      expect((await server.received()) - before).toBe(PRICE * BigInt(rounds))
+      expect((await server.received()) - before).toBe(server.price * BigInt(rounds))
     })
   })
 }

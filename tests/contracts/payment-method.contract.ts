@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { micros } from '../../server/core/money'
-import type { Fate, Offer, PaymentMethod, ReadCredential, ShownPayment, Terms } from '../../server/core/payments/method'
+import type { Fate, PaymentMethod, ReadCredential, ShownPayment, Terms } from '../../server/core/payments/method'
 import type { PaymentRefusalCode } from '../../server/core/payments/refusal'
 import type { NodeFault } from '../support/faulty-node'
-import { offered } from '../support/payable-offer'
+import { type Challenged, offered } from '../support/payable-offer'
 
 export interface MethodUnderTest {
   readonly method: PaymentMethod
@@ -13,11 +13,11 @@ export interface MethodUnderTest {
   /** What the recipient has received so far, in the token's smallest unit. */
   received(): Promise<bigint>
   /** An honest answer to an offer. */
-  pay(offer: Offer): Promise<ShownPayment>
+  pay(offer: Challenged): Promise<ShownPayment>
   /** Answers to an offer that each lie about one thing. */
-  lies(offer: Offer): Promise<Readonly<Record<string, ShownPayment>>>
+  lies(offer: Challenged): Promise<Readonly<Record<string, ShownPayment>>>
   /** An answer signed by somebody without money. */
-  poor(offer: Offer): Promise<ShownPayment>
+  poor(offer: Challenged): Promise<ShownPayment>
   /** An answer to a challenge of ours, over these terms, that is no longer open. */
   late(terms: Terms): Promise<ShownPayment>
   close(): Promise<void>

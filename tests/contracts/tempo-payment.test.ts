@@ -10,14 +10,15 @@ import {
   SANDBOX_TOKEN,
 } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { micros } from '../../server/core/money'
-import type { Offer, ShownPayment } from '../../server/core/payments/method'
-import { offered } from '../support/payable-offer'
+import type { ShownPayment } from '../../server/core/payments/method'
+import { type Challenged, offered } from '../support/payable-offer'
 import { MERCHANT, openPaymentSandbox, PAYER, stranger } from '../support/payment-sandbox'
 import { paymentMethodContract, termsOf } from './payment-method.contract'
 
 const SECRET = 'a secret that only this test knows, long enough'
 const shown = (header: string): ShownPayment => ({ scheme: 'payment', text: header.replace(/^Payment /, '') })
-const asked = ({ challenge }: Offer) => new Response(null, { status: 402, headers: { 'www-authenticate': challenge } })
+const asked = ({ challenge }: Challenged) =>
+  new Response(null, { status: 402, headers: { 'www-authenticate': challenge } })
 
 const optionsOf = (rpcUrl: string) => ({
   rpcUrl,
@@ -44,8 +45,8 @@ async function open() {
     payer: PAYER.address.toLowerCase(),
     setFault: sandbox.setFault,
     received: () => sandbox.balance(MERCHANT),
-    pay: async (offer: Offer) => shown(await sandbox.payer().createCredential(asked(offer))),
-    async lies(offer: Offer) {
+    pay: async (offer: Challenged) => shown(await sandbox.payer().createCredential(asked(offer))),
+    async lies(offer: Challenged) {
       const lie = async (change: Parameters<typeof sandbox.lie>[1]) => shown(await sandbox.lie(offer.challenge, change))
       const honest = await sandbox.payer().createCredential(asked(offer))
       const pushed = { type: 'hash', hash: `0x${'ab'.repeat(32)}` }
@@ -71,7 +72,7 @@ async function open() {
         })),
       }
     },
-    poor: async (offer: Offer) => shown(await sandbox.lie(offer.challenge, { gas: 900_000n }, stranger())),
+    poor: async (offer: Challenged) => shown(await sandbox.lie(offer.challenge, { gas: 900_000n }, stranger())),
     async late(terms: ReturnType<typeof termsOf>) {
       const client = createClient({ chain: tempoLocalnet, transport: http(sandbox.chainUrl) })
       const [currency, recipient] = [SANDBOX_TOKEN as `0x${string}`, MERCHANT as `0x${string}`]

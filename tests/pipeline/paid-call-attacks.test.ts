@@ -90,8 +90,7 @@ describe('one signature, many upstream calls (issue 13, 7)', () => {
   /** A new challenge, asked for from elsewhere. */
   async function challenge(): Promise<string> {
     await calls.call(null, { from: `198.51.100.${Math.floor(Math.random() * 250)}` })
-    const { offered } = calls.network
-    return `challenge-${offered.length}`
+    return calls.network.newestChallenge
   }
 })
 

@@ -1,5 +1,9 @@
+import { micros } from '../../server/core/money'
 import { paymentCrashes } from '../contracts/payment-crash.contract'
+import { openApiUpstream } from '../support/api-upstream'
+import { anApi, anOperation, saving } from '../support/apis'
 import { openEvmSandbox } from '../support/evm/evm-sandbox'
+import { openTestStores } from '../support/ledger-parts'
 
 async function open() {
   const sandbox = await openEvmSandbox()
@@ -19,6 +23,35 @@ async function openX402V1() {
   return { ...sandbox, header: 'x-payment' as const, buy }
 }
 
+/** An API whose price follows from the answer, which costs more each time. */
+async function openUpTo() {
+  const sandbox = await openEvmSandbox()
+  await Promise.all([sandbox.placeUptoContracts(), sandbox.approve()])
+  const upstream = openApiUpstream(() => Response.json({ results: upstream.calls.length }))
+  const units = { mode: 'units', amount: micros(10_000), block: 1, minimum: 1, maximum: 10, onMissing: null } as const
+  const price = { ...units, figure: { kind: 'pointer', pointer: '/results' } } as const
+  const prepare = async (folder: string) => {
+    const stores = await openTestStores({ folder })
+    await stores.apis.write([saving(anApi({ baseUrl: upstream.url, operations: [anOperation({ price })] }))])
+    await stores.close()
+  }
+  return {
+    ...sandbox,
+    env: { ...sandbox.env, PAYMENTS: 'evm', ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1' },
+    header: 'payment-signature' as const,
+    sold: { path: '/apis/v1/weather/v1/forecast', price: 10_000n, prepare },
+    async buy({ headers }: Response) {
+      // The next call is the first one again.
+      upstream.calls.length = 0
+      return sandbox.uptoSignature(headers.get('payment-required') ?? '')
+    },
+    async close() {
+      await upstream.close()
+      await sandbox.close()
+    },
+  }
+}
+
 paymentCrashes(
   'evm',
   [
@@ -33,3 +66,14 @@ paymentCrashes(
 // At a step alone: a payment names the public address, and a restart here listens on another port.
 paymentCrashes('x402', [['after the payment, before its reply', 'eth_sendRawTransaction', true]], openX402, 0)
 paymentCrashes('x402 version 1', [['after the payment, before its reply', 'eth_sendRawTransaction', true]], openX402V1)
+// What was sent is found or sent again, although the answer would cost more by now.
+paymentCrashes(
+  'upto',
+  [
+    ['before the payment is sent', 'eth_sendRawTransaction', false],
+    ['after the payment, before its reply', 'eth_sendRawTransaction', true],
+    ['while its block is waited for', 'eth_getTransactionReceipt', false],
+  ],
+  openUpTo,
+  0,
+)

@@ -19,10 +19,12 @@ import { err, ok, type Result } from '../../server/core/result'
  * another one.
  */
 export class FixturePayment implements PaymentMethod {
-  readonly name = 'fixture'
+  readonly name: string = 'fixture'
   readonly currency = '0xfixture'
   /** What moved, by transaction: more than one of the same would be money taken twice. */
   readonly moved: string[] = []
+  /** The amounts that were asked for, by sending. */
+  readonly amounts: Money[] = []
   readonly offered: Terms[] = []
   readonly balances = new Map<string, bigint>()
   /** What the next sendings do; then they succeed. */
@@ -31,7 +33,13 @@ export class FixturePayment implements PaymentMethod {
   /** Judged dead by the network: their time is over. */
   readonly dead = new Set<string>()
   private readonly known = new Set<string>()
+  /** The number of the newest challenge, which no other network of this process has. */
   private challenges = 0
+  private static made = 0
+
+  get newestChallenge(): string {
+    return `challenge-${this.challenges}`
+  }
 
   units(amount: Money): bigint {
     return BigInt(amount)
@@ -39,7 +47,8 @@ export class FixturePayment implements PaymentMethod {
 
   async offer(terms: Terms): Promise<Offer> {
     this.offered.push(terms)
-    const challengeId = `challenge-${++this.challenges}`
+    this.challenges = ++FixturePayment.made
+    const challengeId = `challenge-${this.challenges}`
     this.known.add(`${challengeId} ${terms.amount} ${bindingText(terms.binding)}`)
     return { method: this.name, challengeId, challenge: `Payment id="${challengeId}", method="fixture"`, more: {} }
   }
@@ -49,7 +58,7 @@ export class FixturePayment implements PaymentMethod {
     more: { payer?: string; salt?: number; validBefore?: number; challengeId?: string; terms?: Terms } = {},
   ): ShownPayment {
     const terms = more.terms ?? this.offered.at(-1)
-    const challengeId = more.challengeId ?? `challenge-${this.challenges}`
+    const challengeId = more.challengeId ?? this.newestChallenge
     const text = JSON.stringify({
       challengeId,
       payer: more.payer ?? 'ada',
@@ -88,7 +97,8 @@ export class FixturePayment implements PaymentMethod {
     return ok({ payer })
   }
 
-  async settle({ handle }: ReadCredential): Promise<SettleOutcome> {
+  async settle({ handle }: ReadCredential, amount?: Money): Promise<SettleOutcome> {
+    if (amount !== undefined) this.amounts.push(amount)
     const mishap = this.sendings.shift()
     if (this.isDead || mishap === 'never arrive') return { kind: 'unknown', reason: 'no reply' }
     if (mishap === 'meet trouble of ours') return { kind: 'unknown', reason: 'the token is paused', isOurs: true }
@@ -114,4 +124,10 @@ export class FixturePayment implements PaymentMethod {
   async balance(payer: string): Promise<bigint | null> {
     return this.isDead ? null : (this.balances.get(payer) ?? 1_000_000n)
   }
+}
+
+/** The same network, for prices that follow from the answer. */
+export class FixtureUpTo extends FixturePayment {
+  override readonly name = 'up to'
+  readonly isUpTo = true
 }

@@ -11,6 +11,8 @@ export const PRICE = 5000n
 export interface PaidNetwork {
   /** What makes a server offer it. */
   readonly env: Readonly<Record<string, string>>
+  /** What is paid for; an image search at `PRICE` if absent. */
+  readonly sold?: { readonly path: string; readonly price: bigint; prepare(folder: string): Promise<void> }
   /** The header that a payment goes in. */
   readonly header: 'authorization' | 'payment-signature' | 'x-payment'
   /** The payment that answers a 402. */
@@ -31,9 +33,12 @@ export async function openPayingServer(env: Record<string, string> = {}, open: (
   const sandbox = await open()
   const folder = await dataFolder()
   const settings = { ...env, ...sandbox.env }
+  const { path = PATH, price = PRICE, prepare } = sandbox.sold ?? {}
+  await prepare?.(folder)
   let server: ServerProcess = await startServer(folder, settings)
   return {
     sandbox,
+    price,
     databaseFile: `${folder}/gateway.db`,
     kill: (signal: NodeJS.Signals) => server.kill(signal),
     async start() {
@@ -42,9 +47,9 @@ export async function openPayingServer(env: Record<string, string> = {}, open: (
     /** Where the server that runs now has this path. */
     addressOf: (path: string) => server.url + path,
     /** A credential for the call, as a payer makes it from the 402. */
-    bought: async () => sandbox.buy(await fetch(`${server.url}${PATH}`)),
+    bought: async () => sandbox.buy(await fetch(`${server.url}${path}`)),
     paying: (credential: string, signal?: AbortSignal) =>
-      fetch(`${server.url}${PATH}`, { headers: { [sandbox.header]: credential }, ...(signal && { signal }) }),
+      fetch(`${server.url}${path}`, { headers: { [sandbox.header]: credential }, ...(signal && { signal }) }),
     received: () => sandbox.balance(MERCHANT),
     /** How many payments the database has in each state, read past the server. */
     async states(): Promise<Record<string, number>> {

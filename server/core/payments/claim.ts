@@ -21,6 +21,7 @@ export interface Claim {
   readonly account: AccountId | null
   readonly method: string
   readonly payer: string
+  /** The price. While a price that follows from the answer is unknown, its maximum. */
   readonly amount: Money
   readonly currency: string
   readonly binding: string
@@ -94,6 +95,12 @@ export type TakeResult =
  */
 export type TakeRefusal = 'in_use' | 'worn_out' | 'uncovered'
 
+/** What is about to be sent, and until when nobody else may. */
+export interface Sending {
+  readonly leaseUntil?: number
+  readonly amount?: Money
+}
+
 /** Why the outcome of a payment is unknown. */
 export interface Trouble {
   readonly reason: string
@@ -136,8 +143,11 @@ export interface ClaimStore {
   find(key: string): Promise<Claim | null>
   /** Finds a claim by the hash of its credential, even if no active payment method can read that credential. */
   findByCredential(hash: string): Promise<Claim | null>
-  /** Called before the payment is sent: from here on only the network knows. Extends the lease to `leaseUntil` or later. */
-  settling(key: string, attempt: number, now: number, leaseUntil?: number): Promise<boolean>
+  /**
+   * Called before the payment is sent: from here on only the network knows. Extends the lease to `leaseUntil` or later. `amount`: what
+   * is sent, if that is less than what was claimed.
+   */
+  settling(key: string, attempt: number, now: number, sending?: Sending): Promise<boolean>
   /**
    * Marks the money as received. For a call, the same commit books its ledger entry. Idempotent. Applies to claims with an unknown
    * outcome, and to claims that were released after they were sent.

@@ -14,7 +14,10 @@ export interface Resource {
 
 /** What a payment buys, and what its credential is bound to. */
 export interface Terms {
+  /** The price, or the maximum of a price that follows from the answer. */
   readonly amount: Money
+  /** The minimum of a price that follows from the answer. Absent for a fixed price. */
+  readonly least?: Money
   /** Human-readable, part of the challenge (spec 2.4). */
   readonly description: string
   readonly binding: Binding
@@ -26,9 +29,9 @@ export interface Terms {
 /** One way to pay, as listed in a 402 response (spec 2.4). */
 export interface Offer {
   readonly method: string
-  readonly challengeId: string
-  /** The challenge in the wire form of the `Payment` scheme, for `WWW-Authenticate`. */
-  readonly challenge: string
+  /** The challenge in the wire form of the `Payment` scheme, for `WWW-Authenticate`. Absent if that scheme cannot express the offer. */
+  readonly challengeId?: string
+  readonly challenge?: string
   /** The same offer for clients of another protocol: header name to value. */
   readonly more: Readonly<Record<string, string>>
   /** The same offer for clients that read the body of the 402: members beside `error`. */
@@ -40,8 +43,8 @@ export function refusalOffers(offers: readonly Offer[]): PaymentOffers | null {
   const [first] = offers
   if (!first) return null
   return {
-    challengeId: first.challengeId,
-    challenges: offers.map(({ challenge }) => challenge),
+    challengeId: first.challengeId ?? null,
+    challenges: offers.flatMap(({ challenge }) => challenge ?? []),
     headers: Object.assign({}, ...offers.map(({ more }) => more)),
     body: Object.assign({}, ...offers.map(({ body }) => body)),
   }
@@ -111,6 +114,8 @@ export interface PaymentMethod {
   readonly alsoBy?: string
   /** The smallest amount that can be paid this way. Any amount if absent. */
   readonly minAmount?: Money
+  /** Takes any amount up to the signed one: for prices that follow from the answer, and only for those. Others need a fixed price. */
+  readonly isUpTo?: true
   /** Converts an amount to the token's smallest unit. */
   units(amount: Money): bigint
   /** Null while this way to pay is unavailable: the network is down, or settling costs too much. */
@@ -119,10 +124,11 @@ export interface PaymentMethod {
   read(shown: ShownPayment): Promise<Result<ReadCredential, PaymentRefusal> | null>
   /** Checks a credential against the terms, its signature and the network. Changes nothing. */
   validate(read: ReadCredential, terms: Terms): Promise<Result<ValidPayment, PaymentRefusal>>
-  settle(read: ReadCredential): Promise<SettleOutcome>
+  /** `amount`: the price, the same on every call for one credential; by default what was signed. Only an `isUpTo` method takes less. */
+  settle(read: ReadCredential, amount?: Money): Promise<SettleOutcome>
   lookUp(handle: SettlementHandle): Promise<Fate>
   /** The receipt for clients of another protocol: header name to value. */
-  receiptHeaders?(read: ReadCredential, receipt: Receipt): Readonly<Record<string, string>>
+  receiptHeaders?(read: ReadCredential, receipt: Receipt, amount: Money): Readonly<Record<string, string>>
   /** The payer's balance in the token's smallest unit. Null when the network does not answer. */
   balance(payer: string): Promise<bigint | null>
 }

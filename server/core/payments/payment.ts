@@ -1,4 +1,5 @@
 import { type Clock, isoTime } from '../clock'
+import type { Money } from '../money'
 import { err, ok, type Result } from '../result'
 import type { ClaimStore, NewClaim, TakeResult } from './claim'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from './method'
@@ -71,20 +72,22 @@ export class Payment {
   }
 
   /**
-   * Moves the money, once. The claim is marked as settling before anything is sent. `give`, `served` or `release` must follow. While
-   * the outcome is unknown, `answer` is stored for later.
+   * Moves the money, once. The claim is marked as settling before anything is sent, with the amount, so that a later attempt sends the
+   * same one. `give`, `served` or `release` must follow. While the outcome is unknown, `answer` is stored for later.
    */
-  async settle(answer: string | null = null): Promise<Result<null, PaymentRefusal>> {
+  async settle(answer: string | null = null, amount: Money = this.claim.amount): Promise<Result<null, PaymentRefusal>> {
     if (this.paid) return ok(null)
     const { claims, clock } = this.parts
     const { key } = this.claim
+    if (amount > this.claim.amount || (amount < this.claim.amount && !this.method.isUpTo))
+      throw new Error(`a payment of ${this.claim.amount} cannot settle ${amount}`)
     const now = clock.now()
-    if (!(await claims.settling(key, this.taken.attempt, now, now + SETTLE_MS))) {
+    if (!(await claims.settling(key, this.taken.attempt, now, { leaseUntil: now + SETTLE_MS, amount }))) {
       this.ended = true
       return err({ code: 'payment_in_progress', reason: 'Another request with this credential took over.' })
     }
     this.sentFor = { answer }
-    const outcome = await this.send()
+    const outcome = await this.send(amount)
     if (outcome.kind === 'settled') {
       await claims.settled(key, outcome.reference, clock.now())
       this.paid = true
@@ -147,29 +150,29 @@ export class Payment {
   private async receipt(): Promise<DeliveredReceipt> {
     const { claims, clock } = this.parts
     const { key, method, transaction } = this.claim
-    const reference = (await claims.find(key))?.reference ?? transaction
+    const { reference, amount } = (await claims.find(key)) ?? { ...this.claim, reference: null }
     const timestamp = isoTime(clock.now())
-    const receipt: Receipt = { method, status: 'success', reference, timestamp }
-    const more = this.method.receiptHeaders?.(this.read, receipt) ?? {}
-    return { ...receipt, headers: { 'payment-receipt': receiptText(receipt), ...more } }
+    const receipt: Receipt = { method, status: 'success', reference: reference ?? transaction, timestamp }
+    const more = this.method.receiptHeaders?.(this.read, receipt, amount) ?? {}
+    return { ...receipt, amount, headers: { 'payment-receipt': receiptText(receipt), ...more } }
   }
 
   /** Sends the payment. If the outcome is unknown, looks it up, and as a last resort sends it once more. */
-  private async send(): Promise<SettleOutcome> {
-    let outcome = await this.method.settle(this.read)
+  private async send(amount: Money): Promise<SettleOutcome> {
+    let outcome = await this.method.settle(this.read, amount)
     for (let tries = 0; outcome.kind === 'unknown' && tries < LOOK_UPS; tries++) {
       await this.parts.pause(LOOK_UP_PAUSE_MS)
       const fate = await this.method.lookUp(this.read.handle)
       if (fate.kind === 'settled') return fate
       if (fate.kind === 'never') return { ...outcome, kind: 'refused', reason: 'never settled' }
-      if (tries === LOOK_UPS - 1) outcome = await this.resent(outcome)
+      if (tries === LOOK_UPS - 1) outcome = await this.resent(outcome, amount)
     }
     return outcome
   }
 
   /** Sends again. A refusal of the second transmission says nothing about the first one. */
-  private async resent(before: SettleOutcome): Promise<SettleOutcome> {
-    const again = await this.method.settle(this.read)
+  private async resent(before: SettleOutcome, amount: Money): Promise<SettleOutcome> {
+    const again = await this.method.settle(this.read, amount)
     if (again.kind === 'settled') return again
     const fate = await this.method.lookUp(this.read.handle)
     return fate.kind === 'settled' ? fate : before

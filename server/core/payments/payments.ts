@@ -13,7 +13,10 @@ import { countsAgainstPayer, type FinishParts, fateOf, finishOpen } from './unfi
 export interface Purchase {
   readonly purpose: PaymentPurpose
   readonly operation: string
+  /** The price, or the maximum of a price that follows from the answer. */
   readonly amount: Money
+  /** The minimum of a price that follows from the answer. Absent for a fixed price. */
+  readonly least?: Money
   readonly description: string
   /** The fingerprint of the request (`fingerprintOf`). */
   readonly fingerprint: string
@@ -61,16 +64,16 @@ export class Payments {
 
   /** Creates a challenge for each payment method. */
   async offers(purchase: Purchase): Promise<readonly Offer[]> {
-    const methods = await this.options.methods()
+    const methods = await this.methodsFor(purchase)
     const binding = bindingOf(bound(purchase), null)
     const offers = await Promise.all(methods.map((method) => method.offer({ ...purchase, binding })))
     return offers.filter((offer) => offer !== null)
   }
 
-  /** How an amount can be paid, for the documentation. */
-  async waysFor(amount: Money) {
-    const methods = await this.options.methods()
-    const offering = methods.filter(({ minAmount = ZERO }) => amount >= minAmount)
+  /** How an amount can be paid, for the documentation. `least`: the minimum of a price that follows from the answer. */
+  async waysFor(amount: Money, least?: Money) {
+    const methods = await this.methodsFor(least === undefined ? {} : { least })
+    const offering = methods.filter(({ minAmount = ZERO }) => (least ?? amount) >= minAmount)
     return offering.map((method) => ({
       method: method.name,
       intent: 'charge' as const,
@@ -91,13 +94,13 @@ export class Payments {
    */
   async accountIn(shown: ShownPayment): Promise<string | null> {
     if (shown.scheme === 'x402') return null
-    const found = await this.read(shown)
+    const found = await this.read(shown, {})
     return found.ok ? (found.value.read.binding?.['account'] ?? null) : null
   }
 
   /** Validates a credential and claims it for this attempt. */
   async begin(purchase: Purchase, shown: ShownPayment): Promise<Result<Payment, PaymentRefusal>> {
-    const found = await this.read(shown)
+    const found = await this.read(shown, purchase)
     if (!found.ok) return err((await this.whyUnread(shown)) ?? found.error)
     const { method, read } = found.value
     const binding = bindingOf(bound(purchase), read.binding)
@@ -120,6 +123,9 @@ export class Payments {
     if (late) await payment.release('too little of its life was left')
     if (late) return err(late)
     if (isPaid || !(await this.paysFirst(claim))) return ok(payment)
+    // Nobody knows yet what to settle first.
+    if (method.isUpTo) await payment.release('it would have to be paid first')
+    if (method.isUpTo) return err(TOO_MANY_UNPAID)
     const settled = await payment.settle()
     return settled.ok ? ok(payment) : settled
   }
@@ -142,10 +148,17 @@ export class Payments {
     return this.options.claims.endLeases(this.options.clock.now())
   }
 
+  /** The methods that serve prices of this kind. */
+  private async methodsFor({ least }: Pick<Purchase, 'least'>): Promise<readonly PaymentMethod[]> {
+    const isUpTo = least !== undefined
+    return (await this.options.methods()).filter((method) => (method.isUpTo ?? false) === isUpTo)
+  }
+
   private async read(
     shown: ShownPayment,
+    purchase: Pick<Purchase, 'least'>,
   ): Promise<Result<{ method: PaymentMethod; read: ReadCredential }, PaymentRefusal>> {
-    for (const method of await this.options.methods()) {
+    for (const method of await this.methodsFor(purchase)) {
       const read = await method.read(shown)
       if (read) return read.ok ? ok({ method, read: read.value }) : read
     }
@@ -179,7 +192,7 @@ export class Payments {
         await claims.release(claim.key, 'never settled', countsAgainstPayer(claim), clock.now())
       if (fate.kind === 'never') return ok(null)
       // Sending the same transaction again is safe: the network accepts it once.
-      const end = fate.kind === 'settled' ? fate : await method.settle(read)
+      const end = fate.kind === 'settled' ? fate : await method.settle(read, claim.amount)
       if (end.kind === 'unknown') return err(PENDING)
       if (end.kind === 'refused') {
         // It may have been mined between the look-up and the sending.
@@ -303,6 +316,12 @@ const MAX_MONEY = BigInt(Number.MAX_SAFE_INTEGER)
 /** Keyed, so that the database alone does not reveal addresses. */
 function hashed(addressGroup: string, secret: string): string {
   return createHmac('sha256', secret).update(`address of a payer: ${addressGroup}`).digest('base64url')
+}
+
+const TOO_MANY_UNPAID: PaymentRefusal = {
+  code: 'verification_failed',
+  reason:
+    'Too many payments of this payer or address are open, or failed within the hour, to be taken after the answer. Nothing was charged. Use an API key, or try again later.',
 }
 
 function wornOut(claim: Claim | null): PaymentRefusal {

@@ -1,3 +1,5 @@
+import type { Money } from '../money'
+
 /** The proof of a settled payment (spec 5.3). */
 export interface Receipt {
   readonly method: string
@@ -15,6 +17,8 @@ export function receiptText(receipt: Receipt): string {
 
 /** A receipt with its response headers, for each protocol that the payer may use. */
 export interface DeliveredReceipt extends Receipt {
+  /** What was paid. */
+  readonly amount: Money
   /** Header name to value. */
   readonly headers: Readonly<Record<string, string>>
 }

@@ -6,7 +6,7 @@ import { OPERATIONS } from '../../core/catalog/operations'
 import type { ParameterTable } from '../../core/catalog/parameters'
 import { type PriceStore, priceOf } from '../../core/catalog/prices'
 import { formatUsd } from '../../core/money'
-import { isPayable } from '../../pipeline/apis/sold-route'
+import { isPayable, type UpToFrom } from '../../pipeline/apis/sold-route'
 import { queryOf } from '../middleware/list-query'
 import { routeGroup } from '../middleware/request-context'
 import { bodySchema } from '../openapi/parameter-documents'
@@ -40,6 +40,7 @@ interface Entry {
 interface Parts {
   readonly apis: ApiRegistry
   readonly prices: PriceStore
+  readonly upToFrom: UpToFrom
 }
 
 const BUILT_IN_TITLES: Readonly<Record<string, string>> = { websearch: 'Web search', social: 'Social network' }
@@ -47,12 +48,14 @@ const BUILT_IN_TITLES: Readonly<Record<string, string>> = { websearch: 'Web sear
 const CATALOG = publicEndpoint()
 
 /** Everything that can be bought, for anybody (spec-answers 12). */
-export function catalogRoutes({ apis, prices }: Parts) {
+export function catalogRoutes({ apis, prices, upToFrom }: Parts) {
   const builtIn = Object.values(OPERATIONS).map((operation) => builtInEntry(operation, prices))
   // One index per catalog: a catalog is replaced as a whole.
   const indexes = new WeakMap<ApiRoutes, readonly Entry[]>()
   const indexOf = (routes: ApiRoutes) => {
-    const index = indexes.get(routes) ?? [...builtIn, ...[...routes.operations].map(importedEntry)].sort(byName)
+    const index =
+      indexes.get(routes) ??
+      [...builtIn, ...[...routes.operations].map((sold) => importedEntry(sold, upToFrom))].sort(byName)
     indexes.set(routes, index)
     return index
   }
@@ -82,14 +85,14 @@ export function catalogRoutes({ apis, prices }: Parts) {
   )
 }
 
-function importedEntry({ api, operation }: SoldOperation): Entry {
+function importedEntry({ api, operation }: SoldOperation, upToFrom: UpToFrom): Entry {
   const { name, method, path, title, description, effect, parameters, examples } = operation
   const inputs = inputNames(parameters)
   return {
     ...{ name, kind: 'imported', api: api.name, text: [name, title, description, api.title].join(' ').toLowerCase() },
     record: () => ({
       ...{ name, api: api.name, api_title: api.title, method, path: `/apis/v1/${api.name}${path}`, title, description },
-      ...{ effect, pay_per_request: isPayable({ api, operation }), price: priceRecordOf(operation.price) },
+      ...{ effect, pay_per_request: isPayable({ api, operation }, upToFrom), price: priceRecordOf(operation.price) },
       input_schema: inputSchema(operation),
       parameters: parameters.map(({ name, in: place }, i) => ({ input: inputs[i] ?? name, name, in: place })),
       examples: examples.map(({ title, input }) => ({ title, input })),

@@ -1,9 +1,11 @@
 import type { Api, ApiOperation, DataSchema } from '../../core/apis/api'
 import type { ApiRoutes } from '../../core/apis/api-routes'
+import { maximumOf, minimumOf } from '../../core/apis/prices/price'
 import { isJson } from '../../core/json'
+import { formatUsd } from '../../core/money'
 import { type Access, operationOf } from '../openapi/documented'
 import type { JsonSchema } from '../openapi/json-schema'
-import type { ImportedDocument, OpenApiOperation } from '../openapi/open-api'
+import type { ImportedDocument, OpenApiOperation, PriceLimits } from '../openapi/open-api'
 import { priceRecordOf } from './price-record'
 
 type Schemas = Record<string, JsonSchema>
@@ -64,7 +66,18 @@ function documentOf(operation: ApiOperation, schemas: Schemas, access: Access): 
       },
     }),
     ...{ 'x-api-price': priceRecordOf(price), 'x-effect': effect },
+    ...(access === 'key or payment' && price.mode !== 'fixed' && { 'x-price-limits': limitsOf(operation) }),
   } as OpenApiOperation
+}
+
+/** The limits of a price that follows from the answer, for any input. */
+function limitsOf({ price, parameters }: ApiOperation): PriceLimits {
+  const largest = (name: string) => {
+    const schema = parameters.find((parameter) => parameter.in === 'query' && parameter.name === name)?.schema
+    return Number(Object(schema).maximum)
+  }
+  const [minimum, maximum] = [formatUsd(minimumOf(price)), formatUsd(maximumOf(price, largest))]
+  return { currency: 'USD', minimum, maximum }
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ApiRoutes } from '../../core/apis/api-routes'
 import { type failure, wrongParameters } from '../../core/failure'
-import { isPayable, soldRoute } from '../../pipeline/apis/sold-route'
+import { isPayable, soldRoute, type UpToFrom } from '../../pipeline/apis/sold-route'
 import type { Route } from '../../pipeline/call'
 import { type ImportedRoutes, wrongMethod } from '../routing/endpoint-table'
 import { importedDocument } from './imported-docs'
@@ -8,14 +8,14 @@ import { importedDocument } from './imported-docs'
 const PREFIX = '/apis/v1/'
 
 /** The routes of the operations that are on sale at the moment of a request. */
-export function importedRouteTable(registry: { readonly routes: ApiRoutes }): ImportedRoutes {
+export function importedRouteTable(registry: { readonly routes: ApiRoutes }, upToFrom: UpToFrom): ImportedRoutes {
   return {
     routeOf(method, path) {
       if (!path.startsWith(PREFIX)) return null
       const end = path.indexOf('/', PREFIX.length)
       if (end < 0) return null
       const found = registry.routes.match(method, path.slice(PREFIX.length, end), path.slice(end))
-      if (found.ok) return soldRoute(found.value)
+      if (found.ok) return soldRoute(found.value, upToFrom)
       switch (found.error.kind) {
         case 'unknown':
           return null
@@ -35,9 +35,9 @@ function unmatched(problem: ReturnType<typeof failure>): Route {
 }
 
 /** The imported operations of the API documents. `version` is another object after each change of the catalog. */
-export function importedDocuments(routes: ApiRoutes) {
+export function importedDocuments(routes: ApiRoutes, upToFrom: UpToFrom) {
   return {
     version: routes,
-    document: () => importedDocument(routes, (api, operation) => isPayable({ api, operation })),
+    document: () => importedDocument(routes, (api, operation) => isPayable({ api, operation }, upToFrom)),
   }
 }

@@ -28,7 +28,7 @@ export function agentGuide(document: OpenApiDocument, origin: string): string {
     '- `Authorization: Bearer <API_KEY>` on every request under /apis and /v1. Ask your user for a key; do not sign up without being asked.',
     '- Without a key, a data endpoint returns 402 with its price in `error.price` and runs nothing.',
     '- With a wallet you need no key: answer the `Payment` challenge of the 402 (`WWW-Authenticate`), then send the same request with `Authorization: Payment <CREDENTIAL>` and the same `X-Request-ID`. The response carries a `Payment-Receipt`. After 409 or 503, send the same credential again; never pay a second time.',
-    '- If the 402 carries `PAYMENT-REQUIRED`, you can also pay with x402 (`exact`): send the payment in `PAYMENT-SIGNATURE`; the response carries `PAYMENT-RESPONSE`. Clients of version 1 read the body and send `X-PAYMENT`.',
+    '- If the 402 carries `PAYMENT-REQUIRED`, you can also pay with x402 (`exact`, or `upto` where the price follows from the answer): send the payment in `PAYMENT-SIGNATURE`; the response carries `PAYMENT-RESPONSE`. Clients of version 1 read the body and send `X-PAYMENT`.',
     `- Over MCP: ${origin}/mcp with a key or a browser sign-in; ${origin}/mcp/paid without an account, paying per call (send the credential in \`_meta["org.paymentauth/credential"]\`).`,
     '- Routes under /api are for the signed-in owner (session cookie) and never accept an API key.',
     '',

@@ -45,6 +45,8 @@ export interface OpenApiOperation {
   readonly requestBody?: OpenApiBody
   readonly responses: Readonly<Record<string, OpenApiResponse>>
   readonly 'x-price'?: Price
+  /** What a success costs at least and at most, of one that can be paid for by itself although its price follows from the answer. */
+  readonly 'x-price-limits'?: PriceLimits
   /** Its name in allowlists, prices and reports. */
   readonly 'x-operation'?: string
   /** Ways to pay for a single call. */
@@ -57,6 +59,12 @@ export interface Price {
   readonly mode: 'fixed'
   readonly currency: 'USD'
   readonly amount: string
+}
+
+export interface PriceLimits {
+  readonly currency: 'USD'
+  readonly minimum: string
+  readonly maximum: string
 }
 
 /** What imported operations add to the document. */

@@ -7,7 +7,7 @@ import type { OpenApiDocument, OpenApiOperation } from './open-api'
 export interface PaymentWay {
   readonly method: string
   readonly intent: 'charge'
-  /** In the token's smallest unit. */
+  /** In the token's smallest unit; for `upto` the maximum. */
   readonly amount: string
   /** Address of the token's contract. */
   readonly currency: string
@@ -31,7 +31,7 @@ export const mcpServer = (origin: string) => mcpServerJson(origin, CATALOG_VERSI
 export function x402Resources({ paths }: OpenApiDocument, origin: string) {
   const resources = Object.entries(paths).flatMap(([path, item]) => {
     const offers = Object.values(item).flatMap((operation) => operation['x-payment-info']?.offers ?? [])
-    const isPayable = offers.some(({ method }) => method === 'evm') && !path.includes('{')
+    const isPayable = offers.some(({ method }) => method === 'evm' || method === 'upto') && !path.includes('{')
     return isPayable ? [origin + path] : []
   })
   const instructions = `Each resource answers 402 with its price. Parameters: ${origin}/openapi.json. For agents: ${origin}/llms.txt.`
@@ -41,13 +41,15 @@ export function x402Resources({ paths }: OpenApiDocument, origin: string) {
 /** The document with what wallets look for: the service (`x-service-info`), and the price of each call per payment method. */
 export async function withPaymentOffers(
   document: OpenApiDocument,
-  waysFor: (amount: Money) => Promise<readonly PaymentWay[]>,
+  waysFor: (amount: Money, least?: Money) => Promise<readonly PaymentWay[]>,
 ): Promise<OpenApiDocument> {
   const offered = async (operation: OpenApiOperation): Promise<OpenApiOperation> => {
-    const amount = parseUsd(operation['x-price']?.amount ?? '')
+    const { minimum = null, maximum = '' } = operation['x-price-limits'] ?? {}
+    const least = minimum === null ? null : parseUsd(minimum)
+    const amount = parseUsd(operation['x-price']?.amount ?? maximum)
     // Only operations that can be called without a key accept payments.
     const isPayable = operation.security.some((way) => Object.keys(way).length === 0)
-    const ways = amount !== null && isPayable ? await waysFor(amount) : []
+    const ways = amount !== null && isPayable ? await waysFor(amount, least ?? undefined) : []
     if (ways.length === 0) return operation
     return { ...operation, 'x-payment-info': { offers: ways.map(offerOf) } }
   }

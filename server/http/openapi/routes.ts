@@ -54,7 +54,7 @@ export function docsRoutes({ baseUrl, dashboard, payments, imported }: DocsParts
       const components = { ...builtIn.components, schemas: { ...builtIn.components['schemas'], ...schemas } }
       const whole = { ...builtIn, paths: { ...builtIn.paths, ...paths }, components }
       const safe = withSafeTexts(whole)
-      made = { version, document: withPaymentOffers(safe, (amount) => payments.waysFor(amount)) }
+      made = { version, document: withPaymentOffers(safe, (amount, least) => payments.waysFor(amount, least)) }
     }
     return made.document
   }

@@ -3,7 +3,7 @@ import type { ApiMatch } from '../../core/apis/api-routes'
 import type { Closings } from '../../core/apis/closings'
 import { decimalOf } from '../../core/apis/prices/decimal'
 import { isSuccess, ReadAnswer, readFigure } from '../../core/apis/prices/figure'
-import { chargeFor, maximumOf } from '../../core/apis/prices/price'
+import { chargeFor, maximumOf, minimumOf } from '../../core/apis/prices/price'
 import type { Clock } from '../../core/clock'
 import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
@@ -75,6 +75,7 @@ export function apiWork(deps: ApiDeps, sale: ApiSale, authenticated: Authenticat
       maxCost,
       version: price.version,
       fixed: price.price.mode === 'fixed',
+      ...(price.price.mode !== 'fixed' && { minCost: minimumOf(price.price) }),
     },
     fingerprint: () =>
       fingerprintOf({

@@ -1,30 +1,39 @@
 import type { ApiMatch, SoldOperation } from '../../core/apis/api-routes'
-import { ZERO } from '../../core/money'
+import { minimumOf } from '../../core/apis/prices/price'
+import { type Money, ZERO } from '../../core/money'
 import type { Route } from '../call'
 
+/** The smallest minimum that a price by the answer may have to be paid per request (x402's `upto`). Null if that is not offered. */
+export type UpToFrom = Money | null
+
 /** The route of an imported operation, for `authenticate`: reads need `data:read`, writes `apis:write`. */
-export function soldRoute(match: ApiMatch): Extract<Route, { kind: 'priced' }> {
+export function soldRoute(match: ApiMatch, upToFrom: UpToFrom = null): Extract<Route, { kind: 'priced' }> {
   const { operation } = match
   const scope = operation.effect === 'read' ? 'data:read' : 'apis:write'
-  return { kind: 'priced', operation: operation.name, scope, match, ...(isPayable(match) && { payable: true }) }
+  return {
+    kind: 'priced',
+    operation: operation.name,
+    scope,
+    match,
+    ...(isPayable(match, upToFrom) && { payable: true }),
+  }
 }
 
 /**
- * Whether a caller without a key may pay for the one call: the price is fixed and above zero, the answer comes whole, the call can be
- * repeated, and the upstream costs nothing, since a payment may turn out not to settle after the upstream was asked. Where the operator
+ * Whether a caller without a key may pay for the one call: the price is fixed and above zero, or is settled by `upto` and is never below
+ * the minimum of a settlement; the answer comes whole, the call can be repeated, and the upstream costs nothing, since a payment may turn out not to settle after the upstream was asked. Where the operator
  * did not say what it costs, one that wants a credential may cost something, also if that is in one of the API's own headers.
  */
-export function isPayable({
-  api: { auth, headers },
-  operation: { price, effect, answer, upstreamCost },
-}: SoldOperation): boolean {
+export function isPayable(
+  { api: { auth, headers }, operation: { price, effect, answer, upstreamCost } }: SoldOperation,
+  upToFrom: UpToFrom = null,
+): boolean {
   const isOpen = auth.kind === 'none' && Object.keys(headers).every((name) => PLAIN_HEADERS.has(name.toLowerCase()))
   const isFree = upstreamCost === null ? isOpen : upstreamCost === ZERO
   return (
     isFree &&
     auth.kind !== '402' &&
-    price.mode === 'fixed' &&
-    price.amount > 0 &&
+    (price.mode === 'fixed' ? price.amount > 0 : upToFrom !== null && minimumOf(price) >= upToFrom) &&
     effect === 'read' &&
     answer === 'whole'
   )

@@ -1,5 +1,5 @@
 import { limitSubject } from '../../core/credentials/address'
-import { type Failure, failure } from '../../core/failure'
+import { type Failure, type FailureCode, failure } from '../../core/failure'
 import { keepable } from '../../core/idempotency/idempotency-record'
 import type { Limiter } from '../../core/limits/limiter'
 import { formatUsd, ZERO } from '../../core/money'
@@ -40,13 +40,21 @@ export function offering(funding: Funding, payments: Payments): Funding {
     async reserve(work, authenticated) {
       const reserved = await funding.reserve(work, authenticated)
       const { route } = authenticated.incoming
-      // Every 402 of a reservation names a price. Other failures must not offer a payment.
-      if (reserved.ok || reserved.error.price === undefined) return reserved
+      // Other failures must not offer a payment.
+      if (reserved.ok || !LACKS_MONEY.has(reserved.error.code)) return reserved
+      if (!work.quote.fixed && work.quote.minCost === undefined) return reserved
       if (route.kind !== 'priced' || !route.payable) return reserved
       return err(await withOffers(payments, purchaseOf(work, authenticated), reserved.error))
     },
   }
 }
+
+/** The refusals that a payment of its own would cure. */
+const LACKS_MONEY: ReadonlySet<FailureCode> = new Set([
+  'payment_required',
+  'insufficient_api_key_balance',
+  'insufficient_balance',
+])
 
 /** The description in a `Payment` challenge (spec 2.4). */
 const DESCRIPTION = 'Send an API key, or pay for this one request by answering this payment challenge.'
@@ -56,6 +64,7 @@ function purchaseOf({ quote, operation, timeoutMs, fingerprint }: Priced, { inco
     purpose: 'call',
     operation,
     amount: quote.maxCost,
+    ...(!quote.fixed && quote.minCost !== undefined && { least: quote.minCost }),
     description: DESCRIPTION,
     fingerprint: fingerprint(),
     requestId: incoming.id,
@@ -73,17 +82,23 @@ function reservation(payments: Payments, what: Purchase, payment: Payment, onPai
     keptAnswer: payment.keptAnswer,
     isPaid: payment.isPaid,
     async capture({ amount, delivery }): Promise<Result<Captured, Failure>> {
-      if (amount !== what.amount) throw new Error('a payment must capture its whole fixed price')
       if (!delivery) throw new Error('a payment capture needs the answer that it buys')
       // What is kept for the payer is sent again as JSON.
       const isJsonAnswer = (delivery.headers['content-type'] ?? 'application/json').startsWith('application/json')
       const answer = isJsonAnswer ? keepable(delivery.body) : null
       try {
-        const settled = await payment.settle(answer)
+        // What costs nothing needs no payment, which stays good.
+        if (amount === ZERO && !payment.isPaid) {
+          await payment.release('it cost nothing')
+          return ok({ cost: ZERO, receipt: null })
+        }
+        const settled = await payment.settle(answer, payment.isPaid ? undefined : amount)
         if (!settled.ok) return err(await refused(payments, what, settled.error))
         await onPaid()
         const given = await payment.give({ answer, isGone: delivery.isGone })
-        return given.ok ? ok({ cost: amount, receipt: given.value }) : err(await refused(payments, what, given.error))
+        return given.ok
+          ? ok({ cost: given.value.amount, receipt: given.value })
+          : err(await refused(payments, what, given.error))
       } catch (error) {
         if (!isUnavailable(error)) throw error
         // The gateway's database failed while the payment was in flight: never say "not charged", and never offer another payment.
@@ -106,7 +121,7 @@ async function refused(payments: Payments, what: Purchase, refusal: PaymentRefus
   const { code, reason } = refusal
   if (!mayOfferAgain(refusal))
     return failure(code, reason, { retryAfterSeconds: RETRY_AFTER_SECONDS[code as keyof typeof RETRY_AFTER_SECONDS] })
-  return withOffers(payments, what, failure(code, reason, { price: what.amount }))
+  return withOffers(payments, what, failure(code, reason, what.least === undefined ? { price: what.amount } : {}))
 }
 
 /** Free operations get no offers, and none are made while no payment method is usable. */
@@ -115,7 +130,7 @@ async function withOffers(payments: Payments, what: Purchase, problem: Failure):
   if (!offers) return problem
   const message =
     problem.code === 'payment_required'
-      ? `This request costs ${formatUsd(what.amount)} USD. ${DESCRIPTION}`
+      ? `This request costs ${what.least === undefined ? '' : 'at most '}${formatUsd(what.amount)} USD. ${DESCRIPTION}`
       : problem.message
   return { ...problem, message, offers }
 }

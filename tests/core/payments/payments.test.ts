@@ -6,7 +6,7 @@ import type { PaymentMethod, ShownPayment } from '../../../server/core/payments/
 import type { Payment } from '../../../server/core/payments/payment'
 import { Payments, type Purchase } from '../../../server/core/payments/payments'
 import { mayOfferAgain, type PaymentRefusalCode } from '../../../server/core/payments/refusal'
-import { FixturePayment } from '../../support/fixture-payment'
+import { FixturePayment, FixtureUpTo } from '../../support/fixture-payment'
 import { NOON, openTestStores, requestId, type TestStores } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
 
@@ -374,5 +374,88 @@ describe('a payer without honest intent (facts/payments 2)', () => {
     expect(await refusal(await bought(purchase(), { payer }))).toBe('verification_failed')
     await first.release('enough')
     await (await begin(await bought(purchase(), { payer }))).release('enough')
+  })
+})
+
+describe('a price that follows from the answer, settled up to its maximum (issue 18)', () => {
+  let upTo: FixtureUpTo
+  beforeEach(() => {
+    upTo = new FixtureUpTo()
+    network = upTo
+    methods = [upTo]
+  })
+  const metered = (more: Partial<Purchase> = {}) => purchase({ least: micros(1000), ...more })
+
+  test('settles what it costs, which is booked and on the receipt; never more than was signed', async () => {
+    const shown = await bought(metered())
+    const payment = await begin(shown, metered())
+    expect(payment.settle(null, micros(5001))).rejects.toThrow('cannot settle')
+    expect((await payment.settle(null, micros(1234))).ok).toBe(true)
+    expect(await payment.served()).toMatchObject({ amount: micros(1234) })
+    expect(upTo.amounts).toEqual([micros(1234)])
+    expect(await claimOf(shown)).toMatchObject({ state: 'served', amount: micros(1234) })
+    expect(await refusal(shown, metered())).toBe('invalid_challenge')
+  })
+
+  test('whose reply was lost is sent again with the same amount, by the next process too', async () => {
+    const shown = await bought(metered())
+    const payment = await begin(shown, metered())
+    upTo.sendings.push('never arrive', 'never arrive')
+    expect(await payment.settle(null, micros(1234))).toMatchObject({ error: { code: 'payment_pending' } })
+    await payments().recover()
+    const again = await begin(shown, metered())
+    expect(again.isPaid).toBe(true)
+    // The answer is produced again, and whatever it costs now, nothing more is taken.
+    await again.settle(null, micros(4000))
+    expect(await again.served()).toMatchObject({ amount: micros(1234) })
+    expect(upTo.amounts).toEqual([micros(1234), micros(1234), micros(1234)])
+    expect(upTo.moved).toHaveLength(1)
+  })
+
+  test('that was refused may cost something else at its next attempt', async () => {
+    const shown = await bought(metered(), { payer: 'dora' })
+    upTo.sendings.push('refuse')
+    await (await begin(shown, metered())).settle(null, micros(1234))
+    const again = await begin(shown, metered())
+    expect(await claimOf(shown)).toMatchObject({ amount: micros(5000) })
+    expect((await again.settle(null, micros(4000))).ok).toBe(true)
+    expect(await again.served()).toMatchObject({ amount: micros(4000) })
+  })
+
+  test('is not paid by methods of fixed prices, nor the other way round', async () => {
+    const fixed = new FixturePayment()
+    methods = [fixed, upTo]
+    expect(await payments().offers(metered())).toMatchObject([{ method: 'up to' }])
+    expect(await payments().offers(purchase())).toMatchObject([{ method: 'fixture' }])
+    // What the one network knows, the other one never offered.
+    expect(await refusal(upTo.pay(), purchase())).toBe('invalid_challenge')
+    expect(await refusal(fixed.pay(), metered())).toBe('invalid_challenge')
+  })
+
+  test('is refused where the payment would have to come first: nobody knows how much', async () => {
+    const payer = 'trudy'
+    for (let i = 0; i < 3; i++) {
+      upTo.sendings.push('refuse')
+      await (await begin(await bought(metered(), { payer }), metered())).settle(null, micros(1000))
+    }
+    const shown = await bought(metered(), { payer })
+    expect(await refusal(shown, metered())).toBe('verification_failed')
+    expect(await claimOf(shown)).toMatchObject({ state: 'released', paid: false })
+    now += 3_600_001
+    await (await begin(shown, metered())).release('enough')
+    expect(upTo.moved).toEqual([])
+  })
+
+  test("shares its payer's balance with open payments of other methods", async () => {
+    const payer = 'carol'
+    const fixed = new FixturePayment()
+    methods = [fixed, upTo]
+    fixed.balances.set(payer, 9999n)
+    upTo.balances.set(payer, 9999n)
+    await payments().offers(purchase())
+    const first = await begin(fixed.pay({ payer }))
+    await payments().offers(metered())
+    expect(await refusal(upTo.pay({ payer }), metered())).toBe('verification_failed')
+    await first.release('enough')
   })
 })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// A dollar for tests: the part of ERC-20 and of EIP-3009 that payments by authorization need, told in the events and in the order
+/// A dollar for tests: the parts of ERC-20, EIP-2612 and EIP-3009 that payments by authorization and by Permit2 need, told in the events and in the order
 /// that the standard has. Anybody may mint: it is worth nothing. And anybody may make it misbehave: pause it, block an account, let
 /// it take a fee of every transfer, let it tell of the transfer before the authorization.
 contract DollarToken {
@@ -12,9 +12,13 @@ contract DollarToken {
     bytes32 private constant TRANSFER_TYPE = keccak256(
         "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
     );
+    bytes32 private constant PERMIT_TYPE =
+        keccak256("Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)");
     bytes32 private constant CANCEL_TYPE = keccak256("CancelAuthorization(address authorizer,bytes32 nonce)");
 
     mapping(address => uint256) public balanceOf;
+    mapping(address => mapping(address => uint256)) public allowance;
+    mapping(address => uint256) public nonces;
     mapping(address => mapping(bytes32 => bool)) public authorizationState;
 
     bool public paused;
@@ -23,6 +27,7 @@ contract DollarToken {
     mapping(address => bool) public blocked;
 
     event Transfer(address indexed from, address indexed to, uint256 value);
+    event Approval(address indexed owner, address indexed spender, uint256 value);
     event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce);
     event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce);
 
@@ -62,6 +67,30 @@ contract DollarToken {
     function transfer(address to, uint256 value) external returns (bool) {
         move(msg.sender, to, value);
         return true;
+    }
+
+    function approve(address spender, uint256 value) external returns (bool) {
+        approveFor(msg.sender, spender, value);
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 value) external returns (bool) {
+        uint256 allowed = allowance[from][msg.sender];
+        require(allowed >= value, "transfer amount exceeds allowance");
+        if (allowed != type(uint256).max) allowance[from][msg.sender] = allowed - value;
+        move(from, to, value);
+        return true;
+    }
+
+    function permit(address owner, address spender, uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s) external {
+        require(block.timestamp <= deadline, "permit is expired");
+        judge(owner, keccak256(abi.encode(PERMIT_TYPE, owner, spender, value, nonces[owner]++, deadline)), v, r, s);
+        approveFor(owner, spender, value);
+    }
+
+    function approveFor(address owner, address spender, uint256 value) private {
+        allowance[owner][spender] = value;
+        emit Approval(owner, spender, value);
     }
 
     function transferWithAuthorization(

@@ -1,4 +1,5 @@
 import { ExactEvmScheme } from '@x402/evm'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { ExactEvmSchemeV1 } from '@x402/evm/v1'
 import { x402Client, x402HTTPClient } from '@x402/fetch'
 import { Challenge, Credential } from 'mppx'
@@ -12,17 +13,20 @@ import {
   type Hex,
   http,
   keccak256,
+  maxUint256,
   parseAbi,
   stringToHex,
 } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { deployContract, readContract, sendTransaction, waitForTransactionReceipt, writeContract } from 'viem/actions'
+import { PERMIT2 } from '../../../server/adapters/payments/mpp/permit2'
 import { sandboxChainProgram, startSandboxChain } from '../../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { micros } from '../../../server/core/money'
 import { PUBLISHED_ACCOUNTS } from '../../../server/core/payments/published-accounts'
 import { openFaultyNode } from '../faulty-node'
 import { MERCHANT, PAYER } from '../payment-sandbox'
 import { DOLLAR_TOKEN_CODE } from './dollar-token'
+import { placeUptoContracts } from './upto-contracts'
 
 /** Base Sepolia's: version 1 of x402 only knows networks by name. */
 export const EVM_CHAIN_ID = 84532
@@ -34,6 +38,7 @@ const DEAR = { maxFeePerGas: 200n * 10n ** 9n, maxPriorityFeePerGas: 100n * 10n 
 const ABI = parseAbi([
   'function mint(address to, uint256 value)',
   'function transfer(address to, uint256 value) returns (bool)',
+  'function approve(address spender, uint256 value) returns (bool)',
   'function balanceOf(address owner) view returns (uint256)',
   'function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
   'function setPaused(bool value)',
@@ -85,9 +90,9 @@ export async function openEvmSandbox() {
   if (!contractAddress) throw new Error('the token was not deployed')
   const token = contractAddress
   /** Through the chain itself, by an account that has its gas. */
-  const write = async (data: Hex, account: PrivateKeyAccount = PAYER) => {
+  const write = async (data: Hex, account: PrivateKeyAccount = PAYER, to: Address = token) => {
     await ask('anvil_setBalance', [account.address, '0xde0b6b3a7640000'])
-    return waitForTransactionReceipt(client, { hash: await sendTransaction(client, { account, to: token, data }) })
+    return waitForTransactionReceipt(client, { hash: await sendTransaction(client, { account, to, data }) })
   }
   const ask = (method: string, params: readonly unknown[]) =>
     client.request({ method, params } as Parameters<typeof client.request>[0])
@@ -128,6 +133,11 @@ export async function openEvmSandbox() {
     },
     ask,
     mint,
+    /** Puts the contracts of x402's `upto` on the chain. */
+    placeUptoContracts: () => placeUptoContracts(ask),
+    /** Lets Permit2 take what a payer signs. */
+    approve: (by: PrivateKeyAccount = PAYER, amount = maxUint256) =>
+      write(encodeFunctionData({ abi: ABI, functionName: 'approve', args: [PERMIT2, amount] }), by),
     /** Makes the token misbehave, as anybody may. */
     misbehave(...[functionName, ...args]: Misdeed) {
       return write(encodeFunctionData({ abi: ABI, functionName, args } as Parameters<typeof encodeFunctionData>[0]))
@@ -155,6 +165,20 @@ export async function openEvmSandbox() {
         .register(`eip155:${EVM_CHAIN_ID}`, new ExactEvmScheme(account))
         // It pays with well-known tokens alone, unless it is told of others.
         .setSpendControls({ allowedAssets: [{ network: `eip155:${EVM_CHAIN_ID}`, asset: token }] }),
+    /** The same client, for prices that follow from the answer. `rpcUrl`: lets a payer who did not approve Permit2 sign an approval. */
+    upto: (account: PrivateKeyAccount = PAYER, rpcUrl?: string) =>
+      new x402Client()
+        .register(`eip155:${EVM_CHAIN_ID}`, new UptoEvmScheme(account, rpcUrl === undefined ? undefined : { rpcUrl }))
+        .setSpendControls({ allowedAssets: [{ network: `eip155:${EVM_CHAIN_ID}`, asset: token }] }),
+    /** What that client sends for the offer in an answer. */
+    async uptoSignature(paymentRequired: string, account: PrivateKeyAccount = PAYER, rpcUrl?: string): Promise<string> {
+      const client = new x402HTTPClient(this.upto(account, rpcUrl))
+      const offer = client.getPaymentRequiredResponse((name) =>
+        /^payment-required$/i.test(name) ? paymentRequired : null,
+      )
+      const payload = await client.createPaymentPayload(offer)
+      return client.encodePaymentSignatureHeader(payload)['PAYMENT-SIGNATURE'] ?? ''
+    },
     /** The same client, as it pays servers of version 1. */
     x402V1: (account: PrivateKeyAccount = PAYER) =>
       new x402Client()

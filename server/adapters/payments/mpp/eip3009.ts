@@ -27,7 +27,7 @@ const AUTHORIZATION_CANCELED = toEventSelector('AuthorizationCanceled(address,by
 const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
 
 /** How far a chain may be reorganized before we treat a transfer as failed. */
-const REORG_MS = 30_000
+export const REORG_MS = 30_000
 /** An authorization that could still be used in an hour keeps its fate open for an hour. */
 export const MAX_LIFE_MS = 10 * 60_000
 /** Nodes refuse log queries over too many blocks. */

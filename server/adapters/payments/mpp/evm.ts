@@ -1,50 +1,24 @@
-import { type Address, type Client, createClient, getAddress, type TransactionReceipt } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
-import { readContract } from 'viem/actions'
+import type { Address, TransactionReceipt } from 'viem'
 import type { Money } from '../../../core/money'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from '../../../core/payments/method'
 import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
 import { err, ok } from '../../../core/result'
 import { networkInV1 } from '../../../core/x402-networks'
-import { ChainWatch } from './chain-watch'
-import {
-  type Authorization,
-  EIP3009_ABI,
-  fateOf,
-  hasMoved,
-  MAX_LIFE_MS,
-  namedOn,
-  nameOf,
-  transferCall,
-} from './eip3009'
-import { batchingTransportOf, type ChainOptions, chainOf, transportOf } from './evm-chain'
+import { type Authorization, fateOf, hasMoved, MAX_LIFE_MS, namedOn, nameOf, transferCall } from './eip3009'
 import { type EvmCredential, isOfX402, readEvmCredential } from './evm-credential'
+import { type EvmNetwork, type EvmNetworkOptions, evmNetwork } from './evm-network'
 import { evmWire, type WireOptions } from './evm-wire'
-import { type GasCeiling, GasPrices } from './gas-prices'
 import { movedAmount } from './moved-amount'
 import { isRevert } from './node-trouble'
 import { reasonOf, refusalOf } from './refusals'
-import { Relayer } from './relayer'
 import { SentByUs } from './sent-by-us'
 
-export interface EvmOptions extends ChainOptions, WireOptions {
-  /** Sends the transfers to the chain and pays their gas. */
-  readonly relayerKey: string
-  readonly gas: GasCeiling
+export interface EvmOptions extends EvmNetworkOptions, WireOptions {
   /** The smallest price offered this way: below it, gas could cost more than the payment. */
   readonly minAmount: Money
   /** Confirmations (the payment's own block included) that make a payment final. */
   readonly confirmations: number
-  /** The maximum age of the last block; null for a chain that makes blocks only for transactions. */
-  readonly maxBlockAgeMs: number | null
-  readonly now: () => number
-  readonly onTrouble: (what: string, reason: string) => void
-  /** How long one attempt waits for a block. */
-  readonly blockWaitMs?: number
 }
-
-/** Two of these waits and the requests between them fit into the time that an attempt has for settling. */
-const BLOCK_WAIT_MS = 10_000
 
 /**
  * The `evm` method, and x402's `exact` scheme (versions 1 and 2) for the same offer: the caller signs an authorization of a transfer (EIP-3009), and our
@@ -52,11 +26,10 @@ const BLOCK_WAIT_MS = 10_000
  * accepts each (payer, nonce) once, so sending again is safe. The claim has the same key, so an authorization buys one thing, in
  * any format.
  */
-export function evmMethod(options: EvmOptions): PaymentMethod {
+export function evmMethod(options: EvmOptions, shared: EvmNetwork = evmNetwork(options)): PaymentMethod {
   const { chainId, decimals, minAmount } = options
-  const token = getAddress(options.token)
-  const network = evmNetwork(options, token)
-  const { reads, watch } = network
+  const { token, watch, balance } = shared
+  const network = authorizations(options, shared)
   const wire = evmWire(options)
   const units = (amount: Money) => BigInt(amount) * 10n ** BigInt(decimals - 6)
   return {
@@ -111,27 +84,14 @@ export function evmMethod(options: EvmOptions): PaymentMethod {
         ? { 'payment-response': header(`eip155:${chainId}`) }
         : { 'x-payment-response': header(networkInV1(chainId)) }
     },
-    async balance(payer) {
-      const args = [payer as Address] as const
-      return readContract(reads, { address: token, abi: EIP3009_ABI, functionName: 'balanceOf', args }).catch(
-        () => null,
-      )
-    },
+    balance,
   }
 }
 
 /** Looks up authorizations on the chain and sends them. */
-function evmNetwork(options: EvmOptions, token: Address) {
+function authorizations(options: EvmOptions, { token, reads, relayer, watch }: EvmNetwork) {
   const { chainId, recipient, confirmations, onTrouble } = options
-  const account = privateKeyToAccount(options.relayerKey as Address) // the configuration validated its form
-  const chain = chainOf(options)
-  const reads: Client = createClient({ chain, transport: batchingTransportOf(options) })
-  const sends: Client = createClient({ chain, transport: transportOf(options) })
-  const gas = new GasPrices(reads, account.address, options.gas, options.now)
-  const waitMs = options.blockWaitMs ?? BLOCK_WAIT_MS
-  const relayer = new Relayer({ account, chainId, reads, sends, gas, waitMs })
-  const watch = new ChainWatch(reads, { ...options, also: async () => relayer.problem() ?? (await gas.problem()) })
-  const sentByUs = new SentByUs(account.address)
+  const sentByUs = new SentByUs(relayer.address)
   const fate = (handle: ReadCredential['handle']) =>
     fateOf(reads, handle, { confirmations, counts: (transaction) => sentByUs.counts(handle.transaction, transaction) })
 
@@ -146,8 +106,6 @@ function evmNetwork(options: EvmOptions, token: Address) {
   }
 
   return {
-    reads,
-    watch,
     fateOf: fate,
 
     /** What would prevent a transfer now, and whether the payer or the gateway is the cause. */

@@ -12,6 +12,7 @@ import {
   MAX_TRIES,
   MAX_UNPAID_CLAIMS,
   type NewClaim,
+  type Sending,
   type TakeRefusal,
   type TakeResult,
   type Trouble,
@@ -58,7 +59,7 @@ export class LibsqlPaymentClaims implements ClaimStore {
     const [taken] = await this.db.all<{ paid: number; attempts: number; deliveries: number }>(
       sql`INSERT INTO payments (${columns}) SELECT ${values} WHERE ${covered ? isCovered(claim, covered) : sql`true`}
         ON CONFLICT (key) DO UPDATE SET state = 'working', lease_until = ${leaseUntil}, next_look_at = ${leaseUntil}, looks = 0,
-          request_id = ${claim.requestId}, address_group = ${claim.addressGroup}, attempts = attempts + 1, updated_at = ${now}
+          amount = iif(paid, amount, ${claim.amount}), request_id = ${claim.requestId}, address_group = ${claim.addressGroup}, attempts = attempts + 1, updated_at = ${now}
         WHERE credential_hash = ${claim.credentialHash} AND binding = ${claim.binding}
           AND (attempts < iif(paid, ${MAX_PAID_TRIES}, ${MAX_TRIES}) OR (paid = 1 AND key IN (SELECT key FROM payment_answers)))
           AND (state IN ('released', 'paid_unserved') OR (state IN ('working', 'settled') AND lease_until <= ${now}))
@@ -80,11 +81,19 @@ export class LibsqlPaymentClaims implements ClaimStore {
     return row ? claimOf(row) : null
   }
 
-  async settling(key: string, attempt: number, now: number, leaseUntil = 0): Promise<boolean> {
+  async settling(
+    key: string,
+    attempt: number,
+    now: number,
+    { leaseUntil = 0, amount }: Sending = {},
+  ): Promise<boolean> {
     const lease = sql`max(lease_until, ${leaseUntil})`
     const changed = await this.db
       .update(payments)
-      .set({ state: 'settling', sentAt: now, ourTrouble: false, leaseUntil: lease, nextLookAt: lease, updatedAt: now })
+      .set({
+        ...{ state: 'settling', sentAt: now, ourTrouble: false, leaseUntil: lease, nextLookAt: lease, updatedAt: now },
+        ...(amount !== undefined && { amount }),
+      })
       .where(and(eq(payments.key, key), eq(payments.state, 'working'), eq(payments.attempts, attempt)))
     return changed.rowsAffected === 1
   }
@@ -307,9 +316,9 @@ export class LibsqlPaymentClaims implements ClaimStore {
   }
 }
 
-/** Part of the claim's own statement: the payer's open payments and those paid since then must fit into `funds`. Paid claims need none. */
-function isCovered({ key, payer, method, currency, amount }: NewClaim, { funds, since }: Covered) {
-  const ofPayer = sql`payer = ${payer} AND method = ${method} AND currency = ${currency} AND key <> ${key}`
+/** Part of the claim's own statement, whatever method the money is paid by: the payer's open payments and those paid since then must fit into `funds`. Paid claims need none. */
+function isCovered({ key, payer, currency, amount }: NewClaim, { funds, since }: Covered) {
+  const ofPayer = sql`payer = ${payer} AND currency = ${currency} AND key <> ${key}`
   return sql`(EXISTS (SELECT 1 FROM payments WHERE key = ${key} AND paid = 1) OR ${amount}
     + (SELECT coalesce(sum(amount), 0) FROM payments INDEXED BY payments_payer_open WHERE ${ofPayer} AND state IN ('working', 'settling') AND paid = 0)
     + (SELECT coalesce(sum(amount), 0) FROM payments WHERE ${ofPayer} AND paid = 1 AND updated_at >= ${since}) <= ${funds})`

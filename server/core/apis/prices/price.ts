@@ -29,6 +29,18 @@ export function maximumOf(price: ApiPrice, numberOf: (parameter: string) => numb
   }
 }
 
+/** The minimum that a success can cost, whatever its answer reports. */
+export function minimumOf(price: ApiPrice): Money {
+  switch (price.mode) {
+    case 'fixed':
+      return price.amount
+    case 'units':
+      return times(price.amount, blocksOf(price, 0))
+    case 'reported':
+      return price.minimum
+  }
+}
+
 /**
  * The charge for a figure of the answer: at most the maximum, at least the minimum, rounded up once. `figure` null: the answer has none;
  * then what the price says for it is charged, or, where it says nothing, there is no charge and the answer is not served.

@@ -1,0 +1,210 @@
+import { type Address, type Client, parseAbi } from 'viem'
+import { getCode, readContract } from 'viem/actions'
+import type { Money } from '../../../core/money'
+import type { PaymentMethod, ReadCredential, SettleOutcome } from '../../../core/payments/method'
+import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
+import { err, ok } from '../../../core/result'
+import { MAX_LIFE_MS } from './eip3009'
+import type { EvmOptions } from './evm'
+import type { EvmNetwork } from './evm-network'
+import { movedByRelayer } from './moved-by-relayer'
+import { isNodeTrouble, isRevert } from './node-trouble'
+import { hasSettled, permitFateOf, permitName } from './permit-fate'
+import { isSignedByPayer, PERMIT2, type Permit, settleCall, UPTO_PROXY } from './permit2'
+import { reasonOf, refusalOf } from './refusals'
+import { readUpto, type UptoPayment, uptoWire } from './upto-wire'
+
+const PERMITS_ABI = parseAbi(['function nonces(address owner) view returns (uint256)'])
+
+/**
+ * x402's scheme `upto`, for prices that follow from the answer: the payer signs a permit of Permit2 for the maximum, and our relayer settles the
+ * true price once the answer has arrived. The permit names our relayer, so nobody else can settle it or choose the amount, and its
+ * contracts allow one settlement, of at most what was signed. Without one it expires.
+ */
+export function uptoMethod(options: EvmOptions, network: EvmNetwork): PaymentMethod {
+  const { chainId, decimals, minAmount } = options
+  const { token, reads, relayer, watch, balance } = network
+  const contracts = contractsOn(reads, token, options.onTrouble)
+  const wire = uptoWire(options, relayer.address, contracts.takesApprovals)
+  const units = (amount: Money) => BigInt(amount) * 10n ** BigInt(decimals - 6)
+  const permits = settling(options, network)
+  return {
+    name: 'upto',
+    isUpTo: true,
+    currency: token,
+    alsoBy: 'x402, scheme upto: PAYMENT-REQUIRED, PAYMENT-SIGNATURE, PAYMENT-RESPONSE',
+    minAmount,
+    units,
+    async offer(terms) {
+      if ((terms.least ?? terms.amount) < minAmount || !(await watch.isWell()) || !(await contracts.exist()))
+        return null
+      return { method: 'upto', more: { 'payment-required': wire.offer(terms, units(terms.amount)) } }
+    },
+    async read(shown) {
+      const read = readUpto(shown)
+      if (!read?.ok) return read
+      const { permit, hash, binding } = read.value
+      const claimKey = `permit2:${chainId}:${permit.from}:${permit.nonce}`
+      const handle = { transaction: permitName(chainId, permit), validBefore: Number(permit.deadline) * 1000 }
+      // A payment without a binding is bound to the first request that presents it.
+      const bound = binding ?? { own: '1', rid: claimKey }
+      return ok({ claimKey, hash, binding: bound, handle, credential: read.value })
+    },
+    async validate({ credential }, terms) {
+      const payment = credential as UptoPayment // created by `read`
+      const { permit } = payment
+      const life = lifeProblem(permit, options.now())
+      if (life) return err(life)
+      if ((terms.least ?? terms.amount) < minAmount) return err(TOO_LITTLE)
+      const mismatch = wire.mismatch(payment, terms, units(terms.amount))
+      if (mismatch) return err(mismatch)
+      if (permit.spender !== UPTO_PROXY.toLowerCase() || !(await isSignedByPayer(chainId, permit)))
+        return err(NOT_SIGNED)
+      const refusal = await permits.refusal(permit)
+      return refusal ? err(refusal) : ok({ payer: permit.from })
+    },
+    settle: (read, amount) =>
+      permits.settle(read, amount === undefined ? null : units(amount)).catch((error) => {
+        // Check the chain before the next offer, whatever the problem was.
+        void watch.checkAgain()
+        return { kind: 'unknown', reason: reasonOf(error), isOurs: true }
+      }),
+    lookUp: (handle) =>
+      permits.fateOf(handle).then(
+        ({ fate }) => fate,
+        () => ({ kind: 'open' }),
+      ),
+    receiptHeaders({ credential }, { reference }, amount) {
+      const { permit } = credential as UptoPayment // created by `read`
+      const settled = { success: true, transaction: reference, network: `eip155:${chainId}`, payer: permit.from }
+      const text = JSON.stringify({ ...settled, amount: String(units(amount)) })
+      return { 'payment-response': Buffer.from(text).toString('base64') }
+    },
+    balance,
+  }
+}
+
+/** Looks up permits on the chain and settles them. */
+function settling(options: EvmOptions, { token, reads, relayer, watch }: EvmNetwork) {
+  const { confirmations, onTrouble } = options
+  const recipient = options.recipient as Address // the configuration validated its form
+  const fateOf = (handle: ReadCredential['handle']) => permitFateOf(reads, handle, confirmations)
+
+  /** The chain refused it from us: its nonce may be spent. */
+  const spentOrRefused = async ({ handle }: ReadCredential, reason: string): Promise<SettleOutcome> => {
+    const { fate, used } = await fateOf(handle)
+    if (fate.kind === 'settled') return fate
+    if (fate.kind === 'open' && used) return { kind: 'unknown', reason }
+    return { kind: 'refused', reason }
+  }
+
+  return {
+    fateOf,
+
+    /** What would prevent a settlement of the maximum now, and whether the payer or the gateway is the cause. */
+    async refusal(permit: Permit): Promise<PaymentRefusal | null> {
+      const data = settleCall(permit, permit.amount)
+      try {
+        const [problem, moved] = await Promise.all([
+          watch.problem(),
+          movedByRelayer(reads, { relayer: relayer.address, token, recipient, target: UPTO_PROXY, data }).catch(
+            async (error: unknown) => {
+              // A token that refuses every transfer is not the payer's fault.
+              if (!isRevert(error) || (await watch.checkAgain()) !== null) return null
+              throw error
+            },
+          ),
+        ])
+        if (problem !== null || moved === null) return NETWORK
+        if (moved === permit.amount) return null
+        onTrouble(
+          'upto payments are refused: the token does not transfer the requested amount',
+          `${moved} of ${permit.amount}`,
+        )
+        return NETWORK
+      } catch (error) {
+        return isRevert(error) ? WOULD_FAIL : refusalOf(error)
+      }
+    },
+
+    /** Sends a settlement and waits for its block. Rejects when the node does not respond. */
+    async settle(read: ReadCredential, price: bigint | null): Promise<SettleOutcome> {
+      const { permit } = read.credential as UptoPayment // created by `read`
+      const amount = price ?? permit.amount
+      const data = settleCall(permit, amount)
+      let limit: bigint
+      try {
+        const estimated = await reads.request({
+          method: 'eth_estimateGas',
+          params: [{ from: relayer.address, to: UPTO_PROXY, data }],
+        })
+        limit = (BigInt(estimated) * 5n) / 4n
+      } catch (error) {
+        if (!isRevert(error)) throw error
+        const problem = await watch.checkAgain()
+        return problem === null
+          ? spentOrRefused(read, reasonOf(error))
+          : { kind: 'unknown', reason: problem, isOurs: true }
+      }
+      const receipt = await relayer.submit({ to: UPTO_PROXY, data, gas: limit })
+      if (!receipt) return { kind: 'unknown', reason: 'the transfer is not in a block yet', isOurs: true }
+      if (hasSettled(receipt, permit, amount)) return { kind: 'settled', reference: receipt.transactionHash }
+      return spentOrRefused(read, `${receipt.transactionHash} did not move the whole amount`)
+    },
+  }
+}
+
+/** Whether the contracts of the scheme are on this chain, and whether the token takes signed approvals. Asked until the node has answered. */
+function contractsOn(reads: Client, token: Address, onTrouble: EvmOptions['onTrouble']) {
+  let found: Promise<boolean> | null = null
+  let approvals = false
+  const look = async () => {
+    const codes = await Promise.all([PERMIT2, UPTO_PROXY].map((address) => getCode(reads, { address })))
+    const nonces = { address: token, abi: PERMITS_ABI, functionName: 'nonces', args: [token] } as const
+    approvals = await readContract(reads, nonces).then(
+      () => true,
+      (error) => {
+        if (isNodeTrouble(error)) throw error
+        return false
+      },
+    )
+    const exist = codes.every((code) => code !== undefined && code !== '0x')
+    if (!exist)
+      onTrouble('upto is not offered', `the chain lacks Permit2 (${PERMIT2}) or the contract of x402 (${UPTO_PROXY})`)
+    return exist
+  }
+  return {
+    takesApprovals: () => approvals,
+    async exist(): Promise<boolean> {
+      found ??= look()
+      return found.catch(() => {
+        found = null
+        return false
+      })
+    },
+  }
+}
+
+function lifeProblem({ deadline, validAfter }: Permit, now: number): PaymentRefusal | null {
+  const end = Number(deadline) * 1000
+  if (end <= now) return { code: 'payment_expired', reason: 'The permit has expired.' }
+  if (end > now + MAX_LIFE_MS)
+    return { code: 'verification_failed', reason: 'The permit must not be valid for more than ten minutes.' }
+  return Number(validAfter) * 1000 > now
+    ? { code: 'verification_failed', reason: 'The permit is not valid yet.' }
+    : null
+}
+
+const TOO_LITTLE: PaymentRefusal = {
+  code: 'verification_failed',
+  reason: 'The price can be below the minimum of this payment method.',
+}
+const NOT_SIGNED: PaymentRefusal = {
+  code: 'verification_failed',
+  reason: 'The permit is not signed by its payer for the contract that settles upto.',
+}
+const WOULD_FAIL: PaymentRefusal = {
+  code: 'verification_failed',
+  reason:
+    'The payment would fail: the payer lacks the maximum amount, has not approved Permit2 for it, or has used the nonce.',
+}
