@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
+import { dataFolder, removeFolder, type ServerProcess, SOURCE, signUp, startServer } from '../support/server-process'
 
 const CALLS = 10
 /** Where the machine has no strace, or forbids it, this is skipped and counted as skipped. */
@@ -15,7 +15,7 @@ describe.skipIf(!canTrace)('the system calls of a charged request', () => {
 
   beforeAll(async () => {
     folder = await dataFolder()
-    server = await startServer(folder)
+    server = await startServer(folder, {}, SOURCE)
     const owner = await signUp(server.url, 'ada@example.com')
     secret = (await owner.api('/api/keys', { name: 'traced' })).secret
   })

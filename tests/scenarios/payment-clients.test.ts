@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Challenge, Receipt } from 'mppx'
 import { mppxCli, runBun } from '../support/payment-programs'
 import { reconcile } from '../support/reconcile'
-import { dataFolder, removeFolder, type ServerProcess, startServer } from '../support/server-process'
+import { dataFolder, removeFolder, type ServerProcess, SOURCE, startServer } from '../support/server-process'
 
 const PATH = '/apis/v1/websearch/images/search?q=card'
 
@@ -15,7 +15,7 @@ describe('payment clients', () => {
 
   beforeAll(async () => {
     folder = await dataFolder()
-    server = await startServer(folder, { PAYMENTS: 'sandbox' })
+    server = await startServer(folder, { PAYMENTS: 'sandbox' }, SOURCE)
     rpcUrl = (/MPPX_RPC_URL=(\S+)/.exec(await gateway('wallet', 'show')) ?? [])[1] ?? ''
   })
   afterAll(async () => {

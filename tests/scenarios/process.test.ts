@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reconcile } from '../support/reconcile'
-import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
+import {
+  control,
+  dataFolder,
+  removeFolder,
+  type ServerProcess,
+  SOURCE,
+  signUp,
+  startServer,
+} from '../support/server-process'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card'
 
@@ -13,7 +21,7 @@ describe('one server, from start to stop', () => {
 
   beforeAll(async () => {
     folder = await dataFolder()
-    server = await startServer(folder)
+    server = await startServer(folder, {}, SOURCE)
     owner = await signUp(server.url, 'ada@example.com')
     await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
     await control(folder, 'grant', { account: owner.id, usd: '100' })
@@ -70,7 +78,7 @@ describe('one server, from start to stop', () => {
   })
 
   test('a second start on the same data folder is refused in one line', async () => {
-    await expect(startServer(folder)).rejects.toThrow(
+    await expect(startServer(folder, {}, SOURCE)).rejects.toThrow(
       /^the server ended: gateway: .* is in use by another gateway.*\n$/,
     )
     expect((await fetch(`${server.url}/ready`)).status).toBe(200)
@@ -105,5 +113,7 @@ describe('one server, from start to stop', () => {
 
 test('an invalid setting stops the start with one line that names it', async () => {
   const folder = join(import.meta.dir, 'never-made')
-  await expect(startServer(folder, { ANON_RPM: '0' })).rejects.toThrow(/^the server ended: gateway: ANON_RPM [^\n]*\n$/)
+  await expect(startServer(folder, { ANON_RPM: '0' }, SOURCE)).rejects.toThrow(
+    /^the server ended: gateway: ANON_RPM [^\n]*\n$/,
+  )
 })

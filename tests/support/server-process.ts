@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { indexSources } from '../../server/compose/index-sources'
+import { bundledServer } from './server-bundle'
 import { writeSmallIndex } from './small-index'
 
 const ROOT = join(import.meta.dir, '..', '..')
@@ -30,9 +31,19 @@ export interface ServerProcess {
   output(): string
 }
 
-/** Starts the real server on a free port, and resolves when its ready line is out; rejects with its output when it ends before. */
-export async function startServer(folder: string, env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
-  const child = Bun.spawn([process.execPath, 'server/main.ts'], {
+/** What people start. */
+export const SOURCE = 'server/main.ts'
+
+/**
+ * Starts the real server on a free port, and resolves when its ready line is out; rejects with its output when it ends before.
+ * From its bundle, which starts faster; from `SOURCE` where the start is the subject.
+ */
+export async function startServer(
+  folder: string,
+  env: Readonly<Record<string, string>> = {},
+  program?: typeof SOURCE,
+): Promise<ServerProcess> {
+  const child = Bun.spawn([process.execPath, program ?? (await bundledServer())], {
     cwd: ROOT,
     env: {
       PATH: process.env['PATH'] ?? '',

@@ -10,6 +10,8 @@ import {
 import { writeFixtureProject } from '../adapters/websearch-local/fixture-index'
 
 let small: Promise<ArrayBuffer> | null = null
+/** By its sources. Reading every installed package takes a tenth of a second, and no test changes them. */
+const fingerprints = new Map<string, Promise<string>>()
 
 /**
  * Writes the index of a small project at `indexPath` and marks it as the index of `sources`, so that a server or a command
@@ -21,9 +23,16 @@ export async function writeSmallIndex(indexPath: string, sources: IndexSources):
   await mkdir(dirname(indexPath), { recursive: true })
   await Bun.write(indexPath, await small)
   const client = createClient({ url: `file:${indexPath}` })
-  const args = [await indexFingerprint(sources)]
+  const args = [await knownFingerprint(sources)]
   await client.execute({ sql: "UPDATE meta SET value = ? WHERE key = 'fingerprint'", args })
   client.close()
+}
+
+function knownFingerprint(sources: IndexSources): Promise<string> {
+  const id = JSON.stringify(sources)
+  const known = fingerprints.get(id) ?? indexFingerprint(sources)
+  fingerprints.set(id, known)
+  return known
 }
 
 /** Built in a folder of its own, because a build leaves its lock file beside the index. */
