@@ -31,6 +31,7 @@ import { catalogRoutes } from './http/apis/catalog-routes'
 import { importedDocuments, importedRouteTable } from './http/apis/imported-routes'
 import { importedRoutes } from './http/apis/routes'
 import { schemaRoutes } from './http/apis/schema-routes'
+import { auditRoutes, operatorAuditRoutes } from './http/audit/routes'
 import { type CardMessageParts, cardMessageRoutes } from './http/billing/card-webhook'
 import { ledgerCsvRoutes } from './http/billing/ledger-csv'
 import { priceRoutes } from './http/billing/price-routes'
@@ -55,6 +56,7 @@ import type { ApiCommandParts } from './http/operator/api-commands'
 import { type ApiReportParts, operatorApiReportRoutes } from './http/operator/api-report-routes'
 import { operatorApiActRoutes, operatorApiRoutes } from './http/operator/api-routes'
 import type { OperatorParts } from './http/operator/operator-commands'
+import { operatorGate } from './http/operator/operator-gate'
 import { operatorRoutes } from './http/operator/routes'
 import { tryRoutes } from './http/playground/routes'
 import { Endpoints, EndpointTable } from './http/routing/endpoint-table'
@@ -203,6 +205,7 @@ function accountGroup(parts: AccountParts) {
     .use(appRoutes(parts))
     .use(webhookRoutes(parts))
     .use(noticeRoutes(parts))
+    .use(auditRoutes(parts))
 }
 
 interface MoneyParts extends BillingParts {
@@ -227,6 +230,7 @@ function moneyRoutes(parts: MoneyParts) {
 
 interface OperatorGroup extends OperatorParts, ApiCommandParts, ApiReportParts {
   readonly owners: OwnerSessions
+  readonly audit: AuditTrail
   readonly models: ModelCatalog
   readonly upstreams: ModelBackend['states']
 }
@@ -239,6 +243,7 @@ function operatorGroup(parts: OperatorGroup) {
     .use(operatorApiRoutes(parts))
     .use(operatorApiActRoutes(parts))
     .use(operatorApiReportRoutes(parts))
+    .use(operatorAuditRoutes({ audit: parts.audit, operator: operatorGate(parts.owners).operator }))
 }
 
 interface OpenParts {

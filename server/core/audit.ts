@@ -34,12 +34,30 @@ export function auditEntry({
   return { id: makeId('audit', change.at), ...change, accountId, keyId, detail, before }
 }
 
+/** Which entries to read; null does not narrow. */
+export interface AuditFilter {
+  /** Null reads those of the whole gateway, for operators. */
+  readonly accountId: AccountId | null
+  readonly keyId: KeyId | null
+  readonly actorKind: Actor['kind'] | null
+  /** A whole action, such as `key.create`, or all that begin with a word, such as `key`. */
+  readonly action: string | null
+  /** Milliseconds; from inclusive, to exclusive. */
+  readonly from: number | null
+  readonly to: number | null
+}
+
 /** Reads the audit log. Entries come newest first, and an unknown cursor returns null. */
 export interface AuditTrail {
   /** Changes to one key of an account. */
   ofKey(account: AccountId, key: KeyId, limit: number, cursor: string | null): Promise<Page<AuditEntry> | null>
   /** Changes to an account and all of its keys. */
   ofAccount(account: AccountId, limit: number, cursor: string | null): Promise<Page<AuditEntry> | null>
+  /**
+   * The entries that match, newest first. If few match, a page may be short or empty although more follow: only a null `next` marks the
+   * last one.
+   */
+  find(filter: AuditFilter, limit: number, cursor: string | null): Promise<Page<AuditEntry> | null>
   /** Records a change that the sign-in library already made: its writes cannot share a batch with ours. */
   write(entry: AuditEntry): Promise<void>
 }

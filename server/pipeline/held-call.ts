@@ -108,7 +108,7 @@ export class HeldCall implements OpenCall {
   }
 
   /** Its upstream until now, if it was asked. */
-  upstreamUse(now = this.parts.deps.clock.now()): UpstreamUse | undefined {
+  upstreamUse(now: number): UpstreamUse | undefined {
     const { provider, askedAt } = this
     if (provider === null) return undefined
     const waitingMs = Math.max(0, askedAt - this.authenticated.incoming.at)
@@ -119,9 +119,10 @@ export class HeldCall implements OpenCall {
     const { deps, work } = this.parts
     const now = deps.clock.now()
     const failure = { route: templateOf(this.authenticated.incoming.route), message, param: null, rule: null }
-    const end = { status, code, charged: null, now, upstream: this.upstreamUse(now), failure }
-    const record = callRecord(this.authenticated, work.operation, end)
-    deps.journal.note(work.model === undefined ? record : { ...record, model: work.model })
+    const { model } = work
+    const upstream = this.upstreamUse(now)
+    const end = { status, code, charged: null, now, model, upstream, failure }
+    deps.journal.note(callRecord(this.authenticated, work.operation, end))
   }
 
   async giveBack(tokens = 0, isCaptured = false): Promise<void> {
@@ -150,14 +151,8 @@ export class HeldCall implements OpenCall {
   private record({ charged, code = null, tokens, usageSource }: Charge): CallRecord {
     const { deps, work } = this.parts
     const now = deps.clock.now()
-    const end = { status: 200, code, charged, now, upstream: this.upstreamUse(now), failure: undefined }
-    const record = callRecord(this.authenticated, work.operation, end)
-    if (!tokens && work.model === undefined) return record
-    return {
-      ...record,
-      ...(tokens && { tokens }),
-      ...(work.model !== undefined && { model: work.model }),
-      ...(usageSource && { usageSource }),
-    }
+    const upstream = this.upstreamUse(now)
+    const end = { status: 200, code, charged, now, tokens, model: work.model, usageSource, upstream }
+    return callRecord(this.authenticated, work.operation, end)
   }
 }

@@ -187,7 +187,7 @@ async function releaseAndRefuse(
   problem: Failure,
   end: Ending = 'nothing',
 ): Promise<SaleResult> {
-  const upstream = open.upstreamUse()
+  const upstream = open.upstreamUse(sale.deps.clock.now())
   await open.giveBack()
   return { outcome: { ...refused(problem, await readings(sale)), upstream }, end }
 }

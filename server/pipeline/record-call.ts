@@ -1,6 +1,6 @@
 import { formatAddress } from '../core/credentials/address'
 import type { AccountId } from '../core/ids'
-import { type CallRecord, type Charged, type FailureNote, NO_TOKENS, type UpstreamUse } from '../core/usage/call-record'
+import { type CallRecord, NO_TOKENS, type TokenCounts } from '../core/usage/call-record'
 import { type AuthenticatedCall, countedOn, type Route } from './call'
 
 /** The account whose balance pays for a call. */
@@ -15,18 +15,18 @@ export function templateOf(route: Route): string | null {
   return route.kind === 'priced' || route.kind === 'free' ? (route.template ?? null) : null
 }
 
-/** The usage row of a call with a key or by an app. */
+/** How a call ended, for its row. */
+interface CallEnd
+  extends Pick<CallRecord, 'status' | 'code' | 'charged' | 'upstream' | 'failure' | 'model' | 'usageSource'> {
+  readonly tokens?: TokenCounts | undefined
+  readonly now: number
+}
+
+/** The usage row of a call with a key or by an app. One literal: a spread of it would be the largest allocation of a call. */
 export function callRecord(
   { incoming, caller }: Pick<AuthenticatedCall, 'incoming' | 'caller'>,
   operation: string,
-  end: {
-    readonly status: number
-    readonly code: string | null
-    readonly charged: Charged | null
-    readonly now: number
-    readonly upstream: UpstreamUse | undefined
-    readonly failure: FailureNote | undefined
-  },
+  end: CallEnd,
 ): CallRecord {
   if (caller.kind === 'anonymous') throw new Error('anonymous calls are not in the log')
   return {
@@ -41,7 +41,9 @@ export function callRecord(
     code: end.code,
     latencyMs: Math.max(0, end.now - incoming.at),
     address: formatAddress(incoming.address),
-    tokens: NO_TOKENS,
+    tokens: end.tokens ?? NO_TOKENS,
+    model: end.model,
+    usageSource: end.usageSource,
     charged: end.charged,
     upstream: end.upstream,
     failure: end.failure,

@@ -103,7 +103,15 @@ export class UpstreamRouter implements ModelBackend {
     }
     breaker.succeeded()
     const wire = wireAt(upstream, call.wire)
-    return ok({ ...opened.value, wire, upstream: name, idleMs: upstream.idleMs, drainMs: upstream.firstByteMs, close })
+    return ok({
+      ...opened.value,
+      wire,
+      upstream: name,
+      kind: upstream.kind,
+      idleMs: upstream.idleMs,
+      drainMs: upstream.firstByteMs,
+      close,
+    })
   }
 
   private async called(

@@ -11,6 +11,6 @@ export interface AccountSettings {
 export interface AccountSettingsStore {
   of(account: AccountId): Promise<AccountSettings>
   set(account: AccountId, settings: AccountSettings, audit: AuditEntry): Promise<void>
-  /** Removes the source addresses of the account's calls and changes from the records. Idempotent. */
+  /** Removes source and email addresses from the records of the account's calls and changes. Idempotent. */
   forgetAddresses(account: AccountId): Promise<void>
 }

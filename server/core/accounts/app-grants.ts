@@ -58,7 +58,8 @@ export class AppGrants {
       if (!app) return err(failure('resource_not_found', 'This app does not exist or is no longer connected.'))
       const known = await this.store.live(accountId, clientId)
       if (!known) return ok(await this.open(accountId, app, limit, actor))
-      await this.store.setLimit(known, limit, this.audit(known, actor, 'connection.limit', { limit }))
+      const before = { limit: (await this.holds.pool(known.poolId))?.limit ?? null }
+      await this.store.setLimit(known, limit, this.audit(known, actor, 'connection.limit', { limit }, before))
       await this.holds.setPoolLimit(known.poolId, limit)
       return ok(known)
     })
@@ -106,10 +107,16 @@ export class AppGrants {
     return grant
   }
 
-  private audit(grant: AppGrant, actor: Actor, action: string, detail: Record<string, unknown>): AuditEntry {
+  private audit(
+    grant: AppGrant,
+    actor: Actor,
+    action: string,
+    detail: Record<string, unknown>,
+    before: Record<string, unknown> | null = null,
+  ): AuditEntry {
     const at = this.clock.now()
     const { id, accountId, clientId } = grant
     const more = { connection: id, client_id: clientId, ...detail }
-    return auditEntry({ at, actor, accountId, action, detail: more })
+    return auditEntry({ at, actor, accountId, action, detail: more, before })
   }
 }

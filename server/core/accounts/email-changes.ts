@@ -99,6 +99,8 @@ export class EmailChanges {
         actor,
         accountId: account?.id ?? null,
         action: 'account.email',
+        detail: { email: change.to },
+        before: { email: change.from },
       }),
     )
     return ok(undefined)

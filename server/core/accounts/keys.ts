@@ -125,7 +125,7 @@ export class Keys {
         ...(form.spendingLimit !== undefined && { limit: form.spendingLimit }),
         ...(form.budget !== undefined && { budget: form.budget }),
       }
-      const audit = this.audit(owner, key.id, 'key.change', { ...form })
+      const audit = this.audit(owner, key.id, 'key.change', { ...form }, await this.before(key, form))
       // Read before the change, so that nothing can fail after it. The counters include what is spent in between.
       const spending = form.budget ? await this.spending(key, form.budget, now) : NOTHING_SPENT
       await this.credentials.update({ key: changed, ...(Object.keys(pool).length > 0 && { pool }) }, audit)
@@ -181,7 +181,7 @@ export class Keys {
   revoke(owner: KeyOwner, id: string): Outcome {
     return this.onKey(owner, id, async (key, now) => {
       if (key.revokedAt !== null) return ok(key)
-      return ok(await this.put(owner, { ...key, revokedAt: now }, 'key.revoke'))
+      return ok(await this.put(owner, { ...key, revokedAt: now }, 'key.revoke', stateBefore(key, now)))
     })
   }
 
@@ -200,12 +200,13 @@ export class Keys {
       if (keyState(key, now) === 'revoked')
         return err(failure('invalid_state', 'A revoked key cannot be enabled or disabled.'))
       const changed = next(key, now)
-      return ok(changed.disabledAt === key.disabledAt ? key : await this.put(owner, changed, action))
+      if (changed.disabledAt === key.disabledAt) return ok(key)
+      return ok(await this.put(owner, changed, action, stateBefore(key, now)))
     })
   }
 
-  private async put(owner: KeyOwner, key: ApiKey, action: string): Promise<ApiKey> {
-    await this.credentials.update({ key }, this.audit(owner, key.id, action, {}))
+  private async put(owner: KeyOwner, key: ApiKey, action: string, before: Record<string, unknown>): Promise<ApiKey> {
+    await this.credentials.update({ key }, this.audit(owner, key.id, action, {}, before))
     this.announce(key)
     return key
   }
@@ -260,10 +261,34 @@ export class Keys {
     ]
   }
 
-  private audit(owner: KeyOwner, keyId: KeyId, action: string, detail: Record<string, unknown>): AuditEntry {
+  private audit(
+    owner: KeyOwner,
+    keyId: KeyId,
+    action: string,
+    detail: Record<string, unknown>,
+    before: Record<string, unknown> | null = null,
+  ): AuditEntry {
     const at = this.clock.now()
-    return auditEntry({ at, actor: owner.actor, accountId: owner.accountId, keyId, action, detail })
+    return auditEntry({ at, actor: owner.actor, accountId: owner.accountId, keyId, action, detail, before })
   }
+
+  /** The current values of the settings that a form changes. */
+  private async before(key: ApiKey, form: KeyForm): Promise<Record<string, unknown>> {
+    const { spendingLimit, budget } = form
+    const settings = Object.keys(settingsIn(form)) as (keyof KeySettings)[]
+    return {
+      ...Object.fromEntries(settings.map((name) => [name, key[name]])),
+      ...(spendingLimit !== undefined && { spendingLimit: (await this.holds.pool(key.poolId))?.limit ?? null }),
+      ...(budget !== undefined && { budget: await this.credentials.budgetOf(key.poolId) }),
+      ...(form.stopsAt !== undefined && { stopsAt: key.stopsAt }),
+    }
+  }
+}
+
+/** The state of a key before a change, for the audit log. */
+function stateBefore(key: ApiKey, now: number): Record<string, unknown> {
+  const state = keyState(key, now)
+  return { state: state === 'usable' ? 'active' : state }
 }
 
 /** The settings whose names must be those of something on sale. */

@@ -80,17 +80,26 @@ export class Operator {
 
   /** Gives an account custom limits (Enterprise); null removes them. */
   async setLimits(actor: Actor, id: AccountId, customLimits: Limits | null): Promise<Result<Account, Failure>> {
-    return this.change(actor, id, 'account.limits', { customLimits }, (account) => ({ ...account, customLimits }))
+    return this.change(actor, id, 'account.limits', { customLimits }, (account) => ({
+      changed: { ...account, customLimits },
+      before: { customLimits: account.customLimits },
+    }))
   }
 
   /** Sets how many live keys an account may have; null restores the default. Existing keys stay. */
   async setMaxKeys(actor: Actor, id: AccountId, maxKeys: number | null): Promise<Result<Account, Failure>> {
-    return this.change(actor, id, 'account.keys', { mostKeys: maxKeys }, (account) => ({ ...account, maxKeys }))
+    return this.change(actor, id, 'account.keys', { mostKeys: maxKeys }, (account) => ({
+      changed: { ...account, maxKeys },
+      before: { mostKeys: account.maxKeys },
+    }))
   }
 
   /** Makes an account an operator. */
   async appoint(actor: Actor, id: AccountId): Promise<Result<Account, Failure>> {
-    return this.change(actor, id, 'account.operator', {}, (account) => ({ ...account, operator: true }))
+    return this.change(actor, id, 'account.operator', { operator: true }, (account) => ({
+      changed: { ...account, operator: true },
+      before: { operator: account.operator },
+    }))
   }
 
   /** Sets the price of an operation, for one account or for all; null restores the default. Applies to the next call. */
@@ -103,7 +112,8 @@ export class Operator {
     if (accountId && !(await this.accounts.byId(accountId))) return err(noAccount(accountId))
     const at = this.clock.now()
     const override: PriceOverride = { id: makeId('price', at), operation, accountId, amount, at }
-    await this.prices.add(override, this.audit(actor, accountId, 'price.set', { operation, amount }))
+    const before = { operation, amount: this.prices.newest(operation, accountId)?.amount ?? null }
+    await this.prices.add(override, this.audit(actor, accountId, 'price.set', { operation, amount }, before))
     return ok(override)
   }
 
@@ -122,13 +132,13 @@ export class Operator {
     id: AccountId,
     action: string,
     detail: Record<string, unknown>,
-    next: (account: Account) => Account,
+    next: (account: Account) => { readonly changed: Account; readonly before: Record<string, unknown> },
   ): Promise<Result<Account, Failure>> {
     return this.mutex.take(id, async () => {
       const account = await this.accounts.byId(id)
       if (!account) return err(noAccount(id))
-      const changed = next(account)
-      await this.accounts.update(changed, this.audit(actor, id, action, detail))
+      const { changed, before } = next(account)
+      await this.accounts.update(changed, this.audit(actor, id, action, detail, before))
       this.events.publish(id, { type: 'tier' })
       return ok(changed)
     })
@@ -139,9 +149,10 @@ export class Operator {
     accountId: AccountId | null,
     action: string,
     detail: Record<string, unknown>,
+    before: Record<string, unknown> | null = null,
   ): AuditEntry {
     const at = this.clock.now()
-    return auditEntry({ at, actor, accountId, action, detail })
+    return auditEntry({ at, actor, accountId, action, detail, before })
   }
 }
 

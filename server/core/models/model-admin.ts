@@ -25,7 +25,8 @@ export class ModelAdmin {
     const model = parseModelEntry(entry, { created: Math.floor(at / 1000), priceVersion: () => version })
     if (!model.ok) return err(failure('invalid_parameter', model.error, { param: 'model' }))
     const { id, price } = model.value
-    await this.store.put(model.value, entry, this.audit(actor, at, 'model.put', { id, price, version }))
+    const before = this.priceBefore(id)
+    await this.store.put(model.value, entry, this.audit(actor, at, 'model.put', { id, price, version }, before))
     return model
   }
 
@@ -37,12 +38,24 @@ export class ModelAdmin {
   }
 
   async remove(actor: Actor, id: string): Promise<Result<{ readonly id: string }, Failure>> {
-    const removed = await this.store.remove(id, this.audit(actor, this.clock.now(), 'model.remove', { id }))
+    const before = this.priceBefore(id)
+    const removed = await this.store.remove(id, this.audit(actor, this.clock.now(), 'model.remove', { id }, before))
     return removed ? ok({ id }) : err(notFound(id))
   }
 
-  private audit(actor: Actor, at: number, action: string, detail: Record<string, unknown>): AuditEntry {
-    return auditEntry({ at, actor, action, detail })
+  private audit(
+    actor: Actor,
+    at: number,
+    action: string,
+    detail: Record<string, unknown>,
+    before: Record<string, unknown> | null,
+  ): AuditEntry {
+    return auditEntry({ at, actor, action, detail, before })
+  }
+
+  private priceBefore(id: string): Record<string, unknown> | null {
+    const entry = this.store.entryOf(id)
+    return isJson(entry) ? { id, price: entry['price'] } : null
   }
 }
 

@@ -107,12 +107,6 @@ export function upstreamName({ kind, baseUrl, keyEnv }: ModelUpstream): string {
   return `${kind} ${new URL(baseUrl).host}${keyEnv === null ? '' : ` ${keyEnv}`}`
 }
 
-/** The first part of an upstream's name: its callers may know the kind, but not the address. */
-export function upstreamKind(name: string): string {
-  const end = name.indexOf(' ')
-  return end < 0 ? name : name.slice(0, end)
-}
-
 /** Whether calls stay inside the gateway and cost nothing. Only such calls end when their caller disconnects. */
 export function isLocal({ upstreams }: Pick<Model, 'upstreams'>): boolean {
   return upstreams.every(({ kind }) => kind === 'sandbox')

@@ -72,8 +72,8 @@ export interface CallRecord {
   readonly address: string
   readonly tokens: TokenCounts
   /** The model, on model routes. */
-  readonly model?: string
-  readonly usageSource?: UsageSource
+  readonly model?: string | undefined
+  readonly usageSource?: UsageSource | undefined
   readonly charged: Charged | null
   /** Absent if no upstream was asked, and in rows of earlier versions. */
   readonly upstream?: UpstreamUse | undefined

@@ -85,7 +85,7 @@ export class Webhooks {
       const isResumed = form.status === 'active' && webhook.status === 'paused'
       const change = { url: webhook.url, ...form, ...(isResumed && { failingSince: null }) }
       const changed: Webhook = { ...webhook, ...change }
-      await this.store.update(webhook.id, change, this.audit(owner, 'webhook.change', changed))
+      await this.store.update(webhook.id, change, this.audit(owner, 'webhook.change', changed, webhook))
       return ok(changed)
     })
   }
@@ -183,11 +183,15 @@ export class Webhooks {
     return null
   }
 
-  private audit({ actor, accountId }: WebhookOwner, action: string, { id, url, events, status }: Webhook) {
-    // Only the host: the path of some receivers is a secret.
-    const detail = { id, host: URL.parse(url)?.host ?? '', events, status }
-    return auditEntry({ at: this.clock.now(), actor, accountId, action, detail })
+  private audit({ actor, accountId }: WebhookOwner, action: string, webhook: Webhook, previous?: Webhook) {
+    const before = previous ? recorded(previous) : null
+    return auditEntry({ at: this.clock.now(), actor, accountId, action, detail: recorded(webhook), before })
   }
+}
+
+/** For the audit log. Only the host: the path of some receivers is a secret. */
+function recorded({ id, url, events, status }: Webhook) {
+  return { id, host: URL.parse(url)?.host ?? '', events, status }
 }
 
 export function newDelivery(event: Pick<Delivery, 'webhookId' | 'eventId' | 'type' | 'body'>, now: number): Delivery {

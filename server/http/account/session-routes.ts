@@ -1,7 +1,8 @@
 import type { AppGrants } from '../../core/accounts/app-grants'
 import type { Identity } from '../../core/accounts/identity'
+import { type AuditTrail, auditEntry } from '../../core/audit'
 import { notFound } from '../middleware/failures'
-import type { OwnerSessions } from '../middleware/owner-session'
+import type { Owner, OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { keepsApps } from './app-record'
@@ -12,8 +13,12 @@ export function sessionRoutes(parts: {
   readonly owners: OwnerSessions
   readonly identity: Identity
   readonly appGrants: AppGrants
+  readonly audit: Pick<AuditTrail, 'write'>
+  readonly now: () => number
 }) {
-  const { owners, identity, appGrants } = parts
+  const { owners, identity, appGrants, audit, now } = parts
+  const note = ({ accountId, actor }: Owner, detail: Record<string, unknown>) =>
+    audit.write(auditEntry({ at: now(), actor, accountId, action: 'session.end', detail }))
   return routeGroup({ name: 'sessions', prefix: '/api/settings/sessions' })
     .get(
       '',
@@ -26,8 +31,10 @@ export function sessionRoutes(parts: {
     .post(
       '/end-others',
       async ({ context }): Promise<EndedElsewhere> => {
-        const { account, actor, sessionId } = await owners.owner(context)
+        const owner = await owners.owner(context)
+        const { account, actor, sessionId } = owner
         const ended = await identity.endSessions(actor.id, { allBut: sessionId })
+        await note(owner, { sessions: 'others', ended })
         if (keepsApps(context.url)) return { ended, apps_disconnected: 0 }
         const apps = await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere')
         return { ended, apps_disconnected: apps }
@@ -37,8 +44,10 @@ export function sessionRoutes(parts: {
     .post(
       '/end-all',
       async ({ context }): Promise<EndedElsewhere> => {
-        const { account, actor } = await owners.owner(context)
+        const owner = await owners.owner(context)
+        const { account, actor } = owner
         const ended = await identity.endSessions(actor.id, { all: true })
+        await note(owner, { sessions: 'all', ended })
         return { ended, apps_disconnected: await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere') }
       },
       UNDOCUMENTED,
@@ -46,9 +55,10 @@ export function sessionRoutes(parts: {
     .post(
       '/:id/end',
       async ({ context, params }): Promise<EndedSessions> => {
-        const { actor } = await owners.owner(context)
-        const ended = await identity.endSessions(actor.id, { only: params.id })
+        const owner = await owners.owner(context)
+        const ended = await identity.endSessions(owner.actor.id, { only: params.id })
         if (ended === 0) throw notFound('This session has already ended.')
+        await note(owner, { sessions: 'one', ended })
         return { ended }
       },
       UNDOCUMENTED,

@@ -1,4 +1,4 @@
-import type { AccountSettingsStore } from '../../core/accounts/account-settings'
+import type { AccountSettings, AccountSettingsStore } from '../../core/accounts/account-settings'
 import type { AccountClosing } from '../../core/accounts/closing'
 import { readEmail } from '../../core/accounts/email-change'
 import type { EmailChanges } from '../../core/accounts/email-changes'
@@ -49,12 +49,9 @@ export function settingsRoutes(parts: SettingsParts) {
         const owner = await owners.owner(context)
         const change = await readBody(SettingsChange, context)
         if (change.name !== undefined) await identity.rename(owner.actor.id, change.name.trim())
-        const at = now()
-        await settings.set(
-          owner.accountId,
-          { timezone: change.timezone === undefined ? (await settings.of(owner.accountId)).timezone : change.timezone },
-          settingsAudit(owner, at, change),
-        )
+        const before = await settings.of(owner.accountId)
+        const timezone = change.timezone === undefined ? before.timezone : change.timezone
+        await settings.set(owner.accountId, { timezone }, settingsAudit(owner, now(), { change, before }))
         return current(context)
       },
       { parse: 'none', ...UNDOCUMENTED },
@@ -89,8 +86,19 @@ export function settingsRoutes(parts: SettingsParts) {
     )
 }
 
-function settingsAudit({ actor, accountId }: Owner, at: number, change: object) {
-  return auditEntry({ at, actor, accountId, action: 'account.settings', detail: { changed: Object.keys(change) } })
+/** The name is not in it: the audit log outlives a closed account. */
+function settingsAudit(
+  { actor, accountId }: Owner,
+  at: number,
+  { change, before }: { readonly change: { readonly timezone?: string | null }; readonly before: AccountSettings },
+) {
+  const { timezone } = change
+  const isTimezone = timezone !== undefined
+  return auditEntry({
+    ...{ at, actor, accountId, action: 'account.settings' },
+    detail: { changed: Object.keys(change), ...(isTimezone && { timezone }) },
+    before: isTimezone ? { timezone: before.timezone } : null,
+  })
 }
 
 function exportResponse(parts: SettingsParts, owner: Parameters<typeof accountExport>[1]): Response {

@@ -63,8 +63,12 @@ export function signInRoutes(identity: Identity, parts: SignInParts) {
           failure('invalid_state', 'This gateway does not send email. Ask its operator for a reset link.'),
         )
       if (SIGN_OUTS.has(url.pathname)) {
-        const { account, actor } = await owners.owner(context)
+        const { account, accountId, actor } = await owners.owner(context)
         const answer = await handle()
+        if (answer.ok) {
+          const detail = { sessions: url.pathname === '/api/auth/revoke-sessions' ? 'all' : 'others' }
+          await parts.audit.write(auditEntry({ at: parts.now(), actor, accountId, action: 'session.end', detail }))
+        }
         if (answer.ok && !keepsApps(url)) await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere')
         return answer
       }

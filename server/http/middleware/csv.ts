@@ -15,25 +15,42 @@ function cell(value: string | number | null): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-/**
- * Streams rows as a file to download, page by page as the client reads, so that a long file costs no memory. `page` returns the
- * page after a cursor; null starts at the beginning.
- */
+type ReadPage<T> = (cursor: string | null) => Promise<Page<T> | null>
+
+/** Streams rows as a CSV file to download. `page` returns the page after a cursor; null starts at the beginning. */
 export function csvFile<T>(
   name: string,
   head: readonly string[],
-  page: (cursor: string | null) => Promise<Page<T> | null>,
+  page: ReadPage<T>,
+  line: (row: T) => string,
+): Response {
+  return downloadedFile({ name, type: 'text/csv; charset=utf-8', head: csvLine(head) }, page, line)
+}
+
+/** Streams rows as JSON lines: one object a line. */
+export function jsonLinesFile<T>(name: string, page: ReadPage<T>, record: (row: T) => object): Response {
+  return downloadedFile(
+    { name, type: 'application/x-ndjson', head: '' },
+    page,
+    (row) => `${JSON.stringify(record(row))}\n`,
+  )
+}
+
+/** Streams a file page by page as the client reads, so that a long one costs no memory. */
+function downloadedFile<T>(
+  { name, type, head }: { readonly name: string; readonly type: string; readonly head: string },
+  page: ReadPage<T>,
   line: (row: T) => string,
 ): Response {
   const headers = {
-    'content-type': 'text/csv; charset=utf-8',
+    'content-type': type,
     'content-disposition': `attachment; filename="${name}"`,
     'cache-control': 'no-store',
   }
   const encoder = new TextEncoder()
   let cursor: string | null = null
   const body = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(csvLine(head))),
+    start: (controller) => controller.enqueue(encoder.encode(head)),
     async pull(controller) {
       let lines = ''
       // A page may be empty although more follow, and a pull that enqueues nothing is not repeated.

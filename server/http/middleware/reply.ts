@@ -187,15 +187,12 @@ export class Reply {
   private note(status: number, problem: Failure | null, upstream?: UpstreamUse): void {
     if (this.verdict.caller.kind === 'anonymous') return
     const { route } = this.incoming
-    const record = callRecord(this.verdict, operationOf(route), {
-      status,
-      code: problem?.code ?? null,
-      charged: null,
-      now: this.now(),
-      upstream,
+    const end = {
+      ...{ status, code: problem?.code ?? null, charged: null, now: this.now(), upstream },
+      model: this.model ?? undefined,
       failure: problem ? failureNote(problem, templateOf(route)) : undefined,
-    })
-    this.journal.note(this.model === null ? record : { ...record, model: this.model })
+    }
+    this.journal.note(callRecord(this.verdict, operationOf(route), end))
   }
 }
 

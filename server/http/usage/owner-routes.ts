@@ -1,5 +1,4 @@
 import type { AppGrantStore } from '../../core/accounts/app-grant'
-import { parseInstant, RFC_3339 } from '../../core/accounts/instant'
 import type { ParameterTable } from '../../core/catalog/parameters'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
@@ -10,6 +9,7 @@ import type { RequestFilter, UsageReports } from '../../core/usage/reports'
 import { type AccountCaller, callersOf } from '../middleware/callers'
 import { csvFile, csvLine } from '../middleware/csv'
 import { notFound } from '../middleware/failures'
+import { INSTANT, instantOf } from '../middleware/instant-parameter'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
@@ -17,16 +17,6 @@ import { documented } from '../openapi/documented'
 import { ACTIVITY_DOCS } from './activity-docs'
 import type { RequestPage, TransactionPage, UsageReport } from './record'
 import { explainedCall, latencyReport, OWNER_USAGE_QUERY, usageReport, wireCall, wireTransaction } from './usage-report'
-
-const INSTANT_RULE = 'must be an RFC 3339 time such as 2026-11-21T00:00:00Z'
-const INSTANT = {
-  in: 'query',
-  kind: 'text',
-  min: 1,
-  max: 40,
-  pattern: { source: RFC_3339, rule: INSTANT_RULE },
-  check: (text: string) => (parseInstant(text) === null ? INSTANT_RULE : null),
-} as const
 
 const CALL_FILTER = {
   key: {
@@ -208,7 +198,7 @@ function filterOf(
     operation: query.operation ?? null,
     status: query.status ?? null,
     model: query.model ?? null,
-    from: query.from === undefined ? null : parseInstant(query.from),
-    to: query.to === undefined ? null : parseInstant(query.to),
+    from: instantOf(query.from),
+    to: instantOf(query.to),
   }
 }

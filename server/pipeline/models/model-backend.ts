@@ -1,4 +1,4 @@
-import type { Model } from '../../core/models/model'
+import type { Model, UpstreamKind } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import type { Result } from '../../core/result'
 import type { ModelRequest } from './wires/model-request'
@@ -20,6 +20,8 @@ export interface BackendCall {
 export interface BackendAnswer {
   /** The upstream's name, for the log. */
   readonly upstream: string
+  /** For the caller, who must not learn the upstream's address. */
+  readonly kind: UpstreamKind
   readonly contentType: string
   /** How to read the body: the call's own wire, or its translation. */
   readonly wire: UpstreamWire

@@ -1,7 +1,6 @@
 import { boundedBytes } from '../../core/bounded-bytes'
 import { type Failure, failure } from '../../core/failure'
 import { isJson, parsedJson } from '../../core/json'
-import { upstreamKind } from '../../core/models/model'
 import { err, ok, type Result } from '../../core/result'
 import { SHUTTING_DOWN, toFailure } from '../call-upstream'
 import { settledStream } from '../stream'
@@ -51,8 +50,7 @@ interface StartedCall {
 async function ask(deps: ModelDeps, started: StartedCall, open: OpenCall): Promise<WorkResult> {
   const { call, request, model, cap } = started.validated
   const { wire, path, headers } = call
-  const [first] = model.upstreams
-  if (first) open.asked(first.kind)
+  open.asked(model.upstreams[0]?.kind ?? 'none')
   const opened = await deps.backend.open({ model, wire, request, path, cap, headers }, open.shutdown)
   if (!opened.ok)
     return open.shutdown.aborted
@@ -60,7 +58,7 @@ async function ask(deps: ModelDeps, started: StartedCall, open: OpenCall): Promi
       : { kind: 'failed', failure: toFailure(opened.error), didNothing: true }
   const answer = opened.value
   open.drain?.at(answer.upstream)
-  open.asked(upstreamKind(answer.upstream))
+  open.asked(answer.kind)
   if (!request.stream) return whole(deps, started, open, answer)
   return {
     kind: 'stream',

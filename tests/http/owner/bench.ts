@@ -88,6 +88,7 @@ export interface AuditRow {
   readonly key_id: string | null
   readonly action: string
   readonly detail: string
+  readonly before: string | null
 }
 
 /** The audit log, oldest first. */

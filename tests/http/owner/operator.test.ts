@@ -18,6 +18,9 @@ afterAll(() => closeReconciled(gateway))
 const accounts = (query = '') => read<OperatorAccountPage>(operator.api(`/api/operator/accounts${query}`))
 
 const ROUTES: [string, string, unknown][] = [
+  ['GET', '/audit', undefined],
+  ['GET', '/audit.csv', undefined],
+  ['GET', '/audit.jsonl', undefined],
   ['GET', '/accounts', undefined],
   ['GET', '/accounts/:id', undefined],
   ['POST', '/accounts/:id/grants', { usd: '5' }],

@@ -57,10 +57,11 @@ describe('settings', () => {
     expect(await read<unknown>(change(owner, { timezone: null }))).toMatchObject({ name: 'Countess', timezone: null })
     const rows = (await auditRows(gateway)).filter((row) => row.action === 'account.settings')
     expect(rows.map((row) => JSON.parse(row.detail) as unknown)).toEqual([
-      { changed: ['name', 'timezone'] },
+      { changed: ['name', 'timezone'], timezone: 'Asia/Kathmandu' },
       { changed: ['name'] },
-      { changed: ['timezone'] },
+      { changed: ['timezone'], timezone: null },
     ])
+    expect(rows.map((row) => row.before)).toEqual(['{"timezone":null}', null, '{"timezone":"Asia/Kathmandu"}'])
   })
 
   test.each([

@@ -53,5 +53,7 @@ export class LibsqlAccountSettings implements AccountSettingsStore {
       if (forgotten.length < FORGOTTEN_AT_ONCE) break
     }
     await this.db.update(auditLog).set({ address: null }).where(eq(auditLog.accountId, account))
+    const emailChanges = and(eq(auditLog.accountId, account), eq(auditLog.action, 'account.email'))
+    await this.db.update(auditLog).set({ detail: {}, before: null }).where(emailChanges)
   }
 }

@@ -286,15 +286,17 @@ export class ApiCatalog {
   }
 
   private saving(actor: Actor, action: string, api: Api, previous: Api | null): ApiWrite {
-    const audit = auditEntry({ at: api.updatedAt, actor, action, detail: auditDetail(api, previous) })
+    const before = previous && settingsOf(previous)
+    const audit = auditEntry({ at: api.updatedAt, actor, action, detail: auditDetail(api, previous), before })
     const wasOff = new Set(previous?.operations.filter(({ enabled }) => !enabled).map(({ id }) => id))
     const reopened = api.operations.filter(({ id, enabled }) => enabled && wasOff.has(id)).map(({ name }) => name)
     return { kind: 'save', api, expected: previous?.updatedAt ?? null, reopened, audit }
   }
 
-  private removal(actor: Actor, { name, updatedAt }: Api): ApiWrite {
+  private removal(actor: Actor, api: Api): ApiWrite {
+    const { name, updatedAt } = api
     const at = this.parts.clock.now()
-    const audit = auditEntry({ at, actor, action: 'api.remove', detail: { name } })
+    const audit = auditEntry({ at, actor, action: 'api.remove', detail: { name }, before: settingsOf(api) })
     return { kind: 'remove', name, at, expected: updatedAt, audit }
   }
 
@@ -351,13 +353,17 @@ function changedForm(previous: Api, change: ApiChange) {
 
 function auditDetail(api: Api, previous: Api | null): Record<string, unknown> {
   const { added, changed, removed, settings } = apiPlan(api, previous)
-  const { name, baseUrl, auth, enabled } = api
   const few = (list: readonly string[]) =>
     list.length > 50 ? [...list.slice(0, 50), `and ${list.length - 50} more`] : list
   return {
-    ...{ name, baseUrl, auth: auth.kind, enabled, settings },
+    ...{ ...settingsOf(api), settings },
     ...{ added: few(added), changed: few(changed), removed: few(removed) },
   }
+}
+
+/** What the audit log says of an API. Of its authentication only the kind. */
+function settingsOf({ name, baseUrl, auth, enabled }: Api) {
+  return { name, baseUrl, auth: auth.kind, enabled }
 }
 
 function nothingToSell({ refused }: ImportPlan): string {

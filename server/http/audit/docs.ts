@@ -1,0 +1,63 @@
+import type { RouteDocs } from '../openapi/documented'
+import { OWNER_FAILURES } from '../openapi/owner-failures'
+import { AuditPage } from './record'
+
+const ENTRY = {
+  id: 'audit_01a1fdfa942070018c603d2632ddc21d',
+  at: '2026-11-21T08:56:28.490Z',
+  action: 'key.change',
+  actor: 'owner',
+  actor_id: 'hJ7cQmVtXyP2',
+  ip: '203.0.113.7',
+  account_id: 'acct_01a1fdfa942070018c603d2632ddc21b',
+  key_id: 'key_01a1fdfa942070018c603d2632ddc21b',
+  before: { spending_limit_micros_usd: 5_000_000 },
+  after: { spending_limit_micros_usd: null },
+}
+const CSV =
+  'time_utc,entry_id,action,actor,actor_id,ip,account_id,key_id,before,after\r\n' +
+  `${ENTRY.at},${ENTRY.id},key.revoke,owner,${ENTRY.actor_id},203.0.113.7,${ENTRY.account_id},${ENTRY.key_id},"{""state"":""active""}",{}\r\n`
+
+const file = (contentType: string, example: string) =>
+  ({
+    200: {
+      description: 'The file.',
+      schema: { type: 'string' },
+      examples: { file: example },
+      contentType,
+      headers: ['Content-Disposition'],
+    },
+  }) as const
+
+const COMMON = { tag: 'Activity', access: 'session', failures: ['invalid_parameter', ...OWNER_FAILURES] } as const
+
+export const AUDIT_DOCS = {
+  list: {
+    ...COMMON,
+    id: 'listAuditEntries',
+    summary: 'The audit log',
+    description:
+      'Who changed what on your account, when, from where, and the values before and after, newest first: keys, limits, apps, webhooks, passwords, second factors, and what operators did. With a filter that matches few entries, a page may be short or empty although more follow: continue until `next_cursor` is null.',
+    answers: {
+      200: {
+        description: 'A page of changes.',
+        schema: AuditPage,
+        examples: { page: { entries: [ENTRY], next_cursor: null } },
+      },
+    },
+  },
+  csv: {
+    ...COMMON,
+    id: 'auditCsv',
+    summary: 'The audit log as CSV',
+    description: 'Everything that matches the filter in one streamed file. The values before and after are JSON.',
+    answers: file('text/csv', CSV),
+  },
+  lines: {
+    ...COMMON,
+    id: 'auditJsonLines',
+    summary: 'The audit log as JSON lines',
+    description: 'Everything that matches the filter in one streamed file, one JSON object a line.',
+    answers: file('application/x-ndjson', `${JSON.stringify(ENTRY)}\n`),
+  },
+} as const satisfies Record<string, RouteDocs>

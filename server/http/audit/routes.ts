@@ -1,0 +1,104 @@
+import type { AuditFilter, AuditTrail } from '../../core/audit'
+import type { AccountId } from '../../core/ids'
+import { csvFile, jsonLinesFile } from '../middleware/csv'
+import { queryOf, refuseCursor } from '../middleware/list-query'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { type RequestContext, routeGroup } from '../middleware/request-context'
+import { documented, UNDOCUMENTED } from '../openapi/documented'
+import { AUDIT_DOCS } from './docs'
+import { AUDIT_FILTER, AUDIT_QUERY, auditFilterOf, OPERATOR_AUDIT_FILTER, OPERATOR_AUDIT_QUERY } from './query'
+import { AUDIT_CSV_HEAD, type AuditPage, auditCsvLine, operatorsEntry, ownersEntry } from './record'
+
+/** Entries per query of a file. */
+const FILE_PAGE = 2_000
+
+/** Who changed what on an owner's account (spec-answers 11). */
+export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions; readonly audit: AuditTrail }) {
+  return routeGroup({ name: 'audit', prefix: '/api' })
+    .get(
+      '/audit',
+      async ({ context }) => {
+        const { accountId } = await owners.owner(context)
+        const query = queryOf(AUDIT_QUERY, context)
+        return pageOf(audit, auditFilterOf(accountId, query), query, ownersEntry)
+      },
+      documented(AUDIT_DOCS.list, AUDIT_QUERY),
+    )
+    .get(
+      '/audit.csv',
+      async ({ context }) => {
+        const { accountId } = await owners.owner(context)
+        const filter = auditFilterOf(accountId, queryOf(AUDIT_FILTER, context))
+        return csvFile('audit.csv', AUDIT_CSV_HEAD, pagesOf(audit, filter), (entry) => auditCsvLine(ownersEntry(entry)))
+      },
+      documented(AUDIT_DOCS.csv, AUDIT_FILTER),
+    )
+    .get(
+      '/audit.jsonl',
+      async ({ context }) => {
+        const { accountId } = await owners.owner(context)
+        const filter = auditFilterOf(accountId, queryOf(AUDIT_FILTER, context))
+        return jsonLinesFile('audit.jsonl', pagesOf(audit, filter), ownersEntry)
+      },
+      documented(AUDIT_DOCS.lines, AUDIT_FILTER),
+    )
+}
+
+/** The same for operators: of the whole gateway, or of one account. `operator` refuses everybody else. */
+export function operatorAuditRoutes({
+  audit,
+  operator,
+}: {
+  readonly audit: AuditTrail
+  readonly operator: (context: RequestContext) => Promise<unknown>
+}) {
+  return routeGroup({ name: 'operator-audit', prefix: '/api/operator' })
+    .get(
+      '/audit',
+      async ({ context }) => {
+        await operator(context)
+        const query = queryOf(OPERATOR_AUDIT_QUERY, context)
+        return pageOf(audit, auditFilterOf(accountIn(query), query), query, operatorsEntry)
+      },
+      UNDOCUMENTED,
+    )
+    .get(
+      '/audit.csv',
+      async ({ context }) => {
+        await operator(context)
+        const query = queryOf(OPERATOR_AUDIT_FILTER, context)
+        const pages = pagesOf(audit, auditFilterOf(accountIn(query), query))
+        return csvFile('audit.csv', AUDIT_CSV_HEAD, pages, (entry) => auditCsvLine(operatorsEntry(entry)))
+      },
+      UNDOCUMENTED,
+    )
+    .get(
+      '/audit.jsonl',
+      async ({ context }) => {
+        await operator(context)
+        const query = queryOf(OPERATOR_AUDIT_FILTER, context)
+        return jsonLinesFile('audit.jsonl', pagesOf(audit, auditFilterOf(accountIn(query), query)), operatorsEntry)
+      },
+      UNDOCUMENTED,
+    )
+}
+
+/** Any text: an id that does not exist matches nothing. */
+function accountIn({ account }: { readonly account?: string }): AccountId | null {
+  return (account ?? null) as AccountId | null
+}
+
+async function pageOf(
+  audit: AuditTrail,
+  filter: AuditFilter,
+  { limit, cursor = null }: { readonly limit: number; readonly cursor?: string | null },
+  record: typeof ownersEntry,
+): Promise<AuditPage> {
+  const page = await audit.find(filter, limit, cursor)
+  if (!page) throw refuseCursor(cursor ?? '')
+  return { entries: page.rows.map(record), next_cursor: page.next }
+}
+
+function pagesOf(audit: AuditTrail, filter: AuditFilter) {
+  return (cursor: string | null) => audit.find(filter, FILE_PAGE, cursor)
+}
