@@ -16,6 +16,7 @@ import { indexSources } from './compose/index-sources'
 import { composeModels, openModelCatalog } from './compose/models'
 import { openMailer, ownerSettings, passwordResets, signInEvents, signUpConfirmation } from './compose/owner-mail'
 import { openSocial } from './compose/social'
+import { composeTelemetry } from './compose/telemetry'
 import { openUpstreamWallet } from './compose/upstream-payments'
 import { composeWebhooks, eventWriter } from './compose/webhooks'
 import { openWebsearch } from './compose/websearch'
@@ -38,6 +39,7 @@ import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
 import { formatUsd } from './core/money'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
+import type { Telemetry } from './core/telemetry/telemetry'
 import { CompressedResponses, isCompressible } from './http/middleware/compressed-response'
 import { Cors } from './http/middleware/cors'
 import type { OnFault } from './http/middleware/failures'
@@ -112,12 +114,14 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const { clock, log } = surroundings
   const core = await composeCore(config, surroundings)
   const { stores, accounts, ledger, signUp } = core
-  const providers = surroundings.providers ?? searchProviders(config, surroundings)
+  const later = () => ({ pipeline, models, billing, readiness })
+  const { telemetry, ...observed } = await composeTelemetry(config, { log, core, later })
+  const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
   const { identity, ownOrigins, mailer } = composeIdentity(config, surroundings, core)
   const linked = openSocial(config, { ...core, identity, clock, log, store: stores.social })
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
-  const billing = await composeBilling(config, { ...core, clock, log })
-  const pipeline = pipelineDeps(core, billing, clock, log)
+  const billing = await composeBilling(config, { ...core, clock, log, telemetry })
+  const pipeline = pipelineDeps(core, { ...billing, telemetry }, clock, log)
   const auth = { ...core, clock, anonymousLimits, ...billing.auth }
   const models = composeModels(config, stores, pipeline, { catalog: core.catalog, search: providers.context, log })
   const imported = composeImported(config, { ...core, clock, log, pipeline, ownOrigins, fetchExternal: core.strangers })
@@ -129,7 +133,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     ...core,
     ...linked,
     ...agentInterfaces(config, { ...core, identity, ownOrigins, clock }),
-    gate: new Gate({ auth, journal: core.journal, baseUrl: config.baseUrl }),
+    gate: new Gate({ auth, journal: core.journal, telemetry, baseUrl: config.baseUrl }),
     contexts: { clock, intake: core.intake, addressOf: clientAddresses(config, log) },
     ...{ ...billing.routes, ...webhooks.routes },
     identity,
@@ -150,11 +154,10 @@ export async function compose(config: Config, surroundings: Surroundings) {
   return {
     app: web,
     /** Handles a request. */
-    fetch: securedBy(config, (request) => web.fetch(request)),
+    fetch: securedBy(config, (request) => observed.endpoint?.onMainPort(request) ?? web.fetch(request)),
     core,
     ...{ sandbox: linked.sandbox, social: linked.social },
-    upstreamPayments: imported.upstreamPayments,
-    ...{ ...billing.moneyIn, delivering: webhooks.delivering },
+    ...{ ...billing.moneyIn, delivering: webhooks.delivering, upstreamPayments: imported.upstreamPayments },
     control: controlHandler({
       ...{ ...core, ...models, ...imported, identity, baseUrl: config.baseUrl },
       tellSecurity: settings.tellSecurity,
@@ -164,8 +167,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
       onFault: faultLog(log),
       now: () => clock.now(),
     }),
-    accounts,
-    setupToken: core.setupToken,
+    ...{ accounts, setupToken: core.setupToken, metrics: observed.endpoint },
     /** Whether there is no operator yet. */
     needsOperator: () => needsOperator(accounts),
     /** The longest deadline of a call. */
@@ -179,7 +181,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     },
     async close() {
       await Promise.all([webhooks.close(), billing.close(), imported.upstreamPayments?.close()])
-      await Promise.all([providers.close?.(), models.close()])
+      await Promise.all([providers.close?.(), models.close(), observed.close()])
       await linked.close()
       await stores.close()
     },
@@ -194,21 +196,21 @@ function faultLog(log: Log): OnFault {
   return (requestId, error) => log.error('request failed', { requestId, reason: reasonOf(error) })
 }
 
-function searchProviders(config: Config, { clock, log }: Surroundings): ClosableProviders {
+function searchProviders(config: Config, { clock, log }: Surroundings, telemetry: Telemetry): ClosableProviders {
   const onTrouble = (provider: string, reason: string) => log.warn('upstream', { provider, reason })
-  return openWebsearch(config, clock, indexSources(config.dataDir).indexPath, onTrouble)
+  return openWebsearch(config, indexSources(config.dataDir).indexPath, { clock, telemetry, onTrouble })
 }
 
 /** What every paid call runs on. */
 function pipelineDeps(
   core: Awaited<ReturnType<typeof composeCore>>,
-  { funding, idempotency }: Pick<PipelineDeps, 'funding' | 'idempotency'>,
+  { funding, idempotency, telemetry }: Pick<PipelineDeps, 'funding' | 'idempotency' | 'telemetry'>,
   clock: Clock,
   log: Log,
 ): PipelineDeps {
   const { limiter, ledger, journal, prices } = core
   return {
-    ...{ limiter, ledger, journal, prices, clock, funding, idempotency },
+    ...{ limiter, ledger, journal, prices, clock, funding, idempotency, telemetry },
     drains: new Drains(),
     openCalls: new OpenCalls(),
     onTrouble: (provider, reason) => log.warn('upstream', { provider, reason }),
@@ -298,9 +300,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
     strangers: guardedFetch(config, outbound),
     audit: stores.audit,
     events,
-    credentials,
-    accounts,
-    prices,
+    ...{ holds, credentials, accounts, prices },
     journal,
     checks: { database: () => stores.ready(), charges: () => charges.canCharge() },
     reports,

@@ -8,6 +8,7 @@ import { type ModelSettings, modelSettings } from './config/model-settings'
 import { type PaymentSettings, paymentSettings } from './config/payments'
 import { sealingKeys } from './config/sealing-keys'
 import { type SocialConfig, socialConfig } from './config/social'
+import { type MetricsSettings, metricsSettings } from './config/telemetry'
 import { type WebsearchConfig, websearchConfig } from './config/websearch'
 import type { SecondFactorPolicy } from './core/accounts/identity'
 import type { SignupBrakes } from './core/accounts/signup-credit'
@@ -17,6 +18,8 @@ import { micros } from './core/money'
 import type { SealingKey } from './core/sealing'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+/** `json`: one JSON object per line, for collectors of logs. */
+export type LogFormat = 'text' | 'json'
 
 /** The gateway's configuration, read only from environment variables (see the table in the README). */
 export interface Config {
@@ -52,6 +55,9 @@ export interface Config {
   readonly secondFactors: SecondFactorPolicy
   readonly mail: MailConfig | null
   readonly logLevel: LogLevel
+  readonly logFormat: LogFormat
+  /** Null if there are no metrics. */
+  readonly metrics: MetricsSettings | null
   readonly production: boolean
   readonly models: ModelSettings
   readonly apis: ApiSettings
@@ -62,6 +68,13 @@ export interface Config {
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
+
+const LOG_FORMATS: readonly LogFormat[] = ['text', 'json']
+
+/** The format of lines that are written before the settings are read, or because they are wrong. */
+export function logFormat(environment: Environment = process.env): LogFormat {
+  return environment['LOG_FORMAT']?.trim() === 'json' ? 'json' : 'text'
+}
 
 /** The absolute path of the folder with all of the gateway's data. */
 export function dataFolder(environment: Environment = process.env): string {
@@ -113,6 +126,8 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
       ),
     },
     logLevel: oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error']),
+    logFormat: oneOf('LOG_FORMAT', read('LOG_FORMAT') ?? 'text', LOG_FORMATS),
+    metrics: metricsSettings(read, port),
     mail: mailConfig(read),
     production,
     models: modelSettings(read, production),

@@ -52,6 +52,15 @@ export function listen(
   }
 }
 
+/** Serves the metrics on a listener of their own. */
+export function listenMetrics(
+  address: { readonly host: string; readonly port: number },
+  handle: (request: Request) => Promise<Response>,
+): { readonly port: number; stop(): Promise<void> } {
+  const server = Bun.serve({ hostname: address.host, port: address.port, fetch: handle })
+  return { port: server.port ?? address.port, stop: () => server.stop(true) }
+}
+
 /** Serves operator commands on a socket file that only this user can open. */
 export function listenControl(
   path: string,

@@ -1,4 +1,4 @@
-import type { LogLevel } from './config'
+import type { LogFormat, LogLevel } from './config'
 import { isoTime } from './core/clock'
 import { printable } from './core/plain-text'
 
@@ -13,25 +13,28 @@ export type Log = Readonly<Record<LogLevel, (message: string, fields?: Readonly<
 /** `flush` writes the counts of repeated lines. Call it before the process ends. */
 export type ProcessLog = Log & { flush(): void }
 
+type Fields = Readonly<Record<string, unknown>>
+type WriteLine = (level: LogLevel, message: string, fields: Fields) => void
+
 /**
- * Writes one line per event to stderr: time, level, message, and fields as JSON, without control characters. Callers must not log
+ * Writes one line per event to stderr: time, level, message and fields, without control characters or line breaks. Callers must not log
  * secrets. The same warning or error within a minute is counted and written once more at the end of the minute.
  */
 export function openLog(
   minLevel: LogLevel,
   write: (line: string) => unknown = (line) => process.stderr.write(line),
   now: () => number = () => Date.now(),
+  format: LogFormat = 'text',
 ): ProcessLog {
-  const line = (level: LogLevel, text: string) => write(`${isoTime(now())} ${level} ${text}\n`)
-  const repeats = new Repeats(now, (level, text) => line(level, text))
+  const lineOf = format === 'json' ? jsonLine : textLine
+  const line: WriteLine = (level, message, fields) => write(`${lineOf(isoTime(now()), level, message, fields)}\n`)
+  const repeats = new Repeats(now, line)
   const at =
     (level: LogLevel) =>
-    (message: string, fields: Readonly<Record<string, unknown>> = {}) => {
+    (message: string, fields: Fields = {}) => {
       if (ORDER.indexOf(level) < ORDER.indexOf(minLevel)) return
-      const details = Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : ''
-      const text = printable(message + details)
-      if ((level === 'warn' || level === 'error') && repeats.isRepeat(level, text)) return
-      line(level, text)
+      if ((level === 'warn' || level === 'error') && repeats.isRepeat(level, message, fields)) return
+      line(level, message, fields)
     }
   return {
     debug: at('debug'),
@@ -42,9 +45,26 @@ export function openLog(
   }
 }
 
+function textLine(time: string, level: LogLevel, message: string, { repeated, ...fields }: Fields): string {
+  const again = typeof repeated === 'number' ? ` repeated ${repeated} ${repeated === 1 ? 'time' : 'times'}` : ''
+  return `${time} ${level} ${textOf(message, fields)}${again}`
+}
+
+function textOf(message: string, fields: Fields): string {
+  const details = Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : ''
+  return printable(message + details).replaceAll(/[\n\t]+/g, ' ')
+}
+
+/** No field replaces the first three members. */
+function jsonLine(time: string, level: LogLevel, message: string, fields: Fields): string {
+  const first = { time, level, message }
+  return printable(JSON.stringify({ ...first, ...fields, ...first }))
+}
+
 interface Counted {
   readonly level: LogLevel
-  readonly text: string
+  readonly message: string
+  readonly fields: Fields
   readonly since: number
   repeats: number
 }
@@ -52,36 +72,36 @@ interface Counted {
 /** Recently written lines, and how often each was repeated since. */
 class Repeats {
   private readonly now: () => number
-  private readonly write: (level: LogLevel, text: string) => void
+  private readonly write: WriteLine
   private readonly counted = new Map<string, Counted>()
   private timer: ReturnType<typeof setTimeout> | null = null
 
-  constructor(now: () => number, write: (level: LogLevel, text: string) => void) {
+  constructor(now: () => number, write: WriteLine) {
     this.now = now
     this.write = write
   }
 
-  isRepeat(level: LogLevel, text: string): boolean {
+  isRepeat(level: LogLevel, message: string, fields: Fields): boolean {
     const now = this.now()
     this.flush(now)
-    const key = `${level} ${text}`
+    const key = `${level} ${textOf(message, fields)}`
     const known = this.counted.get(key)
     if (known) {
       known.repeats++
       this.watch()
       return true
     }
-    if (this.counted.size < MAX_COUNTED) this.counted.set(key, { level, text, since: now, repeats: 0 })
+    if (this.counted.size < MAX_COUNTED) this.counted.set(key, { level, message, fields, since: now, repeats: 0 })
     return false
   }
 
   /** Writes the counts of lines whose minute has ended. Lines are in the order of their first occurrence. */
   flush(now: number): void {
-    for (const [key, { level, text, since, repeats }] of this.counted) {
+    for (const [key, { level, message, fields, since, repeats }] of this.counted) {
       // After the clock is set back, `since` is in the future, and the line would be suppressed until then.
       if (now >= since && now - since < REPEAT_MS) return
       this.counted.delete(key)
-      if (repeats > 0) this.write(level, `${text} repeated ${repeats} ${repeats === 1 ? 'time' : 'times'}`)
+      if (repeats > 0) this.write(level, message, { ...fields, repeated: repeats })
     }
   }
 

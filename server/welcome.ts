@@ -1,6 +1,6 @@
 /** The message at startup: that the gateway is ready, and what to do next. */
 export function welcome(url: string, startedMs: number, isFresh: boolean): string {
-  const ready = `Gateway ready at ${url} (${(startedMs / 1000).toFixed(1)} s)`
+  const ready = readyLine(url, startedMs)
   const next = isFresh
     ? [
         'Next: sign up, create a key, search.',
@@ -11,6 +11,11 @@ export function welcome(url: string, startedMs: number, isFresh: boolean): strin
       ]
     : [`Try: curl -i '${url}/apis/v1/websearch/images/search?q=credit%20card'`]
   return [ready, ...next, 'Stop with Ctrl-C.', ''].join('\n')
+}
+
+/** That the gateway is ready, in one line. */
+export function readyLine(url: string, startedMs: number): string {
+  return `Gateway ready at ${url} (${(startedMs / 1000).toFixed(1)} s)`
 }
 
 /** The message at startup while there is no operator: how to become it with the one-time token. */

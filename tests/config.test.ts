@@ -35,6 +35,10 @@ describe('the configuration', () => {
     ['DATABASE_URL', 'postgres://x'],
     ['SECRET_KEY', 'short'],
     ['LOG_LEVEL', 'loud'],
+    ['LOG_FORMAT', 'xml'],
+    ['METRICS_PORT', '65536'],
+    ['METRICS_PORT', '3000'],
+    ['METRICS_TOKEN', 'short'],
     ['NODE_ENV', 'prod'],
     ['CREDIT_BUYS_PAID_PROVIDERS', 'yes'],
     ['WEBSEARCH_PROVIDER', 'google'],
@@ -61,6 +65,17 @@ describe('the configuration', () => {
 
   test('a secret that is not there is an error that says how to make one', () => {
     expect(() => readConfig({ DATA_DIR: '/nowhere/at/all' }, {})).toThrow('bun run up')
+  })
+
+  test('metrics that others can reach need a token, and it is never repeated', () => {
+    expect(read().metrics).toBeNull()
+    expect(read({ METRICS_PORT: '9464' }).metrics).toEqual({ listener: { host: '127.0.0.1', port: 9464 }, token: null })
+    const token = 'x'.repeat(32)
+    expect(read({ METRICS_TOKEN: token }).metrics).toEqual({ listener: null, token })
+    const open = { METRICS_PORT: '9464', METRICS_HOST: '0.0.0.0' }
+    expect(() => read(open)).toThrow('METRICS_TOKEN')
+    expect(read({ ...open, METRICS_TOKEN: token }).metrics?.token).toBe(token)
+    expect(() => read({ METRICS_TOKEN: 'hunter2' })).not.toThrow('hunter2')
   })
 
   test('a refused secret is not repeated', () => {

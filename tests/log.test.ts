@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'bun:test'
+import { CallLog } from '../server/compose/call-log'
+import type { LogFormat } from '../server/config'
 import { openLog } from '../server/log'
 
-function open() {
+function open(format: LogFormat = 'text') {
   const lines: string[] = []
   const clock = { at: Date.UTC(2026, 10, 22) }
-  const write = (line: string) => lines.push(line.replace(/^\S+ /, '').trimEnd())
-  const log = openLog('info', write, () => clock.at)
+  const write = (line: string) => lines.push(format === 'json' ? line : line.replace(/^\S+ /, '').trimEnd())
+  const log = openLog('info', write, () => clock.at, format)
   return { lines, clock, log }
 }
 
@@ -57,5 +59,67 @@ describe('the log', () => {
     const { lines, log } = open()
     for (let i = 0; i < 5_000; i++) log.warn(`trouble ${i}`)
     expect(lines).toHaveLength(5_000)
+  })
+
+  test('is one line each, whatever a stranger got into it', () => {
+    const { lines, log } = open()
+    log.info('database: closed\n2026-11-22T00:00:00Z error forged', { reason: 'a\nb' })
+    expect(lines).toEqual(['info database: closed 2026-11-22T00:00:00Z error forged {"reason":"a\\nb"}'])
+  })
+
+  test('is one JSON object per line with LOG_FORMAT=json, which no field or line break can forge', () => {
+    const { lines, clock, log } = open('json')
+    log.info('call refused', { id: 'req_1', ms: 3, level: 'error', time: 'never', message: 'forged' })
+    log.error('a\n{"level":"error"}', { reason: 'x\u202e\n\u2028y' })
+    log.error('a\n{"level":"error"}', { reason: 'x\u202e\n\u2028y' })
+    clock.at += 60_000
+    log.flush()
+    const [time, later] = ['2026-11-22T00:00:00.000Z', '2026-11-22T00:01:00.000Z']
+    expect(lines.every((line) => line.indexOf('\n') === line.length - 1)).toBe(true)
+    const trouble = { level: 'error', message: 'a\n{"level":"error"}', reason: 'x\ny' }
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      { time, level: 'info', message: 'call refused', id: 'req_1', ms: 3 },
+      { time, ...trouble },
+      { time: later, ...trouble, repeated: 1 },
+    ])
+  })
+})
+
+describe('the log of calls', () => {
+  const call = { id: 'req_1', operation: 'image-search', ms: 12.4 }
+  const limited = { ...call, status: 429, code: 'rate_limit_exceeded', upstream: null }
+
+  function openCalls() {
+    const clock = { at: 0 }
+    const { lines, log } = open()
+    return { clock, lines, calls: new CallLog(log, () => clock.at) }
+  }
+
+  test('has one line per call that was refused or failed, and none for a success', () => {
+    const { lines, calls } = openCalls()
+    calls.callEnded({ ...call, status: 200, code: null, upstream: null })
+    calls.callEnded({ ...call, status: 200, code: 'caller_hung_up', upstream: null })
+    calls.callEnded(limited)
+    calls.callEnded({ ...call, status: 502, code: 'upstream_error', upstream: 'brave' })
+    expect(lines).toEqual([
+      'info call refused {"id":"req_1","operation":"image-search","code":"rate_limit_exceeded","ms":12}',
+      'info call failed {"id":"req_1","operation":"image-search","code":"upstream_error","upstream":"brave","ms":12}',
+    ])
+  })
+
+  test('writes ten lines per second of one code, counts the rest, and still shows other codes', () => {
+    const { lines, clock, calls } = openCalls()
+    for (let i = 0; i < 10_000; i++) calls.callEnded(limited)
+    expect(lines).toHaveLength(10)
+    calls.callEnded({ ...limited, code: 'quota_exceeded' })
+    expect(lines.at(-1)).toContain('quota_exceeded')
+    clock.at += 1_000
+    calls.callEnded(limited)
+    expect(lines).toHaveLength(12)
+    calls.summarize()
+    calls.summarize()
+    expect(lines.slice(12)).toEqual([
+      'info more calls were refused or failed {"code":"rate_limit_exceeded","calls":9990}',
+    ])
   })
 })

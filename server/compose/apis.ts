@@ -65,6 +65,7 @@ export function composeApis(config: Config, needs: ApiNeeds) {
       onOverruns(operation)
     },
     creditBuys: config.creditBuysPaidProviders,
+    telemetry: pipeline.telemetry,
     onTrouble,
   }
   const inputs = new ApiInputs(compileJsonSchema)

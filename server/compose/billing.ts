@@ -4,6 +4,7 @@ import type { IdempotencyRecords } from '../core/idempotency/idempotency-record'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Limiter } from '../core/limits/limiter'
 import type { ClaimStore } from '../core/payments/claim'
+import type { Telemetry } from '../core/telemetry/telemetry'
 import { startCardComparisons } from '../jobs/card-comparisons'
 import { startIdempotencyPruning } from '../jobs/idempotency-pruning'
 import { startReceiptChecks } from '../jobs/receipt-checks'
@@ -22,13 +23,14 @@ interface Parts {
   readonly limiter: Limiter
   readonly clock: Clock
   readonly log: Log
+  readonly telemetry: Telemetry
 }
 
 /** Everything about incoming money: payments for single requests, top-ups, and idempotency. */
-export async function composeBilling(config: Config, { stores, ledger, limiter, clock, log }: Parts) {
+export async function composeBilling(config: Config, { stores, ledger, limiter, clock, log, telemetry }: Parts) {
   const { paymentClaims: claims, keptAnswers: records } = stores
   const { topUps, cards } = composeTopUps(config, { claims, ledger, clock, log })
-  const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null })
+  const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null, telemetry })
   const pruning = startIdempotencyPruning(records, clock, log)
   const networkJobs = [
     startReceiptChecks({ methods: rail.lasting, claims, clock }, log),

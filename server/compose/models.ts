@@ -39,14 +39,14 @@ export function composeModels(
     readonly log: Log
   },
 ) {
-  const { ledger, clock } = pipeline
+  const { ledger, clock, telemetry } = pipeline
   const { catalog, search, log } = parts
   const { keyOf, defaultOutputTokens } = config.models
   const onTrouble = (upstream: string, reason: string) => log.warn('model upstream', { upstream, reason })
   const inputs = new TokenThread()
   const deps: ModelDeps = {
     catalog,
-    backend: new UpstreamRouter({ keyOf, now: () => clock.now(), onTrouble }),
+    backend: new UpstreamRouter({ keyOf, now: () => clock.now(), telemetry, onTrouble }),
     ledger,
     clock,
     // Unlimited sign-ups must not spend the operator's money (spec-answers 4).
@@ -54,6 +54,7 @@ export function composeModels(
     inputs,
     defaultCap: defaultOutputTokens,
     longestStreamMs: MAX_STREAM_MS,
+    telemetry,
     onTrouble,
   }
   return {

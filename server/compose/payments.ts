@@ -9,6 +9,7 @@ import type { ClaimStore } from '../core/payments/claim'
 import type { PaymentMethod } from '../core/payments/method'
 import { Payments } from '../core/payments/payments'
 import { PUBLISHED_ACCOUNTS } from '../core/payments/published-accounts'
+import type { Telemetry } from '../core/telemetry/telemetry'
 import { startClaimFinishing } from '../jobs/claim-finishing'
 import type { Job } from '../jobs/job'
 import type { Log } from '../log'
@@ -20,13 +21,14 @@ interface Parts {
   readonly topUps: TopUps
   /** Null if no card processor is configured. */
   readonly cards: CardTopUps | null
+  readonly telemetry: Telemetry
 }
 
 /**
  * Per-request payments. `open` loads their libraries and opens their networks after the server listens; until then, requests for
  * offers wait. If no network is usable there are no offers, and the log says why.
  */
-export function composePayments(config: Config, { claims, clock, log, topUps, cards }: Parts) {
+export function composePayments(config: Config, { claims, clock, log, topUps, cards, telemetry }: Parts) {
   const { rail } = config.payments
   const opened = Promise.withResolvers<readonly PaymentMethod[]>()
   let settings: TempoSettings | null = null
@@ -41,6 +43,7 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
     elsewhere: async (claim) => (claim.method === 'card' && cards ? cards.fateOf(claim) : { kind: 'open' }),
     pause: (ms) => Bun.sleep(ms),
     onTrouble: (what, reason) => log.warn(what, { reason }),
+    onStep: (step) => telemetry.payment(step),
   })
   if (rail === 'off' && !config.payments.evm) opened.resolve([])
   const tempo = async (): Promise<readonly PaymentMethod[]> => {
@@ -75,6 +78,8 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
     },
     /** The methods with a persistent network. The sandbox chain may forget its worthless payments. */
     lasting: async () => (await opened.promise).filter(({ name }) => rail !== 'sandbox' || name !== 'tempo'),
+    /** What the relayer has left to pay for gas, in whole coins of its chain; null without one, or before it was read. */
+    fuel: async () => fuelOf(await Promise.race([opened.promise, []])),
     /** Opens the networks. Idempotent. Never rejects. */
     open,
     /** What a wallet on this machine needs to pay; null if payments are not available. */
@@ -89,6 +94,11 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
       await chain?.stop()
     },
   }
+}
+
+/** The fuel of the one method that has a relayer. */
+function fuelOf(methods: readonly PaymentMethod[]): number | null {
+  return methods.find((method) => method.fuel)?.fuel?.() ?? null
 }
 
 async function openSandbox(config: Config): Promise<SandboxChain> {

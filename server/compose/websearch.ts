@@ -10,6 +10,7 @@ import { IMAGE_SEARCH, type ImageSearchInput } from '../core/catalog/image-searc
 import { LLM_CONTEXT, type LlmContextInput } from '../core/catalog/llm-context'
 import type { Clock } from '../core/clock'
 import type { Provider } from '../core/providers/provider'
+import type { Telemetry } from '../core/telemetry/telemetry'
 import { failOver } from '../pipeline/search/fail-over'
 import { ResponseCache } from '../pipeline/search/response-cache'
 
@@ -31,7 +32,11 @@ type OnTrouble = (provider: string, reason: string) => void
 const PAID: ReadonlySet<WebsearchProviderName> = new Set(['brave'])
 
 /** The providers of the two data endpoints, in the operator's order, with their response cache. */
-export function openWebsearch(config: Config, clock: Clock, indexPath: string, onTrouble: OnTrouble) {
+export function openWebsearch(
+  config: Config,
+  indexPath: string,
+  { clock, telemetry, onTrouble }: { clock: Clock; telemetry: Telemetry; onTrouble: OnTrouble },
+) {
   const { websearch, creditBuysPaidProviders } = config
   const plugs = websearch.order.map((name) => ({ name, plug: openPlug(name, config, clock, indexPath) }))
   const cache = new ResponseCache(clock, websearch.cacheBytes)
@@ -41,7 +46,7 @@ export function openWebsearch(config: Config, clock: Clock, indexPath: string, o
       const provider = pick(plug)
       return { paid: PAID.has(name), provider: seconds ? cache.over(provider, operation, seconds) : provider }
     })
-    return failOver(sources, { timeoutMs, creditBuysPaid: creditBuysPaidProviders, onTrouble })
+    return failOver(sources, { timeoutMs, creditBuysPaid: creditBuysPaidProviders, telemetry, onTrouble })
   }
   return {
     images: sourceOf(IMAGE_SEARCH.name, IMAGE_SEARCH.timeoutMs, ({ images }) => images),

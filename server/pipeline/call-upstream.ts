@@ -25,7 +25,7 @@ export const SHUTTING_DOWN = failure(
   { retryAfterSeconds: 1 },
 )
 
-interface Forwarding extends Pick<Within, 'timeoutMs' | 'stop'> {
+interface Forwarding extends Pick<Within, 'timeoutMs' | 'stop' | 'telemetry'> {
   readonly onTrouble: (provider: string, reason: string) => void
 }
 
@@ -37,10 +37,10 @@ export async function callUpstream<I>(
   provider: Provider<I>,
   input: I,
   origin: CallOrigin,
-  { timeoutMs, stop, onTrouble }: Forwarding,
+  { timeoutMs, stop, telemetry, onTrouble }: Forwarding,
 ): Promise<Result<ProviderAnswer, Unanswered>> {
   const late = 'no answer before the deadline, or before the call was canceled'
-  const answer = await withDeadline(provider, input, origin, { timeoutMs, stop, late })
+  const answer = await withDeadline(provider, input, origin, { timeoutMs, stop, late, telemetry })
   if (!answer.ok) {
     if (answer.error.kind !== 'refused') onTrouble(provider.name, answer.error.reason)
     return err({ failure: toFailure(answer.error), didNothing: surelyNothing(answer.error) })

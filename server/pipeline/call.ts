@@ -13,6 +13,7 @@ import type { Money } from '../core/money'
 import type { ShownPayment } from '../core/payments/method'
 import type { DeliveredReceipt } from '../core/payments/receipt'
 import type { CallOrigin } from '../core/providers/provider'
+import type { CallTrace } from '../core/telemetry/trace'
 import type { UpstreamUse } from '../core/usage/call-record'
 import type { Quote } from './quote'
 
@@ -69,6 +70,8 @@ export interface IncomingCall {
   /** Exactly as received. */
   readonly request: { readonly method: string; readonly url: string }
   readonly route: Route
+  /** Null if the call is not traced. */
+  readonly trace: CallTrace | null
 }
 
 /** Who calls: the holder of a key, an app that an owner authorized, or an anonymous caller. */

@@ -4,6 +4,7 @@ import type { Journal } from '../core/ledger/journal'
 import type { Ticket } from '../core/limits/limiter'
 import { type Money, ZERO } from '../core/money'
 import type { Result } from '../core/result'
+import { reportEnd, type Telemetry } from '../core/telemetry/telemetry'
 import type { CallRecord, UpstreamUse } from '../core/usage/call-record'
 import type { AuthenticatedCall, PaidCall } from './call'
 import type { Drain } from './drains'
@@ -17,6 +18,7 @@ export interface HeldCallDeps {
   readonly clock: Clock
   readonly journal: Pick<Journal, 'note'>
   readonly openCalls: OpenCalls
+  readonly telemetry: Telemetry
   /** Called when the upstream cost more than was held. The gateway absorbs the difference. */
   readonly onOverrun: (request: string, what: string, amount: Money) => void
 }
@@ -50,6 +52,8 @@ export class HeldCall implements OpenCall {
   /** Which provider was asked, and when first. */
   private provider: string | null = null
   private askedAt = 0
+  /** `open`: it streams, so its end is reported from here. */
+  private streaming: 'no' | 'open' | 'reported' = 'no'
 
   constructor(parts: HeldCallParts, reservation: Reservation, drain: Drain | null) {
     const { deps, call, work, place, first } = parts
@@ -83,11 +87,18 @@ export class HeldCall implements OpenCall {
     return (await this.reservation.persist?.(this.record(charge))) ?? false
   }
 
+  /** Call when its body streams: from here on its end is known here, not where its response is made. */
+  streams(): void {
+    this.streaming = 'open'
+    this.authenticated.incoming.trace?.step('stream')
+  }
+
   async charge(charge: Charge, stored: StoredAnswer): Promise<Result<Captured, Failure>> {
     const { deps, work, first, place } = this.parts
     const { charged, tokens, overrun = ZERO } = charge
     const { incoming, caller } = this.authenticated
     if (overrun > 0) deps.onOverrun(incoming.id, work.model ?? work.operation, overrun)
+    incoming.trace?.step('capture')
     const captured = await this.reservation.capture({
       amount: charged.cost,
       record: caller.kind === 'anonymous' ? null : this.record(charge),
@@ -99,6 +110,8 @@ export class HeldCall implements OpenCall {
     })
     if (captured.ok && !place) this.isGivenBack = true
     else await this.giveBack(tokens ? tokens.input + tokens.output : 0, captured.ok)
+    if (captured.ok) this.streamEnded(200, charge.code ?? null)
+    else this.streamEnded(503, captured.error.code)
     return captured
   }
 
@@ -116,6 +129,7 @@ export class HeldCall implements OpenCall {
   }
 
   note(status: number, code: string, message: string): void {
+    this.streamEnded(status, code)
     const { deps, work } = this.parts
     const now = deps.clock.now()
     const failure = { route: templateOf(this.authenticated.incoming.route), message, param: null, rule: null }
@@ -136,6 +150,8 @@ export class HeldCall implements OpenCall {
   }
 
   async close(end: Ending): Promise<void> {
+    // For a stream that ended by a fault: all others have reported their end.
+    this.streamEnded(500, 'internal_error')
     try {
       await this.giveBack()
     } finally {
@@ -146,6 +162,15 @@ export class HeldCall implements OpenCall {
         this.over?.resolve()
       }
     }
+  }
+
+  private streamEnded(status: number, code: string | null): void {
+    if (this.streaming !== 'open') return
+    this.streaming = 'reported'
+    const { deps, work } = this.parts
+    const { id, at, trace } = this.authenticated.incoming
+    const ended = { id, operation: work.operation, status, code, upstream: this.provider }
+    reportEnd(deps.telemetry, trace, { ...ended, ms: Math.max(0, deps.clock.now() - at) })
   }
 
   private record({ charged, code = null, tokens, usageSource }: Charge): CallRecord {

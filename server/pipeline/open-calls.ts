@@ -3,6 +3,10 @@ export class OpenCalls {
   private readonly open = new Map<object, () => Promise<void>>()
   private lastLeft: (() => void) | null = null
 
+  get count(): number {
+    return this.open.size
+  }
+
   /** `breakOff` aborts the call on the gateway's behalf. It resolves when the call is settled and gave everything back. */
   add(call: object, breakOff: () => Promise<void>): void {
     this.open.set(call, breakOff)

@@ -49,6 +49,7 @@ interface SaleResult {
  */
 export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: PrepareWork): Promise<Outcome> {
   const { authenticated } = call
+  authenticated.incoming.trace?.step('admit')
   const entered = call.takesPlace ? await deps.limiter.enter(authenticated.subjects) : null
   if (entered && !entered.ok) return overLimit(entered.error, authenticated.caller)
   const place = entered?.value ?? null
@@ -110,8 +111,11 @@ async function sell(sale: Sale): Promise<Outcome> {
 /** Takes the limits and holds the money, or returns what is missing. */
 async function hold(sale: Sale): Promise<HeldCall | RefusedOutcome> {
   const { deps, call, work, place } = sale
+  const { trace } = call.authenticated.incoming
+  trace?.step('admit')
   const load = work.load && place ? await takeLoad(deps, call, work.load, place) : null
   if (load?.kind === 'refused') return load
+  trace?.step('hold')
   const missing = work.needsTopUp === undefined ? null : await missingTopUp(deps.ledger, call, work.needsTopUp)
   const reserved = missing ? err(missing) : await fundingOf(deps, call).reserve(work, call.authenticated)
   if (reserved.ok) return new HeldCall(sale, reserved.value, load?.drain ?? null)
@@ -125,6 +129,7 @@ async function runWork(sale: Sale, open: HeldCall): Promise<SaleResult> {
   const { work, call } = sale
   const { keptAnswer, isPaid } = open.reservation
   if (call.hangUp.aborted) return releaseAndRefuse(sale, open, HUNG_UP)
+  call.authenticated.incoming.trace?.step('upstream')
   const result = keptAnswer ? paidBefore(work, keptAnswer) : await work.run(open)
   switch (result.kind) {
     case 'answer':
@@ -173,6 +178,7 @@ async function openStream(
     const now = await readings(sale)
     const body = stream.open()
     isOpen = true
+    open.streams()
     const headers = { ...work.headers, ...stream.headers }
     const outcome = { kind: 'streaming', body, headers, readings: now } as const
     return { outcome: stream.status === undefined ? outcome : { ...outcome, status: stream.status }, end: null }

@@ -2,6 +2,7 @@ import type { Operation } from '../core/catalog/operation'
 import type { Provider } from '../core/providers/provider'
 import { type AnswerHeaders, originOf } from './call'
 import { callUpstream, HUNG_UP } from './call-upstream'
+import type { PipelineDeps } from './paid-call'
 import type { UnitQuote } from './quote'
 import type { CreditUse, OpenCall, Work, WorkResult } from './work'
 
@@ -16,10 +17,7 @@ export interface ProviderSale<I> {
 }
 
 /** The work of an operation that one provider answers, priced per unit of the answer. */
-export function providerWork<I>(
-  deps: { readonly onTrouble: (provider: string, reason: string) => void },
-  sale: ProviderSale<I>,
-): Work {
+export function providerWork<I>(deps: Pick<PipelineDeps, 'onTrouble' | 'telemetry'>, sale: ProviderSale<I>): Work {
   const { operation, provider, quote, headers, fingerprint } = sale
   return {
     operation: operation.name,
@@ -35,7 +33,7 @@ export function providerWork<I>(
 }
 
 async function ask<I>(
-  { onTrouble }: { readonly onTrouble: (provider: string, reason: string) => void },
+  { onTrouble, telemetry }: Pick<PipelineDeps, 'onTrouble' | 'telemetry'>,
   { provider, input, quote }: ProviderSale<I>,
   open: OpenCall,
 ): Promise<WorkResult> {
@@ -44,7 +42,7 @@ async function ask<I>(
   // A remote provider is not aborted when the caller hangs up.
   const stop = source.isLocal ? hangUp : null
   open.asked(source.name)
-  const answer = await callUpstream(source, input, originOf(authenticated), { timeoutMs, stop, onTrouble })
+  const answer = await callUpstream(source, input, originOf(authenticated), { timeoutMs, stop, telemetry, onTrouble })
   if (!answer.ok) return { kind: 'failed', ...answer.error }
   // A hang-up may abort only a provider that costs nothing.
   if (source.isLocal && hangUp.aborted) return { kind: 'failed', failure: HUNG_UP, didNothing: true }

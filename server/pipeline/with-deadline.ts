@@ -1,5 +1,6 @@
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
 import { err, type Result } from '../core/result'
+import type { Telemetry } from '../core/telemetry/telemetry'
 
 /** The abort reason for a source that runs out of time. A hang-up has another one, since it says nothing about the source. */
 const DEADLINE = new DOMException('the deadline of the call', 'TimeoutError')
@@ -10,13 +11,29 @@ export interface Within {
   readonly stop: AbortSignal | null
   /** The reason for the log. */
   readonly late: string
+  readonly telemetry: Telemetry
+}
+
+/** Calls a provider with a deadline, and reports the request. Answers from a cache, and refusals of the gateway's own, are none. */
+export async function withDeadline<I>(
+  provider: Provider<I>,
+  input: I,
+  origin: CallOrigin,
+  within: Within,
+): Promise<Result<ProviderAnswer, UpstreamFailure>> {
+  const startedAt = performance.now()
+  const answer = await inTime(provider, input, origin, within)
+  const isRequest = answer.ok ? answer.value.ageSeconds === undefined : answer.error.kind !== 'refused'
+  if (isRequest && !provider.isChain)
+    within.telemetry.upstreamEnded(provider.name, performance.now() - startedAt, answer.ok ? null : answer.error.kind)
+  return answer
 }
 
 /**
  * Calls a provider with a deadline. A hang-up or the timeout ends the call even if the provider ignores its signal. If the
  * provider throws, the result is a failure.
  */
-export async function withDeadline<I>(
+async function inTime<I>(
   provider: Provider<I>,
   input: I,
   origin: CallOrigin,

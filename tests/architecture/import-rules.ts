@@ -44,6 +44,8 @@ const PARAMETERS = 'server/core/catalog/parameters.ts'
 const OPERATION = 'server/core/catalog/operation.ts'
 // A usage event is a call record that was charged.
 const USAGE_EVENT = 'server/core/usage/call-record.ts'
+/** What is observed of calls. */
+const TELEMETRY = 'server/core/telemetry/**'
 const PASSAGES = 'server/adapters/websearch/passages/**'
 const IDENTITY_SCHEMA = [
   'server/adapters/stores/libsql/schema/identity.ts',
@@ -127,10 +129,12 @@ export const RULES: readonly Rule[] = [
     types: [OPERATION, USAGE_EVENT, PROVIDERS, 'server/core/outbound/outbound-fetch.ts'],
     packages: [CRYPTO],
   },
+  // The ledger's kinds of entries are reported as they are.
+  { files: [TELEMETRY], may: [SELF], types: ['server/core/ledger/entry.ts'] },
   {
     files: ['server/core/*/**'],
     may: [...BASE, SELF, PARAMETERS],
-    types: [OPERATION, USAGE_EVENT],
+    types: [OPERATION, USAGE_EVENT, TELEMETRY],
     packages: [CRYPTO],
   },
 
@@ -242,6 +246,7 @@ export const RULES: readonly Rule[] = [
     packages: ['node:fs', 'node:net', 'node:url'],
   },
   { files: ['server/adapters/webhooks/**'], may: [CORE, SELF], packages: ['standardwebhooks'] },
+  { files: ['server/adapters/metrics/**'], may: [CORE, SELF], packages: ['prom-client', 'node:perf_hooks'] },
   { files: ['server/adapters/mail/**'], may: [CORE, SELF], packages: ['nodemailer'] },
   { files: ['server/adapters/control/**'], may: [CORE, SELF], types: [PIPELINE, PROVIDERS], packages: ['node:*'] },
 

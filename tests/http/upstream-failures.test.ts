@@ -2,13 +2,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from '
 import type { Account } from '../../server/core/accounts/account'
 import type { UpstreamFailure } from '../../server/core/providers/provider'
 import { err, ok } from '../../server/core/result'
+import { NO_TELEMETRY } from '../../server/core/telemetry/telemetry'
 import { callUpstream } from '../../server/pipeline/call-upstream'
 import { FixtureProvider, type Harness, type MadeKey, openHarness } from '../support/harness'
 import { SOMEBODY } from '../support/somebody'
 import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, logWritten, PRICE, refusalOf, verdictOf } from './wire'
 
 const MIB = 1024 * 1024
-const ENDS = { timeoutMs: 1, stop: new AbortController().signal, onTrouble: () => undefined }
+const UNOBSERVED = { telemetry: NO_TELEMETRY }
+const ENDS = { timeoutMs: 1, stop: new AbortController().signal, onTrouble: () => undefined, ...UNOBSERVED }
 const GOOD = async () => ok({ body: '{"fixture":true}' })
 
 describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
@@ -49,7 +51,8 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
     const refusal = await refusalOf(answer)
     expect(refusal).toMatchObject({ status, code, type })
     expect(JSON.stringify(refusal)).not.toContain('10.0.0.9')
-    expect(gateway.logged.at(-1)).toContain('engine 10.0.0.9 said no')
+    expect(gateway.logged.join('')).toContain('engine 10.0.0.9 said no')
+    expect(gateway.logged.at(-1)).toContain(`"operation":"image-search","code":"${code}","upstream":"fixture"`)
     await expectUncharged()
   })
 

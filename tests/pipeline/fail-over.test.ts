@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import type { UpstreamFailure } from '../../server/core/providers/provider'
 import { err, ok } from '../../server/core/result'
+import { NO_TELEMETRY } from '../../server/core/telemetry/telemetry'
 import { failOver } from '../../server/pipeline/search/fail-over'
 import { FixtureProvider } from '../support/harness'
 import { SOMEBODY } from '../support/somebody'
@@ -39,7 +40,10 @@ const chain = (timeoutMs = 1_000, creditBuysPaid = true) =>
       { provider: free, paid: false },
       { provider: last, paid: false },
     ],
-    { timeoutMs, creditBuysPaid, onTrouble: (name, reason) => troubles.push(`${name}: ${reason}`) },
+    {
+      ...{ timeoutMs, creditBuysPaid, telemetry: NO_TELEMETRY },
+      onTrouble: (name, reason) => troubles.push(`${name}: ${reason}`),
+    },
   )
 const bodyOf = async (provider = chain(), signal = never) => {
   const answer = await provider.call('q', signal, SOMEBODY)
@@ -134,12 +138,12 @@ describe('signup credit (spec-answers 4)', () => {
 
   test('buys everything if the operator allows it, or if all sources are free', () => {
     expect(chain(1_000, true).onCredit).toBeUndefined()
-    const options = { timeoutMs: 1, creditBuysPaid: false, onTrouble: () => undefined }
+    const options = { timeoutMs: 1, creditBuysPaid: false, telemetry: NO_TELEMETRY, onTrouble: () => undefined }
     expect(failOver([{ provider: free, paid: false }], options).onCredit).toBeUndefined()
   })
 
   test('buys nothing if all sources cost money', () => {
-    const options = { timeoutMs: 1, creditBuysPaid: false, onTrouble: () => undefined }
+    const options = { timeoutMs: 1, creditBuysPaid: false, telemetry: NO_TELEMETRY, onTrouble: () => undefined }
     expect(failOver([{ provider: paid, paid: true }], options).onCredit).toBeNull()
   })
 })

@@ -5,6 +5,7 @@ import { failure } from '../../server/core/failure'
 import { makeId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
 import { ok } from '../../server/core/result'
+import { NO_TELEMETRY } from '../../server/core/telemetry/telemetry'
 import type { AuthenticatedCall, Outcome } from '../../server/pipeline/call'
 import { Drains } from '../../server/pipeline/drains'
 import { balanceFunding } from '../../server/pipeline/funding/balance'
@@ -44,6 +45,7 @@ describe('a paid call, whatever its work', () => {
       funding: { balance: balanceFunding(core.ledger), payment: paymentRequired, none: paymentRequired },
       onTrouble: () => undefined,
       onOverrun: () => undefined,
+      telemetry: NO_TELEMETRY,
     }
     account = await gateway.account(0, TWO)
     const made = await gateway.key(account)
@@ -57,6 +59,7 @@ describe('a paid call, whatever its work', () => {
         credential: { kind: 'own_key', id: key.id },
         request: { method: 'POST', url: '/x' },
         route: { kind: 'priced', operation: 'image-search', scope: 'data:read' },
+        trace: null,
       },
       ...{ caller: { kind: 'key', key, account }, subjects, readings: await core.limiter.read(subjects) },
     })

@@ -16,5 +16,8 @@ test(`${KILLS} kills under load lose no charge of a built-in or an imported oper
   expect(report.lost).toEqual([])
   expect(report.served).toBeGreaterThan(KILLS * 10)
   expect(report.chargedMicros).toBe(report.charges * 5000)
+  // The metrics never fall, and end as the ledger does.
+  expect(report.metered).toEqual(report.metered.toSorted((a, b) => a - b))
+  expect(report.metered.at(-1)).toBe(report.chargedMicros)
   expect(report.chargedWithoutAnswer).toBeLessThanOrEqual(report.maxChargedWithoutAnswer)
 })

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { createClient } from '@libsql/client'
 import { openApiUpstream } from './api-upstream'
 import { type Reconciliation, reconcile } from './reconcile'
+import { freePort } from './served-gateway'
 import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from './server-process'
 
 /** A built-in operation and an imported one, of the same price; the clients call them in turns. */
@@ -26,6 +27,8 @@ export interface CrashReport extends Reconciliation {
   /** Calls that were under way at a kill: charged, and their caller saw no answer. Findable by request id. */
   readonly chargedWithoutAnswer: number
   readonly maxChargedWithoutAnswer: number
+  /** What the metrics said was charged, at each start and before each kill. */
+  readonly metered: readonly number[]
 }
 
 /**
@@ -40,16 +43,22 @@ export async function crashRun(
   const upstream = openApiUpstream(() => Response.json({ sun: true }))
   try {
     const served = new Set<string>()
+    const metered: number[] = []
+    const metricsPort = await freePort()
+    const env = { ...ENV, METRICS_PORT: String(metricsPort) }
+    const meter = async () => metered.push(await chargedByMetrics(metricsPort))
     let secret = ''
     for (let life = 1; life <= kills; life++) {
-      const server = await startServer(folder, ENV)
+      const server = await startServer(folder, env)
+      await meter()
       if (life === 1) await importWeather(folder, upstream.url)
       secret ||= await makeKey(server, folder)
       const before = served.size
-      await loadUntilKilled(server, secret, served)
+      await loadUntilKilled(server, secret, served, meter)
       onLife(life, served.size - before)
     }
-    const last = await startServer(folder, ENV)
+    const last = await startServer(folder, env)
+    await meter()
     const code = await last.kill('SIGTERM')
     if (code !== 0) throw new Error(`the last stop ended with ${code}: ${last.output()}`)
     const database = join(folder, 'gateway.db')
@@ -62,6 +71,7 @@ export async function crashRun(
       lost: [...served].filter((id) => !charged.has(id)),
       chargedWithoutAnswer: charged.size - served.size,
       maxChargedWithoutAnswer: kills * CLIENTS,
+      metered,
     }
   } finally {
     await upstream.close()
@@ -82,7 +92,20 @@ async function makeKey(server: ServerProcess, folder: string): Promise<string> {
   return (await owner.api('/api/keys', { name: 'load' })).secret
 }
 
-async function loadUntilKilled(server: ServerProcess, secret: string, served: Set<string>): Promise<void> {
+/** The charges in micro-USD, by `/metrics`. */
+async function chargedByMetrics(port: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  const sum = /^gateway_ledger_micros_usd_total\{kind="charge"\} (\d+)$/m.exec(text)?.[1]
+  if (sum === undefined) throw new Error(text)
+  return Number(sum)
+}
+
+async function loadUntilKilled(
+  server: ServerProcess,
+  secret: string,
+  served: Set<string>,
+  beforeKill: () => Promise<unknown>,
+): Promise<void> {
   const warm = Promise.withResolvers<void>()
   const client = async (_: unknown, number: number) => {
     try {
@@ -102,6 +125,7 @@ async function loadUntilKilled(server: ServerProcess, secret: string, served: Se
   const clients = Promise.all(Array.from({ length: CLIENTS }, client))
   await warm.promise
   await Bun.sleep(Math.random() * MAX_LIFE_MS)
+  await beforeKill()
   await server.kill('SIGKILL')
   await clients
 }

@@ -8,6 +8,7 @@ import type { Claim } from '../../server/core/payments/claim'
 import type { PaymentMethod, ShownPayment } from '../../server/core/payments/method'
 import { Payments } from '../../server/core/payments/payments'
 import { ok } from '../../server/core/result'
+import { NO_TELEMETRY } from '../../server/core/telemetry/telemetry'
 import type { AuthenticatedCall, Outcome } from '../../server/pipeline/call'
 import { Drains } from '../../server/pipeline/drains'
 import { offering, paymentFunding } from '../../server/pipeline/funding/payment'
@@ -54,12 +55,13 @@ export async function openPaidCalls() {
         credential: shown ? { kind: 'payment', shown } : { kind: 'none' },
         request: { method: 'GET', url: IMAGE_SEARCH.path },
         route: { kind: 'priced', operation: 'image-search', scope: 'data:read', payable: true },
+        trace: null,
       },
       ...{ caller: { kind: 'anonymous' }, subjects, readings: counted.value },
     }
     const input = { q } as InputOf<typeof IMAGE_SEARCH.parameters> // the fixture reads none of it
     const deps = {
-      ...{ ...core, clock, onTrouble: () => undefined, onOverrun: () => undefined },
+      ...{ ...core, clock, onTrouble: () => undefined, onOverrun: () => undefined, telemetry: NO_TELEMETRY },
       ...{ drains: new Drains(), openCalls: new OpenCalls() },
       idempotency: {} as unknown as Idempotency, // no account, no idempotency
       funding: { balance: paymentRequired, payment, none },

@@ -1,6 +1,7 @@
 import { type Model, type ModelUpstream, upstreamName } from '../../core/models/model'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
+import type { Telemetry } from '../../core/telemetry/telemetry'
 import type { BackendAnswer, BackendCall, ModelBackend, UpstreamState } from '../../pipeline/models/model-backend'
 import { serves, wireAt } from '../../pipeline/models/wires/model-wire'
 import { Breaker } from './breaker'
@@ -13,6 +14,7 @@ export interface UpstreamRouterOptions {
   readonly keyOf: (env: string) => string | null
   readonly now: () => number
   readonly onTrouble: (upstream: string, reason: string) => void
+  readonly telemetry: Pick<Telemetry, 'upstreamEnded'>
   /** Waits before one more try. */
   readonly pause?: (ms: number) => Promise<void>
 }
@@ -93,7 +95,10 @@ export class UpstreamRouter implements ModelBackend {
       breaker.leave()
       abort.abort()
     }
+    const startedAt = performance.now()
     const opened = await this.called(upstream, key, call, abort, breaker.isKnown)
+    const failure = opened.ok ? null : opened.error.failure.kind
+    this.options.telemetry.upstreamEnded(name, performance.now() - startedAt, failure)
     if (!opened.ok) {
       close()
       if (signal.aborted || !opened.error.isFault) breaker.undecided()

@@ -129,6 +129,8 @@ export interface PaymentMethod {
   lookUp(handle: SettlementHandle): Promise<Fate>
   /** The receipt for clients of another protocol: header name to value. */
   receiptHeaders?(read: ReadCredential, receipt: Receipt, amount: Money): Readonly<Record<string, string>>
+  /** What the gateway's relayer has left to pay for gas, in whole coins, when it was last read; null before. Absent without a relayer. */
+  fuel?(): number | null
   /** The payer's balance in the token's smallest unit. Null when the network does not answer. */
   balance(payer: string): Promise<bigint | null>
 }

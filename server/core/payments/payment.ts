@@ -1,6 +1,7 @@
 import { type Clock, isoTime } from '../clock'
 import type { Money } from '../money'
 import { err, ok, type Result } from '../result'
+import type { PaymentStep } from '../telemetry/telemetry'
 import type { ClaimStore, NewClaim, TakeResult } from './claim'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from './method'
 import { type DeliveredReceipt, type Receipt, receiptText } from './receipt'
@@ -17,6 +18,8 @@ export interface PaymentParts {
   /** Waits between two look-ups. Returns at once in tests. */
   readonly pause: (ms: number) => Promise<void>
   readonly onTrouble: (what: string, reason: string) => void
+  /** For the metrics. */
+  readonly onStep?: (step: PaymentStep) => void
 }
 
 /** A response ready for its payer. */
@@ -91,9 +94,11 @@ export class Payment {
     if (outcome.kind === 'settled') {
       await claims.settled(key, outcome.reference, clock.now())
       this.paid = true
+      this.parts.onStep?.('settled')
       return ok(null)
     }
     this.ended = true
+    this.parts.onStep?.(outcome.kind === 'refused' ? 'failed' : 'unknown')
     if (outcome.kind === 'refused') {
       await claims.release(key, outcome.reason, outcome.isOurs !== true, clock.now())
       return err({ code: 'verification_failed', reason: 'The network refused the payment. Nothing was charged.' })

@@ -100,6 +100,12 @@ export class Payments {
 
   /** Validates a credential and claims it for this attempt. */
   async begin(purchase: Purchase, shown: ShownPayment): Promise<Result<Payment, PaymentRefusal>> {
+    const begun = await this.claimed(purchase, shown)
+    this.options.onStep?.(begun.ok ? 'verified' : 'refused')
+    return begun
+  }
+
+  private async claimed(purchase: Purchase, shown: ShownPayment): Promise<Result<Payment, PaymentRefusal>> {
     const found = await this.read(shown, purchase)
     if (!found.ok) return err((await this.whyUnread(shown)) ?? found.error)
     const { method, read } = found.value

@@ -59,6 +59,8 @@ export interface Provider<I> {
    * their end and are charged.
    */
   readonly isLocal?: true
+  /** It asks other providers, each of which is observed for itself. */
+  readonly isChain?: true
   call(input: I, signal: AbortSignal, origin: CallOrigin): Promise<Result<ProviderAnswer, UpstreamFailure>>
   /** Whether it can respond now, for `/ready`. */
   ready(): Promise<boolean>

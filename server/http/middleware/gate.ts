@@ -4,6 +4,7 @@ import { failure } from '../../core/failure'
 import type { Journal } from '../../core/ledger/journal'
 import type { ShownPayment } from '../../core/payments/method'
 import type { Result } from '../../core/result'
+import type { Telemetry } from '../../core/telemetry/telemetry'
 import { type AuthDeps, authenticate, reauthorize } from '../../pipeline/auth/authenticate'
 import type { AuthenticatedCall, Credential, IncomingCall, Refused, Route } from '../../pipeline/call'
 import { audienceOf } from './audience'
@@ -16,6 +17,7 @@ import { type RequestIds, requestIds } from './request-ids'
 export interface GateOptions {
   readonly auth: AuthDeps
   readonly journal: Pick<Journal, 'note'>
+  readonly telemetry: Telemetry
   /** Public origin. */
   readonly baseUrl: string
 }
@@ -35,7 +37,7 @@ export class Gate {
    * `refusal` to return.
    */
   async open(context: RequestContext, route: Route): Promise<Reply> {
-    const { auth } = this.options
+    const { auth, telemetry } = this.options
     const { ids, address, at, url, request, queryKeys } = context
     const path = url.pathname
     const others = otherSecrets(request.headers, queryKeys)
@@ -51,12 +53,14 @@ export class Gate {
       // A key in the query is taken out of it, and goes no further.
       request: queryKeys.length === 0 ? request : { method: request.method, url: url.href },
       route: !isOwn && hasTwoKeys(request.headers, others) ? TWO_KEYS : route,
+      trace: telemetry.tracer?.begin(ids.own, request.headers.get('traceparent')) ?? null,
     }
     const passed = await authenticate(auth, incoming)
     const { caller } = passed.ok ? passed.value : passed.error
     if (caller.kind !== 'anonymous') context.countBodyOn(caller.account.id)
     const reply = this.reply(passed, ids, path)
     if (passed.ok) {
+      incoming.trace?.step('read')
       context.reply = reply
       context.authenticated = passed.value
     }
@@ -77,21 +81,23 @@ export class Gate {
     { route, method, url }: { readonly route: Route; readonly method: string; readonly url: URL },
     payment: ShownPayment | null,
   ): Promise<{ readonly reply: Reply; readonly authenticated: AuthenticatedCall | null }> {
-    const { auth } = this.options
+    const { auth, telemetry } = this.options
     const at = auth.clock.now()
+    const outer = authenticated.incoming
     const ids = requestIds(NO_HEADERS, at)
     const incoming: IncomingCall = {
       ...{ id: ids.own, clientRequestId: ids.client, at, address, route, request: { method, url: url.href } },
-      credential: payment ? { kind: 'payment', shown: payment } : authenticated.incoming.credential,
+      credential: payment ? { kind: 'payment', shown: payment } : outer.credential,
+      trace: outer.trace && telemetry.tracer ? telemetry.tracer.begin(ids.own, outer.trace.traceparent) : null,
     }
     const passed = payment ? await authenticate(auth, incoming) : await reauthorize(auth, authenticated, incoming)
     return { reply: this.reply(passed, ids, url.pathname), authenticated: passed.ok ? passed.value : null }
   }
 
   private reply(passed: Result<AuthenticatedCall, Refused>, ids: RequestIds, path: string): Reply {
-    const { auth, journal, baseUrl } = this.options
+    const { auth, journal, telemetry, baseUrl } = this.options
     const verdict = passed.ok ? passed.value : passed.error
-    return new Reply({ verdict, ids, path, journal, now: () => auth.clock.now(), origin: baseUrl })
+    return new Reply({ verdict, ids, path, journal, telemetry, now: () => auth.clock.now(), origin: baseUrl })
   }
 }
 

@@ -3,6 +3,8 @@ import type { Failure } from '../../core/failure'
 import type { Journal } from '../../core/ledger/journal'
 import type { Readings } from '../../core/limits/limiter'
 import { formatUsd } from '../../core/money'
+import type { EndedCall } from '../../core/telemetry/ended-call'
+import { reportEnd, type Telemetry } from '../../core/telemetry/telemetry'
 import type { UpstreamUse } from '../../core/usage/call-record'
 import { failureNote } from '../../core/usage/failure-note'
 import { forbidden } from '../../pipeline/auth/authenticate'
@@ -26,7 +28,7 @@ const CORKED_BYTES = 15_000
 
 /**
  * Builds the response to one gated request, authenticated or refused. Every response carries the request ids and limit headers,
- * and every call of a known caller is logged.
+ * every call of a known caller is logged, and the end of every call is reported, unless it streams.
  */
 export class Reply {
   readonly incoming: IncomingCall
@@ -34,6 +36,7 @@ export class Reply {
   private readonly ids: RequestIds
   private readonly path: string
   private readonly journal: Pick<Journal, 'note'>
+  private readonly telemetry: Telemetry
   private readonly now: () => number
   private readonly origin: string
   private model: string | null = null
@@ -44,6 +47,7 @@ export class Reply {
     ids: RequestIds
     path: string
     journal: Pick<Journal, 'note'>
+    telemetry: Telemetry
     now: () => number
     /** Public origin, to tell apps where to get a token. */
     origin: string
@@ -53,6 +57,7 @@ export class Reply {
     this.ids = parts.ids
     this.path = parts.path
     this.journal = parts.journal
+    this.telemetry = parts.telemetry
     this.now = parts.now
     this.origin = parts.origin
   }
@@ -96,11 +101,13 @@ export class Reply {
   /** A success that cost nothing. */
   free(body: unknown, more: Record<string, string> = {}, status: 200 | 201 = 200): Response {
     this.note(status, null)
+    this.report(status, null)
     return this.send(status, JSON.stringify(body), more)
   }
 
   /** A page for a person's browser. */
   page(status: number, body: string, headers: Record<string, string>): Response {
+    this.report(status, status < 400 ? null : 'invalid_request')
     return new Response(body, { status, headers: this.headers(headers) })
   }
 
@@ -109,6 +116,8 @@ export class Reply {
     const status = problem.passThrough?.status ?? FAILURES[problem.code].status
     // If the database accepts no writes, a log row would only queue behind them, and its id may already exist.
     if (!isCharged && problem.code !== 'service_unavailable') this.note(status, problem, upstream)
+    this.report(status, problem.code, upstream?.provider)
+    if (problem.offers) this.telemetry.payment('offered')
     const headers = this.headers({}, readings)
     if (this.incoming.route.kind === 'priced') headers.set('x-cost-micros-usd', '0')
     return failureResponse(problem, this.ids.own, this.path, headers, {
@@ -125,6 +134,8 @@ export class Reply {
   /** A response that another part of the gateway made. `isLogged`: its log row is already written. */
   passed(answer: Response, isLogged: boolean): Response {
     if (!isLogged) this.note(answer.status, null)
+    if (isLogged) this.incoming.trace?.end(this.ended(answer.status, null))
+    else this.report(answer.status, null)
     const headers = new Headers(answer.headers)
     for (const [name, value] of this.headers({})) headers.set(name, value)
     headers.set('cache-control', 'no-store')
@@ -133,6 +144,7 @@ export class Reply {
 
   /** A charged success. Its log row was written with the charge. */
   private served({ status = 200, body, headers, cost, receipt, readings }: Ended<'served'>): Response {
+    this.report(status, null)
     // A pay-per-request response belongs to the payer alone, so shared caches must not keep it.
     const paid = receipt ? { ...receipt.headers, 'cache-control': 'private' } : {}
     return this.send(status, body, { 'x-cost-micros-usd': String(cost), ...paid, ...headers }, readings)
@@ -161,6 +173,7 @@ export class Reply {
   /** The response to an earlier request with the same `Idempotency-Key`, which was charged then. */
   private repeated({ status = 200, body, headers }: Ended<'repeated'>): Response {
     this.note(200, null)
+    this.report(200, null)
     return this.send(status, body, { ...headers, 'x-cost-micros-usd': '0', 'idempotency-replayed': 'true' })
   }
 
@@ -182,6 +195,15 @@ export class Reply {
     setAll(headers, this.more)
     setAll(headers, more)
     return headers
+  }
+
+  private report(status: number, code: string | null, upstream?: string): void {
+    reportEnd(this.telemetry, this.incoming.trace, this.ended(status, code, upstream))
+  }
+
+  private ended(status: number, code: string | null, upstream: string | null = null): EndedCall {
+    const { id, at, route } = this.incoming
+    return { id, operation: operationOf(route), status, code, upstream, ms: Math.max(0, this.now() - at) }
   }
 
   private note(status: number, problem: Failure | null, upstream?: UpstreamUse): void {

@@ -36,7 +36,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** Under these paths, a missing file is the API's 404, never a page; also in another letter case, or with more slashes. */
 const NOT_PAGES =
-  /^\/+(api|apis|v1|v1beta|mcp|docs|vendor|media|sandbox|health|ready|\.well-known|openapi\.json|assets)(\/|$)/i
+  /^\/+(api|apis|v1|v1beta|mcp|docs|vendor|media|sandbox|health|ready|metrics|\.well-known|openapi\.json|assets)(\/|$)/i
 
 const PAGE_HEADERS = {
   'content-security-policy':

@@ -11,6 +11,7 @@ import { type Money, ZERO } from '../../core/money'
 import type { OutboundFetch, OutboundStreamFetch } from '../../core/outbound/outbound-fetch'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
 import { err, ok, type Result } from '../../core/result'
+import type { Telemetry } from '../../core/telemetry/telemetry'
 import type { ByteCache } from '../byte-cache'
 import { type AuthenticatedCall, originOf } from '../call'
 import { toFailure } from '../call-upstream'
@@ -41,6 +42,7 @@ export interface ApiDeps extends CredentialDeps {
   /** Whether signup credit buys imported operations. */
   readonly creditBuys: boolean
   readonly onTrouble: (upstream: string, reason: string) => void
+  readonly telemetry: Telemetry
 }
 
 /** Memory that a cached answer uses in addition to its body and headers. */
@@ -99,7 +101,9 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
   if (typeof place === 'string') return { kind: 'failed', failure: noPlace(place), didNothing: true }
   try {
     if (match.api.auth.kind === '402') return await runPaid(deps, sale, open)
-    const response = await ask(deps, sale, open, (request, limits) => askApi(deps.fetch, match, request, limits))
+    const response = await observed(deps, sale, () =>
+      ask(deps, sale, open, (request, limits) => askApi(deps.fetch, match, request, limits)),
+    )
     if (!response.ok) return unanswered(deps, match, response.error)
     const result = await answered(deps, sale, open, response.value)
     // What claims too much is not repeated: each repeat would count as another claim.
@@ -116,7 +120,7 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
 
 /** The same for an upstream that is paid per request: charged by what it was paid. */
 async function runPaid(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
-  const asked = await askPaid(deps.fetch, deps.paying, sale, open)
+  const asked = await observed(deps, sale, () => askPaid(deps.fetch, deps.paying, sale, open))
   if (!asked.ok) return unanswered(deps, sale.match, asked.error)
   const { answer, paid, payment } = asked.value
   const result = await answered(deps, sale, open, answer, { paid })
@@ -142,10 +146,12 @@ async function runStream(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<
   let isOpened = false
   open.asked(match.api.name)
   try {
-    const opened = await ask(deps, sale, open, async (request, limits) => {
-      const stream = await openApi(deps.fetchStream, match, request, limits)
-      return stream.ok ? ok({ stream: stream.value, secrets: request.secrets }) : stream
-    })
+    const opened = await observed(deps, sale, () =>
+      ask(deps, sale, open, async (request, limits) => {
+        const stream = await openApi(deps.fetchStream, match, request, limits)
+        return stream.ok ? ok({ stream: stream.value, secrets: request.secrets }) : stream
+      }),
+    )
     if (!opened.ok) return unanswered(deps, match, opened.error)
     const { stream, secrets } = opened.value
     isOpened = true
@@ -169,6 +175,19 @@ function closing(stream: { cancel(): void }, place: () => void): () => void {
 function unanswered(deps: ApiDeps, { api, operation }: ApiMatch, { didNothing, ...problem }: AskProblem): WorkResult {
   deps.onTrouble(`api ${api.name}`, `${operation.name}: ${problem.reason}`)
   return { kind: 'failed', failure: toFailure(problem), didNothing }
+}
+
+/** Reports the request to the upstream: how long it took, and how it failed. */
+async function observed<T>(
+  { telemetry }: ApiDeps,
+  { match: { api } }: ApiSale,
+  send: () => Promise<Result<T, AskProblem>> | Result<T, AskProblem>,
+): Promise<Result<T, AskProblem>> {
+  const name = `api ${api.name}`
+  const startedAt = performance.now()
+  const result = await send()
+  telemetry.upstreamEnded(name, performance.now() - startedAt, result.ok ? null : result.error.kind)
+  return result
 }
 
 /** Writes the request with the credentials of its API, and sends it. */

@@ -6,6 +6,7 @@ import type { Subject } from '../../core/limits/limiter'
 import type { Model } from '../../core/models/model'
 import type { ModelCatalog } from '../../core/models/model-catalog'
 import type { Money } from '../../core/money'
+import type { Telemetry } from '../../core/telemetry/telemetry'
 import type { ChargeLine } from '../../core/usage/call-record'
 import type { AuthenticatedCall } from '../call'
 import type { StreamDeps } from '../stream'
@@ -24,6 +25,7 @@ export interface ModelDeps extends StreamDeps {
   readonly creditBuysPaid: boolean
   /** The output cap for a call without one, if its model has no default either. */
   readonly defaultCap: number
+  readonly telemetry: Telemetry
 }
 
 /** A model call whose body was parsed but not validated yet. */

@@ -209,10 +209,11 @@ export class DeepResearch {
     })
     if (!input.ok) return null
     this.queries.push(query)
-    const { search, prices, onTrouble } = this.parts
+    const { search, prices, telemetry, onTrouble } = this.parts
     const answer = await callUpstream(search, input.value, this.caller.origin, {
       timeoutMs: SEARCH_MS,
       stop: this.signal,
+      telemetry,
       onTrouble,
     })
     if (!answer.ok) {

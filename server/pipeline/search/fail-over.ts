@@ -1,5 +1,6 @@
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
+import type { Telemetry } from '../../core/telemetry/telemetry'
 import { withDeadline } from '../with-deadline'
 
 type Answer = Result<ProviderAnswer, UpstreamFailure>
@@ -17,6 +18,7 @@ export interface FailOverOptions {
   readonly creditBuysPaid: boolean
   /** Called with each failure that another source made up for. */
   readonly onTrouble: (provider: string, reason: string) => void
+  readonly telemetry: Telemetry
 }
 
 /**
@@ -36,6 +38,7 @@ function chainOf<I>(providers: readonly Provider<I>[], options: FailOverOptions)
   if (only && providers.length === 1) return only
   return {
     name: providers.map(({ name }) => name).join(','),
+    isChain: true,
     ...(providers.every(({ isLocal }) => isLocal) && { isLocal: true as const }),
     call: (input, signal, origin) => attempts(providers, options, input, { signal, origin }),
     async ready() {
@@ -47,7 +50,7 @@ function chainOf<I>(providers: readonly Provider<I>[], options: FailOverOptions)
 /** If all sources fail, the result is the first failure: that of the source the operator prefers. */
 async function attempts<I>(
   providers: readonly Provider<I>[],
-  { timeoutMs, onTrouble }: FailOverOptions,
+  { timeoutMs, onTrouble, telemetry }: FailOverOptions,
   input: I,
   { signal, origin }: { readonly signal: AbortSignal; readonly origin: CallOrigin },
 ): Promise<Answer> {
@@ -56,7 +59,7 @@ async function attempts<I>(
   for (const [i, provider] of providers.entries()) {
     const share = Math.max(1, Math.floor((end - performance.now()) / (providers.length - i)))
     const late = `${provider.name} did not answer within its share of the time`
-    const answer = await withDeadline(provider, input, origin, { timeoutMs: share, stop: signal, late })
+    const answer = await withDeadline(provider, input, origin, { timeoutMs: share, stop: signal, late, telemetry })
     if (answer.ok) return ok({ ...answer.value, provider: provider.name })
     if (answer.error.kind === 'invalid_input' || answer.error.kind === 'refused') return answer
     first ??= answer

@@ -32,6 +32,8 @@ export interface EvmNetwork {
   readonly relayer: Relayer
   readonly watch: ChainWatch
   balance(payer: string): Promise<bigint | null>
+  /** What the relayer has left to pay for gas, in whole coins, when it was last read; null before. */
+  fuel(): number | null
 }
 
 export function evmNetwork(options: EvmNetworkOptions): EvmNetwork {
@@ -47,6 +49,7 @@ export function evmNetwork(options: EvmNetworkOptions): EvmNetwork {
   const watch = new ChainWatch(reads, { ...options, also: async () => relayer.problem() ?? (await gas.problem()) })
   return {
     ...{ token, reads, relayer, watch },
+    fuel: () => gas.fuel,
     async balance(payer) {
       const args = [payer as Address] as const
       return readContract(reads, { address: token, abi: EIP3009_ABI, functionName: 'balanceOf', args }).catch(

@@ -28,7 +28,7 @@ export interface EvmOptions extends EvmNetworkOptions, WireOptions {
  */
 export function evmMethod(options: EvmOptions, shared: EvmNetwork = evmNetwork(options)): PaymentMethod {
   const { chainId, decimals, minAmount } = options
-  const { token, watch, balance } = shared
+  const { token, watch, balance, fuel } = shared
   const network = authorizations(options, shared)
   const wire = evmWire(options)
   const units = (amount: Money) => BigInt(amount) * 10n ** BigInt(decimals - 6)
@@ -85,6 +85,7 @@ export function evmMethod(options: EvmOptions, shared: EvmNetwork = evmNetwork(o
         : { 'x-payment-response': header(networkInV1(chainId)) }
     },
     balance,
+    fuel,
   }
 }
 

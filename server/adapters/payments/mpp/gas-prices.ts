@@ -37,6 +37,7 @@ export class GasPrices {
   private readonly ceiling: GasCeiling
   private readonly now: () => number
   private prices: Prices | null = null
+  private lastBalance: bigint | null = null
   private asking: Promise<Prices> | null = null
   /** The latest estimated gas limit of a transfer. */
   private usualGas = FIRST_GAS
@@ -46,6 +47,11 @@ export class GasPrices {
     this.relayer = relayer
     this.ceiling = ceiling
     this.now = now
+  }
+
+  /** The relayer's balance in whole coins, when it was last read; null before. */
+  get fuel(): number | null {
+    return this.lastBalance === null ? null : Number(this.lastBalance) / 1e18
   }
 
   /** Why no transfer can be sent now; null when one can. Rejects when the node does not respond. */
@@ -111,6 +117,7 @@ export class GasPrices {
     const isLegacy = typeof baseFeePerGas !== 'bigint'
     const base = isLegacy ? gasPrice : baseFeePerGas
     const tip = gasPrice > base ? gasPrice - base : 0n
+    this.lastBalance = balance
     this.prices = { isLegacy, base, tip, balance, readAt }
     return this.prices
   }

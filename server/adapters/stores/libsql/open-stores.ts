@@ -7,6 +7,7 @@ import type { ReadOperationUsage } from '../../../core/apis/api-report'
 import type { Clock } from '../../../core/clock'
 import type { RestorableCounters } from '../../../core/ledger/hold'
 import type { DurableHold } from '../../../core/ledger/journal'
+import type { JournalState } from '../../../core/telemetry/telemetry'
 import { LibsqlAccountSettings } from './account-settings'
 import { LibsqlAccountStatements } from './account-statements'
 import { LibsqlAccounts } from './accounts'
@@ -15,6 +16,7 @@ import { LibsqlClosings } from './apis/closings'
 import { LibsqlUpstreamPayments } from './apis/upstream-payments'
 import { LibsqlAuditTrail } from './audit-trail'
 import { LibsqlBookings } from './bookings'
+import { LibsqlBooks } from './books'
 import { LibsqlCredentials } from './credentials'
 import { databaseFile } from './driver/database-file'
 import { lockDatabaseFile } from './driver/database-file-lock'
@@ -63,6 +65,9 @@ export interface Stores {
   tokenChanges(): number
   readonly journal: OpenJournal['journal']
   readonly bookings: LibsqlBookings
+  readonly books: LibsqlBooks
+  /** How far the disk and the tables are behind. */
+  journalState(): JournalState
   readonly credentials: LibsqlCredentials
   readonly accounts: LibsqlAccounts
   readonly limitRequests: LibsqlLimitRequests
@@ -180,6 +185,8 @@ async function openHeld(
     tokenChanges: () => tokenWrites.count,
     journal,
     bookings: new LibsqlBookings(db),
+    books: new LibsqlBooks(db, applied),
+    journalState: () => ({ ...opened.state(), queuedWrites: writes.waiting }),
     credentials,
     accounts,
     limitRequests: new LibsqlLimitRequests(db, accounts),

@@ -189,6 +189,13 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     return { credit, paid, debt, posted: minus(posted, debt), held, available, toppedUp }
   }
 
+  /** All open holds: how many, and their sum. */
+  openHolds(): { readonly count: number; readonly amount: number } {
+    let amount = 0
+    for (const { hold } of this.open.values()) amount += hold.amount
+    return { count: this.open.size, amount }
+  }
+
   async pool(id: PoolId) {
     const pool = this.pools.get(id)
     return pool ? { id, accountId: pool.accountId, limit: pool.limit, spent: pool.spent, held: pool.held } : null

@@ -26,6 +26,11 @@ export class WriteQueue {
     return this.currentEpoch
   }
 
+  /** Writes that wait for their turn. */
+  get waiting(): number {
+    return this.urgent.length + this.usual.length
+  }
+
   /** A management change: atomic, durable when it resolves. */
   batch(statements: readonly Statement[]): Promise<readonly WireResult[]> {
     return this.fenced(this.usual, 'asserted = ?', [], statements)

@@ -1,5 +1,6 @@
 import type { KeyId } from '../../../../core/ids'
 import type { AppendOutcome, Journal, JournalRecord } from '../../../../core/ledger/journal'
+import type { JournalState } from '../../../../core/telemetry/telemetry'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import { BestEffortWrites } from '../driver/best-effort-writes'
 import type { DatabaseError } from '../driver/worker-connection'
@@ -49,6 +50,12 @@ export class GroupCommit implements Journal {
 
   get isBusy(): boolean {
     return this.running || this.scheduled
+  }
+
+  /** Records that wait for their commit, and how long the oldest has waited. */
+  get backlog(): Pick<JournalState, 'waiting' | 'waitingMs'> {
+    const [oldest] = this.unanswered
+    return { waiting: this.unanswered.size, waitingMs: oldest ? performance.now() - oldest.since : 0 }
   }
 
   append(record: JournalRecord): Promise<AppendOutcome> {

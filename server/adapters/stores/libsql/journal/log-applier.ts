@@ -54,7 +54,7 @@ export class Applier {
   private readonly options: ApplierOptions
   private readonly asides = new BestEffortWrites()
   /** What the tables do not have yet, in the order of the log, in case that is damaged. The log sink bounds it. */
-  private unapplied: UnappliedGroup[] = []
+  private unapplied: (UnappliedGroup & { readonly since: number })[] = []
   /**
    * The total bytes ever synced, the total applied, and the total at which the log was last emptied. They only grow, so that a round
    * that runs while the log is emptied does not mistake its end for a position in the new log.
@@ -85,6 +85,12 @@ export class Applier {
     return this.synced - this.appliedTo
   }
 
+  /** How long the oldest group has waited that is not in the tables. */
+  get unappliedMs(): number {
+    const [oldest] = this.unapplied
+    return oldest ? performance.now() - oldest.since : 0
+  }
+
   /** Whether the database currently rejects batches. */
   get isBehind(): boolean {
     return this.failures > 0 || this.dead !== null
@@ -98,7 +104,7 @@ export class Applier {
   add(group: SyncedGroup): void {
     this.synced += group.bytes
     this.waiting += group.records
-    this.unapplied.push({ number: group.number, payload: group.payload })
+    this.unapplied.push({ number: group.number, payload: group.payload, since: performance.now() })
     this.schedule()
   }
 

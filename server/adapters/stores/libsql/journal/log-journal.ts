@@ -1,5 +1,6 @@
 import type { KeyId } from '../../../../core/ids'
 import type { AppendOutcome, Journal, JournalRecord } from '../../../../core/ledger/journal'
+import type { JournalState } from '../../../../core/telemetry/telemetry'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import type { GroupCommit } from './group-commit'
 import type { Applier } from './log-applier'
@@ -31,6 +32,11 @@ export class LogJournal implements Journal {
     // The money may come from a reversal that is only in the log so far, so the tables would report too little.
     if (record.change && record.change.paid < 0) await this.applier.applied().catch(() => undefined)
     return this.direct.append(record)
+  }
+
+  get backlog(): Pick<JournalState, 'waiting' | 'waitingMs'> {
+    const [direct, logged] = [this.direct.backlog, this.logged.backlog]
+    return { waiting: direct.waiting + logged.waiting, waitingMs: Math.max(direct.waitingMs, logged.waitingMs) }
   }
 
   note(call: CallRecord): void {

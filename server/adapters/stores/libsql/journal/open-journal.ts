@@ -1,3 +1,4 @@
+import type { JournalState } from '../../../../core/telemetry/telemetry'
 import type { Connection } from '../driver/worker-connection'
 import type { WorkerThreads } from '../driver/worker-threads'
 import type { WriteQueue } from '../driver/write-queue'
@@ -25,8 +26,12 @@ export interface OpenJournal {
   readonly journal: GroupCommit | LogJournal
   /** Resolves when everything committed so far is in the tables and visible to readers. */
   applied(): Promise<void>
+  /** How far the disk and the tables are behind. */
+  state(): Omit<JournalState, 'queuedWrites'>
   close(): Promise<void>
 }
+
+const NOT_BEHIND = { unappliedBytes: 0, unappliedMs: 0, isBehind: false }
 
 /** The path of a database file's log. */
 const logPathOf = (file: string) => `${file}.log`
@@ -35,7 +40,13 @@ const logPathOf = (file: string) => `${file}.log`
 export async function openJournal(options: JournalOptions): Promise<OpenJournal> {
   const { file, patienceMs, onTrouble } = options
   const direct = new GroupCommit({ sink: directSink(options), patienceMs, onTrouble })
-  if (file === null) return { journal: direct, applied: async () => undefined, close: () => direct.drained() }
+  if (file === null)
+    return {
+      journal: direct,
+      applied: async () => undefined,
+      state: () => ({ ...NOT_BEHIND, ...direct.backlog, droppedNotes: direct.droppedNotes }),
+      close: () => direct.drained(),
+    }
   const path = logPathOf(file)
   const { writes, threads, onFatal } = options
   const applied = await ownerNumber(options, 'applied_group')
@@ -50,6 +61,13 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
   return {
     journal,
     applied: () => applier.applied(),
+    state: () => ({
+      ...journal.backlog,
+      unappliedBytes: applier.unappliedBytes,
+      unappliedMs: applier.unappliedMs,
+      isBehind: applier.isBehind,
+      droppedNotes: applier.droppedNotes,
+    }),
     async close() {
       await journal.drained()
       applier.stop()

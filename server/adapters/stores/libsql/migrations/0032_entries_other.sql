@@ -1,0 +1,1 @@
+CREATE INDEX `entries_other` ON `entries` (`kind`,`amount`) WHERE "entries"."kind" <> 'charge';

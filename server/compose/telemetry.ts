@@ -1,0 +1,60 @@
+import type { Readings } from '../adapters/metrics/prometheus'
+import type { Config } from '../config'
+import { isLoopbackHost } from '../core/credentials/address'
+import type { Telemetry } from '../core/telemetry/telemetry'
+import { MetricsEndpoint } from '../http/system/metrics-endpoint'
+import type { Readiness } from '../http/system/readiness'
+import type { Log } from '../log'
+import type { ModelBackend } from '../pipeline/models/model-backend'
+import { CallLog } from './call-log'
+
+interface Parts {
+  readonly log: Log
+  readonly core: {
+    readonly stores: { readonly books: { sums: Readings['books'] }; readonly journalState: Readings['journal'] }
+    readonly holds: { openHolds: Readings['holds'] }
+  }
+  /** What is composed later, and read only when the metrics are. */
+  readonly later: () => {
+    readonly pipeline: { readonly openCalls: { readonly count: number } }
+    readonly models: { readonly upstreams: ModelBackend['states'] }
+    readonly billing: { readonly moneyIn: { readonly rail: { fuel: Readings['fuel'] } } }
+    readonly readiness: Pick<Readiness, 'status'>
+  }
+}
+
+/** What observes calls: the log, and metrics if they are configured. */
+export async function composeTelemetry({ metrics: settings }: Config, { log, core, later }: Parts) {
+  const calls = new CallLog(log)
+  // Its library is loaded only if it is configured.
+  const metrics =
+    settings &&
+    new (await import('../adapters/metrics/prometheus')).PrometheusMetrics({
+      books: () => core.stores.books.sums(),
+      journal: () => core.stores.journalState(),
+      holds: () => core.holds.openHolds(),
+      openCalls: () => later().pipeline.openCalls.count,
+      upstreams: () => later().models.upstreams([]),
+      fuel: () => later().billing.moneyIn.rail.fuel(),
+      isReady: async () => (await later().readiness.status()) === 'ready',
+    })
+  const telemetry: Telemetry = {
+    callEnded(call) {
+      calls.callEnded(call)
+      metrics?.callEnded(call)
+    },
+    upstreamEnded: (upstream, ms, failure) => metrics?.upstreamEnded(upstream, ms, failure),
+    payment: (step) => metrics?.payment(step),
+    tracer: null,
+  }
+  const isLoopback = isLoopbackHost(settings?.listener?.host ?? '')
+  return {
+    telemetry,
+    /** Null without metrics. */
+    endpoint: metrics && new MetricsEndpoint({ metrics, token: settings.token, isLoopback }),
+    close() {
+      calls.summarize()
+      metrics?.close()
+    },
+  }
+}

@@ -1,0 +1,55 @@
+import type { EntryKind } from '../ledger/entry'
+import type { EndedCall } from './ended-call'
+import type { CallTrace, Tracer } from './trace'
+
+/**
+ * What happened to a payment for one request or a top-up. `offered`: a 402 with challenges was sent. `verified`: a credential is valid and
+ * claimed. `refused`: it is not. `settled`: the money moved. `failed`: the network refused it. `unknown`: the network did not say.
+ */
+export const PAYMENT_STEPS = ['offered', 'verified', 'refused', 'settled', 'failed', 'unknown'] as const
+export type PaymentStep = (typeof PAYMENT_STEPS)[number]
+
+/** Observes calls for the operator: metrics, log and traces. Its methods return at once and never throw. */
+export interface Telemetry {
+  /** Called once per call, at its end; for a stream, when its body has ended. */
+  callEnded(call: EndedCall): void
+  /** One request to an upstream ended: with an answer, or with a failure of this kind. */
+  upstreamEnded(upstream: string, ms: number, failure: string | null): void
+  payment(step: PaymentStep): void
+  /** Null while traces are off. */
+  readonly tracer: Tracer | null
+}
+
+export const NO_TELEMETRY: Telemetry = {
+  callEnded: () => undefined,
+  upstreamEnded: () => undefined,
+  payment: () => undefined,
+  tracer: null,
+}
+
+/** Reports the end of a call to the telemetry and to its trace. */
+export function reportEnd(telemetry: Telemetry, trace: CallTrace | null, call: EndedCall): void {
+  telemetry.callEnded(call)
+  trace?.end(call)
+}
+
+/** The sum of all ledger entries by kind, in micro-USD. They only grow. */
+export type BookSums = Readonly<Partial<Record<EntryKind, number>>>
+
+/** How far the tables and the disk are behind the calls. */
+export interface JournalState {
+  /** Records that wait for their commit. */
+  readonly waiting: number
+  /** How long the oldest of them has waited. */
+  readonly waitingMs: number
+  /** Writes that wait for the connection of the tables. */
+  readonly queuedWrites: number
+  /** Bytes of the log that are not in the tables yet. */
+  readonly unappliedBytes: number
+  /** How long the oldest of them has waited. */
+  readonly unappliedMs: number
+  /** Whether the tables reject writes now. */
+  readonly isBehind: boolean
+  /** Rows of uncharged calls that were dropped. */
+  readonly droppedNotes: number
+}
