@@ -55,7 +55,12 @@ import { operatorAccountRoutes } from './http/operator/account-routes'
 import type { ApiCommandParts } from './http/operator/api-commands'
 import { type ApiReportParts, operatorApiReportRoutes } from './http/operator/api-report-routes'
 import { operatorApiActRoutes, operatorApiRoutes } from './http/operator/api-routes'
-import type { OperatorParts } from './http/operator/operator-commands'
+import {
+  type CustomerRouteParts,
+  customerActRoutes,
+  customerRecordRoutes,
+  customerRoutes,
+} from './http/operator/customer-routes'
 import { operatorGate } from './http/operator/operator-gate'
 import { operatorRoutes } from './http/operator/routes'
 import { tryRoutes } from './http/playground/routes'
@@ -228,7 +233,7 @@ function moneyRoutes(parts: MoneyParts) {
     .use(priceRoutes(parts))
 }
 
-interface OperatorGroup extends OperatorParts, ApiCommandParts, ApiReportParts {
+interface OperatorGroup extends CustomerRouteParts, ApiCommandParts, ApiReportParts {
   readonly owners: OwnerSessions
   readonly audit: AuditTrail
   readonly models: ModelCatalog
@@ -240,6 +245,9 @@ function operatorGroup(parts: OperatorGroup) {
   return group('operators')
     .use(operatorRoutes(parts))
     .use(operatorAccountRoutes(parts))
+    .use(customerRoutes(parts))
+    .use(customerRecordRoutes(parts))
+    .use(customerActRoutes(parts))
     .use(operatorApiRoutes(parts))
     .use(operatorApiActRoutes(parts))
     .use(operatorApiReportRoutes(parts))

@@ -21,6 +21,7 @@ import { openUpstreamWallet } from './compose/upstream-payments'
 import { composeWebhooks, eventWriter } from './compose/webhooks'
 import { openWebsearch } from './compose/websearch'
 import type { Config } from './config'
+import { AccountSearch } from './core/accounts/account-search'
 import { Keys } from './core/accounts/keys'
 import { LimitRequests } from './core/accounts/limit-requests'
 import { Operator } from './core/accounts/operator'
@@ -117,7 +118,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const later = () => ({ pipeline, models, billing, readiness })
   const { telemetry, ...observed } = await composeTelemetry(config, { log, core, later })
   const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
-  const { identity, ownOrigins, mailer } = composeIdentity(config, surroundings, core)
+  const { people, ownOrigins, mailer } = composeIdentity(config, surroundings, core)
+  const { identity } = people
   const linked = openSocial(config, { ...core, identity, clock, log, store: stores.social })
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
   const billing = await composeBilling(config, { ...core, clock, log, telemetry })
@@ -129,24 +131,22 @@ export async function compose(config: Config, surroundings: Surroundings) {
   let draining = false
   const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: () => draining })
   const settings = ownerSettings({ ...core, ...linked, identity, config, clock, mailer, log })
+  const { baseUrl } = config
+  const shared = { ...core, ...models, ...imported, ...settings, ...people, ...billing.routes, baseUrl }
   const web = app({
-    ...core,
+    ...shared,
     ...linked,
     ...agentInterfaces(config, { ...core, identity, ownOrigins, clock }),
     gate: new Gate({ auth, journal: core.journal, telemetry, baseUrl: config.baseUrl }),
     contexts: { clock, intake: core.intake, addressOf: clientAddresses(config, log) },
-    ...{ ...billing.routes, ...webhooks.routes },
-    identity,
-    ...settings,
-    owners: new OwnerSessions({ identity, signUp, ledger, ownOrigins, secondFactors: config.secondFactors }),
+    ...webhooks.routes,
+    owners: new OwnerSessions({ identity, signUp, accounts, ledger, ownOrigins, secondFactors: config.secondFactors }),
     dashboard: surroundings.dashboard ?? (await loadDashboard(DASHBOARD)),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
     isDraining: () => draining,
     onFault: faultLog(log),
     priced: new PricedCalls(pipeline, pricedRoutes(providers, linked.social)),
-    ...imported,
     thumbnails: new Thumbnails(core.strangers, () => clock.now()),
-    ...models,
     readiness,
     now: () => clock.now(),
     ...(surroundings.pingMs && { pingMs: surroundings.pingMs }),
@@ -159,8 +159,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     ...{ sandbox: linked.sandbox, social: linked.social },
     ...{ ...billing.moneyIn, delivering: webhooks.delivering, upstreamPayments: imported.upstreamPayments },
     control: controlHandler({
-      ...{ ...core, ...models, ...imported, identity, baseUrl: config.baseUrl },
-      tellSecurity: settings.tellSecurity,
+      ...shared,
       network: () => billing.moneyIn.rail.network(),
       published: () => billing.moneyIn.rail.published(),
       readiness,
@@ -366,7 +365,8 @@ function composeIdentity(
     clock,
     passwordHash,
   })
-  return { identity, ownOrigins, mailer }
+  const search = new AccountSearch({ accounts, identity, finder: stores.finder })
+  return { people: { identity, search, notes: stores.notes }, ownOrigins, mailer }
 }
 
 /** The stack of an error's cause, without the parameters of a failed SQL statement. */

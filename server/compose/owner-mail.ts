@@ -8,6 +8,7 @@ import { AccountClosing, type DepartingOwner } from '../core/accounts/closing'
 import { EmailChangeTokens } from '../core/accounts/email-change'
 import { EmailChanges } from '../core/accounts/email-changes'
 import type { Identity } from '../core/accounts/identity'
+import type { Operator } from '../core/accounts/operator'
 import {
   confirmSignUpMail,
   guessingMail,
@@ -23,7 +24,7 @@ import type { AccountStore } from '../core/accounts/store'
 import { type Actor, type AuditTrail, auditEntry } from '../core/audit'
 import type { Clock } from '../core/clock'
 import type { CredentialStore } from '../core/credentials/store'
-import type { Mailer } from '../core/mail/mailer'
+import type { Mail, Mailer } from '../core/mail/mailer'
 import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Social } from '../http/social/record'
 import type { Log } from '../log'
@@ -45,7 +46,7 @@ export function openMailer({ mail }: Pick<Config, 'mail'>): Mailer | null {
 
 /** What the Settings page needs. */
 export function ownerSettings(
-  parts: Omit<ConstructorParameters<typeof AccountClosing>[0], 'settings' | 'onClosing'> & {
+  parts: Omit<ConstructorParameters<typeof AccountClosing>[0], 'settings' | 'staff' | 'onClosing'> & {
     appGrants: AppGrants
     social: Social | null
     stores: {
@@ -55,6 +56,7 @@ export function ownerSettings(
     }
     identity: Identity
     config: Config
+    operator: Operator
     mailer: Mailer | null
     signUp: SignUp
     log: Log
@@ -62,16 +64,20 @@ export function ownerSettings(
 ) {
   const { stores, identity, config, clock, mailer, log, accounts, signUp } = parts
   const { settings, audit } = stores
+  // Nobody waits for it: the mail server may be slow.
+  const tellOwner = (mail: Mail) =>
+    void mailer
+      ?.send(mail)
+      .catch((error: unknown) => log.error('mail', { reason: error instanceof Error ? error.message : '' }))
   return {
     settings,
     audit,
     sendsMail: mailer !== null,
     passkeysOffered: offersPasskeys(config.baseUrl),
-    tellSecurity: (email: string, change: SecurityChange) =>
-      void mailer
-        ?.send(securityMail(email, change))
-        .catch((error: unknown) => log.error('mail', { reason: error instanceof Error ? error.message : '' })),
-    closing: new AccountClosing({ ...parts, settings, onClosing: onClosing(parts) }),
+    mailer,
+    tellOwner,
+    tellSecurity: (email: string, change: SecurityChange) => tellOwner(securityMail(email, change)),
+    closing: new AccountClosing({ ...parts, settings, staff: parts.operator, onClosing: onClosing(parts) }),
     signUp,
     emailChanges: new EmailChanges({
       onSignUpConfirmed: (userId) => signUp.confirm(userId),

@@ -30,6 +30,7 @@ export type FailureCode =
   | 'insufficient_api_key_balance'
   | 'recharge_required'
   | 'insufficient_balance'
+  | 'account_suspended'
   | 'ip_not_allowed'
   | 'insufficient_permissions'
   | 'insufficient_scope'

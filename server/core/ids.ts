@@ -15,6 +15,8 @@ export type SocialLinkId = Id<'link'>
 export type PaymentId = Id<'pay'>
 export type WebhookId = Id<'hook'>
 export type DeliveryId = Id<'dlv'>
+export type NoteId = Id<'note'>
+export type RefundId = Id<'rfd'>
 export type AppGrantId = Id<'conn'>
 
 /** The credential of a call as it appears in the log: an API key or an app grant (ADR 12). */
@@ -36,6 +38,8 @@ export type IdPrefix =
   | 'hook'
   | 'dlv'
   | 'evt'
+  | 'note'
+  | 'rfd'
 
 /** Of RFC 9562, two bits of which are random. */
 const VARIANTS = '89ab'

@@ -315,6 +315,15 @@ export const RULES: readonly Rule[] = [
     files: ['server/http/account/export.ts'],
     may: [CORE, PIPELINE, 'server/http/keys/*.ts', 'server/http/usage/usage-report.ts', ...EVERY_RESOURCE],
   },
+  // Operators see of a customer what its owner sees, by the same code.
+  {
+    files: ['server/http/operator/customer-commands.ts', 'server/http/operator/customer-routes.ts'],
+    may: [
+      ...[CORE, PIPELINE, 'server/http/operator/**', 'server/http/account/export.ts', 'server/http/usage/*.ts'],
+      ...EVERY_RESOURCE,
+    ],
+    packages: ['elysia'],
+  },
   {
     // The operator's commands reach every part of the gateway.
     files: ['server/http/operator/control.ts'],

@@ -22,7 +22,15 @@ export function accountStoreContract(name: string, open: () => Promise<AccountsU
 
     const draft = (): Account => {
       const id = accountId()
-      const facts = { operator: false, growthApproved: false, customLimits: null, maxKeys: null, createdAt: NOON }
+      const facts = {
+        operator: false,
+        support: false,
+        suspension: null,
+        growthApproved: false,
+        customLimits: null,
+        maxKeys: null,
+        createdAt: NOON,
+      }
       return { id, userId: `user of ${id}`, ...facts }
     }
     async function opened(): Promise<Account> {

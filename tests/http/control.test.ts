@@ -76,11 +76,12 @@ describe('list', () => {
       limits: { rpm: 60, tpm: 60_000, concurrency: 5 },
       most_keys: 1000,
       balance_usd: '2',
+      suspension: null,
     }
     const created_at = new Date(gateway.clock.now()).toISOString()
     expect(accounts).toEqual([
-      { id: bobId, email: 'bob@example.com', operator: false, ...free, created_at },
-      { id: adaId, email: 'ada@example.com', operator: true, ...free, created_at },
+      { id: bobId, email: 'bob@example.com', name: 'Ada', operator: false, role: null, ...free, created_at },
+      { id: adaId, email: 'ada@example.com', name: 'Ada', operator: true, role: 'operator', ...free, created_at },
     ])
     expect(prices).toEqual([])
   })
@@ -422,7 +423,7 @@ describe('the control socket', () => {
     expect(await refused(name, { all: true })).toMatchObject({ status: 400, param: 'all' })
   })
 
-  test.each([['erase'], ['toString'], ['__proto__'], [''], ['grant/more']])(
+  test.each([['obliterate'], ['toString'], ['__proto__'], [''], ['grant/more']])(
     'refuses the unknown command "%s"',
     async (name) => {
       expect(await refused(name, {})).toMatchObject({ status: 404, code: 'unknown_endpoint' })

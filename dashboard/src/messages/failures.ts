@@ -60,6 +60,7 @@ const ACTIONS: Readonly<Record<FailureCode, Actions>> = {
   recharge_required: { request: TOP_UP },
   insufficient_api_key_balance: { request: RAISE_LIMIT },
   insufficient_balance: { request: TOP_UP },
+  account_suspended: NONE,
   ip_not_allowed: { request: EDIT_KEY },
   insufficient_permissions: { request: EDIT_KEY },
   insufficient_scope: { request: ADD_PERMISSION },

@@ -29,6 +29,8 @@ export const NOTICE_TEXT = {
     'app.connected': 'App connected',
     'app.disconnected': 'App disconnected',
     'webhook.paused': 'Webhook paused after 3 days of failures',
+    'account.suspended': 'Account suspended',
+    'account.lifted': 'Suspension lifted',
     'operation.overrun': 'An operation cost more than its maximum',
     'payment.failed': 'A payment failed',
     'payment.unserved': 'A payment was taken but not served',

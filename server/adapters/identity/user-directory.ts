@@ -1,9 +1,9 @@
-import { desc, eq, sql } from 'drizzle-orm'
+import { and, desc, eq, sql } from 'drizzle-orm'
 import type { Identity } from '../../core/accounts/identity'
 import { identityUser } from '../stores/libsql/schema/identity'
 import type { IdentityDatabase } from './identity-database'
 
-const { id, email, name, emailVerified } = identityUser
+const { id, email, name, emailVerified, createdAt } = identityUser
 
 /** Looks up users in the library's own table. */
 export function userDirectory(db: IdentityDatabase): Pick<Identity, 'user' | 'userByEmail' | 'search'> {
@@ -22,13 +22,20 @@ export function userDirectory(db: IdentityDatabase): Pick<Identity, 'user' | 'us
       return rows[0] ?? null
     },
 
-    async search(text, limit) {
+    async search(text, limit, after) {
       const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
       return db
         .select({ id, email, name })
         .from(identityUser)
-        .where(sql`lower(${email}) LIKE ${pattern} ESCAPE '\\' OR lower(${name}) LIKE ${pattern} ESCAPE '\\'`)
-        .orderBy(desc(identityUser.createdAt))
+        .where(
+          and(
+            sql`(lower(${email}) LIKE ${pattern} ESCAPE '\\' OR lower(${name}) LIKE ${pattern} ESCAPE '\\')`,
+            after === null
+              ? undefined
+              : sql`(${createdAt}, ${id}) < (SELECT ${createdAt}, ${id} FROM ${identityUser} WHERE ${id} = ${after})`,
+          ),
+        )
+        .orderBy(desc(createdAt), desc(id))
         .limit(limit)
     },
   }

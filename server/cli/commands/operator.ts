@@ -24,13 +24,16 @@ import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
 import { API_HELP, apiCommand, applyCommand, type Confirm } from './operator-api'
+import { CUSTOMER_HELP, customerCommand } from './operator-customer'
 import { MODEL_HELP, modelCommand } from './operator-model'
 
 const OPERATOR_HELP = `Usage: bun run gateway operator COMMAND
 
 Manages the server that runs on DATA_DIR (default: data).
 
-  list [TEXT]                               list accounts and prices, or find accounts by id, email or name
+  list [TEXT]                               list accounts and prices, or find accounts by email, name, key, or the id of an
+                                            account, key, request or payment
+${CUSTOMER_HELP}
   grant ACCOUNT USD [--note TEXT] [--reference TEXT]
                                             add credit; a reference is never booked twice
   limits ACCOUNT RPM TPM CONCURRENCY        set custom limits (Enterprise)
@@ -72,6 +75,8 @@ export async function operatorCommand(args: readonly string[], ask: Confirm): Pr
   const [command, ...rest] = positionals
   if (values.help || !command) return OPERATOR_HELP
   if (command === 'model') return modelCommand(rest, values.json === true)
+  const ofCustomer = customerCommand(command, rest, values)
+  if (ofCustomer !== null) return ofCustomer
   const body = bodyOf(command, rest, values)
   const answer = await askServer(command, body)
   if (values.json || command === 'ready') return asJson(answer)
@@ -100,6 +105,7 @@ function parsed(args: readonly string[]) {
         note: { type: 'string' },
         reference: { type: 'string' },
         reason: { type: 'string' },
+        yes: { type: 'boolean' },
       },
     })
   } catch (error) {

@@ -11,6 +11,9 @@ export interface AccountSettings {
 export interface AccountSettingsStore {
   of(account: AccountId): Promise<AccountSettings>
   set(account: AccountId, settings: AccountSettings, audit: AuditEntry): Promise<void>
-  /** Removes source and email addresses from the records of the account's calls and changes. Idempotent. */
-  forgetAddresses(account: AccountId): Promise<void>
+  /**
+   * Removes what identifies a person from the account's records: source addresses, ids that callers chose, names in the audit log,
+   * what requests for limits say, notes of operators. Amounts, times and operations stay. Idempotent.
+   */
+  forgetTraces(account: AccountId): Promise<void>
 }

@@ -1,5 +1,16 @@
+import { type Failure, failure } from '../failure'
 import type { AccountId } from '../ids'
 import type { Limits } from '../limits/tier'
+
+/** Why and since when an account may do nothing. Its money stays. */
+export interface Suspension {
+  readonly at: number
+  /** Shown to the owner, and to callers with its keys. */
+  readonly reason: string
+}
+
+/** What a person who runs the gateway may do. */
+export type StaffRole = 'operator' | 'support'
 
 /** A billing account; each owner has one. The ledger holds its money, the credential store its keys. */
 export interface Account {
@@ -8,10 +19,28 @@ export interface Account {
   readonly userId: string
   /** May grant credit, set limits and prices, and see all accounts. */
   readonly operator: boolean
+  /** May see all accounts, suspend them and disable their keys, but moves no money, sets no prices and sees no secrets. */
+  readonly support: boolean
+  /** Set while an operator has suspended the account. Its keys, apps and sessions are refused with the reason. */
+  readonly suspension: Suspension | null
   readonly growthApproved: boolean
   /** Set by an operator; makes the account Enterprise. */
   readonly customLimits: Limits | null
   /** The number of live keys that an operator allowed, or null for the default. */
   readonly maxKeys: number | null
   readonly createdAt: number
+}
+
+export function staffRole({ operator, support }: Pick<Account, 'operator' | 'support'>): StaffRole | null {
+  if (operator) return 'operator'
+  return support ? 'support' : null
+}
+
+/** Why a request of the account is refused while it is suspended, or null. */
+export function suspensionProblem({ suspension }: Pick<Account, 'suspension'>): Failure | null {
+  if (!suspension) return null
+  return failure(
+    'account_suspended',
+    `This account is suspended: ${suspension.reason.replace(/[.\s]*$/, '.')} Contact the operator of this gateway. Your balance is kept.`,
+  )
 }

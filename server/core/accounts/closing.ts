@@ -2,15 +2,16 @@ import { auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { keyState } from '../credentials/api-key'
 import type { CredentialStore } from '../credentials/store'
-import { type Failure, failure, wrongParameters } from '../failure'
+import { type Failure, wrongParameters } from '../failure'
 import type { Ledger } from '../ledger/ledger'
 import { type Money, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
-import type { Account } from './account'
+import { type Account, staffRole } from './account'
 import type { AccountSettingsStore } from './account-settings'
 import type { AppGrants } from './app-grants'
 import type { IdentitySettings } from './identity'
 import type { KeyOwner, Keys } from './keys'
+import type { Operator } from './operator'
 import type { AccountStore } from './store'
 import { wrong } from './submitted'
 
@@ -33,6 +34,8 @@ export class AccountClosing {
     credentials: CredentialStore
     appGrants: Pick<AppGrants, 'disconnect'>
     settings: AccountSettingsStore
+    /** Takes a staff role away. */
+    staff: Pick<Operator, 'setRole'>
     ledger: Ledger
     clock: Clock
     /** What other parts do when an account closes, such as unlinking social accounts. Each must be idempotent. */
@@ -45,21 +48,27 @@ export class AccountClosing {
 
   /** Closes the account and returns the forfeited balance. `repeated` is the email address that the owner typed again. */
   async close(owner: DepartingOwner, repeated: string): Promise<Result<Money, Failure>> {
-    const { identity, accounts, appGrants, settings, ledger, clock } = this.parts
-    const { account, email } = owner
+    const { email } = owner
     if (repeated.trim().toLowerCase() !== email.toLowerCase())
       return err(wrongParameters([wrong('email', 'must be the email address of this account', repeated)]))
-    if (account.operator && (await this.isLastOperator(account)))
-      return err(
-        failure('invalid_state', 'You are the only operator of this gateway. Make another account operator first.'),
-      )
+    return this.erase(owner)
+  }
+
+  /** Closes the account without asking for its email address: for an operator, by request of the owner. */
+  async erase(owner: DepartingOwner): Promise<Result<Money, Failure>> {
+    const { identity, accounts, appGrants, settings, staff, ledger, clock } = this.parts
+    // Refused for the last operator. Roles change one at a time, so two operators cannot both be the one who stays.
+    const left = staffRole(owner.account) ? await staff.setRole(owner.actor, owner.accountId, null) : ok(owner.account)
+    if (!left.ok) return left
+    const account = left.value
     for (const onClosing of this.parts.onClosing) await onClosing(owner)
     await this.revokeKeys(owner)
     await appGrants.disconnect(account, 'all', owner.actor)
     const forfeited = (await ledger.balance(account.id))?.posted ?? ZERO
     const at = clock.now()
     await accounts.update(
-      { ...account, operator: false },
+      // As it is now: it may have been suspended while its keys were revoked.
+      (await accounts.byId(account.id)) ?? account,
       auditEntry({
         at,
         actor: owner.actor,
@@ -68,7 +77,7 @@ export class AccountClosing {
         detail: { forfeited_micros_usd: forfeited },
       }),
     )
-    await settings.forgetAddresses(account.id)
+    await settings.forgetTraces(account.id)
     await identity.forget(account.userId, `${account.id}@deleted.invalid`)
     return ok(forfeited)
   }
@@ -77,10 +86,12 @@ export class AccountClosing {
     const { keys, credentials, clock } = this.parts
     for (const key of await credentials.byAccount(owner.accountId))
       if (keyState(key, clock.now()) !== 'revoked') await keys.revoke(owner, key.id)
-  }
-
-  private async isLastOperator(account: Account): Promise<boolean> {
-    const all = await this.parts.accounts.list(Number.POSITIVE_INFINITY, null)
-    return !all.some((other) => other.operator && other.id !== account.id)
+    // Names, notes and addresses may say who somebody is.
+    for (const key of await credentials.byAccount(owner.accountId)) {
+      const anonymous = { ...key, name: key.id, note: null, allowedIps: [], allowlist: null }
+      const { actor, accountId } = owner
+      const entry = { at: clock.now(), actor, accountId, keyId: key.id, action: 'key.erase' }
+      if (key.name !== key.id) await credentials.update({ key: anonymous }, auditEntry(entry))
+    }
   }
 }

@@ -10,7 +10,7 @@ import type { Ledger } from '../ledger/ledger'
 import type { Limits } from '../limits/tier'
 import type { Money } from '../money'
 import { err, ok, type Result } from '../result'
-import type { Account } from './account'
+import { type Account, type StaffRole, staffRole } from './account'
 import type { AccountStore } from './store'
 
 /** The operator's commands (spec-answers 4, 5). When a promise resolves, the change is durable and in the audit log. */
@@ -22,6 +22,7 @@ export class Operator {
   private readonly events: EventPublisher
   private readonly trail: AuditTrail
   private readonly mutex = new KeyedMutex()
+  private readonly roles = new KeyedMutex()
 
   constructor(parts: {
     accounts: AccountStore
@@ -80,26 +81,57 @@ export class Operator {
 
   /** Gives an account custom limits (Enterprise); null removes them. */
   async setLimits(actor: Actor, id: AccountId, customLimits: Limits | null): Promise<Result<Account, Failure>> {
-    return this.change(actor, id, 'account.limits', { customLimits }, (account) => ({
-      changed: { ...account, customLimits },
-      before: { customLimits: account.customLimits },
-    }))
+    return this.change(actor, id, 'account.limits', { customLimits }, (account) => ok({ ...account, customLimits }))
   }
 
   /** Sets how many live keys an account may have; null restores the default. Existing keys stay. */
   async setMaxKeys(actor: Actor, id: AccountId, maxKeys: number | null): Promise<Result<Account, Failure>> {
-    return this.change(actor, id, 'account.keys', { mostKeys: maxKeys }, (account) => ({
-      changed: { ...account, maxKeys },
-      before: { mostKeys: account.maxKeys },
-    }))
+    return this.change(actor, id, 'account.keys', { mostKeys: maxKeys }, (account) => ok({ ...account, maxKeys }))
   }
 
   /** Makes an account an operator. */
   async appoint(actor: Actor, id: AccountId): Promise<Result<Account, Failure>> {
-    return this.change(actor, id, 'account.operator', { operator: true }, (account) => ({
-      changed: { ...account, operator: true },
-      before: { operator: account.operator },
-    }))
+    return this.change(actor, id, 'account.operator', { operator: true }, (account) =>
+      ok({ ...account, operator: true, support: false }),
+    )
+  }
+
+  /** Gives a role to an account, or takes it. The last operator keeps theirs. Runs one at a time, so that two cannot both leave. */
+  setRole(actor: Actor, id: AccountId, role: StaffRole | null): Promise<Result<Account, Failure>> {
+    return this.roles.take('roles', async () => {
+      const all = await this.accounts.list(Number.POSITIVE_INFINITY, null)
+      const previous = all.find((account) => account.id === id)
+      if (previous?.operator && role !== 'operator' && !all.some((other) => other.operator && other.id !== id))
+        return err(
+          failure('invalid_state', 'This is the only operator of this gateway. Make another account operator first.'),
+        )
+      return this.change(actor, id, 'account.role', { role }, (account) =>
+        account.suspension && role
+          ? err(failure('invalid_state', 'This account is suspended. Lift the suspension first.'))
+          : ok({ ...account, operator: role === 'operator', support: role === 'support' }),
+      )
+    })
+  }
+
+  /** From the next request on, the account's keys, apps and sessions are refused with the reason. Its money stays. */
+  async suspend(actor: Actor, id: AccountId, reason: string): Promise<Result<Account, Failure>> {
+    const at = this.clock.now()
+    const suspended = await this.change(actor, id, 'account.suspend', { reason }, (account) =>
+      staffRole(account)
+        ? err(failure('invalid_state', 'Operators and support cannot be suspended. Take the role away first.'))
+        : ok({ ...account, suspension: { at: account.suspension?.at ?? at, reason } }),
+    )
+    // Open pages of the owner end now instead of at their next request.
+    if (suspended.ok) this.events.publish(id, { type: 'session' })
+    return suspended
+  }
+
+  lift(actor: Actor, id: AccountId, reason: string): Promise<Result<Account, Failure>> {
+    return this.change(actor, id, 'account.lift', { reason }, (account) =>
+      account.suspension
+        ? ok({ ...account, suspension: null })
+        : err(failure('invalid_state', 'This account is not suspended.')),
+    )
   }
 
   /** Sets the price of an operation, for one account or for all; null restores the default. Applies to the next call. */
@@ -117,6 +149,11 @@ export class Operator {
     return ok(override)
   }
 
+  /** Records an act that another part carried out, such as the end of sessions. */
+  note(actor: Actor, id: AccountId, action: string, detail: Record<string, unknown> = {}): Promise<void> {
+    return this.trail.write(this.audit(actor, id, action, detail))
+  }
+
   /** Records that an operator created a link to reset the owner's password. */
   noteResetLink(actor: Actor, id: AccountId): Promise<void> {
     return this.trail.write(this.audit(actor, id, 'account.reset_link', {}))
@@ -132,15 +169,16 @@ export class Operator {
     id: AccountId,
     action: string,
     detail: Record<string, unknown>,
-    next: (account: Account) => { readonly changed: Account; readonly before: Record<string, unknown> },
+    next: (account: Account) => Result<Account, Failure>,
   ): Promise<Result<Account, Failure>> {
     return this.mutex.take(id, async () => {
       const account = await this.accounts.byId(id)
       if (!account) return err(noAccount(id))
-      const { changed, before } = next(account)
-      await this.accounts.update(changed, this.audit(actor, id, action, detail, before))
+      const changed = next(account)
+      if (!changed.ok) return changed
+      await this.accounts.update(changed.value, this.audit(actor, id, action, detail, before(account, detail)))
       this.events.publish(id, { type: 'tier' })
-      return ok(changed)
+      return changed
     })
   }
 
@@ -158,4 +196,17 @@ export class Operator {
 
 function noAccount(id: string): Failure {
   return failure('resource_not_found', `No such account: ${id.slice(0, 60)}.`)
+}
+
+/** The old values of the settings that a change names. */
+function before(account: Account, detail: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { customLimits, maxKeys: mostKeys, suspension, operator } = account
+  const old: Record<string, unknown> = {
+    customLimits,
+    mostKeys,
+    operator,
+    role: staffRole(account),
+    reason: suspension?.reason ?? null,
+  }
+  return Object.fromEntries(Object.keys(detail).map((name) => [name, old[name] ?? null]))
 }

@@ -95,6 +95,17 @@ export function emailChangedMail(to: string, newAddress: string): Mail {
   }
 }
 
+/** Tells the owner why nothing works any more, or that it works again. */
+export function suspensionMail(to: string, reason: string, lifted: boolean): Mail {
+  const [subject, what] = lifted
+    ? ['Your account works again', 'The operator of this gateway lifted the suspension of your account.']
+    : [
+        'Your account was suspended',
+        'The operator of this gateway suspended your account. Its API keys, apps and sessions are refused until the suspension is lifted. Your balance is kept.',
+      ]
+  return { to, subject, text: `${what}\n\nReason: ${reason}\n\nQuestions? Contact the operator of this gateway.\n` }
+}
+
 /** The page that sets a new password. The token comes after #, so that no server sees or logs it. */
 export function resetLink(baseUrl: string, token: string): string {
   return `${baseUrl}/reset-password#token=${token}`

@@ -21,6 +21,8 @@ export const OWNER_EVENTS = [
   'app.connected',
   'app.disconnected',
   'webhook.paused',
+  'account.suspended',
+  'account.lifted',
 ] as const
 
 /** Events for operators only: they concern the whole gateway, or callers without an account. */

@@ -26,8 +26,11 @@ export interface ExportParts {
 
 const PAGE = 200
 
+/** Whose data is exported. */
+type Subject = Pick<Owner, 'accountId' | 'account' | 'email' | 'name'>
+
 /** All data stored about an owner as one JSON object, streamed page by page. It contains no secrets, because none are stored. */
-export function accountExport(parts: ExportParts, owner: Owner): ReadableStream<Uint8Array> {
+export function accountExport(parts: ExportParts, owner: Subject): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const pieces = exported(parts, owner)
   return new ReadableStream<Uint8Array>({
@@ -42,7 +45,18 @@ export function accountExport(parts: ExportParts, owner: Owner): ReadableStream<
   })
 }
 
-async function* exported(parts: ExportParts, owner: Owner): AsyncGenerator<string, void> {
+/** An export as a file to download. */
+export function exportResponse(body: ReadableStream<Uint8Array>): Response {
+  return new Response(body, {
+    headers: {
+      'content-type': 'application/json',
+      'content-disposition': 'attachment; filename="gateway-account.json"',
+      'cache-control': 'no-store',
+    },
+  })
+}
+
+async function* exported(parts: ExportParts, owner: Subject): AsyncGenerator<string, void> {
   const { accountId, account, email, name } = owner
   const { credentials, ledger, reports, statements, audit, limitRequests } = parts
   const balance = await ledger.balance(accountId)

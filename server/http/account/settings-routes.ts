@@ -9,7 +9,7 @@ import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middlewar
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { readable, readBody } from '../middleware/validate-body'
 import { UNDOCUMENTED } from '../openapi/documented'
-import { accountExport, type ExportParts } from './export'
+import { accountExport, type ExportParts, exportResponse } from './export'
 import {
   type ClosedAccount,
   Closing,
@@ -74,7 +74,11 @@ export function settingsRoutes(parts: SettingsParts) {
       },
       { parse: 'none', ...UNDOCUMENTED },
     )
-    .get('/export', async ({ context }) => exportResponse(parts, await owners.owner(context)), UNDOCUMENTED)
+    .get(
+      '/export',
+      async ({ context }) => exportResponse(accountExport(parts, await owners.owner(context))),
+      UNDOCUMENTED,
+    )
     .post(
       '/close',
       async ({ context }): Promise<ClosedAccount> => {
@@ -98,15 +102,5 @@ function settingsAudit(
     ...{ at, actor, accountId, action: 'account.settings' },
     detail: { changed: Object.keys(change), ...(isTimezone && { timezone }) },
     before: isTimezone ? { timezone: before.timezone } : null,
-  })
-}
-
-function exportResponse(parts: SettingsParts, owner: Parameters<typeof accountExport>[1]): Response {
-  return new Response(accountExport(parts, owner), {
-    headers: {
-      'content-type': 'application/json',
-      'content-disposition': 'attachment; filename="gateway-account.json"',
-      'cache-control': 'no-store',
-    },
   })
 }

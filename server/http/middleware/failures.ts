@@ -41,6 +41,7 @@ export const FAILURES: Record<FailureCode, { readonly status: number; readonly t
   recharge_required: { status: 402, type: 'billing_error' },
   insufficient_api_key_balance: { status: 402, type: 'billing_error' },
   insufficient_balance: { status: 402, type: 'billing_error' },
+  account_suspended: { status: 403, type: 'permission_error' },
   ip_not_allowed: { status: 403, type: 'permission_error' },
   insufficient_permissions: { status: 403, type: 'permission_error' },
   insufficient_scope: { status: 403, type: 'permission_error' },
@@ -73,6 +74,11 @@ export const FAILURES: Record<FailureCode, { readonly status: number; readonly t
   upstream_error: { status: 502, type: 'upstream_error' },
   upstream_unavailable: { status: 503, type: 'upstream_error' },
   upstream_timeout: { status: 504, type: 'upstream_error' },
+}
+
+/** Whether text, such as a row of the request log, names a failure code. */
+export function isFailureCode(code: string | null): code is FailureCode {
+  return code !== null && Object.hasOwn(FAILURES, code)
 }
 
 /** Codes other than those of 429 whose responses carry `Retry-After`. */

@@ -1,7 +1,8 @@
-import type { Account } from '../../core/accounts/account'
+import { type Account, staffRole, suspensionProblem } from '../../core/accounts/account'
 import type { Identity, OwnerSession, SecondFactorPolicy } from '../../core/accounts/identity'
 import type { KeyOwner } from '../../core/accounts/keys'
 import type { SignUp } from '../../core/accounts/sign-up'
+import type { AccountStore } from '../../core/accounts/store'
 import { formatAddress } from '../../core/credentials/address'
 import { failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
@@ -26,6 +27,7 @@ export const SIGNED_IN_AT_ANY_TIME = Number.POSITIVE_INFINITY
 export class OwnerSessions {
   private readonly identity: Identity
   private readonly signUp: SignUp
+  private readonly accounts: Pick<AccountStore, 'byUser'>
   private readonly ledger: Ledger
   private readonly ownOrigins: ReadonlySet<string>
   private readonly secondFactors: SecondFactorPolicy
@@ -33,12 +35,14 @@ export class OwnerSessions {
   constructor(parts: {
     identity: Identity
     signUp: SignUp
+    accounts: Pick<AccountStore, 'byUser'>
     ledger: Ledger
     ownOrigins: ReadonlySet<string>
     secondFactors: SecondFactorPolicy
   }) {
     this.identity = parts.identity
     this.signUp = parts.signUp
+    this.accounts = parts.accounts
     this.ledger = parts.ledger
     this.ownOrigins = parts.ownOrigins
     this.secondFactors = parts.secondFactors
@@ -64,6 +68,8 @@ export class OwnerSessions {
       throw new Failed(
         failure('service_unavailable', 'Your account could not be loaded. Try again.', { retryAfterSeconds: 1 }),
       )
+    const suspended = suspensionProblem(account)
+    if (suspended) throw new Failed(suspended)
     if (withinMs !== undefined) await this.requireSecondFactor(session, account, isSettingUp)
     context.countBodyOn(account.id)
     const balance = await this.ledger.balance(account.id)
@@ -79,8 +85,8 @@ export class OwnerSessions {
   }
 
   /** Whether the gateway asks this owner for a second factor. */
-  requiresSecondFactor({ operator }: Account): boolean {
-    return this.secondFactors === 'all' || (this.secondFactors === 'operators' && operator)
+  requiresSecondFactor(account: Account): boolean {
+    return this.secondFactors === 'all' || (this.secondFactors === 'operators' && staffRole(account) !== null)
   }
 
   private async requireSecondFactor(session: OwnerSession, account: Account, isSettingUp: boolean): Promise<void> {
@@ -100,9 +106,11 @@ export class OwnerSessions {
     return { address: formatAddress(address) }
   }
 
-  /** Whether the session of the request is still valid. Throws if the database is not responding. */
+  /** Whether the session of the request is still valid and its account not suspended. Throws if the database is not responding. */
   async isSignedIn({ request }: RequestContext): Promise<boolean> {
-    return (await this.identity.session(request.headers)) !== null
+    const session = await this.identity.session(request.headers)
+    const account = session && (await this.accounts.byUser(session.userId))
+    return session !== null && !account?.suspension
   }
 
   /** Browsers always send one of these headers with a write, so a request without either comes from a script (spec-answers 3). */

@@ -12,6 +12,8 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   missing_session: 'Sign in first: this route needs the session cookie.',
   recent_sign_in_required: 'This needs a recent sign-in. Sign in again.',
   second_factor_required: 'This needs a sign-in with a second factor. Set one up in Settings, or sign in with yours.',
+  account_suspended:
+    'An operator suspended this account. The message says why. Its balance is kept; contact the operator of this gateway.',
   missing_api_key: 'This route needs an API key: send Authorization: Bearer <API_KEY>.',
   invalid_api_key: 'This API key is unknown or was revoked.',
   invalid_token: 'This access token is unknown, expired or revoked, or was issued for another resource of the gateway.',

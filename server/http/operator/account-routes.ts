@@ -1,7 +1,6 @@
 import type { ParameterTable } from '../../core/catalog/parameters'
 import type { AccountId } from '../../core/ids'
-import { notFound } from '../middleware/failures'
-import { PAGE_QUERY, pageOf, queryOf, refuseCursor } from '../middleware/list-query'
+import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
@@ -9,39 +8,29 @@ import { OperatorCommands, type OperatorParts } from './operator-commands'
 import { operatorGate } from './operator-gate'
 import { LimitsChange, NewGrant, type OneOperatorAccount, type OperatorAccountPage } from './record'
 
+const SEARCH_HELP =
+  'Part of an email address or name, or an id: of the account, a key, a request or a payment; or the beginning of a key.'
+
 const ACCOUNTS_QUERY = {
   ...PAGE_QUERY,
-  search: { in: 'query', kind: 'text', min: 1, max: 200, description: 'Part of an email address or name, or an id.' },
+  search: { in: 'query', kind: 'text', min: 1, max: 200, description: SEARCH_HELP },
 } as const satisfies ParameterTable
 
 /** Accounts as an operator sees and changes them (spec-answers 4). Only for operators; every change is audited. */
 export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: OwnerSessions }) {
   const { accounts } = parts
   const orders = new OperatorCommands(parts)
-  const { operator, order } = operatorGate(parts.owners)
+  const { staff, order } = operatorGate(parts.owners)
   return routeGroup({ name: 'operator-accounts', prefix: '/api/operator/accounts' })
     .get(
       '',
       async ({ context }): Promise<OperatorAccountPage> => {
-        await operator(context)
+        await staff(context)
         const { search, limit, cursor } = queryOf(ACCOUNTS_QUERY, context)
         if (cursor !== undefined && !(await accounts.byId(cursor as AccountId))) throw refuseCursor(cursor)
         const after = (cursor ?? null) as AccountId | null
-        const page =
-          search === undefined
-            ? pageOf(await accounts.list(limit + 1, after), limit)
-            : { rows: (await orders.search(search)).slice(0, limit), next: null }
+        const page = await orders.search(search, limit, after)
         return { accounts: await orders.describeAll(page.rows), next_cursor: page.next }
-      },
-      UNDOCUMENTED,
-    )
-    .get(
-      '/:id',
-      async ({ context, params }): Promise<OneOperatorAccount> => {
-        await operator(context)
-        const account = await accounts.byId(params.id as AccountId)
-        if (!account) throw notFound('This account does not exist.')
-        return { account: await orders.describe(account) }
       },
       UNDOCUMENTED,
     )

@@ -10,8 +10,10 @@ import { OPERATOR_BODY, readJson } from '../middleware/json-body'
 import type { Readiness } from '../system/readiness'
 import { type ApiCommandParts, apiCommands } from './api-commands'
 import { type ApiReportNeeds, readApiReport } from './api-report'
+import type { CustomerParts } from './customer-commands'
+import { customerSocketCommands } from './customer-socket'
 import { type ModelCommandParts, modelCommands } from './model-commands'
-import { OperatorCommands, type OperatorParts } from './operator-commands'
+import { OperatorCommands } from './operator-commands'
 import {
   ApproveCommand,
   DeclineCommand,
@@ -32,7 +34,7 @@ export const CONTROL_SOCKET = 'control.sock'
 
 const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
 
-type ControlParts = OperatorParts &
+type ControlParts = CustomerParts &
   ApiCommandParts &
   ApiReportNeeds &
   ModelCommandParts & {
@@ -89,6 +91,7 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
       ok({ status: await parts.readiness.status(), ...(await parts.readiness.details()) }),
     ),
     'api-report': socketCommand(NoBody, async () => ok(await readApiReport(parts))),
+    ...customerSocketCommands(parts, CONSOLE),
     ...apiCommands(parts, CONSOLE),
     ...modelCommands(parts, CONSOLE),
   }

@@ -1,4 +1,5 @@
-import type { Account } from '../../core/accounts/account'
+import { type Account, staffRole } from '../../core/accounts/account'
+import type { AccountSearch } from '../../core/accounts/account-search'
 import type { Identity } from '../../core/accounts/identity'
 import type { LimitRequest } from '../../core/accounts/limit-request'
 import type { LimitRequests } from '../../core/accounts/limit-requests'
@@ -14,6 +15,7 @@ import type { AccountId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import { limitsOf, MAX_KEYS, tierOf } from '../../core/limits/tier'
 import { formatUsd, parseUsd, ZERO } from '../../core/money'
+import type { Page } from '../../core/page'
 import { err, ok, type Result } from '../../core/result'
 import { limitRequestRecord } from '../account/limit-request-record'
 import { readable } from '../middleware/validate-body'
@@ -40,7 +42,6 @@ import {
 } from './record'
 
 const MAX_LISTED = 1000
-const MAX_FOUND = 50
 
 export interface OperatorParts {
   readonly operator: Operator
@@ -49,12 +50,13 @@ export interface OperatorParts {
   readonly ledger: Ledger
   readonly prices: PriceStore
   readonly identity: Identity
+  readonly search: AccountSearch
   readonly baseUrl: string
   /** Mails the owner about a change of how they sign in. */
   readonly tellSecurity: (email: string, change: SecurityChange) => void
 }
 
-type Answer<T> = Promise<Result<T, Failure>>
+export type Answer<T> = Promise<Result<T, Failure>>
 
 /**
  * The operator commands, for the control socket (`bun run gateway operator ...`) and over HTTP for the Operator page. Their bodies
@@ -68,9 +70,8 @@ export class OperatorCommands {
   }
 
   async list({ search }: ListCommand): Answer<AccountsAndPrices> {
-    const { accounts, prices } = this.parts
-    const found = search === undefined ? await accounts.list(MAX_LISTED, null) : await this.search(search)
-    return ok({ accounts: await this.describeAll(found), prices: prices.all().map(priceRecord) })
+    const found = await this.search(search, MAX_LISTED, null)
+    return ok({ accounts: await this.describeAll(found.rows), prices: this.parts.prices.all().map(priceRecord) })
   }
 
   async grant(actor: Actor, form: GrantCommand): Answer<OneOperatorAccount> {
@@ -142,13 +143,9 @@ export class OperatorCommands {
     return ok({ email: user.email, reset: true })
   }
 
-  /** The account with this id, or those whose email address or name contains the text. */
-  async search(text: string): Promise<readonly Account[]> {
-    const { accounts, identity } = this.parts
-    const byId = await accounts.byId(text as AccountId) // any text: an id that does not exist is found nowhere
-    if (byId) return [byId]
-    const users = await identity.search(text, MAX_FOUND)
-    return (await Promise.all(users.map((user) => accounts.byUser(user.id)))).filter((account) => account !== null)
+  /** A page of accounts: all of them, or those that a text names (see `AccountSearch`). */
+  search(text: string | undefined, limit: number, after: AccountId | null): Promise<Page<Account>> {
+    return this.parts.search.page(text, limit, after)
   }
 
   async describe(account: Account): Promise<OperatorAccount> {
@@ -158,7 +155,13 @@ export class OperatorCommands {
     return {
       id: account.id,
       email: user?.email ?? null,
+      name: user?.name ?? null,
       operator: account.operator,
+      role: staffRole(account),
+      suspension: account.suspension && {
+        since: isoTime(account.suspension.at),
+        reason: account.suspension.reason,
+      },
       tier: tierOf(facts),
       limits: limitsOf(facts),
       most_keys: account.maxKeys ?? MAX_KEYS,
@@ -193,20 +196,26 @@ export class OperatorCommands {
     return ok({ request: readable(request ?? null) })
   }
 
-  /** An account by its id, or by its confirmed email address: anybody can sign up with another person's address. */
-  private async find(name: string): Answer<Account> {
-    const { accounts, identity } = this.parts
-    const byId = await accounts.byId(name as AccountId) // any text: an id that does not exist is found nowhere
-    if (byId) return ok(byId)
-    const user = name.includes('@') ? await identity.userByEmail(name) : null
-    const account = user && (await accounts.byUser(user.id))
-    if (!account) return err(failure('resource_not_found', `The account ${name.slice(0, 100)} does not exist.`))
-    if (user.emailConfirmed) return ok(account)
-    const rule = 'This email address was never confirmed, so it does not prove whose account this is'
-    return err(
-      failure('invalid_parameter', `${rule}. If you know that ${account.id} is the right one, use that id.`, {
-        param: 'account',
-      }),
-    )
+  private find(name: string): Answer<Account> {
+    return findAccount(this.parts, name)
   }
+}
+
+/** An account by its id, or by its confirmed email address: anybody can sign up with another person's address. */
+export async function findAccount(
+  { accounts, identity }: Pick<OperatorParts, 'accounts' | 'identity'>,
+  name: string,
+): Answer<Account> {
+  const byId = await accounts.byId(name as AccountId) // any text: an id that does not exist is found nowhere
+  if (byId) return ok(byId)
+  const user = name.includes('@') ? await identity.userByEmail(name) : null
+  const account = user && (await accounts.byUser(user.id))
+  if (!account) return err(failure('resource_not_found', `The account ${name.slice(0, 100)} does not exist.`))
+  if (user.emailConfirmed) return ok(account)
+  const rule = 'This email address was never confirmed, so it does not prove whose account this is'
+  return err(
+    failure('invalid_parameter', `${rule}. If you know that ${account.id} is the right one, use that id.`, {
+      param: 'account',
+    }),
+  )
 }

@@ -28,7 +28,7 @@ import {
   yesOrNo,
 } from '../openapi/json-schema'
 
-const MAX_LINE = 200
+export const MAX_LINE = 200
 const MAX_REASON = 1000
 
 const LIMITS = {
@@ -38,7 +38,7 @@ const LIMITS = {
 }
 const NewLimits = form('Custom limits, which make an account Enterprise.', LIMITS)
 
-const REASON = prose('The reason. Visible to the owner of the account.', MAX_REASON)
+export const REASON = prose('The reason. Visible to the owner of the account.', MAX_REASON)
 const OPERATION = checked<PriceName>(
   {
     type: 'string',
@@ -51,7 +51,7 @@ const OPERATION = checked<PriceName>(
       : `must be one of ${PRICE_NAMES.join(', ')}, or an operation of an imported API such as weather.forecast`,
 )
 /** For commands over the socket, which have no path that names the account or the request. */
-const ACCOUNT = text('Id of the account, or the email address that its owner confirmed.')
+export const ACCOUNT = text('Id of the account, or the email address that its owner confirmed.')
 const REQUEST = text('Id of the request.')
 
 const GRANT = {
@@ -127,12 +127,26 @@ export const RemoveModelCommand = form('A model to remove.', { id: text('Id of t
 /** For commands without parameters. */
 export const NoBody = form('Nothing.', {})
 
+export const STAFF_ROLE = oneOf(
+  ['operator', 'support'],
+  '`operator`: everything. `support`: sees and suspends accounts; no money, no prices, no secrets.',
+)
+
 export const OperatorAccount = named(
   'OperatorAccount',
   record('An account as operators see it.', {
     id: text('Id of the account.'),
     email: orNull(text("The owner's email address; null once the account is closed.")),
+    name: orNull(text("The owner's name; null once the account is closed.")),
     operator: yesOrNo('Whether the account is an operator.'),
+    role: orNull(STAFF_ROLE, 'a customer'),
+    suspension: orNull(
+      record('Since when and why it is suspended.', {
+        since: instant('Since when.'),
+        reason: text('The reason, as its owner reads it.'),
+      }),
+      'not suspended',
+    ),
     tier: oneOf(TIERS, 'The tier that sets the limits.'),
     limits: record('The limits of each of its keys.', LIMITS),
     most_keys: whole('The maximum number of live keys.', { minimum: 1 }),

@@ -12,7 +12,7 @@ import { notFound } from '../middleware/failures'
 import { INSTANT, instantOf } from '../middleware/instant-parameter'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
-import { routeGroup } from '../middleware/request-context'
+import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { ACTIVITY_DOCS } from './activity-docs'
 import type { RequestPage, TransactionPage, UsageReport } from './record'
@@ -58,10 +58,10 @@ const FILTER = {
   to: { ...INSTANT, description: 'Only calls before this time.', example: '2030-01-01T00:00:00Z' },
 } as const satisfies ParameterTable
 
-const LOG_QUERY = { ...FILTER, ...PAGE_QUERY } as const satisfies ParameterTable
+export const LOG_QUERY = { ...FILTER, ...PAGE_QUERY } as const satisfies ParameterTable
 
 /** Includes the parameters of the report itself, so that all invalid ones are listed at once. */
-const GROUPED = {
+export const GROUPED_QUERY = {
   ...CALL_FILTER,
   ...OWNER_USAGE_QUERY,
   group_by: {
@@ -109,27 +109,16 @@ export function ownerUsageRoutes(parts: {
       '/usage',
       async ({ context }): Promise<UsageReport> => {
         const { accountId } = await owners.owner(context)
-        const query = queryOf(GROUPED, context)
-        const { key, operation, status, model, group_by } = query
-        const who = {
-          scope: 'account',
-          accountId,
-          keyId: (key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
-          operation: operation ?? null,
-          status: status ?? null,
-          model: model ?? null,
-        } as const
-        const report = await usageReport(reports, query, who, group_by ?? null, now())
-        return { ...report, latency: await latencyReport(reports, report, who) }
+        return accountUsage(reports, accountId, context, now())
       },
-      documented(ACTIVITY_DOCS.usage, GROUPED),
+      documented(ACTIVITY_DOCS.usage, GROUPED_QUERY),
     )
     .get(
       '/requests',
       async ({ context }): Promise<RequestPage> => {
         const { accountId } = await owners.owner(context)
         const query = queryOf(LOG_QUERY, context)
-        const page = await reports.requests(filterOf(accountId, query), query.limit, query.cursor ?? null)
+        const page = await reports.requests(callFilter(accountId, query), query.limit, query.cursor ?? null)
         if (!page) throw refuseCursor(query.cursor ?? '')
         return { requests: page.rows.map(wireCall), next_cursor: page.next }
       },
@@ -163,7 +152,7 @@ export function ownerUsageRoutes(parts: {
       '/usage.csv',
       async ({ context }) => {
         const { accountId } = await owners.owner(context)
-        const filter = filterOf(accountId, queryOf(FILTER, context))
+        const filter = callFilter(accountId, queryOf(FILTER, context))
         const callers = new Map((await callersOf(accountId, parts)).map((caller) => [caller.id, caller]))
         return csvFile(
           'usage.csv',
@@ -174,6 +163,27 @@ export function ownerUsageRoutes(parts: {
       },
       documented(ACTIVITY_DOCS.csv, FILTER),
     )
+}
+
+/** The usage report of an account, as its owner and operators ask for it by `GROUPED_QUERY`. */
+export async function accountUsage(
+  reports: UsageReports,
+  accountId: AccountId,
+  context: Pick<RequestContext, 'url'>,
+  now: number,
+): Promise<UsageReport> {
+  const query = queryOf(GROUPED_QUERY, context)
+  const { key, operation, status, model, group_by } = query
+  const who = {
+    scope: 'account',
+    accountId,
+    keyId: (key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
+    operation: operation ?? null,
+    status: status ?? null,
+    model: model ?? null,
+  } as const
+  const report = await usageReport(reports, query, who, group_by ?? null, now)
+  return { ...report, latency: await latencyReport(reports, report, who) }
 }
 
 function csvCall(call: CallRecord, caller: AccountCaller | undefined): string {
@@ -188,7 +198,8 @@ function csvCall(call: CallRecord, caller: AccountCaller | undefined): string {
   ])
 }
 
-function filterOf(
+/** The calls that a query of `LOG_QUERY` asks for. */
+export function callFilter(
   accountId: AccountId,
   query: { key?: string; operation?: string; status?: number; model?: string; from?: string; to?: string },
 ): RequestFilter {

@@ -1,3 +1,4 @@
+import { suspensionProblem } from '../../core/accounts/account'
 import { mayCallImported } from '../../core/apis/key-rights'
 import type { Clock } from '../../core/clock'
 import { type Address, formatAddress, limitSubject } from '../../core/credentials/address'
@@ -45,7 +46,9 @@ export async function authenticate(
   const readings = counted.ok ? counted.value : counted.error.readings
   if (caller.kind !== 'anonymous') {
     noteUse(auth, caller, incoming)
-    const problem = caller.kind === 'key' ? keyProblem(caller.key, incoming) : scopeProblem(caller, incoming.route)
+    const problem =
+      suspensionProblem(caller.account) ??
+      (caller.kind === 'key' ? keyProblem(caller.key, incoming) : scopeProblem(caller, incoming.route))
     if (problem) return refuse(incoming, caller, problem, readings)
   }
   if (!counted.ok) return refuse(incoming, caller, limitFailure(counted.error, caller), readings)

@@ -202,7 +202,7 @@ describe('closing the account', () => {
     expect(await core.stores.social.session(pool)).toBeNull()
     expect(await core.apps.live(account.id, 'an-app')).toBeNull()
     const actions = (await auditRows(gateway)).filter((row) => row.account_id === account.id).map((row) => row.action)
-    expect(actions.slice(-4)).toEqual(['connection.end', 'social.unlink', 'key.revoke', 'account.close'])
+    expect(actions.slice(-5)).toEqual(['connection.end', 'social.unlink', 'key.revoke', 'key.erase', 'account.close'])
   })
 
   test('lets the same address sign up again, as a new account', async () => {

@@ -1,11 +1,13 @@
-import { and, eq, inArray, ne } from 'drizzle-orm'
+import { and, type Column, eq, inArray, isNotNull, ne, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountSettings, AccountSettingsStore } from '../../../core/accounts/account-settings'
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId } from '../../../core/ids'
 import { auditRow } from './audit-row'
 import { accountSettings } from './schema/account-settings'
-import { auditLog } from './schema/accounts'
+import { accountNotes, auditLog } from './schema/accounts'
+import { connections } from './schema/connections'
+import { limitRequests } from './schema/limit-requests'
 import { requests } from './schema/usage'
 
 /** Rows per statement, so that a long log does not keep charges waiting for the writer. */
@@ -37,22 +39,32 @@ export class LibsqlAccountSettings implements AccountSettingsStore {
     ])
   }
 
-  async forgetAddresses(account: AccountId): Promise<void> {
+  async forgetTraces(account: AccountId): Promise<void> {
     await this.applied()
     const known = this.db
       .select({ id: requests.id })
       .from(requests)
-      .where(and(eq(requests.accountId, account), ne(requests.address, '')))
+      .where(and(eq(requests.accountId, account), or(ne(requests.address, ''), isNotNull(requests.clientRequestId))))
       .limit(FORGOTTEN_AT_ONCE)
     for (;;) {
       const forgotten = await this.db
         .update(requests)
-        .set({ address: '' })
+        .set({ address: '', clientRequestId: null })
         .where(inArray(requests.id, known))
         .returning({ id: requests.id })
       if (forgotten.length < FORGOTTEN_AT_ONCE) break
     }
-    await this.db.update(auditLog).set({ address: null }).where(eq(auditLog.accountId, account))
+    const without = (column: Column) =>
+      sql`json_remove(${column}, '$.email', '$.from', '$.to', '$.name', '$.note', '$.allowedIps')`
+    await this.db.batch([
+      this.db
+        .update(auditLog)
+        .set({ address: null, detail: without(auditLog.detail), before: without(auditLog.before) })
+        .where(eq(auditLog.accountId, account)),
+      this.db.update(limitRequests).set({ useCase: '' }).where(eq(limitRequests.accountId, account)),
+      this.db.update(connections).set({ lastAddress: null }).where(eq(connections.accountId, account)),
+      this.db.delete(accountNotes).where(eq(accountNotes.accountId, account)),
+    ])
     const emailChanges = and(eq(auditLog.accountId, account), eq(auditLog.action, 'account.email'))
     await this.db.update(auditLog).set({ detail: {}, before: null }).where(emailChanges)
   }

@@ -69,8 +69,9 @@ export class LibsqlAccounts implements AccountStore {
 
   /** The statement that writes a changed account, for a batch with related changes. Call `changed` after the commit. */
   written(account: Account) {
-    const { id, operator, growthApproved, customLimits, maxKeys } = account
-    return this.db.update(accounts).set({ operator, growthApproved, customLimits, maxKeys }).where(eq(accounts.id, id))
+    const { id, operator, support, suspension, growthApproved, customLimits, maxKeys } = account
+    const written = { operator, support, suspension, growthApproved, customLimits, maxKeys }
+    return this.db.update(accounts).set(written).where(eq(accounts.id, id))
   }
 
   changed(account: Account): void {

@@ -8,6 +8,7 @@ import type { Clock } from '../../../core/clock'
 import type { RestorableCounters } from '../../../core/ledger/hold'
 import type { DurableHold } from '../../../core/ledger/journal'
 import type { JournalState } from '../../../core/telemetry/telemetry'
+import { LibsqlAccountFinder, LibsqlAccountNotes } from './account-notes'
 import { LibsqlAccountSettings } from './account-settings'
 import { LibsqlAccountStatements } from './account-statements'
 import { LibsqlAccounts } from './accounts'
@@ -71,6 +72,8 @@ export interface Stores {
   readonly credentials: LibsqlCredentials
   readonly accounts: LibsqlAccounts
   readonly limitRequests: LibsqlLimitRequests
+  readonly notes: LibsqlAccountNotes
+  readonly finder: LibsqlAccountFinder
   readonly settings: LibsqlAccountSettings
   readonly signupCredits: LibsqlSignupCredits
   readonly prices: LibsqlPrices
@@ -190,6 +193,8 @@ async function openHeld(
     credentials,
     accounts,
     limitRequests: new LibsqlLimitRequests(db, accounts),
+    notes: new LibsqlAccountNotes(db),
+    finder: new LibsqlAccountFinder(db, applied),
     settings: new LibsqlAccountSettings(db, applied),
     signupCredits: new LibsqlSignupCredits(db, options.signupBrakes),
     prices,

@@ -1,8 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { Suspension } from '../../../../core/accounts/account'
 import type { Actor } from '../../../../core/audit'
 import type { PriceName } from '../../../../core/catalog/operation'
-import type { AccountId, AuditId, KeyId, PriceId } from '../../../../core/ids'
+import type { AccountId, AuditId, KeyId, NoteId, PriceId } from '../../../../core/ids'
 import type { Limits } from '../../../../core/limits/tier'
 import { instant, money } from '../driver/columns'
 
@@ -13,6 +14,8 @@ export const accounts = sqliteTable(
     id: text().$type<AccountId>().primaryKey(),
     userId: text('user_id').notNull().unique('accounts_user'),
     operator: integer({ mode: 'boolean' }).notNull(),
+    support: integer({ mode: 'boolean' }).notNull().default(false),
+    suspension: text({ mode: 'json' }).$type<Suspension>(),
     growthApproved: integer('growth_approved', { mode: 'boolean' }).notNull().default(false),
     customLimits: text('custom_limits', { mode: 'json' }).$type<Limits>(),
     maxKeys: integer('most_keys'),
@@ -27,6 +30,22 @@ export const accounts = sqliteTable(
     check('account_posted_not_negative', sql`${table.credit} >= 0 AND ${table.paid} >= 0`),
     check('account_debt_not_negative', sql`${table.debt} >= 0`),
   ],
+)
+
+/** What operators and support wrote about an account for their colleagues. Its owner never sees it. */
+export const accountNotes = sqliteTable(
+  'account_notes',
+  {
+    id: text().$type<NoteId>().primaryKey(),
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    at: instant('at').notNull(),
+    author: text().notNull(),
+    text: text().notNull(),
+  },
+  (table) => [index('account_notes_account').on(table.accountId, table.id)],
 )
 
 /** The audit log: who changed what, when and from where. */

@@ -57,6 +57,8 @@ export const keys = sqliteTable(
   },
   (table) => [
     index('keys_account').on(table.accountId),
+    // An operator looks for a leaked key by what is shown of it.
+    index('keys_prefix').on(table.prefix),
     uniqueIndex('keys_live_name')
       .on(table.accountId, table.name)
       .where(sql`${table.revokedAt} IS NULL AND ${table.replacedBy} IS NULL`),

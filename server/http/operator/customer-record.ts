@@ -1,0 +1,154 @@
+import type { Static } from '@sinclair/typebox'
+import { KeyRecord } from '../keys/record'
+import {
+  anyObject,
+  form,
+  instant,
+  listOf,
+  microsUsd,
+  named,
+  nextCursor,
+  oneOf,
+  orNull,
+  prose,
+  record,
+  text,
+  whole,
+  yesOrNo,
+} from '../openapi/json-schema'
+import { ACCOUNT, OperatorAccount, REASON, STAFF_ROLE } from './record'
+
+const MAX_NOTE = 4000
+
+export const SuspendForm = form('Why the account is suspended, or why it is lifted.', { reason: REASON })
+export const SuspendCommand = form('The account, and the reason.', { account: ACCOUNT, reason: REASON })
+export type SuspendCommand = Static<typeof SuspendCommand>
+
+const ROLE = { role: orNull(STAFF_ROLE, 'a customer') }
+export const RoleForm = form('The role to give, or null to take it away.', ROLE)
+export const RoleCommand = form('The account, and its role.', { account: ACCOUNT, ...ROLE })
+export type RoleCommand = Static<typeof RoleCommand>
+
+const NOTE = { text: prose('What colleagues should know. The owner never sees it.', MAX_NOTE) }
+export const NoteForm = form('A note for colleagues.', NOTE)
+export const NoteCommand = form('The account, and a note for colleagues.', { account: ACCOUNT, ...NOTE })
+export type NoteCommand = Static<typeof NoteCommand>
+
+const ACTION = oneOf(['disable', 'enable', 'revoke'], 'What to do. A revoked key never works again.')
+export const KeyActionForm = form('What to do with the key.', { action: ACTION })
+export const KeyActionCommand = form('The key, and what to do with it.', {
+  account: ACCOUNT,
+  key: text('Id of the key (`key_...`).'),
+  action: ACTION,
+})
+export type KeyActionCommand = Static<typeof KeyActionCommand>
+
+export const AccountCommand = form('The account.', { account: ACCOUNT })
+export type AccountCommand = Static<typeof AccountCommand>
+
+export const EndedSessions = record('The ended sessions.', {
+  ended: whole('How many sessions were signed out.', { minimum: 0 }),
+})
+export type EndedSessions = Static<typeof EndedSessions>
+
+export const PasswordReset = record('The result. The link is shown once, and only where no mail is sent.', {
+  mailed: yesOrNo('Whether the owner was sent the link.'),
+  link: orNull(text('The link to pass on. It works once, within an hour.'), 'mailed'),
+})
+export type PasswordReset = Static<typeof PasswordReset>
+
+const Note = record('A note for colleagues.', {
+  id: text('Id of the note.'),
+  at: instant('When it was written.'),
+  author: orNull(text('The email address of who wrote it.'), 'the command line'),
+  text: text('The note.'),
+})
+
+const Refused = record('A call that was refused with 402.', {
+  request_id: text('Id of the request.'),
+  at: instant('When.'),
+  key: text('Id of its key or app.'),
+  operation: text('The operation.'),
+  code: text('The error code.'),
+  meaning: text('What the code means.'),
+})
+
+export const CustomerDetails = named(
+  'CustomerDetails',
+  record('An account as operators and support see it.', {
+    account: OperatorAccount,
+    email_confirmed: yesOrNo('Whether the owner confirmed the email address.'),
+    second_factor: yesOrNo('Whether the owner set up a second factor.'),
+    balance_micros_usd: microsUsd('The balance.'),
+    available_micros_usd: microsUsd('What can be spent now.'),
+    held_micros_usd: microsUsd('Held by calls in progress.'),
+    credit_micros_usd: microsUsd('Signup credit and grants. Spent first.'),
+    paid_micros_usd: microsUsd('Remaining paid-in money.'),
+    debt_micros_usd: microsUsd('Refunded money that had already been spent.'),
+    topped_up_micros_usd: microsUsd('Total topped up, minus refunds.'),
+    why_402: listOf(text('A reason in words.'), 'Why paid calls are refused now. Empty when they are not.'),
+    last_402: listOf(Refused, 'The last calls that were refused with 402, newest first.'),
+    notes: listOf(Note, 'Notes of colleagues, newest first.'),
+  }),
+)
+export type CustomerDetails = Static<typeof CustomerDetails>
+
+export const CustomerKeys = record('The keys of an account, newest first, including revoked ones.', {
+  keys: listOf(KeyRecord, 'The keys.'),
+})
+export type CustomerKeys = Static<typeof CustomerKeys>
+
+const CustomerPayment = record('A payment of an account.', {
+  id: text('Id of the payment.'),
+  purpose: oneOf(['call', 'top_up'], 'What it is for.'),
+  state: oneOf(
+    ['working', 'released', 'settling', 'settled', 'served', 'paid_unserved'],
+    '`released`: not paid. `served`: paid, and booked or answered.',
+  ),
+  method: text('Payment method.'),
+  amount_micros_usd: microsUsd('The amount.'),
+  reference: orNull(text('Its id at the payment network or processor.')),
+  error: orNull(text('The last error.')),
+  created_at: instant('When it was started.'),
+  updated_at: instant('When it last changed.'),
+})
+
+export const CustomerPayments = record('A page of payments, newest first.', {
+  payments: listOf(CustomerPayment, 'The payments.'),
+  next_cursor: nextCursor(),
+})
+export type CustomerPayments = Static<typeof CustomerPayments>
+
+const Change = record('A change.', {
+  id: text('Id of the change.'),
+  at: instant('When it happened.'),
+  action: text('What was done, such as `key.revoke` or `account.suspend`.'),
+  by: oneOf(['owner', 'app', 'operator', 'system'], 'Who made it.'),
+  actor: text('The user id of who made it, `console`, or the name of a job.'),
+  ip: orNull(text('The IP address it came from.')),
+  key: orNull(text('Id of the key it concerns.')),
+  detail: anyObject('What changed, without secrets.'),
+})
+
+export const CustomerAudit = record('A page of changes to an account and its keys, newest first.', {
+  changes: listOf(Change, 'The changes.'),
+  next_cursor: nextCursor(),
+})
+export type CustomerAudit = Static<typeof CustomerAudit>
+
+export const EraseForm = form('The confirmation to erase the account for good.', {
+  confirm: text('The id of the account again.'),
+})
+export const EraseCommand = form('The account to erase for good.', {
+  account: ACCOUNT,
+  confirm: text('The id of the account.'),
+})
+export type EraseCommand = Static<typeof EraseCommand>
+
+export const ErasedAccount = record('What became of the account.', {
+  id: text('Id of the account.'),
+  forfeited_micros_usd: microsUsd('The balance that was forfeited.'),
+  erased: listOf(text('A kind of data.'), 'What was deleted.'),
+  kept: listOf(text('A kind of data, and why.'), 'What the books need, without a name.'),
+})
+export type ErasedAccount = Static<typeof ErasedAccount>
