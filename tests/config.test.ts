@@ -195,6 +195,35 @@ describe('the configuration', () => {
       expect(() => read({ PAYMENTS: 'evm' })).toThrow('PAYMENTS=evm needs the PAYMENTS_EVM_* settings')
     })
 
+    test('a facilitator takes the place of the relayer, and its credential is in no message', () => {
+      const { PAYMENTS_EVM_RELAYER_KEY: key = '', ...without } = EVM
+      const url = 'https://facilitator.example.com/x402'
+      const facilitator = { PAYMENTS_FACILITATOR_URL: url, PAYMENTS_FACILITATOR_AUTHORIZATION: 'Bearer secret-1' }
+      const settings = { url, authorization: 'Bearer secret-1' }
+      expect(read({ ...without, ...facilitator }).payments.evm).toMatchObject({
+        relayerKey: null,
+        facilitator: settings,
+      })
+      expect(read({ ...EVM, ...facilitator }).payments.evm).toMatchObject({ relayerKey: key, facilitator: settings })
+      expect(read(EVM).payments.evm).toMatchObject({ facilitator: null })
+      expect(() => read(without)).toThrow('PAYMENTS_EVM_RELAYER_KEY')
+      expect(() => read(facilitator)).toThrow('PAYMENTS_EVM_RPC_URL')
+      const { PAYMENTS_FACILITATOR_URL: _, ...alone } = facilitator
+      expect(() => read({ ...EVM, ...alone })).toThrow('PAYMENTS_FACILITATOR_URL is not')
+      for (const wrong of [
+        'facilitator',
+        'ftp://x.example',
+        'https://ada:secret-1@x.example',
+        'https://x.example?key=secret-1',
+      ]) {
+        expect(() => read({ ...EVM, PAYMENTS_FACILITATOR_URL: wrong })).toThrow('PAYMENTS_FACILITATOR_URL must be')
+        expect(() => read({ ...EVM, PAYMENTS_FACILITATOR_URL: wrong })).not.toThrow('secret-1')
+      }
+      const broken = { ...facilitator, PAYMENTS_FACILITATOR_AUTHORIZATION: 'secret-1\nX: y' }
+      expect(() => read({ ...EVM, ...broken })).toThrow('must be the value of an Authorization header')
+      expect(() => read({ ...EVM, ...broken })).not.toThrow('secret-1')
+    })
+
     test('a payment’s gas has a ceiling that nobody needs to set, and no price below it is offered', () => {
       const evm = (more: Record<string, string> = {}) => read({ ...EVM, ...more }).payments.evm
       // 0.005 USD of an ether that costs 5,000.

@@ -47,7 +47,8 @@ export async function composeBilling(config: Config, { stores, ledger, limiter, 
     /** For the routes of wallets and owners. */
     routes: {
       ...{ claims, topUps, cards, payments, sandboxTopUps: config.payments.sandboxTopUps },
-      upToFrom: config.payments.evm?.minAmount ?? null,
+      // A facilitator settles fixed prices only.
+      upToFrom: config.payments.evm?.relayerKey ? config.payments.evm.minAmount : null,
     },
     /** Who pays: the key's balance, a per-request payment, or nobody, which results in a 402 with offers. */
     funding: {

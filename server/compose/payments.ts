@@ -74,7 +74,9 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
     /** What decides which directories list this gateway. */
     published: async () => {
       const methods = (await opened.promise).map(({ name }) => name)
-      return { origin: config.baseUrl, methods, isSandbox: rail === 'sandbox' }
+      const { evm } = config.payments
+      const facilitator = evm?.facilitator ? new URL(evm.facilitator.url).host : null
+      return { origin: config.baseUrl, methods, isSandbox: rail === 'sandbox', facilitator }
     },
     /** The methods with a persistent network. The sandbox chain may forget its worthless payments. */
     lasting: async () => (await opened.promise).filter(({ name }) => rail !== 'sandbox' || name !== 'tempo'),
@@ -135,11 +137,12 @@ async function openTempo(
 async function openEvm({ payments, baseUrl }: Config, clock: Clock, log: Log): Promise<readonly PaymentMethod[]> {
   const { evm, secret, realm } = payments
   if (!evm) return []
-  const [{ evmMethod }, { evmNetwork }, { uptoMethod }, { tokenProblem }] = await Promise.all([
+  const [{ evmMethod }, { evmNetwork }, { uptoMethod }, { tokenProblem }, { trustedFetch }] = await Promise.all([
     import('../adapters/payments/mpp/evm'),
     import('../adapters/payments/mpp/evm-network'),
     import('../adapters/payments/mpp/upto'),
     import('../adapters/payments/mpp/token-check'),
+    import('../adapters/outbound/trusted-fetch'),
   ])
   const problem = await tokenProblem(evm)
   if (problem) throw new Error(problem)
@@ -148,7 +151,9 @@ async function openEvm({ payments, baseUrl }: Config, clock: Clock, log: Log): P
     recipient: evm.recipient,
   })
   const onTrouble = (what: string, reason: string) => log.error(what, { reason })
-  const options = { ...evm, secret, realm, origin: baseUrl, now: () => clock.now(), onTrouble }
+  const facilitator = evm.facilitator && { ...evm.facilitator, fetch: trustedFetch }
+  const options = { ...evm, secret, realm, origin: baseUrl, now: () => clock.now(), onTrouble, facilitator }
   const network = evmNetwork(options)
-  return [evmMethod(options, network), uptoMethod(options, network)]
+  const { relayed } = network
+  return [evmMethod(options, network), ...(relayed ? [uptoMethod(options, { ...network, relayed })] : [])]
 }

@@ -14,12 +14,20 @@ export interface EvmSettings extends ChainPace {
   readonly tokenVersion: string
   readonly decimals: number
   readonly recipient: string
-  /** The account that submits the transfers and pays their gas. */
-  readonly relayerKey: string
+  /** The account that submits the transfers and pays their gas. Null if only the facilitator does. */
+  readonly relayerKey: string | null
+  /** Settles authorizations instead of the relayer; null without one. */
+  readonly facilitator: FacilitatorSettings | null
   /** The maximum gas cost of one payment. */
   readonly gas: GasSettings
   /** Smaller amounts cannot be paid this way. */
   readonly minAmount: Money
+}
+
+export interface FacilitatorSettings {
+  readonly url: string
+  /** The value of `Authorization` in requests to it; null for none. */
+  readonly authorization: string | null
 }
 
 export interface GasSettings {
@@ -36,24 +44,26 @@ const NEEDED = [
   'PAYMENTS_EVM_TOKEN_NAME',
   'PAYMENTS_EVM_TOKEN_VERSION',
   'PAYMENTS_EVM_RECIPIENT',
-  'PAYMENTS_EVM_RELAYER_KEY',
 ] as const
+const RELAYER_KEY = 'PAYMENTS_EVM_RELAYER_KEY'
 
 /** Reads the `PAYMENTS_EVM_*` settings of the README. Null when none is set. */
 export function evmSettings(read: Read, production: boolean): EvmSettings | null {
-  const missing = NEEDED.filter((name) => read(name) === null)
-  if (missing.length === NEEDED.length) return null
+  const facilitator = facilitatorSettings(read)
+  const needed = facilitator ? NEEDED : [...NEEDED, RELAYER_KEY]
+  const missing = needed.filter((name) => read(name) === null)
+  if (missing.length === needed.length && read(RELAYER_KEY) === null && !facilitator) return null
   if (missing.length > 0)
     throw new ConfigError(
-      `${missing.join(', ')} not set; payments by evm need ${NEEDED.length} settings (see PAYMENTS_EVM_* in the README)`,
+      `${missing.join(', ')} not set; payments by evm need ${needed.length} settings (see PAYMENTS_EVM_* in the README)`,
     )
   const recipient = chainAddress(read, 'PAYMENTS_EVM_RECIPIENT', 'the evm method')
-  const relayerKey = read('PAYMENTS_EVM_RELAYER_KEY') ?? ''
+  const relayerKey = read(RELAYER_KEY)
   // It is a secret, so the message does not repeat it.
-  if (!/^0x[0-9a-fA-F]{64}$/.test(relayerKey))
-    throw new ConfigError('PAYMENTS_EVM_RELAYER_KEY must be a private key: 0x and 64 hex digits')
+  if (relayerKey !== null && !/^0x[0-9a-fA-F]{64}$/.test(relayerKey))
+    throw new ConfigError(`${RELAYER_KEY} must be a private key: 0x and 64 hex digits`)
   if (production) refusePublished('PAYMENTS_EVM_RECIPIENT', recipient)
-  if (production) refusePublished('PAYMENTS_EVM_RELAYER_KEY', relayerKey)
+  if (production && relayerKey !== null) refusePublished(RELAYER_KEY, relayerKey)
   const chainId = whole('PAYMENTS_EVM_CHAIN_ID', read('PAYMENTS_EVM_CHAIN_ID') ?? '', 1, 2 ** 31)
   return {
     ...chainPace(read, chainId),
@@ -66,7 +76,24 @@ export function evmSettings(read: Read, production: boolean): EvmSettings | null
     decimals: whole('PAYMENTS_EVM_TOKEN_DECIMALS', read('PAYMENTS_EVM_TOKEN_DECIMALS') ?? '6', 6, 18),
     recipient,
     relayerKey,
+    facilitator,
   }
+}
+
+function facilitatorSettings(read: Read): FacilitatorSettings | null {
+  const [name, secret] = ['PAYMENTS_FACILITATOR_URL', 'PAYMENTS_FACILITATOR_AUTHORIZATION']
+  const [text, authorization] = [read(name), read(secret)]
+  if (text === null && authorization !== null) throw new ConfigError(`${secret} is set, but ${name} is not`)
+  if (text === null) return null
+  const url = URL.parse(text)
+  // Neither may be repeated: a URL can contain a token.
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.password || url.search)
+    throw new ConfigError(
+      `${name} must be the http or https URL of a facilitator, such as https://facilitator.example.com`,
+    )
+  if (authorization !== null && !/^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(authorization))
+    throw new ConfigError(`${secret} must be the value of an Authorization header, such as "Bearer ..."`)
+  return { url: url.href, authorization }
 }
 
 /** The price of the cheapest call. With more expensive gas, it would be sold at a loss. */

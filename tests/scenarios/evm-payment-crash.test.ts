@@ -3,6 +3,7 @@ import { paymentCrashes } from '../contracts/payment-crash.contract'
 import { openApiUpstream } from '../support/api-upstream'
 import { anApi, anOperation, saving } from '../support/apis'
 import { openEvmSandbox } from '../support/evm/evm-sandbox'
+import { openFacilitator } from '../support/evm/facilitator'
 import { openTestStores } from '../support/ledger-parts'
 
 async function open() {
@@ -66,6 +67,32 @@ paymentCrashes(
 // At a step alone: a payment names the public address, and a restart here listens on another port.
 paymentCrashes('x402', [['after the payment, before its reply', 'eth_sendRawTransaction', true]], openX402, 0)
 paymentCrashes('x402 version 1', [['after the payment, before its reply', 'eth_sendRawTransaction', true]], openX402V1)
+/** A server without a relayer, whose payments a facilitator settles. */
+async function openFacilitated() {
+  const sandbox = await openX402()
+  const facilitator = await openFacilitator(sandbox)
+  const { PAYMENTS_EVM_RELAYER_KEY: _, ...env } = sandbox.env
+  return {
+    ...sandbox,
+    env: { ...env, ...facilitator.env },
+    freezeAt: (_method: string, after: boolean) => facilitator.freeze(after),
+    async close() {
+      await facilitator.close()
+      await sandbox.close()
+    },
+  }
+}
+
+paymentCrashes(
+  'x402 that a facilitator settles',
+  [
+    ['while the facilitator is asked to settle', 'settle', false],
+    ['after the facilitator has settled, before its reply', 'settle', true],
+  ],
+  openFacilitated,
+  0,
+)
+
 // What was sent is found or sent again, although the answer would cost more by now.
 paymentCrashes(
   'upto',

@@ -14,6 +14,8 @@ export interface Published {
   readonly methods: readonly string[]
   /** Whether `tempo` is the local chain with worthless money. */
   readonly isSandbox: boolean
+  /** The host of the facilitator that settles; null if the gateway settles by itself. */
+  readonly facilitator: string | null
 }
 
 /** `server.json` of the MCP registry, which names a server by the domain of its owner in reverse. */
@@ -31,7 +33,7 @@ export function mcpServerJson(origin: string, version: string) {
 }
 
 /** For each directory what it would list, and why not. */
-export function listings({ origin, methods, isSandbox }: Published): readonly Listing[] {
+export function listings({ origin, methods, isSandbox, facilitator }: Published): readonly Listing[] {
   const unreachable = originProblems(origin)
   const money = isSandbox ? methods.filter((name) => name !== 'tempo') : methods
   const noX402 = methods.includes('evm') ? [] : ['No x402 payment is offered: set PAYMENTS_EVM_* (docs/payments.md).']
@@ -47,15 +49,14 @@ export function listings({ origin, methods, isSandbox }: Published): readonly Li
     listing('MPP services', [`${origin}/openapi.json`, `${origin}/llms.txt`], [...unreachable, ...noMoney]),
     listing(
       'x402 Bazaar',
-      [],
-      [
-        ...unreachable,
-        ...noX402,
-        'The Bazaar lists what its own facilitator has settled. This gateway settles by itself, so it is not listed there.',
-      ],
+      facilitator === null ? [] : [`each resource, once ${facilitator} has settled a payment for it`],
+      [...unreachable, ...noX402, ...(facilitator === null ? [SETTLES_ITSELF] : [])],
     ),
   ]
 }
+
+const SETTLES_ITSELF =
+  'A Bazaar lists what its own facilitator has settled. This gateway settles by itself: set PAYMENTS_FACILITATOR_URL to be listed.'
 
 function originProblems(origin: string): readonly string[] {
   const { protocol, hostname } = new URL(origin)

@@ -7,8 +7,7 @@ import {
 } from '@x402/evm'
 import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import type { EvmOptions } from '../../../server/adapters/payments/mpp/evm'
-import { evmNetwork } from '../../../server/adapters/payments/mpp/evm-network'
+import { type EvmOptions, evmNetwork } from '../../../server/adapters/payments/mpp/evm-network'
 import { PERMIT2, type Permit, settleCall, UPTO_PROXY } from '../../../server/adapters/payments/mpp/permit2'
 import { uptoMethod } from '../../../server/adapters/payments/mpp/upto'
 import { micros } from '../../../server/core/money'
@@ -55,7 +54,9 @@ describe('the upto method, and attacks on it', () => {
       onTrouble: (what, reason) => told.push(`${what}: ${reason}`),
       ...more,
     }
-    return uptoMethod(options, evmNetwork(options))
+    const { relayed, ...network } = evmNetwork(options)
+    if (!relayed) throw new Error('there is no relayer')
+    return uptoMethod(options, { ...network, relayed })
   }
   const required = async (paying: PaymentMethod, terms = TERMS) => {
     const offer = await paying.offer(terms)

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import { listings, mcpServerJson } from '../../../server/core/payments/publication'
 
-const PUBLIC = { origin: 'https://api.example.com', methods: ['tempo', 'evm'], isSandbox: false }
+const SELF = { isSandbox: false, facilitator: null }
+const PUBLIC = { origin: 'https://api.example.com', methods: ['tempo', 'evm'], ...SELF }
 const problemsOf = (published: Parameters<typeof listings>[0]) =>
   Object.fromEntries(listings(published).map(({ directory, problems }) => [directory, problems.join(' ')]))
 
@@ -14,8 +15,13 @@ test('a public gateway that takes both kinds of money is listed everywhere but i
   ])
 })
 
+test('a gateway whose payments a facilitator settles is listed in the Bazaar of that facilitator', () => {
+  const bazaar = listings({ ...PUBLIC, facilitator: 'facilitator.example' }).at(-1)
+  expect(bazaar).toMatchObject({ lists: [expect.stringContaining('facilitator.example')], problems: [] })
+})
+
 test('each reason why a directory lists nothing is named', () => {
-  const local = problemsOf({ origin: 'http://127.0.0.1:3000', methods: ['tempo'], isSandbox: true })
+  const local = problemsOf({ origin: 'http://127.0.0.1:3000', methods: ['tempo'], isSandbox: true, facilitator: null })
   for (const problems of Object.values(local)) {
     expect(problems).toContain('directories list https only')
     expect(problems).toContain('a public domain name')

@@ -20,6 +20,8 @@ export interface EvmCredential {
   readonly hash: string
   /** In the library's format. For x402, without a challenge yet. Null for version 1, which the library does not know. */
   readonly credential: Credential.Credential | null
+  /** A payment of version 2 as it came. */
+  readonly sent?: unknown
   /** The network that a payment of version 1 names. */
   readonly network?: string
 }
@@ -55,7 +57,8 @@ function readX402(text: string, charge: ReturnType<typeof evm.charge>): Result<E
   const binding = typeof opaque === 'string' ? decodedBinding(opaque) : null
   // The payer signed the echo only if it has its own nonce.
   const isSignedFor = binding !== null && typeof member(extension, 'nonce') === 'string'
-  return ok({ form: 'x402', authorization, binding, isSignedFor, hash: digestOf(text), credential })
+  const sent = parsedJson(boundedJson(text) ?? '')
+  return ok({ form: 'x402', authorization, binding, isSignedFor, hash: digestOf(text), credential, sent })
 }
 
 /** A payment of version 1; null if the text is none. */

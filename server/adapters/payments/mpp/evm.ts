@@ -1,24 +1,14 @@
-import type { Address, TransactionReceipt } from 'viem'
 import type { Money } from '../../../core/money'
-import type { PaymentMethod, ReadCredential, SettleOutcome } from '../../../core/payments/method'
-import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
+import type { PaymentMethod } from '../../../core/payments/method'
+import type { PaymentRefusal } from '../../../core/payments/refusal'
 import { err, ok } from '../../../core/result'
 import { networkInV1 } from '../../../core/x402-networks'
-import { type Authorization, fateOf, hasMoved, MAX_LIFE_MS, namedOn, nameOf, transferCall } from './eip3009'
+import { type Authorization, MAX_LIFE_MS, namedOn, nameOf } from './eip3009'
+import { authorizations } from './evm-authorizations'
 import { type EvmCredential, isOfX402, readEvmCredential } from './evm-credential'
-import { type EvmNetwork, type EvmNetworkOptions, evmNetwork } from './evm-network'
-import { evmWire, type WireOptions } from './evm-wire'
-import { movedAmount } from './moved-amount'
-import { isRevert } from './node-trouble'
+import { type EvmNetwork, type EvmOptions, evmNetwork } from './evm-network'
+import { evmWire } from './evm-wire'
 import { reasonOf, refusalOf } from './refusals'
-import { SentByUs } from './sent-by-us'
-
-export interface EvmOptions extends EvmNetworkOptions, WireOptions {
-  /** The smallest price offered this way: below it, gas could cost more than the payment. */
-  readonly minAmount: Money
-  /** Confirmations (the payment's own block included) that make a payment final. */
-  readonly confirmations: number
-}
 
 /**
  * The `evm` method, and x402's `exact` scheme (versions 1 and 2) for the same offer: the caller signs an authorization of a transfer (EIP-3009), and our
@@ -28,8 +18,9 @@ export interface EvmOptions extends EvmNetworkOptions, WireOptions {
  */
 export function evmMethod(options: EvmOptions, shared: EvmNetwork = evmNetwork(options)): PaymentMethod {
   const { chainId, decimals, minAmount } = options
-  const { token, watch, balance, fuel } = shared
+  const { token, balance, fuel } = shared
   const network = authorizations(options, shared)
+  const { watch } = network
   const wire = evmWire(options)
   const units = (amount: Money) => BigInt(amount) * 10n ** BigInt(decimals - 6)
   return {
@@ -61,7 +52,7 @@ export function evmMethod(options: EvmOptions, shared: EvmNetwork = evmNetwork(o
       } catch (error) {
         return err(refusalOf(error))
       }
-      const refusal = await network.refusal(authorization, units(terms.amount))
+      const refusal = await network.refusal(credential as EvmCredential, units(terms.amount))
       return refusal ? err(refusal) : ok({ payer: authorization.from })
     },
     settle: (read) =>
@@ -86,80 +77,6 @@ export function evmMethod(options: EvmOptions, shared: EvmNetwork = evmNetwork(o
     },
     balance,
     fuel,
-  }
-}
-
-/** Looks up authorizations on the chain and sends them. */
-function authorizations(options: EvmOptions, { token, reads, relayer, watch }: EvmNetwork) {
-  const { chainId, recipient, confirmations, onTrouble } = options
-  const sentByUs = new SentByUs(relayer.address)
-  const fate = (handle: ReadCredential['handle']) =>
-    fateOf(reads, handle, { confirmations, counts: (transaction) => sentByUs.counts(handle.transaction, transaction) })
-
-  /** The chain refused it from us: someone else may have submitted it first. */
-  const spentOrRefused = async ({ handle }: ReadCredential, reason: string): Promise<SettleOutcome> => {
-    const { fate: outcome, used } = await fate(handle)
-    if (outcome.kind === 'settled') return outcome
-    if (outcome.kind === 'open' && used) return { kind: 'unknown', reason }
-    if (used)
-      onTrouble('an authorization was already used and does not count as a payment', `${handle.transaction}: ${reason}`)
-    return { kind: 'refused', reason }
-  }
-
-  return {
-    fateOf: fate,
-
-    /** What would prevent a transfer now, and whether the payer or the gateway is the cause. */
-    async refusal(authorization: Authorization, whole: bigint): Promise<PaymentRefusal | null> {
-      try {
-        const [problem, moved] = await Promise.all([
-          watch.problem(),
-          movedAmount(reads, token, recipient as Address, transferCall(authorization)).catch(async (error: unknown) => {
-            // A token that refuses every transfer is not the payer's fault.
-            if (!isRevert(error) || (await watch.checkAgain()) !== null) return null
-            throw error
-          }),
-        ])
-        if (problem !== null || moved === null) return NETWORK
-        if (moved === whole) return null
-        onTrouble('evm payments are refused: the token does not transfer the requested amount', `${moved} of ${whole}`)
-        return NETWORK
-      } catch (error) {
-        return refusalOf(error)
-      }
-    },
-
-    /** Sends an authorization to the chain and waits for its block. Rejects when the node does not respond. */
-    async settle(read: ReadCredential): Promise<SettleOutcome> {
-      const { authorization } = read.credential as EvmCredential // created by `read`
-      const data = transferCall(authorization)
-      let limit: bigint
-      try {
-        const from = relayer.address
-        const estimated = await reads.request({ method: 'eth_estimateGas', params: [{ from, to: token, data }] })
-        limit = (BigInt(estimated) * 5n) / 4n
-      } catch (error) {
-        if (!isRevert(error)) throw error
-        // The contract refuses it: because of its own state, because the nonce was used before, or permanently.
-        const problem = await watch.checkAgain()
-        return problem === null
-          ? spentOrRefused(read, reasonOf(error))
-          : { kind: 'unknown', reason: problem, isOurs: true }
-      }
-      const receipt = await relayer.submit({ to: token, data, gas: limit }, () => sentByUs.add(read))
-      if (!receipt) return { kind: 'unknown', reason: 'the transfer is not in a block yet', isOurs: true }
-      return verdict(receipt, read, authorization)
-    },
-  }
-
-  async function verdict(
-    { status, logs, transactionHash }: TransactionReceipt,
-    read: ReadCredential,
-    authorization: Authorization,
-  ): Promise<SettleOutcome> {
-    if (status === 'success' && hasMoved(logs, namedOn(chainId, token, authorization)))
-      return { kind: 'settled', reference: transactionHash }
-    return spentOrRefused(read, `${transactionHash} did not move the whole amount`)
   }
 }
 

@@ -5,8 +5,7 @@ import type { PaymentMethod, ReadCredential, SettleOutcome } from '../../../core
 import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
 import { err, ok } from '../../../core/result'
 import { MAX_LIFE_MS } from './eip3009'
-import type { EvmOptions } from './evm'
-import type { EvmNetwork } from './evm-network'
+import type { EvmNetwork, EvmOptions, Relayed } from './evm-network'
 import { movedByRelayer } from './moved-by-relayer'
 import { isNodeTrouble, isRevert } from './node-trouble'
 import { hasSettled, permitFateOf, permitName } from './permit-fate'
@@ -21,9 +20,10 @@ const PERMITS_ABI = parseAbi(['function nonces(address owner) view returns (uint
  * true price once the answer has arrived. The permit names our relayer, so nobody else can settle it or choose the amount, and its
  * contracts allow one settlement, of at most what was signed. Without one it expires.
  */
-export function uptoMethod(options: EvmOptions, network: EvmNetwork): PaymentMethod {
+export function uptoMethod(options: EvmOptions, network: EvmNetwork & Relayed): PaymentMethod {
   const { chainId, decimals, minAmount } = options
-  const { token, reads, relayer, watch, balance } = network
+  const { token, reads, balance } = network
+  const { relayer, watch } = network.relayed
   const contracts = contractsOn(reads, token, options.onTrouble)
   const wire = uptoWire(options, relayer.address, contracts.takesApprovals)
   const units = (amount: Money) => BigInt(amount) * 10n ** BigInt(decimals - 6)
@@ -85,7 +85,7 @@ export function uptoMethod(options: EvmOptions, network: EvmNetwork): PaymentMet
 }
 
 /** Looks up permits on the chain and settles them. */
-function settling(options: EvmOptions, { token, reads, relayer, watch }: EvmNetwork) {
+function settling(options: EvmOptions, { token, reads, relayed: { relayer, watch } }: EvmNetwork & Relayed) {
   const { confirmations, onTrouble } = options
   const recipient = options.recipient as Address // the configuration validated its form
   const fateOf = (handle: ReadCredential['handle']) => permitFateOf(reads, handle, confirmations)
