@@ -13,6 +13,7 @@ import type { Provider } from '../core/providers/provider'
 import { ModelCalls } from '../http/models/model-calls'
 import { ResearchCalls } from '../http/models/research-calls'
 import type { Log } from '../log'
+import { ItemMemory } from '../pipeline/models/item-memory'
 import type { ModelDeps } from '../pipeline/models/model-call'
 import type { PipelineDeps } from '../pipeline/paid-call'
 import { MAX_STREAM_MS } from '../pipeline/stream'
@@ -52,6 +53,7 @@ export function composeModels(
     // Unlimited sign-ups must not spend the operator's money (spec-answers 4).
     creditBuysPaid: config.creditBuysPaidProviders,
     inputs,
+    items: new ItemMemory(clock),
     defaultCap: defaultOutputTokens,
     longestStreamMs: MAX_STREAM_MS,
     telemetry,

@@ -84,6 +84,8 @@ export interface StreamSale {
   lost(): Charge | null
   /** The charge at its end. */
   charge(end: StreamEnd): Charge | Promise<Charge>
+  /** Runs once the charge of a complete stream is durable, before its end is sent. */
+  onCharged?(): void
   /** Formats a failure as the last event of the stream. Null if it has no such event: then the caller's connection is cut. */
   errorEvent(problem: Failure): Uint8Array | null
 }
@@ -343,6 +345,7 @@ class SettledStream {
     const { headers = { 'content-type': source.contentType }, status = 200 } = source.head ?? {}
     const stored = whole ? { body: whole.whole(), headers, status } : 'cut'
     const captured = await this.open.charge(charge, stored)
+    if (captured.ok && isWhole) this.sale.onCharged?.()
     return captured.ok ? null : captured.error
   }
 

@@ -109,7 +109,7 @@ describe('ai, over Responses, its default for OpenAI', () => {
     expect((await steps).map(({ toolCalls }) => toolCalls.length)).toEqual([1, 0])
   })
 
-  test('continues a conversation when it stores nothing; otherwise the error names the setting', async () => {
+  test('continues a conversation, by reference unless it stores nothing; the error for an unknown item names the setting', async () => {
     const first = await generateText({ model: model(), prompt: 'Hello' })
     const messages = [
       { role: 'user' as const, content: 'Hello' },
@@ -118,6 +118,8 @@ describe('ai, over Responses, its default for OpenAI', () => {
     ]
     const providerOptions = { openai: { store: false } }
     expect((await generateText({ model: model(), messages, providerOptions })).text).toBe('And again')
+    expect((await generateText({ model: model(), messages })).text).toBe('And again')
+    gateway.clock.advance(30 * 60_000)
     const refused = await generateText({ model: model(), messages }).catch((error: unknown) => error)
     expect(refused).toMatchObject({ statusCode: 422, message: expect.stringContaining('store: false') })
   })

@@ -1,8 +1,10 @@
 import type { ModelOperationName } from '../../core/catalog/operation'
-import { failure, wrongParameters } from '../../core/failure'
+import { type Failure, failure, wrongParameters } from '../../core/failure'
+import { BODY_BOUNDS, beyondBounds, JsonScan } from '../../core/json-bounds'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
-import { err } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import type { BodyReader, ReadModelBody } from '../../pipeline/models/body-reader'
+import { accountOf, resolvedItems } from '../../pipeline/models/item-references'
 import type { ModelCall, ModelDeps } from '../../pipeline/models/model-call'
 import { modelWork } from '../../pipeline/models/model-work'
 import { estimateModelCall } from '../../pipeline/models/validate-model-call'
@@ -56,10 +58,28 @@ export class ModelCalls {
       const { byteLength, giveBack } = taken.value
       place?.with(giveBack)
       if (byteLength === 0) return err(failure('invalid_request', 'The body is missing. Send a JSON object.'))
-      const read = await this.bodies.read(target.wire, taken.value, target.path)
+      const read = await this.resolved(context, target, await this.bodies.read(target.wire, taken.value, target.path))
       return read.ok ? modelWork(this.deps, this.call(context, target, read.value)) : read
     })
     return reply.outcome(outcome)
+  }
+
+  /** The body with the items that it refers to. Its digest is that of the body as sent, which a repeat has, too. */
+  private async resolved(
+    { authenticated }: GatedContext,
+    { wire, path }: ModelTarget,
+    read: Result<ReadModelBody, Failure>,
+  ): Promise<Result<ReadModelBody, Failure>> {
+    if (!read.ok || !read.value.request.references?.length) return read
+    const { request, digest } = read.value
+    const account = accountOf({ authenticated })
+    const sent = digest ?? digestOf(request.bytes)
+    const bytes = resolvedItems(request, (id) => this.deps.items.recall(account, id))
+    if (!bytes.ok) return bytes
+    const scan = new JsonScan(BODY_BOUNDS)
+    if (!scan.push(bytes.value)) return err(failure('invalid_request', beyondBounds(BODY_BOUNDS)))
+    const whole = await this.bodies.read(wire, { chunks: [bytes.value], parts: scan.partsSoFar }, path)
+    return whole.ok ? ok({ ...whole.value, digest: sent }) : whole
   }
 
   private call(

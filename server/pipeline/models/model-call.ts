@@ -11,6 +11,7 @@ import type { ChargeLine } from '../../core/usage/call-record'
 import type { AuthenticatedCall } from '../call'
 import type { StreamDeps } from '../stream'
 import type { InputTokens } from './input-tokens'
+import type { ItemMemory } from './item-memory'
 import type { ModelBackend } from './model-backend'
 import type { ModelRequest, TokenBounds } from './wires/model-request'
 import type { ModelWire, WirePath } from './wires/model-wire'
@@ -21,6 +22,7 @@ export interface ModelDeps extends StreamDeps {
   readonly ledger: Ledger
   readonly clock: Clock
   readonly inputs: InputTokens
+  readonly items: ItemMemory
   /** Whether signup credit also pays for models that require a top-up. It always pays for the others. */
   readonly creditBuysPaid: boolean
   /** The output cap for a call without one, if its model has no default either. */

@@ -1,5 +1,6 @@
 import { isLocal } from '../../core/models/model'
 import type { StreamSale } from '../stream'
+import { accountOf, rememberItems, responseOfEnding } from './item-references'
 import type { ModelDeps, ValidatedCall } from './model-call'
 import { chargeFor, estimatedCharge } from './model-charge'
 import { mayHideOutput } from './wires/hidden-output'
@@ -7,7 +8,7 @@ import type { UpstreamWire } from './wires/model-wire'
 
 /** How a model's stream, which arrives in this wire, is metered and charged. */
 export function modelStream(
-  deps: Pick<ModelDeps, 'clock' | 'inputs'>,
+  deps: Pick<ModelDeps, 'clock' | 'inputs' | 'items'>,
   started: { readonly validated: ValidatedCall; readonly startedAt: number },
   wire: UpstreamWire,
 ): StreamSale {
@@ -31,6 +32,7 @@ export function modelStream(
       if (isCounted) return chargeFor(validated, meter.seen, code)
       return estimatedCharge(deps, started, meter.seen, code, wasStopped)
     },
+    onCharged: () => rememberItems(deps.items, accountOf(call), request, () => responseOfEnding(meter.ending)),
     errorEvent: (problem) =>
       encoder.encode(call.wire.errorEvent(call.failureJson(problem), call.path, meter.sentEvents ?? 0)),
   }

@@ -6,6 +6,7 @@ import { SHUTTING_DOWN, toFailure } from '../call-upstream'
 import { settledStream } from '../stream'
 import type { OpenCall, Work, WorkResult } from '../work'
 import { withFittingCap } from './fitting-cap'
+import { accountOf, rememberItems, responseOfBody } from './item-references'
 import type { BackendAnswer } from './model-backend'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
 import { chargeFor, estimatedCharge, NOTHING } from './model-charge'
@@ -83,6 +84,7 @@ async function whole(
   open: OpenCall,
   answer: BackendAnswer,
 ): Promise<WorkResult> {
+  const { call, request } = started.validated
   const body = await wholeBody(answer)
   answer.close()
   if (!body.ok) {
@@ -104,6 +106,7 @@ async function whole(
     body: read.body,
     headers: { 'content-type': answer.contentType },
     charge: chargeFor(started.validated, read.seen, open.hangUp.aborted ? 'caller_hung_up' : null),
+    onCharged: async () => rememberItems(deps.items, accountOf(call), request, () => responseOfBody(read.body)),
   }
 }
 

@@ -9,6 +9,7 @@ import type { ChargeLine } from '../../core/usage/call-record'
 import { windowOf } from '../auth/authenticate'
 import type { KnownCaller } from '../call'
 import { countedOn } from '../call'
+import { unknownItem } from './item-references'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
 import { removedBetas } from './wires/anthropic/betas'
 import { boundsOf, type ModelRequest, type TokenBounds, unpricedMember } from './wires/model-request'
@@ -73,6 +74,8 @@ function boundedCall(
   if (request.isFree) return ok({ ...NO_TOKEN_CALL, maxCost: ZERO, unitLine: null, defaults: {} })
   const own = unpricedMember(request, model) ?? untranslatable(wire, request, model)
   if (own) return err(own)
+  const [unresolved] = request.references ?? []
+  if (unresolved) return err(unknownItem(unresolved.id))
   if (request.units) return unitCall(request.units, model)
   const cap = request.cap ?? defaultCap(deps, model)
   const bounds = boundsOf(request, model, cap)

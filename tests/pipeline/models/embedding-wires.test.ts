@@ -45,7 +45,7 @@ describe('the purpose of a model', () => {
     expect(routesOf(model('gemini', { purpose: 'embeddings' }))).toEqual(['embed_content', 'batch_embed_contents'])
     expect(routesOf(model('anthropic'))).toEqual(['messages', 'messages_count_tokens'])
     expect(() => model('anthropic', { purpose: 'embeddings' })).toThrow('none of its upstreams offers embeddings')
-    expect(() => model('openai', { purpose: 'pictures' })).toThrow('purpose must be text or embeddings')
+    expect(() => model('openai', { purpose: 'pictures' })).toThrow('purpose must be text, embeddings')
   })
 })
 

@@ -102,7 +102,6 @@ describe('a call of Responses', () => {
     [{ model: 'm', input: 'x', previous_response_id: 'resp_1' }, 'unsupported_parameter previous_response_id'],
     [{ model: 'm', input: 'x', conversation: { id: 'conv_1' } }, 'unsupported_parameter conversation'],
     [{ model: 'm', prompt: { id: 'pmpt_1' } }, 'unsupported_parameter prompt'],
-    [{ model: 'm', input: [{ type: 'item_reference', id: 'msg_1' }] }, 'unsupported_parameter input'],
     [{ model: 'm', input: 'x', background: false, previous_response_id: null, conversation: null }, 'taken'],
   ])('%j: %s', (body, outcome) => {
     expect(refused(body)).toBe(outcome)

@@ -31,10 +31,20 @@ export interface ModelRequest {
   readonly isFree?: boolean
   /** The call as a chat completion, for upstreams that speak nothing else. */
   readonly chat?: ChatForm
+  /** Items of earlier answers that its input refers to instead of repeating them. */
+  readonly references?: readonly ItemReference[]
+  /** Whether later calls may refer to the items of its answer. */
+  readonly keepsItems?: boolean
   /** What it asks for, if its model is not charged by tokens. */
   readonly units?: UnitsAsked
   /** Members to set, because the price depends on them and the caller left them to the vendor. */
   readonly defaults?: Readonly<Record<string, string>>
+}
+
+/** An element of `input` that stands for an item of an earlier answer. */
+export interface ItemReference {
+  readonly id: string
+  readonly index: number
 }
 
 /** A call of another API, written as a chat completion. */

@@ -40,6 +40,19 @@ export function objectMembers(bytes: Uint8Array, from = 0): ReadonlyMap<string, 
   }
 }
 
+/** The elements of the list that begins at `from`, in bytes that are known to be valid JSON. */
+export function listElements(bytes: Uint8Array, from: number): readonly Member[] {
+  const found: Member[] = []
+  let at = skipSpace(bytes, bytes.indexOf(OPEN_LIST, from) + 1)
+  while (at < bytes.length && bytes[at] !== CLOSE_LIST) {
+    const end = endOfValue(bytes, at)
+    found.push({ start: at, end })
+    at = skipSpace(bytes, end)
+    if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1)
+  }
+  return found
+}
+
 /** A replacement for part of the bytes. */
 export interface Edit extends Member {
   readonly text: string

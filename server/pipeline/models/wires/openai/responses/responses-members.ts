@@ -14,6 +14,8 @@ const ITEMS: ReadonlySet<unknown> = new Set([
   'custom_tool_call',
   'custom_tool_call_output',
   'reasoning',
+  // Replaced by the item that it refers to.
+  'item_reference',
 ])
 /** Parts whose byte length bounds their tokens. */
 export const TEXT_PARTS: ReadonlySet<unknown> = new Set([

@@ -1,9 +1,10 @@
 import { type Failure, failure } from '../../../../../core/failure'
-import { isJson, type Json, listOf } from '../../../../../core/json'
+import { isJson, type Json, jsonText, listOf } from '../../../../../core/json'
 import { err, ok } from '../../../../../core/result'
 import { assigned, edited } from '../../json/json-members'
 import {
   type InputParts,
+  type ItemReference,
   imagePart,
   manyOf,
   missing,
@@ -23,7 +24,7 @@ import { RESPONSES_OVER_CHAT } from './responses-over-chat'
 
 const TEXTS = stringMembers('text', 'arguments', 'input', 'refusal')
 
-/** OpenAI's Responses, without anything stored: the caller sends the whole conversation with every call. */
+/** OpenAI's Responses. Nothing is stored: the caller sends the whole conversation, and may refer to items of the last half hour. */
 export const RESPONSES: ModelWire = {
   route: 'responses',
   read(bytes) {
@@ -54,6 +55,8 @@ export const RESPONSES: ModelWire = {
       parts: partsOf(listOf(input).flatMap(inputParts)),
       hasTools: manyOf(json['tools']).length > 0,
       uncovered: uncoveredOfResponses(json),
+      references: referencesOf(input),
+      keepsItems: store !== false,
       chat: chatFormOf(json),
     })
   },
@@ -93,12 +96,13 @@ function statefulMember(json: Json): Failure | null {
         `${name} is not offered: no response is kept. Send the earlier messages and tool calls as items of input.`,
       )
   if (isSet('prompt')) return refused('prompt', 'prompt is not offered: send its text as instructions and input.')
-  if (listOf(json['input']).some((item) => isJson(item) && item['type'] === 'item_reference'))
-    return refused(
-      'input',
-      'An item_reference is not offered: no item is kept. Send the item itself. SDKs do so with store: false (in the AI SDK: providerOptions.openai.store).',
-    )
   return null
+}
+
+function referencesOf(input: unknown): readonly ItemReference[] {
+  return listOf(input).flatMap((item, index) =>
+    isJson(item) && item['type'] === 'item_reference' ? [{ id: jsonText(item['id'] ?? ''), index }] : [],
+  )
 }
 
 function inputParts(item: unknown): InputParts[] {

@@ -1,0 +1,83 @@
+import { type Failure, failure } from '../../core/failure'
+import type { AccountId } from '../../core/ids'
+import { isJson, listOf, parsedJson } from '../../core/json'
+import { err, ok, type Result } from '../../core/result'
+import type { ItemMemory } from './item-memory'
+import type { ModelCall } from './model-call'
+import { listElements } from './wires/json/json-members'
+import type { ModelRequest } from './wires/model-request'
+import { jsonOf } from './wires/sse-events'
+
+const MAX_ID_CHARACTERS = 200
+
+/** The body with the items themselves in place of the references to them; the first unknown one refuses the call. */
+export function resolvedItems(
+  { bytes, members, references = [] }: Pick<ModelRequest, 'bytes' | 'members' | 'references'>,
+  recall: (id: string) => string | null,
+): Result<Uint8Array<ArrayBuffer>, Failure> {
+  const input = members.get('input')
+  if (!input) throw new Error('a body without input refers to items')
+  const items: Uint8Array[] = listElements(bytes, input.start).map(({ start, end }) => bytes.subarray(start, end))
+  const seen = new Set<string>()
+  for (const { id, index } of references) {
+    // Each once: a short body must not become a long one.
+    const json = seen.has(id) ? null : recall(id)
+    if (json === null) return err(unknownItem(id))
+    seen.add(id)
+    items[index] = new TextEncoder().encode(inputItem(json))
+  }
+  const parts = items.filter(({ length }) => length > 0).flatMap((item, i) => (i === 0 ? [item] : [COMMA, item]))
+  const body = [bytes.subarray(0, input.start), OPEN, ...parts, CLOSE, bytes.subarray(input.end)]
+  return ok(new Uint8Array(Buffer.concat(body)))
+}
+
+const [OPEN, COMMA, CLOSE] = [Buffer.from('['), Buffer.from(','), Buffer.from(']')]
+
+/** The refusal of a reference that cannot be resolved. */
+export function unknownItem(id: string): Failure {
+  return failure(
+    'unsupported_parameter',
+    `There is no item "${id.slice(0, 80)}". Items are kept for 30 minutes, in memory, unless store is false. Send the item itself. SDKs do so with store: false (in the AI SDK: providerOptions.openai.store).`,
+    { param: 'input' },
+  )
+}
+
+/** The account of a call; nobody calls a model without one. */
+export function accountOf({ authenticated: { caller } }: Pick<ModelCall, 'authenticated'>): AccountId {
+  if (caller.kind === 'anonymous') throw new Error('an anonymous caller passed to a model')
+  return caller.account.id
+}
+
+/** Remembers the items of an answer, unless the caller said not to store them. */
+export function rememberItems(
+  memory: ItemMemory,
+  account: AccountId,
+  { keepsItems }: Pick<ModelRequest, 'keepsItems'>,
+  response: () => unknown,
+): void {
+  if (!keepsItems) return
+  const answer = response()
+  for (const item of listOf(isJson(answer) ? answer['output'] : null)) {
+    const id = isJson(item) ? item['id'] : null
+    if (typeof id === 'string' && id !== '' && id.length <= MAX_ID_CHARACTERS)
+      memory.remember(account, id, JSON.stringify(item))
+  }
+}
+
+/** The Responses object of a plain answer. */
+export function responseOfBody(body: Uint8Array): unknown {
+  return parsedJson(new TextDecoder().decode(body))
+}
+
+/** The Responses object in the last event of a stream. */
+export function responseOfEnding(ending: Uint8Array): unknown {
+  const text = new TextDecoder().decode(ending).trimEnd()
+  const start = Math.max(text.lastIndexOf('\n\n'), text.lastIndexOf('\r\n\r\n'))
+  return jsonOf(new TextEncoder().encode(text.slice(start + 1).trimStart()))['response']
+}
+
+/** An answered item as one of the input. Empty for reasoning that only a vendor which stores it can read again. */
+function inputItem(json: string): string {
+  const item = parsedJson(json)
+  return isJson(item) && item['type'] === 'reasoning' && typeof item['encrypted_content'] !== 'string' ? '' : json
+}
