@@ -345,7 +345,7 @@ export const RULES: readonly Rule[] = [
     // A tool's arguments come from the same table as its route's, and one place turns it into a schema.
     files: ['server/mcp/**'],
     may: [CORE, PIPELINE, SELF, 'server/http/openapi/parameter-documents.ts'],
-    packages: ['@modelcontextprotocol/sdk'],
+    packages: ['@modelcontextprotocol/sdk', '@modelcontextprotocol/server'],
   },
 
   // the top: the only place where the parts meet.
