@@ -26,7 +26,7 @@ function serverOf({ requestInfo }: { readonly requestInfo?: Request }): Server {
 }
 
 /** Other versions are answered by `answerMcp`. A long tool sends its headers at once, so that nothing in between gives up. */
-const SHORT = createMcpHandler(serverOf, { legacy: 'reject', responseMode: 'json' })
+const SHORT = createMcpHandler(serverOf, { legacy: 'reject', responseMode: 'auto' })
 const LONG = createMcpHandler(serverOf, { legacy: 'reject', responseMode: 'sse' })
 
 const METHOD_NOT_FOUND = -32601
