@@ -14,7 +14,7 @@ import { composeBilling } from './compose/billing'
 import { composeImported } from './compose/imported-apis'
 import { indexSources } from './compose/index-sources'
 import { composeModels, openModelCatalog } from './compose/models'
-import { openMailer, ownerSettings, passwordResets, signInEvents, signUpConfirmation } from './compose/owner-mail'
+import { openMailers, ownerSettings, passwordResets, signInEvents, signUpConfirmation } from './compose/owner-mail'
 import { openSocial } from './compose/social'
 import { composeTelemetry } from './compose/telemetry'
 import { openUpstreamWallet } from './compose/upstream-payments'
@@ -118,7 +118,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const later = () => ({ pipeline, models, billing, readiness })
   const { telemetry, ...observed } = await composeTelemetry(config, { log, core, later })
   const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
-  const { people, ownOrigins, mailer } = composeIdentity(config, surroundings, core)
+  const { people, ownOrigins, mailers } = composeIdentity(config, surroundings, core)
   const { identity } = people
   const linked = openSocial(config, { ...core, identity, clock, log, store: stores.social })
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
@@ -130,7 +130,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const webhooks = composeWebhooks(config, { ...core, clock, log })
   let draining = false
   const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: () => draining })
-  const settings = ownerSettings({ ...core, ...linked, identity, config, clock, mailer, log })
+  const settings = ownerSettings({ ...core, ...linked, identity, config, clock, ...mailers, log })
   const { baseUrl } = config
   const shared = { ...core, ...models, ...imported, ...settings, ...people, ...billing.routes, baseUrl }
   const web = app({
@@ -339,14 +339,16 @@ function composeIdentity(
 ) {
   const loopbacks = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${config.port}`)
   const ownOrigins = new Set([config.baseUrl, ...loopbacks])
-  const mailer = openMailer(config)
+  const mailers = openMailers(config, clock, log)
+  const { mailer, linkMailer } = mailers
+  const parts = { accounts, signUp, audit: stores.audit, clock }
   const identity = openIdentity({
-    ...passwordResets({ mailer, baseUrl: config.baseUrl, accounts, signUp, appGrants, audit: stores.audit, clock }),
+    ...passwordResets({ ...parts, mailer: linkMailer, baseUrl: config.baseUrl, appGrants }),
     signInEvents: signInEvents({
-      ...{ mailer, accounts, signUp, audit: stores.audit, clock },
+      ...{ ...parts, mailer, writeEvent: eventWriter(stores.webhooks, clock, log) },
       onMailFailure: (reason) => log.error('mail', { reason }),
     }),
-    confirmation: signUpConfirmation({ mailer, config, signUp, clock }),
+    confirmation: signUpConfirmation({ mailer: linkMailer, config, signUp, clock }),
     db: stores.db,
     secret: config.secretKey,
     baseUrl: config.baseUrl,
@@ -366,7 +368,7 @@ function composeIdentity(
     passwordHash,
   })
   const search = new AccountSearch({ accounts, identity, finder: stores.finder })
-  return { people: { identity, search, notes: stores.notes }, ownOrigins, mailer }
+  return { people: { identity, search, notes: stores.notes }, ownOrigins, mailers }
 }
 
 /** The stack of an error's cause, without the parameters of a failed SQL statement. */

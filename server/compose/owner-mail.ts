@@ -1,4 +1,5 @@
 import type { SignUpConfirmation } from '../adapters/identity/identity'
+import { openAttemptWindows } from '../adapters/identity/sign-in/attempt-windows'
 import { offersPasskeys } from '../adapters/identity/sign-in/second-factors'
 import type { SignInEvents } from '../adapters/identity/sign-in/sign-in-guard'
 import type { Config } from '../config'
@@ -13,6 +14,7 @@ import {
   confirmSignUpMail,
   guessingMail,
   newBrowserMail,
+  plainUserAgent,
   resetLink,
   resetMail,
   type SecurityChange,
@@ -28,12 +30,37 @@ import type { Mail, Mailer } from '../core/mail/mailer'
 import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Social } from '../http/social/record'
 import type { Log } from '../log'
+import type { eventWriter } from './webhooks'
 
 /** The time limit of the network for unlinking one account. */
 const UNLINK_MS = 5_000
 
-/** The configured mailer, or null without mail settings. Its library is loaded with the first message. */
-export function openMailer({ mail }: Pick<Config, 'mail'>): Mailer | null {
+/** Links that an address is sent within an hour. */
+const LINKS_PER_HOUR = 10
+
+/**
+ * For mails that anybody can have sent to any address: sign-ups, resets, new addresses. Beyond the brake the address has links
+ * that still work, and gets no more.
+ */
+function brakedMailer(mailer: Mailer, clock: Clock, log: Log): Mailer {
+  const windows = openAttemptWindows(clock)
+  return {
+    async send(mail) {
+      const { allowed } = windows.take(mail.to.toLowerCase(), { window: 3600, max: LINKS_PER_HOUR })
+      if (allowed) await mailer.send(mail)
+      else log.warn('a mail with a link was not sent: its address got enough of them within an hour')
+    },
+  }
+}
+
+/** The mailers, or null without mail settings. `linkMailer` is for mails that strangers can cause. */
+export function openMailers(config: Pick<Config, 'mail'>, clock: Clock, log: Log) {
+  const mailer = openMailer(config)
+  return { mailer, linkMailer: mailer && brakedMailer(mailer, clock, log) }
+}
+
+/** Its library is loaded with the first message. */
+function openMailer({ mail }: Pick<Config, 'mail'>): Mailer | null {
   return (
     mail && {
       async send(message) {
@@ -58,11 +85,12 @@ export function ownerSettings(
     config: Config
     operator: Operator
     mailer: Mailer | null
+    linkMailer: Mailer | null
     signUp: SignUp
     log: Log
   },
 ) {
-  const { stores, identity, config, clock, mailer, log, accounts, signUp } = parts
+  const { stores, identity, config, clock, mailer, linkMailer, log, accounts, signUp } = parts
   const { settings, audit } = stores
   // Nobody waits for it: the mail server may be slow.
   const tellOwner = (mail: Mail) =>
@@ -81,7 +109,7 @@ export function ownerSettings(
     signUp,
     emailChanges: new EmailChanges({
       onSignUpConfirmed: (userId) => signUp.confirm(userId),
-      ...{ identity, accounts, audit, mailer, clock },
+      ...{ identity, accounts, audit, mailer, linkMailer, clock },
       ...{ secret: config.secretKey, baseUrl: config.baseUrl },
       onMailFailure: (reason) => log.error('mail', { reason }),
     }),
@@ -137,12 +165,15 @@ export function signInEvents(parts: {
   audit: AuditTrail
   signUp: SignUp
   clock: Clock
+  writeEvent: ReturnType<typeof eventWriter>
   onMailFailure: (reason: string) => void
 }): SignInEvents {
-  const { mailer, accounts, audit, signUp, clock, onMailFailure } = parts
+  const { mailer, accounts, audit, signUp, clock, writeEvent, onMailFailure } = parts
   const note = async (userId: string, actor: Actor, action: string) => {
     const accountId = (await accounts.byUser(userId))?.id ?? null
-    await audit.write(auditEntry({ at: clock.now(), actor, accountId, action }))
+    const entry = auditEntry({ at: clock.now(), actor, accountId, action })
+    await audit.write(entry)
+    return entry
   }
   const failed = (error: unknown) => onMailFailure(error instanceof Error ? error.message : '')
   return {
@@ -159,11 +190,13 @@ export function signInEvents(parts: {
       void mailer?.send(securityMail(email, 'recovery_code_used')).catch(failed)
     },
     async onNewBrowser({ user: { id, email }, address, userAgent }) {
-      await note(id, { kind: 'owner', id, address }, 'account.new_browser')
+      const entry = await note(id, { kind: 'owner', id, address }, 'account.new_browser')
       // Who just confirmed their address signs in for the first time: nothing is strange about it.
       if (signUp.isFirstSignIn(id)) return
+      const browser = plainUserAgent(userAgent)
+      writeEvent('sign_in.new_device', entry.id, { ip: address, user_agent: browser }, entry.accountId)
       // Nobody waits for it: the mail server may be slow.
-      void mailer?.send(newBrowserMail(email, { address, userAgent, at: clock.now() })).catch(failed)
+      void mailer?.send(newBrowserMail(email, { address, userAgent: browser, at: entry.at })).catch(failed)
     },
   }
 }

@@ -7,7 +7,7 @@ import type { Clock } from '../core/clock'
 import { parseAddress } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { CredentialStore } from '../core/credentials/store'
-import type { LimitRequestId } from '../core/ids'
+import type { AccountId, LimitRequestId } from '../core/ids'
 import type { Ledger } from '../core/ledger/ledger'
 import { Delivering } from '../core/webhooks/delivering'
 import type { EventType, GatewayEvent } from '../core/webhooks/event'
@@ -64,12 +64,12 @@ export function composeWebhooks(config: Config, parts: Parts) {
   }
 }
 
-/** Writes an event for operators that no commit causes, best effort. `cause`: the same cause makes one event. */
+/** Writes an event that no commit causes, best effort; for operators, without an account. `cause`: the same cause makes one event. */
 export function eventWriter(store: Pick<WebhookStore, 'addEvents'>, clock: Clock, log: Log) {
-  return (type: EventType, cause: string, data: GatewayEvent['data']): void => {
+  return (type: EventType, cause: string, data: GatewayEvent['data'], accountId: AccountId | null = null): void => {
     const id = `evt_${type.replace('.', '_')}_${cause}`
     store
-      .addEvents([{ id, type, accountId: null, keyId: null, at: clock.now(), data }])
+      .addEvents([{ id, type, accountId, keyId: null, at: clock.now(), data }])
       .catch((error: unknown) => log.error('an event was lost', { type, reason: String(error) }))
   }
 }

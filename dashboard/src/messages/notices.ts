@@ -31,6 +31,7 @@ export const NOTICE_TEXT = {
     'webhook.paused': 'Webhook paused after 3 days of failures',
     'account.suspended': 'Account suspended',
     'account.lifted': 'Suspension lifted',
+    'sign_in.new_device': 'Sign-in from a new browser',
     'operation.overrun': 'An operation cost more than its maximum',
     'payment.failed': 'A payment failed',
     'payment.unserved': 'A payment was taken but not served',

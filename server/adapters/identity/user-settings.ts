@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { and, eq } from 'drizzle-orm'
 import type { IdentitySettings } from '../../core/accounts/identity'
 import {
@@ -13,7 +14,7 @@ import type { IdentityDatabase } from './identity-database'
 export function userSettings(
   db: IdentityDatabase,
   onSessionEnd: (userId: string) => Promise<void>,
-): Pick<IdentitySettings, 'rename' | 'changeEmail' | 'confirmEmail' | 'forget'> {
+): Pick<IdentitySettings, 'rename' | 'changeEmail' | 'confirmEmail' | 'passwordMark' | 'forget'> {
   return {
     async rename(userId, name) {
       await db.update(identityUser).set({ name }).where(eq(identityUser.id, userId))
@@ -42,6 +43,14 @@ export function userSettings(
         .where(and(eq(identityUser.id, userId), eq(identityUser.email, email)))
         .returning({ id: identityUser.id })
       return confirmed.length > 0
+    },
+
+    async passwordMark(userId) {
+      const [row] = await db
+        .select({ password: identityAccount.password })
+        .from(identityAccount)
+        .where(eq(identityAccount.userId, userId))
+      return row?.password ? createHash('sha256').update(row.password).digest('base64url').slice(0, 22) : null
     },
 
     async forget(userId, email) {

@@ -17,6 +17,8 @@ export interface EmailChange {
   readonly from: string
   /** Equal to `from` in the confirmation of a sign-up, which changes no address. */
   readonly to: string
+  /** What the password was known by when the change was asked for. A new password ends the token. */
+  readonly password?: string | null
 }
 
 /**
@@ -42,8 +44,8 @@ export class EmailChangeTokens {
     const [payload = '', signature = ''] = token.split('.')
     const [mine, theirs] = [Buffer.from(this.signature(payload)), Buffer.from(signature)]
     if (mine.length !== theirs.length || !timingSafeEqual(mine, theirs)) return null
-    const { userId, from, to, until } = JSON.parse(Buffer.from(payload, 'base64url').toString()) // signed by us
-    return this.clock.now() <= until ? { userId, from, to } : null
+    const { userId, from, to, password, until } = JSON.parse(Buffer.from(payload, 'base64url').toString()) // signed by us
+    return this.clock.now() <= until ? { userId, from, to, password } : null
   }
 
   private signature(payload: string): string {

@@ -17,6 +17,8 @@ interface Parts {
   readonly accounts: AccountStore
   readonly audit: AuditTrail
   readonly mailer: Mailer | null
+  /** For mails to an address that need not be the owner's. Null without mail. */
+  readonly linkMailer: Mailer | null
   readonly secret: string
   readonly baseUrl: string
   readonly clock: Clock
@@ -40,7 +42,7 @@ export class EmailChanges {
 
   /** Whether a new address must be confirmed. */
   get confirms(): boolean {
-    return this.parts.mailer !== null
+    return this.parts.linkMailer !== null
   }
 
   /**
@@ -50,10 +52,11 @@ export class EmailChanges {
   async ask(owner: KeyOwner & { readonly email: string }, to: string): Promise<Result<'sent' | 'changed', Failure>> {
     if (to === owner.email) return err(wrongParameters([wrong('email', 'is already your email address', to)]))
     const change = { userId: owner.actor.id, from: owner.email, to }
-    const { mailer, baseUrl } = this.parts
-    if (mailer) {
-      const link = `${baseUrl}/confirm-email#token=${this.tokens.make(change)}`
-      this.mail(mailer, confirmEmailMail(to, link))
+    const { linkMailer, baseUrl, identity } = this.parts
+    if (linkMailer) {
+      const password = await identity.passwordMark(change.userId)
+      const link = `${baseUrl}/confirm-email#token=${this.tokens.make({ ...change, password })}`
+      this.mail(linkMailer, confirmEmailMail(to, link))
       return ok('sent')
     }
     const changed = await this.change({ ...change, confirmed: false }, owner.actor)
@@ -66,6 +69,9 @@ export class EmailChanges {
     if (!change) return err(failure('invalid_state', LINK_EXPIRED))
     const by = { kind: 'owner', id: change.userId, address: actor.address } as const
     if (change.from === change.to) return this.confirmSignUp(change, by)
+    // Whoever got in and asked for the change is locked out by a new password, and the link with them.
+    if (change.password !== (await this.parts.identity.passwordMark(change.userId)))
+      return err(failure('invalid_state', LINK_EXPIRED))
     const changed = await this.change({ ...change, confirmed: true }, by)
     if (!changed.ok) return changed
     if (this.parts.mailer) this.mail(this.parts.mailer, emailChangedMail(change.from, change.to))

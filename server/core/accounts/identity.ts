@@ -58,6 +58,8 @@ export interface IdentitySettings {
   changeEmail(change: EmailChange): Promise<'changed' | 'taken' | 'stale'>
   /** Marks the address as confirmed. Returns false if the user no longer signs in with it. */
   confirmEmail(userId: string, email: string): Promise<boolean>
+  /** Tells the user's passwords apart without revealing them. Null for a user without a password. */
+  passwordMark(userId: string): Promise<string | null>
   /** Active sessions, newest first. */
   sessions(userId: string): Promise<readonly SessionLine[]>
   /** Ends sessions of the user and returns how many there were. */

@@ -44,6 +44,11 @@ export function guessingMail(to: string, address: string | null): Mail {
   }
 }
 
+/** What a browser says of itself, as a short line of plain text; null if it says nothing. */
+export function plainUserAgent(text: string | null): string | null {
+  return text?.replace(/[^\x20-\x7e]/g, '').slice(0, 200) || null
+}
+
 export function newBrowserMail(
   to: string,
   {
@@ -52,11 +57,10 @@ export function newBrowserMail(
     at,
   }: { readonly address: string | null; readonly userAgent: string | null; readonly at: number },
 ): Mail {
-  const device = userAgent?.replace(/[^\x20-\x7e]/g, '').slice(0, 200) || 'unknown'
   return {
     to,
     subject: 'New sign-in to your account',
-    text: `Your account was signed in to from a browser that we have not seen before.\n\nTime: ${isoTime(at)}\nIP address: ${address ?? 'unknown'}\nBrowser: ${device}\n\nIf this wasn't you, sign out all other sessions in Settings, and change your password.\n`,
+    text: `Your account was signed in to from a browser that we have not seen before.\n\nTime: ${isoTime(at)}\nIP address: ${address ?? 'unknown'}\nBrowser: ${userAgent ?? 'unknown'}\n\nIf this wasn't you, sign out all other sessions in Settings, and change your password.\n`,
   }
 }
 

@@ -23,6 +23,7 @@ export const OWNER_EVENTS = [
   'webhook.paused',
   'account.suspended',
   'account.lifted',
+  'sign_in.new_device',
 ] as const
 
 /** Events for operators only: they concern the whole gateway, or callers without an account. */

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
 import { openMailbox } from '../../support/mailbox'
-import { auditRows, closeReconciled, refusalOf } from './bench'
+import { auditRows, closeReconciled, read, refusalOf } from './bench'
+
+interface NoticePage {
+  readonly notices: readonly { readonly type: string; readonly data: Readonly<Record<string, unknown>> }[]
+}
 
 const PASSWORD = 'correct horse battery'
 const NEW = 'another horse battery'
@@ -127,11 +131,16 @@ describe('failed sign-ins', () => {
     for (let round = 0; round < 3; round++) {
       for (let i = 0; i < 5; i++) await signIn(gateway, owner.email, 'wrong wrong wrong')
       gateway.clock.advance(3_600_000)
-      expect((await signIn(gateway, owner.email)).status).toBe(200)
+      expect((await signIn(gateway, owner.email, PASSWORD, { 'user-agent': 'Firefox on a phone' })).status).toBe(200)
       if (round === 0) expect((await mailbox.next()).text).toContain('failed to sign in')
       expect((await mailbox.next()).text).toContain('not seen before')
     }
     expect(mailbox.received).toEqual([])
+    await gateway.gateway.delivering.run()
+    const { notices } = await read<NoticePage>(owner.api('/api/notices'))
+    const told = notices.filter(({ type }) => type === 'sign_in.new_device')
+    expect(told).toHaveLength(3)
+    expect(told[0]?.data).toMatchObject({ ip: expect.stringMatching(/^10\.0\./), user_agent: 'Firefox on a phone' })
     const rows = (await auditRows(gateway)).filter(({ action }) => action === 'account.sign_in_failures')
     expect(rows).toHaveLength(1)
     expect(rows[0]?.address).toStartWith('10.0.')

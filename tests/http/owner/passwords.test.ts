@@ -197,6 +197,28 @@ describe('an email address', () => {
     expect(await signIn(gateway, owner.email, OLD)).toBe(200)
   })
 
+  test('is not changed by a link that a thief had sent before the owner set a new password', async () => {
+    const owner = await confirmed()
+    await read(ask(owner, 'thief@example.com'))
+    const token = tokenIn((await mailbox.next()).text)
+    await read(forget(owner.email))
+    await read(reset(tokenIn((await mailbox.next()).text)))
+    expect(await refusalOf(confirm(token))).toMatchObject({ status: 409, code: 'invalid_state' })
+    expect(await signIn(gateway, owner.email, NEW)).toBe(200)
+  })
+
+  test('gets at most ten links an hour, whoever asks for them', async () => {
+    const victim = await confirmed()
+    gateway.clock.advance(3_600_000)
+    const thieves = [await confirmed(), await confirmed()]
+    for (let i = 0; i < 12; i++) await read(ask(thieves[i % 2] ?? victim, i === 11 ? 'other@example.com' : victim.email))
+    const to: string[] = []
+    for (let i = 0; i < 11; i++) to.push((await mailbox.next()).to)
+    expect(to.filter((address) => address === victim.email)).toHaveLength(10)
+    expect(to).toContain('other@example.com')
+    expect(mailbox.received).toEqual([])
+  })
+
   test('requires a sign-in of the last ten minutes, and must be valid', async () => {
     const owner = await confirmed()
     for (const email of ['', 'ada', 'a b@example.com', 7, null, `${'a'.repeat(250)}@example.com`, owner.email])

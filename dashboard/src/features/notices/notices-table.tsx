@@ -44,11 +44,11 @@ function What({ notice: { type, read } }: { notice: Notice }) {
   )
 }
 
-/** What the notice is about: the percentage of a limit, or the name of a key, tier, operation or host. */
+/** What the notice is about: the percentage of a limit, or the name of a key, tier, operation or host, or an address. */
 function detailOf({ data }: Notice): string {
   const read = (name: string): unknown => Reflect.get(data, name)
   const percent = read('percent')
   if (typeof percent === 'number') return TEXT.percentUsed(percent)
-  const names = ['name', 'tier', 'status', 'host', 'operation', 'user', 'client_id'].map(read)
+  const names = ['name', 'tier', 'status', 'host', 'operation', 'user', 'client_id', 'ip'].map(read)
   return names.find((one): one is string => typeof one === 'string') ?? '-'
 }
