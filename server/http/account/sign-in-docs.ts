@@ -1,54 +1,10 @@
 import { SIGNUP_CREDIT } from '../../core/accounts/sign-up'
-import type { FailureCode } from '../../core/failure'
 import { formatUsd } from '../../core/money'
 import { operationOf, type RouteDocs } from '../openapi/documented'
-import { type JsonSchema, orNull, record, ref, text, yesOrNo } from '../openapi/json-schema'
+import { orNull, record, ref, text, yesOrNo } from '../openapi/json-schema'
 import type { OpenApiOperation } from '../openapi/open-api'
-
-const COMMON: readonly FailureCode[] = ['rate_limit_exceeded', 'internal_error', 'service_unavailable']
-const WRITES: readonly FailureCode[] = [
-  ...COMMON,
-  'json_parse_error',
-  'foreign_origin',
-  'request_timeout',
-  'payload_too_large',
-  'unsupported_media_type',
-]
-
-const USER = {
-  id: 'RryCopFFWodUXYoMRl2x0hANDMT9DivY',
-  name: 'Ada',
-  email: 'ada@example.com',
-  emailVerified: false,
-  twoFactorEnabled: false,
-  image: null,
-  createdAt: '2026-11-21T08:56:28.490Z',
-  updatedAt: '2026-11-21T08:56:28.490Z',
-}
-const TOKEN = 'RaIxBlESdyTJMuy4JhE0u476AOKgPi14'
-const SESSION = {
-  id: '43ix7sSnZVIff8t6P613ohQar6H4MAxQ',
-  userId: USER.id,
-  token: TOKEN,
-  expiresAt: '2026-11-28T08:56:28.588Z',
-  createdAt: '2026-11-21T08:56:28.588Z',
-  updatedAt: '2026-11-21T08:56:28.588Z',
-  ipAddress: '127.0.0.1',
-  userAgent: 'curl/8.14.1',
-  lastSeenAt: null,
-  secondFactor: false,
-}
-
-const email = text('Email address.', { format: 'email', maxLength: 254 })
-const password = text('The password.', { minLength: 12, maxLength: 256 })
-const PASSWORD = 'correct horse battery'
-
-const signedIn = (more: Readonly<Record<string, JsonSchema>> = {}) =>
-  record('Signed in. The session cookie is set by this response.', {
-    ...more,
-    token: orNull(text('The session token. The cookie contains it signed.'), 'the address must be confirmed first'),
-    user: ref('User'),
-  })
+import { SECOND_FACTOR_DOCS } from './second-factor-docs'
+import { COMMON, email, PASSWORD, password, SESSION, signedIn, TOKEN, USER, WRITES } from './sign-in-examples'
 
 /** The sign-in library serves one wildcard route, which the generator cannot see into, so its operations are described here. */
 const SIGN_IN_DOCS = {
@@ -157,7 +113,7 @@ const SIGN_IN_DOCS = {
 /** The sign-in paths, as OpenAPI operations. */
 export function signInPaths(): Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>> {
   return Object.fromEntries(
-    Object.entries(SIGN_IN_DOCS).map(([path, methods]) => [
+    Object.entries({ ...SIGN_IN_DOCS, ...SECOND_FACTOR_DOCS }).map(([path, methods]) => [
       path,
       Object.fromEntries(
         Object.entries(methods).map(([method, docs]: [string, RouteDocs]) => [

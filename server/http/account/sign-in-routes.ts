@@ -17,6 +17,8 @@ export interface SignInParts {
   readonly audit: AuditTrail
   /** Whether this gateway can send password reset links by email. */
   readonly sendsMail: boolean
+  /** Whether browsers allow passkeys at the gateway's address. */
+  readonly passkeysOffered: boolean
   readonly identity: Identity
   /** Mails the owner about a change of how they sign in. */
   readonly tellSecurity: (email: string, change: SecurityChange) => void
@@ -44,7 +46,7 @@ const GRANTS: ReadonlySet<string> = new Set(['/api/auth/oauth2/consent', '/api/a
 
 /** `/api/auth/*`: handled by the sign-in library, with the gateway's error format. Adds the checks and audit entries that it lacks. */
 export function signInRoutes(identity: Identity, parts: SignInParts) {
-  const { owners, appGrants, sendsMail } = parts
+  const { owners, appGrants, sendsMail, passkeysOffered } = parts
   return routeGroup({ name: 'sign-in' }).all(
     '/api/auth/*',
     async ({ context }) => {
@@ -55,6 +57,10 @@ export function signInRoutes(identity: Identity, parts: SignInParts) {
         isFromThisMachine,
       }
       const handle = async () => identity.handle(taken(await withTakenBody(context, MAX_BODY_BYTES)), caller)
+      if (url.pathname.startsWith('/api/auth/passkey/') && !passkeysOffered)
+        throw new Failed(
+          failure('invalid_state', 'This gateway has no passkeys: its BASE_URL must be https with a host name.'),
+        )
       if (url.pathname === '/api/auth/passkey/generate-register-options')
         await owners.owner(context, SIGNED_IN_JUST_NOW, true)
       if (request.method !== 'POST') return handle()

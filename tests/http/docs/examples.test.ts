@@ -17,16 +17,17 @@ const NEEDS_A_WALLET: ReadonlySet<string> = new Set(['walletTopUp', 'stripeWebho
 let gateway: Gateway
 let owner: Owner
 let routes: DocumentedRoute[]
-let operators: DocumentedRoute[]
+let runElsewhere: DocumentedRoute[]
 let problem: ReturnType<typeof bodyValidator>
 beforeAll(async () => {
   gateway = await openDocumentedGateway()
   owner = await gateway.owner()
   const all = routesOf(gateway.document).filter(({ operation }) => !NEEDS_A_WALLET.has(operation.operationId))
   // An API is created once, and its name is not free again: tests/http/owner/operator-apis.test.ts runs these routes.
-  const isOperators = ({ path }: DocumentedRoute) => path.startsWith('/api/operator/')
-  routes = all.filter((route) => !isOperators(route))
-  operators = all.filter(isOperators)
+  // A second factor needs an app or a device: tests/http/owner/sign-in-attacks.test.ts compares what its routes answer.
+  const runsElsewhere = ({ path }: DocumentedRoute) => /^\/api\/(operator|auth\/two-factor|auth\/passkey)\//.test(path)
+  routes = all.filter((route) => !runsElsewhere(route))
+  runElsewhere = all.filter(runsElsewhere)
   problem = bodyValidator(gateway.document, 'closed')
 })
 afterAll(() => gateway.close())
@@ -187,9 +188,9 @@ describe('every documented example runs', () => {
   })
 })
 
-test('each example for operators matches its schema, requests and responses', () => {
-  expect(operators).not.toBeEmpty()
-  for (const { path, operation } of operators) {
+test('each example of operators and second factors matches its schema, requests and responses', () => {
+  expect(runElsewhere).not.toBeEmpty()
+  for (const { path, operation } of runElsewhere) {
     const answers = Object.values(operation.responses).map(({ content }) => content)
     for (const content of [operation.requestBody?.content, ...answers])
       for (const { schema, examples } of Object.values(content ?? {}))
