@@ -124,6 +124,21 @@ describe('a passkey', () => {
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     await heading(page, 'Overview')
 
+    // The password alone may look, but sets up no other factor.
+    await signOut(page)
+    await signIn(page, owner.email)
+    await heading(page, 'Overview')
+    await page.goto(`${dashboard.origin}/settings`)
+    await page.getByRole('button', { name: 'Set up app' }).click()
+    const asked = page.getByRole('dialog')
+    await asked.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await asked.getByText('requires a sign-in with your second factor').waitFor()
+    await fitsEverybody(page, 'settings-second-factor-required')
+    await asked.getByRole('button', { name: 'Sign in again' }).click()
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor({ state: 'detached' })
+
     await page.goto(`${dashboard.origin}/settings`)
     await setUpApp(page)
     await signOut(page)

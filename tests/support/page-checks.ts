@@ -32,4 +32,4 @@ export async function left({ page, complaints }: Watched, wanted: readonly RegEx
 }
 
 /** The browser's own word on an answer that a test wanted refused. */
-export const REFUSED = /Failed to load resource: the server responded with a status of (400|401|404|409)/
+export const REFUSED = /Failed to load resource: the server responded with a status of (400|401|403|404|409)/

@@ -1,12 +1,15 @@
 import type { FailureCode } from '../../../server/core/failure.ts'
 
-/** What an owner can do about a failure. The server's message says what happened. */
-export type FailureAction =
+/** One thing that an owner can do about a failure. */
+export type SingleAction =
   | { readonly kind: 'link'; readonly label: string; readonly to: string }
   | { readonly kind: 'sign_in'; readonly label: string }
   | { readonly kind: 'reload'; readonly label: string }
   /** Only text, because the dashboard cannot contact the operator itself. */
   | { readonly kind: 'contact_operator'; readonly text: string }
+
+/** What an owner can do about a failure. The server's message says what happened, and which of several things helps. */
+export type FailureAction = SingleAction | { readonly kind: 'one_of'; readonly actions: readonly SingleAction[] }
 
 /** Where the failure occurred: in a call of the dashboard itself, or in a request that is charged to a key. */
 export type FailurePlace = 'dashboard' | 'request'
@@ -14,7 +17,10 @@ export type FailurePlace = 'dashboard' | 'request'
 type Actions = { readonly [P in FailurePlace]?: FailureAction }
 
 const SIGN_IN: FailureAction = { kind: 'sign_in', label: 'Sign in again' }
-const SECOND_FACTOR: FailureAction = { kind: 'link', label: 'Set up a second factor', to: '/settings' }
+const SECOND_FACTOR: FailureAction = {
+  kind: 'one_of',
+  actions: [SIGN_IN, { kind: 'link', label: 'Set up a second factor', to: '/settings' }],
+}
 const RELOAD: FailureAction = { kind: 'reload', label: 'Reload the page' }
 const CONTACT: FailureAction = {
   kind: 'contact_operator',

@@ -35,7 +35,8 @@ export const SECOND_FACTOR_TEXT = {
   appReady: 'Second factor is on. Other sessions were signed out.',
   appRemoved: 'Authenticator app removed.',
   passkeys: 'Passkeys',
-  passkeysText: 'A passkey signs you in with your finger, face or PIN, without the password.',
+  passkeysText:
+    'A passkey signs you in with your finger, face or PIN, without the password. Once you have one, keys, sign-in and account can only be changed after signing in with it.',
   noPasskeys: 'No passkeys yet.',
   addPasskey: 'Add passkey',
   removePasskey: 'Remove',

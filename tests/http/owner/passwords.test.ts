@@ -211,7 +211,8 @@ describe('an email address', () => {
     const victim = await confirmed()
     gateway.clock.advance(3_600_000)
     const thieves = [await confirmed(), await confirmed()]
-    for (let i = 0; i < 12; i++) await read(ask(thieves[i % 2] ?? victim, i === 11 ? 'other@example.com' : victim.email))
+    for (let i = 0; i < 12; i++)
+      await read(ask(thieves[i % 2] ?? victim, i === 11 ? 'other@example.com' : victim.email))
     const to: string[] = []
     for (let i = 0; i < 11; i++) to.push((await mailbox.next()).to)
     expect(to.filter((address) => address === victim.email)).toHaveLength(10)

@@ -1,7 +1,7 @@
 import { Link, useLocation, useMatches, useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import type { ApiFailure } from '../../api/client/failure.ts'
-import { type FailureAction, type FailurePlace, failureAction, FAILURE_TEXT as TEXT } from '../../messages/failures.ts'
+import { type FailurePlace, failureAction, type SingleAction, FAILURE_TEXT as TEXT } from '../../messages/failures.ts'
 import { UI_TEXT } from '../../messages/ui.ts'
 import { recentSignInRequired } from '../../session-state.ts'
 import { useCountdown } from '../browser/use-countdown.ts'
@@ -67,14 +67,25 @@ export function NextStep({ failure, place }: { failure: ApiFailure; place: Failu
 
 /** The action for a code, unless it leads to the current page. */
 export function ActionOf({ code, place }: { code: string; place: FailurePlace }) {
+  const action = failureAction(code, place)
+  if (action?.kind !== 'one_of') return <OneAction action={action} />
+  return (
+    <div className="flex flex-wrap gap-2">
+      {action.actions.map((one) => (
+        <OneAction key={one.kind} action={one} />
+      ))}
+    </div>
+  )
+}
+
+function OneAction({ action }: { action: SingleAction | null }) {
   const { routesByPath } = useRouter()
   const here = useLocation({ select: ({ pathname }) => pathname })
-  const action = failureAction(code, place)
   if (action === null || (action.kind === 'link' && (action.to === here || !(action.to in routesByPath)))) return null
   return <Action action={action} />
 }
 
-function Action({ action }: { action: FailureAction }) {
+function Action({ action }: { action: SingleAction }) {
   // The sign-in dialog belongs to the shell. Pages outside the shell redirect to the sign-in page when they load.
   const inShell = useMatches({ select: (matches) => matches.some(({ routeId }) => routeId === '/shell') })
   switch (action.kind) {
