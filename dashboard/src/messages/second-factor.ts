@@ -1,10 +1,10 @@
 /** Second factors and passkeys: in Settings, and when signing in. */
 export const SECOND_FACTOR_TEXT = {
   title: 'Second factor',
-  intro: 'With a second factor, your password alone is not enough to sign in.',
+  intro: 'With a second factor, your password alone is not enough.',
   required: 'This gateway requires a second factor for what you do here.',
   app: 'Authenticator app',
-  appOff: 'Not set up.',
+  appOff: 'Not set up. Once it is, every sign-in with your password asks for a code.',
   appOn: (codes: number) =>
     codes === 0
       ? 'On. No recovery codes left: make new ones.'
@@ -36,7 +36,7 @@ export const SECOND_FACTOR_TEXT = {
   appRemoved: 'Authenticator app removed.',
   passkeys: 'Passkeys',
   passkeysText:
-    'A passkey signs you in with your finger, face or PIN, without the password. Once you have one, keys, sign-in and account can only be changed after signing in with it.',
+    'Signs you in with your finger, face or PIN, without the password. Once you have one, changes to keys and sign-in ask for it.',
   noPasskeys: 'No passkeys yet.',
   addPasskey: 'Add passkey',
   removePasskey: 'Remove',

@@ -34,6 +34,7 @@ export const SETTINGS_TEXT = {
   sessionTable: 'Where you are signed in',
   sessionColumns: { device: 'Device', ip: 'IP', at: 'Signed in', seen: 'Last seen', act: 'Actions' },
   thisOne: 'This session',
+  withSecondFactor: 'Second factor',
   unknownDevice: 'Unknown device',
   device: (browser: string, system: string) => `${browser} on ${system}`,
   endSession: 'Sign out',

@@ -32,7 +32,7 @@ export function Passkeys() {
   return (
     <div className="grid gap-3">
       <div className="flex flex-wrap items-center justify-between gap-3">
-        <div className="grid gap-1">
+        <div className="grid min-w-0 flex-1 basis-56 gap-1">
           <h3 className="font-medium">{TEXT.passkeys}</h3>
           <p className="small text-muted">{TEXT.passkeysText}</p>
         </div>

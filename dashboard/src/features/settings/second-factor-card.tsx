@@ -31,7 +31,7 @@ export function SecondFactorCard() {
         <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{TEXT.required}</p>
       )}
       <div className="flex flex-wrap items-center justify-between gap-3">
-        <div className="grid gap-1">
+        <div className="grid min-w-0 flex-1 basis-56 gap-1">
           <h3 className="font-medium">{TEXT.app}</h3>
           <p className="small text-muted">{factor?.app ? TEXT.appOn(factor.recovery_codes) : TEXT.appOff}</p>
         </div>

@@ -32,7 +32,7 @@ export function SessionsCard() {
   const [asking, setAsking] = useState(false)
   const rows = sessions.data?.sessions
   const columns: readonly Column<SessionLine>[] = [
-    { id: 'device', head: HEADS.device, cell: ({ user_agent: agent }) => <Device agent={agent} /> },
+    { id: 'device', head: HEADS.device, cell: (session) => <Device session={session} /> },
     { id: 'ip', head: HEADS.ip, cell: ({ ip }) => <span className="code">{ip ?? '-'}</span> },
     { id: 'at', head: HEADS.at, cell: ({ signed_in_at: at }) => <TimeAgo at={at} /> },
     { id: 'seen', head: HEADS.seen, cell: ({ last_seen_at: at }) => (at === null ? '-' : <TimeAgo at={at} />) },
@@ -67,7 +67,7 @@ export function SessionsCard() {
         card={(session) => (
           <div className="flex flex-wrap items-center justify-between gap-3">
             <div className="grid gap-1">
-              <Device agent={session.user_agent} />
+              <Device session={session} />
               <span className="small text-muted">
                 <span className="code">{session.ip ?? '-'}</span> · {HEADS.at} <TimeAgo at={session.signed_in_at} />
               </span>
@@ -170,10 +170,13 @@ function useSessionActions() {
   return { signingOutOthers, action }
 }
 
-function Device({ agent }: { agent: string | null }) {
+function Device({ session: { user_agent: agent, second_factor: withFactor } }: { session: SessionLine }) {
   return (
-    <span className="font-medium" title={agent ?? undefined}>
-      {deviceName(agent)}
+    <span className="flex flex-wrap items-center gap-2">
+      <span className="font-medium" title={agent ?? undefined}>
+        {deviceName(agent)}
+      </span>
+      {withFactor && <Badge tone="ok">{TEXT.withSecondFactor}</Badge>}
     </span>
   )
 }
