@@ -13,7 +13,7 @@ import {
   whole,
   yesOrNo,
 } from '../openapi/json-schema'
-import { COMMON, PASSWORD, SESSION, signedIn, TOKEN, USER, WRITES } from './sign-in-examples'
+import { COMMON, PASSWORD, SESSION, signedIn, TOKEN, USER, WRITES } from './shared-sign-in-docs'
 
 const RECENT: readonly FailureCode[] = ['missing_session', 'recent_sign_in_required', 'second_factor_required']
 const CODES = ['k7dm-3xqp-9fwa-t2hz', 'b4rn-8vye-5cjs-m6ug']

@@ -4,7 +4,7 @@ import { operationOf, type RouteDocs } from '../openapi/documented'
 import { orNull, record, ref, text, yesOrNo } from '../openapi/json-schema'
 import type { OpenApiOperation } from '../openapi/open-api'
 import { SECOND_FACTOR_DOCS } from './second-factor-docs'
-import { COMMON, email, PASSWORD, password, SESSION, signedIn, TOKEN, USER, WRITES } from './sign-in-examples'
+import { COMMON, email, PASSWORD, password, SESSION, signedIn, TOKEN, USER, WRITES } from './shared-sign-in-docs'
 
 /** The sign-in library serves one wildcard route, which the generator cannot see into, so its operations are described here. */
 const SIGN_IN_DOCS = {
