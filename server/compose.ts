@@ -15,6 +15,7 @@ import { composeImported } from './compose/imported-apis'
 import { indexSources } from './compose/index-sources'
 import { composeModels, openModelCatalog } from './compose/models'
 import { openMailers, ownerSettings, passwordResets, signInEvents, signUpConfirmation } from './compose/owner-mail'
+import { composeRetention } from './compose/retention'
 import { openSocial } from './compose/social'
 import { composeTelemetry } from './compose/telemetry'
 import { openUpstreamWallet } from './compose/upstream-payments'
@@ -128,6 +129,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const models = composeModels(config, stores, pipeline, { catalog: core.catalog, search: providers.context, log })
   const imported = composeImported(config, { ...core, clock, log, pipeline, ownOrigins, fetchExternal: core.strangers })
   const webhooks = composeWebhooks(config, { ...core, clock, log })
+  const retention = composeRetention(config, { stores, clock, log, stopwatch: surroundings.stopwatch ?? STOPWATCH })
   let draining = false
   const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: () => draining })
   const settings = ownerSettings({ ...core, ...linked, identity, config, clock, ...mailers, log })
@@ -157,7 +159,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     fetch: securedBy(config, (request) => observed.endpoint?.onMainPort(request) ?? web.fetch(request)),
     core,
     ...{ sandbox: linked.sandbox, social: linked.social },
-    ...{ ...billing.moneyIn, delivering: webhooks.delivering, upstreamPayments: imported.upstreamPayments },
+    ...{ ...billing.moneyIn, delivering: webhooks.delivering, retention, upstreamPayments: imported.upstreamPayments },
     control: controlHandler({
       ...shared,
       network: () => billing.moneyIn.rail.network(),
@@ -179,7 +181,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
       core.events.end()
     },
     async close() {
-      await Promise.all([webhooks.close(), billing.close(), imported.upstreamPayments?.close()])
+      await Promise.all([webhooks.close(), billing.close(), retention.close(), imported.upstreamPayments?.close()])
       await Promise.all([providers.close?.(), models.close(), observed.close()])
       await linked.close()
       await stores.close()

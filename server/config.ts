@@ -16,6 +16,7 @@ import { isLoopbackHost } from './core/credentials/address'
 import { Allowlist } from './core/credentials/allowlist'
 import { micros } from './core/money'
 import type { SealingKey } from './core/sealing'
+import type { RetentionDays } from './core/usage/retention'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 /** `json`: one JSON object per line, for collectors of logs. */
@@ -63,6 +64,8 @@ export interface Config {
   readonly apis: ApiSettings
   /** Whether signup credit may pay for upstreams that cost the operator money. */
   readonly creditBuysPaidProviders: boolean
+  /** How many days old rows are kept; 0 keeps them. */
+  readonly retention: RetentionDays
   /** Whether receivers of webhooks may be private addresses. */
   readonly webhooksAllowPrivate: boolean
 }
@@ -132,6 +135,11 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
     production,
     models: modelSettings(read, production),
     apis: apiSettings(environment, production),
+    retention: {
+      requests: wholeNumber('REQUEST_LOG_DAYS', read('REQUEST_LOG_DAYS') ?? '0', 0, MAX_DAYS),
+      audit: wholeNumber('AUDIT_DAYS', read('AUDIT_DAYS') ?? '0', 0, MAX_DAYS),
+      events: eventDays(read('EVENT_DAYS') ?? '0'),
+    },
     webhooksAllowPrivate:
       oneOf('WEBHOOKS_ALLOW_PRIVATE', read('WEBHOOKS_ALLOW_PRIVATE') ?? 'false', ['true', 'false']) === 'true',
     creditBuysPaidProviders:
@@ -161,6 +169,17 @@ function wholeNumber(name: string, text: string, min: number, max: number): numb
   if (!(value >= min && value <= max))
     throw new ConfigError(`${name} must be an integer from ${min} to ${max}, not "${text}"`)
   return value
+}
+
+const MAX_DAYS = 36_500
+/** An event's row keeps its cause from making it again: a key's expiry is announced 3 days before. */
+const MIN_EVENT_DAYS = 7
+
+function eventDays(text: string): number {
+  const days = wholeNumber('EVENT_DAYS', text, 0, MAX_DAYS)
+  if (days > 0 && days < MIN_EVENT_DAYS)
+    throw new ConfigError(`EVENT_DAYS must be 0 or at least ${MIN_EVENT_DAYS}, but is ${days}`)
+  return days
 }
 
 function seconds(name: string, text: string | null): number | null {

@@ -40,6 +40,11 @@ export interface UsageFigures {
   readonly buckets: readonly UsageSums[]
   /** Groups of the whole range, unordered. Empty without a grouping. */
   readonly groups: readonly UsageGroup[]
+  /**
+   * Set if calls of the range may have been removed from the log: what is older than this is counted in whole quarters of an hour, also where
+   * the range begins or ends within one.
+   */
+  readonly wholeSlotsBefore: number | null
 }
 
 export interface RequestFilter {

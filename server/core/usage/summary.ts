@@ -14,7 +14,7 @@ export interface UsageSummary {
 
 /** Adds times to the buckets, cuts the first and last one to the range, and sorts the groups by spend. */
 export function summarize(
-  figures: UsageFigures,
+  figures: Pick<UsageFigures, 'buckets' | 'groups'>,
   edges: readonly number[],
   range: { readonly from: number; readonly to: number },
 ): UsageSummary {

@@ -87,6 +87,9 @@ export const UsageReport = named(
         }),
         'Largest charge first. Only with `group_by`.',
       ),
+      whole_slots_before: whole(
+        'Set if old calls were removed from the log. What is older than this (UNIX seconds) is counted in whole quarters of an hour, also where the range begins or ends within one.',
+      ),
       latency: orNull(
         record(
           'How long calls took, with an error of at most 10 %, in whole quarters of an hour. In the dashboard only; null with a filter by `status`.',
@@ -107,7 +110,7 @@ export const UsageReport = named(
         ),
       ),
     },
-    ['groups', 'latency'],
+    ['groups', 'whole_slots_before', 'latency'],
   ),
 )
 export type UsageReport = Static<typeof UsageReport>

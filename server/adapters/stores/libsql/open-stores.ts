@@ -34,6 +34,7 @@ import { LibsqlModels } from './models'
 import { LibsqlNotices } from './notices'
 import { LibsqlPaymentClaims } from './payment-claims'
 import { LibsqlPrices } from './prices'
+import { LibsqlRetention } from './retention'
 import { keptHolds } from './schema/usage'
 import { LibsqlSignupCredits } from './signup-credits'
 import { LibsqlSocial } from './social'
@@ -86,6 +87,7 @@ export interface Stores {
   /** Holds of streams that the previous process left open; the counters hold them again. */
   readonly durableHolds: readonly DurableHold[]
   readonly reports: LibsqlUsageReports
+  readonly retention: LibsqlRetention
   readonly operationUsage: ReadOperationUsage
   readonly statements: LibsqlAccountStatements
   readonly paymentClaims: LibsqlPaymentClaims
@@ -212,6 +214,7 @@ async function openHeld(
     webhooks: new LibsqlWebhooks(db),
     notices: new LibsqlNotices(db),
     keptAnswers: new LibsqlIdempotencyRecords(db, applied),
+    retention: new LibsqlRetention(db),
     applied,
     ready: () =>
       reader.send({ op: 'batch', mode: 'read', statements: [{ sql: 'SELECT 1', args: [] }] }).then(

@@ -24,12 +24,21 @@ export class LibsqlUsageFigures {
     this.isCounted = isCounted
   }
 
-  async of(question: UsageQuestion, edges: readonly number[], grouping: UsageGrouping | null): Promise<UsageFigures> {
+  /** `prunedBefore`, the start of a slot: before it the log is not whole, so whole slots are read, also at the ends of the range. */
+  async of(
+    asked: UsageQuestion,
+    edges: readonly number[],
+    grouping: UsageGrouping | null,
+    prunedBefore = 0,
+  ): Promise<UsageFigures> {
+    const question = widened(asked, prunedBefore)
     const { from, to } = question
-    if (isFine(question, edges)) return this.byMinute(question, edges, grouping)
+    const isPruned = asked.from < prunedBefore
+    const tally = new Tally(edges.length - 1, isPruned ? prunedBefore : null)
+    if (isFine(asked, edges) || (isPruned && edges.some(isWithinSlot)))
+      return this.byMinute(question, edges, grouping, { tally, prunedBefore })
     const slots = { first: Math.ceil(from / SLOT_MS), end: Math.floor(to / SLOT_MS) }
     const inOneSlot = slots.first > slots.end
-    const tally = new Tally(edges.length - 1)
     const [head, body, tail] = await Promise.all([
       this.logged(question, from, inOneSlot ? to : slots.first * SLOT_MS),
       slots.first < slots.end ? this.db.all<SummedRow>(sumsOfSlots(question, edges, slots, grouping)) : [],
@@ -45,15 +54,26 @@ export class LibsqlUsageFigures {
     question: UsageQuestion,
     edges: readonly number[],
     grouping: UsageGrouping | null,
+    { tally, prunedBefore }: { readonly tally: Tally; readonly prunedBefore: number },
   ): Promise<UsageFigures> {
-    const tally = new Tally(edges.length - 1)
-    for (const row of await this.logged(question, question.from, question.to)) {
-      const at = Math.max(row.minute * MINUTE_MS, question.from)
-      tally.count(
+    const { from, to } = question
+    const bucketAt = (at: number) =>
+      Math.max(
+        0,
         edges.findLastIndex((edge) => edge <= at),
-        grouping && nameOf(row, grouping),
-        row,
       )
+    const logFrom = Math.min(Math.max(from, prunedBefore), to)
+    const slots = { first: Math.floor(from / SLOT_MS), end: Math.floor(logFrom / SLOT_MS) }
+    if (from < prunedBefore) {
+      const starts = Array.from({ length: slots.end - slots.first + 1 }, (_, i) => (slots.first + i) * SLOT_MS)
+      for (const row of await this.db.all<SummedRow>(sumsOfSlots(question, starts, slots, grouping))) {
+        const bucket = row.bucket === null ? null : bucketAt(starts[row.bucket] ?? 0)
+        tally.count(bucket, row.bucket === null ? row.name : null, row)
+      }
+    }
+    for (const row of await this.logged(question, logFrom, to)) {
+      const at = Math.max(row.minute * MINUTE_MS, from)
+      tally.count(bucketAt(at), grouping && nameOf(row, grouping), row)
     }
     return tally.figures()
   }
@@ -95,17 +115,33 @@ export class LibsqlUsageFigures {
   }
 }
 
+/** A range whose ends are in the part of the log that is not whole gets whole slots there. */
+function widened(question: UsageQuestion, prunedBefore: number): UsageQuestion {
+  const { from, to } = question
+  return {
+    ...question,
+    from: from < prunedBefore ? Math.floor(from / SLOT_MS) * SLOT_MS : from,
+    to: to < prunedBefore ? Math.ceil(to / SLOT_MS) * SLOT_MS : to,
+  }
+}
+
 /** Whether an edge within a short range does not fall on a slot boundary. */
 function isFine({ from, to }: UsageQuestion, edges: readonly number[]): boolean {
-  return to - from <= FINE_RANGE_MS && edges.slice(1, -1).some((edge) => edge % SLOT_MS !== 0)
+  return to - from <= FINE_RANGE_MS && edges.slice(1, -1).some(isWithinSlot)
+}
+
+function isWithinSlot(edge: number): boolean {
+  return edge % SLOT_MS !== 0
 }
 
 /** Adds up rows as they arrive: buckets by number, groups by name. */
 class Tally {
   private readonly buckets: UsageSums[]
   private readonly groups = new Map<string, UsageSums>()
+  private readonly wholeSlotsBefore: number | null
 
-  constructor(buckets: number) {
+  constructor(buckets: number, wholeSlotsBefore: number | null) {
+    this.wholeSlotsBefore = wholeSlotsBefore
     this.buckets = Array.from({ length: buckets }, () => NO_USAGE)
   }
 
@@ -116,7 +152,8 @@ class Tally {
   }
 
   figures(): UsageFigures {
-    return { buckets: this.buckets, groups: [...this.groups].map(([name, sums]) => ({ name, ...sums })) }
+    const groups = [...this.groups].map(([name, sums]) => ({ name, ...sums }))
+    return { buckets: this.buckets, groups, wholeSlotsBefore: this.wholeSlotsBefore }
   }
 }
 

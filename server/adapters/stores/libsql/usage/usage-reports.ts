@@ -13,7 +13,7 @@ import type {
   UsageReports,
 } from '../../../../core/usage/reports'
 import { cursorOf, parseCursor } from '../driver/cursor'
-import { requests } from '../schema/usage'
+import { pruned, requests } from '../schema/usage'
 import { latenciesOf } from './latency-report'
 import { LibsqlUsageFigures } from './usage-figures'
 
@@ -48,7 +48,18 @@ export class LibsqlUsageReports implements UsageReports {
     grouping: UsageGrouping | null,
   ): Promise<UsageFigures> {
     await this.applied()
-    return this.figures.of(question, edges, grouping)
+    for (;;) {
+      const before = await this.prunedBefore()
+      const figures = await this.figures.of(question, edges, grouping, before)
+      // Rows that were removed meanwhile would be missing at the ends of the range.
+      if ((await this.prunedBefore()) === before) return figures
+    }
+  }
+
+  /** Uncharged calls that are older may be missing in the log. */
+  private async prunedBefore(): Promise<number> {
+    const [row] = await this.db.select({ before: pruned.before }).from(pruned).where(eq(pruned.name, 'requests'))
+    return row?.before ?? 0
   }
 
   async latencies(question: LatencyQuestion): Promise<readonly LatencyGroup[]> {

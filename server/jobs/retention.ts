@@ -1,0 +1,89 @@
+import type { Clock } from '../core/clock'
+import type { PrunedTable, RetentionDays, RetentionStore } from '../core/usage/retention'
+import type { Log } from '../log'
+import { type Job, startJob } from './job'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** The start has more urgent work. */
+const FIRST_MS = 60_000
+/** Rows per step: a commit of a few milliseconds. */
+const STEP_ROWS = 200
+/** A step is followed by a pause of this many times its own length, so that calls get the disk and the writer nearly always. */
+const PAUSES = 15
+const MIN_PAUSE_MS = 20
+const MAX_PAUSE_MS = 2_000
+
+interface Parts {
+  readonly store: RetentionStore
+  readonly days: RetentionDays
+  readonly clock: Clock
+  /** A clock that nobody sets. */
+  readonly stopwatch: Clock
+}
+
+/**
+ * Removes old rows every hour, in small steps. If the clock was set, it removes nothing for a day: one that is wrong would make
+ * everything look old.
+ */
+export function startRetention(parts: Parts, log: Log): Job {
+  const { store, clock, stopwatch } = parts
+  const tables = tablesOf(parts.days)
+  let offset = clock.now() - stopwatch.now()
+  let notBefore = 0
+  return startJob(
+    async (signal) => {
+      const moved = clock.now() - stopwatch.now() - offset
+      if (Math.abs(moved) > HOUR_MS) {
+        offset += moved
+        notBefore = stopwatch.now() + DAY_MS
+        log.warn('the clock was set: nothing is removed for a day', { hours: Math.round(moved / HOUR_MS) })
+      }
+      if (stopwatch.now() < notBefore) return
+      for (const [table, days] of tables) await pruneTable(store, table, clock.now() - days * DAY_MS, signal)
+    },
+    {
+      everyMs: HOUR_MS,
+      firstMs: FIRST_MS,
+      onError: (error) =>
+        log.warn('old rows could not be removed; the next round tries again', { reason: String(error) }),
+    },
+  )
+}
+
+function tablesOf({ requests, audit, events }: RetentionDays): readonly (readonly [PrunedTable, number])[] {
+  const tables = [
+    ['requests', requests],
+    ['audit_log', audit],
+    ['webhook_deliveries', events],
+    ['events', events],
+  ] as const
+  return tables.filter(([, days]) => days > 0)
+}
+
+async function pruneTable(
+  store: RetentionStore,
+  table: PrunedTable,
+  before: number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let more = true; more && !signal.aborted; ) {
+    const began = performance.now()
+    more = await store.prune(table, before, STEP_ROWS)
+    const pause = Math.min(Math.max((performance.now() - began) * PAUSES, MIN_PAUSE_MS), MAX_PAUSE_MS)
+    if (more) await paused(pause, signal)
+  }
+}
+
+/** Ends early when the job is stopped. */
+function paused(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end, { once: true })
+  })
+}
