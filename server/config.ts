@@ -9,6 +9,7 @@ import { type PaymentSettings, paymentSettings } from './config/payments'
 import { sealingKeys } from './config/sealing-keys'
 import { type SocialConfig, socialConfig } from './config/social'
 import { type MetricsSettings, metricsSettings } from './config/telemetry'
+import { type TraceSettings, traceSettings } from './config/traces'
 import { type WebsearchConfig, websearchConfig } from './config/websearch'
 import type { SecondFactorPolicy } from './core/accounts/identity'
 import type { SignupBrakes } from './core/accounts/signup-credit'
@@ -59,6 +60,8 @@ export interface Config {
   readonly logFormat: LogFormat
   /** Null if there are no metrics. */
   readonly metrics: MetricsSettings | null
+  /** Null while traces are off. */
+  readonly traces: TraceSettings | null
   readonly production: boolean
   readonly models: ModelSettings
   readonly apis: ApiSettings
@@ -131,6 +134,7 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
     logLevel: oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error']),
     logFormat: oneOf('LOG_FORMAT', read('LOG_FORMAT') ?? 'text', LOG_FORMATS),
     metrics: metricsSettings(read, port),
+    traces: traceSettings(read),
     mail: mailConfig(read),
     production,
     models: modelSettings(read, production),

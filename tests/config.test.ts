@@ -39,6 +39,9 @@ describe('the configuration', () => {
     ['METRICS_PORT', '65536'],
     ['METRICS_PORT', '3000'],
     ['METRICS_TOKEN', 'short'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+    ['OTEL_TRACES_EXPORTER', 'zipkin'],
+    ['TRACES_TO_UPSTREAMS', 'yes'],
     ['NODE_ENV', 'prod'],
     ['CREDIT_BUYS_PAID_PROVIDERS', 'yes'],
     ['WEBSEARCH_PROVIDER', 'google'],
@@ -65,6 +68,47 @@ describe('the configuration', () => {
 
   test('a secret that is not there is an error that says how to make one', () => {
     expect(() => readConfig({ DATA_DIR: '/nowhere/at/all' }, {})).toThrow('bun run up')
+  })
+
+  test('traces follow the standard variables of OpenTelemetry', () => {
+    expect(read().traces).toBeNull()
+    const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/base/' }
+    expect(read({ ...endpoint, OTEL_TRACES_EXPORTER: 'none' }).traces).toBeNull()
+    expect(read({ ...endpoint, OTEL_SDK_DISABLED: 'TRUE' }).traces).toBeNull()
+    expect(read(endpoint).traces).toEqual({
+      ...{ url: 'http://127.0.0.1:4318/base/v1/traces', headers: {}, timeoutMs: 10_000 },
+      ...{ resource: { 'service.name': 'paid-api-gateway' }, sampler: 'parentbased_always_on', ratio: 1 },
+      ...{ maxQueue: 2048, maxBatch: 512, delayMs: 5_000, toUpstreams: false },
+    })
+    const { url, headers, resource, ratio } =
+      read({
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://otel.example/x',
+        OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Bearer%20a%3D, b=1',
+        OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'b=2',
+        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test,service.name=other',
+        OTEL_TRACES_SAMPLER: 'traceidratio',
+        OTEL_TRACES_SAMPLER_ARG: '.01',
+      }).traces ?? {}
+    expect({ url, headers, resource, ratio }).toEqual({
+      url: 'https://otel.example/x',
+      headers: { authorization: 'Bearer a=', b: '2' },
+      resource: { 'deployment.environment': 'test', 'service.name': 'other' },
+      ratio: 0.01,
+    })
+  })
+
+  test.each([
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'secret'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'a=secret%0d%0ab:c'],
+    ['OTEL_EXPORTER_OTLP_TIMEOUT', '0'],
+    ['OTEL_TRACES_SAMPLER', 'jaeger_remote'],
+    ['OTEL_TRACES_SAMPLER_ARG', '2'],
+    ['OTEL_BSP_MAX_QUEUE_SIZE', '1000000'],
+  ])('with traces, %s=%s is refused by its name, and headers are never repeated', (name, value) => {
+    const reading = () => read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', [name]: value })
+    expect(reading).toThrow(name)
+    expect(reading).not.toThrow('secret')
   })
 
   test('metrics that others can reach need a token, and it is never repeated', () => {

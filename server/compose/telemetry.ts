@@ -1,5 +1,6 @@
 import type { Readings } from '../adapters/metrics/prometheus'
 import type { Config } from '../config'
+import type { TraceSettings } from '../config/traces'
 import { isLoopbackHost } from '../core/credentials/address'
 import type { Telemetry } from '../core/telemetry/telemetry'
 import { MetricsEndpoint } from '../http/system/metrics-endpoint'
@@ -23,10 +24,10 @@ interface Parts {
   }
 }
 
-/** What observes calls: the log, and metrics if they are configured. */
-export async function composeTelemetry({ metrics: settings }: Config, { log, core, later }: Parts) {
+/** What observes calls: the log, and metrics and traces if they are configured. */
+export async function composeTelemetry({ metrics: settings, traces }: Config, { log, core, later }: Parts) {
   const calls = new CallLog(log)
-  // Its library is loaded only if it is configured.
+  // Libraries are loaded only if they are configured.
   const metrics =
     settings &&
     new (await import('../adapters/metrics/prometheus')).PrometheusMetrics({
@@ -38,6 +39,7 @@ export async function composeTelemetry({ metrics: settings }: Config, { log, cor
       fuel: () => later().billing.moneyIn.rail.fuel(),
       isReady: async () => (await later().readiness.status()) === 'ready',
     })
+  const tracer = traces && (await openTracer(traces, log))
   const telemetry: Telemetry = {
     callEnded(call) {
       calls.callEnded(call)
@@ -45,16 +47,23 @@ export async function composeTelemetry({ metrics: settings }: Config, { log, cor
     },
     upstreamEnded: (upstream, ms, failure) => metrics?.upstreamEnded(upstream, ms, failure),
     payment: (step) => metrics?.payment(step),
-    tracer: null,
+    tracer,
   }
   const isLoopback = isLoopbackHost(settings?.listener?.host ?? '')
   return {
     telemetry,
     /** Null without metrics. */
     endpoint: metrics && new MetricsEndpoint({ metrics, token: settings.token, isLoopback }),
-    close() {
+    async close() {
       calls.summarize()
       metrics?.close()
+      await tracer?.close()
     },
   }
+}
+
+async function openTracer(settings: TraceSettings, log: Log) {
+  const { OtlpTracer } = await import('../adapters/tracing/otlp-tracer')
+  const onTrouble = (reason: string) => log.warn('traces could not be exported', { reason })
+  return new OtlpTracer({ ...settings, onTrouble })
 }

@@ -49,12 +49,14 @@ interface SaleResult {
  */
 export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: PrepareWork): Promise<Outcome> {
   const { authenticated } = call
-  authenticated.incoming.trace?.step('admit')
+  const { trace } = authenticated.incoming
+  if (call.takesPlace) trace?.step('admit')
   const entered = call.takesPlace ? await deps.limiter.enter(authenticated.subjects) : null
   if (entered && !entered.ok) return overLimit(entered.error, authenticated.caller)
   const place = entered?.value ?? null
   let goesOn = false
   try {
+    if (call.takesPlace) trace?.step('read')
     const work = await prepare(place)
     const outcome = work.ok ? await checkAndSell(deps, call, work.value, place) : refused(work.error)
     goesOn = outcome.kind === 'streaming'

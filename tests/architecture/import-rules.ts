@@ -247,6 +247,16 @@ export const RULES: readonly Rule[] = [
   },
   { files: ['server/adapters/webhooks/**'], may: [CORE, SELF], packages: ['standardwebhooks'] },
   { files: ['server/adapters/metrics/**'], may: [CORE, SELF], packages: ['prom-client', 'node:perf_hooks'] },
+  {
+    files: ['server/adapters/tracing/**'],
+    may: [CORE, SELF],
+    packages: [
+      '@opentelemetry/api',
+      '@opentelemetry/sdk-trace',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/resources',
+    ],
+  },
   { files: ['server/adapters/mail/**'], may: [CORE, SELF], packages: ['nodemailer'] },
   { files: ['server/adapters/control/**'], may: [CORE, SELF], types: [PIPELINE, PROVIDERS], packages: ['node:*'] },
 

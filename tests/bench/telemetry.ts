@@ -1,4 +1,5 @@
 import { PrometheusMetrics } from '../../server/adapters/metrics/prometheus'
+import { OtlpTracer } from '../../server/adapters/tracing/otlp-tracer'
 import { CallLog } from '../../server/compose/call-log'
 import type { EndedCall } from '../../server/core/telemetry/ended-call'
 
@@ -23,11 +24,11 @@ const metrics = new PrometheusMetrics({
 const log = new CallLog({ info: () => undefined })
 
 /** Microseconds per call, the median of the rounds. */
-function measured(what: string, observe: (i: number) => void): number {
+function measured(what: string, observe: (i: number) => void, calls = CALLS): number {
   const rounds = Array.from({ length: ROUNDS }, () => {
     const startedAt = performance.now()
-    for (let i = 0; i < CALLS; i++) observe(i)
-    return ((performance.now() - startedAt) * 1000) / CALLS
+    for (let i = 0; i < calls; i++) observe(i)
+    return ((performance.now() - startedAt) * 1000) / calls
   }).sort((a, b) => a - b)
   const median = rounds[Math.floor(ROUNDS / 2)] ?? Number.NaN
   process.stdout.write(`${what}: ${median.toFixed(3)} us a call\n`)
@@ -46,6 +47,28 @@ const cost = measured('metrics of a served call and its upstream', (i) => {
 })
 measured('metrics of a refused call', (i) => metrics.callEnded(ended(i, 'rate_limit_exceeded')))
 measured('log of a refused call in a flood', (i) => log.callEnded(ended(i, 'rate_limit_exceeded')))
+
+const STEPS = ['read', 'admit', 'hold', 'upstream', 'capture'] as const
+// A collector that is not there: what is measured is the work on the thread of the calls.
+const tracerOf = (ratio: number) =>
+  new OtlpTracer({
+    ...{ url: 'http://127.0.0.1:1/v1/traces', headers: {}, timeoutMs: 100, resource: {}, toUpstreams: false },
+    ...{ sampler: 'parentbased_traceidratio', ratio, maxQueue: 2048, maxBatch: 512, delayMs: 5_000 },
+    onTrouble: () => undefined,
+  })
+for (const ratio of [0, 0.01, 1]) {
+  const tracer = tracerOf(ratio)
+  measured(
+    `traces with ${ratio * 100} % sampled`,
+    (i) => {
+      const trace = tracer.begin('req_1', null)
+      for (const step of STEPS) trace?.step(step)
+      trace?.end(ended(i, null))
+    },
+    ratio === 1 ? 20_000 : CALLS,
+  )
+  await tracer.close()
+}
 
 const startedAt = performance.now()
 const text = await metrics.text()

@@ -3,13 +3,23 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
+import { freePort } from '../support/served-gateway'
 import { dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
+import { until } from '../support/until'
 
 const SECRET_KEY = 'a needle of the operator: its secret key, 32 bytes and more'
+const METRICS_TOKEN = 'a-needle-that-only-prometheus-and-its-operator-know'
+const COLLECTOR_TOKEN = 'a-needle-that-the-collector-asks-for'
 const PASSWORD = 'the first password of the owner'
 const OTHER_PASSWORDS = ['a wrong password that someone typed', 'the new password of the owner', 'short']
 const SEARCH = '/apis/v1/websearch/images/search?q=card'
 const JSON_TYPE = { 'content-type': 'application/json' }
+
+async function metricsOf(port: number): Promise<string> {
+  const own = await fetch(`http://127.0.0.1:${port}/metrics`)
+  expect(own.status).toBe(200)
+  return own.text()
+}
 
 /** A service that is used and misused in many ways; then every place that could keep a secret is searched for it. */
 describe('secrets are shown once and stored nowhere (spec 5.4, spec-answers 3)', () => {
@@ -18,6 +28,8 @@ describe('secrets are shown once and stored nowhere (spec 5.4, spec-answers 3)',
   /** By what they are. */
   const secrets = new Map<string, string>([
     ['SECRET_KEY', SECRET_KEY],
+    ['METRICS_TOKEN', METRICS_TOKEN],
+    ['the token of the collector', COLLECTOR_TOKEN],
     ['the password', PASSWORD],
     ...OTHER_PASSWORDS.filter((word) => word.length > 8).map((word): [string, string] => [word, word]),
   ])
@@ -46,9 +58,24 @@ describe('secrets are shown once and stored nowhere (spec 5.4, spec-answers 3)',
   const post = (path: string, body: unknown, headers: Record<string, string> = {}, method = 'POST') =>
     say(path, { method, headers: { ...JSON_TYPE, ...headers }, body: JSON.stringify(body) })
 
+  const traces: string[] = []
+  const collector = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      traces.push(await request.text())
+      return Response.json({})
+    },
+  })
+
   beforeAll(async () => {
     folder = await dataFolder()
-    server = await startServer(folder, { SECRET_KEY, LOG_LEVEL: 'debug' })
+    const metricsPort = await freePort()
+    server = await startServer(folder, {
+      ...{ SECRET_KEY, METRICS_TOKEN, METRICS_PORT: String(metricsPort), LOG_LEVEL: 'debug', LOG_FORMAT: 'json' },
+      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}`, OTEL_BSP_SCHEDULE_DELAY: '10' },
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${COLLECTOR_TOKEN}`,
+    })
     const owner = await signUp(server.url, 'ada@example.com', PASSWORD)
     const other = await signUp(server.url, 'bob@example.com', PASSWORD)
     remember('ada', owner.cookie)
@@ -69,12 +96,15 @@ describe('secrets are shown once and stored nowhere (spec 5.4, spec-answers 3)',
     await keysGoWhereTheyShouldNot()
     await passwordsGoWrong()
     await pagesAreRead()
+    places.set('the metrics', Buffer.from(await metricsOf(metricsPort)))
+    await until(() => traces.join().includes('image-search'))
     // Killed, so that the write-ahead log stays as it is.
     await server.kill('SIGKILL')
     for (const name of await readdir(folder, { recursive: true }))
       if ((await stat(join(folder, name))).isFile())
         places.set(`the file ${name}`, Buffer.concat([Buffer.from(name), await readFile(join(folder, name))]))
     places.set('the log', Buffer.from(server.output()))
+    places.set('the traces', Buffer.from(traces.join('\n')))
     places.set('the bodies', Buffer.from(bodies.join('\n')))
     places.set('the headers', Buffer.from(responseHeaders.join('\n')))
 
@@ -128,12 +158,26 @@ describe('secrets are shown once and stored nowhere (spec 5.4, spec-answers 3)',
         await say(path, { headers: { ...own, ...rotated.bearer } })
     }
   })
-  afterAll(() => removeFolder(folder))
+  afterAll(async () => {
+    await collector.stop(true)
+    await removeFolder(folder)
+  })
+
+  test('every line of the log is one JSON object, from the first on', () => {
+    const lines = server.output().trim().split('\n')
+    expect(lines.length).toBeGreaterThan(10)
+    const all = lines.map((line) => JSON.parse(line))
+    for (const { time, level, message } of all)
+      expect([typeof time, typeof level, typeof message]).toEqual(Array(3).fill('string'))
+    expect(all.some(({ message }) => message === 'call refused')).toBe(true)
+  })
 
   test('the run reached every place it was meant to', () => {
     expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 401, 402, 403, 404, 422]))
     expect(bodies.some((body) => body.startsWith('<!doctype html>'))).toBe(true)
     expect(keySecrets).toHaveLength(5)
+    expect(places.get('the metrics')?.toString()).toContain('code="invalid_api_key"')
+    expect(places.get('the traces')?.toString()).toContain('invalid_api_key')
   })
 
   test('no key, password, cookie or SECRET_KEY in any log line, body, header, page, file or file name', () => {

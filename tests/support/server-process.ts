@@ -66,7 +66,7 @@ export async function startServer(
     const decoder = new TextDecoder()
     for await (const chunk of stream) {
       output += decoder.decode(chunk, { stream: true })
-      const line = /^Gateway ready at (\S+)/m.exec(output)
+      const line = /(?:^|"message":")Gateway ready at (\S+)/m.exec(output)
       if (line?.[1]) ready.resolve(line[1])
     }
   }

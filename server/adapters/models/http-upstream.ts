@@ -46,6 +46,7 @@ export async function openHttp(
         'content-type': 'application/json',
         // Uncompressed, so that the meter can read the bytes and no chunk is delayed by compression.
         'accept-encoding': 'identity',
+        ...(call.traceparent !== null && { traceparent: call.traceparent }),
         ...vendor.headers(key, call),
       },
       body: wireAt(upstream, call.wire).bodyFor(call.request, upstream, call.cap),

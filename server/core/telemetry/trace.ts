@@ -9,8 +9,8 @@ export interface CallTrace {
   step(name: TraceStep): void
   /** What the upstream gets as `traceparent`; null if the operator did not allow it. */
   readonly handedOn: string | null
-  /** The position in the trace, for calls within this one. */
-  readonly traceparent: string
+  /** Begins the trace of a call within this one. */
+  within(id: string): CallTrace
   /** Ends the current step and the trace of the call. Later calls of any method do nothing. */
   end(call: EndedCall): void
 }

@@ -81,14 +81,14 @@ export class Gate {
     { route, method, url }: { readonly route: Route; readonly method: string; readonly url: URL },
     payment: ShownPayment | null,
   ): Promise<{ readonly reply: Reply; readonly authenticated: AuthenticatedCall | null }> {
-    const { auth, telemetry } = this.options
+    const { auth } = this.options
     const at = auth.clock.now()
     const outer = authenticated.incoming
     const ids = requestIds(NO_HEADERS, at)
     const incoming: IncomingCall = {
       ...{ id: ids.own, clientRequestId: ids.client, at, address, route, request: { method, url: url.href } },
       credential: payment ? { kind: 'payment', shown: payment } : outer.credential,
-      trace: outer.trace && telemetry.tracer ? telemetry.tracer.begin(ids.own, outer.trace.traceparent) : null,
+      trace: outer.trace?.within(ids.own) ?? null,
     }
     const passed = payment ? await authenticate(auth, incoming) : await reauthorize(auth, authenticated, incoming)
     return { reply: this.reply(passed, ids, url.pathname), authenticated: passed.ok ? passed.value : null }

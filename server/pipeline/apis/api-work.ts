@@ -197,7 +197,8 @@ function ask<T>(
   { authenticated, timeoutMs, shutdown: signal }: OpenCall,
   send: (request: UpstreamRequest, limits: Limits) => Promise<Result<T, AskProblem>>,
 ): Result<T, AskProblem> | Promise<Result<T, AskProblem>> {
-  const ids = { requestId: authenticated.incoming.id, hops }
+  const { id: requestId, trace } = authenticated.incoming
+  const ids = { requestId, hops, traceparent: trace?.handedOn ?? null }
   const askWith = (written: WrittenInput) =>
     withCredentials(deps, match, timeoutMs, (credentials, leftMs) => {
       const request = upstreamRequest(match, written, credentials, ids)

@@ -63,7 +63,10 @@ export async function askPaid(
   if (caller.kind === 'anonymous') throw new Error('an upstream is paid for accounts only')
   const requestId = incoming.id
   const { match, input, hops } = sale
-  const written = upstreamRequest(match, await writtenInput(input), NO_CREDENTIALS, { requestId, hops })
+  const written = upstreamRequest(match, await writtenInput(input), NO_CREDENTIALS, {
+    ...{ requestId, hops },
+    traceparent: incoming.trace?.handedOn ?? null,
+  })
   if (!written.ok) return err({ kind: 'error', reason: written.error, didNothing: true })
   const request = written.value
   const limits = (): Limits => ({ timeoutMs: Math.max(1, endsAt - performance.now()), signal })

@@ -22,6 +22,13 @@ export interface Credentials {
   readonly secrets: readonly string[]
 }
 
+/** What marks a request as ours. `traceparent`: set only if the operator hands traces on. */
+interface RequestMarks {
+  readonly requestId: string
+  readonly hops: number
+  readonly traceparent?: string | null
+}
+
 /** Counts the gateways that a request has passed through. An API may lead back to this gateway under another name. */
 export const HOPS_HEADER = 'x-gateway-hops'
 /** A request that has passed through so many is not sent on. */
@@ -75,7 +82,7 @@ export function upstreamRequest(
   { api, operation }: Pick<ApiMatch, 'api' | 'operation'>,
   input: WrittenInput,
   credentials: Credentials,
-  { requestId, hops }: { readonly requestId: string; readonly hops: number },
+  { requestId, hops, traceparent = null }: RequestMarks,
 ): Result<UpstreamRequest, string> {
   const path = writtenPath(operation.path, input.path)
   let query = ''
@@ -95,6 +102,7 @@ export function upstreamRequest(
       ...baseOf(api).headers,
       ...credentials.headers,
       [HOPS_HEADER]: String(hops + 1),
+      ...(traceparent !== null && { traceparent }),
       ...(body && { 'content-type': body.contentType }),
     },
     ...(body && { body: body.bytes }),

@@ -14,6 +14,8 @@ export interface BackendCall {
   readonly cap: number
   /** The caller's headers that are forwarded to a vendor, such as `anthropic-version`. */
   readonly headers: Readonly<Record<string, string>>
+  /** Our position in the trace of the call; null if the upstream does not get it. */
+  readonly traceparent: string | null
 }
 
 /** A successful answer whose headers have arrived and whose body follows. */

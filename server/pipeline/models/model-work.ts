@@ -52,7 +52,8 @@ async function ask(deps: ModelDeps, started: StartedCall, open: OpenCall): Promi
   const { call, request, model, cap } = started.validated
   const { wire, path, headers } = call
   open.asked(model.upstreams[0]?.kind ?? 'none')
-  const opened = await deps.backend.open({ model, wire, request, path, cap, headers }, open.shutdown)
+  const traceparent = open.authenticated.incoming.trace?.handedOn ?? null
+  const opened = await deps.backend.open({ model, wire, request, path, cap, headers, traceparent }, open.shutdown)
   if (!opened.ok)
     return open.shutdown.aborted
       ? brokenOff(deps, started, open, SHUTTING_DOWN)

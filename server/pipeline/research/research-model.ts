@@ -46,7 +46,7 @@ export async function ask(
   const validated = CHAT_COMPLETIONS.read(questionBody(question), STREAM)
   if (!validated.ok) throw new Error(validated.error.message)
   const request = validated.value
-  const call = { model, wire: CHAT_COMPLETIONS, request, path: STREAM, cap, headers: {} }
+  const call = { model, wire: CHAT_COMPLETIONS, request, path: STREAM, cap, headers: {}, traceparent: null }
   const askedAt = clock.now()
   const opened = await backend.open(call, signal)
   if (!opened.ok && !signal.aborted) return err(opened.error)
