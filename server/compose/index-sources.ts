@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dir, '../..')
@@ -7,5 +8,12 @@ const ROOT = join(import.meta.dir, '../..')
  * searches does not need to load.
  */
 export function indexSources(dataDir: string) {
-  return { indexPath: join(dataDir, 'search.db'), nodeModules: join(ROOT, 'node_modules'), projectRoot: ROOT }
+  // Only the files of a binary have it (server/binary/build.ts).
+  const known = join(ROOT, 'index-fingerprint')
+  return {
+    indexPath: join(dataDir, 'search.db'),
+    nodeModules: join(ROOT, 'node_modules'),
+    projectRoot: ROOT,
+    ...(existsSync(known) && { fingerprint: readFileSync(known, 'utf8') }),
+  }
 }

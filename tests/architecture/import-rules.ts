@@ -372,7 +372,8 @@ export const RULES: readonly Rule[] = [
     files: ['server/compose/**'],
     may: [CORE, PIPELINE, 'server/adapters/**', 'server/http/**', 'server/jobs/**', SELF],
     types: ['server/config.ts', 'server/config/**', 'server/log.ts'],
-    packages: ['node:path', 'node:fs/promises'],
+    // What is in a binary is known when it starts.
+    packages: ['node:path', 'node:fs', 'node:fs/promises'],
   },
   { files: ['server/config.ts'], may: [CORE, 'server/config/**'], packages: ['node:*'] },
   { files: ['server/config/**'], may: [CORE, SELF], packages: ['node:*'] },
@@ -401,6 +402,22 @@ export const RULES: readonly Rule[] = [
   // `up` starts the server at its end, by a dynamic import.
   { files: ['server/setup/up.ts'], may: ['server/setup/**', 'server/main.ts'], packages: ['node:*', 'bun'] },
   { files: ['server/setup/**'], may: [SELF], packages: ['node:*', 'bun'] },
+  // The single binary: everything in one file, made from what `up` sets up.
+  {
+    files: ['server/binary/**'],
+    may: [
+      SELF,
+      'server/main.ts',
+      'server/config.ts',
+      'server/cli/**',
+      'server/setup/**',
+      'server/adapters/websearch/local/build/**',
+      // Its child processes.
+      'server/adapters/websearch/local/own/read-file-process.ts',
+      'server/adapters/openapi/import-process.ts',
+    ],
+    packages: ['node:*', 'bun'],
+  },
   {
     files: ['server/cli/local/**'],
     may: [SELF, 'server/cli/**', 'server/compose.ts', 'server/compose/**', 'server/setup/secure-folder.ts', CORE],
@@ -509,4 +526,10 @@ export const RULES: readonly Rule[] = [
 ]
 
 /** The only files that may read the environment. */
-export const MAY_READ_ENVIRONMENT = ['server/config.ts', 'server/config/**', 'server/setup/**', 'server/cli/**']
+export const MAY_READ_ENVIRONMENT = [
+  'server/config.ts',
+  'server/config/**',
+  'server/setup/**',
+  'server/cli/**',
+  'server/binary/**',
+]

@@ -70,7 +70,7 @@ class ImportProcess {
       stdio: [Buffer.from(text), 'ignore', 'ignore'],
       // It needs no secret, and finds no `.env` file.
       env: {},
-      cwd: import.meta.dir,
+      cwd: '/',
       serialization: 'advanced',
       ipc: (message: FromImporter) => this.received(child, message),
       onExit: () => this.giveUp('could not be read: it crashed the importer'),

@@ -1,7 +1,3 @@
-import { createRequire } from 'node:module'
-
-const require = createRequire(import.meta.url)
-
 type Count = (text: string, options: { disallowedSpecial: Set<string> }) => number
 
 /** A longer run of characters is counted in pieces, because the tokenizer is quadratic in the length of a run. */

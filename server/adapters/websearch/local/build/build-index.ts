@@ -20,6 +20,8 @@ export interface IndexSources {
   readonly projectRoot: string
   readonly extraDocuments?: readonly IndexDocument[]
   readonly extraImages?: readonly IndexImage[]
+  /** The fingerprint, where it is known in advance: the sources inside a binary never change, and reading them all takes seconds. */
+  readonly fingerprint?: string
 }
 
 export interface BuildProgress {
@@ -31,6 +33,7 @@ export interface BuildProgress {
 
 /** A fingerprint of the sources: equal sources give the same text on every start. */
 export async function indexFingerprint(sources: IndexSources): Promise<string> {
+  if (sources.fingerprint !== undefined) return sources.fingerprint
   const [packages, project] = await Promise.all([
     installedPackages(sources.nodeModules),
     projectFiles(sources.projectRoot),
@@ -72,7 +75,7 @@ async function buildAlone(
     const project = await projectFiles(sources.projectRoot)
     if (builtIn) await writeAll(draft.writer, sources, packages, onProgress)
     return await draft.publish({
-      fingerprint: fingerprintOf(sources, packages, project),
+      fingerprint: sources.fingerprint ?? fingerprintOf(sources, packages, project),
       built_at: builtAt,
       ...(builtIn ? {} : { [WITHOUT_BUILT_IN]: '1' }),
     })

@@ -28,7 +28,7 @@ export async function ensureIndex(options: EnsureIndexOptions): Promise<IndexCou
 }
 
 /** The fingerprint in an index file; null if there is no file, or it is not an index. */
-async function storedFingerprint(indexPath: string): Promise<string | null> {
+export async function storedFingerprint(indexPath: string): Promise<string | null> {
   return readIndex(indexPath, async (client) => {
     const sql = "SELECT value FROM meta WHERE key = 'fingerprint'"
     const [row] = await selectRows<{ readonly value: string }>(client, sql, [])

@@ -1,0 +1,73 @@
+import { copyFile, cp, link, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/**
+ * What a checkout has on disk besides code, as two archives inside the binary: what each start needs (dashboard, migrations, icons, native
+ * addon, search index), and the documents of the packages, of which that index was built. An archive's name ends in a hash of its content.
+ */
+export const FILES = 'gateway-files-'
+export const DOCUMENTS = 'gateway-documents-'
+/** In the data folder: where they are unpacked. */
+export const TEMPORARY = 'tmp'
+export const BUILT_INDEX = 'search.db'
+export const INDEX_FINGERPRINT = 'index-fingerprint'
+
+/**
+ * Unpacks the files into the data folder, once per version, and gives a new data folder the search index. The documents, which take seconds,
+ * only where an index must be built of them: after an upgrade, and with `documents`. Two processes may do it at once.
+ */
+export async function unpackFiles(dataDir: string, documents = false): Promise<void> {
+  const temporary = join(dataDir, TEMPORARY)
+  await mkdir(temporary, { recursive: true, mode: 0o700 })
+  const files = embedded(FILES)
+  const folder = join(temporary, files.name)
+  const present = await readdir(temporary)
+  if (!present.includes(files.name)) await unpack(files.blob, temporary, folder)
+  const index = join(dataDir, BUILT_INDEX)
+  await placeIndex(join(folder, BUILT_INDEX), index)
+  // Loads the native addon, which is among the files.
+  const { storedFingerprint } = await import('../adapters/websearch/local/build/ensure-index')
+  const isCurrent = (await storedFingerprint(index)) === (await readFile(join(folder, INDEX_FINGERPRINT), 'utf8'))
+  if (documents || !isCurrent) await unpackDocuments(temporary, folder)
+  for (const old of present) {
+    if (old.startsWith(FILES) && old !== files.name) await rm(join(temporary, old), { recursive: true, force: true })
+  }
+}
+
+async function unpackDocuments(temporary: string, folder: string): Promise<void> {
+  const { name, blob } = embedded(DOCUMENTS)
+  if ((await readdir(folder)).includes(name)) return
+  const draft = join(temporary, `${name}.${crypto.randomUUID()}`)
+  await unpack(blob, temporary, draft)
+  await cp(join(draft, 'node_modules'), join(folder, 'node_modules'), { recursive: true })
+  // Its presence says that the documents are complete.
+  await rename(draft, join(folder, name)).catch(() => rm(draft, { recursive: true, force: true }))
+}
+
+/** Unpacks beside the target and moves the complete folder there; of two at once, one wins. */
+async function unpack(archive: Blob, temporary: string, target: string): Promise<void> {
+  const draft = await mkdtemp(join(temporary, 'draft-'))
+  await new Bun.Archive(await Bun.zstdDecompress(await archive.bytes())).extract(draft)
+  await rename(draft, target).catch(() => rm(draft, { recursive: true }))
+}
+
+function embedded(prefix: string): { readonly name: string; readonly blob: Blob } {
+  // Bun gives embedded files a name, although it types them as blobs without one.
+  const named = Bun.embeddedFiles.map((blob) => ({ name: 'name' in blob ? String(blob.name) : '', blob }))
+  const found = named.find(({ name }) => name.startsWith(prefix))
+  if (!found) throw new Error('this binary has no files inside; build it again with bun run build:server')
+  return { name: found.name.replace(/\..*$/, ''), blob: found.blob }
+}
+
+/** A new data folder starts with the index; one that exists is the operator's, and the start brings it up to date. */
+async function placeIndex(built: string, at: string): Promise<void> {
+  const draft = `${at}.${crypto.randomUUID()}`
+  await copyFile(built, draft)
+  try {
+    await link(draft, at)
+  } catch (failure) {
+    if (!(failure instanceof Error && 'code' in failure && failure.code === 'EEXIST')) throw failure
+  } finally {
+    await rm(draft, { force: true })
+  }
+}

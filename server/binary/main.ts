@@ -1,0 +1,63 @@
+import { dataFolder } from '../config'
+import { prepareDataFolder } from '../setup/data-folder'
+import { unpackFiles } from './files'
+
+/** The scripts of child processes, by the end of the path that their parents start them with. */
+const CHILDREN: Readonly<Record<string, () => Promise<unknown>>> = {
+  'import-process.js': () => import('../adapters/openapi/import-process'),
+  'read-file-process.js': () => import('../adapters/websearch/local/own/read-file-process'),
+}
+
+const HELP = `Usage: gateway-server [up] | COMMAND
+
+  up           serve until SIGINT or SIGTERM; also without a command
+  up --check   create the data folder and its secret, and do not serve
+
+To configure the gateway, set environment variables such as PORT, HOST and DATA_DIR. All other commands talk to a running gateway:
+
+`
+
+/**
+ * The entry point of the single binary (`bun run build:server`): the server, its child processes, and the command line. A child is
+ * started as in a checkout, by this program and the path of a script, which is embedded here.
+ */
+async function begin(args: readonly string[]): Promise<void> {
+  const script = args.find((arg) => arg.startsWith('/$bunfs/'))
+  const [first = 'up'] = args
+  if (script) await CHILDREN[script.slice(script.lastIndexOf('/') + 1)]?.()
+  else if (first === 'up') await serve(args.slice(1))
+  else await runCommand(args)
+}
+
+async function serve(flags: readonly string[]): Promise<void> {
+  const unknown = flags.find((flag) => flag !== '--check')
+  if (unknown !== undefined) throw new Error(`unknown option ${unknown}; see gateway-server --help`)
+  await prepareFiles()
+  if (!flags.includes('--check')) await import('../main')
+}
+
+/** Creates the data folder with its secret, and unpacks into it what a checkout has on disk. */
+async function prepareFiles(documents = false): Promise<void> {
+  process.umask(0o077)
+  const folder = dataFolder()
+  await prepareDataFolder(folder, !process.env['SECRET_KEY'])
+  await unpackFiles(folder, documents)
+}
+
+async function runCommand(args: readonly string[]): Promise<void> {
+  const [{ COMMANDS }, { LOCAL_COMMANDS }, { run }, { REAL_TERMINAL }] = await Promise.all([
+    import('../cli/commands'),
+    import('../cli/local-commands'),
+    import('../cli/run'),
+    import('../cli/terminal'),
+  ])
+  if (['--help', '-h', 'help'].includes(args[0] ?? '')) process.stdout.write(HELP)
+  // It reads and writes the search index on this machine.
+  if (args[0] === 'index') await prepareFiles(true)
+  process.exitCode = await run([...COMMANDS, ...LOCAL_COMMANDS], args, REAL_TERMINAL)
+}
+
+await begin(Bun.argv.slice(2)).catch((error: unknown) => {
+  process.stderr.write(`gateway: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.exit(1)
+})
