@@ -106,13 +106,14 @@ export class Payments {
   }
 
   private async claimed(purchase: Purchase, shown: ShownPayment): Promise<Result<Payment, PaymentRefusal>> {
-    const found = await this.read(shown, purchase)
-    if (!found.ok) return err((await this.whyUnread(shown)) ?? found.error)
+    const found = await this.readFor(shown, purchase)
+    if (!found.ok) return found
     const { method, read } = found.value
     const binding = bindingOf(bound(purchase), read.binding)
     const earlier = await this.earlierPayment(method, read, binding)
     if (!earlier.ok) return earlier
     const known = earlier.value
+    if (!known && !servesPrice(method, purchase)) return refused('invalid_challenge', NOT_FOR_THIS_PRICE)
     const seenAt = this.options.clock.now()
     const payer = known ? ok({ payer: known.payer }) : await method.validate(read, { ...purchase, binding })
     // Validation may have failed because another attempt settled it in the meantime.
@@ -156,8 +157,19 @@ export class Payments {
 
   /** The methods that serve prices of this kind. */
   private async methodsFor({ least }: Pick<Purchase, 'least'>): Promise<readonly PaymentMethod[]> {
-    const isUpTo = least !== undefined
-    return (await this.options.methods()).filter((method) => (method.isUpTo ?? false) === isUpTo)
+    return (await this.options.methods()).filter((method) => servesPrice(method, { least }))
+  }
+
+  /** Reads a credential with the methods of this price, or with its own if an earlier attempt claimed it: prices can change meanwhile. */
+  private async readFor(shown: ShownPayment, purchase: Purchase) {
+    const found = await this.read(shown, purchase)
+    if (found.ok) return found
+    const why = await this.whyUnread(shown)
+    if (!why) return found
+    const claim = await this.claimOf(shown)
+    const method = (await this.options.methods()).find(({ name }) => name === claim?.method)
+    const read = (await method?.read(shown)) ?? null
+    return method && read?.ok ? ok({ method, read: read.value }) : err(why)
   }
 
   private async read(
@@ -323,6 +335,13 @@ const MAX_MONEY = BigInt(Number.MAX_SAFE_INTEGER)
 function hashed(addressGroup: string, secret: string): string {
   return createHmac('sha256', secret).update(`address of a payer: ${addressGroup}`).digest('base64url')
 }
+
+/** Whether a method takes payments for a price of this kind: fixed, or known from the answer. */
+function servesPrice({ isUpTo = false }: PaymentMethod, { least }: { readonly least?: Money | undefined }): boolean {
+  return isUpTo === (least !== undefined)
+}
+
+const NOT_FOR_THIS_PRICE = 'The price of this request has changed. Pay with a new challenge.'
 
 const TOO_MANY_UNPAID: PaymentRefusal = {
   code: 'verification_failed',

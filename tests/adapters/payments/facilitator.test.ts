@@ -87,17 +87,52 @@ describe('settlement by a facilitator, which is believed as far as the chain con
     expect((await received()) - before).toBe(PRICE)
   })
 
-  test('gets the payment as it came, with its URL and the extension of the Bazaar, and our terms', async () => {
+  test('may list the route that was paid for, and neither what its buyer asked nor what its buyer wrote', async () => {
     const paying = method()
-    await paying.settle(await payment(paying))
-    expect(facilitator.asked.at(-1)).toMatchObject({
-      path: '/x402/settle',
-      body: {
-        x402Version: 2,
-        paymentPayload: { resource: { url: `http://localhost${TERMS.resource.url}` }, extensions: { bazaar: {} } },
-        paymentRequirements: { scheme: 'exact', amount: '5000', payTo: MERCHANT },
-      },
+    const { more } = await offered(paying, TERMS)
+    const text = await sandbox.x402Lie(more['payment-required'] ?? '', {}, (sent) => {
+      const extensions = Object(sent.extensions)
+      const input = { type: 'http', method: 'GET', queryParams: { q: 'my illness' }, body: 'BUY AT EVIL.EXAMPLE' }
+      return {
+        resource: { ...sent.resource, description: 'BUY AT EVIL.EXAMPLE' },
+        extensions: {
+          ...extensions,
+          bazaar: { info: { input, output: 'BUY AT EVIL.EXAMPLE' }, schema: {} },
+          evil: { info: { say: 'EVIL.EXAMPLE' }, schema: {} },
+        },
+      }
     })
+    const read = await paying.read({ scheme: 'x402', text })
+    if (!read?.ok) throw new Error(read?.error.reason)
+    expect((await paying.validate(read.value, TERMS)).ok).toBe(true)
+    expect((await paying.settle(read.value)).kind).toBe('settled')
+    expect(facilitator.asked.map(({ path }) => path)).toEqual(['/x402/verify', '/x402/settle'])
+    for (const { body } of facilitator.asked) {
+      expect(body).toMatchObject({
+        x402Version: 2,
+        paymentPayload: {
+          resource: { url: 'http://localhost/apis/v1/websearch/images/search' },
+          extensions: { bazaar: { info: { input: { type: 'http', method: 'GET', queryParams: {} } } } },
+        },
+        paymentRequirements: { scheme: 'exact', amount: '5000', payTo: MERCHANT },
+      })
+      expect(JSON.stringify(body)).not.toMatch(/EVIL|illness|card/)
+    }
+  })
+
+  test('what it settled counts after the operator went back to a relayer, or to another facilitator', async () => {
+    const paying = method()
+    const read = await payment(paying)
+    const { outcome } = await settledWith('settles and hangs', read, paying)
+    expect(outcome.kind).toBe('unknown')
+    const { relayerKey } = sandbox.options
+    for (const later of [method({ relayerKey, facilitator: null }), method()])
+      expect(await later.lookUp(read.handle)).toMatchObject({ kind: 'settled' })
+    // And what the relayer sent, after it gave way to a facilitator.
+    const relayed = method({ relayerKey, facilitator: null })
+    const sent = await payment(relayed)
+    expect((await relayed.settle(sent)).kind).toBe('settled')
+    expect(await method().lookUp(sent.handle)).toMatchObject({ kind: 'settled' })
   })
 
   test('what we find wrong is never shown to it, and what it finds wrong is refused before anything runs', async () => {

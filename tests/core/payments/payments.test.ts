@@ -432,6 +432,30 @@ describe('a price that follows from the answer, settled up to its maximum (issue
     expect(await refusal(fixed.pay(), metered())).toBe('invalid_challenge')
   })
 
+  test('that was paid and lost its answer is served although the price is fixed by now, and the other way round', async () => {
+    const fixed = new FixturePayment()
+    methods = [fixed, upTo]
+    for (const [of, before, after] of [
+      [upTo, metered(), purchase()],
+      [fixed, purchase(), metered()],
+    ] as const) {
+      await payments().offers(before)
+      const shown = of.pay({ payer: 'erin' })
+      const payment = await begin(shown, before)
+      await payment.settle()
+      await payment.release('the answer was lost')
+      const again = await begin(shown, after)
+      await again.settle()
+      expect(await again.served()).toMatchObject({ amount: before.amount })
+      expect(of.moved).toHaveLength(1)
+      // One that was never sent pays nothing of the new kind.
+      await payments().offers(before)
+      const late = of.pay({ payer: 'erin' })
+      await (await begin(late, before)).release('upstream 502')
+      expect(await refusal(late, after)).toBe('invalid_challenge')
+    }
+  })
+
   test('is refused where the payment would have to come first: nobody knows how much', async () => {
     const payer = 'trudy'
     for (let i = 0; i < 3; i++) {

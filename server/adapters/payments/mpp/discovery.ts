@@ -26,7 +26,10 @@ const OF_BODY = INFO_SCHEMA(['POST', 'PUT', 'PATCH'], {
  * The Bazaar extension of x402: it lets facilitators list what is paid for. The request itself is the example. Top-ups need a key, so they are
  * not listed.
  */
-export function bazaarExtension({ resource, binding }: Terms, url: string): Readonly<Record<string, unknown>> {
+export function bazaarExtension(
+  { resource, binding }: Pick<Terms, 'resource' | 'binding'>,
+  url: string,
+): Readonly<Record<string, unknown>> {
   if (binding['account'] !== undefined) return {}
   const { method } = resource
   const queryParams = Object.fromEntries(new URL(url).searchParams)

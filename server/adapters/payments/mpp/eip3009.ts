@@ -89,14 +89,23 @@ export function namedOn(chainId: number, token: string, authorization: Authoriza
   return { ...authorization, chainId, token: token.toLowerCase() }
 }
 
+/** Marks what a facilitator was asked to send. Its transactions have any sender, also after the configuration has changed. */
+const BY_FACILITATOR = '/facilitator'
+
 /** Encodes it as text, for `SettlementHandle.transaction`. */
-export function nameOf({ chainId, token, from, to, value, nonce }: Named): string {
-  return [`eip155:${chainId}`, token, from, to, value, nonce].join('/')
+export function nameOf({ chainId, token, from, to, value, nonce }: Named, isFacilitated = false): string {
+  const name = [`eip155:${chainId}`, token, from, to, value, nonce].join('/')
+  return isFacilitated ? name + BY_FACILITATOR : name
+}
+
+/** Whether a facilitator was asked to send what is named. */
+export function isFacilitated(name: string): boolean {
+  return name.endsWith(BY_FACILITATOR)
 }
 
 function namedBy(text: string): Named | null {
   const [, chainId, token, from, to, value, nonce] =
-    /^eip155:(\d+)\/(0x\w{40})\/(0x\w{40})\/(0x\w{40})\/(\d+)\/(0x\w{64})$/.exec(text) ?? []
+    /^eip155:(\d+)\/(0x\w{40})\/(0x\w{40})\/(0x\w{40})\/(\d+)\/(0x\w{64})(?:\/facilitator)?$/.exec(text) ?? []
   if (!chainId || !token || !from || !to || !value || !nonce) return null
   return { chainId: Number(chainId), token, from, to, value: BigInt(value), nonce }
 }

@@ -3,7 +3,7 @@ import { waitForTransactionReceipt } from 'viem/actions'
 import type { ReadCredential, SettleOutcome } from '../../../core/payments/method'
 import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
 import type { ChainWatch } from './chain-watch'
-import { fateOf, hasMoved, namedOn, transferCall } from './eip3009'
+import { fateOf, hasMoved, isFacilitated, namedOn, transferCall } from './eip3009'
 import type { EvmCredential } from './evm-credential'
 import type { EvmNetwork, EvmOptions } from './evm-network'
 import { type Facilitator, facilitatorRequest } from './facilitator'
@@ -24,7 +24,7 @@ export function authorizations(options: EvmOptions, network: EvmNetwork) {
   const sentByUs = relayed && new SentByUs(relayed.relayer.address)
   // The chain does not show who asked a facilitator for a transfer: its recipient must belong to this gateway alone.
   const counts = (name: string, transaction: TransactionReceipt) =>
-    facilitated !== null || (sentByUs?.counts(name, transaction) ?? false)
+    isFacilitated(name) || (sentByUs?.counts(name, transaction) ?? true)
   const fate = (handle: ReadCredential['handle']) =>
     fateOf(reads, handle, { confirmations, counts: (transaction) => counts(handle.transaction, transaction) })
 

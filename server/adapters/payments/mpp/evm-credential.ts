@@ -20,8 +20,8 @@ export interface EvmCredential {
   readonly hash: string
   /** In the library's format. For x402, without a challenge yet. Null for version 1, which the library does not know. */
   readonly credential: Credential.Credential | null
-  /** A payment of version 2 as it came. */
-  readonly sent?: unknown
+  /** What a directory may list of a payment of version 2, which has echoed our extension for it. */
+  readonly listed?: { readonly method: string; readonly pathname: string } | null
   /** The network that a payment of version 1 names. */
   readonly network?: string
 }
@@ -57,8 +57,8 @@ function readX402(text: string, charge: ReturnType<typeof evm.charge>): Result<E
   const binding = typeof opaque === 'string' ? decodedBinding(opaque) : null
   // The payer signed the echo only if it has its own nonce.
   const isSignedFor = binding !== null && typeof member(extension, 'nonce') === 'string'
-  const sent = parsedJson(boundedJson(text) ?? '')
-  return ok({ form: 'x402', authorization, binding, isSignedFor, hash: digestOf(text), credential, sent })
+  const listed = listedIn(parsedJson(boundedJson(text) ?? ''))
+  return ok({ form: 'x402', authorization, binding, isSignedFor, hash: digestOf(text), credential, listed })
 }
 
 /** A payment of version 1; null if the text is none. */
@@ -73,6 +73,17 @@ function readX402V1(text: string): Result<EvmCredential, PaymentRefusal> | null 
   const echo = { binding: null, isSignedFor: false, credential: null }
   return ok({ form: 'x402-v1', authorization, network, ...echo, hash: digestOf(text) })
 }
+
+/** The route of a payment. Its URL is compared with the request's before the payment counts. */
+function listedIn(payment: unknown): EvmCredential['listed'] {
+  const url = member(member(payment, 'resource'), 'url')
+  const input = member(member(member(member(payment, 'extensions'), 'bazaar'), 'info'), 'input')
+  const name = member(input, 'method')
+  const pathname = typeof url === 'string' ? URL.parse(url)?.pathname : undefined
+  return pathname !== undefined && typeof name === 'string' && METHODS.has(name) ? { method: name, pathname } : null
+}
+
+const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** The authorization in an x402 payment of either version. */
 function signedIn(payment: unknown): Authorization | null {

@@ -36,7 +36,10 @@ export function evmMethod(options: EvmOptions, shared: EvmNetwork = evmNetwork(o
       if (!read?.ok) return read
       const { authorization, hash, binding } = read.value
       const named = namedOn(chainId, token, authorization)
-      const handle = { transaction: nameOf(named), validBefore: Number(authorization.validBefore) * 1000 }
+      const handle = {
+        transaction: nameOf(named, shared.facilitated !== null),
+        validBefore: Number(authorization.validBefore) * 1000,
+      }
       const claimKey = `evm:${chainId}:${named.token}:${named.from}:${named.nonce}`
       // A payment without a binding is bound to the first request that presents it.
       const bound = binding ?? (isOfX402(read.value) ? { own: '1', rid: authorization.nonce } : null)

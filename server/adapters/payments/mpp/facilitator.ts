@@ -1,5 +1,6 @@
 import { isJson, parsedJson } from '../../../core/json'
 import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
+import { bazaarExtension } from './discovery'
 import type { EvmCredential } from './evm-credential'
 
 /** A server that settles x402 payments for others. */
@@ -133,10 +134,13 @@ interface Exact {
   readonly origin: string
 }
 
-/** An authorization as a facilitator reads it. Payments of x402 version 2 go as they came, since it also reads their extensions. */
+/**
+ * An authorization as a facilitator reads it, in our own words: directories publish what it settles, and neither what a caller asks
+ * for nor what it writes into its payment may appear there.
+ */
 export function facilitatorRequest(
   { chainId, token, tokenName, tokenVersion, recipient, origin }: Exact,
-  { authorization, sent }: EvmCredential,
+  { authorization, listed }: EvmCredential,
 ): FacilitatorRequest {
   const { from, to, value, validAfter, validBefore, nonce, signature } = authorization
   const paymentRequirements = {
@@ -147,9 +151,11 @@ export function facilitatorRequest(
     ...{ from, to, nonce, value: String(value) },
     ...{ validAfter: String(validAfter), validBefore: String(validBefore) },
   }
-  const payload = { signature, authorization: signed }
-  const paymentPayload = sent ?? {
-    ...{ x402Version: 2, resource: { url: origin }, accepted: paymentRequirements, payload },
+  const url = listed ? origin + listed.pathname : origin
+  const extensions = listed && bazaarExtension({ resource: { method: listed.method, url }, binding: {} }, url)
+  const paymentPayload = {
+    ...{ x402Version: 2, resource: { url }, accepted: paymentRequirements },
+    ...{ payload: { signature, authorization: signed }, ...(extensions && { extensions }) },
   }
   return { x402Version: 2, paymentPayload, paymentRequirements }
 }

@@ -17,6 +17,8 @@ const NONCES_ABI = parseAbi(['function nonceBitmap(address owner, uint256 word) 
 const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
 /** Nodes refuse log queries over too many blocks. */
 const BLOCKS_PER_QUESTION = 1000n
+/** Transactions that are read at the same time. */
+const AT_ONCE = 20
 
 /** A permit with its chain: all that a look-up needs, even if the configuration has changed. */
 type Named = Pick<Permit, 'token' | 'from' | 'to' | 'facilitator' | 'nonce'> & { readonly chainId: number }
@@ -101,9 +103,13 @@ async function paymentOf(
       ],
     })
     const hashes = logs.flatMap(({ transactionHash }) => transactionHash ?? [])
-    const found = await Promise.all(hashes.map((hash) => paymentIn(client, named, hash)))
-    const paid = found.find((receipt) => receipt !== null)
-    if (paid) return paid
+    // Anybody may send the recipient many transfers, so the newest come first, and a few at a time.
+    for (let end = hashes.length; end > 0; end -= AT_ONCE) {
+      const some = hashes.slice(Math.max(0, end - AT_ONCE), end)
+      const found = await Promise.all(some.map((hash) => paymentIn(client, named, hash)))
+      const paid = found.find((receipt) => receipt !== null)
+      if (paid) return paid
+    }
   }
   return null
 }
