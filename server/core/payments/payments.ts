@@ -337,8 +337,8 @@ function hashed(addressGroup: string, secret: string): string {
 }
 
 /** Whether a method takes payments for a price of this kind: fixed, or known from the answer. */
-function servesPrice({ isUpTo = false }: PaymentMethod, { least }: { readonly least?: Money | undefined }): boolean {
-  return isUpTo === (least !== undefined)
+function servesPrice({ isUpTo }: PaymentMethod, { least }: { readonly least?: Money | undefined }): boolean {
+  return (isUpTo ?? false) === (least !== undefined)
 }
 
 const NOT_FOR_THIS_PRICE = 'The price of this request has changed. Pay with a new challenge.'

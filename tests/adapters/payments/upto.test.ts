@@ -1,10 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import {
-  PERMIT2_ADDRESS,
-  uptoPermit2WitnessTypes,
-  x402UptoPermit2ProxyABI,
-  x402UptoPermit2ProxyAddress,
-} from '@x402/evm'
+import { PERMIT2_ADDRESS, x402UptoPermit2ProxyABI, x402UptoPermit2ProxyAddress } from '@x402/evm'
 import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { type EvmOptions, evmNetwork } from '../../../server/adapters/payments/mpp/evm-network'
@@ -13,7 +8,7 @@ import { uptoMethod } from '../../../server/adapters/payments/mpp/upto'
 import { micros } from '../../../server/core/money'
 import type { PaymentMethod, ReadCredential, Terms } from '../../../server/core/payments/method'
 import { termsOf } from '../../contracts/payment-method.contract'
-import { EVM_CHAIN_ID, openEvmSandbox, RELAYER } from '../../support/evm/evm-sandbox'
+import { openEvmSandbox, RELAYER } from '../../support/evm/evm-sandbox'
 import { MERCHANT, PAYER, stranger } from '../../support/payment-sandbox'
 
 const MAXIMUM = 5000n
@@ -23,14 +18,7 @@ const metered = (more: Partial<Terms> = {}): Terms => termsOf({ least: micros(10
 const TERMS = metered()
 const seconds = (from: number) => String(Math.floor(Date.now() / 1000) + from)
 
-type Signed = {
-  readonly permitted: { readonly token: Address; readonly amount: string }
-  readonly from: Address
-  readonly spender: Address
-  readonly nonce: string
-  readonly deadline: string
-  readonly witness: { readonly to: Address; readonly facilitator: Address; readonly validAfter: string }
-}
+type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer R] ? R : never
 
 describe('the upto method, and attacks on it', () => {
   let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>
@@ -78,30 +66,8 @@ describe('the upto method, and attacks on it', () => {
     return valid.ok ? 'valid' : valid.error.code
   }
   const received = () => sandbox.balance(MERCHANT)
-  /** What the official client sends, changed and signed again. */
-  async function lie(
-    paying: PaymentMethod,
-    change: (signed: Signed) => Partial<Signed>,
-    {
-      by = PAYER,
-      around = {},
-      chainId = EVM_CHAIN_ID,
-    }: { by?: PrivateKeyAccount; around?: object; chainId?: number } = {},
-  ): Promise<string> {
-    const payment = JSON.parse(atob(await sandbox.uptoSignature(await required(paying))))
-    const said: Signed = { ...payment.payload.permit2Authorization, ...change(payment.payload.permit2Authorization) }
-    const signature = await by.signTypedData({
-      domain: { name: 'Permit2', chainId, verifyingContract: PERMIT2 },
-      types: uptoPermit2WitnessTypes,
-      primaryType: 'PermitWitnessTransferFrom',
-      message: {
-        permitted: { token: said.permitted.token, amount: BigInt(said.permitted.amount) },
-        ...{ spender: said.spender, nonce: BigInt(said.nonce), deadline: BigInt(said.deadline) },
-        witness: { ...said.witness, validAfter: BigInt(said.witness.validAfter) },
-      },
-    })
-    return btoa(JSON.stringify({ ...payment, payload: { signature, permit2Authorization: said }, ...around }))
-  }
+  const lie = async (paying: PaymentMethod, ...change: Tail<Parameters<typeof sandbox.uptoLie>>) =>
+    sandbox.uptoLie(await required(paying), ...change)
   /** A call by anybody, through the chain itself. */
   const calls = (by: PrivateKeyAccount, to: Address, data: Hex) => sandbox.write(data, by, to)
 

@@ -142,6 +142,38 @@ describe("an imported operation whose price follows from its answer, paid by x40
     expect(upstream.calls).toHaveLength(1)
   })
 
+  test('two permits of one nonce, for two requests at once: one is served, and the other pays nothing', async () => {
+    const first = JSON.parse(atob(await bought()))
+    const nonce = BigInt(first.payload.permit2Authorization.nonce)
+    const other = `${PATH}?city=Rome`
+    const second = await sandbox.uptoLie(requiredIn(await gateway.call(other)), () => ({ nonce: String(nonce) }))
+    // The same number in another spelling.
+    first.payload.permit2Authorization.nonce = `0x${nonce.toString(16).toUpperCase()}`
+    const amount = await moved(async () => {
+      const answers = await Promise.all([paid(btoa(JSON.stringify(first))), paid(second, other)])
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+      for (const answer of answers) expect([200, 402, 409]).toContain(answer.status)
+    })
+    expect(amount).toBe(30_000n)
+    expect(upstream.calls).toHaveLength(1)
+  })
+
+  test('a key without money is offered it too, and pays by it beside its key; a quote and a maximum price come first', async () => {
+    const key = await gateway.key(await gateway.account())
+    const refused = await gateway.as(key, PATH)
+    expect(await verdict(refused.clone())).toBe('402 insufficient_balance +x402')
+    const payment = await sandbox.uptoSignature(requiredIn(refused))
+    const paying = { authorization: `Bearer ${key.secret}`, 'payment-signature': payment }
+    const low = { headers: { ...paying, 'x-max-price-usd': '0.09' } }
+    const amount = await moved(async () => {
+      expect(await verdict(await gateway.call(PATH, low))).toBe('412 estimated_price_exceeds_max_price')
+      const quote = await gateway.call(PATH, { headers: { 'x-cost-mode': 'quote' } })
+      expect([quote.status, upstream.calls.length]).toEqual([200, 0])
+      expect((await gateway.call(PATH, { headers: paying })).status).toBe(200)
+    })
+    expect(amount).toBe(30_000n)
+  })
+
   test('a call that fails moves nothing, and the payment stays good', async () => {
     const payment = await bought()
     upstream.answers(() => new Response('', { status: 500 }))

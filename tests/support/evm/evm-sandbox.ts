@@ -1,4 +1,4 @@
-import { ExactEvmScheme } from '@x402/evm'
+import { ExactEvmScheme, uptoPermit2WitnessTypes } from '@x402/evm'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { ExactEvmSchemeV1 } from '@x402/evm/v1'
 import { x402Client, x402HTTPClient } from '@x402/fetch'
@@ -179,6 +179,31 @@ export async function openEvmSandbox() {
       const payload = await client.createPaymentPayload(offer)
       return client.encodePaymentSignatureHeader(payload)['PAYMENT-SIGNATURE'] ?? ''
     },
+    /** What it sends, changed and signed again. */
+    async uptoLie(
+      paymentRequired: string,
+      change: (signed: SignedPermit) => Partial<SignedPermit>,
+      {
+        by = PAYER,
+        around = {},
+        chainId = EVM_CHAIN_ID,
+      }: { by?: PrivateKeyAccount; around?: object; chainId?: number } = {},
+    ): Promise<string> {
+      const payment = JSON.parse(atob(await this.uptoSignature(paymentRequired)))
+      const honest: SignedPermit = payment.payload.permit2Authorization
+      const said = { ...honest, ...change(honest) }
+      const signature = await by.signTypedData({
+        domain: { name: 'Permit2', chainId, verifyingContract: PERMIT2 },
+        types: uptoPermit2WitnessTypes,
+        primaryType: 'PermitWitnessTransferFrom',
+        message: {
+          permitted: { token: said.permitted.token, amount: BigInt(said.permitted.amount) },
+          ...{ spender: said.spender, nonce: BigInt(said.nonce), deadline: BigInt(said.deadline) },
+          witness: { ...said.witness, validAfter: BigInt(said.witness.validAfter) },
+        },
+      })
+      return btoa(JSON.stringify({ ...payment, payload: { signature, permit2Authorization: said }, ...around }))
+    },
     /** The same client, as it pays servers of version 1. */
     x402V1: (account: PrivateKeyAccount = PAYER) =>
       new x402Client()
@@ -262,6 +287,16 @@ export async function openEvmSandbox() {
       await chain.stop()
     },
   }
+}
+
+/** What a payer signs for `upto`. */
+interface SignedPermit {
+  readonly permitted: { readonly token: Address; readonly amount: string }
+  readonly from: Address
+  readonly spender: Address
+  readonly nonce: string
+  readonly deadline: string
+  readonly witness: { readonly to: Address; readonly facilitator: Address; readonly validAfter: string }
 }
 
 type Misdeed =

@@ -75,7 +75,7 @@ function readX402V1(text: string): Result<EvmCredential, PaymentRefusal> | null 
 }
 
 /** The route of a payment. Its URL is compared with the request's before the payment counts. */
-function listedIn(payment: unknown): EvmCredential['listed'] {
+function listedIn(payment: unknown): NonNullable<EvmCredential['listed']> | null {
   const url = member(member(payment, 'resource'), 'url')
   const input = member(member(member(member(payment, 'extensions'), 'bazaar'), 'info'), 'input')
   const name = member(input, 'method')
