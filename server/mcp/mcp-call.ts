@@ -1,6 +1,6 @@
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import type { ShownPayment } from '../core/payments/method'
 import { PaymentRequired, receiptMeta } from './payment'
+import { INVALID_PARAMS, ProtocolError } from './protocol-error'
 import type { RunningCalls } from './running-calls'
 import type { Tool, ToolCall } from './tool'
 import { readAnswer, toolResult } from './tool-result'
@@ -63,8 +63,8 @@ export async function calledResult(
 ) {
   const tool = reply.tools.find(({ name }) => name === params.name)
   if (!tool)
-    throw new McpError(
-      ErrorCode.InvalidParams,
+    throw new ProtocolError(
+      INVALID_PARAMS,
       `There is no tool "${params.name.slice(0, 60)}". Call tools/list for the available tools.`,
     )
   const made = tool.call(params.arguments ?? {})

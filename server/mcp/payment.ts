@@ -1,7 +1,7 @@
-import { McpError } from '@modelcontextprotocol/sdk/types.js'
 import { isJson, jsonText } from '../core/json'
 import { CREDENTIAL_BOUNDS, isValueWithin } from '../core/json-bounds'
 import type { ShownPayment } from '../core/payments/method'
+import { INVALID_PARAMS, ProtocolError } from './protocol-error'
 import type { ToolAnswer } from './tool-result'
 
 /** Names in `_meta` and codes of the `Payment` scheme over JSON-RPC (facts/payments 9, spec-answers 10). */
@@ -10,7 +10,6 @@ const RECEIPT = 'org.paymentauth/receipt'
 const REQUIRED = 'org.paymentauth/payment-required'
 const PAYMENT_REQUIRED = -32042
 const PAYMENT_REFUSED = -32043
-const INVALID_PARAMS = -32602
 
 /**
  * The payment in a `tools/call`, converted to its HTTP form so that one place checks its binding, single use and outcome. Null if
@@ -42,8 +41,8 @@ export class PaymentRequired {
   }
 
   /** The protocol error, for callers that pay per call. */
-  error(): McpError {
-    return new McpError(this.code, this.message, this.data)
+  error(): ProtocolError {
+    return new ProtocolError(this.code, this.message, this.data)
   }
 
   /** The `_meta` for callers with an account, next to the failure that their model reads. */

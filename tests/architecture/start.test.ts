@@ -28,14 +28,13 @@ function packageOf(specifier: string): string {
   return /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier
 }
 
-// What reads pages and PDFs, tells languages, counts tokens, pays, mails: tens of megabytes each, for what a server may never do.
+// What reads pages and PDFs, tells languages, counts tokens, pays, mails, talks to agents: tens of megabytes each, for what a server may never do.
 test('the server starts with the libraries that every request needs, and loads the others when they are first needed', () => {
   expect(loadedAtOnce('server/main.ts')).toEqual([
     '@better-auth/oauth-provider',
     '@better-auth/passkey',
     '@elysiajs/swagger',
     '@libsql/client',
-    '@modelcontextprotocol/sdk',
     // Elysia loads it anyway.
     '@sinclair/typebox',
     'better-auth',
