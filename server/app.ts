@@ -55,6 +55,7 @@ import { operatorAccountRoutes } from './http/operator/account-routes'
 import type { ApiCommandParts } from './http/operator/api-commands'
 import { type ApiReportParts, operatorApiReportRoutes } from './http/operator/api-report-routes'
 import { operatorApiActRoutes, operatorApiRoutes } from './http/operator/api-routes'
+import { type CustomerMoneyParts, customerMoneyRoutes } from './http/operator/customer-money'
 import {
   type CustomerRouteParts,
   customerActRoutes,
@@ -233,7 +234,7 @@ function moneyRoutes(parts: MoneyParts) {
     .use(priceRoutes(parts))
 }
 
-interface OperatorGroup extends CustomerRouteParts, ApiCommandParts, ApiReportParts {
+interface OperatorGroup extends CustomerRouteParts, CustomerMoneyParts, ApiCommandParts, ApiReportParts {
   readonly owners: OwnerSessions
   readonly audit: AuditTrail
   readonly models: ModelCatalog
@@ -248,6 +249,7 @@ function operatorGroup(parts: OperatorGroup) {
     .use(customerRoutes(parts))
     .use(customerRecordRoutes(parts))
     .use(customerActRoutes(parts))
+    .use(customerMoneyRoutes(parts))
     .use(operatorApiRoutes(parts))
     .use(operatorApiActRoutes(parts))
     .use(operatorApiReportRoutes(parts))

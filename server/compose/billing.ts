@@ -1,4 +1,5 @@
 import type { Config } from '../config'
+import type { CardRefundStore } from '../core/accounts/card-refund'
 import type { Clock } from '../core/clock'
 import type { IdempotencyRecords } from '../core/idempotency/idempotency-record'
 import type { Ledger } from '../core/ledger/ledger'
@@ -6,6 +7,7 @@ import type { Limiter } from '../core/limits/limiter'
 import type { ClaimStore } from '../core/payments/claim'
 import type { Telemetry } from '../core/telemetry/telemetry'
 import { startCardComparisons } from '../jobs/card-comparisons'
+import { startCardRefunds } from '../jobs/card-refunds'
 import { startIdempotencyPruning } from '../jobs/idempotency-pruning'
 import { startReceiptChecks } from '../jobs/receipt-checks'
 import { startTopUpChecks } from '../jobs/top-up-checks'
@@ -18,7 +20,11 @@ import { composePayments } from './payments'
 import { composeTopUps } from './top-ups'
 
 interface Parts {
-  readonly stores: { readonly paymentClaims: ClaimStore; readonly keptAnswers: IdempotencyRecords }
+  readonly stores: {
+    readonly paymentClaims: ClaimStore
+    readonly keptAnswers: IdempotencyRecords
+    readonly cardRefunds: CardRefundStore
+  }
   readonly ledger: Ledger
   readonly limiter: Limiter
   readonly clock: Clock
@@ -29,23 +35,24 @@ interface Parts {
 /** Everything about incoming money: payments for single requests, top-ups, and idempotency. */
 export async function composeBilling(config: Config, { stores, ledger, limiter, clock, log, telemetry }: Parts) {
   const { paymentClaims: claims, keptAnswers: records } = stores
-  const { topUps, cards } = composeTopUps(config, { claims, ledger, clock, log })
+  const { topUps, cards } = composeTopUps(config, { claims, refunds: stores.cardRefunds, ledger, clock, log })
   const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null, telemetry })
   const pruning = startIdempotencyPruning(records, clock, log)
   const networkJobs = [
     startReceiptChecks({ methods: rail.lasting, claims, clock }, log),
     startTopUpChecks({ methods: rail.lasting, claims, clock }, topUps, log),
-    ...(cards ? [startCardComparisons(cards.topUps, log)] : []),
+    ...(cards ? [startCardComparisons(cards.topUps, log), startCardRefunds(cards.refunds, log)] : []),
   ]
   // Ends the claims that a previous process was working on.
   await rail.payments.recover()
   const { payments } = rail
   return {
     /** For `main` and tests. */
-    moneyIn: { rail, topUps, cards: cards?.topUps ?? null },
+    moneyIn: { rail, topUps, cards: cards?.topUps ?? null, cardRefunds: cards?.refunds ?? null },
     auth: { paymentAttemptsPerMinute: config.payments.attemptsPerMinute },
     /** For the routes of wallets and owners. */
     routes: {
+      ...{ cardRefunds: cards?.refunds ?? null, refundStore: stores.cardRefunds },
       ...{ claims, topUps, cards, payments, sandboxTopUps: config.payments.sandboxTopUps },
       // A facilitator settles fixed prices only.
       upToFrom: config.payments.evm?.relayerKey ? config.payments.evm.minAmount : null,

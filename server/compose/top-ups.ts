@@ -1,4 +1,6 @@
 import type { Config } from '../config'
+import type { CardRefundStore } from '../core/accounts/card-refund'
+import { CardRefunds } from '../core/accounts/card-refunds'
 import { CardTopUps } from '../core/accounts/card-top-ups'
 import { TopUps } from '../core/accounts/top-ups'
 import type { Clock } from '../core/clock'
@@ -7,17 +9,23 @@ import type { CardCheckout } from '../core/payments/card-checkout'
 import type { ClaimStore } from '../core/payments/claim'
 import type { Log } from '../log'
 
+interface Parts {
+  readonly claims: ClaimStore
+  readonly refunds: CardRefundStore
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly log: Log
+}
+
 /** Top-ups, by card if a processor is configured. Its library is loaded on first use. */
-export function composeTopUps(
-  config: Config,
-  { claims, ledger, clock, log }: { claims: ClaimStore; ledger: Ledger; clock: Clock; log: Log },
-) {
+export function composeTopUps(config: Config, { claims, refunds, ledger, clock, log }: Parts) {
   const topUps = new TopUps({ claims, ledger, clock })
   const checkout = config.cards ? lazyCheckout(config, clock) : null
   const onTrouble = (what: string, reason: string) => log.error(what, { reason })
   const cards = checkout && {
     checkout,
     topUps: new CardTopUps({ card: checkout, claims, topUps, ledger, clock, onTrouble }),
+    refunds: new CardRefunds({ card: checkout, claims, store: refunds, ledger, clock }),
   }
   return { topUps, cards }
 }
@@ -36,6 +44,7 @@ function lazyCheckout({ cards, baseUrl }: Config, clock: Clock): CardCheckout {
     state: async (page) => (await open()).state(page),
     pageOf: async (payment) => (await open()).pageOf(payment),
     returns: async (payment) => (await open()).returns(payment),
+    refund: async (refund) => (await open()).refund(refund),
     message: async (body, signature) => (await open()).message(body, signature),
   }
 }

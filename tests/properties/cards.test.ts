@@ -70,6 +70,10 @@ class Processor implements CardCheckout {
     return this.page(payment).returns.map((given) => ({ ...given }))
   }
 
+  async refund() {
+    return { kind: 'refused', reason: 'nobody asks for one here' } as const
+  }
+
   async message() {
     return null
   }
@@ -180,7 +184,9 @@ async function live(steps: readonly Step[], kinds: readonly string[]) {
   for (const act of steps) {
     if (act.do === 'pay') card.page(`cs_${act.which}`).isPaid = true
     else if (act.do === 'return')
-      card.page(`cs_${act.which}`).returns.push({ kind: act.kind, id: requestId(), amount: micros(act.amount) })
+      card
+        .page(`cs_${act.which}`)
+        .returns.push({ kind: act.kind, id: requestId(), amount: micros(act.amount), ours: null, state: 'succeeded' })
     else if (act.do === 'turn') {
       const all = card.pages.flatMap(({ returns }) => returns)
       const given = all[act.pick % Math.max(1, all.length)]

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { MemoryHolds } from '../../server/adapters/stores/memory/holds'
+import { auditEntry } from '../../server/core/audit'
 import type { RequestId } from '../../server/core/ids'
 import { Ledger } from '../../server/core/ledger/ledger'
 import { type Money, micros } from '../../server/core/money'
@@ -30,6 +31,20 @@ const action = fc.oneof(
       ...{ account: pick, amount: fc.integer({ min: 1, max: 120 }), reference: fc.nat(8), lost: fc.boolean() },
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constantFrom('debit' as const, 'takeAvailable' as const),
+      ...{ account: pick, amount: fc.integer({ min: 1, max: 120 }), reference: fc.nat(8) },
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('refundCharge' as const),
+      ...{ pick, amount: fc.option(fc.integer({ min: 1, max: 60 })) },
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('limit' as const), pool: pick, limit: fc.option(fc.nat(200)) }) },
   {
     weight: 5,
@@ -51,6 +66,8 @@ const action = fc.oneof(
   },
 )
 type Action = typeof action extends fc.Arbitrary<infer A> ? A : never
+
+const AUDIT = auditEntry({ at: 1, actor: { kind: 'operator', id: 'test', address: null }, action: 'test' })
 
 /** What the test knows of a request from the ledger's answers alone. */
 interface Known {
@@ -122,7 +139,28 @@ class World {
           description: '',
           reference: `back ${act.reference}`,
         })
+      case 'debit':
+        return this.ledger.debit({ ...this.taken(act), audit: AUDIT })
+      case 'takeAvailable':
+        return this.ledger.takeBackAvailable({ ...this.taken(act), kind: 'refund' })
+      case 'refundCharge': {
+        const [request, known] = this.choose(act.pick)
+        if (!request || !known) return
+        const account = this.accounts[known.account] ?? 'acct_'
+        const amount = act.amount === null ? null : micros(act.amount)
+        return this.ledger.refundCharge({ account, request, amount, description: '', audit: AUDIT })
+      }
     }
+  }
+
+  private taken(act: {
+    readonly account: number
+    readonly amount: number
+    readonly reference: number
+    readonly do: string
+  }) {
+    const account = this.accounts[act.account % 2] ?? 'acct_'
+    return { account, amount: micros(act.amount), description: '', reference: `${act.do} ${act.reference}` } as const
   }
 
   private async hold(act: Extract<Action, { do: 'hold' }>): Promise<void> {
@@ -250,7 +288,10 @@ describe('the ledger, whatever happens in whatever order', () => {
           for (const account of world.accounts) expect((await world.holds.balance(account))?.held).toBe(micros(0))
           for (const pool of world.pools) expect((await world.holds.pool(pool.id))?.held).toBe(micros(0))
           // A caller who was told ok pays just that; every other one, the unknown included, pays nothing in the end.
-          for (const [id, known] of world.requests) expect(world.journal.charged(id)).toBe(known.charged ?? 0)
+          for (const [id, known] of world.requests) {
+            expect(world.journal.charged(id)).toBe(known.charged ?? 0)
+            expect(world.journal.refunded(id)).toBeLessThanOrEqual(known.charged ?? 0)
+          }
           expect(world.alarms).toEqual([])
         },
       ),

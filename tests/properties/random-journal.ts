@@ -1,5 +1,6 @@
 import type { AccountId, PoolId } from '../../server/core/ids'
 import type { Booked, Bookings } from '../../server/core/ledger/bookings'
+import type { Split } from '../../server/core/ledger/hold'
 import type { AppendOutcome, Journal, JournalRecord } from '../../server/core/ledger/journal'
 import { micros } from '../../server/core/money'
 
@@ -54,6 +55,28 @@ export class RandomJournal implements Journal, Bookings {
     return { references: mine.map((entry) => `${entry.reference}`), takenBack: micros(taken) }
   }
 
+  async chargeOf(account: AccountId, request: string): Promise<Split | null> {
+    const part = (name: 'credit' | 'paid') =>
+      this.entries()
+        .filter((entry) => entry.requestId === request && entry.kind !== 'charge_refund')
+        .reduce(
+          (sum, entry) =>
+            sum +
+            (entry.debit === `${account}/${name}` ? entry.amount : 0) -
+            (entry.credit === `${account}/${name}` ? entry.amount : 0),
+          0,
+        )
+    const [credit, paid] = [part('credit'), part('paid')]
+    return credit + paid > 0 ? { credit: micros(credit), paid: micros(paid) } : null
+  }
+
+  /** What was given back of a request's charge by an operator. */
+  refunded(request: string): number {
+    return this.entries()
+      .filter((entry) => entry.requestId === request && entry.kind === 'charge_refund')
+      .reduce((sum, { amount }) => sum + amount, 0)
+  }
+
   /** What the entries sum to. Debt is what is owed: it grows by what leaves its account. */
   posted(account: AccountId, part: 'credit' | 'paid' | 'debt'): number {
     const place = `${account}/${part}`
@@ -79,7 +102,7 @@ export class RandomJournal implements Journal, Bookings {
   /** What stands charged for a request. */
   charged(request: string): number {
     return this.entries()
-      .filter((entry) => entry.requestId === request)
+      .filter((entry) => entry.requestId === request && entry.kind !== 'charge_refund')
       .reduce((sum, entry) => sum + (entry.kind === 'charge' ? entry.amount : -entry.amount), 0)
   }
 

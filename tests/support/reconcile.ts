@@ -35,8 +35,13 @@ export async function reconcile(file: string): Promise<Reconciliation> {
       'a charged call has not exactly its charge in the ledger',
       `SELECT r.id, r.cost, coalesce(c.amount, 0) AS entries FROM requests r
        LEFT JOIN (SELECT request_id, sum(iif(kind = 'charge', amount, -amount)) AS amount FROM entries
-         WHERE request_id IS NOT NULL AND kind <> 'overrun' GROUP BY request_id) c ON c.request_id = r.id
+         WHERE request_id IS NOT NULL AND kind NOT IN ('overrun', 'charge_refund') GROUP BY request_id) c ON c.request_id = r.id
        WHERE r.cost <> coalesce(c.amount, 0)`,
+    )
+    await check(
+      'a call was given back more than it was charged',
+      `SELECT request_id, sum(iif(kind = 'charge', amount, -amount)) AS left FROM entries
+       WHERE request_id IS NOT NULL AND kind <> 'overrun' GROUP BY request_id HAVING left < 0`,
     )
     await check(
       'an entry belongs to no call',

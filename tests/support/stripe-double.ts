@@ -21,6 +21,7 @@ interface Return {
   readonly charge: string
   readonly payment_intent: string
   readonly created: number
+  readonly metadata?: Record<string, string>
   status: string
 }
 type RefundStatus = 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled'
@@ -58,6 +59,33 @@ export function openStripeDouble() {
     const has_more = from + data.length < newestFirst.length
     return Response.json({ object: 'list', data, has_more, url: pathname })
   }
+  const refundsByKey = new Map<string, Return>()
+  /** How refunds go: `lost` makes them, and answers 500. */
+  let refunding: 'succeeded' | 'pending' | 'lost' = 'succeeded'
+  const refunded = async (request: Request): Promise<Response> => {
+    const key = request.headers.get('idempotency-key') ?? ''
+    const known = refundsByKey.get(key)
+    const lost = () => Response.json({ error: { type: 'api_error', message: 'lost' } }, { status: 500 })
+    if (known) return refunding === 'lost' ? lost() : Response.json(known)
+    const form = new URLSearchParams(await request.text())
+    const [payment, amount] = [form.get('payment_intent') ?? '', Number(form.get('amount'))]
+    const paid = [...pages.values()].find((page) => page.payment_intent === payment)?.amount_total ?? 0
+    const gone = returns
+      .filter((one) => one.object === 'refund' && one.payment_intent === payment && one.status !== 'failed')
+      .reduce((sum, one) => sum + one.amount, 0)
+    if (gone + amount > paid) {
+      const message = `Refund amount (${amount}) is greater than unrefunded amount on charge (${paid - gone})`
+      return Response.json({ error: { type: 'invalid_request_error', message } }, { status: 400 })
+    }
+    const refund: Return = {
+      ...{ id: `re_${++made}`, object: 'refund', amount, currency: 'usd', charge: 'ch_1', payment_intent: payment },
+      ...{ created: made, metadata: { refund: form.get('metadata[refund]') ?? '' } },
+      status: refunding === 'pending' ? 'pending' : 'succeeded',
+    }
+    returns.push(refund)
+    refundsByKey.set(key, refund)
+    return refunding === 'lost' ? lost() : Response.json(refund)
+  }
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -71,6 +99,7 @@ export function openStripeDouble() {
       const payment = searchParams.get('payment_intent')
       const ofPayment = (object: Return['object']) =>
         returns.filter((given) => given.object === object && given.payment_intent === payment)
+      if (pathname === '/v1/refunds' && request.method === 'POST') return refunded(request)
       if (pathname === '/v1/refunds') return list(ofPayment('refund'), url)
       if (pathname === '/v1/disputes') return list(ofPayment('dispute'), url)
       if (pathname === '/v1/checkout/sessions' && request.method === 'GET')
@@ -120,6 +149,10 @@ export function openStripeDouble() {
     setDown(down: boolean) {
       isDown = down
     },
+    setRefunding(how: typeof refunding) {
+      refunding = how
+    },
+    refunds: () => returns.filter(({ object }) => object === 'refund'),
     newestPage: () => [...pages.values()].at(-1)!,
     pay(id: string, more: Partial<Page> = {}) {
       Object.assign(page(id), { status: 'complete', payment_status: 'paid', payment_intent: `pi_${id}`, ...more })

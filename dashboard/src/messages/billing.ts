@@ -59,6 +59,8 @@ export const BILLING_TEXT = {
     top_up: 'Top-up',
     refund: 'Refund',
     dispute: 'Dispute',
+    debit: 'Correction',
+    charge_refund: 'Refund of a call',
     offset: 'Debt paid from balance',
     overrun: 'Overage',
     payment: 'Payment',

@@ -1,15 +1,22 @@
 import type {
   AccountCommand,
   CustomerDetails,
+  DebitCommand,
   EndedSessions,
   EraseCommand,
   ErasedAccount,
   NoteCommand,
+  OneRefund,
+  Refund,
+  RefundCommand,
+  RefundList,
   RoleCommand,
   SuspendCommand,
 } from '../../http/operator/customer-record'
+import type { OneOperatorAccount } from '../../http/operator/record'
 import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'
+import { table } from '../table'
 
 export const CUSTOMER_HELP = `  show ACCOUNT                              show an account: balance, why it gets a 402, notes
   suspend ACCOUNT --reason TEXT             refuse its keys, apps and sessions from the next request on; the owner is
@@ -20,11 +27,19 @@ export const CUSTOMER_HELP = `  show ACCOUNT                              show a
   note ACCOUNT TEXT                         leave a note for colleagues; the owner never sees it
   role ACCOUNT operator|support             make an account operator or support (support: no money, prices or secrets)
   role ACCOUNT --none                       take the role away; one operator always stays
+  debit ACCOUNT USD --note TEXT [--reference TEXT]
+                                            take money from what is available, such as a wrong grant; never below zero
+  refund ACCOUNT PAYMENT|REQUEST [USD] --note TEXT [--reference TEXT]
+                                            send a card payment (pay_...) back through its processor, or give back what a
+                                            call (req_...) was charged; without USD all of it
+  refunds ACCOUNT                           list its card refunds and what became of them
   export ACCOUNT                            print all data about an account as JSON, for its owner
   erase ACCOUNT_ID --yes                    close an account for good: keys, sessions and personal data go, the books stay`
 
 interface Options {
   readonly reason?: string | undefined
+  readonly note?: string | undefined
+  readonly reference?: string | undefined
   readonly none?: boolean | undefined
   readonly yes?: boolean | undefined
   readonly json?: boolean | undefined
@@ -59,6 +74,26 @@ const COMMANDS: Readonly<Record<string, Run>> = {
     const [account = '', text = ''] = words('note', args, 2)
     const answer = await askServer('note', { account, text } satisfies NoteCommand)
     return json ? asJson(answer) : 'The note was saved.\n'
+  },
+  debit: async (args, { note, reference, json }) => {
+    const [account = '', usd = ''] = words('debit', args, 2)
+    if (note === undefined) throw new UsageError('"operator debit" needs --note TEXT, which the owner reads')
+    const body: DebitCommand = { account, usd, note, ...(reference !== undefined && { reference }) }
+    const answer = await askServer('debit', body)
+    const { balance_usd: balance } = (answer as OneOperatorAccount).account
+    return json ? asJson(answer) : `Took ${usd} USD. The balance is ${balance} USD.\n`
+  },
+  refund: async (args, { note, reference, json }) => {
+    const [account = '', payment = '', usd] = words('refund', args, args.length === 3 ? 3 : 2)
+    if (note === undefined) throw new UsageError('"operator refund" needs --note TEXT, which the owner reads')
+    const given = { ...(usd !== undefined && { usd }), ...(reference !== undefined && { reference }) }
+    const answer = await askServer('refund', { account, payment, note, ...given } satisfies RefundCommand)
+    return json ? asJson(answer) : refundTable([(answer as OneRefund).refund])
+  },
+  refunds: async (args, { json }) => {
+    const [account = ''] = words('refunds', args, 1)
+    const answer = await askServer('refunds', { account } satisfies AccountCommand)
+    return json ? asJson(answer) : refundTable((answer as RefundList).refunds)
   },
   export: async (args) => {
     const [account = ''] = words('export', args, 1)
@@ -121,4 +156,19 @@ function details(shown: CustomerDetails): string {
 function erased({ id, forfeited_micros_usd: forfeited, erased: gone, kept }: ErasedAccount): string {
   const list = (items: readonly string[]) => items.map((item) => `  - ${item}`).join('\n')
   return `${id} is closed. Forfeited: ${forfeited / MICROS} USD.\nErased:\n${list(gone)}\nKept:\n${list(kept)}\n`
+}
+
+function refundTable(refunds: readonly Refund[]): string {
+  if (refunds.length === 0) return 'No card refunds.\n'
+  return table(
+    ['REFUND', 'OF', 'USD', 'STATE', 'AT PROCESSOR', 'NOTE'],
+    refunds.map((one) => [
+      one.id ?? '-',
+      one.payment,
+      String(one.amount_micros_usd / MICROS),
+      one.state,
+      one.processor_id ?? one.error ?? '-',
+      one.note,
+    ]),
+  )
 }

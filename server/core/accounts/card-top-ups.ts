@@ -151,8 +151,10 @@ export class CardTopUps {
   }
 
   /** Books the difference between a refund or dispute and its ledger entries. Returns false when they match. */
-  private async reconcileReturn(account: AccountId, topUp: string, { kind, id, amount }: CardReturn): Promise<boolean> {
-    const name = `card:${id}`
+  private async reconcileReturn(account: AccountId, topUp: string, cardReturn: CardReturn): Promise<boolean> {
+    const { kind, id, amount, ours } = cardReturn
+    // The money of a refund that was asked for here was booked before the processor was asked.
+    const name = ours === null ? `card:${id}` : refundReference(ours)
     const { references, takenBack } = await this.ledger.booked(name)
     if (amount === takenBack) return false
     // The reference numbers the corrections, so that two made from the same ledger state cannot both be booked.
@@ -183,6 +185,11 @@ class NotBooked extends Error {
 
 const TAKEN_BACK = { refund: 'Refund of top-up', dispute: 'Disputed top-up' } as const
 const RETURNED = { refund: 'Failed refund of top-up', dispute: 'Won dispute of top-up' } as const
+
+/** The ledger's reference of a refund that an operator asked for. */
+export function refundReference(id: string): string {
+  return `refund:${id}`
+}
 
 function keyOf(page: string): string {
   return `card:${page}`

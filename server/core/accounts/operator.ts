@@ -4,11 +4,11 @@ import type { PriceOverride, PriceStore } from '../catalog/prices'
 import type { Clock } from '../clock'
 import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure } from '../failure'
-import { type AccountId, makeId } from '../ids'
+import { type AccountId, makeId, type RequestId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
-import type { Ledger } from '../ledger/ledger'
+import type { ChargeRefundRefusal, Ledger } from '../ledger/ledger'
 import type { Limits } from '../limits/tier'
-import type { Money } from '../money'
+import { formatUsd, type Money, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
 import { type Account, type StaffRole, staffRole } from './account'
 import type { AccountStore } from './store'
@@ -77,6 +77,46 @@ export class Operator {
         )
       return ok(account)
     })
+  }
+
+  /** Takes money out of what is available. A `reference` is never booked twice. An entry corrects another; none is ever changed. */
+  async debit(
+    actor: Actor,
+    id: AccountId,
+    amount: Money,
+    note: string,
+    reference: string,
+  ): Promise<Result<Account, Failure>> {
+    const account = await this.accounts.byId(id)
+    if (!account) return err(noAccount(id))
+    const booked = await this.ledger.debit({
+      ...{ account: id, amount, description: note, reference: `debit:${reference}` },
+      audit: this.audit(actor, id, 'account.debit', { amount, note, reference }),
+    })
+    if (booked.ok) return ok(account)
+    if (booked.error === 'already_booked')
+      return err(failure('invalid_state', `A debit with reference ${reference} was already booked.`))
+    if (booked.error !== 'insufficient') return err(notBooked('debit'))
+    const available = formatUsd((await this.ledger.balance(id))?.available ?? ZERO)
+    return err(
+      failure('invalid_state', `Only ${available} USD are available: what calls in progress hold cannot be taken.`),
+    )
+  }
+
+  /** Gives back what a call was charged, all of it or `amount`; once per call. */
+  async refundCharge(
+    actor: Actor,
+    { account: id, request, amount, note }: ChargeToRefund,
+  ): Promise<Result<{ readonly account: Account; readonly refunded: Money }, Failure>> {
+    const account = await this.accounts.byId(id)
+    if (!account) return err(noAccount(id))
+    const booked = await this.ledger.refundCharge({
+      ...{ account: id, request, amount, description: note },
+      audit: this.audit(actor, id, 'account.charge_refund', { request, amount, note }),
+    })
+    if (booked.ok) return ok({ account, refunded: booked.value })
+    const said = CHARGE_REFUND_REFUSALS[booked.error]
+    return err(said ? failure('invalid_state', said) : notBooked('refund'))
   }
 
   /** Gives an account custom limits (Enterprise); null removes them. */
@@ -209,4 +249,26 @@ function before(account: Account, detail: Readonly<Record<string, unknown>>): Re
     reason: suspension?.reason ?? null,
   }
   return Object.fromEntries(Object.keys(detail).map((name) => [name, old[name] ?? null]))
+}
+
+interface ChargeToRefund {
+  readonly account: AccountId
+  readonly request: RequestId
+  /** Null gives back all of it. */
+  readonly amount: Money | null
+  readonly note: string
+}
+
+const CHARGE_REFUND_REFUSALS: Readonly<Partial<Record<ChargeRefundRefusal, string>>> = {
+  already_booked: 'This charge was already refunded. A charge is refunded once.',
+  not_charged: 'This call was not charged, so there is nothing to refund.',
+  more_than_charged: 'The refund is more than the call was charged.',
+}
+
+function notBooked(what: string): Failure {
+  return failure(
+    'service_unavailable',
+    `The ${what} could not be saved. Try again with the same reference: it is never booked twice.`,
+    { retryAfterSeconds: 1 },
+  )
 }

@@ -1,4 +1,6 @@
+import type { AccountId, RequestId } from '../ids'
 import type { Money } from '../money'
+import type { Split } from './hold'
 
 /** The transactions booked under one reference. */
 export interface Booked {
@@ -11,4 +13,6 @@ export interface Booked {
 /** Finds incoming and returned money in the ledger. Rejects while the database is unavailable. */
 export interface Bookings {
   under(reference: string): Promise<Booked>
+  /** What a call was charged, less what a failed commit reversed. Null when it was not charged. */
+  chargeOf(account: AccountId, request: RequestId): Promise<Split | null>
 }

@@ -13,6 +13,8 @@ export type LedgerAccount =
   | 'house/signup_credit'
   | 'house/grants'
   | 'house/top_ups'
+  /** Paid balance that an operator took back. */
+  | 'house/adjustments'
   | 'house/overrun'
   /** Pay-per-request calls. */
   | 'house/payments'
@@ -29,6 +31,10 @@ export const ENTRY_KINDS = [
   'dispute',
   /** Paid balance that settles debt of the same account. The total stays the same. */
   'offset',
+  /** An operator corrected the balance downwards, such as after a wrong grant. */
+  'debit',
+  /** An operator gave back what a call was charged. */
+  'charge_refund',
 ] as const
 export type EntryKind = (typeof ENTRY_KINDS)[number]
 

@@ -108,6 +108,15 @@ export interface HoldStore {
   takenBack(account: AccountId, taken: SetAside, toppedUp: Money): Promise<void>
   /** Call if the refund was not booked: the reserved money can be spent again. */
   putBack(account: AccountId, taken: SetAside): Promise<void>
+  /**
+   * Reserves the whole amount from what is available, credit first, so that it cannot be spent before a debit is booked. Null when less
+   * is available. Must be followed by `debited` or `undebited`.
+   */
+  reserve(account: AccountId, amount: Money): Promise<Split | null>
+  /** Call once the debit is durable. */
+  debited(account: AccountId, taken: Split): Promise<void>
+  /** Call if the debit was not booked. */
+  undebited(account: AccountId, taken: Split): Promise<void>
   balance(account: AccountId): Promise<Balance | null>
   pool(pool: PoolId): Promise<(SpendPool & { readonly held: Money }) | null>
   /** Opens an empty account, or a pool with nothing spent. Idempotent. */

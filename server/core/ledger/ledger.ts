@@ -2,14 +2,22 @@ import type { AuditEntry } from '../audit'
 import type { Clock } from '../clock'
 import type { IdempotencyRecord } from '../idempotency/idempotency-record'
 import { type AccountId, makeId, type PoolId, type RequestId, type TransactionId } from '../ids'
-import { type Money, micros, ZERO } from '../money'
+import { type Money, micros, min, minus, plus, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
 import type { CallRecord } from '../usage/call-record'
 import type { Booked, Bookings } from './bookings'
 import type { LedgerAccount, LedgerEntry } from './entry'
 import type { Balance, BudgetWindow, Hold, HoldRefusal, HoldRequest, HoldStore, SettleRefusal, Split } from './hold'
 import type { AccountOpening, DurableHold, Journal, JournalRecord } from './journal'
-import { type CreditRequest, MoneyMoves, type MoveRefusal, type TakeBackRequest } from './money-moves'
+import {
+  type ChargeRefundRequest,
+  type CreditRequest,
+  type DebitRefusal,
+  type DebitRequest,
+  MoneyMoves,
+  type MoveRefusal,
+  type TakeBackRequest,
+} from './money-moves'
 
 export interface Settlement {
   readonly request: RequestId
@@ -18,6 +26,9 @@ export interface Settlement {
 
 /** `not_durable`: nothing was charged. `outcome_unknown`: if it turns out that it was charged, the ledger reverses it. */
 export type CaptureRefusal = SettleRefusal | 'not_durable' | 'outcome_unknown'
+
+/** `already_booked`: this charge was refunded before. */
+export type ChargeRefundRefusal = MoveRefusal | 'not_charged' | 'more_than_charged'
 
 const PARTS = ['credit', 'paid'] as const
 
@@ -34,6 +45,8 @@ export class Ledger {
   private readonly moves: MoneyMoves
   /** Requests whose holds are durable. */
   private readonly durable = new Set<RequestId>()
+  /** Requests whose charge may have been written although its caller got a 503. */
+  private readonly undecided = new Set<RequestId>()
 
   constructor(parts: {
     holds: HoldStore
@@ -108,7 +121,8 @@ export class Ledger {
       if (this.durable.delete(call.id)) void this.end(call.id)
       return err('not_durable')
     }
-    void this.endUnknown(hold, split, call, outcome.fate, periodStart)
+    this.undecided.add(call.id)
+    void this.endUnknown(hold, split, call, outcome.fate, periodStart).finally(() => this.undecided.delete(call.id))
     return err('outcome_unknown')
   }
 
@@ -139,6 +153,37 @@ export class Ledger {
   /** Takes back paid money. What was already spent becomes debt, which blocks further spending until it is paid back. */
   takeBack(request: TakeBackRequest): Promise<Result<null, MoveRefusal>> {
     return this.moves.takeBack(request)
+  }
+
+  /** As `takeBack`, but only what is available; never leaves debt. */
+  takeBackAvailable(request: TakeBackRequest): Promise<Result<null, DebitRefusal>> {
+    return this.moves.takeBackAvailable(request)
+  }
+
+  /** An operator's correction downwards: at most what is available. */
+  debit(request: DebitRequest): Promise<Result<null, DebitRefusal>> {
+    return this.moves.debit(request)
+  }
+
+  /**
+   * Gives back what a call was charged, all of it or `amount`, once. Paid money goes back first. Returns what went back, or
+   * `not_charged`, or `more_than_charged`.
+   */
+  async refundCharge(
+    refund: Omit<ChargeRefundRequest, 'split' | 'reference'> & { readonly amount: Money | null },
+  ): Promise<Result<Money, ChargeRefundRefusal>> {
+    const { account, request, amount } = refund
+    // Its charge may be about to be reversed, because the caller got a 503.
+    if (this.undecided.has(request)) return err('not_durable')
+    const charged = await this.bookings.chargeOf(account, request)
+    if (!charged) return err('not_charged')
+    const all = plus(charged.credit, charged.paid)
+    const back = amount ?? all
+    if (back > all) return err('more_than_charged')
+    const paid = min(back, charged.paid)
+    const split = { paid, credit: minus(back, paid) }
+    const booked = await this.moves.refundCharge({ ...refund, split, reference: `charge_refund:${request}` })
+    return booked.ok ? ok(back) : booked
   }
 
   /** The transactions of incoming or returned money under a reference. */

@@ -1,17 +1,20 @@
 import type { AuditEntry } from '../audit'
 import type { Clock } from '../clock'
-import { type AccountId, makeId } from '../ids'
+import { type AccountId, makeId, type RequestId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
-import { type Money, min, minus, ZERO } from '../money'
+import { type Money, min, minus, plus, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
 import { isUnavailable } from '../unavailable'
 import type { Bookings } from './bookings'
 import type { BalancePart, EntryKind, LedgerAccount, LedgerEntry } from './entry'
-import type { HoldStore, SetAside } from './hold'
+import type { HoldStore, SetAside, Split } from './hold'
 import type { AccountOpening, AppendOutcome, Journal } from './journal'
 
 /** `already_booked`: there is an entry with this reference. `not_durable`: nothing was booked. */
 export type MoveRefusal = 'already_booked' | 'not_durable' | 'outcome_unknown'
+
+/** `insufficient`: less than the amount is available, and nothing was booked. */
+export type DebitRefusal = MoveRefusal | 'insufficient'
 
 interface Move {
   readonly account: AccountId
@@ -32,6 +35,17 @@ export interface CreditRequest extends Move {
 
 export interface TakeBackRequest extends Move {
   readonly kind: Extract<EntryKind, 'refund' | 'dispute'>
+}
+
+export interface DebitRequest extends Move {
+  readonly audit: AuditEntry
+}
+
+export interface ChargeRefundRequest extends Omit<Move, 'amount'> {
+  readonly request: RequestId
+  /** What goes back to each part of the balance. */
+  readonly split: Split
+  readonly audit: AuditEntry
 }
 
 const SOURCE: Record<CreditRequest['kind'], LedgerAccount> = {
@@ -107,6 +121,67 @@ export class MoneyMoves {
     })
   }
 
+  /** As `takeBack`, but only what is there: nothing is booked and no debt arises when less is available. */
+  takeBackAvailable(request: TakeBackRequest): Promise<Result<null, DebitRefusal>> {
+    return this.exclusively<DebitRefusal>(request, async () => {
+      const { account, amount } = request
+      const taken = await this.holds.setAside(account, amount)
+      if (taken.debt > 0) {
+        await this.holds.putBack(account, taken)
+        return err('insufficient')
+      }
+      const entry = this.entry(request, `${account}/paid`, 'house/top_ups')
+      return this.take({ account, toppedUp: amount }, [entry], taken)
+    })
+  }
+
+  /** Takes money out of what is available, credit first. Never below zero, and never what calls in progress hold. */
+  debit(request: DebitRequest): Promise<Result<null, DebitRefusal>> {
+    return this.exclusively<DebitRefusal>(request, async () => {
+      const { account, amount, audit } = request
+      const taken = await this.holds.reserve(account, amount)
+      if (!taken) return err('insufficient')
+      const entry = this.entry({ ...request, kind: 'debit' }, `${account}/credit`, 'house/grants')
+      const outcome = await this.journal.append({
+        audit,
+        entries: splitEntry(
+          entry,
+          { ...entry, amount: taken.credit },
+          { ...entry, amount: taken.paid, debit: `${account}/paid`, credit: 'house/adjustments' },
+        ),
+        change: { accountId: account, credit: 0 - taken.credit, paid: 0 - taken.paid, toppedUp: 0 },
+      })
+      return this.finish(
+        { account, outcome },
+        () => this.holds.debited(account, taken),
+        () => this.holds.undebited(account, taken),
+      )
+    })
+  }
+
+  /** Gives back what a call was charged. What the key spent and the log of calls stay: the call was made. */
+  refundCharge(refund: ChargeRefundRequest): Promise<Result<null, MoveRefusal>> {
+    return this.exclusively(refund, async () => {
+      const { account, split, audit, request } = refund
+      const amount = plus(split.credit, split.paid)
+      const from = { ...refund, kind: 'charge_refund' as const, amount }
+      const entry = { ...this.entry(from, 'house/revenue', `${account}/credit`), requestId: request }
+      const outcome = await this.journal.append({
+        audit,
+        entries: splitEntry(
+          entry,
+          { ...entry, amount: split.credit },
+          { ...entry, amount: split.paid, credit: `${account}/paid` },
+        ),
+        change: { accountId: account, credit: split.credit, paid: split.paid, toppedUp: 0 },
+      })
+      return this.finish({ account, outcome }, async () => {
+        for (const part of ['credit', 'paid'] as const)
+          await this.holds.credited({ account, part, amount: split[part], toppedUp: ZERO })
+      })
+    })
+  }
+
   /** Pays debt from paid balance that is not held. Returns false when there was no debt, or none of it could be paid. */
   async offsetDebt(account: AccountId): Promise<boolean> {
     const before = await this.holds.balance(account)
@@ -125,10 +200,10 @@ export class MoneyMoves {
     return done.ok
   }
 
-  private exclusively(
+  private exclusively<E extends DebitRefusal = MoveRefusal>(
     { account, reference }: Pick<Move, 'account' | 'reference'>,
-    move: () => Promise<Result<null, MoveRefusal>>,
-  ): Promise<Result<null, MoveRefusal>> {
+    move: () => Promise<Result<null, E | MoveRefusal>>,
+  ): Promise<Result<null, E | MoveRefusal>> {
     return this.mutex.take(account, async () => {
       const refusal = await this.refusalOf(account, reference)
       return refusal ? err(refusal) : move()

@@ -1,4 +1,4 @@
-import type { AccountId, PaymentId } from '../ids'
+import type { AccountId, PaymentId, RefundId } from '../ids'
 import type { Money } from '../money'
 
 /** The card processor's payment page for one top-up. */
@@ -23,8 +23,14 @@ export interface CardReturn {
   readonly kind: 'refund' | 'dispute'
   /** The processor's id of it. */
   readonly id: string
-  /** The amount taken from us now. Zero while a refund is pending, after it failed, and once a dispute is won. */
+  /**
+   * The amount taken from us now. Zero after a refund failed and once a dispute is won, and while a refund is pending that was not asked
+   * for here.
+   */
   readonly amount: Money
+  /** The id of the refund that was asked for here; null for any other. Its money left the balance before the processor was asked. */
+  readonly ours: string | null
+  readonly state: 'pending' | 'succeeded' | 'failed'
 }
 
 /** A signed webhook message. It only names what to read from the processor; its figures are never used. */
@@ -46,6 +52,17 @@ export interface CardCheckout {
   pageOf(payment: string): Promise<string | null>
   /** Every refund and dispute of a payment, in any state. */
   returns(payment: string): Promise<readonly CardReturn[]>
+  /**
+   * Sends money back. Asking again with the same `id` sends nothing more. Throws when the outcome is unknown; `refused`: nothing was or
+   * will be sent.
+   */
+  refund(refund: {
+    readonly id: RefundId
+    readonly payment: string
+    readonly amount: Money
+  }): Promise<
+    { readonly kind: 'accepted'; readonly refund: CardReturn } | { readonly kind: 'refused'; readonly reason: string }
+  >
   /** Reads a webhook message. Returns null when its signature is invalid or too old. */
   message(body: Uint8Array, signature: string): Promise<CardMessage | null>
 }

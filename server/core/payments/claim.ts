@@ -141,6 +141,7 @@ export interface ClaimStore {
    */
   take(claim: NewClaim, now: number, covered?: Covered): Promise<TakeResult>
   find(key: string): Promise<Claim | null>
+  byId(id: PaymentId): Promise<Claim | null>
   /** Finds a claim by the hash of its credential, even if no active payment method can read that credential. */
   findByCredential(hash: string): Promise<Claim | null>
   /**

@@ -11,6 +11,7 @@ import type { Readiness } from '../system/readiness'
 import { type ApiCommandParts, apiCommands } from './api-commands'
 import { type ApiReportNeeds, readApiReport } from './api-report'
 import type { CustomerParts } from './customer-commands'
+import { type CustomerMoneyParts, moneySocketCommands } from './customer-money'
 import { customerSocketCommands } from './customer-socket'
 import { type ModelCommandParts, modelCommands } from './model-commands'
 import { OperatorCommands } from './operator-commands'
@@ -35,6 +36,7 @@ export const CONTROL_SOCKET = 'control.sock'
 const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
 
 type ControlParts = CustomerParts &
+  CustomerMoneyParts &
   ApiCommandParts &
   ApiReportNeeds &
   ModelCommandParts & {
@@ -92,6 +94,7 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     ),
     'api-report': socketCommand(NoBody, async () => ok(await readApiReport(parts))),
     ...customerSocketCommands(parts, CONSOLE),
+    ...moneySocketCommands(parts, CONSOLE),
     ...apiCommands(parts, CONSOLE),
     ...modelCommands(parts, CONSOLE),
   }

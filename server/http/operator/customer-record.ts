@@ -4,6 +4,7 @@ import {
   anyObject,
   form,
   instant,
+  line,
   listOf,
   microsUsd,
   named,
@@ -16,7 +17,7 @@ import {
   whole,
   yesOrNo,
 } from '../openapi/json-schema'
-import { ACCOUNT, OperatorAccount, REASON, STAFF_ROLE } from './record'
+import { ACCOUNT, amount as amountUsd, MAX_LINE, OperatorAccount, REASON, STAFF_ROLE } from './record'
 
 const MAX_NOTE = 4000
 
@@ -152,3 +153,42 @@ export const ErasedAccount = record('What became of the account.', {
   kept: listOf(text('A kind of data, and why.'), 'What the books need, without a name.'),
 })
 export type ErasedAccount = Static<typeof ErasedAccount>
+
+const AMOUNT = amountUsd('US dollars, such as "25" or "0.5".', 1)
+const MONEY_NOTE = line('The reason. The owner reads it.', MAX_LINE)
+const REFERENCE = line('Your own reference, which is never booked twice. Default: a new one.', MAX_LINE)
+const DEBIT = { usd: AMOUNT, note: MONEY_NOTE, reference: REFERENCE }
+export const DebitForm = form('What to take from the balance.', DEBIT, ['reference'])
+export const DebitCommand = form('What to take from a balance.', { account: ACCOUNT, ...DEBIT }, ['reference'])
+export type DebitCommand = Static<typeof DebitCommand>
+
+const REFUND = {
+  payment: text('Id of a card payment (`pay_...`), which its processor refunds, or of a charged call (`req_...`).'),
+  usd: AMOUNT,
+  note: MONEY_NOTE,
+  reference: REFERENCE,
+}
+export const RefundForm = form('What to refund. Without `usd`: all that is left.', REFUND, ['usd', 'reference'])
+export const RefundCommand = form('What to refund.', { account: ACCOUNT, ...REFUND }, ['usd', 'reference'])
+export type RefundCommand = Static<typeof RefundCommand>
+
+const Refund = record('A refund.', {
+  id: orNull(text('Id of the refund of a card payment; null for a charge, which is refunded at once.')),
+  payment: text('Id of the payment or of the call.'),
+  amount_micros_usd: microsUsd('The amount.'),
+  note: text('The reason.'),
+  reference: orNull(text('The reference it was asked for with.')),
+  state: oneOf(
+    ['asked', 'sent', 'pending', 'succeeded', 'refused', 'failed'],
+    '`asked`, `sent`: the outcome is open, and followed every minute. `pending`: the processor accepted it. `succeeded`: paid out. `refused`, `failed`: nothing was paid out, and the balance has the money.',
+  ),
+  processor_id: orNull(text("The processor's id of it.")),
+  error: orNull(text('What went wrong.')),
+  created_at: instant('When it was asked for.'),
+  updated_at: instant('When it last changed.'),
+})
+export type Refund = Static<typeof Refund>
+export const OneRefund = record('The refund.', { refund: Refund })
+export type OneRefund = Static<typeof OneRefund>
+export const RefundList = record('Refunds of card payments, newest first.', { refunds: listOf(Refund, 'The refunds.') })
+export type RefundList = Static<typeof RefundList>

@@ -249,7 +249,7 @@ export const UpstreamList = record('The model upstreams.', { upstreams: listOf(U
 export type UpstreamList = Static<typeof UpstreamList>
 
 /** An amount of at least `leastMicros`, as text: exact, with at most 6 decimals. */
-function amount(description: string, leastMicros: number) {
+export function amount(description: string, leastMicros: number) {
   const more = leastMicros > 0 ? ' above 0' : ''
   return checked<string>({ type: 'string', description, pattern: '^\\d{1,10}(\\.\\d{1,6})?$' }, (value) => {
     const micros = typeof value === 'string' ? parseUsd(value) : null

@@ -26,6 +26,10 @@ class ScriptedJournal implements Journal, Bookings {
   /** What is booked already, as the look-up has it. */
   readonly references: string[] = []
 
+  async chargeOf() {
+    return null
+  }
+
   async under(): Promise<Booked> {
     return { references: this.references, takenBack: ZERO }
   }

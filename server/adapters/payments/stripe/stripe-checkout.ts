@@ -81,18 +81,17 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
         answered(stripe.disputes.list({ payment_intent: payment, limit: 100 }).autoPagingToArray(all)),
       ])
       return [
-        ...refunds.map(({ id, amount, status }) => ({
-          kind: 'refund' as const,
-          id,
-          amount: status === 'succeeded' ? fromCents(amount) : ZERO,
-        })),
+        ...refunds.map(refundReturn),
         ...disputes.map(({ id, amount, status }) => ({
           kind: 'dispute' as const,
           id,
           amount: takesMoney(status) ? fromCents(amount) : ZERO,
+          ours: null,
+          state: takesMoney(status) ? ('succeeded' as const) : ('failed' as const),
         })),
       ]
     },
+    refund: (refund) => sendRefund(stripe, refund),
     async message(body, signature): Promise<CardMessage | null> {
       const text = exactText(body)
       if (text === null || isFromTheFuture(signature, options.now())) return null
@@ -112,6 +111,29 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
       }
     },
   }
+}
+
+async function sendRefund(
+  stripe: Stripe,
+  { id, payment, amount }: Parameters<CardCheckout['refund']>[0],
+): ReturnType<CardCheckout['refund']> {
+  try {
+    const asking = { payment_intent: payment, amount: cents(amount), metadata: { refund: id } }
+    return { kind: 'accepted', refund: refundReturn(await stripe.refunds.create(asking, { idempotencyKey: id })) }
+  } catch (error) {
+    // Only these say that nothing was sent. After any other failure, money may be on its way.
+    if (error instanceof Stripe.errors.StripeInvalidRequestError) return { kind: 'refused', reason: error.message }
+    if (!(error instanceof Stripe.errors.StripeError)) throw error
+    throw new CardProcessorUnavailable(`Stripe: ${error.type}`, { cause: error })
+  }
+}
+
+function refundReturn({ id, amount, status, metadata }: Stripe.Refund): CardReturn {
+  const state =
+    status === 'succeeded' ? 'succeeded' : status === 'failed' || status === 'canceled' ? 'failed' : 'pending'
+  const ours = metadata?.['refund'] ?? null
+  const isTaken = state === 'succeeded' || (ours !== null && state === 'pending')
+  return { kind: 'refund', id, amount: isTaken ? fromCents(amount) : ZERO, ours, state }
 }
 
 /** Decodes the exact bytes that are signed: no replacement characters, and no byte order mark removed. */

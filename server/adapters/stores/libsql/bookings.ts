@@ -1,6 +1,9 @@
 import { sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { AccountId, RequestId } from '../../../core/ids'
 import type { Booked, Bookings } from '../../../core/ledger/bookings'
+import type { BalancePart } from '../../../core/ledger/entry'
+import type { Split } from '../../../core/ledger/hold'
 import { micros } from '../../../core/money'
 import { entries } from './schema/ledger'
 
@@ -8,8 +11,25 @@ import { entries } from './schema/ledger'
 export class LibsqlBookings implements Bookings {
   private readonly db: LibSQLDatabase
 
-  constructor(db: LibSQLDatabase) {
+  private readonly applied: () => Promise<void>
+
+  /** `applied` resolves when the tables contain every acknowledged charge. */
+  constructor(db: LibSQLDatabase, applied: () => Promise<void>) {
     this.db = db
+    this.applied = applied
+  }
+
+  async chargeOf(account: AccountId, request: RequestId): Promise<Split | null> {
+    await this.applied()
+    const part = (name: BalancePart) => sql<number>`coalesce(sum(
+      iif(kind = 'charge' AND debit = ${`${account}/${name}`}, amount, 0) - iif(kind = 'reversal' AND credit = ${`${account}/${name}`}, amount, 0)), 0)`
+    const rows = await this.db.all<{ credit: number; paid: number }>(sql`
+      SELECT ${part('credit')} AS credit, ${part('paid')} AS paid FROM ${entries}
+      WHERE account_id = ${account} AND request_id = ${request} AND kind IN ('charge', 'reversal')`)
+    const [row] = rows
+    return row && row.credit + row.paid > 0
+      ? { credit: micros(Number(row.credit)), paid: micros(Number(row.paid)) }
+      : null
   }
 
   async under(reference: string): Promise<Booked> {

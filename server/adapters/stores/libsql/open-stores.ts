@@ -18,6 +18,7 @@ import { LibsqlUpstreamPayments } from './apis/upstream-payments'
 import { LibsqlAuditTrail } from './audit-trail'
 import { LibsqlBookings } from './bookings'
 import { LibsqlBooks } from './books'
+import { LibsqlCardRefunds } from './card-refunds'
 import { LibsqlCredentials } from './credentials'
 import { databaseFile } from './driver/database-file'
 import { lockDatabaseFile } from './driver/database-file-lock'
@@ -74,6 +75,7 @@ export interface Stores {
   readonly accounts: LibsqlAccounts
   readonly limitRequests: LibsqlLimitRequests
   readonly notes: LibsqlAccountNotes
+  readonly cardRefunds: LibsqlCardRefunds
   readonly finder: LibsqlAccountFinder
   readonly settings: LibsqlAccountSettings
   readonly signupCredits: LibsqlSignupCredits
@@ -189,13 +191,14 @@ async function openHeld(
     db,
     tokenChanges: () => tokenWrites.count,
     journal,
-    bookings: new LibsqlBookings(db),
+    bookings: new LibsqlBookings(db, applied),
     books: new LibsqlBooks(db, applied),
     journalState: () => ({ ...opened.state(), queuedWrites: writes.waiting }),
     credentials,
     accounts,
     limitRequests: new LibsqlLimitRequests(db, accounts),
     notes: new LibsqlAccountNotes(db),
+    cardRefunds: new LibsqlCardRefunds(db),
     finder: new LibsqlAccountFinder(db, applied),
     settings: new LibsqlAccountSettings(db, applied),
     signupCredits: new LibsqlSignupCredits(db, options.signupBrakes),

@@ -1,6 +1,6 @@
 import { and, desc, eq, gt, inArray, lt, lte, ne, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import { makeId } from '../../../core/ids'
+import { makeId, type PaymentId } from '../../../core/ids'
 import type { Page } from '../../../core/page'
 import {
   ANSWER_RETENTION_MS,
@@ -73,6 +73,11 @@ export class LibsqlPaymentClaims implements ClaimStore {
 
   async find(key: string): Promise<Claim | null> {
     const [row] = await this.db.select().from(payments).where(eq(payments.key, key))
+    return row ? claimOf(row) : null
+  }
+
+  async byId(id: PaymentId): Promise<Claim | null> {
+    const [row] = await this.db.select().from(payments).where(eq(payments.id, id))
     return row ? claimOf(row) : null
   }
 

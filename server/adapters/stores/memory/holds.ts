@@ -178,6 +178,26 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     account.held.paid = minus(account.held.paid, taken.paid)
   }
 
+  async reserve(id: AccountId, amount: Money): Promise<Split | null> {
+    const account = this.accountOf(id)
+    const free = minus(account.posted.credit, account.held.credit)
+    const credit = min(free, amount)
+    const split = { credit, paid: minus(amount, credit) }
+    if (account.debt > 0 || split.paid > account.posted.paid - account.held.paid) return null
+    move(account.held, split, 1)
+    return split
+  }
+
+  async debited(id: AccountId, taken: Split): Promise<void> {
+    const account = this.accountOf(id)
+    move(account.held, taken, -1)
+    move(account.posted, taken, -1)
+  }
+
+  async undebited(id: AccountId, taken: Split): Promise<void> {
+    move(this.accountOf(id).held, taken, -1)
+  }
+
   async balance(id: AccountId): Promise<Balance | null> {
     const account = this.accounts.get(id)
     if (!account) return null

@@ -30,7 +30,8 @@ export class LogJournal implements Journal {
 
   private async appendDirect(record: JournalRecord): Promise<AppendOutcome> {
     // The money may come from a reversal that is only in the log so far, so the tables would report too little.
-    if (record.change && record.change.paid < 0) await this.applier.applied().catch(() => undefined)
+    if (record.change && (record.change.paid < 0 || record.change.credit < 0))
+      await this.applier.applied().catch(() => undefined)
     return this.direct.append(record)
   }
 

@@ -1,0 +1,146 @@
+import type { CardRefund, CardRefundStore } from '../../core/accounts/card-refund'
+import type { CardRefunds } from '../../core/accounts/card-refunds'
+import type { Actor } from '../../core/audit'
+import { isoTime } from '../../core/clock'
+import { failure } from '../../core/failure'
+import type { AccountId, PaymentId, RequestId } from '../../core/ids'
+import { parseUsd } from '../../core/money'
+import type { ClaimStore } from '../../core/payments/claim'
+import { err, ok } from '../../core/result'
+import { notFound } from '../middleware/failures'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
+import { readable } from '../middleware/validate-body'
+import { UNDOCUMENTED } from '../openapi/documented'
+import {
+  AccountCommand,
+  DebitCommand,
+  DebitForm,
+  type OneRefund,
+  type Refund,
+  RefundCommand,
+  RefundForm,
+  type RefundList,
+} from './customer-record'
+import { type Answer, findAccount, OperatorCommands, type OperatorParts } from './operator-commands'
+import { operatorGate } from './operator-gate'
+import type { OneOperatorAccount } from './record'
+import { type SocketCommand, socketCommand } from './socket-command'
+
+export interface CustomerMoneyParts extends OperatorParts {
+  readonly claims: ClaimStore
+  /** Null if no card processor is configured. */
+  readonly cardRefunds: CardRefunds | null
+  readonly refundStore: CardRefundStore
+  readonly now: () => number
+}
+
+/** What operators do with the money of one customer. Entries correct others; none is ever changed. */
+class CustomerMoney {
+  private readonly parts: CustomerMoneyParts
+  private readonly orders: OperatorCommands
+
+  constructor(parts: CustomerMoneyParts) {
+    this.parts = parts
+    this.orders = new OperatorCommands(parts)
+  }
+
+  async debit(actor: Actor, form: DebitCommand): Answer<OneOperatorAccount> {
+    const account = await findAccount(this.parts, form.account)
+    if (!account.ok) return account
+    const { usd, note, reference = crypto.randomUUID() } = form
+    const { operator } = this.parts
+    const amount = readable(parseUsd(usd))
+    const debited = await operator.debit(actor, account.value.id, amount, note.trim(), reference.trim())
+    return debited.ok ? ok({ account: await this.orders.describe(debited.value) }) : debited
+  }
+
+  /** Refunds a card payment through its processor, or a charge. */
+  async refund(actor: Actor, form: RefundCommand): Answer<OneRefund> {
+    const account = await findAccount(this.parts, form.account)
+    if (!account.ok) return account
+    const { id } = account.value
+    const amount = form.usd === undefined ? null : readable(parseUsd(form.usd))
+    const note = form.note.trim()
+    if (form.payment.startsWith('req_')) {
+      const request = form.payment as RequestId // an id that does not exist was not charged
+      const refunded = await this.parts.operator.refundCharge(actor, { account: id, request, amount, note })
+      return refunded.ok ? ok({ refund: this.chargeRefund(request, refunded.value.refunded, note) }) : refunded
+    }
+    const claim = await this.parts.claims.byId(form.payment as PaymentId) // as above
+    if (claim?.account !== id)
+      return err(failure('resource_not_found', `This account has no payment or call ${form.payment.slice(0, 60)}.`))
+    const { cardRefunds } = this.parts
+    if (!cardRefunds) return err(failure('invalid_state', 'No card processor is configured.'))
+    const { reference = crypto.randomUUID() } = form
+    const refund = await cardRefunds.refund(actor, { payment: claim.id, amount, reason: note, reference })
+    return refund.ok ? ok({ refund: refundRecord(refund.value) }) : refund
+  }
+
+  async refunds({ account: name }: AccountCommand): Answer<RefundList> {
+    const account = await findAccount(this.parts, name)
+    if (!account.ok) return account
+    return ok({ refunds: (await this.parts.refundStore.ofAccount(account.value.id)).map(refundRecord) })
+  }
+
+  private chargeRefund(payment: RequestId, amount: number, note: string): Refund {
+    const at = isoTime(this.parts.now())
+    return {
+      ...{ id: null, payment, amount_micros_usd: amount, note, reference: null },
+      ...{ state: 'succeeded', processor_id: null, error: null, created_at: at, updated_at: at },
+    }
+  }
+}
+
+/** Routes for operators only: support moves no money. */
+export function customerMoneyRoutes(parts: CustomerMoneyParts & { readonly owners: OwnerSessions }) {
+  const money = new CustomerMoney(parts)
+  const { staff, order } = operatorGate(parts.owners)
+  return routeGroup({ name: 'operator-customer-money', prefix: '/api/operator/accounts/:id' })
+    .post(
+      '/debits',
+      ({ context, params: { id } }): Promise<OneOperatorAccount> =>
+        order(context, DebitForm, (actor, form) => money.debit(actor, { ...form, account: id })),
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .post(
+      '/refunds',
+      ({ context, params: { id } }): Promise<OneRefund> =>
+        order(context, RefundForm, (actor, form) => money.refund(actor, { ...form, account: id })),
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .get(
+      '/refunds',
+      async ({ context, params: { id } }): Promise<RefundList> => {
+        await staff(context)
+        const account = await parts.accounts.byId(id as AccountId) // an id that does not exist is found nowhere
+        if (!account) throw notFound('This account does not exist.')
+        return { refunds: (await parts.refundStore.ofAccount(account.id)).map(refundRecord) }
+      },
+      UNDOCUMENTED,
+    )
+}
+
+export function moneySocketCommands(parts: CustomerMoneyParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
+  const money = new CustomerMoney(parts)
+  return {
+    debit: socketCommand(DebitCommand, (form) => money.debit(actor, form)),
+    refund: socketCommand(RefundCommand, (form) => money.refund(actor, form)),
+    refunds: socketCommand(AccountCommand, (form) => money.refunds(form)),
+  }
+}
+
+function refundRecord(refund: CardRefund): Refund {
+  return {
+    id: refund.id,
+    payment: refund.payment,
+    amount_micros_usd: refund.amount,
+    note: refund.reason,
+    reference: refund.reference,
+    state: refund.state,
+    processor_id: refund.processorId,
+    error: refund.lastError,
+    created_at: isoTime(refund.createdAt),
+    updated_at: isoTime(refund.updatedAt),
+  }
+}
