@@ -35,7 +35,7 @@ export const CALL_FAILURES: readonly FailureCode[] = [
 
 const PRICING_NOTES = [
   "Charged at the model's prices and rounded up once. The maximum cost is held before the call runs, and the unused part is released afterwards. `X-Cost-Mode: quote` returns the maximum cost without running the call.",
-  'Tokens (input plus the output cap) are reserved from the per-minute limit and corrected when the call ends. A call occupies a concurrency slot until its last byte.',
+  'Tokens (input plus the output cap) are reserved from the per-minute limit and corrected when the call ends; an output cap within the stated maximum of the model reserves at most a quarter of the limit. A call occupies a concurrency slot until its last byte.',
   "A stream is charged before its final event is sent. Errors from the vendor are passed through in the vendor's own format and are not charged.",
   'With an `Idempotency-Key`, the same body returns the first response again; a stream replays its events. A call continues when the client disconnects, and is charged in full.',
 ]

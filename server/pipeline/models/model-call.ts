@@ -58,6 +58,8 @@ export interface ValidatedCall {
   readonly maxCost: Money
   /** The charge line of the whole call, if its model is not charged by tokens. */
   readonly unitLine: ChargeLine | null
+  /** The tokens to reserve in the windows of `subjects`. */
+  readonly reserved: number
   readonly subjects: readonly Subject[]
   /** The window of its model's family, one of `subjects`, which counts its own requests (spec 8). */
   readonly family: Subject | null

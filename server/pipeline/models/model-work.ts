@@ -23,7 +23,7 @@ export function modelWork(deps: ModelDeps, call: ModelCall): Result<Work, Failur
   const validation = validateModelCall(deps, call)
   if (!validation.ok) return validation
   const validated = validation.value
-  const { model, maxCost, bounds, subjects, family, request } = validated
+  const { model, maxCost, reserved, subjects, family, request } = validated
   return ok({
     operation: call.operation,
     model: model.id,
@@ -35,7 +35,7 @@ export function modelWork(deps: ModelDeps, call: ModelCall): Result<Work, Failur
     credit: !model.rechargeRequired || deps.creditBuysPaid ? 'all' : 'nothing',
     ...(model.rechargeRequired && { needsTopUp: model.id }),
     fingerprint: call.fingerprint,
-    load: { subjects, window: family, tokens: bounds.input.likely + bounds.output, upstreams: model.upstreams },
+    load: { subjects, window: family, tokens: reserved, upstreams: model.upstreams },
     explainRefusal: (problem) => withFittingCap(deps, validated, problem),
     run: (open) => ask(deps, { validated, startedAt: deps.clock.now() }, open),
   })

@@ -30,10 +30,11 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
   const { cap, bounds, maxCost, unitLine, defaults } = bounded.value
   const family = model.family ? windowOf(countedOn(caller).id, model.family) : null
   const subjects = family ? [...authenticated.subjects, family] : authenticated.subjects
-  const tooMany = exceedsMinute(bounds.input.likely, bounds.output, subjects)
+  const output = reservedOutput(request, model, bounds, subjects)
+  const tooMany = exceedsMinute(bounds.input.likely, output, subjects)
   if (tooMany) return err(tooMany)
   const complete = unitLine ? { ...request, defaults } : request
-  return ok({ call, request: complete, model, cap, bounds, maxCost, unitLine, subjects, family })
+  return ok({ call, request: complete, model, cap, bounds, maxCost, unitLine, subjects, family, reserved: bounds.input.likely + output })
 }
 
 /** The bounds of a call. */
@@ -176,9 +177,30 @@ function defaultCap(deps: Pick<ModelDeps, 'defaultCap'>, model: Model): number {
   return Math.min(cap, model.maxOutputTokens ?? cap)
 }
 
+/** The part of a minute's tokens that the output of one call reserves if its cap says nothing about its length. */
+const UNSURE_SHARE = 4
+
+/**
+ * The output to reserve in the token window. Many clients send the model's own maximum as their cap, tens of thousands of tokens that
+ * hardly any answer has; such a cap reserves a share of the minute instead. The real count replaces it when the call ends.
+ */
+function reservedOutput(
+  { cap }: Pick<ModelRequest, 'cap'>,
+  { maxOutputTokens }: Model,
+  { output }: TokenBounds,
+  subjects: readonly Subject[],
+): number {
+  if (cap === null || maxOutputTokens === null || cap > maxOutputTokens) return output
+  return Math.min(output, Math.floor(minuteOf(subjects) / UNSURE_SHARE))
+}
+
+function minuteOf(subjects: readonly Subject[]): number {
+  return Math.min(...subjects.map(({ limits }) => limits.tpm))
+}
+
 /** A call that no minute has room for fails as invalid, since a 429 would invite retries that can never succeed (spec-answers 8). */
 export function exceedsMinute(input: number, output: number, subjects: readonly Subject[]): Failure | null {
-  const minute = Math.min(...subjects.map(({ limits }) => limits.tpm))
+  const minute = minuteOf(subjects)
   if (input + output <= minute) return null
   return failure(
     'max_tokens_exceeded',

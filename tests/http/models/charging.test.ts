@@ -17,6 +17,12 @@ beforeAll(async () => {
       price: PRICE,
     },
     {
+      id: 'bounded',
+      upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` },
+      price: PRICE,
+      max_output_tokens: 64_000,
+    },
+    {
       id: 'open',
       upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` },
       price: PRICE,
@@ -339,6 +345,23 @@ describe('limits (spec 8)', () => {
     const answer = await gateway.chat(key, { model: 'paid', max_tokens: 10_001 })
     expect(answer.status).toBe(422)
     expect(await answer.json()).toMatchObject({ error: { code: 'max_tokens_exceeded' } })
+  })
+
+  test("a cap that is the model's own maximum reserves a quarter of the minute, since hardly any answer has it", async () => {
+    const { key } = await gateway.funded(10, {}, LIMITS)
+    const waiting = Promise.withResolvers<Response>()
+    vendor.answer = () => waiting.promise
+    // As clients of Claude do by default: more than the whole minute of a new account.
+    const first = gateway.chat(key, { model: 'bounded', max_tokens: 64_000 })
+    await until(() => vendor.received.some(({ body }) => body['max_tokens'] === 64_000))
+    const limits = await gateway.as(key, '/v1/models')
+    expect(Number(limits.headers.get('x-ratelimit-remaining-tokens'))).toBeWithin(7_300, 7_501)
+    waiting.resolve(openAi.plain('Hi', { input: 100, output: 40 }))
+    expect((await first).status).toBe(200)
+    const after = await gateway.as(key, '/v1/models')
+    expect(after.headers.get('x-ratelimit-remaining-tokens')).toBe(String(10_000 - 140))
+    const above = await gateway.chat(key, { model: 'bounded', max_tokens: 64_001 })
+    expect(await above.json()).toMatchObject({ error: { code: 'max_tokens_exceeded' } })
   })
 
   test('tokens are reserved during a call, then corrected to the actual count, as the headers show (spec 8)', async () => {

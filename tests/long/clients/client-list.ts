@@ -41,6 +41,7 @@ export const CLIENTS: readonly ClientUnderTest[] = [
   python('litellm', 'litellm_sdk'),
   python('pydantic-ai-slim', 'pydantic_ai_sdk'),
   python('instructor', 'instructor_sdk'),
+  javaScript('@hey-api/openapi-ts', 'generated'),
   javaScript('@modelcontextprotocol/client', 'mcp-client'),
   python('mcp', 'mcp_sdk'),
   python('fastmcp', 'fastmcp_sdk'),
@@ -59,6 +60,9 @@ export const JAVASCRIPT_PACKAGES = [
   '@llamaindex/openai@0.4.23',
   '@llamaindex/workflow@1.1.24',
   '@modelcontextprotocol/client@2.4.0',
+  '@hey-api/openapi-ts@0.99.0',
+  // The generator reads the compiler of this version.
+  'typescript@5.9.3',
   'zod@4.6.7',
 ]
 /** These take the versions that the project's own tests use. */

@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import { SANDBOX_CHAIN_ID } from '../../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { PUBLISHED_ACCOUNTS } from '../../../server/core/payments/published-accounts'
 import { openEvmSandbox } from '../../support/evm/evm-sandbox'
-import { openPaymentSandbox } from '../../support/payment-sandbox'
 import { reconcile } from '../../support/reconcile'
-import { control, dataFolder, removeFolder, signUp, startServer } from '../../support/server-process'
+import { dataFolder, removeFolder, signUp, startServer } from '../../support/server-process'
 
 const PRICE = { input: 1, output: 2 }
 
@@ -25,8 +24,11 @@ function modelFile(vendor: string) {
       model(
         'claude-sonnet-4-5',
         { kind: 'anthropic', base_url: `${vendor}/v1` },
-        { price: { ...PRICE, cache_write: 1.25 } },
+        { price: { ...PRICE, cache_write: 1.25 }, max_output_tokens: 64_000 },
       ),
+      model('omni-moderation-latest', openai, { purpose: 'moderation', price: { characters: 0 } }),
+      model('gpt-image-1', openai, { purpose: 'images', price: { images: 0.04 } }),
+      model('gpt-4o-mini-tts', openai, { purpose: 'speech', price: { characters: 15 } }),
       model('gemini-2.5-flash', { kind: 'gemini', base_url: `${vendor}/v1beta` }),
       model('gemini-embedding-001', { kind: 'gemini', base_url: `${vendor}/v1beta` }, vectors),
     ],
@@ -42,31 +44,35 @@ async function startVendor(command: readonly string[]) {
   return { url, close: () => child.kill() }
 }
 
-async function startChains(wanted: boolean) {
-  if (!wanted) return null
-  const [tempo, evm] = [await openPaymentSandbox(), await openEvmSandbox()]
-  return {
-    env: { ...tempo.env, ...evm.env },
-    tempoUrl: tempo.chainUrl,
-    async close() {
-      await tempo.close()
-      await evm.close()
-    },
-  }
+/** What a wallet needs to pay on the chain that the gateway started for itself, as it does in development. */
+async function tempoUrl(folder: string): Promise<string> {
+  const answer = await fetch('http://gateway/payments', {
+    unix: join(folder, 'control.sock'),
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  })
+  const { network } = (await answer.json()) as { network: { rpcUrl: string } | null }
+  if (!network) throw new Error('the gateway started no chain')
+  return network.rpcUrl
 }
 
 /** A real gateway with a real key, in front of the vendor's double. */
 export async function openWorld(vendorCommand: readonly string[], pays: boolean) {
   const vendor = await startVendor(vendorCommand)
-  const chains = await startChains(pays)
+  const evm = pays ? await openEvmSandbox() : null
   const folder = await dataFolder()
   const models = join(folder, 'models.json')
   await writeFile(models, JSON.stringify(modelFile(vendor.url)))
-  const env = { MODELS_FILE: models, CREDIT_BUYS_PAID_PROVIDERS: 'true', SANDBOX_MODELS: 'true', ...chains?.env }
+  const env = {
+    MODELS_FILE: models,
+    CREDIT_BUYS_PAID_PROVIDERS: 'true',
+    SANDBOX_MODELS: 'true',
+    ...evm?.env,
+    PAYMENTS: pays ? 'sandbox' : 'off',
+  }
   const server = await startServer(folder, env)
   const owner = await signUp(server.url, 'ada@example.com')
-  // As after a first top-up: Claude's clients ask for more output than a new account may have in a minute.
-  await control(folder, 'limits', { account: owner.id, limits: { rpm: 3000, tpm: 3_000_000, concurrency: 50 } })
   const { secret } = await owner.api('/api/keys', { name: 'clients' })
   return {
     /** What a client's script reads. */
@@ -74,14 +80,14 @@ export async function openWorld(vendorCommand: readonly string[], pays: boolean)
       GATEWAY_ORIGIN: server.url,
       GATEWAY_API_KEY: String(secret),
       PAYER_KEY: PUBLISHED_ACCOUNTS[0].key,
-      TEMPO_RPC_URL: chains?.tempoUrl ?? '',
+      TEMPO_RPC_URL: pays ? await tempoUrl(folder) : '',
       TEMPO_CHAIN_ID: String(SANDBOX_CHAIN_ID),
     },
     /** Ends everything. Rejects when the sums of the ledger do not agree. */
     async close() {
       await server.kill('SIGTERM')
       vendor.close()
-      await chains?.close()
+      await evm?.close()
       const { problems } = await reconcile(join(folder, 'gateway.db'))
       await removeFolder(folder)
       if (problems.length > 0) throw new Error(`the ledger does not agree: ${problems.join('; ')}`)
