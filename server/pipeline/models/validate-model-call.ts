@@ -34,7 +34,18 @@ export function validateModelCall(deps: ModelDeps, call: ModelCall): Result<Vali
   const tooMany = exceedsMinute(bounds.input.likely, output, subjects)
   if (tooMany) return err(tooMany)
   const complete = unitLine ? { ...request, defaults } : request
-  return ok({ call, request: complete, model, cap, bounds, maxCost, unitLine, subjects, family, reserved: bounds.input.likely + output })
+  return ok({
+    call,
+    request: complete,
+    model,
+    cap,
+    bounds,
+    maxCost,
+    unitLine,
+    subjects,
+    family,
+    reserved: bounds.input.likely + output,
+  })
 }
 
 /** The bounds of a call. */

@@ -46,6 +46,8 @@ export const CLIENTS: readonly ClientUnderTest[] = [
   python('mcp', 'mcp_sdk'),
   python('fastmcp', 'fastmcp_sdk'),
   go('mcp-go', 'mcp', 'github.com/mark3labs/mcp-go'),
+  python('authlib', 'authlib_sdk'),
+  python('schemathesis', 'schemathesis_sdk'),
   python('x402', 'x402_sdk', { pays: true }),
   python('pympp', 'pympp_sdk', { pays: true }),
 ]
@@ -93,5 +95,6 @@ export const PYTHON_PACKAGES = [
   'mcp==2.3.0',
   'x402[evm,requests]==2.25.0',
   'pympp[tempo]==0.16.0',
+  'authlib==1.9.9',
   'schemathesis==4.32.5',
 ]

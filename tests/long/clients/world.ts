@@ -79,6 +79,7 @@ export async function openWorld(vendorCommand: readonly string[], pays: boolean)
     env: {
       GATEWAY_ORIGIN: server.url,
       GATEWAY_API_KEY: String(secret),
+      OWNER_COOKIE: owner.cookie,
       PAYER_KEY: PUBLISHED_ACCOUNTS[0].key,
       TEMPO_RPC_URL: pays ? await tempoUrl(folder) : '',
       TEMPO_CHAIN_ID: String(SANDBOX_CHAIN_ID),

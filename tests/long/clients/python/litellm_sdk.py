@@ -29,7 +29,7 @@ def embedding():
 
 @call("moderation")
 def moderation():
-    assert litellm.moderation(model="openai/omni-moderation-latest", input="hello from litellm", **openai).results
+    assert litellm.moderation(model="omni-moderation-latest", input="hello from litellm", **openai).results
 
 
 @call("image generation")
