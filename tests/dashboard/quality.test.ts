@@ -190,6 +190,21 @@ describe('every page', () => {
 })
 
 describe('the sign-in pages', () => {
+  test('fail axe when one theme has a colour that is hard to read, though the other passed', async () => {
+    await dashboard.browser.clearCookies()
+    const { page } = await dashboard.visit('/sign-in')
+    await page.getByLabel('Email').waitFor()
+    await page.evaluate(() => {
+      const sheet = new CSSStyleSheet()
+      sheet.replaceSync('@media (prefers-color-scheme: dark) { h1 { color: #222 !important } }')
+      document.adoptedStyleSheets.push(sheet)
+    })
+    expect(await axeFindings(page)).toEqual([])
+    await page.emulateMedia({ colorScheme: 'dark' })
+    expect((await axeFindings(page)).join()).toContain('color-contrast: h1')
+    await page.close()
+  })
+
   test('pass axe and never scroll sideways, in light and dark, on desktop and phone, and at 320 px', async () => {
     await dashboard.browser.clearCookies()
     for (const path of ['/sign-in', '/sign-up']) {

@@ -1,11 +1,11 @@
 import { expect } from 'bun:test'
 import { mkdir, readdir, rm } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { listen } from '../../server/listen'
 import { browserPath } from '../../server/setup/browser'
+import { runAxe } from './axe'
 import { builtDashboard } from './built-dashboard'
 import { openHarness } from './harness'
 import { reconcile } from './reconcile'
@@ -14,8 +14,6 @@ import { drawn, openTab, openTabs } from './tabs'
 const ROOT = join(import.meta.dir, '..', '..')
 /** Looked at by people, never kept in git. */
 const SCREENSHOTS = join(ROOT, 'tests', '.screenshots')
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
-const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -181,20 +179,10 @@ export async function visit(browser: BrowserContext, origin: string, path: strin
   return { page, complaints: () => said }
 }
 
-/** Every finding of axe on the page as it is now. The page's policy forbids script tags, so axe is evaluated. */
+/** Every finding of axe on the page as it is now. */
 export async function axeFindings(page: Page): Promise<string[]> {
   await drawn(page)
-  // Half a megabyte, once for each document.
-  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await Bun.file(AXE).text())
-  const found: unknown = await page.evaluate(async (tags) => {
-    const axe = Reflect.get(globalThis, 'axe')
-    const { violations } = await axe.run(document, { runOnly: tags, resultTypes: ['violations'] })
-    return violations.map(
-      (violation: { id: string; nodes: { target: string[]; failureSummary: string }[] }) =>
-        `${violation.id}: ${violation.nodes.map((node) => `${node.target.join(' ')} (${node.failureSummary})`).join('; ')}`,
-    )
-  }, AXE_TAGS)
-  return Array.isArray(found) ? found.map(String) : ['axe did not answer']
+  return runAxe(page)
 }
 
 /** How far the page lets itself be scrolled sideways, in pixels; the bar is 0 at every width. */

@@ -1,0 +1,64 @@
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+
+const SCRIPT = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+/** The rules that read colours. All others read the document, and what `SHAPE` names: where elements are drawn, and whether. */
+const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
+/** Every computed property that axe-core 4.14 reads, but for colours. */
+const SHAPE = [
+  ...['clip', 'clip-path', 'contain', 'content', 'content-visibility', 'direction', 'display', 'filter', 'float'],
+  ...['font-family', 'font-size', 'font-style', 'font-weight', 'isolation', 'mask', 'mix-blend-mode', 'opacity'],
+  ...['overflow', 'perspective', 'pointer-events', 'position', 'text-decoration-line', 'text-indent', 'transform'],
+  ...['transform-style', 'visibility', 'white-space', 'will-change', 'z-index'],
+]
+
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[]
+}
+
+/**
+ * Every finding of axe on the page as it is now. The page's policy forbids script tags, so axe is evaluated. Where a whole run found
+ * nothing and only colours changed since, as between the two themes, the rules that read colours run: the others would read the same.
+ */
+export async function runAxe(page: Page): Promise<string[]> {
+  // Half a megabyte, once for each document.
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await Bun.file(SCRIPT).text())
+  const found = await page.evaluate(foundInPage, { tags: TAGS, colourRules: COLOUR_RULES, shape: SHAPE })
+  return found.map(
+    ({ id, nodes }) =>
+      `${id}: ${nodes.map(({ target, failureSummary }) => `${target.join(' ')} (${failureSummary})`).join('; ')}`,
+  )
+}
+
+interface Rules {
+  readonly tags: readonly string[]
+  readonly colourRules: readonly string[]
+  readonly shape: readonly string[]
+}
+
+/** Runs in the page, which has nothing of this file. */
+async function foundInPage({ tags, colourRules, shape }: Rules): Promise<readonly Violation[]> {
+  const page = globalThis as typeof globalThis & {
+    readonly axe: { run(document: Document, options: object): Promise<{ violations: Violation[] }> }
+    passedShapes?: Set<string>
+  }
+  const seen: unknown[] = [innerWidth, innerHeight, scrollX, scrollY, document.documentElement.outerHTML]
+  for (const element of document.querySelectorAll('*')) {
+    const { x, y, width, height } = element.getBoundingClientRect()
+    const style = getComputedStyle(element)
+    seen.push(x, y, width, height, element.scrollWidth, element.scrollHeight)
+    for (const property of shape) seen.push(style.getPropertyValue(property))
+    // These hide documents of their own, which are not looked into here: such a page is never the same.
+    if (element.shadowRoot || element instanceof HTMLIFrameElement) seen.push(performance.now())
+    if ('value' in element) seen.push(element.value)
+    if ('checked' in element) seen.push(element.checked)
+  }
+  const text = seen.join('\n')
+  page.passedShapes ??= new Set()
+  const runOnly = page.passedShapes.has(text) ? { type: 'rule', values: colourRules } : { type: 'tag', values: tags }
+  const { violations } = await page.axe.run(document, { runOnly, resultTypes: ['violations'] })
+  if (violations.length === 0) page.passedShapes.add(text)
+  return violations
+}
