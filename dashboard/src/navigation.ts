@@ -9,6 +9,7 @@ import {
   LayoutDashboard,
   type LucideIcon,
   Plug,
+  ScrollText,
   Send,
   Settings as SettingsIcon,
   Store,
@@ -43,8 +44,10 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/social', label: pagesOf.social, icon: AtSign },
   { to: '/apps', label: pagesOf.apps, icon: Plug },
   { to: '/webhooks', label: pagesOf.webhooks, icon: Send },
+  { to: '/audit', label: pagesOf.audit, icon: ScrollText },
   { to: '/docs', label: SHELL_TEXT.help, icon: BookOpen, outside: true },
   { to: '/settings', label: pagesOf.settings, icon: SettingsIcon },
   { to: '/operator', label: pagesOf.operator, icon: Wrench, operator: true, exact: true },
   { to: '/operator/apis', label: pagesOf.operatorApis, icon: Webhook, operator: true },
+  { to: '/operator/audit', label: pagesOf.operatorAudit, icon: ScrollText, operator: true },
 ]

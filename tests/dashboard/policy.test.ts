@@ -4,7 +4,7 @@ import { type Dashboard, openDashboard } from '../support/browser'
 
 const PAGES = [
   ...['/', '/welcome', '/keys', '/apps', '/billing', '/limits', '/social', '/settings', '/operator', '/usage'],
-  ...['/webhooks', '/notices'],
+  ...['/webhooks', '/notices', '/audit', '/operator/audit', '/requests/req_none'],
   ...['/playground', '/sign-in', '/sign-up', '/forgot-password', '/reset-password', '/confirm-email', '/consent'],
   ...['/device', '/no-such-page'],
 ]

@@ -10,6 +10,7 @@ import {
   screenshot,
   sidewaysScroll,
 } from '../support/browser'
+import { fitsEverybody, heading, left } from '../support/page-checks'
 import { seedCalls } from '../support/seed-calls'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=card'
@@ -196,5 +197,61 @@ describe('the request log', () => {
     expect(lines[1]).toContain("'=formula")
     await page.close()
     expect(complaints()).toEqual([])
+  })
+})
+
+describe('one request', () => {
+  test('is explained on a page of its own, which a link opens: why it failed, its times and its charge', async () => {
+    const { owner } = await busyOwner()
+    const { requests } = await (await owner.api('/api/requests?status=400')).json()
+    const watched = await dashboard.visit('/usage?range=24h&tab=latency')
+    const { page } = watched
+    const latency = page.getByRole('table', { name: 'Latency by endpoint, provider and model' })
+    await latency.getByRole('row').filter({ hasText: 'Image search' }).getByText('fixture').waitFor()
+    await fitsEverybody(page, 'usage-latency')
+    await page.getByRole('tab', { name: 'Requests' }).click()
+    await page
+      .getByRole('button', { name: /^Details of the request/ })
+      .first()
+      .click()
+    await page.getByRole('dialog', { name: 'Request' }).getByRole('link', { name: 'Explain this request' }).click()
+    await page.waitForURL('**/requests/req_*')
+    await page.getByText('Where the time went').waitFor()
+    const region = (name: string) => page.getByRole('region', { name })
+    await page.goto(`${dashboard.origin}/requests/${requests[0].id}`)
+    await region('Why it failed').getByText('q is required', { exact: true }).waitFor()
+    await region('Why it failed').getByText('/apis/v1/websearch/images/search').waitFor()
+    await region('Charge').getByText('You were not charged for this request.').waitFor()
+    await fitsEverybody(page, 'request-failed')
+    const charged = (await (await owner.api('/api/requests?status=200&operation=image-search')).json()).requests
+    await page.goto(`${dashboard.origin}/requests/${charged[0].id}`)
+    await region('Charge').getByText('1 request x 0.005 USD = 0.005 USD').waitFor()
+    await page.goto(`${dashboard.origin}/requests/req_none`)
+    await page.getByText('You made no request with this id.').waitFor()
+    await left(watched, [/404/])
+  })
+})
+
+describe('the audit log', () => {
+  test('shows an owner every change with the values before and after, filtered, on a phone too', async () => {
+    const { owner, web } = await busyOwner()
+    await owner.api(`/api/keys/${web.id}`, { note: 'a new note' }, 'PATCH')
+    const watched = await dashboard.visit('/audit')
+    const { page } = watched
+    await heading(page, 'Audit log')
+    const table = page.getByRole('table', { name: 'Changes, newest first' })
+    const row = table.getByRole('row').filter({ hasText: 'key.change' })
+    await row.getByText('note: null').waitFor()
+    await row.getByText('note: a new note').waitFor()
+    await fitsEverybody(page, 'audit')
+    await page.getByLabel('Action').selectOption('Webhooks')
+    await page.getByText('No changes.').waitFor()
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await row.waitFor()
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'CSV' }).click()])
+    expect(file.suggestedFilename()).toBe('audit.csv')
+    await page.goto(`${dashboard.origin}/operator/audit`)
+    await page.getByRole('heading', { name: 'Audit log of the gateway' }).waitFor()
+    await left(watched)
   })
 })

@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import type { ExplainedRequest } from '../../../server/http/usage/record.ts'
 import { api, unwrap } from './client/client.ts'
 
 const PAGE_ROWS = 50
@@ -22,6 +23,12 @@ export const requestsQuery = (filter: RequestsFilter) =>
     getNextPageParam: (page) => page.next_cursor,
     placeholderData: (before) => before,
   })
+
+/** One request explained. */
+export const requestQuery = (id: string) =>
+  queryOptions({ queryKey: ['requests', 'explained', id], queryFn: () => unwrap(api.requests({ id }).get()) })
+
+export type Explained = ExplainedRequest
 
 /** The most recent calls of one key or of all keys. */
 export const newestRequestsQuery = (count: number, key?: string) =>

@@ -39,6 +39,8 @@ export const SHELL_TEXT = {
     apps: 'Connected apps',
     webhooks: 'Webhooks',
     notices: 'Notices',
+    audit: 'Audit log',
+    operatorAudit: 'Audit log of the gateway',
     settings: 'Settings',
     operator: 'Operator',
     operatorApis: 'APIs',

@@ -70,5 +70,22 @@ export const USAGE_TEXT = {
   show: (name: string) => `Show requests of ${name}`,
   none: 'No requests in this period.',
   empty: 'No requests yet. New requests appear here within a second.',
+  latency: 'Latency',
+  latencyTable: 'Latency by endpoint, provider and model',
+  latencyLead:
+    'Half, 95 % and 99 % of the requests took at most this long, with an error of at most 10 %. Refused requests are not counted.',
+  latencyColumns: {
+    operation: 'Endpoint',
+    provider: 'Provider',
+    model: 'Model',
+    calls: 'Requests',
+    p50: '50 %',
+    p95: '95 %',
+    p99: '99 %',
+  },
+  ms: (ms: string) => `${ms} ms`,
+  noLatencyByStatus: 'Latency is not available by status. Clear the status filter.',
+  wholeSlots: (time: string) =>
+    `Requests from before ${time} were removed from the log. They are counted in whole quarters of an hour.`,
   badSpan: 'Choose an end date after the start date, at most 366 days apart.',
 } as const

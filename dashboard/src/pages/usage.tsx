@@ -4,6 +4,7 @@ import { csvUrl } from '../api/requests.ts'
 import { isFiltered, NO_FILTER, type UsageView, viewFilter, viewSpan } from '../api/views/usage-view.ts'
 import { UsageControls } from '../features/usage/usage-controls.tsx'
 import { UsageFigures } from '../features/usage/usage-figures.tsx'
+import { UsageLatency } from '../features/usage/usage-latency.tsx'
 import { UsageModels } from '../features/usage/usage-models.tsx'
 import { UsageOverTime } from '../features/usage/usage-over-time.tsx'
 import { UsageRequests } from '../features/usage/usage-requests.tsx'
@@ -17,6 +18,7 @@ import { Tabs } from '../ui/layout/tabs.tsx'
 const TABS = [
   { value: 'chart', text: TEXT.chart },
   { value: 'models', text: TEXT.models },
+  { value: 'latency', text: TEXT.latency },
   { value: 'requests', text: TEXT.log },
 ] as const
 
@@ -53,6 +55,7 @@ export function Usage() {
             <div className="grid gap-6 pt-1">
               {view.tab === 'chart' && <UsageOverTime view={view} span={span} onView={onView} />}
               {view.tab === 'models' && <UsageModels view={view} span={span} onView={onView} />}
+              {view.tab === 'latency' && <UsageLatency span={span} filter={filter} />}
               {view.tab === 'requests' && (
                 <UsageRequests filter={logFilter} filtered={isFiltered(view)} onClear={() => onView(NO_FILTER)} />
               )}

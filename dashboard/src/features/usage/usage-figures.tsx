@@ -4,29 +4,37 @@ import { spanBefore, type UsageSpan } from '../../api/views/usage-range.ts'
 import type { UsageView } from '../../api/views/usage-view.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { costUsd, grouped, percent, shortCount } from '../../ui/format/money.ts'
+import { formatDateTime } from '../../ui/format/time.tsx'
 import { Figure, Figures } from '../../ui/layout/card.tsx'
 
 /** The totals of a period, each compared with the period of the same length before. */
 export function UsageFigures({ span, range, filter }: UsageFiguresProps) {
-  const now = useQuery(usageQuery(usageParams(span, filter))).data?.totals
+  const report = useQuery(usageQuery(usageParams(span, filter))).data
+  const now = report?.totals
   const before = useQuery(usageQuery(usageParams(spanBefore(span), filter))).data?.totals
   const succeeded = (sums: UsageSums) => sums.requests - sums.failed_requests
   const average = now && succeeded(now) > 0 ? Math.round(now.charged_micros_usd / succeeded(now)) : null
+  const { whole_slots_before: wholeSlots } = report ?? {}
   return (
-    <Figures>
-      <Figure label={TEXT.spend} value={now ? costUsd(now.charged_micros_usd) : '-'}>
-        {change(now?.charged_micros_usd, before?.charged_micros_usd, range)}
-      </Figure>
-      <Figure
-        label={TEXT.requests}
-        value={now ? shortCount(now.requests) : '-'}
-        {...(now && { title: grouped(now.requests) })}
-      >
-        {change(now?.requests, before?.requests, range)}
-      </Figure>
-      <Figure label={TEXT.success} value={now ? percent(succeeded(now), now.requests) : '-'} />
-      <Figure label={TEXT.average} value={average === null ? '-' : costUsd(average)} />
-    </Figures>
+    <>
+      <Figures>
+        <Figure label={TEXT.spend} value={now ? costUsd(now.charged_micros_usd) : '-'}>
+          {change(now?.charged_micros_usd, before?.charged_micros_usd, range)}
+        </Figure>
+        <Figure
+          label={TEXT.requests}
+          value={now ? shortCount(now.requests) : '-'}
+          {...(now && { title: grouped(now.requests) })}
+        >
+          {change(now?.requests, before?.requests, range)}
+        </Figure>
+        <Figure label={TEXT.success} value={now ? percent(succeeded(now), now.requests) : '-'} />
+        <Figure label={TEXT.average} value={average === null ? '-' : costUsd(average)} />
+      </Figures>
+      {wholeSlots !== undefined && (
+        <p className="small text-muted">{TEXT.wholeSlots(formatDateTime(new Date(wholeSlots * 1000).toISOString()))}</p>
+      )}
+    </>
   )
 }
 

@@ -1,5 +1,7 @@
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { operationName, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
+import { buttonClass } from '../button.tsx'
 import { CopyButton } from '../code/copy-button.tsx'
 import { Dialog } from '../dialogs/dialog.tsx'
 import { costUsd, grouped } from '../format/money.ts'
@@ -36,7 +38,10 @@ export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
           </div>
         ))}
       </dl>
-      <div>
+      <div className="flex flex-wrap gap-2">
+        <Link to="/requests/$id" params={{ id: row.id }} className={buttonClass()}>
+          {TEXT.explain}
+        </Link>
         <CopyButton label={TEXT.copyId} text={row.id} />
       </div>
       <p className="small text-muted">{TEXT.noBodies}</p>

@@ -1,0 +1,153 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { type AuditEntry, type AuditFilter, type AuditScope, auditFileUrl, auditQuery } from '../../api/audit.ts'
+import { listState } from '../../api/client/list-state.ts'
+import { AUDIT_TEXT as TEXT } from '../../messages/audit.ts'
+import { useDebounced } from '../../ui/browser/use-debounced.ts'
+import { Button, buttonClass } from '../../ui/button.tsx'
+import { Empty } from '../../ui/feedback/states.tsx'
+import { Field, Select } from '../../ui/field.tsx'
+import { TimeAgo } from '../../ui/format/time.tsx'
+import { Card } from '../../ui/layout/card.tsx'
+import { type Column, Table } from '../../ui/layout/table.tsx'
+
+/** The audit log with its filters and files. */
+export function AuditLog({ scope }: { scope: AuditScope }) {
+  const [filter, setFilter] = useState<AuditFilter>({})
+  const account = useDebounced(filter.account ?? '') || undefined
+  const log = useInfiniteQuery(auditQuery(scope, { ...filter, account }))
+  const isFiltered = Object.values(filter).some((value) => value !== undefined)
+  return (
+    <>
+      <Filters scope={scope} filter={filter} onFilter={setFilter} />
+      <Card
+        title={TEXT.heading}
+        flush
+        aside={
+          <span className="flex gap-2">
+            {(['csv', 'jsonl'] as const).map((type) => (
+              <a key={type} href={auditFileUrl(scope, type, filter)} download className={buttonClass()}>
+                {type === 'csv' ? TEXT.csv : TEXT.lines}
+              </a>
+            ))}
+          </span>
+        }
+      >
+        <Table
+          caption={TEXT.table}
+          columns={columnsOf(scope)}
+          state={{ rows: log.data?.pages.flatMap(({ entries }) => entries), ...listState(log) }}
+          rowKey={({ id }) => id}
+          card={(entry) => <EntryCard entry={entry} />}
+          empty={
+            <Empty action={isFiltered && <Button onClick={() => setFilter({})}>{TEXT.clear}</Button>}>
+              {TEXT.none}
+            </Empty>
+          }
+        />
+      </Card>
+    </>
+  )
+}
+
+function Filters({ scope, filter, onFilter }: FiltersProps) {
+  const actors = Object.entries(TEXT.actors) as [AuditEntry['actor'], string][]
+  return (
+    <div className="flex flex-wrap items-end gap-2">
+      <Select
+        label={TEXT.actionFilter}
+        options={[
+          { value: '', text: TEXT.allActions },
+          ...Object.entries(TEXT.actions).map(([value, text]) => ({ value, text })),
+        ]}
+        value={filter.action ?? ''}
+        onChange={({ target }) => onFilter({ ...filter, action: target.value || undefined })}
+      />
+      <Select
+        label={TEXT.actorFilter}
+        options={[{ value: '', text: TEXT.allActors }, ...actors.map(([value, text]) => ({ value, text }))]}
+        value={filter.actor ?? ''}
+        onChange={({ target }) => onFilter({ ...filter, actor: actors.find(([kind]) => kind === target.value)?.[0] })}
+      />
+      {scope === 'gateway' && (
+        <Field label={TEXT.accountFilter}>
+          {(control) => (
+            <input
+              {...control}
+              maxLength={64}
+              value={filter.account ?? ''}
+              onChange={({ target }) => onFilter({ ...filter, account: target.value.trim() || undefined })}
+            />
+          )}
+        </Field>
+      )}
+    </div>
+  )
+}
+
+type FiltersProps = { scope: AuditScope; filter: AuditFilter; onFilter: (filter: AuditFilter) => void }
+
+function columnsOf(scope: AuditScope): readonly Column<AuditEntry>[] {
+  const { columns } = TEXT
+  return [
+    { id: 'at', head: columns.at, cell: ({ at }) => <TimeAgo at={at} /> },
+    { id: 'action', head: columns.action, cell: ({ action }) => <span className="code">{action}</span> },
+    { id: 'actor', head: columns.actor, cell: ({ actor }) => TEXT.actors[actor] },
+    ...(scope === 'own'
+      ? []
+      : [
+          {
+            id: 'account',
+            head: columns.account,
+            cell: ({ account_id: id }: AuditEntry) =>
+              id === null ? TEXT.wholeGateway : <span className="code wrap-anywhere">{id}</span>,
+          },
+        ]),
+    { id: 'change', head: columns.change, cell: (entry) => <Change entry={entry} /> },
+    { id: 'ip', head: columns.ip, cell: ({ ip }) => <span className="code wrap-anywhere">{ip ?? '-'}</span> },
+  ]
+}
+
+function EntryCard({ entry }: { entry: AuditEntry }) {
+  return (
+    <div className="grid gap-2">
+      <span className="flex flex-wrap justify-between gap-2">
+        <span className="code font-medium wrap-anywhere">{entry.action}</span>
+        <TimeAgo at={entry.at} />
+      </span>
+      <Change entry={entry} />
+      <span className="small text-muted">
+        {TEXT.actors[entry.actor]}
+        {entry.ip !== null && ` · ${entry.ip}`}
+      </span>
+    </div>
+  )
+}
+
+/** The values before, where there were any, and after. */
+function Change({ entry: { before, after } }: { entry: AuditEntry }) {
+  const isEmpty = Object.keys(after).length === 0
+  return (
+    <span className="grid max-w-[32rem] gap-1">
+      {before && <Values name={TEXT.before}>{jsonOf(before)}</Values>}
+      {!isEmpty && <Values name={before ? TEXT.after : ''}>{jsonOf(after)}</Values>}
+      {!before && isEmpty && '-'}
+    </span>
+  )
+}
+
+function Values({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <span className="small">
+      {name && <span className="text-muted">{name} </span>}
+      <span className="code wrap-anywhere">{children}</span>
+    </span>
+  )
+}
+
+/** `name: value` pairs; JSON within. */
+function jsonOf(values: object): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ')
+}

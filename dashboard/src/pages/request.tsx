@@ -1,0 +1,36 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import { ArrowLeft } from 'lucide-react'
+import { toFailure } from '../api/client/failure.ts'
+import { requestQuery } from '../api/requests.ts'
+import { useKeyLabels } from '../api/usage.ts'
+import { ExplainedRequest } from '../features/usage/explained-request.tsx'
+import { REQUEST_TEXT as TEXT } from '../messages/requests.ts'
+import { Failed } from '../ui/feedback/failure.tsx'
+import { Loading } from '../ui/feedback/states.tsx'
+import { Page } from '../ui/layout/page.tsx'
+
+/** `/requests/ID`: one request explained. */
+export function RequestPage() {
+  const { id } = useParams({ from: '/shell/requests/$id' })
+  const query = useQuery(requestQuery(id))
+  const keyLabel = useKeyLabels()
+  const { data, error } = query
+  return (
+    <div className="grid min-w-0 gap-4">
+      <Link to="/usage" search={{ tab: 'requests' }} className="inline-flex items-center gap-1 text-accent">
+        <ArrowLeft size={16} aria-hidden />
+        {TEXT.back}
+      </Link>
+      <Page title={TEXT.sheet} lead={<span className="code wrap-anywhere">{id}</span>}>
+        {data ? (
+          <ExplainedRequest request={data} keyLabel={keyLabel} />
+        ) : error ? (
+          <Failed failure={toFailure(error)} onRetry={() => void query.refetch()} />
+        ) : (
+          <Loading rows={6} />
+        )}
+      </Page>
+    </div>
+  )
+}
