@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { chmod, chown, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buildServer } from '../../server/binary/build'
 import { freePort } from '../support/served-gateway'
@@ -8,20 +8,29 @@ import { until } from '../support/until'
 
 /** Issue 24 point 1. A user and a group without rights; Debian's `nobody`. */
 const NOBODY = 65534
-const isRoot = process.getuid?.() === 0
+const ADDON = join(import.meta.dir, `../../node_modules/@libsql/linux-${process.arch}-gnu/index.node`)
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 
-/** Runs `"$@"` as nobody, with every file system read-only but for the folder in $DATA_DIR. */
-const READ_ONLY = `mount --bind "$DATA_DIR" "$DATA_DIR" && mount -o remount,ro,bind / &&
-for at in /tmp /dev/shm; do ! mountpoint -q $at || mount -o remount,ro,bind $at; done
-exec setpriv --reuid ${NOBODY} --regid ${NOBODY} --clear-groups "$@"`
-const canIsolate = isRoot && Bun.spawnSync(['unshare', '--mount', 'mount', '-o', 'remount,ro,bind', '/']).exitCode === 0
+/** Runs `"$@"` as nobody in the folder $ROOT as the root, read-only but for /data. */
+const ISOLATED = `mount --bind "$ROOT" "$ROOT" && mount --bind "$ROOT/data" "$ROOT/data" && mount -t proc proc "$ROOT/proc" && mount --rbind /dev "$ROOT/dev" &&
+mount -o remount,ro,bind "$ROOT" && exec chroot --userspec=${NOBODY}:${NOBODY} "$ROOT" "$@"`
+const canIsolate =
+  process.getuid?.() === 0 &&
+  Bun.spawnSync(['unshare', '--mount', 'mount', '-o', 'remount,ro,bind', '/']).exitCode === 0
+
+/** Copies the libraries that a program loads, as its image has them: glibc, libgcc and the loader. */
+async function copyLibraries(root: string, program: string): Promise<void> {
+  const { stdout } = Bun.spawnSync(['ldd', program])
+  for (const [library] of stdout.toString().matchAll(/\/\S+(?= \()/g))
+    await cp(library, join(root, library), { dereference: true })
+}
 
 describe.skipIf(!canIsolate)(
-  'the single binary, from an empty folder, as another user, on a read-only file system',
+  'the single binary, as another user, on a read-only root that has nothing else but glibc, as in ops/Dockerfile',
   () => {
     let folder: string
     let program: string
+    let files: readonly string[]
     let environment: Record<string, string>
     let url: string
 
@@ -29,18 +38,20 @@ describe.skipIf(!canIsolate)(
       folder = await mkdtemp('/tmp/gateway-binary-')
       program = join(folder, 'gateway-server')
       await buildServer(program, new Set(['drizzle-orm', 'elysia']))
-      const data = join(folder, 'data')
-      await mkdir(data, { mode: 0o700 })
-      await chown(data, NOBODY, NOBODY)
+      for (const path of ['data', 'dev', 'proc']) await mkdir(join(folder, path), { mode: 0o700 })
+      await chown(join(folder, 'data'), NOBODY, NOBODY)
       for (const path of [folder, program]) await chmod(path, 0o755)
+      await copyLibraries(folder, program)
+      await copyLibraries(folder, ADDON)
+      files = await readdir(folder)
       const port = await freePort()
       url = `http://127.0.0.1:${port}`
-      environment = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', DATA_DIR: data, PORT: String(port), HOME: '/nonexistent' }
+      environment = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', ROOT: folder, DATA_DIR: '/data', PORT: String(port) }
     }, 120_000)
     afterAll(() => rm(folder, { recursive: true, force: true }))
 
     function start(...args: string[]) {
-      const isolated = ['unshare', '--mount', 'sh', '-c', READ_ONLY, 'sh', program, ...args]
+      const isolated = ['unshare', '--mount', 'sh', '-c', ISOLATED, 'sh', '/gateway-server', ...args]
       return Bun.spawn(isolated, { cwd: folder, env: environment, stdout: 'pipe', stderr: 'pipe' })
     }
     async function run(...args: string[]) {
@@ -88,22 +99,14 @@ describe.skipIf(!canIsolate)(
         paths: { '/forecast': { get: { responses: { 200: { description: 'A forecast' } } } } },
       }
       await writeFile(join(folder, 'weather.json'), JSON.stringify(document))
-      const importing = [
-        'api',
-        'import',
-        join(folder, 'weather.json'),
-        '--name',
-        'weather',
-        '--base',
-        'https://api.example.com',
-      ]
+      const importing = ['api', 'import', '/weather.json', '--name', 'weather', '--base', 'https://api.example.com']
       const imported = await run('operator', ...importing, '--price', '0.01', '--dry-run')
       expect(imported.output).toContain('/forecast')
       await writeFile(
         join(folder, 'page.html'),
         '<title>Quokkas</title><h1>Quokkas</h1><p>A quokka is a small wallaby.</p>',
       )
-      const added = await run('index', 'add', join(folder, 'page.html'))
+      const added = await run('index', 'add', '/page.html')
       expect({ code: added.code, output: added.output }).toMatchObject({ code: 0 })
 
       server.kill('SIGTERM')
@@ -111,13 +114,14 @@ describe.skipIf(!canIsolate)(
       server = await serve()
       const found = await fetch(`${url}/apis/v1/websearch/llm/context?q=quokka`, { headers: authorization })
       expect(await found.text()).toContain('wallaby')
+      expect((await run('operator', 'ready')).code).toBe(0)
       const listed = await run('operator', 'list')
       expect(listed.output).toContain('ada@example.com')
       server.kill('SIGTERM')
       expect(await server.exited).toBe(0)
       const unpacked = (await readdir(join(folder, 'data', 'tmp'))).filter((name) => name.startsWith('gateway-files-'))
       expect(unpacked).toHaveLength(1)
-      expect((await readdir(folder)).sort()).toEqual(['data', 'gateway-server', 'page.html', 'weather.json'])
+      expect((await readdir(folder)).sort()).toEqual([...files, 'page.html', 'weather.json'].sort())
     }, 120_000)
 
     test('says what is wrong with a command, and lists the commands', async () => {

@@ -20,7 +20,7 @@ import type {
   ResetSecondFactorCommand,
   SecondFactorReset,
 } from '../../http/operator/record'
-import { askServer, UsageError } from '../control-client'
+import { askServer, Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
 import { API_HELP, apiCommand, applyCommand, type Confirm } from './operator-api'
@@ -79,6 +79,9 @@ export async function operatorCommand(args: readonly string[], ask: Confirm): Pr
   if (ofCustomer !== null) return ofCustomer
   const body = bodyOf(command, rest, values)
   const answer = await askServer(command, body)
+  // Its exit code is what a supervisor asks for.
+  if (command === 'ready' && (answer as { status?: unknown }).status !== 'ready')
+    throw new Refused(asJson(answer).trimEnd())
   if (values.json || command === 'ready') return asJson(answer)
   if (command === 'publish') return publication(answer as Publication)
   if (command === 'list') return listing(answer as AccountsAndPrices)
