@@ -14,6 +14,7 @@ import { composeBilling } from './compose/billing'
 import { composeImported } from './compose/imported-apis'
 import { indexSources } from './compose/index-sources'
 import { composeModels, openModelCatalog } from './compose/models'
+import { moneyLog } from './compose/money-log'
 import { openMailers, ownerSettings, passwordResets, signInEvents, signUpConfirmation } from './compose/owner-mail'
 import { composeRetention } from './compose/retention'
 import { openSocial } from './compose/social'
@@ -282,7 +283,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
   const setupToken = new SetupToken()
   const events = new MemoryEvents()
   const charges = new WatchedJournal(stores.journal)
-  const journal = announcedJournal(charges, events)
+  const journal = moneyLog(announcedJournal(charges, events), log)
   const writeEvent = eventWriter(stores.webhooks, clock, log)
   const onReversalFailure = (request: string, reason: string) => {
     log.error('a charge could not be reversed', { request, reason })

@@ -20,7 +20,7 @@ interface Parts {
 /** Top-ups, by card if a processor is configured. Its library is loaded on first use. */
 export function composeTopUps(config: Config, { claims, refunds, ledger, clock, log }: Parts) {
   const topUps = new TopUps({ claims, ledger, clock })
-  const checkout = config.cards ? lazyCheckout(config, clock) : null
+  const checkout = config.cards ? lazyCheckout(config, clock, log) : null
   const onTrouble = (what: string, reason: string) => log.error(what, { reason })
   const cards = checkout && {
     checkout,
@@ -30,7 +30,7 @@ export function composeTopUps(config: Config, { claims, refunds, ledger, clock, 
   return { topUps, cards }
 }
 
-function lazyCheckout({ cards, baseUrl }: Config, clock: Clock): CardCheckout {
+function lazyCheckout({ cards, baseUrl }: Config, clock: Clock, log: Log): CardCheckout {
   let opened: Promise<CardCheckout> | null = null
   const open = () => {
     opened ??= import('../adapters/payments/stripe/stripe-checkout').then(({ stripeCheckout }) => {
@@ -45,6 +45,13 @@ function lazyCheckout({ cards, baseUrl }: Config, clock: Clock): CardCheckout {
     pageOf: async (payment) => (await open()).pageOf(payment),
     returns: async (payment) => (await open()).returns(payment),
     refund: async (refund) => (await open()).refund(refund),
-    message: async (body, signature) => (await open()).message(body, signature),
+    async message(body, signature) {
+      const message = await (await open()).message(body, signature)
+      if (!message)
+        log.warn(
+          'a message of the card processor was refused: its signature is missing or wrong (STRIPE_WEBHOOK_SECRET)',
+        )
+      return message
+    },
   }
 }

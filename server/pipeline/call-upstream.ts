@@ -1,7 +1,7 @@
 import { type Failure, failure } from '../core/failure'
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
 import { err, ok, type Result } from '../core/result'
-import { type Within, withDeadline } from './with-deadline'
+import { isHangUp, type Within, withDeadline } from './with-deadline'
 
 /** The largest answer accepted from an upstream (spec-answers 2). */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -42,7 +42,7 @@ export async function callUpstream<I>(
   const late = 'no answer before the deadline, or before the call was canceled'
   const answer = await withDeadline(provider, input, origin, { timeoutMs, stop, late, telemetry })
   if (!answer.ok) {
-    if (answer.error.kind !== 'refused') onTrouble(provider.name, answer.error.reason)
+    if (answer.error.kind !== 'refused' && !isHangUp(stop)) onTrouble(provider.name, answer.error.reason)
     return err({ failure: toFailure(answer.error), didNothing: surelyNothing(answer.error) })
   }
   if (isTooLarge(answer.value.body)) {

@@ -14,6 +14,11 @@ export interface Within {
   readonly telemetry: Telemetry
 }
 
+/** Whether a caller who hung up ended the call, which says nothing about the source. */
+export function isHangUp(stop: AbortSignal | null): boolean {
+  return stop?.aborted === true && stop.reason !== DEADLINE
+}
+
 /** Calls a provider with a deadline, and reports the request. Answers from a cache, and refusals of the gateway's own, are none. */
 export async function withDeadline<I>(
   provider: Provider<I>,
@@ -23,7 +28,9 @@ export async function withDeadline<I>(
 ): Promise<Result<ProviderAnswer, UpstreamFailure>> {
   const startedAt = performance.now()
   const answer = await inTime(provider, input, origin, within)
-  const isRequest = answer.ok ? answer.value.ageSeconds === undefined : answer.error.kind !== 'refused'
+  const isRequest = answer.ok
+    ? answer.value.ageSeconds === undefined
+    : answer.error.kind !== 'refused' && !isHangUp(within.stop)
   if (isRequest && !provider.isChain)
     within.telemetry.upstreamEnded(provider.name, performance.now() - startedAt, answer.ok ? null : answer.error.kind)
   return answer

@@ -10,7 +10,7 @@ describe('once the source is called, a hang-up changes nothing (spec-answers 4)'
   let key: MadeKey
 
   beforeAll(async () => {
-    gateway = await openHarness()
+    gateway = await openHarness({ env: { METRICS_PORT: '0' } })
   })
   beforeEach(async () => {
     account = await gateway.account()
@@ -52,6 +52,23 @@ describe('once the source is called, a hang-up changes nothing (spec-answers 4)'
     }
     await gateway.as(key, IMAGES_CALL, { signal: AbortSignal.abort() }).catch(() => undefined)
     expect([asked, await spent()]).toEqual([0, 0])
+  })
+
+  test('a hang-up that ends a free local search is no warning about it, and no failure of its source in the metrics', async () => {
+    const gone = new AbortController()
+    gateway.images.isLocal = true
+    gateway.images.answer = () => {
+      gone.abort()
+      return new Promise(() => undefined)
+    }
+    const written = gateway.logged.length
+    await gateway.as(key, IMAGES_CALL, { signal: gone.signal }).catch(() => undefined)
+    delete gateway.images.isLocal
+    expect(gateway.logged.slice(written).filter((line) => line.includes(' warn '))).toEqual([])
+    expect(
+      await gateway.gateway.metrics?.onOwnPort(new Request('http://localhost/metrics')).then((answer) => answer.text()),
+    ).not.toContain('upstream="fixture",result="timeout"')
+    expect(await spent()).toBe(0)
   })
 
   test('a search that fails after its caller left costs nothing, as for a caller who waits', async () => {

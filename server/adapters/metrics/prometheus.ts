@@ -29,8 +29,8 @@ export interface Readings {
   readonly isReady: () => Promise<boolean>
 }
 
-/** How long the ledger's sums may take. Without them the other metrics are sent, so that a stuck database can be seen. */
-const BOOKS_MS = 2_000
+/** How long a read of the database may take. Without it the other metrics are sent, so that a stuck database can be seen. */
+const READ_MS = 2_000
 const LOOP_CHECK_MS = 100
 const LOOP_BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 const SUCCESS = 'ok'
@@ -269,7 +269,7 @@ function registerProcess(registry: Registry, { isReady }: Readings, loop: Durati
   new Gauge({
     ...{ name: 'gateway_ready', registers, help: '1 while calls can be served and charged' },
     async collect() {
-      this.set((await isReady()) ? 1 : 0)
+      this.set((await inTime(isReady())) ? 1 : 0)
     },
   })
 }
@@ -283,10 +283,10 @@ function gauge(registry: Registry, name: string, help: string, read: () => numbe
   })
 }
 
-/** The sums, or null if they cannot be read in time. */
-async function inTime(reading: Promise<BookSums>): Promise<BookSums | null> {
+/** What is read, or null if it cannot be read in time. */
+async function inTime<T>(reading: Promise<T>): Promise<T | null> {
   const late = Promise.withResolvers<null>()
-  const timer = setTimeout(() => late.resolve(null), BOOKS_MS)
+  const timer = setTimeout(() => late.resolve(null), READ_MS)
   try {
     return await Promise.race([reading, late.promise])
   } catch {

@@ -36,6 +36,9 @@ describe('card processor messages, in any order and concurrently', () => {
     const { body, headers } = stripe.message(type, object)
     return send(body, headers)
   }
+  /** The lines of money in the log, without their times and accounts. */
+  const moneyLines = () =>
+    gateway.logged.flatMap((line) => /money (\{.*\})/.exec(line)?.[1] ?? []).map((fields) => JSON.parse(fields))
   const about = (page: string, id: string) => ({
     ...{ id, object: id.startsWith('dp') ? 'dispute' : 'refund' },
     payment_intent: `pi_${page}`,
@@ -185,6 +188,22 @@ describe('card processor messages, in any order and concurrently', () => {
     }
   })
 
+  test('the log has a line for the account, the top-up and the refund', async () => {
+    const written = moneyLines().length
+    const page = await paidPage()
+    const refund = stripe.giveBack('refund', page, 2_000)
+    expect(await tell('charge.refunded', about(page, refund))).toBe(200)
+    expect(
+      moneyLines()
+        .slice(written)
+        .map(({ kind, usd, from }) => [kind, usd, from]),
+    ).toEqual([
+      ['top_up', '50', 'top_ups'],
+      ['refund', '20', 'paid'],
+    ])
+    expect(gateway.logged.join('')).toContain('an account was opened')
+  })
+
   test('the signature covers the bytes as received: none is replaced or left out before the check', async () => {
     const text = JSON.stringify({ id: 'evt_1', object: 'event', type: 'x', data: { object: { id: '\ufffd' } } })
     const headers = signed(text)
@@ -194,6 +213,8 @@ describe('card processor messages, in any order and concurrently', () => {
     const at = bytes.indexOf(Buffer.from('\ufffd'))
     const other = Buffer.concat([bytes.subarray(0, at), Buffer.from([0xff]), bytes.subarray(at + 3)])
     expect(await send(other, headers)).toBe(400)
+    // Written once a minute, however many come.
+    expect(gateway.logged.filter((line) => line.includes('its signature is missing or wrong'))).toHaveLength(1)
   })
 
   test('a body is read up to 256 KiB and no further, whatever its declared length', async () => {
