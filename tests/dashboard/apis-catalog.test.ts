@@ -32,6 +32,28 @@ beforeAll(async () => {
           schema: { type: 'object', properties: { height: { type: 'number' } }, required: ['height'] },
         },
       },
+      {
+        ...{ id: 'picture', method: 'POST', path: '/v1/pictures', title: 'Send a picture', price, effect: 'write' },
+        body: {
+          content_type: 'multipart/form-data',
+          schema: {
+            type: 'object',
+            properties: {
+              title: { type: 'string' },
+              picture: { type: 'string', contentMediaType: 'application/octet-stream' },
+              place: { type: 'object', properties: { bay: { type: 'string' } } },
+            },
+            required: ['title', 'picture'],
+          },
+        },
+      },
+      {
+        ...{ id: 'subscribe', method: 'POST', path: '/v1/subscribers', title: 'Subscribe', price, effect: 'write' },
+        body: {
+          content_type: 'application/x-www-form-urlencoded',
+          schema: { type: 'object', properties: { email: { type: 'string' } }, required: ['email'] },
+        },
+      },
     ],
   })
   expect(made.status).toBe(201)
@@ -97,6 +119,37 @@ describe('the catalog', () => {
     await page.getByRole('link', { name: 'Usage', exact: true }).click()
     await heading(page, 'Usage')
     await page.getByRole('combobox', { name: 'Endpoint' }).selectOption('weather.forecast')
+    await left(watched)
+  })
+
+  test('sends forms with files from the playground, as the code beside it does', async () => {
+    const owner = await dashboard.signedIn()
+    await owner.api('/api/keys', { name: 'pictures', allowed_endpoints: ['weather.picture', 'weather.subscribe'] })
+    const watched = await dashboard.visit('/playground?operation=weather.picture')
+    const { page } = watched
+    await page.getByRole('heading', { name: 'Send a picture' }).waitFor()
+    const sending = page.getByRole('button', { name: /^Send request/ })
+    await sending.click()
+    await page.getByText('Choose a file.').waitFor()
+    await page.getByLabel('title', { exact: true }).fill('Low tide')
+    const file = { name: 'tide.png', mimeType: 'image/png', buffer: Buffer.from([137, 80, 78, 71, 0, 255]) }
+    await page.getByLabel('picture', { exact: true }).setInputFiles(file)
+    await page.getByText('More options (1)').click()
+    await page.getByLabel('place', { exact: true }).fill('{"bay": "Biscay"}')
+    const code = page.getByRole('region', { name: 'The request as code' })
+    await becomes(async () => (await code.textContent())?.includes('tide.png'), true)
+    await fitsEverybody(page, 'playground-form')
+    await sending.click()
+    await page.getByText('$0.02 charged').waitFor()
+    const { headers, body } = upstream.calls.at(-1) ?? { headers: {}, body: '' }
+    expect(headers['content-type']).toStartWith('multipart/form-data')
+    for (const part of ['Low tide', 'filename="tide.png"', 'Content-Type: image/png', '{"bay":"Biscay"}'])
+      expect(body).toContain(part)
+
+    await page.getByRole('combobox', { name: 'Endpoint' }).selectOption({ label: 'Subscribe' })
+    await page.getByLabel('email', { exact: true }).fill('a+b@sea.example')
+    await page.getByRole('button', { name: /^Send request/ }).click()
+    await becomes(async () => upstream.calls.at(-1)?.body, 'email=a%2Bb%40sea.example')
     await left(watched)
   })
 

@@ -3,7 +3,12 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { catalogOperationQuery, importedQuery, isImported } from '../api/catalog.ts'
 import { toFailure } from '../api/client/failure.ts'
-import { catalogGatewayOperation, type GatewayOperation, operationsQuery } from '../api/playground/operations.ts'
+import {
+  catalogGatewayOperation,
+  type OperationChoice,
+  operationQuery,
+  operationsQuery,
+} from '../api/playground/operations.ts'
 import { TryOperation } from '../features/playground/try-operation.tsx'
 import { CHAT_TEXT } from '../messages/chat.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../messages/playground.ts'
@@ -53,26 +58,34 @@ export function Playground() {
   )
 }
 
-/** One endpoint at a time. Its form is generated from the OpenAPI document. */
+/** One endpoint at a time. Its form is generated from its own OpenAPI document, or from its entry in the catalog. */
 function Endpoints() {
   const view = useSearch({ from: '/shell/playground' })
   const navigate = useNavigate({ from: '/playground' })
   const operations = useQuery(operationsQuery)
-  const all = useOffered(view.operation, operations.data ?? [])
-  const chosen = all.find(({ id, name }) => id === view.operation || name === view.operation) ?? all[0]
+  const imported = useImported(view.operation)
+  const all = imported && operations.data ? [...operations.data, ...imported] : []
+  const choice = all.find(({ id, name }) => id === view.operation || name === view.operation) ?? all[0]
+  const fromCatalog = imported?.find(({ id }) => id === choice?.id)
+  const document = useQuery({
+    ...operationQuery(choice?.id ?? ''),
+    enabled: choice !== undefined && fromCatalog === undefined,
+  })
+  const chosen = fromCatalog ?? document.data
+  const failed = [operations, document].find(({ error }) => error !== null)
   const choose = (operation: string) => void navigate({ search: { operation, values: undefined }, replace: true })
   return (
     <>
-      {chosen && (
+      {choice && (
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-          <OperationSelect operations={all} chosen={chosen} onChoose={choose} />
+          <OperationSelect operations={all} chosen={choice} onChoose={choose} />
           <Link to="/catalogue" search={{}} className="text-accent underline">
             {TEXT.browse}
           </Link>
         </div>
       )}
-      {operations.error && <Failed failure={toFailure(operations.error)} onRetry={() => void operations.refetch()} />}
-      {operations.isPending && <Loading rows={6} />}
+      {failed && <Failed failure={toFailure(failed.error)} onRetry={() => void failed.refetch()} />}
+      {!chosen && !failed && <Loading rows={6} />}
       {chosen && (
         <TryOperation
           key={chosen.id}
@@ -85,16 +98,16 @@ function Endpoints() {
   )
 }
 
-/** The built-in operations, the first imported ones, and the requested imported one. */
-function useOffered(requested: string | undefined, builtIn: readonly GatewayOperation[]): readonly GatewayOperation[] {
+/** The first imported operations, and the requested one. Null until it is known whether that one is on sale. */
+function useImported(requested: string | undefined) {
   const name = requested !== undefined && isImported(requested) ? requested : null
   const first = useQuery(importedQuery('')).data ?? []
   const one = useQuery({ ...catalogOperationQuery(name ?? ''), enabled: name !== null })
   // Waits for the requested operation instead of showing another one first.
-  if (name !== null && one.isPending) return []
+  if (name !== null && one.isPending) return null
   const isListed = first.some((operation) => operation.name === name)
   const imported = one.data && !isListed ? [...first, one.data] : first
-  return [...builtIn, ...imported.map(catalogGatewayOperation)]
+  return imported.map(catalogGatewayOperation)
 }
 
 function OperationSelect({ operations, chosen, onChoose }: OperationSelectProps) {
@@ -117,7 +130,7 @@ function OperationSelect({ operations, chosen, onChoose }: OperationSelectProps)
 }
 
 type OperationSelectProps = {
-  operations: readonly GatewayOperation[]
-  chosen: GatewayOperation
+  operations: readonly OperationChoice[]
+  chosen: OperationChoice
   onChoose: (id: string) => void
 }

@@ -32,6 +32,7 @@ export const CATALOG_DOCS = {
                 additionalProperties: false,
               },
               parameters: [{ input: 'city', name: 'city', in: 'query' }],
+              body_type: null,
               examples: [{ title: 'Paris', input: { city: 'Paris' } }],
             },
           ],

@@ -1,5 +1,16 @@
 import type { Static } from '@sinclair/typebox'
-import { anyObject, listOf, named, nextCursor, oneOf, opaque, record, text, yesOrNo } from '../openapi/json-schema'
+import {
+  anyObject,
+  listOf,
+  named,
+  nextCursor,
+  oneOf,
+  opaque,
+  orNull,
+  record,
+  text,
+  yesOrNo,
+} from '../openapi/json-schema'
 
 export const CatalogOperation = named(
   'CatalogOperation',
@@ -31,6 +42,10 @@ export const CatalogOperation = named(
         in: oneOf(['path', 'query', 'header', 'body'], 'Its place in a request. `body`: a member of the JSON body.'),
       }),
       'Where each parameter is sent, in order.',
+    ),
+    body_type: orNull(
+      text('The content type of its body: JSON or a form.'),
+      'The content type of its body; null if it takes none.',
     ),
     examples: listOf(
       record('An example call.', {

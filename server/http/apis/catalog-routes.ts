@@ -95,6 +95,7 @@ function importedEntry({ api, operation }: SoldOperation, upToFrom: UpToFrom): E
       ...{ effect, pay_per_request: isPayable({ api, operation }, upToFrom), price: priceRecordOf(operation.price) },
       input_schema: inputSchema(operation),
       parameters: parameters.map(({ name, in: place }, i) => ({ input: inputs[i] ?? name, name, in: place })),
+      body_type: operation.body?.contentType ?? null,
       examples: examples.map(({ title, input }) => ({ title, input })),
     }),
   }
@@ -115,6 +116,7 @@ function builtInEntry(
       parameters: Object.entries(parameters).flatMap(([name, { in: place }]) =>
         place === 'query' ? [{ input: name, name, in: methods[0] === 'POST' ? ('body' as const) : place }] : [],
       ),
+      body_type: methods[0] === 'POST' ? 'application/json' : null,
       examples: [{ title, input: example }],
     }),
   }

@@ -10,7 +10,8 @@ const MAX_CACHED = 8
 type Encoding = 'br' | 'gzip'
 
 /** The documents that every client may ask for again: they have an ETag, and their compressed form is kept. */
-const DOCUMENTS = /^https?:\/\/[^/]+\/(openapi\.json|llms\.txt|schemas\/|\.well-known\/|v1\/catalog(\?|$))/
+const DOCUMENTS =
+  /^https?:\/\/[^/]+\/(openapi\.json|openapi\/operations|llms\.txt|schemas\/|\.well-known\/|v1\/catalog(\?|$))/
 /** What is compressed on each request: the owner's lists. A GET never shows a secret: it is shown once, by the POST that made it. */
 const LISTS = /^https?:\/\/[^/]+\/api\//
 

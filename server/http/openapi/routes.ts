@@ -2,17 +2,21 @@ import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
 import type { Payments } from '../../core/payments/payments'
 import { signInPaths } from '../account/sign-in-docs'
+import { notFound } from '../middleware/failures'
 import type { DashboardFiles } from '../system/dashboard-files'
 import { agentGuide } from './agent-guide'
 import { docsPage, missingDocsPage, scalarSettings } from './docs-page'
 import { UNDOCUMENTED } from './documented'
 import { isLoose, withSafeTexts } from './normalized-operation'
+import { operationDocument, operationIndex } from './one-operation'
 import type { ImportedDocument, OpenApiDocument } from './open-api'
 import { COMPONENTS, GENERATOR_INFO, openApiDocument } from './open-api-document'
 import { mcpServer, withPaymentOffers, x402Resources } from './payment-discovery'
 
 const PAGE = '/docs'
 const DOCUMENT = '/openapi.json'
+/** What the playground loads, instead of a document that grows with the catalog: a list, and one operation at a time. */
+const OPERATIONS = '/openapi/operations'
 const SCRIPT = '/vendor/scalar.js'
 
 interface DocsParts {
@@ -73,6 +77,20 @@ export function docsRoutes({ baseUrl, dashboard, payments, imported }: DocsParts
     .get(
       '/.well-known/x402',
       async () => text(JSON.stringify(x402Resources(await document(), baseUrl)), 'application/json'),
+      UNDOCUMENTED,
+    )
+    .get(
+      OPERATIONS,
+      async () => text(JSON.stringify(operationIndex(await document())), 'application/json'),
+      UNDOCUMENTED,
+    )
+    .get(
+      `${OPERATIONS}/:id`,
+      async ({ params }) => {
+        const one = operationDocument(await document(), params.id)
+        if (!one) throw notFound('There is no operation of this id. GET /openapi.json lists all of them.')
+        return text(JSON.stringify(one), 'application/json')
+      },
       UNDOCUMENTED,
     )
     .get(

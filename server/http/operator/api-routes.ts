@@ -107,7 +107,7 @@ export function operatorApiActRoutes(parts: ApiCommandParts & { readonly owners:
       '/:name/test',
       async ({ context, params }): Promise<ApiTrial> => {
         await operator(context)
-        return taken(await orders.test(params.name, await readBody(NewTrial, context)))
+        return taken(await orders.test(params.name, await readBody(NewTrial, context, undefined, OPERATOR_BODY)))
       },
       { parse: 'none', ...documented(API_DOCS.test) },
     )

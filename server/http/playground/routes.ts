@@ -1,14 +1,20 @@
 import type { Keys } from '../../core/accounts/keys'
 import { accepted, wrong } from '../../core/accounts/submitted'
-import { notFound, taken } from '../middleware/failures'
-import { readJson } from '../middleware/json-body'
+import { failure } from '../../core/failure'
+import { Failed, notFound, taken } from '../middleware/failures'
+import { readJson, withTakenBody } from '../middleware/json-body'
 import { OwnKeyRequest } from '../middleware/own-key-request'
 import type { OwnerSessions } from '../middleware/owner-session'
-import { routeGroup } from '../middleware/request-context'
+import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { readable, validateBody } from '../middleware/validate-body'
 import { UNDOCUMENTED } from '../openapi/documented'
 import type { Endpoints, EndpointTable } from '../routing/endpoint-table'
 import { TriedCall } from './record'
+
+/** A form of a call, which may have files, and the call that it belongs to. */
+const MAX_FORM_BYTES = 17 * 1024 * 1024
+const FORM_FIELD = 'form.'
+const UNREADABLE_FORM = failure('invalid_request', 'The form must have a field "call" with the call as JSON.')
 
 /** Headers that operations use. No others are forwarded, such as the session cookie or a forged client address. */
 const FORWARDED_HEADERS =
@@ -29,7 +35,8 @@ export function tryRoutes(
     '/try',
     async ({ context }) => {
       const { accountId } = await owners.owner(context)
-      const { keyId, ...call } = describedCall(taken(await readJson(context)), context.url.origin, endpoints.table)
+      const sent = await sentCall(context)
+      const { keyId, ...call } = describedCall(sent, context.url.origin, endpoints.table)
       const key = await keys.find(accountId, keyId)
       if (!key) throw notFound('This key does not exist.')
       // A model can be silent for longer than the idle timeout; every endpoint has its own deadline.
@@ -41,13 +48,44 @@ export function tryRoutes(
   )
 }
 
-/** The call that the body describes. */
+/** A described call, with the form that is its body. */
+interface SentCall {
+  readonly call: unknown
+  readonly form: FormData | null
+}
+
+/** JSON that describes a call, or a multipart form: that JSON in the field `call`, and the fields of the call's own form as `form.NAME`. */
+async function sentCall(context: RequestContext): Promise<SentCall> {
+  if (!context.request.headers.get('content-type')?.startsWith('multipart/form-data'))
+    return { call: taken(await readJson(context)), form: null }
+  const request = taken(await withTakenBody(context, MAX_FORM_BYTES))
+  const fields = await request.formData().catch(() => null)
+  const call = jsonIn(fields?.get('call'))
+  if (!fields || call === undefined) throw new Failed(UNREADABLE_FORM)
+  const form = new FormData()
+  for (const [name, value] of fields) {
+    if (!name.startsWith(FORM_FIELD)) continue
+    if (typeof value === 'string') form.append(name.slice(FORM_FIELD.length), value)
+    else form.append(name.slice(FORM_FIELD.length), value, value.name)
+  }
+  return { call, form }
+}
+
+function jsonIn(text: unknown): unknown {
+  try {
+    return typeof text === 'string' ? JSON.parse(text) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The call that was described. Its form goes out in the content type that its headers name. */
 function describedCall(
-  body: unknown,
+  { call: described, form }: SentCall,
   origin: string,
   table: EndpointTable,
 ): { keyId: string; url: URL; init: RequestInit } {
-  const sent = validateBody(TriedCall, body)
+  const sent = validateBody(TriedCall, described)
   const { path, method } = sent.form
   const url = path?.startsWith('/') ? URL.parse(path, origin) : null
   const route = url?.origin === origin && method !== undefined ? table.routeOf(method, url.pathname) : null
@@ -58,10 +96,18 @@ function describedCall(
   const headers = new Headers()
   for (const [name, value] of Object.entries(call.headers ?? {}))
     if (FORWARDED_HEADERS.test(name.toLowerCase()) && typeof value === 'string') headers.set(name, value)
-  if (call.body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json')
-  return {
-    keyId: call.key_id,
-    url: readable(url),
-    init: { method: call.method, headers, ...(call.body !== undefined && { body: JSON.stringify(call.body) }) },
+  const init = { method: call.method, headers }
+  const to = { keyId: call.key_id, url: readable(url) }
+  if (form) {
+    const isMultipart = !headers.get('content-type')?.startsWith('application/x-www-form-urlencoded')
+    headers.delete('content-type')
+    return { ...to, init: { ...init, body: isMultipart ? form : urlEncoded(form) } }
   }
+  if (call.body === undefined) return { ...to, init }
+  if (!headers.has('content-type')) headers.set('content-type', 'application/json')
+  return { ...to, init: { ...init, body: JSON.stringify(call.body) } }
+}
+
+function urlEncoded(form: FormData): URLSearchParams {
+  return new URLSearchParams([...form].map(([name, value]) => [name, typeof value === 'string' ? value : value.name]))
 }

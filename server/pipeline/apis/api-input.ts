@@ -116,7 +116,7 @@ export class ApiInputs {
         ? { kind: 'none' }
         : match.operation.body?.contentType === 'application/json'
           ? { kind: 'json', value: given, text: JSON.stringify(given) }
-          : { kind: 'form', fields: formOf(given) }
+          : { kind: 'form', fields: formOf(given, match.operation.body) }
     return this.input(match, validators, { headers: {}, body }, unknown, (parameter) => {
       const name = nameOf.get(parameter) ?? ''
       return Object.hasOwn(values, name) ? writeParameter(parameter, values[name]) : undefined
@@ -271,12 +271,23 @@ function formRead(fields: FormFields, { schema }: ApiBody) {
   return { value, fields: rewrittenFields }
 }
 
-function formOf(value: unknown): FormFields {
+/** A form that was given as JSON. A file of a multipart form is `{"filename": ..., "content_type": ..., "base64": ...}`. */
+function formOf(value: unknown, declared: ApiBody | null): FormFields {
+  const takesFiles = declared?.contentType === 'multipart/form-data'
   return Object.entries(isJson(value) ? value : {}).flatMap(([name, member]) =>
-    (Array.isArray(member) ? member : [member]).map(
-      (one) => [name, typeof one === 'string' ? one : JSON.stringify(one)] as const,
-    ),
+    (Array.isArray(member) ? member : [member]).map((one): FormFields[number] => {
+      const file = takesFiles ? fileIn(one) : null
+      return [name, file ?? (typeof one === 'string' ? one : JSON.stringify(one))]
+    }),
   )
+}
+
+function fileIn(value: unknown): FormFile | null {
+  if (!isJson(value)) return null
+  const { base64, filename = 'file', content_type: type = 'application/octet-stream', ...others } = value
+  if (typeof base64 !== 'string' || typeof filename !== 'string' || typeof type !== 'string') return null
+  if (Object.keys(others).length > 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) return null
+  return { name: filename, type, bytes: new Uint8Array(Buffer.from(base64, 'base64')) }
 }
 
 /** The query that goes up. Only objects are sent by other names than their parameter's, and those must be nobody else's. */

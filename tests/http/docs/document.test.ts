@@ -83,6 +83,8 @@ describe('routes and documents cannot drift', () => {
       '/docs',
       '/schemas/catalog.json',
       '/openapi.json',
+      '/openapi/operations',
+      '/openapi/operations/:id',
       '/llms.txt',
     ])
     // What the dashboard's own Operator, Settings and Connected apps pages speak is no interface for others.

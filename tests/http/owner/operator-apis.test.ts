@@ -316,6 +316,7 @@ describe('the public catalog', () => {
         ],
         examples: [],
         api_title: api.title,
+        body_type: null,
       },
     ])
     const images = (await catalog('q=image')).operations.find(({ name }) => name === 'image-search')

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { openApiUpstream } from '../../support/api-upstream'
+import { anApi, anOperation } from '../../support/apis'
 import { type Harness, openHarness } from '../../support/harness'
 import { closeReconciled, type Owner, read, refusalOf } from './bench'
 
@@ -7,7 +9,9 @@ const SEARCH = '/apis/v1/websearch/images/search?q=tower'
 let gateway: Harness
 let owner: Owner
 beforeAll(async () => {
-  gateway = await openHarness({ env: { TRUSTED_PROXIES: '127.0.0.1' } })
+  gateway = await openHarness({
+    env: { TRUSTED_PROXIES: '127.0.0.1', ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', CREDIT_BUYS_PAID_PROVIDERS: 'true' },
+  })
   owner = await gateway.owner()
 })
 afterAll(() => closeReconciled(gateway))
@@ -92,5 +96,107 @@ describe('a call with the session', () => {
     expect((await stranger.api('/api/try', { key_id: id, method: 'GET', path: SEARCH })).status).toBe(404)
     expect((await tried(id, {}, { origin: 'https://evil.example' })).status).toBe(403)
     expect((await gateway.call('/api/try', { method: 'POST', body: '{}' })).status).toBe(401)
+  })
+})
+
+describe('a form of an imported operation', () => {
+  const UPLOAD = '/apis/v1/weather/v1/pictures'
+  const upstream = openApiUpstream(() => Response.json({ ok: true }))
+  afterAll(() => upstream.close())
+  beforeAll(() => {
+    const schema = {
+      type: 'object',
+      properties: { title: { type: 'string' }, picture: true, tags: { type: 'array', items: { type: 'string' } } },
+      required: ['title'],
+      additionalProperties: false,
+    }
+    const form = (id: string, contentType: 'multipart/form-data' | 'application/x-www-form-urlencoded') =>
+      anOperation({
+        id,
+        method: 'POST',
+        path: `/v1/${id}`,
+        effect: 'write',
+        body: { contentType, required: true, schema },
+      })
+    const operations = [form('pictures', 'multipart/form-data'), form('titles', 'application/x-www-form-urlencoded')]
+    gateway.core.apis.replace([anApi({ baseUrl: upstream.url, operations })])
+  })
+
+  const uploader = () => key({ allowed_endpoints: ['weather.pictures', 'weather.titles'] })
+  const formOf = (id: string, fields: [string, string | File][], path = UPLOAD, headers = {}) => {
+    const form = new FormData()
+    form.append('call', JSON.stringify({ key_id: id, method: 'POST', path, headers }))
+    for (const [name, value] of fields) form.append(name, value)
+    return form
+  }
+  const sendForm = (form: FormData, headers: Record<string, string> = {}) =>
+    gateway.call('/api/try', { method: 'POST', headers: { cookie: owner.cookie, ...headers }, body: form })
+
+  test('goes out with its files, charged to the key', async () => {
+    const id = await uploader()
+    const picture = new File([new Uint8Array([0, 255, 13, 10])], 'a.png', { type: 'image/png' })
+    const fields: [string, string | File][] = [
+      ['form.title', 'Tide'],
+      ['form.tags', 'sea'],
+      ['form.tags', 'low'],
+      ['form.picture', picture],
+      ['other', 'not of the call'],
+    ]
+    const answer = await sendForm(formOf(id, fields))
+    expect([answer.status, answer.headers.get('x-cost-micros-usd')]).toEqual([200, '10000'])
+    const { headers, body } = upstream.calls.at(-1) ?? { headers: {}, body: '' }
+    expect(headers['content-type']).toStartWith('multipart/form-data; boundary=')
+    expect(body).toContain('filename="a.png"')
+    expect(body.match(/name="tags"/g)).toHaveLength(2)
+    expect(body).not.toContain('not of the call')
+    expect(body).not.toContain('key_id')
+    expect(await spentBy(id)).toBe(10_000)
+  })
+
+  test('goes out urlencoded if the call says so', async () => {
+    const type = { 'content-type': 'application/x-www-form-urlencoded' }
+    const form = formOf(await uploader(), [['form.title', 'Tide & time']], '/apis/v1/weather/v1/titles', type)
+    expect((await sendForm(form)).status).toBe(200)
+    expect(upstream.calls.at(-1)?.body).toBe('title=Tide+%26+time')
+  })
+
+  test('may be nearly 16 MiB, and no larger', async () => {
+    const id = await uploader()
+    const of = (bytes: number) =>
+      sendForm(
+        formOf(id, [
+          ['form.title', 'x'],
+          ['form.picture', new File([new Uint8Array(bytes)], 'big')],
+        ]),
+      )
+    const before = upstream.calls.length
+    expect((await of(16 * 1024 * 1024 - 2048)).status).toBe(200)
+    expect((await of(16 * 1024 * 1024)).status).toBe(413)
+    expect((await of(18 * 1024 * 1024)).status).toBe(413)
+    expect(upstream.calls).toHaveLength(before + 1)
+  })
+
+  test("of another site is refused: a browser sends a form with the owner's cookie without asking", async () => {
+    const id = await uploader()
+    const before = upstream.calls.length
+    const form = () => formOf(id, [['form.title', 'stolen']])
+    for (const headers of [{ origin: 'https://evil.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }])
+      expect(await refusalOf(sendForm(form(), headers))).toMatchObject({ status: 403, code: 'foreign_origin' })
+    expect(upstream.calls).toHaveLength(before)
+    expect(await spentBy(id)).toBe(0)
+  })
+
+  test('without a call, or with a broken one, is refused', async () => {
+    const empty = new FormData()
+    empty.append('form.title', 'x')
+    expect((await sendForm(empty)).status).toBe(400)
+    const broken = new FormData()
+    broken.append('call', '{')
+    expect((await sendForm(broken)).status).toBe(400)
+    const file = new FormData()
+    file.append('call', new File(['{}'], 'call.json'))
+    expect((await sendForm(file)).status).toBe(400)
+    const headers = { 'content-type': 'multipart/form-data; boundary=x', cookie: owner.cookie }
+    expect((await gateway.call('/api/try', { method: 'POST', headers, body: 'no parts' })).status).toBe(400)
   })
 })

@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import { FORM_TYPES, type FormType, type SentForm } from '../../sample.ts'
 import type { ApiOperation } from '../apis.ts'
 import type { CatalogOperation } from '../catalog.ts'
 import { callJson } from '../client/client.ts'
@@ -10,7 +11,9 @@ export interface OperationField {
   /** Its name in the request, if that differs because two parameters have the same name. */
   readonly sentAs?: string
   readonly location: 'query' | 'header' | 'path' | 'body'
-  readonly type: 'text' | 'integer' | 'number' | 'boolean' | 'choice' | 'list'
+  /** `json`: a member of a form that is an object. `multiple` is of files. */
+  readonly type: 'text' | 'integer' | 'number' | 'boolean' | 'choice' | 'list' | 'json' | 'file'
+  readonly multiple?: boolean
   readonly required: boolean
   readonly description: string
   readonly choices: readonly string[]
@@ -39,24 +42,47 @@ export interface GatewayOperation {
   readonly exampleBody: string | null
   /** Whether a body is sent. */
   readonly takesBody: boolean
+  /** The content type of a body that is a form; absent for JSON. */
+  readonly formType?: FormType
 }
 
-/** The built-in operations that a key can call, from `/openapi.json`, so that new operations appear automatically. */
+/** What is needed to choose an operation. */
+export type OperationChoice = Pick<GatewayOperation, 'id' | 'title' | 'group' | 'name'>
+
+/** The built-in operations that a key can call, to choose one: new operations appear automatically. */
 export const operationsQuery = queryOptions({
   queryKey: ['operations'],
-  queryFn: async () => operationsOf(await callJson('/openapi.json')),
+  queryFn: async () => choicesOf(await callJson('/openapi/operations')),
   staleTime: Number.POSITIVE_INFINITY,
 })
 
+/** One built-in operation, from a document of its own: the whole one is large, and grows with each imported API. */
+export const operationQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['operations', id],
+    queryFn: async () => {
+      const document = await callJson(`/openapi/operations/${encodeURIComponent(id)}`)
+      const [found] = operationsOf(document)
+      if (!found) throw new Error(`the document of ${id} has no operation`)
+      return found
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+
+function choicesOf(index: unknown): readonly OperationChoice[] {
+  const entries = list(member(index, 'operations')).map(loose)
+  const paths = entries.map(({ path }) => path)
+  return entries.map(({ id, title, group, name, method, path }) => {
+    const isSecond = method === 'POST' && paths.filter((one) => one === path).length > 1
+    return { id: String(id), title: `${title}${isSecond ? ' (POST)' : ''}`, group: String(group), name: text(name) }
+  })
+}
+
 function operationsOf(document: unknown): readonly GatewayOperation[] {
   return Object.entries(loose(member(document, 'paths'))).flatMap(([path, item]) =>
-    Object.entries(loose(item)).flatMap(([method, operation]) => {
-      const takesKey = list(member(operation, 'security')).some((scheme) => 'apiKey' in loose(scheme))
-      // Imported operations come from the catalog, page by page.
-      if (member(operation, 'x-api-price') !== undefined) return []
-      if (!takesKey || (method !== 'get' && method !== 'post') || path.startsWith('/api/')) return []
-      return [operationOf(document, path, method === 'get' ? 'GET' : 'POST', operation)]
-    }),
+    Object.entries(loose(item)).map(([method, operation]) =>
+      operationOf(document, path, method === 'get' ? 'GET' : 'POST', operation),
+    ),
   )
 }
 
@@ -97,7 +123,12 @@ export function catalogGatewayOperation(entry: CatalogOperation): GatewayOperati
   return {
     ...{ id: name, title, description, group, path, price: null, apiPrice: Object(price), name },
     method: METHODS.find((one) => one === method) ?? 'GET',
-    ...withBody(fields, member(properties, 'body'), member(entry.examples[0]?.input, 'body')),
+    ...withBody(
+      fields,
+      member(properties, 'body'),
+      member(entry.examples[0]?.input, 'body'),
+      formTypeOf(entry.body_type),
+    ),
   }
 }
 
@@ -110,7 +141,12 @@ export function operatorGatewayOperation(operation: ApiOperation): GatewayOperat
   })
   return {
     ...{ id, title, description, group: '', method, path, price: null, apiPrice: price, name },
-    ...withBody(fields, body?.schema, member(operation.examples?.[0]?.input, 'body')),
+    ...withBody(
+      fields,
+      body?.schema,
+      member(operation.examples?.[0]?.input, 'body'),
+      formTypeOf(body?.content_type ?? null),
+    ),
   }
 }
 
@@ -122,8 +158,13 @@ function simpleField(parameter: object, sentAs?: string): OperationField[] {
   return field ? [{ ...field, ...(sentAs !== undefined && sentAs !== field.name && { sentAs }) }] : []
 }
 
-/** Fields for the members of a flat body; any other body is edited as JSON. */
-function withBody(fields: readonly OperationField[], schema: unknown, example: unknown) {
+function formTypeOf(contentType: string | null): FormType | null {
+  return FORM_TYPES.find((type) => type === contentType) ?? null
+}
+
+/** Fields for the members of a form or of a flat body; any other body is edited as JSON. */
+function withBody(fields: readonly OperationField[], schema: unknown, example: unknown, formType: FormType | null) {
+  if (formType !== null) return withForm(fields, schema, formType)
   const required = list(member(schema, 'required')).map(String)
   const members = Object.entries(loose(member(schema, 'properties'))).map(([name, property]) =>
     fieldOf({ name, in: 'body', required: required.includes(name), schema: property }),
@@ -138,11 +179,49 @@ function withBody(fields: readonly OperationField[], schema: unknown, example: u
   }
 }
 
+/** A field for each member of a form. A name that a parameter has already gets another one here. */
+function withForm(fields: readonly OperationField[], schema: unknown, formType: FormType) {
+  const required = list(member(schema, 'required')).map(String)
+  const taken = new Set(fields.map(({ name }) => name))
+  const members = Object.entries(loose(member(schema, 'properties'))).flatMap(([name, property]): OperationField[] => {
+    const label = taken.has(name) ? `body_${name}` : name
+    const parameter = { name: label, in: 'body', required: required.includes(name) }
+    const sentAs = label === name ? {} : { sentAs: name }
+    const items = member(property, 'items')
+    const isFile = formType === 'multipart/form-data' && (isBinary(property) || isBinary(items))
+    const found = isFile ? null : fieldOf({ ...parameter, schema: property })
+    const isList = found?.type === 'list' && member(items, 'type') === 'object'
+    if (found && !isList) return [{ ...found, ...sentAs }]
+    const plain = fieldOf({ ...parameter, schema: { ...loose(property), type: 'string', enum: [] } })
+    if (!plain) return []
+    return [{ ...plain, ...sentAs, type: isFile ? 'file' : 'json', multiple: isFile && isBinary(items) }]
+  })
+  return { fields: [...fields, ...members], exampleBody: null, takesBody: true, formType }
+}
+
+/** Whether a schema means a file: bytes, or anything at all. */
+function isBinary(schema: unknown): boolean {
+  if (schema === true) return true
+  if (typeof schema !== 'object' || schema === null) return false
+  const type = member(schema, 'type')
+  const media = member(schema, 'contentMediaType')
+  if (typeof media === 'string' && media !== 'application/json') return true
+  return type === undefined && Object.keys(schema).every((key) => key === 'description' || key === 'title')
+}
+
+/** The files that were chosen, by field name. They are in no URL. */
+export type FormFiles = Readonly<Record<string, readonly File[]>>
+
 /** The entered values by field name; empty for fields that are not sent. */
 export type FormValues = Readonly<Record<string, string>>
 
 /** The call that a form describes; null if its body is not valid JSON. */
-export function callOf(operation: GatewayOperation, values: FormValues, body: string): Omit<TryCall, 'payer'> | null {
+export function callOf(
+  operation: GatewayOperation,
+  values: FormValues,
+  body: string,
+  files: FormFiles = {},
+): Omit<TryCall, 'payer'> | null {
   const query = new URLSearchParams()
   const headers: Record<string, string> = {}
   let path = operation.path
@@ -154,15 +233,25 @@ export function callOf(operation: GatewayOperation, values: FormValues, body: st
     else if (location === 'query')
       for (const one of type === 'list' ? linesOf(value) : [value]) query.append(sentAs, one)
   }
+  const search = query.toString()
+  const { method, formType } = operation
+  const call = { method, path: search === '' ? path : `${path}?${search}`, headers }
+  if (formType !== undefined)
+    return { ...call, body: undefined, form: { type: formType, fields: formFields(operation, values, files) } }
   const sent = bodyOf(operation, values, body)
   if (sent === undefined) return null
-  const search = query.toString()
-  return {
-    method: operation.method,
-    path: search === '' ? path : `${path}?${search}`,
-    headers,
-    body: operation.takesBody ? sent : undefined,
-  }
+  return { ...call, body: operation.takesBody ? sent : undefined }
+}
+
+/** The fields of a form in the order of their members; empty ones are not sent. */
+function formFields({ fields }: GatewayOperation, values: FormValues, files: FormFiles): SentForm['fields'] {
+  return fields.flatMap(({ name, sentAs = name, location, type }): [string, string | File][] => {
+    if (location !== 'body') return []
+    if (type === 'file') return (files[name] ?? []).map((file) => [sentAs, file])
+    const value = values[name] ?? ''
+    if (value.trim() === '') return []
+    return (type === 'list' ? linesOf(value) : [value]).map((one) => [sentAs, one])
+  })
 }
 
 /** The input that a form describes, by name, with the body under `body`; null if its body is not valid JSON. */
@@ -185,7 +274,7 @@ function bodyOf({ fields, exampleBody }: GatewayOperation, values: FormValues, b
     fields.flatMap((field) => {
       const value = values[field.name]
       if (field.location !== 'body' || value === undefined || value.trim() === '') return []
-      return [[field.name, sentValue(field, value)]]
+      return [[field.sentAs ?? field.name, sentValue(field, value)]]
     }),
   )
 }

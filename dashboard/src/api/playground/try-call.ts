@@ -1,5 +1,5 @@
 import type { TriedCall } from '../../../../server/http/playground/record.ts'
-import type { Sample } from '../../sample.ts'
+import type { Sample, SentForm } from '../../sample.ts'
 import { type ApiFailure, noResponse, parseFailure } from '../client/failure.ts'
 
 /** A call to try. */
@@ -9,6 +9,8 @@ export interface TryCall {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
+  /** The body, where it is a form. */
+  readonly form?: SentForm
   readonly payer: Payer
 }
 
@@ -62,7 +64,8 @@ const SHOWN =
 
 /** Sends the call. `signal` aborts it, even while the response is arriving. */
 export function send(call: TryCall, signal: AbortSignal | null = null): Promise<Response> {
-  const { method, path, headers, body, payer } = call
+  const { method, path, headers, body, form, payer } = call
+  if (form) return sendForm({ method, path, headers, form, payer }, signal)
   const content = body === undefined ? {} : { body: JSON.stringify(body) }
   if (payer.kind === 'account_key') {
     const tried: TriedCall = { key_id: payer.keyId, method, path, headers, ...(body !== undefined && { body }) }
@@ -88,6 +91,33 @@ async function shownBody(response: Response): Promise<string> {
   const type = response.headers.get('content-type') ?? ''
   if (!/^(audio\/|application\/octet-stream)/.test(type)) return response.text()
   return `${type}, ${(await response.arrayBuffer()).byteLength} bytes`
+}
+
+/** The same for a form. With one of the owner's keys it goes out in another form, beside the call that it belongs to. */
+function sendForm(
+  call: Pick<TryCall, 'method' | 'path' | 'headers' | 'payer'> & { form: SentForm },
+  signal: AbortSignal | null,
+) {
+  const { method, path, headers, form, payer } = call
+  if (payer.kind === 'account_key') {
+    const described: TriedCall = {
+      key_id: payer.keyId,
+      method,
+      path,
+      headers: { ...headers, 'content-type': form.type },
+    }
+    const body = new FormData()
+    body.append('call', JSON.stringify(described))
+    for (const [name, value] of form.fields) body.append(`form.${name}`, value)
+    return fetch('/api/try', { method: 'POST', signal, body })
+  }
+  const body = form.type === 'multipart/form-data' ? new FormData() : new URLSearchParams()
+  for (const [name, value] of form.fields) {
+    if (body instanceof FormData) body.append(name, value)
+    else body.append(name, typeof value === 'string' ? value : value.name)
+  }
+  const bearer = payer.kind === 'pasted_key' ? { authorization: `Bearer ${payer.secret}` } : {}
+  return fetch(path, { method, signal, credentials: 'omit', headers: { ...headers, ...bearer }, body })
 }
 
 function parsed(text: string): unknown {

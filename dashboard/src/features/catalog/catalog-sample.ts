@@ -23,6 +23,7 @@ export function sampleOf(operation: CatalogOperation): Sample {
     url: window.location.origin + (call?.path ?? operation.path),
     headers: call?.headers ?? {},
     ...(call?.body !== undefined && { body: call.body }),
+    ...(call?.form && { form: call.form }),
     key: { variable: 'GATEWAY_API_KEY' },
   }
 }

@@ -4,15 +4,29 @@ import { type ControlProps, Field } from '../../ui/field.tsx'
 import { countCharacters, countWords, validateField } from './form-values.ts'
 
 /** The input of one parameter. Empty parameters are not sent. */
-export function FieldInput({ field, value, shown, onChange }: FieldInputProps) {
-  const problem = shown || (value ?? '') !== '' ? validateField(field, value) : null
+export function FieldInput({ field, value, files = [], shown, onFiles, onChange }: FieldInputProps) {
+  const isEntered = (value ?? '') !== '' || files.length > 0
+  const problem = shown || isEntered ? validateField(field, value, files) : null
   return (
     <Field
       label={<span className="code">{field.name}</span>}
       hint={<Hint field={field} value={value ?? ''} />}
       error={problem ?? undefined}
     >
-      {(control) => <Input field={field} value={value ?? ''} control={control} onChange={onChange} />}
+      {(control) =>
+        field.type === 'file' ? (
+          <input
+            {...control}
+            type="file"
+            name={field.name}
+            multiple={field.multiple === true}
+            className={`${control.className} py-1.5 file:mr-3 file:border-0 file:bg-transparent file:font-medium`}
+            onChange={({ target }) => onFiles?.([...(target.files ?? [])])}
+          />
+        ) : (
+          <Input field={field} value={value ?? ''} control={control} onChange={onChange} />
+        )
+      }
     </Field>
   )
 }
@@ -20,8 +34,11 @@ export function FieldInput({ field, value, shown, onChange }: FieldInputProps) {
 type FieldInputProps = {
   field: OperationField
   value: string | undefined
+  files?: readonly File[] | undefined
   /** Whether to show the error of a missing value, after an attempt to send. */
   shown: boolean
+  /** Absent where files cannot be sent. */
+  onFiles?: (files: readonly File[]) => void
   onChange: (value: string) => void
 }
 
@@ -46,7 +63,7 @@ function Input({ field, value, control, onChange }: InputProps) {
       </select>
     )
   }
-  if (type === 'list')
+  if (type === 'list' || type === 'json')
     return (
       <textarea
         {...control}
@@ -84,7 +101,7 @@ function Hint({ field, value }: { field: OperationField; value: string }) {
   const range = type === 'integer' || type === 'number' ? TEXT.between(min, max) : ''
   return (
     <>
-      {description.replaceAll('`', '')} {range} {type === 'list' && TEXT.listHint}
+      {description.replaceAll('`', '')} {range} {type === 'list' && TEXT.listHint} {type === 'json' && TEXT.jsonHint}
       {counts.length > 0 && <span className="block">{counts.join(' · ')}</span>}
     </>
   )

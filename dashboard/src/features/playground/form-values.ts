@@ -11,8 +11,13 @@ export function countCharacters(text: string): number {
 }
 
 /** The error of a field, or null. The server validates it again. */
-export function validateField(field: OperationField, value: string | undefined): string | null {
+export function validateField(
+  field: OperationField,
+  value: string | undefined,
+  files: readonly File[] = [],
+): string | null {
   const { required, type, min, max, maxLength, maxWords } = field
+  if (type === 'file') return files.length === 0 ? (required ? TEXT.fileNeeded : null) : filesProblem(files)
   if (value === undefined || value.trim() === '') return required ? TEXT.needed : null
   if (type === 'integer' || type === 'number') {
     const number = Number(value)
@@ -20,5 +25,22 @@ export function validateField(field: OperationField, value: string | undefined):
     if ((min !== null && number < min) || (max !== null && number > max)) return TEXT.outOfRange(min, max)
   }
   if (maxLength !== null && countCharacters(value) > maxLength) return TEXT.tooLong
+  if (type === 'json' && !isJsonText(value)) return TEXT.bodyWrong
   return maxWords !== null && countWords(value) > maxWords ? TEXT.tooLong : null
+}
+
+/** The largest form that an operation takes. */
+const MAX_FILE_BYTES = 16 * 1024 * 1024
+
+function filesProblem(files: readonly File[]): string | null {
+  return files.reduce((sum, { size }) => sum + size, 0) > MAX_FILE_BYTES ? TEXT.fileTooLarge : null
+}
+
+function isJsonText(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }

@@ -2,7 +2,8 @@ import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { type ApiOperation, type Trial, tryOperation } from '../../api/apis.ts'
 import { failureFrom } from '../../api/client/failure.ts'
-import { type FormValues, inputOf, operatorGatewayOperation } from '../../api/playground/operations.ts'
+import { type FormFiles, type FormValues, inputOf, operatorGatewayOperation } from '../../api/playground/operations.ts'
+import { withFiles } from '../../api/playground/trial-files.ts'
 import { API_TEXT as TEXT } from '../../messages/apis.ts'
 import { PLAYGROUND_TEXT } from '../../messages/playground.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -20,15 +21,16 @@ export function OperationTrial({ api, operation, onClose }: OperationTrialProps)
   const form = operatorGatewayOperation(operation)
   const [values, setValues] = useState<FormValues>(() => exampleValues(operation))
   const [body, setBody] = useState(form.exampleBody ?? '')
+  const [files, setFiles] = useState<FormFiles>({})
   const [shown, setShown] = useState(false)
   const input = inputOf(form, values, body)
   const trying = useMutation({
-    mutationFn: (sent: object) => tryOperation(api, operation.id, { ...sent }),
+    mutationFn: async (sent: object) => tryOperation(api, operation.id, { ...(await withFiles(form, sent, files)) }),
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     setShown(true)
-    const isWrong = form.fields.some((field) => validateField(field, values[field.name]) !== null)
+    const isWrong = form.fields.some((field) => validateField(field, values[field.name], files[field.name]) !== null)
     if (!isWrong && input && !trying.isPending) trying.mutate(input)
   }
   return (
@@ -41,7 +43,9 @@ export function OperationTrial({ api, operation, onClose }: OperationTrialProps)
             key={field.name}
             field={field}
             value={values[field.name]}
+            files={files[field.name]}
             shown={shown}
+            onFiles={(chosen) => setFiles({ ...files, [field.name]: chosen })}
             onChange={(value) => setValues({ ...values, [field.name]: value })}
           />
         ))}

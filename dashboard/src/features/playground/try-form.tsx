@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { FormEvent, KeyboardEvent } from 'react'
 import { type OwnPrice, pricesQuery } from '../../api/billing/billing.ts'
-import type { FormValues, GatewayOperation } from '../../api/playground/operations.ts'
+import type { FormFiles, FormValues, GatewayOperation } from '../../api/playground/operations.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
@@ -29,7 +29,9 @@ export function TryForm(props: TryFormProps) {
       key={field.name}
       field={field}
       value={values[field.name]}
+      files={props.files[field.name]}
       shown={shown}
+      onFiles={(files) => props.onFiles({ ...props.files, [field.name]: files })}
       onChange={(value) => props.onValues({ ...values, [field.name]: value })}
     />
   )
@@ -80,6 +82,7 @@ function plainWords(markdown: string): string {
 type TryFormProps = {
   operation: GatewayOperation
   values: FormValues
+  files: FormFiles
   body: string
   bodyWrong: boolean
   payerChoice: PayerChoice
@@ -88,6 +91,7 @@ type TryFormProps = {
   busy: boolean
   waitSeconds: number
   onValues: (values: FormValues) => void
+  onFiles: (files: FormFiles) => void
   onBody: (body: string) => void
   onPayerChoice: (payerChoice: PayerChoice) => void
   onSend: () => void

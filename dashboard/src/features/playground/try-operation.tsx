@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { failureFrom } from '../../api/client/failure.ts'
-import { callOf, type FormValues, type GatewayOperation } from '../../api/playground/operations.ts'
+import { callOf, type FormFiles, type FormValues, type GatewayOperation } from '../../api/playground/operations.ts'
 import { tryCall } from '../../api/playground/try-call.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import type { Sample } from '../../sample.ts'
@@ -15,18 +15,19 @@ import { TryResult } from './try-result.tsx'
 
 /** One operation: its form, its result, and the request as code that follows every change. */
 export function TryOperation({ operation, values, onValues }: TryOperationProps) {
+  const [files, setFiles] = useState<FormFiles>({})
   const [body, setBody] = useState(operation.exampleBody ?? '')
   const [payerChoice, setCharging] = useState(DEFAULT_PAYER)
   const [shown, setShown] = useState(false)
   const { chosen } = usePayerKeys(payerChoice)
   const countdown = useCountdown()
-  const call = callOf(operation, values, body)
+  const call = callOf(operation, values, body, files)
   const payer = toPayer(payerChoice, chosen?.id ?? null)
   const trying = useMutation({
     mutationFn: tryCall,
     onSuccess: (response) => countdown.start(response.status === 429 ? (response.retryAfterSeconds ?? 0) : 0),
   })
-  const wrong = operation.fields.some((field) => validateField(field, values[field.name]) !== null)
+  const wrong = operation.fields.some((field) => validateField(field, values[field.name], files[field.name]) !== null)
   const send = () => {
     setShown(true)
     if (wrong || !call || !payer || trying.isPending || countdown.left > 0) return
@@ -37,6 +38,7 @@ export function TryOperation({ operation, values, onValues }: TryOperationProps)
       <TryForm
         operation={operation}
         values={values}
+        files={files}
         body={body}
         bodyWrong={call === null}
         payerChoice={payerChoice}
@@ -44,6 +46,7 @@ export function TryOperation({ operation, values, onValues }: TryOperationProps)
         busy={trying.isPending}
         waitSeconds={countdown.left}
         onValues={onValues}
+        onFiles={setFiles}
         onBody={setBody}
         onPayerChoice={setCharging}
         onSend={send}
@@ -70,6 +73,7 @@ function sampleOf(call: NonNullable<ReturnType<typeof callOf>>, { kind }: PayerC
     url: window.location.origin + call.path,
     headers: call.headers,
     ...(call.body !== undefined && { body: call.body }),
+    ...(call.form && { form: call.form }),
     key: kind === 'nobody' ? null : { variable: 'GATEWAY_API_KEY' },
   }
 }
