@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
+import { compileJsonSchema } from '../../../server/adapters/openapi/compile-json-schema'
 import type { Api, ApiOperation, ApiParameter } from '../../../server/core/apis/api'
 import type { Actor } from '../../../server/core/audit'
 import { micros, ZERO } from '../../../server/core/money'
+import { ApiInputs } from '../../../server/pipeline/apis/api-input'
 import { type ApiGateway, openApiGateway } from '../../support/api-upstream'
-import { anOperation, listing } from '../../support/apis'
+import { anApi, anOperation, listing } from '../../support/apis'
 import { reconcile } from '../../support/reconcile'
 
 let gateway: ApiGateway | null = null
@@ -558,6 +560,26 @@ describe('writes', () => {
     expect(plain.status).toBe(200)
     expect(upstream.calls.at(-1)?.body).toBe('name=a%26b')
   })
+})
+
+test('a tool call or a trial gives the files of a form as base64', () => {
+  const schema = { type: 'object', properties: { name: { type: 'string' }, photos: { type: 'array' } } }
+  const body = { contentType: 'multipart/form-data', required: true, schema } as const
+  const operation = anOperation({ method: 'POST', effect: 'write', body })
+  const inputs = new ApiInputs(compileJsonSchema)
+  const read = (photo: unknown) =>
+    inputs.readJson({ api: anApi(), operation, values: {} }, { body: { name: 'a', photos: [photo] } })
+  const photo = { filename: 'a.png', content_type: 'image/png', base64: 'AP8K' }
+  const file = { name: 'a.png', type: 'image/png', bytes: new Uint8Array([0, 255, 10]) }
+  const fieldsOf = (sent: ReturnType<typeof read>) =>
+    sent.ok && sent.value.body?.kind === 'multipart' ? sent.value.body.fields : null
+  expect(fieldsOf(read(photo))).toEqual([
+    ['name', 'a'],
+    ['photos', file],
+  ])
+  // Anything else is a text, as before.
+  for (const other of [{ ...photo, base64: 'not base64!' }, { ...photo, path: '/etc/passwd' }, { base64: 7 }])
+    expect(fieldsOf(read(other))?.[1]).toEqual(['photos', JSON.stringify(other)])
 })
 
 describe('without an account', () => {
