@@ -264,7 +264,7 @@ export const RULES: readonly Rule[] = [
   {
     // The generator of the documents is mounted as a route, and its output is corrected.
     files: ['server/http/openapi/routes.ts'],
-    may: ['server/http/openapi/**', 'server/http/account/sign-in-docs.ts'],
+    may: ['server/http/openapi/**', 'server/http/account/sign-in-docs.ts', 'server/http/middleware/failures.ts'],
     types: ['server/http/system/dashboard-files.ts', 'server/core/payments/payments.ts'],
     packages: ['elysia', '@elysiajs/swagger'],
   },
