@@ -11,6 +11,8 @@ import type { Journal } from '../core/ledger/journal'
 import { type Job, startJob } from './job'
 
 const EVERY_MS = 30_000
+/** How long a payment whose fate is known is kept: longer than any report, and than a loss counts against a caller. */
+const KEPT_MS = 100 * 86_400_000
 
 export interface UpstreamPaymentChecks {
   readonly payments: UpstreamPayments
@@ -43,6 +45,7 @@ async function check(checks: UpstreamPaymentChecks, signal: AbortSignal): Promis
       const chain = checks.wallet.tokens[i]?.chainId
       checks.onTrouble(`payments to upstreams on chain ${chain} were not checked`, String(one.reason))
     }
+  await checks.payments.prune(checks.clock.now() - KEPT_MS)
 }
 
 async function checkToken(checks: UpstreamPaymentChecks, token: WalletToken, signal: AbortSignal): Promise<void> {

@@ -1,3 +1,4 @@
+import { afterEach } from 'bun:test'
 import { expect } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { sql } from 'drizzle-orm'
@@ -86,3 +87,25 @@ export async function openPayingGateway(options: PayingOptions = {}) {
 }
 
 export type PayingGateway = Awaited<ReturnType<typeof openPayingGateway>>
+
+/** The paying gateway of each test of a file, one at a time: it is closed behind the test. */
+export function onePayingGateway() {
+  let open: PayingGateway | null = null
+  afterEach(async () => {
+    await open?.close()
+    open = null
+  })
+  return {
+    current: () => open,
+    async paying(...options: Parameters<typeof openPayingGateway>): Promise<PayingGateway> {
+      open = await openPayingGateway(...options)
+      return open
+    },
+    /** Closes the gateway and compares everything that must agree. */
+    async booksAgree() {
+      const closing = open
+      open = null
+      await closing?.booksAgree()
+    },
+  }
+}

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, spyOn, test } from 'bun:test'
+import { describe, expect, spyOn, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { keccak256, stringToHex } from 'viem'
 import { compileJsonSchema } from '../../../server/adapters/openapi/compile-json-schema'
@@ -18,28 +18,12 @@ import {
   WALLET,
   walletEnv,
 } from '../../support/paid-upstream'
-import { openPayingGateway, PAID_PATH, type PayingGateway } from '../../support/paying-gateway'
+import { onePayingGateway, PAID_PATH } from '../../support/paying-gateway'
 
 const OTHER = `0x${'c3'.repeat(20)}`
 const FAILS = () => new Response('', { status: 500 })
 
-let open: PayingGateway | null = null
-afterEach(async () => {
-  await open?.close()
-  open = null
-})
-
-async function paying(...options: Parameters<typeof openPayingGateway>): Promise<PayingGateway> {
-  open = await openPayingGateway(...options)
-  return open
-}
-
-/** Closes the gateway and compares everything that must agree. */
-async function booksAgree() {
-  const closing = open
-  open = null
-  await closing?.booksAgree()
-}
+const { paying, booksAgree } = onePayingGateway()
 
 describe('an upstream that asks in the Payment scheme (MPP)', () => {
   test('is paid once, for a time of ours, and its receipt is kept', async () => {
@@ -366,6 +350,22 @@ describe('under load and after a crash', () => {
     node.seconds += 1_000_000_000
     await composed.upstreamPayments?.run()
     expect([(await payments()).length, await states()]).toEqual([1, ['signed']])
+  })
+
+  test('payments are deleted after a hundred days, but for those that may still be cashed', async () => {
+    let isDown = false
+    const paid = () => (isDown ? FAILS() : Response.json({ sun: true }))
+    const { call, states, clock, composed } = await paying({ paid })
+    expect((await call()).status).toBe(200)
+    isDown = true
+    expect((await call()).status).toBe(502)
+    clock.advance(100 * 86_400_000 - 60_000)
+    await composed.upstreamPayments?.run()
+    expect(await states()).toEqual(['answered', 'signed'])
+    clock.advance(120_000)
+    await composed.upstreamPayments?.run()
+    expect(await states()).toEqual(['signed'])
+    await booksAgree()
   })
 
   test('a node that is down delays nothing on other chains', async () => {

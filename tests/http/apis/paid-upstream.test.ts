@@ -1,28 +1,12 @@
-import { afterEach, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { reportText } from '../../../server/cli/commands/api-text'
 import type { Api } from '../../../server/core/apis/api'
 import type { ApiReport } from '../../../server/http/apis/report-record'
 import { anOperation, saving } from '../../support/apis'
 import { asksToPay, PAYEE, TOKEN, WALLET } from '../../support/paid-upstream'
-import { openPayingGateway, PAID_PATH, type PayingGateway } from '../../support/paying-gateway'
+import { onePayingGateway, PAID_PATH } from '../../support/paying-gateway'
 
-let open: PayingGateway | null = null
-afterEach(async () => {
-  await open?.close()
-  open = null
-})
-
-async function paying(...options: Parameters<typeof openPayingGateway>): Promise<PayingGateway> {
-  open = await openPayingGateway(...options)
-  return open
-}
-
-/** Closes the gateway and compares everything that must agree. */
-async function booksAgree() {
-  const closing = open
-  open = null
-  await closing?.booksAgree()
-}
+const { paying, booksAgree, current } = onePayingGateway()
 
 describe('an upstream that is paid per request', () => {
   test.each([1, 2] as const)(
@@ -105,7 +89,7 @@ describe('before anything is signed, a challenge is refused that', () => {
 describe('once signed', () => {
   test('a second 402 is never paid, whatever it asks for', async () => {
     const { call, upstream, spent, states } = await paying({
-      paid: () => asksToPay(`${open?.upstream.url}/base/v1/forecast`),
+      paid: () => asksToPay(`${current()?.upstream.url}/base/v1/forecast`),
     })
     expect((await call()).status).toBe(503)
     expect([upstream.calls.length, await spent(), await states()]).toEqual([2, 0, ['signed']])
@@ -114,7 +98,7 @@ describe('once signed', () => {
 
   test('no redirect carries the payment elsewhere', async () => {
     const { call, upstream, spent } = await paying({
-      paid: () => Response.redirect(`${open?.upstream.url}/base/elsewhere`, 307),
+      paid: () => Response.redirect(`${current()?.upstream.url}/base/elsewhere`, 307),
     })
     expect((await call()).status).toBe(502)
     expect([upstream.calls.length, await spent()]).toEqual([2, 0])
@@ -130,7 +114,7 @@ describe('once signed', () => {
     expect((await reading.call()).status).toBe(200)
     const [first, second, ...rest] = await reading.payments()
     expect([first?.text === second?.text, rest.length, await reading.states()]).toEqual([true, 0, ['answered']])
-    await open?.close()
+    await current()?.close()
     tries = 0
     const writing = await paying({ paid: breaking, operation: { method: 'POST', effect: 'write' } })
     expect((await writing.call({ headers: { 'idempotency-key': 'a' } })).status).toBeGreaterThanOrEqual(500)
@@ -193,7 +177,7 @@ describe('once signed', () => {
     const { call, states, clock, node: chain } = await paying({ paid: () => new Response('', { status: 500 }) })
     await call()
     clock.advance(3_600_000)
-    await open?.composed.upstreamPayments?.run()
+    await current()?.composed.upstreamPayments?.run()
     expect([chain.asked, await states()]).toEqual([0, ['signed']])
   })
 })

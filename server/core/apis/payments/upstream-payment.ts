@@ -101,6 +101,8 @@ export interface UpstreamPayments {
   sums(since: number): Promise<readonly PaymentSum[]>
   /** What counts towards the daily maximum in all. */
   counted(now: number): Promise<Money>
+  /** Deletes payments that were signed before then and whose fate is known, some at once. */
+  prune(before: number): Promise<void>
 }
 
 /** Signs payments of the operator's wallet, and reads on the chain whether they were cashed. */

@@ -1,4 +1,4 @@
-import { and, count, countDistinct, eq, gt, isNotNull, isNull, lt, or, sql } from 'drizzle-orm'
+import { and, count, countDistinct, eq, gt, inArray, isNotNull, isNull, lt, ne, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import {
   type DailyMaxima,
@@ -17,6 +17,7 @@ import { requests } from '../schema/usage'
 
 const DAY_MS = 86_400_000
 const ROWS_AT_ONCE = 100
+const PRUNED_AT_ONCE = 1000
 
 /** What counts towards a daily maximum: what was signed in a day, and what may still be cashed, however old it is. */
 function counts(now: number) {
@@ -135,6 +136,16 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
       .from(table)
       .where(counts(now))
     return micros(row?.all ?? 0)
+  }
+
+  async prune(before: number): Promise<void> {
+    const old = this.db
+      .select({ request: table.request })
+      .from(table)
+      .where(and(lt(table.signedAt, before), ne(table.state, 'signed')))
+      .orderBy(table.signedAt)
+      .limit(PRUNED_AT_ONCE)
+    await this.db.delete(table).where(inArray(table.request, old))
   }
 
   async sums(since: number): Promise<readonly PaymentSum[]> {
