@@ -5,6 +5,7 @@ import { isJson, jsonText } from '../core/json'
 import { formatUsd } from '../core/money'
 import { isPayable, soldRoute } from '../pipeline/apis/sold-route'
 import type { Route } from '../pipeline/call'
+import { searched } from './search-operations'
 import { CALL_OPTIONS, callOptionSchemas, type Tool, type ToolCall } from './tool'
 
 /** More operations than these are offered by search: a model cannot choose among hundreds of tools. */
@@ -173,7 +174,7 @@ function catalogTools(sold: readonly SoldOperation[], find: (name: string) => So
         'query',
       ]),
       ...READS,
-      call: ({ query }) => known({ operations: searched(sold, jsonText(query ?? '')).map(shortOf) }),
+      call: ({ query }) => known({ operations: searched(sold, jsonText(query ?? ''), MAX_FOUND).map(shortOf) }),
     },
     {
       name: 'describe_operation',
@@ -215,34 +216,6 @@ function schemaOf(properties: Record<string, unknown>, required: readonly string
 
 function known(answer: Readonly<Record<string, unknown>>): ToolCall {
   return { method: 'GET', path: '/mcp', headers: {}, body: undefined, known: answer }
-}
-
-/** Operations that contain all words, those with more of them in the name or title first. */
-function searched(sold: readonly SoldOperation[], query: string): SoldOperation[] {
-  const words = query.toLowerCase().split(/\W+/).filter(Boolean).slice(0, 10)
-  return sold
-    .map((one) => {
-      const { head, all } = textOf(one)
-      const isMatch = words.every((word) => all.includes(word))
-      return { one, score: isMatch ? 1 + words.filter((word) => head.includes(word)).length : 0 }
-    })
-    .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score)
-    .slice(0, MAX_FOUND)
-    .map(({ one }) => one)
-}
-
-/** What a search reads of each operation. Made at the first search of a catalog. */
-const TEXTS = new WeakMap<SoldOperation, { readonly head: string; readonly all: string }>()
-
-function textOf(one: SoldOperation) {
-  const known = TEXTS.get(one)
-  if (known) return known
-  const { name, title, description } = one.operation
-  const head = `${name} ${title} ${one.api.title}`.toLowerCase()
-  const text = { head, all: `${head} ${description} ${one.api.description}`.toLowerCase() }
-  TEXTS.set(one, text)
-  return text
 }
 
 function shortOf({ operation }: SoldOperation) {

@@ -165,11 +165,14 @@ describe('the catalog', () => {
     await form.getByRole('checkbox', { name: /Report a wave/ }).check()
     await becomes(() => form.getByRole('checkbox', { name: /Tidal forecast/ }).count(), 0)
     await form.getByRole('checkbox', { name: 'Image search' }).check()
+    await form.getByLabel('Pinned MCP tools').fill('weather.report')
     await fitsEverybody(page, 'key-imported')
     await form.getByRole('button', { name: 'Create key' }).click()
     await page.getByRole('dialog', { name: 'Save your key now' }).waitFor()
     const { keys } = await (await owner.api('/api/keys')).json()
-    expect(keys).toMatchObject([{ allowed_endpoints: ['image-search', 'weather.report'] }])
+    expect(keys).toMatchObject([
+      { allowed_endpoints: ['image-search', 'weather.report'], pinned_operations: ['weather.report'] },
+    ])
     await page.getByRole('button', { name: 'I have saved this key' }).click()
     await page.getByRole('link', { name: 'tide key' }).click()
     await page.getByText('Image search, weather.report').waitFor()

@@ -310,6 +310,29 @@ describe("the operator's APIs page", () => {
     await left(watched)
   })
 
+  test('shows what an upstream closed by claiming too much, and opens it again', async () => {
+    await sell('greedy', openApi(), {
+      price: { mode: 'units', usd: '0.001', count: '/data', maximum: 2 },
+      only: ['getForecast'],
+    })
+    const { secret } = await (await operator.api('/api/keys', { name: 'overcharged' })).json()
+    const status = async () => (await dashboard.as(secret, '/apis/v1/greedy/v1/forecast?city=Paris')).status
+    expect([await status(), await status()]).toEqual([200, 503])
+    const watched = await dashboard.visit('/operator/apis/greedy')
+    const { page } = watched
+    const table = page.getByRole('table', { name: 'Operations that are closed to accounts' })
+    await table.getByText('getForecast').waitFor()
+    await fitsEverybody(page, 'apis-closed')
+    await page
+      .getByRole('button', { name: /^Open: / })
+      .first()
+      .click()
+    await page.getByText('getForecast is open again.').waitFor()
+    await table.waitFor({ state: 'detached' })
+    expect(await status()).toBe(200)
+    await left(watched)
+  })
+
   test('removes an API only when its name is typed', async () => {
     await sell('doomed')
     const watched = await dashboard.visit('/operator/apis/doomed')

@@ -1,5 +1,4 @@
-import { afterEach } from 'bun:test'
-import { expect } from 'bun:test'
+import { afterEach, expect } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { sql } from 'drizzle-orm'
 import type { Api, ApiOperation } from '../../server/core/apis/api'

@@ -126,11 +126,20 @@ describe('a call with a key', () => {
     await booksAgree()
   })
 
-  test('is refused on the next request after the key is disabled', async () => {
-    const { as, key, core, account } = await selling([READ])
-    expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(200)
-    await core.keys.disable({ accountId: account.id, tier: { ...account, toppedUp: ZERO }, actor: OPERATOR }, key.id)
-    expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(401)
+  test('is refused on the next request after the key is disabled, rotated or revoked', async () => {
+    const { as, makeKey, core, account, upstream } = await selling([READ])
+    const owner = { accountId: account.id, tier: { ...account, toppedUp: ZERO }, actor: OPERATOR }
+    const status = async (secret: string) => (await as(secret, '/apis/v1/weather/v1/forecast?city=x')).status
+    const [disabled, rotated, revoked] = [await makeKey(account), await makeKey(account), await makeKey(account)]
+    for (const { secret } of [disabled, rotated, revoked]) expect(await status(secret)).toBe(200)
+    await core.keys.disable(owner, disabled.id)
+    const renewed = await core.keys.rotate(owner, rotated.id, 0)
+    await core.keys.revoke(owner, revoked.id)
+    for (const { secret } of [disabled, rotated, revoked]) expect(await status(secret)).toBe(401)
+    if (!renewed.ok) throw new Error('the key was not rotated')
+    expect(await status(renewed.value.secret)).toBe(200)
+    expect(upstream.calls).toHaveLength(4)
+    await booksAgree()
   })
 })
 

@@ -1,0 +1,73 @@
+import type { SoldOperation } from '../core/apis/api-routes'
+
+const MAX_WORDS = 10
+/** Shorter lists, such as that of a key, are read word by word: they may be another list at each message. */
+const MIN_INDEXED = 500
+
+/** Operations that contain all words, those with more of them in the name or title first. */
+export function searched(sold: readonly SoldOperation[], query: string, max: number): SoldOperation[] {
+  const words = [...new Set(query.toLowerCase().split(/\W+/).filter(Boolean))].slice(0, MAX_WORDS)
+  const candidates = sold.length < MIN_INDEXED ? sold : indexed(sold, words)
+  const found: { readonly one: SoldOperation; readonly score: number }[] = []
+  for (const one of candidates) {
+    const { head, all } = textOf(one)
+    if (words.every((word) => all.includes(word)))
+      found.push({ one, score: words.filter((word) => head.includes(word)).length })
+  }
+  return found
+    .sort((a, b) => b.score - a.score)
+    .slice(0, max)
+    .map(({ one }) => one)
+}
+
+/** What a search reads of each operation. Made at the first search of a catalog. */
+const TEXTS = new WeakMap<SoldOperation, { readonly head: string; readonly all: string }>()
+
+function textOf(one: SoldOperation) {
+  const known = TEXTS.get(one)
+  if (known) return known
+  const { name, title, description } = one.operation
+  const head = `${name} ${title} ${one.api.title}`.toLowerCase()
+  const text = { head, all: `${head} ${description} ${one.api.description}`.toLowerCase() }
+  TEXTS.set(one, text)
+  return text
+}
+
+/** The places of the operations that have a word, by word. A large catalog has far fewer words than texts. */
+type WordIndex = ReadonlyMap<string, readonly number[]>
+
+const INDEXES = new WeakMap<readonly SoldOperation[], WordIndex>()
+
+/** The operations with the rarest of the words, as a part of one of theirs; each of the other words is still to be looked for. */
+function indexed(sold: readonly SoldOperation[], words: readonly string[]): readonly SoldOperation[] {
+  if (words.length === 0) return sold
+  const index = INDEXES.get(sold) ?? indexOf(sold)
+  INDEXES.set(sold, index)
+  let rarest: readonly (readonly number[])[] = []
+  let fewest = Number.POSITIVE_INFINITY
+  for (const word of words) {
+    const lists: (readonly number[])[] = []
+    let count = 0
+    for (const [known, places] of index) {
+      if (!known.includes(word)) continue
+      lists.push(places)
+      count += places.length
+    }
+    if (count >= fewest) continue
+    rarest = lists
+    fewest = count
+  }
+  const places = [...new Set(rarest.flat())].sort((a, b) => a - b)
+  return places.flatMap((place) => sold[place] ?? [])
+}
+
+function indexOf(sold: readonly SoldOperation[]): WordIndex {
+  const index = new Map<string, number[]>()
+  for (const [place, one] of sold.entries())
+    for (const word of new Set(textOf(one).all.split(/\W+/))) {
+      const places = index.get(word)
+      if (places) places.push(place)
+      else index.set(word, [place])
+    }
+  return index
+}
