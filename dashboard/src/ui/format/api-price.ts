@@ -29,7 +29,8 @@ function fixedText(usd: string, unit: string): string {
 
 function unitsText(count: string, block: string): string {
   const named = count.startsWith('header:') ? TEXT.header(count.slice('header:'.length)) : TEXT.entries(count)
-  return `${block === '1' ? '' : `${block} `}${TEXT.units[count] ?? named}`
+  const [one, several] = TEXT.units[count] ?? named
+  return block === '1' ? one : `${block} ${several}`
 }
 
 function atMost(usd: string | null, maximum: string | null, block: string | null): string {

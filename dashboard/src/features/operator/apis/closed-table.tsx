@@ -28,7 +28,7 @@ export function ClosedTable({ api }: { api: ApiDetails }) {
   )
   return (
     <Card title={TEXT.closed} flush>
-      <p className="px-4 pb-3 text-muted">{TEXT.closedText}</p>
+      <p className="px-4 pb-3 text-muted sm:px-6">{TEXT.closedText}</p>
       <FormFailure failure={failureFrom(lifting)} />
       <Table
         caption={TEXT.closedTable}
