@@ -18,7 +18,7 @@ import {
   WALLET,
   walletEnv,
 } from '../../support/paid-upstream'
-import { onePayingGateway, PAID_PATH } from '../../support/paying-gateway'
+import { onePayingGateway, PAID_PATH, type PayingGateway } from '../../support/paying-gateway'
 
 const OTHER = `0x${'c3'.repeat(20)}`
 const FAILS = () => new Response('', { status: 500 })
