@@ -4,6 +4,7 @@ import Ajv2020 from 'ajv/dist/2020'
 import { Challenge, Credential, Receipt } from 'mppx'
 import { keccak256, stringToHex } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
+import { micros } from '../../server/core/money'
 import { ok } from '../../server/core/result'
 import {
   EVM_CHAIN_ID,
@@ -122,6 +123,27 @@ describe('a request that is paid for by a signed authorization: evm and x402, ve
     for (const [name, value] of Object.entries(paying)) headers.set(name, value)
     return to.call(path, { ...init, headers })
   }
+
+  test('directories and wallets read the price that the operator set, and nothing of what is free or too cheap for the chain', async () => {
+    const path = '/apis/v1/websearch/images/search'
+    const operator = { kind: 'operator', id: 'test', address: null } as const
+    const listed = async () => {
+      const document = await (await gateway.call('/openapi.json')).json()
+      const { resources } = await (await gateway.call('/.well-known/x402')).json()
+      const [offer] = document.paths[path].get['x-payment-info']?.offers ?? []
+      return [offer?.amount, resources.some((url: string) => url.endsWith(path))]
+    }
+    expect(await listed()).toEqual(['5000', true])
+    for (const [amount, shown] of [
+      [20_000, ['20000', true]],
+      [1000, [undefined, false]],
+      [0, [undefined, false]],
+      [null, ['5000', true]],
+    ] as const) {
+      await gateway.core.operator.setPrice(operator, 'image-search', null, amount === null ? null : micros(amount))
+      expect(await listed()).toEqual([...shown])
+    }
+  })
 
   test('the 402 carries one offer in both forms: a challenge and PAYMENT-REQUIRED, of the same money', async () => {
     const answer = await gateway.call(IMAGES_CALL)

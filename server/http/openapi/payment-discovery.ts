@@ -1,4 +1,5 @@
-import { CATALOG_VERSION } from '../../core/catalog/operation'
+import { CATALOG_VERSION, type PriceName } from '../../core/catalog/operation'
+import { operatorPrice, type PriceStore } from '../../core/catalog/prices'
 import { type Money, parseUsd } from '../../core/money'
 import { mcpServerJson } from '../../core/payments/publication'
 import type { OpenApiDocument, OpenApiOperation } from './open-api'
@@ -38,18 +39,46 @@ export function x402Resources({ paths }: OpenApiDocument, origin: string) {
   return { version: 1, resources, instructions }
 }
 
-/** The document with what wallets look for: the service (`x-service-info`), and the price of each call per payment method. */
+interface Pricing {
+  readonly waysFor: (amount: Money, least?: Money) => Promise<readonly PaymentWay[]>
+  /** The fixed price that the operator set for everybody; null if the catalog's is valid. */
+  readonly setPrice: (operation: string) => Money | null
+}
+
+export type OperatorPrices = Pick<PriceStore, 'all' | 'newest'>
+
+/** Prices for callers without an account. `version` changes with each price that the operator sets for everybody. */
+export function pricingOf(payments: Pick<Pricing, 'waysFor'>, prices: OperatorPrices) {
+  return {
+    waysFor: (amount: Money, least?: Money) => payments.waysFor(amount, least),
+    // The document names what can be priced.
+    setPrice: (operation: string) => operatorPrice(prices, operation as PriceName, null)?.amount ?? null,
+    version: () =>
+      prices
+        .all()
+        .filter(({ accountId }) => accountId === null)
+        .map(({ id }) => id)
+        .join(),
+  }
+}
+
+/**
+ * The document with what wallets look for: the service (`x-service-info`), and the price of each call per payment method, as callers without
+ * an account pay it.
+ */
 export async function withPaymentOffers(
   document: OpenApiDocument,
-  waysFor: (amount: Money, least?: Money) => Promise<readonly PaymentWay[]>,
+  { waysFor, setPrice }: Pricing,
 ): Promise<OpenApiDocument> {
   const offered = async (operation: OpenApiOperation): Promise<OpenApiOperation> => {
     const { minimum = null, maximum = '' } = operation['x-price-limits'] ?? {}
     const least = minimum === null ? null : parseUsd(minimum)
-    const amount = parseUsd(operation['x-price']?.amount ?? maximum)
+    const { 'x-price': fixed, 'x-operation': name } = operation
+    const set = fixed && name !== undefined ? setPrice(name) : null
+    const amount = set ?? parseUsd(fixed?.amount ?? maximum)
     // Only operations that can be called without a key accept payments.
     const isPayable = operation.security.some((way) => Object.keys(way).length === 0)
-    const ways = amount !== null && isPayable ? await waysFor(amount, least ?? undefined) : []
+    const ways = amount !== null && amount > 0 && isPayable ? await waysFor(amount, least ?? undefined) : []
     if (ways.length === 0) return operation
     return { ...operation, 'x-payment-info': { offers: ways.map(offerOf) } }
   }

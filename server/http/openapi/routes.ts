@@ -11,7 +11,7 @@ import { isLoose, withSafeTexts } from './normalized-operation'
 import { operationDocument, operationIndex } from './one-operation'
 import type { ImportedDocument, OpenApiDocument } from './open-api'
 import { COMPONENTS, GENERATOR_INFO, openApiDocument } from './open-api-document'
-import { mcpServer, withPaymentOffers, x402Resources } from './payment-discovery'
+import { mcpServer, type OperatorPrices, pricingOf, withPaymentOffers, x402Resources } from './payment-discovery'
 
 const PAGE = '/docs'
 const DOCUMENT = '/openapi.json'
@@ -23,6 +23,7 @@ interface DocsParts {
   readonly baseUrl: string
   readonly dashboard: DashboardFiles
   readonly payments: Pick<Payments, 'waysFor'>
+  readonly prices: OperatorPrices
   /** The imported operations on sale now. `version` is another object after each change. */
   readonly imported: () => { readonly version: object; document(): ImportedDocument }
 }
@@ -31,7 +32,7 @@ interface DocsParts {
  * API documentation: `/docs` for people, `/openapi.json` for programs, `/llms.txt` for agents. @elysiajs/swagger collects it from
  * the routes; its output is corrected before it is served (facts/dashboard.md 1.5).
  */
-export function docsRoutes({ baseUrl, dashboard, payments, imported }: DocsParts) {
+export function docsRoutes({ baseUrl, dashboard, payments, prices, imported }: DocsParts) {
   const script = scriptAddress(dashboard)
   const generator = swagger({
     path: PAGE,
@@ -47,18 +48,21 @@ export function docsRoutes({ baseUrl, dashboard, payments, imported }: DocsParts
   const generate = handlerOf(DOCUMENT)
   if (!(html instanceof Response) || typeof generate !== 'function') throw new Error('@elysiajs/swagger has changed')
   let builtIn: OpenApiDocument | null = null
-  let made: { readonly version: object; readonly document: Promise<OpenApiDocument> } | null = null
+  let made: { readonly version: object; readonly priced: string; readonly document: Promise<OpenApiDocument> } | null =
+    null
+  const pricing = pricingOf(payments, prices)
   // Built on first use, when all routes are mounted and the payment methods are known, and again after each change of the catalog.
   const document = () => {
     const { version, document: describe } = imported()
-    if (made?.version !== version) {
+    const priced = pricing.version()
+    if (made?.version !== version || made.priced !== priced) {
       const generated: unknown = builtIn ? null : generate()
       builtIn ??= openApiDocument(isLoose(generated) ? generated : {}, baseUrl)
       const { paths, schemas } = describe()
       const components = { ...builtIn.components, schemas: { ...builtIn.components['schemas'], ...schemas } }
       const whole = { ...builtIn, paths: { ...builtIn.paths, ...paths }, components }
       const safe = withSafeTexts(whole)
-      made = { version, document: withPaymentOffers(safe, (amount, least) => payments.waysFor(amount, least)) }
+      made = { version, priced, document: withPaymentOffers(safe, pricing) }
     }
     return made.document
   }

@@ -238,6 +238,22 @@ describe('the upto method, and attacks on it', () => {
   test('is offered only where the least price covers a settlement, and its contracts are on the chain', async () => {
     const least = micros(1000)
     expect(await method({ minAmount: micros(1001) }).offer(metered({ least }))).toBeNull()
+    const plain = Bun.serve({
+      port: 0,
+      async fetch(request) {
+        const body = await request.text()
+        // A node that knows two parameters of eth_call.
+        const asked = [JSON.parse(body)].flat() as { method: string; params?: unknown[]; id: number }[]
+        if (asked.some(({ method, params }) => method === 'eth_call' && (params?.length ?? 0) > 2))
+          return Response.json(
+            asked.map(({ id }) => ({ jsonrpc: '2.0', id, error: { code: -32602, message: 'too many arguments' } })),
+          )
+        return fetch(sandbox.chainUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+      },
+    })
+    expect(await method({ rpcUrl: String(plain.url) }).offer(metered())).toBeNull()
+    await plain.stop(true)
+    expect(troubles.splice(0)).toEqual([expect.stringContaining('state overrides')])
     await sandbox.ask('anvil_setCode', [UPTO_PROXY, '0x'])
     expect(await method().offer(metered())).toBeNull()
     expect(troubles).toEqual([expect.stringContaining('upto is not offered')])

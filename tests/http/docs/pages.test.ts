@@ -52,6 +52,7 @@ describe('/docs', () => {
         dashboard,
         imported: () => ({ version: {}, document: () => ({ paths: {}, schemas: {} }) }),
         payments: { waysFor: async () => [] },
+        prices: { all: () => [], newest: () => null },
       }),
     )
     const answer = await app.handle(new Request('http://localhost/docs'))

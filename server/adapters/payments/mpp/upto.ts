@@ -1,4 +1,4 @@
-import { type Address, type Client, parseAbi } from 'viem'
+import { type Address, encodeFunctionData, erc20Abi, parseAbi } from 'viem'
 import { getCode, readContract } from 'viem/actions'
 import type { Money } from '../../../core/money'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from '../../../core/payments/method'
@@ -10,7 +10,7 @@ import { movedByRelayer } from './moved-by-relayer'
 import { isNodeTrouble, isRevert } from './node-trouble'
 import { hasSettled, permitFateOf, permitName } from './permit-fate'
 import { isSignedByPayer, PERMIT2, type Permit, settleCall, UPTO_PROXY } from './permit2'
-import { reasonOf, refusalOf } from './refusals'
+import { reasonOf } from './refusals'
 import { readUpto, type UptoPayment, uptoWire } from './upto-wire'
 
 const PERMITS_ABI = parseAbi(['function nonces(address owner) view returns (uint256)'])
@@ -22,9 +22,9 @@ const PERMITS_ABI = parseAbi(['function nonces(address owner) view returns (uint
  */
 export function uptoMethod(options: EvmOptions, network: EvmNetwork & Relayed): PaymentMethod {
   const { chainId, decimals, minAmount } = options
-  const { token, reads, balance } = network
+  const { token, balance } = network
   const { relayer, watch } = network.relayed
-  const contracts = contractsOn(reads, token, options.onTrouble)
+  const contracts = contractsOn(options, network)
   const wire = uptoWire(options, relayer.address, contracts.takesApprovals)
   const units = (amount: Money) => BigInt(amount) * 10n ** BigInt(decimals - 6)
   const permits = settling(options, network)
@@ -123,7 +123,8 @@ function settling(options: EvmOptions, { token, reads, relayed: { relayer, watch
         )
         return NETWORK
       } catch (error) {
-        return isRevert(error) ? WOULD_FAIL : refusalOf(error)
+        // Any other error is the node's.
+        return isRevert(error) ? WOULD_FAIL : NETWORK
       }
     },
 
@@ -154,24 +155,37 @@ function settling(options: EvmOptions, { token, reads, relayed: { relayer, watch
   }
 }
 
-/** Whether the contracts of the scheme are on this chain, and whether the token takes signed approvals. Asked until the node has answered. */
-function contractsOn(reads: Client, token: Address, onTrouble: EvmOptions['onTrouble']) {
+/**
+ * Whether the scheme can be settled here: its contracts are on this chain, and the node simulates calls from the relayer. Also whether the token
+ * takes signed approvals. Asked until the node has answered.
+ */
+function contractsOn(options: EvmOptions, { reads, token, relayed: { relayer } }: EvmNetwork & Relayed) {
   let found: Promise<boolean> | null = null
   let approvals = false
-  const look = async () => {
-    const codes = await Promise.all([PERMIT2, UPTO_PROXY].map((address) => getCode(reads, { address })))
-    const nonces = { address: token, abi: PERMITS_ABI, functionName: 'nonces', args: [token] } as const
-    approvals = await readContract(reads, nonces).then(
+  const recipient = options.recipient as Address // the configuration validated its form
+  /** False when the node refuses it; throws when it does not answer. */
+  const works = (asked: Promise<unknown>) =>
+    asked.then(
       () => true,
       (error) => {
         if (isNodeTrouble(error)) throw error
         return false
       },
     )
-    const exist = codes.every((code) => code !== undefined && code !== '0x')
-    if (!exist)
-      onTrouble('upto is not offered', `the chain lacks Permit2 (${PERMIT2}) or the contract of x402 (${UPTO_PROXY})`)
-    return exist
+  const look = async () => {
+    const codes = await Promise.all([PERMIT2, UPTO_PROXY].map((address) => getCode(reads, { address })))
+    const balance = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [recipient] })
+    const simulation = { relayer: relayer.address, token, recipient, target: token, data: balance }
+    const isSimulated = await works(movedByRelayer(reads, simulation))
+    const nonces = { address: token, abi: PERMITS_ABI, functionName: 'nonces', args: [token] } as const
+    approvals = await works(readContract(reads, nonces))
+    const problem = codes.some((code) => code === undefined || code === '0x')
+      ? `the chain lacks Permit2 (${PERMIT2}) or the contract of x402 (${UPTO_PROXY})`
+      : isSimulated
+        ? null
+        : 'the node of PAYMENTS_EVM_RPC_URL does not support state overrides in eth_call'
+    if (problem !== null) options.onTrouble('upto is not offered', problem)
+    return problem === null
   }
   return {
     takesApprovals: () => approvals,
