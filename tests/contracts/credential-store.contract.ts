@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Allowlist } from '../../server/core/credentials/allowlist'
+import type { ApiKey } from '../../server/core/credentials/api-key'
 import type { CredentialStore } from '../../server/core/credentials/store'
 import type { AccountId, PoolId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
@@ -45,6 +46,27 @@ export function credentialStoreContract(name: string, open: () => Promise<Creden
       for (const key of [...keys, apiKey(theirs)]) await parts.store.create(key, noLimit, audit())
       expect((await parts.store.byAccount(mine)).map((key) => key.id)).toEqual(keys.map((key) => key.id).reverse())
       expect(await parts.store.byAccount('acct_none')).toEqual([])
+    })
+
+    test('counts the live keys of one account, and names the pools of those with a name', async () => {
+      const [mine, theirs] = [await parts.account(), await parts.account()]
+      const make = async (change: Partial<ApiKey>, account = mine) => {
+        const key = { ...apiKey(account), ...change }
+        await parts.store.create(key, noLimit, audit())
+        return key
+      }
+      const plain = await make({ name: 'a' })
+      await make({ name: 'b', disabledAt: NOON })
+      await make({ name: 'c', expiresAt: NOON - 1 })
+      await make({ name: 'a', revokedAt: NOON })
+      const replaced = await make({ name: 'd', replacedBy: 'key_next', stopsAt: NOON + 1 })
+      await make({ name: 'e', replacedBy: 'key_next', stopsAt: NOON })
+      await make({ name: 'a' }, theirs)
+      const of = (name: string | null) => parts.store.liveKeys(mine, name, NOON)
+      expect(await of('a')).toEqual({ own: 3, replaced: 1, poolsOfName: [plain.poolId] })
+      expect(await of('d')).toEqual({ own: 3, replaced: 1, poolsOfName: [replaced.poolId] })
+      for (const name of ['e', 'A', null]) expect((await of(name)).poolsOfName).toEqual([])
+      expect(await parts.store.liveKeys('acct_none', 'a', NOON)).toEqual({ own: 0, replaced: 0, poolsOfName: [] })
     })
 
     test('applies a change from the next look-up on: the old record is seen nowhere', async () => {

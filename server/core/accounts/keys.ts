@@ -5,7 +5,7 @@ import type { Clock } from '../clock'
 import { Allowlist } from '../credentials/allowlist'
 import { type ApiKey, type Budget, KEY_DEFAULTS, type KeySettings, keyState } from '../credentials/api-key'
 import { newSecret } from '../credentials/secret'
-import type { CredentialStore } from '../credentials/store'
+import type { CredentialStore, LiveKeys } from '../credentials/store'
 import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure, wrongParameters } from '../failure'
 import { type AccountId, type KeyId, makeId } from '../ids'
@@ -71,8 +71,8 @@ export class Keys {
       if (!parsed.ok) return parsed
       const form = parsed.value
       const settings: KeySettings = { ...KEY_DEFAULTS, ...settingsIn(form), name: form.name }
-      const keys = await this.credentials.byAccount(owner.accountId)
-      const refusal = nameTaken(keys, settings.name, null, now) ?? limitReached(keys, owner.tier, 'own', now)
+      const live = await this.credentials.liveKeys(owner.accountId, settings.name, now)
+      const refusal = nameTaken(live, settings.name, null) ?? limitReached(live, owner.tier, 'own')
       if (refusal) return err(refusal)
       const { secret, ...shown } = newSecret()
       const poolId = makeId('pool', now)
@@ -111,7 +111,8 @@ export class Keys {
       if (form.stopsAt !== undefined && key.stopsAt === null)
         return err(failure('invalid_state', 'Only a replaced key has a stops_at. Rotate the key first.'))
       if (form.name) {
-        const taken = nameTaken(await this.credentials.byAccount(owner.accountId), form.name, key, now)
+        const live = await this.credentials.liveKeys(owner.accountId, form.name, now)
+        const taken = nameTaken(live, form.name, key)
         if (taken) return err(taken)
       }
       const changed: ApiKey = {
@@ -143,8 +144,8 @@ export class Keys {
       if (keyState(key, now) === 'revoked')
         return err(failure('invalid_state', 'This key was deleted and cannot be rotated.'))
       if (key.replacedBy) return err(failure('invalid_state', `This key was already replaced by ${key.replacedBy}.`))
-      const keys = await this.credentials.byAccount(owner.accountId)
-      const refusal = limitReached(keys, owner.tier, 'replaced', now)
+      const live = await this.credentials.liveKeys(owner.accountId, null, now)
+      const refusal = limitReached(live, owner.tier, 'replaced')
       if (refusal) return err(refusal)
       const { secret, ...shown } = newSecret()
       const expired = key.expiresAt !== null && key.expiresAt <= now
@@ -308,9 +309,8 @@ function settingsIn(form: KeyForm): Partial<KeySettings> {
 }
 
 /** Names are unique among live keys, except between a key and its successors, which share a pool. */
-function nameTaken(keys: readonly ApiKey[], name: string, self: ApiKey | null, now: number): Failure | null {
-  const rival = keys.find((key) => key.name === name && key.poolId !== self?.poolId && keyState(key, now) !== 'revoked')
-  if (!rival) return null
+function nameTaken({ poolsOfName }: LiveKeys, name: string, self: ApiKey | null): Failure | null {
+  if (poolsOfName.every((pool) => pool === self?.poolId)) return null
   return wrongParameters([wrong('name', 'is already used by another of your keys', name)])
 }
 
@@ -318,12 +318,9 @@ function nameTaken(keys: readonly ApiKey[], name: string, self: ApiKey | null, n
  * The failure when the account has reached its limit of keys, otherwise null. Replaced keys in their grace period count
  * separately, so that an account at its limit can still rotate every key. Disabled and expired keys count: they can come back.
  */
-function limitReached(keys: readonly ApiKey[], tier: TierFacts, kind: 'own' | 'replaced', now: number): Failure | null {
+function limitReached(live: LiveKeys, tier: TierFacts, kind: 'own' | 'replaced'): Failure | null {
   const maxKeys = tier.maxKeys ?? MAX_KEYS
-  const live = keys.filter(
-    (key) => keyState(key, now) !== 'revoked' && (key.replacedBy !== null) === (kind === 'replaced'),
-  )
-  if (live.length < maxKeys) return null
+  if (live[kind] < maxKeys) return null
   const which = kind === 'own' ? 'live keys' : 'replaced keys in their grace period'
-  return failure('limit_reached', `This account has ${live.length} of at most ${maxKeys} ${which}. Revoke one first.`)
+  return failure('limit_reached', `This account has ${live[kind]} of at most ${maxKeys} ${which}. Revoke one first.`)
 }

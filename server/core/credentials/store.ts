@@ -9,6 +9,15 @@ export interface KeyChange {
   readonly pool?: { readonly limit?: Money | null; readonly budget?: Budget | null }
 }
 
+/** The keys of an account that are neither revoked nor past their grace period; disabled and expired ones are among them. */
+export interface LiveKeys {
+  /** How many no other key has replaced. */
+  readonly own: number
+  readonly replaced: number
+  /** The pools of those with the name asked for: a key and its successors share one. */
+  readonly poolsOfName: readonly PoolId[]
+}
+
 /**
  * Keys by hash and id. Reads see the latest write: a change applies to every request that starts after its promise resolves
  * (spec-answers 3). Every write is one atomic batch with its audit row, durable when it resolves. It rejects, without any change,
@@ -19,6 +28,8 @@ export interface CredentialStore {
   byId(id: KeyId): Promise<ApiKey | null>
   /** Newest first. */
   byAccount(account: AccountId): Promise<readonly ApiKey[]>
+  /** What decides whether the account may have one more key, or one of this name, without a look at each of them. */
+  liveKeys(account: AccountId, name: string | null, at: number): Promise<LiveKeys>
   budgetOf(pool: PoolId): Promise<Budget | null>
   /** A pool's durable spending by calls that began at `from` or later, and in total, read in one step. */
   spending(pool: PoolId, from: number): Promise<{ readonly inPeriod: Money; readonly inAll: Money }>

@@ -1,9 +1,9 @@
-import { and, desc, eq, gt, isNull, lte, sql } from 'drizzle-orm'
+import { and, count, desc, eq, gt, isNull, lte, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
 import { Allowlist } from '../../../core/credentials/allowlist'
 import type { ApiKey, Budget } from '../../../core/credentials/api-key'
-import type { CredentialStore, KeyChange } from '../../../core/credentials/store'
+import type { CredentialStore, KeyChange, LiveKeys } from '../../../core/credentials/store'
 import type { AccountId, KeyId, PoolId } from '../../../core/ids'
 import type { PoolBudget, RestorableCounters } from '../../../core/ledger/hold'
 import { poolBudget } from '../../../core/ledger/pool-budget'
@@ -72,6 +72,26 @@ export class LibsqlCredentials implements CredentialStore {
       .where(eq(keys.accountId, account))
       .orderBy(desc(keys.id))
     return rows.flatMap(({ hash }) => this.keys.get(hash) ?? [])
+  }
+
+  async liveKeys(account: AccountId, name: string | null, at: number): Promise<LiveKeys> {
+    const isLive = and(
+      eq(keys.accountId, account),
+      isNull(keys.revokedAt),
+      or(isNull(keys.stopsAt), gt(keys.stopsAt, at)),
+    )
+    const [[counted], named] = await this.db.batch([
+      this.db
+        .select({ all: count(), replaced: count(keys.replacedBy) })
+        .from(keys)
+        .where(isLive),
+      this.db
+        .selectDistinct({ poolId: keys.poolId })
+        .from(keys)
+        .where(and(isLive, eq(keys.name, name ?? ''))),
+    ])
+    const { all = 0, replaced = 0 } = counted ?? {}
+    return { own: all - replaced, replaced, poolsOfName: named.map(({ poolId }) => poolId) }
   }
 
   /** Keys that end on their own within this time. */
