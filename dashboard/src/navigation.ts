@@ -22,8 +22,8 @@ export interface NavigationEntry {
   readonly to: string
   readonly label: string
   readonly icon: LucideIcon
-  /** Shown only to operators of this gateway. */
-  readonly operator?: true
+  /** Shown only to operators of this gateway, or also to support. */
+  readonly operator?: true | 'support'
   /** Pages below it have entries of their own. */
   readonly exact?: true
   /** Not a page of the dashboard, so it is opened with a full page load. */
@@ -47,7 +47,16 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/audit', label: pagesOf.audit, icon: ScrollText },
   { to: '/docs', label: SHELL_TEXT.help, icon: BookOpen, outside: true },
   { to: '/settings', label: pagesOf.settings, icon: SettingsIcon },
-  { to: '/operator', label: pagesOf.operator, icon: Wrench, operator: true, exact: true },
+  { to: '/operator', label: pagesOf.operator, icon: Wrench, operator: 'support', exact: true },
   { to: '/operator/apis', label: pagesOf.operatorApis, icon: Webhook, operator: true },
   { to: '/operator/audit', label: pagesOf.operatorAudit, icon: ScrollText, operator: true },
 ]
+
+/** Whether somebody sees an entry of the navigation. */
+export function isShownTo(
+  { operator }: NavigationEntry,
+  who: { readonly operator: boolean; readonly support: boolean } | undefined,
+): boolean {
+  if (!operator || who?.operator) return true
+  return operator === 'support' && who?.support === true
+}

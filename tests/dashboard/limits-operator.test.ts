@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { axeFindings, becomes, type Dashboard, openDashboard } from '../support/browser'
-import { fitsEverybody, heading, left } from '../support/page-checks'
+import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
 
 type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
 
@@ -102,6 +102,51 @@ describe('Operator', () => {
     await own.page.getByRole('link', { name: 'Operator' }).click()
     await heading(own.page, 'Operator')
     await left(own)
+  })
+
+  test('opens a customer, sees why it gets a 402, suspends it with a reason that its owner reads, and corrects a balance', async () => {
+    const owner = await dashboard.owner('customer@example.com')
+    const made = await (await owner.api('/api/keys', { name: 'laptop', spending_limit: 0.001 })).json()
+    await dashboard.as(made.secret, '/apis/v1/websearch/images/search?q=card')
+    await as(operator)
+    const watched = await dashboard.visit('/operator')
+    const { page } = watched
+    await page.getByRole('searchbox', { name: 'Search accounts' }).fill(`${made.key.prefix}…${made.key.last4}`)
+    await page.getByRole('button', { name: 'Search accounts' }).click()
+    await page.getByRole('link', { name: 'customer@example.com' }).click()
+    await heading(page, 'customer@example.com')
+    await page.getByRole('cell', { name: 'insufficient_api_key_balance' }).waitFor()
+    await page.getByRole('button', { name: 'Suspend account' }).click()
+    const suspending = page.getByRole('dialog', { name: 'Suspend account' })
+    await suspending.getByRole('button', { name: 'Suspend account' }).click()
+    await suspending.getByText('Enter a reason. The owner reads it.').waitFor()
+    await suspending.getByLabel('Reason').fill('Cards of others were used.')
+    await suspending.getByRole('button', { name: 'Suspend account' }).click()
+    await page.getByText('Cards of others were used.').waitFor()
+    await page.getByRole('button', { name: 'Add note' }).click()
+    await page.getByRole('dialog').getByLabel('Note').fill('Called us.')
+    await page.getByRole('dialog').getByRole('button', { name: 'Add note' }).click()
+    await page.getByText('Called us.').waitFor()
+    await fitsEverybody(page, 'operator-account')
+
+    await as(owner)
+    await page.goto(dashboard.origin)
+    await page.getByText('Cards of others were used.').first().waitFor()
+    await as(operator)
+    await page.goBack()
+    await page.getByRole('button', { name: 'Lift suspension' }).click()
+    await page.getByRole('dialog').getByLabel('Reason').fill('They were his own.')
+    await page.getByRole('dialog').getByRole('button', { name: 'Lift suspension' }).click()
+    await page.getByRole('button', { name: 'Suspend account' }).waitFor()
+    await page.getByRole('button', { name: 'Actions', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Debit' }).click()
+    const debiting = page.getByRole('dialog', { name: 'Debit' })
+    await debiting.getByLabel('Amount in USD').fill('0.5')
+    await debiting.getByLabel('Reason').fill('A wrong grant')
+    await debiting.getByRole('button', { name: 'Debit' }).dblclick()
+    await page.getByText('$1.50', { exact: true }).first().waitFor()
+    expect(await (await owner.api('/api/account')).json()).toMatchObject({ balance_micros_usd: 1_500_000 })
+    await left(watched, [REFUSED, /This account is suspended/])
   })
 
   test('decides a request, grants credit once, sets limits and prices', async () => {

@@ -27,7 +27,7 @@ export const OPERATOR_TEXT = {
   accounts: 'Accounts',
   accountTable: 'Accounts of this gateway',
   search: 'Search accounts',
-  searchHint: 'Part of an email address or name, or an ID',
+  searchHint: 'Email, name, beginning of a key, or an ID',
   noAccounts: 'No matching accounts.',
   clear: 'Clear search',
   accountColumns: {
@@ -38,7 +38,7 @@ export const OPERATOR_TEXT = {
     at: 'Created',
     act: 'Actions',
   },
-  operator: 'Operator',
+  suspended: 'Suspended',
   grant: 'Grant credit',
   grantText: (email: string) => `Adds credit to the balance of ${email}. Credit is spent before topped-up money.`,
   amount: 'Amount in USD',

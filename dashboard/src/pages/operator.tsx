@@ -1,3 +1,5 @@
+import { useQuery } from '@tanstack/react-query'
+import { accountQuery } from '../api/account/account.ts'
 import { AccountsCard } from '../features/operator/accounts-card.tsx'
 import { OperatorOnly } from '../features/operator/operator-only.tsx'
 import { PendingRequestsCard } from '../features/operator/pending-requests-card.tsx'
@@ -7,15 +9,16 @@ import { OPERATOR_TEXT } from '../messages/operator.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Page } from '../ui/layout/page.tsx'
 
-/** For operators only; the server enforces it. */
+/** For operators; support sees the accounts. The server enforces it. */
 export function Operator() {
+  const isOperator = useQuery(accountQuery).data?.operator ?? false
   return (
-    <OperatorOnly title={SHELL_TEXT.pagesOf.operator}>
+    <OperatorOnly title={SHELL_TEXT.pagesOf.operator} forSupport>
       <Page title={SHELL_TEXT.pagesOf.operator} lead={OPERATOR_TEXT.lead}>
-        <PendingRequestsCard />
+        {isOperator && <PendingRequestsCard />}
         <AccountsCard />
-        <UpstreamsCard />
-        <PricesCard />
+        {isOperator && <UpstreamsCard />}
+        {isOperator && <PricesCard />}
       </Page>
     </OperatorOnly>
   )

@@ -5,7 +5,7 @@ import { type KeyboardEvent, useId, useState } from 'react'
 import { accountQuery } from '../api/account/account.ts'
 import { keysQuery } from '../api/keys.ts'
 import { SHELL_TEXT as TEXT } from '../messages/shell.ts'
-import { NAVIGATION } from '../navigation.ts'
+import { isShownTo, NAVIGATION } from '../navigation.ts'
 import { Dialog } from '../ui/dialogs/dialog.tsx'
 import { INPUT } from '../ui/field.tsx'
 
@@ -80,14 +80,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
 
 function useEntries(typed: string, onClose: () => void): readonly Entry[] {
   const navigate = useNavigate()
-  const operator = useQuery(accountQuery).data?.operator ?? false
+  const account = useQuery(accountQuery).data
   const keys = useInfiniteQuery({ ...keysQuery({ q: typed }), enabled: typed !== '' }).data?.pages[0]?.keys ?? []
   const going = (go: () => void) => () => {
     onClose()
     go()
   }
   const isTyped = (label: string) => label.toLowerCase().includes(typed.toLowerCase())
-  const pages = NAVIGATION.filter((entry) => !entry.operator || operator).map(({ to, label, outside }) => ({
+  const pages = NAVIGATION.filter((entry) => isShownTo(entry, account)).map(({ to, label, outside }) => ({
     id: to,
     label,
     go: going(() => (outside ? window.location.assign(to) : void navigate({ to }))),

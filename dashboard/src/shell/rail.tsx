@@ -4,7 +4,7 @@ import { lazy, Suspense, useEffect, useRef } from 'react'
 import { accountQuery } from '../api/account/account.ts'
 import { liveStatus } from '../api/client/live-events.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
-import { NAVIGATION, type NavigationEntry } from '../navigation.ts'
+import { isShownTo, NAVIGATION, type NavigationEntry } from '../navigation.ts'
 import { useSignal } from '../signal.ts'
 import { formatClock } from '../ui/format/time.tsx'
 import { AccountMenu } from './account-menu.tsx'
@@ -55,14 +55,14 @@ function Pages() {
     if (path !== '')
       row.current?.querySelector('[aria-current=page]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
   }, [path])
-  const operator = useQuery(accountQuery).data?.operator ?? false
+  const account = useQuery(accountQuery).data
   return (
     <nav
       ref={row}
       aria-label={SHELL_TEXT.pages}
       className="flex gap-1 overflow-x-auto px-2 py-2 md:grid md:content-start md:overflow-x-visible md:overflow-y-auto md:py-0"
     >
-      {NAVIGATION.filter((entry) => !entry.operator || operator).map((entry) => (
+      {NAVIGATION.filter((entry) => isShownTo(entry, account)).map((entry) => (
         <Entry key={entry.to} entry={entry} />
       ))}
     </nav>

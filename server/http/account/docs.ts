@@ -21,6 +21,7 @@ export const ACCOUNT_DOCS = {
             email: 'ada@example.com',
             name: 'Ada',
             operator: true,
+            support: false,
             tier: 'free',
             balance_micros_usd: 1_990_000,
             held_micros_usd: 0,

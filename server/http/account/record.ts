@@ -12,6 +12,7 @@ export const AccountRecord = named(
     email: text("The owner's email address."),
     name: text("The owner's name."),
     operator: yesOrNo('Whether the owner is an operator of this gateway.'),
+    support: yesOrNo('Whether the owner is support of this gateway.'),
     tier: Tier,
     balance_micros_usd: microsUsd('The balance.'),
     held_micros_usd: microsUsd('The part of it held by calls in progress.', { minimum: 0 }),

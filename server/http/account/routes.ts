@@ -47,6 +47,7 @@ export function accountRoutes(parts: {
           email,
           name,
           operator: account.operator,
+          support: account.support,
           tier: tierOf(tier),
           balance_micros_usd: balance.posted,
           held_micros_usd: balance.held,

@@ -1,8 +1,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { Ellipsis } from 'lucide-react'
 import { type FormEvent, lazy, Suspense, useState } from 'react'
 import { listState } from '../../api/client/list-state.ts'
 import { type AccountLine, accountsQuery } from '../../api/operator.ts'
+import { CUSTOMER_TEXT } from '../../messages/customer.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { SHELL_TEXT } from '../../messages/shell.ts'
 import { UI_TEXT } from '../../messages/ui.ts'
@@ -88,8 +90,11 @@ function AccountName({ account }: { account: AccountLine }) {
   return (
     <span className="grid min-w-0">
       <span className="flex flex-wrap items-center gap-2 font-medium wrap-anywhere">
-        {account.email ?? account.id}
-        {account.operator && <Badge>{TEXT.operator}</Badge>}
+        <Link to="/operator/accounts/$id" params={{ id: account.id }} className="text-accent">
+          {account.email ?? account.id}
+        </Link>
+        {account.role && <Badge>{CUSTOMER_TEXT.roles[account.role]}</Badge>}
+        {account.suspension && <Badge>{TEXT.suspended}</Badge>}
       </span>
       <span className="code text-muted wrap-anywhere">{account.id}</span>
     </span>

@@ -6,13 +6,20 @@ import { Page } from '../../ui/layout/page.tsx'
 import { ClaimCard } from './claim-card.tsx'
 
 /** Shows its content to operators; others can claim the rights with the one-time token. The server enforces it. */
-export function OperatorOnly({ title, children }: { title: string; children: ReactNode }) {
+export function OperatorOnly({ title, forSupport = false, children }: OperatorOnlyProps) {
   const account = useQuery(accountQuery).data
-  if (!account || account.operator) return children
+  if (!account || account.operator || (forSupport && account.support)) return children
   return (
     <Page title={title}>
       <p>{TEXT.onlyOperators}</p>
       <ClaimCard />
     </Page>
   )
+}
+
+type OperatorOnlyProps = {
+  title: string
+  /** Whether support sees it too. */
+  forSupport?: boolean
+  children: ReactNode
 }

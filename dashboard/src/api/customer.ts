@@ -1,0 +1,68 @@
+import { queryOptions } from '@tanstack/react-query'
+import type {
+  CustomerAudit,
+  CustomerDetails,
+  CustomerKeys,
+  CustomerPayments,
+  KeyActionCommand,
+  Refund,
+  RoleCommand,
+} from '../../../server/http/operator/customer-record.ts'
+import { api, unwrap } from './client/client.ts'
+
+export type Customer = CustomerDetails
+export type CustomerKey = CustomerKeys['keys'][number]
+export type CustomerPayment = CustomerPayments['payments'][number]
+export type CustomerChange = CustomerAudit['changes'][number]
+export type CustomerRefund = Refund
+export type KeyAction = KeyActionCommand['action']
+export type Role = RoleCommand['role']
+
+const customer = (id: string) => api.operator.accounts({ id })
+
+/** One customer, as operators and support see it. */
+export const customerQuery = (id: string) =>
+  queryOptions({ queryKey: ['operator', 'customer', id], queryFn: () => unwrap(customer(id).get()) })
+
+export const customerKeysQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['operator', 'customer', id, 'keys'],
+    queryFn: async () => (await unwrap(customer(id).keys.get())).keys,
+  })
+
+export const customerPaymentsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['operator', 'customer', id, 'payments'],
+    queryFn: async () => (await unwrap(customer(id).payments.get({ query: { limit: 50 } }))).payments,
+  })
+
+export const customerRefundsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['operator', 'customer', id, 'refunds'],
+    queryFn: async () => (await unwrap(customer(id).refunds.get())).refunds,
+  })
+
+export const customerAuditQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['operator', 'customer', id, 'audit'],
+    queryFn: async () => (await unwrap(customer(id).audit.get({ query: { limit: 50 } }))).changes,
+  })
+
+export const suspend = (id: string, reason: string) => unwrap(customer(id).suspend.post({ reason }))
+export const lift = (id: string, reason: string) => unwrap(customer(id).lift.post({ reason }))
+export const addNote = (id: string, text: string) => unwrap(customer(id).notes.post({ text }))
+export const endSessions = (id: string) => unwrap(customer(id)['end-sessions'].post({}))
+export const resetPassword = (id: string) => unwrap(customer(id)['password-reset'].post({}))
+export const resetSecondFactor = (id: string) => unwrap(customer(id)['second-factor-reset'].post({}))
+export const setRole = (id: string, role: Role) => unwrap(customer(id).role.post({ role }))
+export const erase = (id: string, confirm: string) => unwrap(customer(id).erase.post({ confirm }))
+export const actOnKey = (id: string, key: string, action: KeyAction) =>
+  unwrap(customer(id).keys({ key }).post({ action }))
+/** A `reference` is booked only once, so repeating a call after a lost response is safe. */
+export const debit = (id: string, body: { usd: string; note: string; reference: string }) =>
+  unwrap(customer(id).debits.post({ ...body }))
+export const refund = (id: string, body: { payment: string; usd?: string; note: string; reference: string }) =>
+  unwrap(customer(id).refunds.post({ ...body }))
+
+/** Where the browser downloads all data about an account. */
+export const exportPath = (id: string) => `/api/operator/accounts/${id}/export`

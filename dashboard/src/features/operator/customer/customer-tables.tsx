@@ -1,0 +1,248 @@
+import { useQuery } from '@tanstack/react-query'
+import { Ellipsis } from 'lucide-react'
+import { failureFrom } from '../../../api/client/failure.ts'
+import {
+  actOnKey,
+  type Customer,
+  type CustomerChange,
+  type CustomerKey,
+  type CustomerPayment,
+  type CustomerRefund,
+  customerAuditQuery,
+  customerKeysQuery,
+  customerPaymentsQuery,
+  customerRefundsQuery,
+  type KeyAction,
+} from '../../../api/customer.ts'
+import { CUSTOMER_TEXT as TEXT } from '../../../messages/customer.ts'
+import { UI_TEXT } from '../../../messages/ui.ts'
+import { IconButton } from '../../../ui/button.tsx'
+import { Empty } from '../../../ui/feedback/states.tsx'
+import { costUsd } from '../../../ui/format/money.ts'
+import { TimeAgo } from '../../../ui/format/time.tsx'
+import { Card } from '../../../ui/layout/card.tsx'
+import { type Column, staticRows, Table, type TableState } from '../../../ui/layout/table.tsx'
+import { Menu } from '../../../ui/menus/menu.tsx'
+import { useOperatorAction } from '../action-form.tsx'
+
+/** The rows of a query that is not paged. */
+function stateOf<Row>(query: {
+  readonly data: readonly Row[] | undefined
+  readonly error: Error | null
+  readonly refetch: () => unknown
+}): TableState<Row> {
+  return { rows: query.data, failure: failureFrom(query), onRetry: () => void query.refetch() }
+}
+
+type Refused = Customer['last_402'][number]
+
+const REFUSED: readonly Column<Refused>[] = [
+  { id: 'at', head: TEXT.refusedColumns.at, cell: ({ at }) => <TimeAgo at={at} /> },
+  { id: 'operation', head: TEXT.refusedColumns.operation, cell: ({ operation }) => operation },
+  { id: 'why', head: TEXT.refusedColumns.why, cell: ({ code, meaning }) => <Two first={code} second={meaning} /> },
+  { id: 'id', head: TEXT.refusedColumns.id, cell: ({ request_id: id }) => <span className="code">{id}</span> },
+]
+
+export function RefusedTable({ customer }: { customer: Customer }) {
+  return (
+    <Card title={TEXT.refused} flush>
+      <Table
+        caption={TEXT.table(TEXT.refused)}
+        columns={REFUSED}
+        rowKey={({ request_id: id }) => id}
+        state={staticRows(customer.last_402)}
+        card={({ request_id: id, code, meaning }) => <Two first={`${code} · ${id}`} second={meaning} />}
+        empty={<Empty>{TEXT.noneRefused}</Empty>}
+      />
+    </Card>
+  )
+}
+
+export function KeysTable({ id }: { id: string }) {
+  const keys = useQuery(customerKeysQuery(id))
+  const acting = useOperatorAction(
+    ({ key, action }: { key: string; action: KeyAction }) => actOnKey(id, key, action),
+    TEXT.keyDone,
+    () => undefined,
+  )
+  const menu = (key: CustomerKey) => (
+    <KeyMenu shown={key} onChoose={(action) => acting.mutate({ key: key.id, action })} />
+  )
+  const columns: readonly Column<CustomerKey>[] = [
+    {
+      id: 'name',
+      head: TEXT.keyColumns.name,
+      cell: (key) => <Two first={key.name} second={`${key.prefix}…${key.last4}`} />,
+    },
+    { id: 'status', head: TEXT.keyColumns.status, cell: ({ status }) => status },
+    {
+      id: 'used',
+      head: TEXT.keyColumns.used,
+      cell: ({ last_used_at: at }) => (at === null ? TEXT.never : <TimeAgo at={at} />),
+    },
+    { id: 'act', head: TEXT.keyColumns.act, silent: true, numeric: true, cell: menu },
+  ]
+  return (
+    <Card title={TEXT.keys} flush>
+      <Table
+        caption={TEXT.table(TEXT.keys)}
+        columns={columns}
+        rowKey={(key) => key.id}
+        state={{ ...stateOf(keys), ...(acting.error && { failure: failureFrom(acting) }) }}
+        card={(key) => (
+          <div className="flex items-start justify-between gap-3">
+            <Two first={`${key.name} · ${key.status}`} second={`${key.prefix}…${key.last4}`} />
+            {menu(key)}
+          </div>
+        )}
+        empty={<Empty>{TEXT.noKeys}</Empty>}
+      />
+    </Card>
+  )
+}
+
+function KeyMenu({ shown, onChoose }: { shown: CustomerKey; onChoose: (action: KeyAction) => void }) {
+  if (shown.status === 'revoked') return null
+  const actions: readonly KeyAction[] = [shown.status === 'disabled' ? 'enable' : 'disable', 'revoke']
+  return (
+    <Menu
+      entries={actions.map((action) => ({
+        kind: 'action',
+        label: TEXT.keyActions[action],
+        onSelect: () => onChoose(action),
+      }))}
+      trigger={
+        <IconButton label={UI_TEXT.actionsOf(shown.name)}>
+          <Ellipsis size={16} aria-hidden />
+        </IconButton>
+      }
+    />
+  )
+}
+
+export function PaymentsTable({
+  id,
+  onRefund,
+}: {
+  id: string
+  /** Null for support, which moves no money. */
+  onRefund: ((payment: { id: string; amount: string }) => void) | null
+}) {
+  const payments = useQuery(customerPaymentsQuery(id))
+  const menu = (payment: CustomerPayment) =>
+    onRefund && payment.method === 'card' && payment.state === 'served' ? (
+      <Menu
+        entries={[
+          {
+            kind: 'action',
+            label: TEXT.refund,
+            onSelect: () => onRefund({ id: payment.id, amount: costUsd(payment.amount_micros_usd) }),
+          },
+        ]}
+        trigger={
+          <IconButton label={UI_TEXT.actionsOf(payment.id)}>
+            <Ellipsis size={16} aria-hidden />
+          </IconButton>
+        }
+      />
+    ) : null
+  const columns: readonly Column<CustomerPayment>[] = [
+    { id: 'at', head: TEXT.paymentColumns.at, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
+    {
+      id: 'method',
+      head: TEXT.paymentColumns.method,
+      cell: ({ method, id: payment }) => <Two first={method} second={payment} />,
+    },
+    { id: 'state', head: TEXT.paymentColumns.state, cell: ({ state, error }) => <Two first={state} second={error} /> },
+    {
+      id: 'amount',
+      head: TEXT.paymentColumns.amount,
+      numeric: true,
+      cell: ({ amount_micros_usd: amount }) => costUsd(amount),
+    },
+    { id: 'act', head: TEXT.paymentColumns.act, silent: true, numeric: true, cell: menu },
+  ]
+  return (
+    <Card title={TEXT.payments} flush>
+      <Table
+        caption={TEXT.table(TEXT.payments)}
+        columns={columns}
+        rowKey={(payment) => payment.id}
+        state={stateOf(payments)}
+        card={(payment) => (
+          <div className="flex items-start justify-between gap-3">
+            <Two
+              first={`${costUsd(payment.amount_micros_usd)} · ${payment.method} · ${payment.state}`}
+              second={payment.id}
+            />
+            {menu(payment)}
+          </div>
+        )}
+        empty={<Empty>{TEXT.noPayments}</Empty>}
+      />
+    </Card>
+  )
+}
+
+const REFUNDS: readonly Column<CustomerRefund>[] = [
+  { id: 'at', head: TEXT.refundColumns.at, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
+  { id: 'of', head: TEXT.refundColumns.of, cell: ({ payment }) => <span className="code">{payment}</span> },
+  { id: 'state', head: TEXT.refundColumns.state, cell: ({ state, error }) => <Two first={state} second={error} /> },
+  { id: 'note', head: TEXT.refundColumns.note, cell: ({ note }) => note },
+  {
+    id: 'amount',
+    head: TEXT.refundColumns.amount,
+    numeric: true,
+    cell: ({ amount_micros_usd: amount }) => costUsd(amount),
+  },
+]
+
+/** Refunds of card payments. Not shown while there are none. */
+export function RefundsTable({ id }: { id: string }) {
+  const refunds = useQuery(customerRefundsQuery(id))
+  if (refunds.data?.length === 0) return null
+  return (
+    <Card title={TEXT.refunds} flush>
+      <Table
+        caption={TEXT.table(TEXT.refunds)}
+        columns={REFUNDS}
+        rowKey={(refund) => refund.id ?? refund.payment}
+        state={stateOf(refunds)}
+        card={(refund) => <Two first={`${costUsd(refund.amount_micros_usd)} · ${refund.state}`} second={refund.note} />}
+        empty={null}
+      />
+    </Card>
+  )
+}
+
+const CHANGES: readonly Column<CustomerChange>[] = [
+  { id: 'at', head: TEXT.auditColumns.at, cell: ({ at }) => <TimeAgo at={at} /> },
+  { id: 'action', head: TEXT.auditColumns.action, cell: ({ action, key }) => <Two first={action} second={key} /> },
+  { id: 'by', head: TEXT.auditColumns.by, cell: ({ by }) => by },
+  { id: 'ip', head: TEXT.auditColumns.ip, cell: ({ ip }) => ip ?? '-' },
+]
+
+export function ChangesTable({ id }: { id: string }) {
+  const changes = useQuery(customerAuditQuery(id))
+  return (
+    <Card title={TEXT.audit} flush>
+      <Table
+        caption={TEXT.table(TEXT.audit)}
+        columns={CHANGES}
+        rowKey={(change) => change.id}
+        state={stateOf(changes)}
+        card={(change) => <Two first={`${change.action} · ${change.by}`} second={change.ip} />}
+        empty={<Empty>{TEXT.noChanges}</Empty>}
+      />
+    </Card>
+  )
+}
+
+function Two({ first, second }: { first: string; second: string | null }) {
+  return (
+    <span className="grid min-w-0">
+      <span className="wrap-anywhere">{first}</span>
+      {second && <span className="small text-muted wrap-anywhere">{second}</span>}
+    </span>
+  )
+}

@@ -1,0 +1,186 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import { ArrowLeft, Ellipsis } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import { accountQuery } from '../api/account/account.ts'
+import { failureFrom, toFailure } from '../api/client/failure.ts'
+import { type Customer, customerQuery, endSessions, exportPath, resetSecondFactor } from '../api/customer.ts'
+import { useOperatorAction } from '../features/operator/action-form.tsx'
+import type { CustomerDialogName } from '../features/operator/customer/customer-dialogs.tsx'
+import {
+  ChangesTable,
+  KeysTable,
+  PaymentsTable,
+  RefundsTable,
+  RefusedTable,
+} from '../features/operator/customer/customer-tables.tsx'
+import { OperatorOnly } from '../features/operator/operator-only.tsx'
+import { CUSTOMER_TEXT as TEXT } from '../messages/customer.ts'
+import { SHELL_TEXT } from '../messages/shell.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Button, IconButton } from '../ui/button.tsx'
+import { Failed, FormFailure } from '../ui/feedback/failure.tsx'
+import { Empty, Loading } from '../ui/feedback/states.tsx'
+import { costUsd } from '../ui/format/money.ts'
+import { TimeAgo } from '../ui/format/time.tsx'
+import { Card, Figure, Figures } from '../ui/layout/card.tsx'
+import { Page } from '../ui/layout/page.tsx'
+import { Menu } from '../ui/menus/menu.tsx'
+
+const CustomerDialog = lazy(() =>
+  import('../features/operator/customer/customer-dialogs.tsx').then(({ CustomerDialog }) => ({
+    default: CustomerDialog,
+  })),
+)
+
+type OpenDialog = { what: CustomerDialogName; payment?: { id: string; amount: string } } | null
+
+/** One customer: balance, why it gets a 402, keys, payments, changes, and what an operator can do for it. */
+export function OperatorAccount() {
+  const { id } = useParams({ from: '/shell/operator/accounts/$id' })
+  const query = useQuery(customerQuery(id))
+  const { data, error } = query
+  return (
+    <OperatorOnly title={TEXT.title} forSupport>
+      <div className="grid min-w-0 gap-4">
+        <Link to="/operator" className="inline-flex items-center gap-1 text-accent">
+          <ArrowLeft size={16} aria-hidden />
+          {TEXT.back}
+        </Link>
+        {data ? (
+          <Details customer={data} />
+        ) : (
+          <Page title={TEXT.title}>
+            {error ? <Failed failure={toFailure(error)} onRetry={() => void query.refetch()} /> : <Loading />}
+          </Page>
+        )}
+      </div>
+    </OperatorOnly>
+  )
+}
+
+function Details({ customer }: { customer: Customer }) {
+  const [dialog, setDialog] = useState<OpenDialog>(null)
+  const isOperator = useQuery(accountQuery).data?.operator ?? false
+  const { account } = customer
+  const open = (what: CustomerDialogName) => setDialog({ what })
+  return (
+    <Page
+      title={account.email ?? account.id}
+      lead={
+        <span className="flex flex-wrap items-center gap-3">
+          <span>{SHELL_TEXT.tiers[account.tier]}</span>
+          {account.role && <Badge>{TEXT.roles[account.role]}</Badge>}
+          <span className="code wrap-anywhere">{account.id}</span>
+        </span>
+      }
+      actions={<Actions customer={customer} isOperator={isOperator} onOpen={open} />}
+    >
+      {account.suspension && (
+        <p role="status" className="rounded-md bg-warn-soft px-4 py-3 text-warn wrap-anywhere">
+          {TEXT.suspended(account.suspension.since.slice(0, 10), account.suspension.reason)}
+        </p>
+      )}
+      <Money customer={customer} />
+      {customer.why_402.length > 0 && (
+        <Card title={TEXT.why}>
+          <ul className="grid list-disc gap-1 pl-5">
+            {customer.why_402.map((reason) => (
+              <li key={reason} className="wrap-anywhere">
+                {reason}
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+      <RefusedTable customer={customer} />
+      <Notes customer={customer} onAdd={() => open('note')} />
+      <KeysTable id={account.id} />
+      <PaymentsTable
+        id={account.id}
+        onRefund={isOperator ? (payment) => setDialog({ what: 'refund', payment }) : null}
+      />
+      <RefundsTable id={account.id} />
+      <ChangesTable id={account.id} />
+      {dialog && (
+        <Suspense>
+          <CustomerDialog
+            what={dialog.what}
+            payment={dialog.payment}
+            customer={customer}
+            onClose={() => setDialog(null)}
+          />
+        </Suspense>
+      )}
+    </Page>
+  )
+}
+
+function Money({ customer }: { customer: Customer }) {
+  const usd = (micros: number) => costUsd(micros)
+  return (
+    <Figures>
+      <Figure label={TEXT.balance} value={usd(customer.balance_micros_usd)}>
+        {customer.debt_micros_usd > 0
+          ? TEXT.debt(usd(customer.debt_micros_usd))
+          : TEXT.parts(usd(customer.credit_micros_usd), usd(customer.paid_micros_usd))}
+      </Figure>
+      <Figure label={TEXT.available} value={usd(customer.available_micros_usd)}>
+        {TEXT.held(usd(customer.held_micros_usd))}
+      </Figure>
+      <Figure label={TEXT.paid} value={usd(customer.topped_up_micros_usd)} />
+    </Figures>
+  )
+}
+
+function Notes({ customer, onAdd }: { customer: Customer; onAdd: () => void }) {
+  return (
+    <Card title={TEXT.notes} aside={<Button onClick={onAdd}>{TEXT.note}</Button>}>
+      {customer.notes.length === 0 && <Empty>{TEXT.noNotes}</Empty>}
+      {customer.notes.map((note) => (
+        <p key={note.id} className="grid gap-1 wrap-anywhere">
+          <span className="small text-muted">
+            {note.author ?? TEXT.console} · <TimeAgo at={note.at} />
+          </span>
+          <span className="whitespace-pre-wrap">{note.text}</span>
+        </p>
+      ))}
+    </Card>
+  )
+}
+
+type ActionsProps = { customer: Customer; isOperator: boolean; onOpen: (what: CustomerDialogName) => void }
+
+function Actions({ customer, isOperator, onOpen }: ActionsProps) {
+  const { id, suspension } = customer.account
+  const nothing = () => undefined
+  const ending = useOperatorAction((_: null) => endSessions(id), TEXT.endSessionsDone, nothing)
+  const removing = useOperatorAction((_: null) => resetSecondFactor(id), TEXT.resetSecondFactorDone, nothing)
+  const failure = failureFrom(ending) ?? failureFrom(removing)
+  const entry = (label: string, onSelect: () => void) => ({ kind: 'action' as const, label, onSelect })
+  const forOperators = [
+    entry(TEXT.debit, () => onOpen('debit')),
+    entry(TEXT.refundCharge, () => onOpen('refund-charge')),
+    entry(TEXT.resetPassword, () => onOpen('password')),
+    entry(TEXT.resetSecondFactor, () => removing.mutate(null)),
+    entry(TEXT.role, () => onOpen('role')),
+    entry(TEXT.export, () => window.location.assign(exportPath(id))),
+    entry(TEXT.erase, () => onOpen('erase')),
+  ]
+  return (
+    <>
+      <Button tone={suspension ? 'primary' : 'warning'} onClick={() => onOpen(suspension ? 'lift' : 'suspend')}>
+        {suspension ? TEXT.lift : TEXT.suspend}
+      </Button>
+      <Menu
+        entries={[entry(TEXT.endSessions, () => ending.mutate(null)), ...(isOperator ? forOperators : [])]}
+        trigger={
+          <IconButton label={TEXT.more}>
+            <Ellipsis size={16} aria-hidden />
+          </IconButton>
+        }
+      />
+      {failure && <FormFailure failure={failure} />}
+    </>
+  )
+}
