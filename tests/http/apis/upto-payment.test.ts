@@ -174,6 +174,29 @@ describe("an imported operation whose price follows from its answer, paid by x40
     expect(amount).toBe(30_000n)
   })
 
+  test('a payer who hangs up pays what the answer cost, and gets that answer once, for what was settled', async () => {
+    const payment = await bought()
+    const gone = new AbortController()
+    upstream.answers(() => {
+      gone.abort()
+      return Response.json({ results: [1, 2] })
+    })
+    const leaving = { headers: { 'payment-signature': payment }, signal: gone.signal }
+    const amount = await moved(async () => {
+      await gateway.call(PATH, leaving).catch(() => undefined)
+      upstream.answers(() => Response.json({ results: [1, 2, 3, 4] }))
+      const kept = await paid(payment)
+      expect([kept.status, kept.headers.get('x-cost-micros-usd'), await kept.json()]).toEqual([
+        ...[200, '20000'],
+        { results: [1, 2] },
+      ])
+      expect(JSON.parse(atob(kept.headers.get('payment-response') ?? ''))).toMatchObject({ amount: '20000' })
+      expect(await verdict(await paid(payment))).toBe('402 invalid_challenge +x402')
+    })
+    expect(amount).toBe(20_000n)
+    expect(upstream.calls).toHaveLength(1)
+  })
+
   test('a call that fails moves nothing, and the payment stays good', async () => {
     const payment = await bought()
     upstream.answers(() => new Response('', { status: 500 }))
