@@ -16,6 +16,7 @@ import { indexSources } from './compose/index-sources'
 import { composeModels, openModelCatalog } from './compose/models'
 import { moneyLog } from './compose/money-log'
 import { openMailers, ownerSettings, passwordResets, signInEvents, signUpConfirmation } from './compose/owner-mail'
+import { resealSecrets } from './compose/resealing'
 import { composeRetention } from './compose/retention'
 import { openSocial } from './compose/social'
 import { composeTelemetry } from './compose/telemetry'
@@ -275,6 +276,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
     holds,
   )
   const { credentials, accounts, prices, reports, statements, operationUsage } = stores
+  const isResealed = await resealSecrets(config, stores.sealedTexts, log)
   const apis = new ApiRegistry()
   apis.replace(await stores.apis.all())
   const apiClosings = new Closings(stores.apiClosings)
@@ -295,6 +297,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
       onReversalFailure(durable.call.id, 'an unfinished stream could not be charged')
   return {
     stores,
+    isResealed,
     apis,
     paying: await openUpstreamWallet(config, stores.upstreamPayments, clock),
     apiClosings,

@@ -32,6 +32,8 @@ interface SocialNeeds {
   readonly events: EventPublisher
   readonly accounts: Pick<AccountStore, 'byId'>
   readonly identity: Pick<Identity, 'user'>
+  /** Whether everything else is sealed with the newest key. */
+  readonly isResealed: boolean
 }
 
 /** Linked accounts on the configured network, and the sandbox network if that is the one. */
@@ -41,7 +43,7 @@ export function openSocial(config: Config, needs: SocialNeeds) {
   const sealing = new KeyRing(config.sealingKeys)
   const social = network && composed(config, needs, network, sealing, redirectUri)
   const jobs = [
-    ...(config.sealingKeys.length > 1 ? [startResealing(needs.store, sealing, needs.log)] : []),
+    ...(config.sealingKeys.length > 1 ? [startResealing(needs, sealing, needs.log)] : []),
     ...(social
       ? [startIdleRenewals(social.accounts, needs.log), startApprovalRevocations(social.approvals, needs.log)]
       : []),

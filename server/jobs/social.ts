@@ -26,10 +26,14 @@ export function startApprovalRevocations(approvals: Pick<Approvals, 'revokeOverd
   })
 }
 
-/** Seals all sessions with the newest key, once, while the gateway serves. The log says when older keys can be removed. */
-export function startResealing(store: SocialStore, sealing: Sealing, log: Log): Pick<Job, 'close'> {
+/** Seals all sessions with the newest key, once, while the gateway serves. The log says when older keys can be removed: if all else is sealed with it (`isResealed`). */
+export function startResealing(
+  { store, isResealed }: { readonly store: SocialStore; readonly isResealed: boolean },
+  sealing: Sealing,
+  log: Log,
+): Pick<Job, 'close'> {
   const reseal = async () => {
-    let isComplete = true
+    let isComplete = isResealed
     const onTrouble = (reason: string) => {
       isComplete = false
       log.warn('sealing', { reason })

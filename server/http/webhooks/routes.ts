@@ -58,6 +58,8 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
       async ({ context, params }): Promise<OneWebhook> => {
         const owner = await owners.owner(context)
         const change = await readBody(WebhookChange, context)
+        // A stolen old session must not send an owner's events elsewhere.
+        if (change.url !== undefined) await owners.owner(context, SIGNED_IN_TODAY)
         return { webhook: webhookRecord(taken(await webhooks.change(owner, params.id, change)), now()) }
       },
       { parse: 'none', ...UNDOCUMENTED },

@@ -37,6 +37,7 @@ import { LibsqlPaymentClaims } from './payment-claims'
 import { LibsqlPrices } from './prices'
 import { LibsqlRetention } from './retention'
 import { keptHolds } from './schema/usage'
+import { LibsqlSealedTexts } from './sealed-texts'
 import { LibsqlSignupCredits } from './signup-credits'
 import { LibsqlSocial } from './social'
 import { operationUsage } from './usage/operation-usage'
@@ -82,6 +83,7 @@ export interface Stores {
   readonly prices: LibsqlPrices
   readonly audit: LibsqlAuditTrail
   readonly social: LibsqlSocial
+  readonly sealedTexts: LibsqlSealedTexts
   readonly models: LibsqlModels
   readonly apis: LibsqlApis
   readonly upstreamPayments: LibsqlUpstreamPayments
@@ -205,6 +207,7 @@ async function openHeld(
     prices,
     audit: new LibsqlAuditTrail(db),
     social: new LibsqlSocial(db),
+    sealedTexts: new LibsqlSealedTexts(db),
     models,
     apis: new LibsqlApis(db),
     upstreamPayments: new LibsqlUpstreamPayments(db, applied),

@@ -1,0 +1,20 @@
+import { KeyRing } from '../adapters/sealing/key-ring'
+import type { Config } from '../config'
+import { resealTexts, type SealedTexts } from '../core/resealing'
+import type { Log } from '../log'
+
+/**
+ * Seals the secrets of webhooks and imported APIs with the newest key, before anything reads them. Returns whether older keys can be
+ * removed as far as these are concerned.
+ */
+export async function resealSecrets({ sealingKeys }: Config, texts: SealedTexts, log: Log): Promise<boolean> {
+  if (sealingKeys.length < 2) return true
+  let isComplete = true
+  const onTrouble = (reason: string) => {
+    isComplete = false
+    log.warn('sealing', { reason })
+  }
+  const resealed = await resealTexts({ texts, sealing: new KeyRing(sealingKeys), onTrouble })
+  if (resealed > 0) log.info('sealing: secrets of webhooks and APIs were sealed with the newest key', { resealed })
+  return isComplete
+}
