@@ -207,7 +207,6 @@ async function openHeld(
     prices,
     audit: new LibsqlAuditTrail(db),
     social: new LibsqlSocial(db),
-    sealedTexts: new LibsqlSealedTexts(db),
     models,
     apis: new LibsqlApis(db),
     upstreamPayments: new LibsqlUpstreamPayments(db, applied),
@@ -217,8 +216,7 @@ async function openHeld(
     operationUsage: operationUsage(db, applied),
     statements: new LibsqlAccountStatements(db, applied),
     paymentClaims: new LibsqlPaymentClaims(db),
-    webhooks: new LibsqlWebhooks(db),
-    notices: new LibsqlNotices(db),
+    ...eventStores(db),
     keptAnswers: new LibsqlIdempotencyRecords(db, applied),
     retention: new LibsqlRetention(db),
     applied,
@@ -227,6 +225,14 @@ async function openHeld(
         () => true,
         () => false,
       ),
+  }
+}
+
+function eventStores(db: LibSQLDatabase) {
+  return {
+    webhooks: new LibsqlWebhooks(db),
+    notices: new LibsqlNotices(db),
+    sealedTexts: new LibsqlSealedTexts(db),
   }
 }
 
