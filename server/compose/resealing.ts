@@ -1,6 +1,6 @@
 import { KeyRing } from '../adapters/sealing/key-ring'
 import type { Config } from '../config'
-import { resealTexts, type SealedTexts } from '../core/resealing'
+import { resealTexts, type SealedTexts } from '../core/secrets/resealing'
 import type { Log } from '../log'
 
 /**

@@ -1,4 +1,4 @@
-import { type Place, type Sealing, Unsealable } from './sealing'
+import { type Place, type Sealing, Unsealable } from '../sealing'
 
 export interface SealedText {
   readonly place: Place
