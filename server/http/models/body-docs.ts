@@ -3,6 +3,7 @@ import type { JsonSchema } from '../openapi/json-schema'
 const TEXT = { type: 'string' }
 const NUMBER = { type: 'number' }
 const INTEGER = { type: 'integer' }
+const AT_LEAST_ONE = { type: 'integer', minimum: 1 }
 const YES_OR_NO = { type: 'boolean' }
 const OBJECT = { type: 'object', additionalProperties: true }
 const list = (items: JsonSchema) => ({ type: 'array', items })
@@ -25,12 +26,15 @@ const TOOLS = {
 const PROPERTIES = {
   chatCompletions: {
     model: MODEL,
-    messages: said('The conversation so far.', list(message(['system', 'developer', 'user', 'assistant', 'tool']))),
+    messages: said('The conversation so far.', {
+      ...list(message(['system', 'developer', 'user', 'assistant', 'tool'])),
+      minItems: 1,
+    }),
     stream: STREAM,
     stream_options: OBJECT,
-    max_tokens: said('At most this many tokens of output.', INTEGER),
-    max_completion_tokens: said('The same, by its newer name.', INTEGER),
-    n: INTEGER,
+    max_tokens: said('At most this many tokens of output.', AT_LEAST_ONE),
+    max_completion_tokens: said('The same, by its newer name.', AT_LEAST_ONE),
+    n: AT_LEAST_ONE,
     ...SAMPLING,
     stop: STOP,
     ...PENALTIES,
@@ -46,7 +50,7 @@ const PROPERTIES = {
     input: any('A text, or a list of items: messages, calls of functions and their outputs.'),
     instructions: TEXT,
     stream: STREAM,
-    max_output_tokens: INTEGER,
+    max_output_tokens: AT_LEAST_ONE,
     ...SAMPLING,
     ...TOOLS,
     text: OBJECT,
@@ -60,7 +64,7 @@ const PROPERTIES = {
     model: MODEL,
     prompt: any('A text, or a list of one text.'),
     stream: STREAM,
-    max_tokens: INTEGER,
+    max_tokens: AT_LEAST_ONE,
     ...SAMPLING,
     stop: STOP,
     ...PENALTIES,
@@ -68,8 +72,8 @@ const PROPERTIES = {
   },
   messages: {
     model: MODEL,
-    messages: said('The conversation so far.', list(message(['user', 'assistant']))),
-    max_tokens: said('At most this many tokens of output.', INTEGER),
+    messages: said('The conversation so far.', { ...list(message(['user', 'assistant'])), minItems: 1 }),
+    max_tokens: said('At most this many tokens of output.', AT_LEAST_ONE),
     system: any('A text, or a list of text blocks.'),
     stream: STREAM,
     ...SAMPLING,
@@ -82,7 +86,7 @@ const PROPERTIES = {
   },
   countTokens: {
     model: MODEL,
-    messages: said('The conversation to count.', list(message(['user', 'assistant']))),
+    messages: said('The conversation to count.', { ...list(message(['user', 'assistant'])), minItems: 1 }),
     system: any('A text, or a list of text blocks.'),
     tools: list(OBJECT),
     tool_choice: OBJECT,
@@ -102,7 +106,7 @@ const PROPERTIES = {
   embeddings: {
     model: MODEL,
     input: any('A text, a list of up to 2048 texts, or of tokens.'),
-    dimensions: INTEGER,
+    dimensions: AT_LEAST_ONE,
     encoding_format: { type: 'string', enum: ['float', 'base64'] },
     user: TEXT,
   },
@@ -112,7 +116,7 @@ const PROPERTIES = {
   },
   generateImages: {
     model: MODEL,
-    prompt: said('What the pictures show, up to 32,000 characters.', TEXT),
+    prompt: said('What the pictures show.', { ...TEXT, minLength: 1, maxLength: 32_000 }),
     n: { type: 'integer', minimum: 1, maximum: 10, default: 1 },
     size: said('A size that the model has a price for. Defaults to the first of its price list.', TEXT),
     quality: said('A quality that the model has a price for.', TEXT),
@@ -120,13 +124,13 @@ const PROPERTIES = {
     style: TEXT,
     background: TEXT,
     output_format: TEXT,
-    output_compression: INTEGER,
+    output_compression: AT_LEAST_ONE,
     moderation: TEXT,
     user: TEXT,
   },
   speech: {
     model: MODEL,
-    input: said('The text to speak.', TEXT),
+    input: said('The text to speak.', { ...TEXT, minLength: 1 }),
     voice: any('The name of a voice.'),
     instructions: said('How to speak. Its characters are charged, too.', TEXT),
     response_format: said('Such as mp3, wav or pcm.', TEXT),

@@ -40,6 +40,9 @@ const PRICING_NOTES = [
   'With an `Idempotency-Key`, the same body returns the first response again; a stream replays its events. A call continues when the client disconnects, and is charged in full.',
 ]
 
+/** In full at one route: ten copies are most of the document. */
+const LIKE_CHAT = 'Everything else is as for `POST /v1/chat/completions`.'
+
 const COST = ['X-Cost-Micros-USD', 'Idempotency-Replayed'] as const
 
 /** The documentation of a route that calls a model. */
@@ -54,17 +57,17 @@ export function call(
     id,
     tag: 'Models',
     summary,
-    description: [introduction, ...PRICING_NOTES].join('\n\n'),
+    description: [introduction, ...(id === 'chatCompletions' ? PRICING_NOTES : [LIKE_CHAT])].join('\n\n'),
     body: {
       description:
-        "The request body in the vendor's own format. It is forwarded byte for byte, except for the changes that metering needs. Parameters that the model's price does not cover are rejected with 422.",
+        "In the vendor's own format. Parameters that the model's price does not cover are rejected with 422.",
       schema: modelBody(id, body.required),
       required: true,
       examples: { simple: body.example },
     },
     answers: {
       200: {
-        description: "The model's response in the vendor's format; server-sent events if a stream was requested.",
+        description: "The model's response.",
         schema: shapeOf(answer),
         examples: { answer },
         canBeQuote: true,

@@ -2,6 +2,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from first_calls import KEY, ORIGIN, call, run
@@ -11,7 +12,6 @@ COMMAND = [
     str(Path(sys.executable).parent / "schemathesis"),
     "run",
     f"{ORIGIN}/openapi.json",
-    "--checks=all",
     f"--header=Authorization: Bearer {KEY}",
     "--exclude-path-regex=^/(api|health|ready|metrics)",
     "--phases=examples,fuzzing",
@@ -22,12 +22,27 @@ COMMAND = [
 ]
 
 
-@call("all checks")
-def all_checks():
-    done = subprocess.run(COMMAND, capture_output=True, text=True, timeout=110, env={**os.environ, "COLUMNS": "200"})
-    Path("/tmp/clients-schemathesis.txt").write_text(done.stdout + done.stderr)
+# Bodies of models are the vendors' own: their schemas name the members, and leave the rest of the rules to the vendor.
+LOOSE = "positive_data_acceptance"
+
+
+def checked(*checks):
+    with tempfile.TemporaryDirectory() as folder:  # It keeps what it found beside itself.
+        env = {**os.environ, "COLUMNS": "200"}
+        done = subprocess.run([*COMMAND, *checks], capture_output=True, text=True, timeout=110, env=env, cwd=folder)
     problems = sorted(set(re.findall(r"^- (.+)$", done.stdout, re.MULTILINE)))
-    assert done.returncode == 0, f"{len(problems)} kinds of problems: {'; '.join(problems)}"
+    titles = sorted(set(re.findall(r"^_+ ([A-Z]+ /\S+) _+$", done.stdout, re.MULTILINE)))
+    assert done.returncode == 0, f"{'; '.join(problems)}: {', '.join(titles)}" if titles else done.stdout[-300:]
+
+
+@call("all checks but one")
+def all_but_one():
+    checked("--checks=all", f"--exclude-checks={LOOSE}")
+
+
+@call("accepts whatever the document allows")
+def accepts():
+    checked(f"--checks={LOOSE}")
 
 
 run()
