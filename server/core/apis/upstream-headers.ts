@@ -23,9 +23,15 @@ const NEVER_UP = new Set([
   'upgrade',
   'via',
   'api-key',
+  'cf-connecting-ip',
+  'true-client-ip',
   'x-api-key',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-forwarded',
   'x-gateway-hops',
   'x-goog-api-key',
+  'x-host',
   'x-http-method',
   'x-http-method-override',
   'x-method-override',
@@ -37,23 +43,31 @@ const NEVER_UP = new Set([
 
 /** Response headers that are never passed to a caller: they would speak for the gateway, or about the upstream's own sessions. */
 const NEVER_DOWN = new Set([
+  'accept-ch',
   'age',
   'allow',
   'alt-svc',
   'api-version',
   'cache-control',
+  'cache-tag',
   'clear-site-data',
   'connection',
   'content-encoding',
   'content-length',
   'content-security-policy',
   'content-security-policy-report-only',
+  'critical-ch',
   'date',
+  'document-policy',
+  'expires',
   'idempotency-replayed',
   'keep-alive',
   'link',
   'location',
   'nel',
+  'onion-location',
+  'origin-agent-cluster',
+  'permissions-policy',
   'proxy-authenticate',
   'refresh',
   'report-to',
@@ -63,6 +77,8 @@ const NEVER_DOWN = new Set([
   'service-worker-allowed',
   'set-cookie',
   'set-cookie2',
+  'sourcemap',
+  'speculation-rules',
   'strict-transport-security',
   'trailer',
   'transfer-encoding',
@@ -72,8 +88,13 @@ const NEVER_DOWN = new Set([
   'www-authenticate',
   'x-content-type-options',
   'x-frame-options',
+  'x-permitted-cross-domain-policies',
   'x-request-id',
 ])
+
+/** Families of them: what browsers obey, what is the gateway's own, and what a proxy in front of the gateway obeys: places of its own, its cache. */
+const FAMILIES_NEVER_DOWN =
+  /^(access-control-|cross-origin-|sec-|x-gateway-|x-ratelimit-|x-cost-|x-payment-|payment-|x-accel-|x-sendfile|x-lighttpd-|x-litespeed-|x-reproxy-|surrogate-|x-middleware-|x-forwarded-)|cdn-cache-control$/
 
 const ALWAYS_UP = ['accept', 'accept-language'] as const
 const ALWAYS_DOWN = ['content-type', 'content-language', 'etag', 'last-modified'] as const
@@ -92,10 +113,7 @@ function asRead(name: string): string {
 
 /** Whether an upstream's header of this name, in lower case, may be passed to the caller. */
 export function mayReturn(name: string): boolean {
-  return (
-    !NEVER_DOWN.has(name) &&
-    !/^(access-control-|x-gateway-|x-ratelimit-|x-cost-|x-payment-|payment-|cross-origin-)/.test(name)
-  )
+  return !NEVER_DOWN.has(name) && !FAMILIES_NEVER_DOWN.test(name)
 }
 
 /** The names of the caller's headers that are passed up. */

@@ -2,6 +2,8 @@ import { expect, test } from 'bun:test'
 import type { ApiParameter, UpstreamAuth } from '../../../server/core/apis/api'
 import { operationProblems } from '../../../server/core/apis/api-rules'
 import { inputNames } from '../../../server/core/apis/input-schema'
+import { isReturnedHeader } from '../../../server/adapters/openapi/header-names'
+import { returnedNames } from '../../../server/core/apis/upstream-headers'
 import { anOperation } from '../../support/apis'
 
 const QUERY = { in: 'query', required: false, description: '', style: 'form', explode: true } as const
@@ -29,4 +31,42 @@ test('every parameter of a tool has a unique name, and none has a reserved one',
   expect(inputNames(parameters)).toEqual([
     ...['query_id', 'query_id_', 'query_body', 'query_max_price_usd', 'query_idempotency_key', 'path_id'],
   ])
+})
+
+test('a document cannot have headers passed down that a proxy in front of the gateway or a browser would obey', () => {
+  const obeyed = [
+    ...[
+      'X-Accel-Redirect',
+      'X-Accel-Expires',
+      'X-Sendfile',
+      'X-LiteSpeed-Location',
+      'X-Reproxy-URL',
+      'Surrogate-Control',
+    ],
+    ...[
+      'CDN-Cache-Control',
+      'Cloudflare-CDN-Cache-Control',
+      'Cache-Tag',
+      'Expires',
+      'Speculation-Rules',
+      'Critical-CH',
+    ],
+    ...[
+      'Set-Cookie',
+      'Location',
+      'Link',
+      'Refresh',
+      'Clear-Site-Data',
+      'WWW-Authenticate',
+      'Access-Control-Allow-Origin',
+    ],
+  ]
+  for (const name of obeyed) {
+    expect([name, isReturnedHeader(name)]).toEqual([name, false])
+    const problems = operationProblems(anOperation({ headersDown: [name.toLowerCase()] }), { auth: { kind: 'none' } })
+    expect(problems).toEqual([`headers_down must not name ${name.toLowerCase()}`])
+    // What was stored before it was refused is not passed down either.
+    expect(returnedNames([name.toLowerCase()])).toEqual(returnedNames([]))
+  }
+  expect(isReturnedHeader('X-Total-Count')).toBe(true)
 })
