@@ -10,7 +10,7 @@ import { pictures } from './pictures'
  * collection runs meanwhile.
  */
 const WARM_CALLS = 8192
-const CALLS = 320
+const CALLS = 192
 const AT_ONCE = 64
 
 const [folder = '', kind = 'search'] = process.argv.slice(2)

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
+import { isReturnedHeader } from '../../../server/adapters/openapi/header-names'
 import type { ApiParameter, UpstreamAuth } from '../../../server/core/apis/api'
 import { operationProblems } from '../../../server/core/apis/api-rules'
 import { inputNames } from '../../../server/core/apis/input-schema'
-import { isReturnedHeader } from '../../../server/adapters/openapi/header-names'
 import { returnedNames } from '../../../server/core/apis/upstream-headers'
 import { anOperation } from '../../support/apis'
 

@@ -46,6 +46,7 @@ beforeEach(() => {
     anOperation({ headersDown: ['x-extra'] }),
     anOperation({ id: 'counted', path: '/v1/counted', price: counted }),
     anOperation({ id: 'streamed', path: '/v1/streamed', answer: 'stream' }),
+    anOperation({ id: 'changing', path: '/v1/changing', effect: 'write' }),
   ]
   const auth = { kind: 'header', name: 'x-key', secret: { from: 'environment', name: 'UPSTREAM_KEY' } } as const
   gateway.core.apis.replace([anApi({ baseUrl: `http://127.0.0.1:${port}`, auth, operations, timeoutMs: 2000 })])
@@ -55,7 +56,8 @@ const head = (...lines: string[]) =>
   `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`
 async function buyer() {
   const account = await gateway.account(5)
-  const key = await gateway.key(account)
+  const names = ['forecast', 'counted', 'streamed', 'changing'].map((id) => `weather.${id}`)
+  const key = await gateway.key(account, { allowed_endpoints: names })
   const balance = async () => Number((await gateway.core.ledger.balance(account.id))?.available)
   const before = await balance()
   return { get: (path = PATH) => gateway.as(key, path), spent: async () => before - (await balance()) }
@@ -172,6 +174,22 @@ test.each([
   const { get, spent } = await buyer()
   expect((await get('/apis/v1/weather/v1/counted')).status).toBe(status)
   expect(await spent()).toBe(cost)
+})
+
+test('a write with the method GET is sent once, also when its connection breaks at once', async () => {
+  write = (socket) => socket.write(`${head('Content-Length: 2')}{}`)
+  const { get, spent } = await buyer()
+  expect((await get()).status).toBe(200)
+  write = (socket) => socket.destroy()
+  expect((await get('/apis/v1/weather/v1/changing')).status).toBeGreaterThanOrEqual(502)
+  expect([received, await spent()]).toEqual([2, 10_000])
+  // A read on the connection that was kept for it is sent again, on another one.
+  write = (socket) => {
+    write = (next) => next.write(`${head('Content-Length: 2')}{}`)
+    socket.destroy()
+  }
+  expect((await get()).status).toBe(200)
+  expect(received).toBe(4)
 })
 
 test('an API that is disabled while it streams ends no stream: it was sold, and is charged once', async () => {
