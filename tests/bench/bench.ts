@@ -10,13 +10,14 @@ import { describeModels, measureModels } from './models'
 import { describePayments, measurePayments } from './payments'
 import { describePortkey, measurePortkey } from './portkey'
 import { describeRelayer, measureRelayer } from './relayer'
+import { describeRetention, measureRetention } from './retention'
 import { describeSpeed, measureSpeed, type SpeedPlan } from './speed'
 import { describeTokens, measureTokens } from './tokens'
 import { describeUsage, measureUsage } from './usage-pages'
 import { Workshop } from './workshop'
 import { wrkProblem } from './wrk'
 
-const LOADED = ['speed', 'brave', 'tokens', 'models', 'apis', 'payments', 'portkey'] as const
+const LOADED = ['speed', 'brave', 'tokens', 'models', 'apis', 'payments', 'portkey', 'retention'] as const
 const PARTS = [...LOADED, 'allocations', 'relayer', 'memory', 'usage'] as const
 type Part = (typeof PARTS)[number]
 
@@ -46,6 +47,7 @@ allocations
           the objects that a search, a chat and a stream make; the same on a busy machine
 relayer   payments by evm that settle at once, at 100 ms for every answer of the node
 portkey   the same proxy against @portkey-ai/gateway on a chat double
+retention the same searches with and without old calls being removed from the log, in turns
 memory    100,000 keys against one
 usage     an owner's pages over 10 million calls
 Leave the machine alone meanwhile: it needs two cores, and 8 GB of disk for the usage pages.`
@@ -151,6 +153,11 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
     const portkey = await measurePortkey(workshop, speed)
     found['portkey'] = portkey
     section('A speed floor', describePortkey(portkey))
+  }
+  if (parts.includes('retention') && !noWrk) {
+    const retention = await measureRetention(workshop, speed)
+    found['retention'] = retention
+    section('Old calls removed beside calls', describeRetention(retention))
   }
   if (parts.includes('allocations')) {
     const allocations = await measureAllocations(workshop)

@@ -61,7 +61,7 @@ export class Workshop {
    * Starts the gateway as its users do, on a data folder, with the search upstream of an address. Its index is a small one, so that
    * none is built while it is measured.
    */
-  async gateway(folder: string, upstream: string): Promise<Helper> {
+  async gateway(folder: string, upstream: string, more: Record<string, string> = {}): Promise<Helper> {
     const port = freePort('127.0.0.1')
     const { indexPath, ...sources } = indexSources(folder)
     if (!existsSync(indexPath)) await writeSmallIndex(indexPath, sources)
@@ -72,6 +72,7 @@ export class Workshop {
       WEBSEARCH_PROVIDER: 'brave',
       BRAVE_API_KEY: 'only-benches-know-it',
       BRAVE_BASE_URL: upstream,
+      ...more,
     }
     const command = [process.execPath, join('server', 'main.ts')]
     const started = await this.start(command, { core: SERVER_CORE, env, ready: /^Gateway ready at / })

@@ -65,5 +65,5 @@ function requestPlace(members: ModelRequest['members']): NamedMember | undefined
 
 function otherModel({ model: named }: Json, model: string) {
   if (named === undefined || named === model || named === `models/${model}`) return null
-  return wrong('generateContentRequest.model', `must be models/${model.slice(0, 80)}, the model in the path`)
+  return wrong('generateContentRequest.model', `must be "models/${model.slice(0, 80)}", the model in the path`)
 }

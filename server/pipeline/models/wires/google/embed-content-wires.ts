@@ -78,7 +78,7 @@ function requestOf(
   let textBytes = 0
   for (const { model: named, content, title } of all) {
     if (named !== undefined && named !== null && named !== model && named !== `models/${model}`)
-      return wrong(`${place}model`, `must be models/${model.slice(0, 80)}, the model in the path`)
+      return wrong(`${place}model`, `must be "models/${model.slice(0, 80)}", the model in the path`)
     if (!isJson(content))
       return content === undefined ? missing(`${place}content`) : wrong(`${place}content`, 'must be a content')
     textBytes += lengthOf(title)
