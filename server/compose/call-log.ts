@@ -1,9 +1,9 @@
+import { SECOND_MS } from '../core/clock'
 import type { EndedCall } from '../core/telemetry/ended-call'
 import type { Log } from '../log'
 
 /** Lines per second and code. A flood of one code does not hide the others. */
 const LINES_PER_SECOND = 10
-const SECOND_MS = 1_000
 const SUMMARY_MS = 60_000
 
 interface Budget {

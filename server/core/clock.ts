@@ -1,3 +1,8 @@
+export const SECOND_MS = 1000
+export const MINUTE_MS = 60 * SECOND_MS
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
+
 /** The only source of time in the core, in milliseconds since the UNIX epoch. */
 export interface Clock {
   now(): number

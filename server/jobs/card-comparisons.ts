@@ -1,10 +1,10 @@
 import type { CardTopUps } from '../core/accounts/card-top-ups'
+import { DAY_MS } from '../core/clock'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
 /** Startup has enough to do. */
 const FIRST_MS = 5 * 60_000
-const DAY_MS = 86_400_000
 /** After a comparison that stopped early. */
 const RETRY_MS = 60 * 60_000
 

@@ -1,9 +1,7 @@
-import type { Clock } from '../core/clock'
+import { type Clock, HOUR_MS } from '../core/clock'
 import type { IdempotencyRecords } from '../core/idempotency/idempotency-record'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
-
-const HOUR_MS = 3_600_000
 
 /** Deletes expired idempotency records every hour. */
 export function startIdempotencyPruning(records: Pick<IdempotencyRecords, 'prune'>, clock: Clock, log: Log): Job {

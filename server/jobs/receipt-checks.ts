@@ -1,3 +1,4 @@
+import { DAY_MS } from '../core/clock'
 import { formatUsd } from '../core/money'
 import { type ReceiptCheckParts, recheckReceipts } from '../core/payments/receipt-check'
 import type { Log } from '../log'
@@ -5,7 +6,6 @@ import { type Job, startJob } from './job'
 
 /** Startup has enough to do. */
 const FIRST_MS = 10 * 60_000
-const DAY_MS = 86_400_000
 
 /** Looks up recent payments on their networks every day: reports reverted ones, and finds those that went through late. */
 export function startReceiptChecks(parts: ReceiptCheckParts, log: Log): Job {

@@ -1,10 +1,8 @@
-import type { Clock } from '../core/clock'
+import { type Clock, DAY_MS, HOUR_MS } from '../core/clock'
 import type { PrunedTable, RetentionDays, RetentionStore } from '../core/usage/retention'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 /** The start has more urgent work. */
 const FIRST_MS = 60_000
 /** Rows per step: a commit of a few milliseconds. */

@@ -1,3 +1,4 @@
+import { HOUR_MS, MINUTE_MS } from '../core/clock'
 import type { Sealing } from '../core/sealing'
 import type { Approvals } from '../core/social/approvals'
 import type { LinkedAccounts } from '../core/social/linked-accounts'
@@ -5,9 +6,6 @@ import { resealSessions } from '../core/social/resealing'
 import type { SocialStore } from '../core/social/store'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
-
-const HOUR_MS = 3_600_000
-const MINUTE_MS = 60_000
 
 /** Renews the tokens of idle linked accounts every hour. Await its `close`: the new tokens of a run in progress must be saved. */
 export function startIdleRenewals(accounts: Pick<LinkedAccounts, 'renewIdle'>, log: Log): Job {

@@ -1,4 +1,4 @@
-import type { Clock } from '../core/clock'
+import { type Clock, HOUR_MS } from '../core/clock'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { Delivering } from '../core/webhooks/delivering'
 import type { NewEvent } from '../core/webhooks/event'
@@ -7,7 +7,6 @@ import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
 const ROUND_MS = 1_000
-const HOUR_MS = 3_600_000
 /** How long before a key expires its owner is notified. */
 const EXPIRING_MS = 3 * 24 * HOUR_MS
 

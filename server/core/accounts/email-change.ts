@@ -1,7 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Clock } from '../clock'
+import { type Clock, DAY_MS } from '../clock'
 
-const DAY_MS = 24 * 3_600_000
 const MAX_CHARACTERS = 254
 
 /** An email address in lower case, without spaces around it; null when the text is none. */

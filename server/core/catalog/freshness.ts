@@ -1,4 +1,4 @@
-import { isoTime } from '../clock'
+import { DAY_MS, isoTime } from '../clock'
 
 /** A time range as ISO timestamps in UTC. Includes `from`, excludes `before`. */
 export interface FreshnessWindow {
@@ -6,7 +6,6 @@ export interface FreshnessWindow {
   readonly before: string
 }
 
-const DAY_MS = 86_400_000
 const DAYS: Readonly<Record<string, number>> = { pd: 1, pw: 7, pm: 31, py: 365 }
 /** Clocks differ: a page dated slightly in the future counts as new. */
 const MAX_CLOCK_SKEW_MS = DAY_MS

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../clock'
 /** The usage of a subject: requests and tokens in the current minute, and concurrency places. */
 export interface Usage {
   readonly requests: number
@@ -8,8 +9,6 @@ export interface Usage {
 export const NOTHING: Usage = { requests: 0, tokens: 0, places: 0 }
 
 export type Dimension = keyof Usage
-
-const MINUTE_MS = 60_000
 
 /** The number of the window. Windows are aligned to the wall-clock minute (spec-answers 9). */
 export function minuteOf(now: number): number {

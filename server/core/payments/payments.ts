@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { HOUR_MS } from '../clock'
 import { type AccountId, makeId, type RequestId } from '../ids'
 import { type Money, micros, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
@@ -44,7 +45,6 @@ const LEASE_MS = 90_000
 const SETTLE_MARGIN_MS = 3_000
 /** Clients sign for 25 s, so slower operations require no more than this, and are cut off when it ends. */
 const MAX_WORK_MS = 15_000
-const HOUR_MS = 3_600_000
 /** After this many refused settlements per hour, a payer or address must pay before the upstream is called. */
 const MAX_SETTLE_FAILURES = 3
 /** With this many unpaid calls in progress, a payer or address must pay first: one transfer could empty the funds of all of them. */

@@ -1,6 +1,4 @@
-const MINUTE_MS = 60_000
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock'
 
 export type BucketWidth = '1m' | '1h' | '1d'
 

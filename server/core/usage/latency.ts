@@ -1,6 +1,7 @@
+import { HOUR_MS } from '../clock'
+
 /** Each bucket's longest time is at most this many times its shortest one, so a quantile is wrong by less than a tenth. */
 const GROWTH = 1.2
-const HOUR_MS = 3_600_000
 
 /**
  * The shortest time of each bucket, in whole milliseconds. Fixed for ever: the database stores counts by the number of the bucket.

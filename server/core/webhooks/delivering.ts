@@ -1,4 +1,4 @@
-import { type Clock, isoTime } from '../clock'
+import { type Clock, HOUR_MS, isoTime, MINUTE_MS, SECOND_MS } from '../clock'
 import type { AccountId, DeliveryId, WebhookId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { Sealing } from '../sealing'
@@ -6,9 +6,6 @@ import { type GatewayEvent, type NewEvent, OPERATOR_EVENTS } from './event'
 import type { Attempt, Delivery, SendWebhook, Webhook, WebhookStore } from './webhook'
 import { newDelivery, webhookPlace } from './webhooks'
 
-const SECOND_MS = 1_000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
 /** The pause after each failed attempt; the last one repeats. */
 const PAUSES_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS]
 /** An endpoint that failed this long is paused. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Actor, auditEntry } from '../audit'
-import { type Clock, isoTime } from '../clock'
+import { type Clock, DAY_MS, isoTime, MINUTE_MS } from '../clock'
 import { type Failure, failure } from '../failure'
 import { type AccountId, type DeliveryId, makeId, type WebhookId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
@@ -25,8 +25,6 @@ type Outcome<T> = Promise<Result<T, Failure>>
 
 const MAX_WEBHOOKS = 10
 const TESTS_PER_MINUTE = 10
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 /** How long a delivery is retried. */
 const RETRIED_MS = DAY_MS
 /** How long the previous secret signs beside a new one. */

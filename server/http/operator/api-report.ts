@@ -1,10 +1,10 @@
 import { apiReports, type ReadOperationUsage } from '../../core/apis/api-report'
 import type { ApiRegistry } from '../../core/apis/api-store'
 import type { UpstreamPayments, UpstreamWallet } from '../../core/apis/payments/upstream-payment'
+import { DAY_MS } from '../../core/clock'
 import { type ApiReport, apiReportRecord } from '../apis/report-record'
 
 const DAYS = 30
-const DAY_MS = 86_400_000
 
 export interface ApiReportNeeds {
   readonly apis: ApiRegistry

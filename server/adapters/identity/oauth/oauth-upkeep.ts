@@ -1,4 +1,5 @@
 import { and, desc, eq, inArray, lt, ne, notExists } from 'drizzle-orm'
+import { DAY_MS, HOUR_MS } from '../../../core/clock'
 import { AUDIENCES, SCOPES } from '../../../core/credentials/oauth-grant'
 import {
   oauthAccessToken,
@@ -10,8 +11,6 @@ import {
 import type { IdentityDatabase } from '../identity-database'
 import { CLI_CLIENT_ID, DEVICE_CODE_GRANT } from './oauth-options'
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 const UNUSED_CLIENT_MS = 30 * DAY_MS
 const MAX_UNUSED_CLIENTS = 10_000
 

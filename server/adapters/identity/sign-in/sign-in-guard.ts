@@ -1,5 +1,5 @@
 import type { SignedUpUser } from '../../../core/accounts/identity'
-import type { Clock } from '../../../core/clock'
+import { type Clock, DAY_MS } from '../../../core/clock'
 import { err, ok, type Result } from '../../../core/result'
 import { pathUnder } from '../auth-request'
 import type { Refusal } from '../error-shape'
@@ -74,8 +74,6 @@ interface Guess {
   readonly attempt: Attempt
   readonly user: () => Promise<SignedUpUser | null>
 }
-
-const DAY_MS = 24 * 3_600_000
 
 /**
  * In front of the library's sign-in routes: slows down guessing, refuses new passwords that are easy to guess, and

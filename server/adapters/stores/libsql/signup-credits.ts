@@ -6,10 +6,10 @@ import type {
   SignupCreditRequest,
   SignupCreditStore,
 } from '../../../core/accounts/signup-credit'
+import { DAY_MS } from '../../../core/clock'
 import type { Money } from '../../../core/money'
 import { signupCredits } from './schema/signup-credits'
 
-const DAY_MS = 24 * 3_600_000
 const AWAITING = 'awaiting_confirmation'
 
 /** Decides in the statement that writes the decision, so that no two sign-ups can take the last place. */

@@ -1,8 +1,6 @@
-import type { Clock } from '../../../core/clock'
+import { type Clock, MINUTE_MS } from '../../../core/clock'
 import { failure } from '../../../core/failure'
 import type { UpstreamFailure } from '../../../core/providers/provider'
-
-const MINUTE_MS = 60_000
 
 /** A per-caller allowance in each clock minute. Reset when the minute ends. */
 export class CallerAllowance {

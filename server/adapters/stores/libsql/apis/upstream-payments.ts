@@ -9,13 +9,13 @@ import {
   type UpstreamPayments,
   type WalletToken,
 } from '../../../../core/apis/payments/upstream-payment'
+import { DAY_MS } from '../../../../core/clock'
 import type { AccountId, RequestId } from '../../../../core/ids'
 import { KeyedMutex } from '../../../../core/keyed-mutex'
 import { type Money, micros } from '../../../../core/money'
 import { upstreamPayments as table } from '../schema/upstream-payments'
 import { requests } from '../schema/usage'
 
-const DAY_MS = 86_400_000
 const ROWS_AT_ONCE = 100
 const PRUNED_AT_ONCE = 1000
 

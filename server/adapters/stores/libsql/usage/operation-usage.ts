@@ -1,12 +1,11 @@
 import { sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { OperationUsage, ReadOperationUsage } from '../../../../core/apis/api-report'
+import { DAY_MS } from '../../../../core/clock'
 import { micros } from '../../../../core/money'
 import { SLOT_MS } from '../journal/group-statements'
 import { IS_IMPORTED_SALE, payments } from '../schema/payments'
 import { usageDays, usageRollup } from '../schema/usage'
-
-const DAY_MS = 86_400_000
 
 /**
  * Sums of imported operations over all accounts and callers without one: of whole days, and of the last quarters of an hour. Only their names

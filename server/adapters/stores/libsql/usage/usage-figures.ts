@@ -1,5 +1,6 @@
 import { and, eq, gte, lt, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import { MINUTE_MS } from '../../../../core/clock'
 import { micros } from '../../../../core/money'
 import {
   FINE_RANGE_MS,
@@ -11,8 +12,6 @@ import { added, NO_USAGE, type UsageSums } from '../../../../core/usage/sums'
 import { SLOT_MS } from '../journal/group-statements'
 import { requests } from '../schema/usage'
 import { type SummedRow, type SummedUsage, sumsOfSlots } from './usage-slots'
-
-const MINUTE_MS = 60_000
 
 /** Usage figures: from the rollups for whole slots and days, from the log for both ends of the range and for anything finer than a slot. */
 export class LibsqlUsageFigures {
