@@ -1,12 +1,14 @@
 import type { SoldOperation } from '../core/apis/api-routes'
 
 const MAX_WORDS = 10
+/** Words are of letters and digits of any script. */
+const NO_WORD = /[^\p{L}\p{N}\p{M}_]+/u
 /** Shorter lists, such as that of a key, are read word by word: they may be another list at each message. */
 const MIN_INDEXED = 500
 
 /** Operations that contain all words, those with more of them in the name or title first. */
 export function searched(sold: readonly SoldOperation[], query: string, max: number): SoldOperation[] {
-  const words = [...new Set(query.toLowerCase().split(/\W+/).filter(Boolean))].slice(0, MAX_WORDS)
+  const words = [...new Set(query.toLowerCase().split(NO_WORD).filter(Boolean))].slice(0, MAX_WORDS)
   const candidates = sold.length < MIN_INDEXED ? sold : indexed(sold, words)
   const found: { readonly one: SoldOperation; readonly score: number }[] = []
   for (const one of candidates) {
@@ -64,7 +66,7 @@ function indexed(sold: readonly SoldOperation[], words: readonly string[]): read
 function indexOf(sold: readonly SoldOperation[]): WordIndex {
   const index = new Map<string, number[]>()
   for (const [place, one] of sold.entries())
-    for (const word of new Set(textOf(one).all.split(/\W+/))) {
+    for (const word of new Set(textOf(one).all.split(NO_WORD))) {
       const places = index.get(word)
       if (places) places.push(place)
       else index.set(word, [place])
