@@ -63,6 +63,7 @@ import {
   customerRoutes,
 } from './http/operator/customer-routes'
 import { operatorGate } from './http/operator/operator-gate'
+import { type ReconcileParts, reconcileRoutes } from './http/operator/reconcile'
 import { operatorRoutes } from './http/operator/routes'
 import { tryRoutes } from './http/playground/routes'
 import { Endpoints, EndpointTable } from './http/routing/endpoint-table'
@@ -234,8 +235,14 @@ function moneyRoutes(parts: MoneyParts) {
     .use(priceRoutes(parts))
 }
 
-interface OperatorGroup extends CustomerRouteParts, CustomerMoneyParts, ApiCommandParts, ApiReportParts {
+interface OperatorGroup
+  extends CustomerRouteParts,
+    CustomerMoneyParts,
+    Omit<ReconcileParts, 'cards'>,
+    ApiCommandParts,
+    ApiReportParts {
   readonly owners: OwnerSessions
+  readonly cards: CardMessageParts['cards']
   readonly audit: AuditTrail
   readonly models: ModelCatalog
   readonly upstreams: ModelBackend['states']
@@ -250,6 +257,7 @@ function operatorGroup(parts: OperatorGroup) {
     .use(customerRecordRoutes(parts))
     .use(customerActRoutes(parts))
     .use(customerMoneyRoutes(parts))
+    .use(reconcileRoutes(parts))
     .use(operatorApiRoutes(parts))
     .use(operatorApiActRoutes(parts))
     .use(operatorApiReportRoutes(parts))

@@ -3,7 +3,9 @@ import type { CardRefundStore } from '../core/accounts/card-refund'
 import type { Clock } from '../core/clock'
 import type { IdempotencyRecords } from '../core/idempotency/idempotency-record'
 import type { Ledger } from '../core/ledger/ledger'
+import type { LedgerCheck } from '../core/ledger/ledger-check'
 import type { Limiter } from '../core/limits/limiter'
+import type { UnknownCheckoutStore } from '../core/payments/card-checkout'
 import type { ClaimStore } from '../core/payments/claim'
 import type { Telemetry } from '../core/telemetry/telemetry'
 import { startCardComparisons } from '../jobs/card-comparisons'
@@ -24,6 +26,8 @@ interface Parts {
     readonly paymentClaims: ClaimStore
     readonly keptAnswers: IdempotencyRecords
     readonly cardRefunds: CardRefundStore
+    readonly unknownCheckouts: UnknownCheckoutStore
+    readonly ledgerCheck: LedgerCheck
   }
   readonly ledger: Ledger
   readonly limiter: Limiter
@@ -35,7 +39,9 @@ interface Parts {
 /** Everything about incoming money: payments for single requests, top-ups, and idempotency. */
 export async function composeBilling(config: Config, { stores, ledger, limiter, clock, log, telemetry }: Parts) {
   const { paymentClaims: claims, keptAnswers: records } = stores
-  const { topUps, cards } = composeTopUps(config, { claims, refunds: stores.cardRefunds, ledger, clock, log })
+  const { topUps, cards } = composeTopUps(config, {
+    ...{ claims, refunds: stores.cardRefunds, unknown: stores.unknownCheckouts, ledger, clock, log },
+  })
   const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null, telemetry })
   const pruning = startIdempotencyPruning(records, clock, log)
   const networkJobs = [
@@ -53,6 +59,7 @@ export async function composeBilling(config: Config, { stores, ledger, limiter, 
     /** For the routes of wallets and owners. */
     routes: {
       ...{ cardRefunds: cards?.refunds ?? null, refundStore: stores.cardRefunds },
+      ledgerCheck: stores.ledgerCheck,
       ...{ claims, topUps, cards, payments, sandboxTopUps: config.payments.sandboxTopUps },
       // A facilitator settles fixed prices only.
       upToFrom: config.payments.evm?.relayerKey ? config.payments.evm.minAmount : null,

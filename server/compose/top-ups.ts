@@ -5,26 +5,27 @@ import { CardTopUps } from '../core/accounts/card-top-ups'
 import { TopUps } from '../core/accounts/top-ups'
 import type { Clock } from '../core/clock'
 import type { Ledger } from '../core/ledger/ledger'
-import type { CardCheckout } from '../core/payments/card-checkout'
+import type { CardCheckout, UnknownCheckoutStore } from '../core/payments/card-checkout'
 import type { ClaimStore } from '../core/payments/claim'
 import type { Log } from '../log'
 
 interface Parts {
   readonly claims: ClaimStore
   readonly refunds: CardRefundStore
+  readonly unknown: UnknownCheckoutStore
   readonly ledger: Ledger
   readonly clock: Clock
   readonly log: Log
 }
 
 /** Top-ups, by card if a processor is configured. Its library is loaded on first use. */
-export function composeTopUps(config: Config, { claims, refunds, ledger, clock, log }: Parts) {
+export function composeTopUps(config: Config, { claims, refunds, unknown, ledger, clock, log }: Parts) {
   const topUps = new TopUps({ claims, ledger, clock })
   const checkout = config.cards ? lazyCheckout(config, clock, log) : null
   const onTrouble = (what: string, reason: string) => log.error(what, { reason })
   const cards = checkout && {
     checkout,
-    topUps: new CardTopUps({ card: checkout, claims, topUps, ledger, clock, onTrouble }),
+    topUps: new CardTopUps({ card: checkout, claims, topUps, ledger, unknown, clock, onTrouble }),
     refunds: new CardRefunds({ card: checkout, claims, store: refunds, ledger, clock }),
   }
   return { topUps, cards }
@@ -42,6 +43,7 @@ function lazyCheckout({ cards, baseUrl }: Config, clock: Clock, log: Log): CardC
   return {
     open: async (topUp) => (await open()).open(topUp),
     state: async (page) => (await open()).state(page),
+    topUpOn: async (page) => (await open()).topUpOn(page),
     pageOf: async (payment) => (await open()).pageOf(payment),
     returns: async (payment) => (await open()).returns(payment),
     refund: async (refund) => (await open()).refund(refund),

@@ -9,10 +9,15 @@ const FIRST_MS = 5 * 60_000
 const RETRY_MS = 60 * 60_000
 
 /** Compares card payments with their processor every day, to make up for lost webhook messages. */
-export function startCardComparisons(cards: Pick<CardTopUps, 'compareAll'>, log: Log): Job {
+export function startCardComparisons(cards: Pick<CardTopUps, 'compareAll' | 'missing'>, log: Log): Job {
   const compare = async () => {
     const comparison = await cards.compareAll((compared) => log.info('comparing card payments', { compared }))
     log.info('card payments were compared with the card processor', { ...comparison })
+    const missing = await cards.missing()
+    if (missing.length > 0)
+      log.error('the card processor knows payment pages that are unknown here; run "gateway operator reconcile"', {
+        pages: missing.length,
+      })
     return comparison.complete
   }
   return startJob(compare, {

@@ -59,7 +59,13 @@ class Processor implements CardCheckout {
   async state(id: string) {
     const isPaid = this.page(id).isPaid
     const payment = isPaid ? id : null
-    return { state: isPaid ? ('paid' as const) : ('open' as const), amount: micros(PRICE), currency: 'USD', payment }
+    return {
+      state: isPaid ? ('paid' as const) : ('open' as const),
+      amount: micros(PRICE),
+      currency: 'USD',
+      payment,
+      topUp: null,
+    }
   }
 
   async pageOf(payment: string) {
@@ -68,6 +74,10 @@ class Processor implements CardCheckout {
 
   async returns(payment: string) {
     return this.page(payment).returns.map((given) => ({ ...given }))
+  }
+
+  async topUpOn() {
+    return null
   }
 
   async refund() {
@@ -162,7 +172,7 @@ async function live(steps: readonly Step[], kinds: readonly string[]) {
   const card = new Processor()
   const onTrouble = () => undefined
   const topUps = new TopUps({ claims, ledger, clock })
-  const cards = new CardTopUps({ card, claims, ledger, clock, onTrouble, topUps })
+  const cards = new CardTopUps({ card, claims, ledger, clock, onTrouble, topUps, unknown: parts.unknownCheckouts })
   for (let page = 0; page < PAGES; page++) await cards.open(account, '', micros(PRICE), requestId())
   const tell = async (page: number): Promise<boolean> => {
     try {

@@ -124,7 +124,7 @@ export function openStripeDouble() {
           url: `https://checkout.stripe.test/${id}`,
           expires_at: Number(form.get('expires_at')),
           client_reference_id: form.get('client_reference_id'),
-          metadata: { top_up: form.get('metadata[top_up]') ?? '' },
+          metadata: { top_up: form.get('metadata[top_up]') ?? '', account: form.get('metadata[account]') ?? '' },
         }
         pages.set(id, page)
         byKey.set(key, page)

@@ -109,6 +109,7 @@ function parsed(args: readonly string[]) {
         reference: { type: 'string' },
         reason: { type: 'string' },
         yes: { type: 'boolean' },
+        apply: { type: 'boolean' },
       },
     })
   } catch (error) {

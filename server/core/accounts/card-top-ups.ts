@@ -4,7 +4,7 @@ import { KeyedMutex } from '../keyed-mutex'
 import type { Ledger } from '../ledger/ledger'
 import { type Money, minus } from '../money'
 import { pagedRows } from '../page'
-import type { CardCheckout, CardMessage, CardReturn } from '../payments/card-checkout'
+import type { CardCheckout, CardMessage, CardReturn, CardState, UnknownCheckoutStore } from '../payments/card-checkout'
 import type { Claim, ClaimStore } from '../payments/claim'
 import type { Fate } from '../payments/method'
 import { type TopUps, topUpClaim } from './top-ups'
@@ -26,6 +26,14 @@ export interface CardComparison {
   readonly complete: boolean
 }
 
+/** A page of ours that the database does not know. */
+export interface MissingTopUp extends Pick<CardState, 'state' | 'amount' | 'topUp'> {
+  readonly page: string
+  readonly firstAt: number
+  /** Whether it is paid, and its account is known. */
+  readonly bookable: boolean
+}
+
 /**
  * Top-ups by card. The content of a webhook message is never trusted: the page, its refunds and its disputes are fetched from
  * the processor, and the ledger is corrected to match. Two jobs make up for lost messages: one settles open pages with
@@ -36,6 +44,7 @@ export class CardTopUps {
   private readonly claims: ClaimStore
   private readonly topUps: TopUps
   private readonly ledger: Ledger
+  private readonly unknown: UnknownCheckoutStore
   private readonly clock: Clock
   private readonly mutex = new KeyedMutex()
   private readonly onTrouble: (what: string, reason: string) => void
@@ -45,6 +54,7 @@ export class CardTopUps {
     claims: ClaimStore
     topUps: TopUps
     ledger: Ledger
+    unknown: UnknownCheckoutStore
     clock: Clock
     onTrouble: (what: string, reason: string) => void
   }) {
@@ -52,6 +62,7 @@ export class CardTopUps {
     this.claims = parts.claims
     this.topUps = parts.topUps
     this.ledger = parts.ledger
+    this.unknown = parts.unknown
     this.clock = parts.clock
     this.onTrouble = parts.onTrouble
   }
@@ -85,7 +96,54 @@ export class CardTopUps {
   async follow(message: CardMessage): Promise<void> {
     if (message.kind === 'other') return
     const page = message.kind === 'page' ? message.id : await this.card.pageOf(message.payment)
-    if (page) await this.reconcilePage(page)
+    if (!page) return
+    await this.reconcilePage(page)
+    if (!(await this.claims.find(keyOf(page)))) await this.keepUnknown(page)
+  }
+
+  /** A page of ours that the database does not know: kept and reported, because somebody may have paid on it. */
+  private async keepUnknown(page: string): Promise<void> {
+    const topUp = await this.card.topUpOn(page)
+    if (!topUp) return
+    if (await this.unknown.keep(page, this.clock.now()))
+      this.onTrouble('card', `the page ${page} of top-up ${topUp.id} is unknown here. Run "gateway operator reconcile"`)
+  }
+
+  /** Pages of ours that the database does not know, with what the processor says of them now. */
+  async missing(): Promise<readonly MissingTopUp[]> {
+    const pages = await this.unknown.unresolved()
+    return Promise.all(
+      pages.map(async ({ page, firstAt }) => {
+        const { state, amount, topUp } = await this.card.state(page)
+        const known = topUp !== null && (await this.ledger.balance(topUp.account)) !== null
+        return { page, firstAt, state, amount, topUp, bookable: state === 'paid' && known }
+      }),
+    )
+  }
+
+  /**
+   * Books what is missing: paid pages of known accounts, each once, under the id that the page has always had. Then corrects refunds and
+   * disputes. Returns how many were booked.
+   */
+  async bookMissing(): Promise<number> {
+    let booked = 0
+    for (const { page, topUp, amount, state, bookable } of await this.missing()) {
+      const now = this.clock.now()
+      if (bookable && topUp) {
+        const { id, account } = topUp
+        const claim = topUpClaim({
+          ...{ id, key: keyOf(page), account, amount, requestId: makeId('req', now) },
+          ...{ method: 'card', payer: account, transaction: page, validBefore: null, leaseUntil: now, createdAt: now },
+        })
+        const taken = await this.claims.take(claim, now)
+        if (taken.kind !== 'refused') await this.claims.settling(claim.key, taken.attempt, now)
+        await this.reconcilePage(page)
+        if ((await this.claims.find(claim.key))?.state !== 'served') continue
+        booked++
+      }
+      if (bookable || state === 'expired') await this.unknown.resolve(page, now)
+    }
+    return booked
   }
 
   /**

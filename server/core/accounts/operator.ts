@@ -194,6 +194,11 @@ export class Operator {
     return this.trail.write(this.audit(actor, id, action, detail))
   }
 
+  /** Records that an operator booked what was missing. */
+  noteReconcile(actor: Actor, detail: { readonly booked: number; readonly corrected: number }): Promise<void> {
+    return this.trail.write(this.audit(actor, null, 'books.reconcile', detail))
+  }
+
   /** Records that an operator created a link to reset the owner's password. */
   noteResetLink(actor: Actor, id: AccountId): Promise<void> {
     return this.trail.write(this.audit(actor, id, 'account.reset_link', {}))

@@ -16,6 +16,24 @@ export interface CardState {
   readonly currency: string
   /** The processor's id of the payment. */
   readonly payment: string | null
+  /** What this gateway wrote on the page when it opened it; null on pages of others. */
+  readonly topUp: { readonly id: PaymentId; readonly account: AccountId } | null
+}
+
+/** A page that this gateway opened, and that its database does not know: it was restored from an older copy. */
+export interface UnknownCheckout {
+  readonly page: string
+  readonly messages: number
+  readonly firstAt: number
+  readonly lastAt: number
+}
+
+/** Pages that the processor told us of and that are unknown here, until they are resolved. */
+export interface UnknownCheckoutStore {
+  /** Keeps a page, or counts one more message about it. Returns whether it is new. */
+  keep(page: string, now: number): Promise<boolean>
+  unresolved(): Promise<readonly UnknownCheckout[]>
+  resolve(page: string, now: number): Promise<void>
 }
 
 /** The current state of a refund or dispute, as read from the processor. */
@@ -48,6 +66,8 @@ export interface CardCheckout {
     readonly amount: Money
   }): Promise<CardPage>
   state(page: string): Promise<CardState>
+  /** What this gateway wrote on a page; null when the page is not ours, or the processor does not know it. */
+  topUpOn(page: string): Promise<CardState['topUp']>
   /** The page on which a payment was made, or null when the page is not ours. */
   pageOf(payment: string): Promise<string | null>
   /** Every refund and dispute of a payment, in any state. */

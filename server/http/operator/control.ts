@@ -15,6 +15,7 @@ import { type CustomerMoneyParts, moneySocketCommands } from './customer-money'
 import { customerSocketCommands } from './customer-socket'
 import { type ModelCommandParts, modelCommands } from './model-commands'
 import { OperatorCommands } from './operator-commands'
+import { type ReconcileParts, reconcileCommand } from './reconcile'
 import {
   ApproveCommand,
   DeclineCommand,
@@ -37,6 +38,7 @@ const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
 
 type ControlParts = CustomerParts &
   CustomerMoneyParts &
+  ReconcileParts &
   ApiCommandParts &
   ApiReportNeeds &
   ModelCommandParts & {
@@ -95,6 +97,7 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     'api-report': socketCommand(NoBody, async () => ok(await readApiReport(parts))),
     ...customerSocketCommands(parts, CONSOLE),
     ...moneySocketCommands(parts, CONSOLE),
+    reconcile: reconcileCommand(parts, CONSOLE),
     ...apiCommands(parts, CONSOLE),
     ...modelCommands(parts, CONSOLE),
   }

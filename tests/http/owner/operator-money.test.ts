@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type { OneRefund, Refund, RefundList } from '../../../server/http/operator/customer-record'
+import type { OneRefund, Reconciled, Refund, RefundList } from '../../../server/http/operator/customer-record'
 import type { OneOperatorAccount } from '../../../server/http/operator/record'
 import { type Harness, openHarness } from '../../support/harness'
 import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/stripe-double'
@@ -241,5 +241,43 @@ describe('the refund of a card payment', () => {
     const elsewhere = operator.api(`/api/operator/accounts/${strangers}/refunds`, { payment, note: 'No' })
     expect(await refusalOf(elsewhere)).toMatchObject({ status: 404 })
     expect(await refusalOf(refund('pay_none'))).toMatchObject({ status: 404 })
+  })
+})
+
+describe('a webhook of a payment page that the database does not know', () => {
+  test('is kept and reported, listed by reconcile, and booked once with apply', async () => {
+    const { topup } = await read<{ topup: { id: `pay_${string}` } }>(
+      owner.api('/api/topups', { amount: '25.00', method: 'card' }),
+      201,
+    )
+    const page = stripe.newestPage().id
+    stripe.pay(page)
+    // As after a restore from an older copy.
+    await gateway.core.stores.db.run(`DELETE FROM payments WHERE id = '${topup.id}'`)
+    const { body, headers } = stripe.message('checkout.session.completed', { id: page })
+    for (let n = 0; n < 2; n++)
+      expect((await gateway.call('/api/webhooks/stripe', { method: 'POST', headers, body })).status).toBe(200)
+    expect(gateway.logged.filter((line) => line.includes(`${page} of top-up`))).toHaveLength(1)
+    const reconcile = (apply: boolean) => read<Reconciled>(operator.api('/api/operator/reconcile', { apply }))
+    const listed = await reconcile(false)
+    expect(listed).toMatchObject({ ledger: [], booked: 0 })
+    expect(listed.missing).toMatchObject([
+      { page, payment: topup.id, account: id, state: 'paid', amount_micros_usd: usd(25), bookable: true },
+    ])
+    expect((await balance()).paid).toBe(0 as never)
+    const applied = await Promise.all([reconcile(true), reconcile(true)])
+    expect(applied.map(({ complete }) => complete)).toEqual([true, true])
+    expect(await balance()).toMatchObject({ paid: usd(25), posted: usd(27) })
+    expect(await reconcile(true)).toMatchObject({ ledger: [], missing: [], booked: 0 })
+    expect(await balance()).toMatchObject({ paid: usd(25) })
+  })
+})
+
+describe('reconcile', () => {
+  test('names an account whose balance is not the sum of its entries', async () => {
+    await gateway.core.stores.db.run(`UPDATE accounts SET paid = paid + 7 WHERE id = '${id}'`)
+    const { ledger } = await read<Reconciled>(operator.api('/api/operator/reconcile', {}))
+    await gateway.core.stores.db.run(`UPDATE accounts SET paid = paid - 7 WHERE id = '${id}'`)
+    expect(ledger).toMatchObject([{ subject: id, one: 7, other: 0 }])
   })
 })

@@ -45,6 +45,7 @@ const ROUTES: [string, string, unknown][] = [
   ['POST', '/accounts/:id/refunds', { payment: 'pay_1', note: 'Asked for' }],
   ['GET', '/accounts/:id/refunds', undefined],
   ['POST', '/accounts/:id/limits', { limits: { rpm: 1000, tpm: 1000, concurrency: 10 } }],
+  ['POST', '/reconcile', {}],
   ['GET', '/limit-requests', undefined],
   ['POST', '/limit-requests/lim_1/approve', {}],
   ['POST', '/limit-requests/lim_1/decline', { reason: 'No.' }],

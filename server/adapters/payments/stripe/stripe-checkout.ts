@@ -1,4 +1,5 @@
 import Stripe from 'stripe'
+import type { AccountId, PaymentId } from '../../../core/ids'
 import { type Money, micros, ZERO } from '../../../core/money'
 import type { CardCheckout, CardMessage, CardReturn, CardState } from '../../../core/payments/card-checkout'
 
@@ -68,8 +69,10 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
         amount: fromCents(page.amount_total ?? 0),
         currency: (page.currency ?? '').toUpperCase(),
         payment: idOf(page.payment_intent),
+        topUp: topUpOf(page.metadata),
       }
     },
+    topUpOn: (id) => readTopUp(stripe, id),
     async pageOf(payment) {
       const { data } = await answered(stripe.checkout.sessions.list({ payment_intent: payment, limit: 1 }))
       return data[0]?.id ?? null
@@ -80,16 +83,7 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
         answered(stripe.refunds.list({ payment_intent: payment, limit: 100 }).autoPagingToArray(all)),
         answered(stripe.disputes.list({ payment_intent: payment, limit: 100 }).autoPagingToArray(all)),
       ])
-      return [
-        ...refunds.map(refundReturn),
-        ...disputes.map(({ id, amount, status }) => ({
-          kind: 'dispute' as const,
-          id,
-          amount: takesMoney(status) ? fromCents(amount) : ZERO,
-          ours: null,
-          state: takesMoney(status) ? ('succeeded' as const) : ('failed' as const),
-        })),
-      ]
+      return [...refunds.map(refundReturn), ...disputes.map(disputeReturn)]
     },
     refund: (refund) => sendRefund(stripe, refund),
     async message(body, signature): Promise<CardMessage | null> {
@@ -113,6 +107,21 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
   }
 }
 
+async function readTopUp(stripe: Stripe, page: string): Promise<CardState['topUp']> {
+  try {
+    return topUpOf((await stripe.checkout.sessions.retrieve(page)).metadata)
+  } catch (error) {
+    if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'resource_missing') return null
+    return answered(Promise.reject(error))
+  }
+}
+
+function topUpOf(metadata: Stripe.Metadata | null): CardState['topUp'] {
+  const { top_up: id, account } = metadata ?? {}
+  if (!/^pay_[0-9a-f]{32}$/.test(id ?? '') || !/^acct_[0-9a-f]{32}$/.test(account ?? '')) return null
+  return { id: id as PaymentId, account: account as AccountId } // their forms were just checked
+}
+
 async function sendRefund(
   stripe: Stripe,
   { id, payment, amount }: Parameters<CardCheckout['refund']>[0],
@@ -134,6 +143,14 @@ function refundReturn({ id, amount, status, metadata }: Stripe.Refund): CardRetu
   const ours = metadata?.['refund'] ?? null
   const isTaken = state === 'succeeded' || (ours !== null && state === 'pending')
   return { kind: 'refund', id, amount: isTaken ? fromCents(amount) : ZERO, ours, state }
+}
+
+function disputeReturn({ id, amount, status }: Stripe.Dispute): CardReturn {
+  const takes = takesMoney(status)
+  return {
+    ...{ kind: 'dispute', id, amount: takes ? fromCents(amount) : ZERO },
+    ...{ ours: null, state: takes ? 'succeeded' : 'failed' },
+  }
 }
 
 /** Decodes the exact bytes that are signed: no replacement characters, and no byte order mark removed. */

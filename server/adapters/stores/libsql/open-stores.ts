@@ -7,6 +7,7 @@ import type { ReadOperationUsage } from '../../../core/apis/api-report'
 import type { Clock } from '../../../core/clock'
 import type { RestorableCounters } from '../../../core/ledger/hold'
 import type { DurableHold } from '../../../core/ledger/journal'
+import type { LedgerCheck } from '../../../core/ledger/ledger-check'
 import type { JournalState } from '../../../core/telemetry/telemetry'
 import { LibsqlAccountFinder, LibsqlAccountNotes } from './account-notes'
 import { LibsqlAccountSettings } from './account-settings'
@@ -29,6 +30,7 @@ import { WriteQueue } from './driver/write-queue'
 import { TOKEN_TABLES, WriteWatch } from './driver/write-watch'
 import { LibsqlIdempotencyRecords } from './idempotency-records'
 import { type OpenJournal, openJournal } from './journal/open-journal'
+import { libsqlLedgerCheck } from './ledger-check'
 import { LibsqlLimitRequests } from './limit-requests'
 import migrations from './migrations/meta/_journal.json'
 import { LibsqlModels } from './models'
@@ -40,6 +42,7 @@ import { keptHolds } from './schema/usage'
 import { LibsqlSealedTexts } from './sealed-texts'
 import { LibsqlSignupCredits } from './signup-credits'
 import { LibsqlSocial } from './social'
+import { LibsqlUnknownCheckouts } from './unknown-checkouts'
 import { operationUsage } from './usage/operation-usage'
 import { LibsqlUsageReports } from './usage/usage-reports'
 import { LibsqlWebhooks } from './webhooks'
@@ -77,6 +80,8 @@ export interface Stores {
   readonly limitRequests: LibsqlLimitRequests
   readonly notes: LibsqlAccountNotes
   readonly cardRefunds: LibsqlCardRefunds
+  readonly unknownCheckouts: LibsqlUnknownCheckouts
+  readonly ledgerCheck: LedgerCheck
   readonly finder: LibsqlAccountFinder
   readonly settings: LibsqlAccountSettings
   readonly signupCredits: LibsqlSignupCredits
@@ -148,6 +153,17 @@ async function closedInTime(
   for (const cut of abandon) cut()
 }
 
+/** What only operators use. */
+function operatorStores(db: LibSQLDatabase, applied: () => Promise<void>) {
+  return {
+    notes: new LibsqlAccountNotes(db),
+    finder: new LibsqlAccountFinder(db, applied),
+    cardRefunds: new LibsqlCardRefunds(db),
+    unknownCheckouts: new LibsqlUnknownCheckouts(db),
+    ledgerCheck: libsqlLedgerCheck(db, applied),
+  }
+}
+
 async function openHeld(
   options: StoreOptions,
   file: string | null,
@@ -199,9 +215,7 @@ async function openHeld(
     credentials,
     accounts,
     limitRequests: new LibsqlLimitRequests(db, accounts),
-    notes: new LibsqlAccountNotes(db),
-    cardRefunds: new LibsqlCardRefunds(db),
-    finder: new LibsqlAccountFinder(db, applied),
+    ...operatorStores(db, applied),
     settings: new LibsqlAccountSettings(db, applied),
     signupCredits: new LibsqlSignupCredits(db, options.signupBrakes),
     prices,
