@@ -61,7 +61,7 @@ const FILTER = {
 export const LOG_QUERY = { ...FILTER, ...PAGE_QUERY } as const satisfies ParameterTable
 
 /** Includes the parameters of the report itself, so that all invalid ones are listed at once. */
-export const GROUPED_QUERY = {
+const GROUPED_QUERY = {
   ...CALL_FILTER,
   ...OWNER_USAGE_QUERY,
   group_by: {
