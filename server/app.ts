@@ -62,6 +62,7 @@ import {
   customerRecordRoutes,
   customerRoutes,
 } from './http/operator/customer-routes'
+import { type HealthParts, operatorHealthRoutes } from './http/operator/health-routes'
 import { operatorGate } from './http/operator/operator-gate'
 import { type ReconcileParts, reconcileRoutes } from './http/operator/reconcile'
 import { operatorRoutes } from './http/operator/routes'
@@ -240,7 +241,8 @@ interface OperatorGroup
     CustomerMoneyParts,
     Omit<ReconcileParts, 'cards'>,
     ApiCommandParts,
-    ApiReportParts {
+    ApiReportParts,
+    HealthParts {
   readonly owners: OwnerSessions
   readonly cards: CardMessageParts['cards']
   readonly audit: AuditTrail
@@ -261,6 +263,7 @@ function operatorGroup(parts: OperatorGroup) {
     .use(operatorApiRoutes(parts))
     .use(operatorApiActRoutes(parts))
     .use(operatorApiReportRoutes(parts))
+    .use(operatorHealthRoutes(parts))
     .use(operatorAuditRoutes({ audit: parts.audit, operator: operatorGate(parts.owners).operator }))
 }
 

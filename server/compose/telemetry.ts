@@ -2,6 +2,7 @@ import type { Readings } from '../adapters/metrics/prometheus'
 import type { Config } from '../config'
 import type { TraceSettings } from '../config/traces'
 import { isLoopbackHost } from '../core/credentials/address'
+import { RecentCalls } from '../core/telemetry/recent-calls'
 import type { Telemetry } from '../core/telemetry/telemetry'
 import { MetricsEndpoint } from '../http/system/metrics-endpoint'
 import type { Readiness } from '../http/system/readiness'
@@ -27,7 +28,9 @@ interface Parts {
 /** What observes calls: the log, and metrics and traces if they are configured. */
 export async function composeTelemetry({ metrics: settings, traces }: Config, { log, core, later }: Parts) {
   const calls = new CallLog(log)
+  const recent = new RecentCalls({ now: () => performance.now() })
   // Libraries are loaded only if they are configured.
+  const isReady = async () => (await later().readiness.status()) === 'ready'
   const metrics =
     settings &&
     new (await import('../adapters/metrics/prometheus')).PrometheusMetrics({
@@ -37,21 +40,27 @@ export async function composeTelemetry({ metrics: settings, traces }: Config, { 
       openCalls: () => later().pipeline.openCalls.count,
       upstreams: () => later().models.upstreams([]),
       fuel: () => later().billing.moneyIn.rail.fuel(),
-      isReady: async () => (await later().readiness.status()) === 'ready',
+      isReady,
     })
   const tracer = traces && (await openTracer(traces, log))
   const telemetry: Telemetry = {
     callEnded(call) {
       calls.callEnded(call)
+      recent.callEnded(call)
       metrics?.callEnded(call)
     },
-    upstreamEnded: (upstream, ms, failure) => metrics?.upstreamEnded(upstream, ms, failure),
+    upstreamEnded(upstream, ms, failure) {
+      recent.upstreamEnded(upstream, ms, failure)
+      metrics?.upstreamEnded(upstream, ms, failure)
+    },
     payment: (step) => metrics?.payment(step),
     tracer,
   }
   const isLoopback = isLoopbackHost(settings?.listener?.host ?? '')
   return {
     telemetry,
+    /** For the routes of operators. */
+    routes: { recentCalls: () => recent.read(), journalState: () => core.stores.journalState(), isReady },
     /** Null without metrics. */
     endpoint: metrics && new MetricsEndpoint({ metrics, token: settings.token, isLoopback }),
     async close() {

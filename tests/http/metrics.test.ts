@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DURATION_BUCKETS, NamedSeries } from '../../server/adapters/metrics/series'
 import { ENTRY_KINDS } from '../../server/core/ledger/entry'
 import { err } from '../../server/core/result'
+import { RecentCalls } from '../../server/core/telemetry/recent-calls'
 import { MetricsEndpoint } from '../../server/http/system/metrics-endpoint'
 import { type Harness, openHarness } from '../support/harness'
 import { endAndReconcile, IMAGES, IMAGES_CALL, PRICE } from './wire'
@@ -155,6 +156,43 @@ describe('GET /metrics', () => {
     expect(after.get('gateway_ledger_micros_usd_total{kind="charge"}')).toBe(2 * PRICE)
     expect(after.get('gateway_ledger_micros_usd_total{kind="grant"}')).toBe(5_000_000)
     await endAndReconcile(second)
+  })
+})
+
+describe('GET /api/operator/health', () => {
+  test("tells the operator's page of the last minutes, without metrics too", async () => {
+    const gateway = await openHarness()
+    const operator = await gateway.owner()
+    const key = await gateway.key(await gateway.account())
+    await gateway.as(key, IMAGES_CALL)
+    await gateway.as(key, `${IMAGES}?count=0`)
+    const answer = await operator.api('/api/operator/health')
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toMatchObject({
+      ...{ ready: true, calls: 2, codes: [{ code: 'missing_parameter', calls: 1 }] },
+      upstreams: [{ name: 'fixture', requests: 1, failures: 0 }],
+      tables_reject: false,
+    })
+    await endAndReconcile(gateway)
+  })
+
+  test('counts five minutes, and forgets what is older', () => {
+    const clock = { at: 1_000_000, now: () => clock.at }
+    const recent = new RecentCalls(clock)
+    const call = { id: 'req_1', operation: 'image-search', upstream: null, ms: 1 }
+    for (let second = 0; second < 600; second++) {
+      recent.callEnded({ ...call, status: 200, code: null })
+      recent.callEnded({ ...call, status: 429, code: 'rate_limit_exceeded' })
+      recent.upstreamEnded('brave', 100, second % 10 === 0 ? 'timeout' : null)
+      clock.at += 1_000
+    }
+    const { seconds, calls, codes, upstreams } = recent.read()
+    expect(seconds).toBeWithin(285, 301)
+    expect(calls).toBe(2 * seconds)
+    expect(codes).toEqual([{ code: 'rate_limit_exceeded', calls: seconds }])
+    expect(upstreams).toEqual([{ name: 'brave', requests: seconds, failures: seconds / 10, ms: 100 }])
+    clock.at += 3_600_000
+    expect(recent.read()).toMatchObject({ calls: 0, codes: [], upstreams: [] })
   })
 })
 

@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import type { Health } from '../../../server/http/operator/health-record.ts'
 import type {
   Approval,
   Decline,
@@ -27,6 +28,15 @@ export const pendingRequestsQuery = queryOptions({
 })
 
 export const pricesQuery = queryOptions({ queryKey: ['operator', 'prices'], queryFn: () => fetchPrices() })
+
+/** Polled like the upstreams. */
+export const healthQuery = queryOptions({
+  queryKey: ['operator', 'health'],
+  queryFn: () => unwrap(api.operator.health.get()),
+  refetchInterval: 5_000,
+})
+
+export type HealthReading = Health
 
 /** Polled every few seconds while it is visible, because no event announces changes. */
 export const upstreamsQuery = queryOptions({

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { accountQuery } from '../api/account/account.ts'
 import { AccountsCard } from '../features/operator/accounts-card.tsx'
+import { HealthCard } from '../features/operator/health-card.tsx'
 import { OperatorOnly } from '../features/operator/operator-only.tsx'
 import { PendingRequestsCard } from '../features/operator/pending-requests-card.tsx'
 import { PricesCard } from '../features/operator/prices-card.tsx'
@@ -15,6 +16,7 @@ export function Operator() {
   return (
     <OperatorOnly title={SHELL_TEXT.pagesOf.operator} forSupport>
       <Page title={SHELL_TEXT.pagesOf.operator} lead={OPERATOR_TEXT.lead}>
+        {isOperator && <HealthCard />}
         {isOperator && <PendingRequestsCard />}
         <AccountsCard />
         {isOperator && <UpstreamsCard />}

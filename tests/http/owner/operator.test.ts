@@ -51,6 +51,7 @@ const ROUTES: [string, string, unknown][] = [
   ['POST', '/limit-requests/lim_1/decline', { reason: 'No.' }],
   ['GET', '/prices', undefined],
   ['GET', '/upstreams', undefined],
+  ['GET', '/health', undefined],
   ['POST', '/prices', { operation: 'image-search', usd: '0' }],
   ['GET', '/api-report', undefined],
   ['POST', '/api-documents', { url: 'https://api.example/openapi.json' }],

@@ -1,0 +1,27 @@
+import type { RecentReading } from '../../core/telemetry/recent-calls'
+import type { JournalState } from '../../core/telemetry/telemetry'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
+import { UNDOCUMENTED } from '../openapi/documented'
+import { type Health, healthRecord } from './health-record'
+import { operatorGate } from './operator-gate'
+
+export interface HealthParts {
+  readonly owners: OwnerSessions
+  readonly isReady: () => Promise<boolean>
+  readonly recentCalls: () => RecentReading
+  readonly journalState: () => JournalState
+}
+
+/** The health of the gateway, for the operator's page. */
+export function operatorHealthRoutes({ owners, isReady, recentCalls, journalState }: HealthParts) {
+  const { operator } = operatorGate(owners)
+  return routeGroup({ name: 'operator-health', prefix: '/api/operator' }).get(
+    '/health',
+    async ({ context }): Promise<Health> => {
+      await operator(context)
+      return healthRecord(recentCalls(), journalState(), await isReady())
+    },
+    UNDOCUMENTED,
+  )
+}
