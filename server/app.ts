@@ -84,6 +84,7 @@ import { ownerUsageRoutes } from './http/usage/owner-routes'
 import { usageRoutes } from './http/usage/routes'
 import type { UsageAnswers } from './http/usage/usage-answers'
 import { noticeRoutes, type WebhookParts, webhookRoutes } from './http/webhooks/routes'
+import { type UnsubscribeParts, unsubscribeRoutes } from './http/webhooks/unsubscribe-routes'
 import type { UpToFrom } from './pipeline/apis/sold-route'
 import type { ModelBackend } from './pipeline/models/model-backend'
 
@@ -187,7 +188,7 @@ function ownerRoutes(parts: OwnerParts) {
     .use(thumbnailRoutes(parts))
 }
 
-interface AccountParts extends SettingsParts, SignInParts, WebhookParts {
+interface AccountParts extends SettingsParts, SignInParts, WebhookParts, UnsubscribeParts {
   readonly owners: OwnerSessions
   readonly appGrants: AppGrants
   readonly audit: AuditTrail
@@ -213,6 +214,7 @@ function accountGroup(parts: AccountParts) {
     .use(appRoutes(parts))
     .use(webhookRoutes(parts))
     .use(noticeRoutes(parts))
+    .use(unsubscribeRoutes(parts))
     .use(auditRoutes(parts))
 }
 

@@ -130,7 +130,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const auth = { ...core, clock, anonymousLimits, ...billing.auth }
   const models = composeModels(config, stores, pipeline, { catalog: core.catalog, search: providers.context, log })
   const imported = composeImported(config, { ...core, clock, log, pipeline, ownOrigins, fetchExternal: core.strangers })
-  const webhooks = composeWebhooks(config, { ...core, clock, log })
+  const webhooks = composeWebhooks(config, { ...core, ...mailers, clock, log })
   const retention = composeRetention(config, { stores, clock, log, stopwatch: surroundings.stopwatch ?? STOPWATCH })
   let draining = false
   const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: () => draining })
@@ -161,7 +161,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     fetch: securedBy(config, (request) => observed.endpoint?.onMainPort(request) ?? web.fetch(request)),
     core,
     ...{ sandbox: linked.sandbox, social: linked.social },
-    ...{ ...billing.moneyIn, delivering: webhooks.delivering, retention, upstreamPayments: imported.upstreamPayments },
+    ...{ ...billing.moneyIn, ...webhooks.told, retention, upstreamPayments: imported.upstreamPayments },
     control: controlHandler({
       ...shared,
       network: () => billing.moneyIn.rail.network(),

@@ -9,22 +9,26 @@ import type { ApiKey } from '../core/credentials/api-key'
 import type { CredentialStore } from '../core/credentials/store'
 import type { AccountId, LimitRequestId } from '../core/ids'
 import type { Ledger } from '../core/ledger/ledger'
+import type { Mailer } from '../core/mail/mailer'
 import { Delivering } from '../core/webhooks/delivering'
 import type { EventType, GatewayEvent } from '../core/webhooks/event'
+import { type NoticeMailStore, NoticeMails, UnsubscribeLinks } from '../core/webhooks/notice-mails'
 import type { NoticeStore } from '../core/webhooks/notices'
 import type { SendWebhook, WebhookStore } from '../core/webhooks/webhook'
 import { Webhooks } from '../core/webhooks/webhooks'
 import { limitRequestRecord } from '../http/account/limit-request-record'
 import { keyRecord } from '../http/keys/record'
-import { startDelivering, startExpiryNotices } from '../jobs/webhooks'
+import { startDelivering, startExpiryNotices, startNoticeMails } from '../jobs/webhooks'
 import type { Log } from '../log'
 
 interface Parts {
   readonly stores: {
     readonly webhooks: WebhookStore
     readonly notices: NoticeStore
+    readonly noticeMails: NoticeMailStore
     readonly limitRequests: LimitRequestStore
   }
+  readonly mailer: Mailer | null
   readonly credentials: CredentialStore & {
     expiring(from: number, to: number): Promise<readonly Pick<ApiKey, 'id' | 'accountId' | 'expiresAt'>[]>
   }
@@ -46,7 +50,14 @@ export function composeWebhooks(config: Config, parts: Parts) {
     return openWebhookSender(fetch)(request)
   }
   const delivering = new Delivering({ ...{ store, send, sealing, clock, onError }, describe: describer(parts) })
+  const links = new UnsubscribeLinks(config.secretKey, config.baseUrl)
+  const { noticeMails } = stores
+  const onFailure = (reason: string) => log.error('mail', { reason })
+  const { mailer } = parts
+  const mails =
+    mailer && new NoticeMails({ store: noticeMails, mailer, clock, baseUrl: config.baseUrl, links, onFailure })
   const jobs = [
+    ...(mails ? [startNoticeMails(mails, log)] : []),
     startDelivering(delivering, log),
     startExpiryNotices({ store, expiring: (from, to) => credentials.expiring(from, to), clock }, log),
   ]
@@ -54,9 +65,11 @@ export function composeWebhooks(config: Config, parts: Parts) {
     routes: {
       webhooks: new Webhooks({ store, sealing, clock, allowsPrivate: config.webhooksAllowPrivate }),
       notices: stores.notices,
+      noticeMails,
+      unsubscribeLinks: links,
     },
     /** For tests. */
-    delivering,
+    told: { delivering, noticeMails: mails },
     async close() {
       await Promise.all(jobs.map((job) => job.close()))
       await delivering.close()

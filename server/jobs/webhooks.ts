@@ -1,7 +1,8 @@
-import { type Clock, HOUR_MS } from '../core/clock'
+import { type Clock, HOUR_MS, MINUTE_MS } from '../core/clock'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { Delivering } from '../core/webhooks/delivering'
 import type { NewEvent } from '../core/webhooks/event'
+import type { NoticeMails } from '../core/webhooks/notice-mails'
 import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
@@ -16,6 +17,14 @@ export function startDelivering(delivering: Pick<Delivering, 'run'>, log: Log): 
     everyMs: ROUND_MS,
     onError: (error) =>
       log.warn('events could not be delivered; the next round tries again', { reason: String(error) }),
+  })
+}
+
+/** Mails notices every minute. */
+export function startNoticeMails(mails: Pick<NoticeMails, 'run'>, log: Log): Job {
+  return startJob((signal) => mails.run(signal), {
+    everyMs: MINUTE_MS,
+    onError: (error) => log.warn('notices could not be mailed; the next round tries again', { reason: String(error) }),
   })
 }
 

@@ -21,8 +21,8 @@ export function openSmtpMailer({ url, from }: SmtpSettings): Mailer {
     disableUrlAccess: true,
   })
   return {
-    async send({ to, subject, text }) {
-      await transport.sendMail({ from, to: { name: '', address: to }, subject, text })
+    async send({ to, subject, text, headers = {} }) {
+      await transport.sendMail({ from, to: { name: '', address: to }, subject, text, headers: { ...headers } })
     },
   }
 }

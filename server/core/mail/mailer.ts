@@ -3,6 +3,7 @@ export interface Mail {
   readonly to: string
   readonly subject: string
   readonly text: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Sends mail. Resolves when the mail server accepts the message, otherwise rejects. Null if mail is not configured. */

@@ -39,6 +39,21 @@ export const ReadNotices = partialForm('Which notices were read.', {
   through: text('The id of the newest notice that was read. All, if absent.', { maxLength: 200 }),
 })
 
+const MAIL_KINDS = {
+  kinds: withRule(
+    `must be a list of at most ${EVENT_TYPES.length} event types, each one of ${EVENT_TYPES.join(', ')}`,
+    listOf(oneOf(EVENT_TYPES, 'The type of an event.'), 'The notices that are mailed.', {
+      maxItems: EVENT_TYPES.length,
+    }),
+  ),
+}
+export const NoticeMailForm = form('The notices to mail.', MAIL_KINDS)
+export const NoticeMailSettings = record('The notices that are mailed.', {
+  ...MAIL_KINDS,
+  sends_mail: yesOrNo('Whether the gateway sends email.'),
+})
+export type NoticeMailSettings = Static<typeof NoticeMailSettings>
+
 export const WebhookRecord = record('An endpoint that receives events.', {
   id: text('Id of the webhook.'),
   ...SETTINGS,

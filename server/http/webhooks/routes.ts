@@ -1,4 +1,6 @@
+import { auditEntry } from '../../core/audit'
 import type { DeliveryId } from '../../core/ids'
+import type { NoticeMailStore } from '../../core/webhooks/notice-mails'
 import type { NoticeStore } from '../../core/webhooks/notices'
 import type { Webhooks } from '../../core/webhooks/webhooks'
 import { notFound, taken } from '../middleware/failures'
@@ -11,6 +13,8 @@ import {
   type DeliveryPage,
   deliveryRecord,
   NewWebhook,
+  NoticeMailForm,
+  type NoticeMailSettings,
   type NoticePage,
   noticeRecord,
   type OneDelivery,
@@ -27,6 +31,9 @@ export interface WebhookParts {
   readonly owners: OwnerSessions
   readonly webhooks: Webhooks
   readonly notices: NoticeStore
+  readonly noticeMails: NoticeMailStore
+  /** Whether this gateway can send email. */
+  readonly sendsMail: boolean
   readonly now: () => number
 }
 
@@ -114,7 +121,7 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
 }
 
 /** The same events in the dashboard. */
-export function noticeRoutes({ owners, notices }: WebhookParts) {
+export function noticeRoutes({ owners, notices, noticeMails, sendsMail, now }: WebhookParts) {
   const readerOf = ({ account }: Owner) => ({ id: account.id, operator: account.operator })
   return routeGroup({ name: 'notices', prefix: '/api/notices' })
     .get(
@@ -140,6 +147,25 @@ export function noticeRoutes({ owners, notices }: WebhookParts) {
         const { through } = await readBody(ReadNotices, context, {})
         if (!(await notices.markRead(reader, through ?? null))) throw notFound('This notice does not exist.')
         return { unread: await notices.unread(reader) }
+      },
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .get(
+      '/mail',
+      async ({ context }): Promise<NoticeMailSettings> => {
+        const { accountId } = await owners.owner(context)
+        return { kinds: [...(await noticeMails.kindsOf(accountId))], sends_mail: sendsMail }
+      },
+      UNDOCUMENTED,
+    )
+    .patch(
+      '/mail',
+      async ({ context }): Promise<NoticeMailSettings> => {
+        const { accountId, actor } = await owners.owner(context)
+        const { kinds } = await readBody(NoticeMailForm, context)
+        const audit = auditEntry({ at: now(), actor, accountId, action: 'notices.mail', detail: { kinds } })
+        await noticeMails.setKinds(accountId, [...new Set(kinds)], audit)
+        return { kinds: [...(await noticeMails.kindsOf(accountId))], sends_mail: sendsMail }
       },
       { parse: 'none', ...UNDOCUMENTED },
     )

@@ -75,6 +75,7 @@ describe('routes and documents cannot drift', () => {
       '/apis/v1/*',
       '/sandbox/social',
       '/sandbox/social/*',
+      '/unsubscribe',
       '/mcp',
       '/mcp/paid',
       '/media/lucide/:file',

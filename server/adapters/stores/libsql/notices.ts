@@ -21,7 +21,7 @@ export class LibsqlNotices implements NoticeStore {
       .where(and(shownTo(reader), before === null ? undefined : lt(events.seq, before)))
       .orderBy(desc(events.seq))
       .limit(limit)
-    return rows.map(({ dispatched: _, ...event }) => ({ ...event, isRead: event.seq <= read }))
+    return rows.map(({ dispatched: _, mailed: __, ...event }) => ({ ...event, isRead: event.seq <= read }))
   }
 
   async unread(reader: NoticeReader): Promise<number> {

@@ -34,6 +34,7 @@ import { libsqlLedgerCheck } from './ledger-check'
 import { LibsqlLimitRequests } from './limit-requests'
 import migrations from './migrations/meta/_journal.json'
 import { LibsqlModels } from './models'
+import { LibsqlNoticeMails } from './notice-mails'
 import { LibsqlNotices } from './notices'
 import { LibsqlPaymentClaims } from './payment-claims'
 import { LibsqlPrices } from './prices'
@@ -102,6 +103,7 @@ export interface Stores {
   readonly paymentClaims: LibsqlPaymentClaims
   readonly webhooks: LibsqlWebhooks
   readonly notices: LibsqlNotices
+  readonly noticeMails: LibsqlNoticeMails
   readonly keptAnswers: LibsqlIdempotencyRecords
   /** Resolves when the tables contain everything committed so far. Rejects when the database refuses it. */
   applied(): Promise<void>
@@ -246,6 +248,7 @@ function eventStores(db: LibSQLDatabase) {
   return {
     webhooks: new LibsqlWebhooks(db),
     notices: new LibsqlNotices(db),
+    noticeMails: new LibsqlNoticeMails(db),
     sealedTexts: new LibsqlSealedTexts(db),
   }
 }

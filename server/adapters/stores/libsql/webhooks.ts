@@ -6,7 +6,7 @@ import { type GatewayEvent, type NewEvent, TEST_EVENT } from '../../../core/webh
 import type { Delivery, Webhook, WebhookStore } from '../../../core/webhooks/webhook'
 import { auditRow } from './audit-row'
 import { accounts, auditLog } from './schema/accounts'
-import { events, noticeReads, webhookDeliveries, webhooks } from './schema/events'
+import { events, noticeMails, noticeReads, webhookDeliveries, webhooks } from './schema/events'
 
 /** Endpoints, deliveries and the outbox. Rows of the outbox come from triggers, in the commit that causes them. */
 export class LibsqlWebhooks implements WebhookStore {
@@ -54,6 +54,7 @@ export class LibsqlWebhooks implements WebhookStore {
       this.db.delete(webhooks).where(eq(webhooks.accountId, account)),
       this.db.delete(events).where(eq(events.accountId, account)),
       this.db.delete(noticeReads).where(eq(noticeReads.accountId, account)),
+      this.db.delete(noticeMails).where(eq(noticeMails.accountId, account)),
     ])
   }
 

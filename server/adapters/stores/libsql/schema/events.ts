@@ -20,10 +20,13 @@ export const events = sqliteTable(
     at: instant('at').notNull(),
     data: text({ mode: 'json' }).$type<Readonly<Record<string, unknown>>>().notNull(),
     dispatched: integer({ mode: 'boolean' }).notNull().default(false),
+    /** Whether no mail has to tell of it any more. */
+    mailed: integer({ mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
     index('events_account').on(table.accountId, table.seq),
     index('events_waiting').on(table.seq).where(sql`${table.dispatched} = 0`),
+    index('events_unmailed').on(table.seq).where(sql`${table.mailed} = 0`),
   ],
 )
 
@@ -76,6 +79,14 @@ export const webhookDeliveries = sqliteTable(
 export const noticeReads = sqliteTable('notice_reads', {
   accountId: text('account_id').$type<AccountId>().primaryKey(),
   seq: integer().notNull(),
+})
+
+/** What an owner is mailed. Without a row: what is mailed by default, and nothing was mailed yet. */
+export const noticeMails = sqliteTable('notice_mails', {
+  accountId: text('account_id').$type<AccountId>().primaryKey(),
+  /** Null for what is mailed by default. */
+  kinds: text({ mode: 'json' }).$type<Webhook['events']>(),
+  mailedAt: instant('mailed_at'),
 })
 
 /** Spending per period of pools with a budget, from which triggers see a threshold crossed. Removed when the budget changes. */

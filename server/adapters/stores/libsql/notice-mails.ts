@@ -1,0 +1,93 @@
+import { and, asc, eq, gt, inArray, isNull, like, lt, lte, not, or } from 'drizzle-orm'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { AuditEntry } from '../../../core/audit'
+import type { AccountId } from '../../../core/ids'
+import type { EventType, GatewayEvent } from '../../../core/webhooks/event'
+import { MAILED_BY_DEFAULT, type MailReader, type NoticeMailStore } from '../../../core/webhooks/notice-mails'
+import { auditRow } from './audit-row'
+import { accounts, auditLog } from './schema/accounts'
+import { events, noticeMails } from './schema/events'
+import { identityUser } from './schema/identity'
+
+const SEQS_AT_ONCE = 500
+
+/** What owners are mailed, and which events were. */
+export class LibsqlNoticeMails implements NoticeMailStore {
+  private readonly db: LibSQLDatabase
+
+  constructor(db: LibSQLDatabase) {
+    this.db = db
+  }
+
+  async kindsOf(account: AccountId): Promise<readonly EventType[]> {
+    const [row] = await this.db.select().from(noticeMails).where(eq(noticeMails.accountId, account))
+    return row?.kinds ?? MAILED_BY_DEFAULT
+  }
+
+  async setKinds(account: AccountId, kinds: readonly EventType[], audit: AuditEntry): Promise<void> {
+    await this.db.batch([
+      this.db
+        .insert(noticeMails)
+        .values({ accountId: account, kinds })
+        .onConflictDoUpdate({ target: noticeMails.accountId, set: { kinds } }),
+      this.db.insert(auditLog).values(auditRow(audit)),
+    ])
+  }
+
+  async unmailed(from: number, mailedSince: number, limit: number): Promise<readonly GatewayEvent[]> {
+    const rows = await this.db
+      .select({ event: events })
+      .from(events)
+      .leftJoin(noticeMails, eq(noticeMails.accountId, events.accountId))
+      .where(
+        and(
+          eq(events.mailed, false),
+          eq(events.dispatched, true),
+          gt(events.at, from),
+          or(isNull(noticeMails.mailedAt), lte(noticeMails.mailedAt, mailedSince)),
+        ),
+      )
+      .orderBy(asc(events.seq))
+      .limit(limit)
+    return rows.map(({ event: { dispatched: _, mailed: __, ...event } }) => event)
+  }
+
+  async readers(of: readonly AccountId[]): Promise<readonly MailReader[]> {
+    const rows = await this.db
+      .select({
+        accountId: accounts.id,
+        email: identityUser.email,
+        operator: accounts.operator,
+        kinds: noticeMails.kinds,
+      })
+      .from(accounts)
+      .innerJoin(identityUser, eq(identityUser.id, accounts.userId))
+      .leftJoin(noticeMails, eq(noticeMails.accountId, accounts.id))
+      .where(
+        and(
+          or(inArray(accounts.id, [...of]), eq(accounts.operator, true)),
+          // A closed account has no address.
+          not(like(identityUser.email, '%.invalid')),
+        ),
+      )
+    return rows.map(({ kinds, ...reader }) => ({ ...reader, kinds: kinds ?? MAILED_BY_DEFAULT }))
+  }
+
+  async begin(account: AccountId, at: number): Promise<void> {
+    await this.db
+      .insert(noticeMails)
+      .values({ accountId: account, mailedAt: at })
+      .onConflictDoUpdate({ target: noticeMails.accountId, set: { mailedAt: at } })
+  }
+
+  async finish(mailed: readonly GatewayEvent[], until: number): Promise<void> {
+    await this.db
+      .update(events)
+      .set({ mailed: true })
+      .where(and(eq(events.mailed, false), lt(events.at, until)))
+    for (let i = 0; i < mailed.length; i += SEQS_AT_ONCE) {
+      const seqs = mailed.slice(i, i + SEQS_AT_ONCE).map(({ seq }) => seq)
+      await this.db.update(events).set({ mailed: true }).where(inArray(events.seq, seqs))
+    }
+  }
+}

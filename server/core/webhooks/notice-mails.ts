@@ -1,0 +1,175 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { AuditEntry } from '../audit'
+import { type Clock, isoTime } from '../clock'
+import type { AccountId } from '../ids'
+import { KeyedMutex } from '../keyed-mutex'
+import { type EventType, type GatewayEvent, OPERATOR_EVENTS } from './event'
+
+/** What an owner is mailed who chose nothing. A sign-in from a new device always has a mail of its own. */
+export const MAILED_BY_DEFAULT: readonly EventType[] = [
+  'key.exhausted',
+  'key.expiring',
+  'balance.low',
+  'balance.empty',
+  'topup.failed',
+  'social.revoked',
+  'webhook.paused',
+  'account.suspended',
+  'payment.unserved',
+  'ledger.alarm',
+]
+
+/** Between two mails to an owner. What happens meanwhile is in the second one. */
+const DIGEST_MS = 15 * 60_000
+/** Older events are not mailed any more: nobody could deliver them, or mail was not configured. */
+const STALE_MS = 24 * 3_600_000
+const EVENTS_AT_ONCE = 1_000
+const MAX_LINES = 20
+
+interface Mail {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly headers: Readonly<Record<string, string>>
+}
+interface Mailer {
+  send(mail: Mail): Promise<void>
+}
+
+/** The owner of an account, as notices are mailed to them. */
+export interface MailReader {
+  readonly accountId: AccountId
+  readonly email: string
+  readonly operator: boolean
+  readonly kinds: readonly EventType[]
+}
+
+export interface NoticeMailStore {
+  kindsOf(account: AccountId): Promise<readonly EventType[]>
+  setKinds(account: AccountId, kinds: readonly EventType[], audit: AuditEntry): Promise<void>
+  /** Dispatched events that were not mailed, oldest first, but for those of accounts that were mailed since `mailedSince`. */
+  unmailed(from: number, mailedSince: number, limit: number): Promise<readonly GatewayEvent[]>
+  /** The owners of these accounts, and all operators. */
+  readers(of: readonly AccountId[]): Promise<readonly MailReader[]>
+  /** Notes, before it is sent, that an account is mailed: a mail server that fails is asked again after the same pause. */
+  begin(account: AccountId, at: number): Promise<void>
+  /** These events, and all from before `until`, are not mailed again. */
+  finish(events: readonly GatewayEvent[], until: number): Promise<void>
+}
+
+/** Mails notices to owners: one mail for all that happened since the last one, at most every 15 minutes. */
+export class NoticeMails {
+  private readonly store: NoticeMailStore
+  private readonly mailer: Mailer
+  private readonly clock: Clock
+  private readonly baseUrl: string
+  private readonly links: UnsubscribeLinks
+  private readonly onFailure: (reason: string) => void
+  private readonly mutex = new KeyedMutex()
+
+  constructor(parts: {
+    store: NoticeMailStore
+    mailer: Mailer
+    clock: Clock
+    baseUrl: string
+    links: UnsubscribeLinks
+    onFailure: (reason: string) => void
+  }) {
+    this.store = parts.store
+    this.mailer = parts.mailer
+    this.clock = parts.clock
+    this.baseUrl = parts.baseUrl
+    this.links = parts.links
+    this.onFailure = parts.onFailure
+  }
+
+  /** One round. An event whose mail the server refused is tried again after the pause, for a day. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.mutex.take('round', () => this.round(signal))
+  }
+
+  private async round(signal: AbortSignal): Promise<void> {
+    const now = this.clock.now()
+    const stale = now - STALE_MS
+    const waiting = await this.store.unmailed(stale, now - DIGEST_MS, EVENTS_AT_ONCE)
+    const readers = await this.store.readers([...new Set(waiting.flatMap(({ accountId }) => accountId ?? []))])
+    const done = new Set(waiting)
+    for (const reader of readers) {
+      if (signal.aborted) return
+      const events = waiting.filter((event) => isFor(reader, event))
+      if (events.length > 0 && !(await this.send(reader, events, now))) for (const event of events) done.delete(event)
+    }
+    await this.store.finish([...done], stale)
+  }
+
+  private async send(reader: MailReader, events: readonly GatewayEvent[], now: number): Promise<boolean> {
+    await this.store.begin(reader.accountId, now)
+    try {
+      await this.mailer.send(noticeMail(reader.email, events, this.baseUrl, this.links.of(reader.accountId)))
+      return true
+    } catch (error) {
+      this.onFailure(error instanceof Error ? error.message : '')
+      return false
+    }
+  }
+}
+
+function isFor({ accountId, operator, kinds }: MailReader, event: GatewayEvent): boolean {
+  const isOperators = OPERATOR_EVENTS.some((type) => type === event.type)
+  return kinds.some((kind) => kind === event.type) && (isOperators ? operator : event.accountId === accountId)
+}
+
+function noticeMail(to: string, events: readonly GatewayEvent[], baseUrl: string, unsubscribe: string): Mail {
+  const lines = events.slice(0, MAX_LINES).map(({ type, at, data }) => `${isoTime(at)}  ${type}${about(data)}`)
+  const more = events.length - lines.length
+  return {
+    to,
+    subject: events.length === 1 ? `Notice: ${events[0]?.type}` : `${events.length} notices`,
+    text: [
+      ...lines,
+      ...(more > 0 ? [`... and ${more} more`] : []),
+      '',
+      `All notices: ${baseUrl}/notices`,
+      `Choose which ones are mailed: ${baseUrl}/notices`,
+      `Unsubscribe: ${unsubscribe}`,
+      '',
+    ].join('\n'),
+    headers: { 'List-Unsubscribe': `<${unsubscribe}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
+  }
+}
+
+/** What an event is about, in one line of plain text. */
+function about(data: GatewayEvent['data']): string {
+  const named = ['name', 'percent', 'tier', 'host', 'operation', 'balance_micros_usd'].flatMap((member) => {
+    const value = data[member]
+    return typeof value === 'string' || typeof value === 'number' ? [`${member}: ${value}`] : []
+  })
+  const line = named.join(', ').replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ')
+  return line === '' ? '' : ` (${[...line].slice(0, 200).join('')})`
+}
+
+/** Links that end the mails of notices for one account without a sign-in (RFC 8058). Signed, not stored; they open nothing else. */
+export class UnsubscribeLinks {
+  private readonly secret: string
+  private readonly baseUrl: string
+
+  constructor(secret: string, baseUrl: string) {
+    this.secret = secret
+    this.baseUrl = baseUrl
+  }
+
+  of(account: AccountId): string {
+    return `${this.baseUrl}/unsubscribe?token=${account}.${this.signature(account)}`
+  }
+
+  /** Null for a token that is forged. */
+  read(token: string): AccountId | null {
+    const [account = '', signature = ''] = token.split('.')
+    const [mine, theirs] = [Buffer.from(this.signature(account)), Buffer.from(signature)]
+    return mine.length === theirs.length && timingSafeEqual(mine, theirs) ? (account as AccountId) : null // signed by us
+  }
+
+  private signature(account: string): string {
+    return createHmac('sha256', this.secret).update(`unsubscribe\n${account}`).digest('base64url')
+  }
+}

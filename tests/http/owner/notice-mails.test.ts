@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { AccountId } from '../../../server/core/ids'
+import type { EventType } from '../../../server/core/webhooks/event'
+import { type Harness, openHarness } from '../../support/harness'
+import { openMailbox } from '../../support/mailbox'
+import { auditRows, closeReconciled, type Owner, read, refusalOf } from './bench'
+
+const PAUSE_MS = 15 * 60_000
+
+let mailbox: Awaited<ReturnType<typeof openMailbox>>
+let gateway: Harness
+beforeAll(async () => {
+  mailbox = await openMailbox()
+  gateway = await openHarness({ env: { SMTP_URL: mailbox.url, MAIL_FROM: 'gateway@example.com' } })
+  // The first account is the operator.
+  await newOwner()
+})
+afterAll(async () => {
+  await closeReconciled(gateway)
+  await mailbox.close()
+})
+
+async function newOwner(): Promise<Owner & { readonly id: AccountId }> {
+  const owner = await gateway.owner(undefined, undefined, async () => {
+    const token = /#token=([\w.-]+)/.exec((await mailbox.next()).text)?.[1]
+    await gateway.call('/api/settings/email/confirm', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token }),
+    })
+  })
+  const { id } = await read<{ id: AccountId }>(owner.api('/api/account'))
+  return { ...owner, id }
+}
+
+let happened = 0
+async function happens(accountId: AccountId | null, type: EventType, data = {}): Promise<void> {
+  const event = { id: `evt_test${++happened}`, type, accountId, keyId: null, at: gateway.clock.now(), data }
+  await gateway.core.stores.webhooks.addEvents([event])
+}
+async function round(): Promise<void> {
+  await gateway.gateway.delivering.run()
+  await gateway.gateway.noticeMails?.run(new AbortController().signal)
+}
+
+test('what the owner chose is mailed once, and what follows within 15 minutes comes in one mail', async () => {
+  const owner = await newOwner()
+  await happens(owner.id, 'balance.low', { balance_micros_usd: 900_000 })
+  await happens(owner.id, 'key.created')
+  await Promise.all([round(), round()])
+  const first = await mailbox.next()
+  expect(first.to).toBe(owner.email)
+  expect(first.text).toContain('balance.low (balance_micros_usd: 900000)')
+  expect(first.text).not.toContain('key.created')
+  for (let i = 0; i < 30; i++) await happens(owner.id, 'budget.threshold', { percent: 50 })
+  await read(owner.api('/api/notices/mail', { kinds: ['budget.threshold'] }, 'PATCH'))
+  await happens(owner.id, 'balance.empty')
+  await round()
+  expect(mailbox.received).toEqual([])
+  gateway.clock.advance(PAUSE_MS)
+  await round()
+  await round()
+  const second = await mailbox.next()
+  expect(second.text).toContain('30 notices')
+  expect(second.text).toContain('and 10 more')
+  expect(second.text).not.toContain('balance.empty')
+  expect(mailbox.received).toEqual([])
+})
+
+test('a mail server that fails is asked again, and what is a day old is not mailed any more', async () => {
+  const owner = await newOwner()
+  await happens(owner.id, 'topup.failed')
+  mailbox.refuse(true)
+  await round()
+  mailbox.refuse(false)
+  await round()
+  expect(mailbox.received).toEqual([])
+  gateway.clock.advance(PAUSE_MS)
+  await round()
+  expect((await mailbox.next()).text).toContain('topup.failed')
+  await happens(owner.id, 'topup.failed')
+  gateway.clock.advance(24 * 3_600_000 + 1)
+  await round()
+  expect(mailbox.received).toEqual([])
+})
+
+test('the link of a mail unsubscribes by POST without a sign-in (RFC 8058); opening it changes nothing, a forged one is refused', async () => {
+  const owner = await newOwner()
+  await happens(owner.id, 'balance.low')
+  await round()
+  const { text } = await mailbox.next()
+  expect(text).toContain('List-Unsubscribe-Post: List-Unsubscribe=One-Click')
+  const link = /Unsubscribe: (\S+)/.exec(text)?.[1] ?? ''
+  const path = link.slice(gateway.config.baseUrl.length)
+  const kinds = async () => (await read<{ kinds: string[] }>(owner.api('/api/notices/mail'))).kinds
+  const before = await kinds()
+  expect(before).toContain('balance.low')
+  const opened = await gateway.call(path)
+  expect([opened.status, opened.headers.get('referrer-policy')]).toEqual([200, 'no-referrer'])
+  for (const forged of [`${path}x`, path.replace(owner.id, 'acct_01a1fdfa942070018c603d2632ddc21b'), '/unsubscribe'])
+    expect((await gateway.call(forged, { method: 'POST' })).status).toBe(404)
+  expect(await kinds()).toEqual(before)
+  const oneClick = await gateway.call(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'List-Unsubscribe=One-Click',
+  })
+  expect(oneClick.status).toBe(200)
+  expect(await kinds()).toEqual([])
+  expect((await auditRows(gateway)).some(({ action }) => action === 'notices.unsubscribed')).toBe(true)
+  gateway.clock.advance(PAUSE_MS)
+  await happens(owner.id, 'balance.low')
+  await round()
+  expect(mailbox.received).toEqual([])
+})
+
+test('operators are mailed the events of the gateway, others are not; an unknown kind is refused', async () => {
+  const owner = await newOwner()
+  gateway.clock.advance(PAUSE_MS)
+  await happens(null, 'ledger.alarm')
+  await round()
+  expect((await mailbox.next()).to).not.toBe(owner.email)
+  expect(mailbox.received).toEqual([])
+  expect(await refusalOf(owner.api('/api/notices/mail', { kinds: ['nothing'] }, 'PATCH'))).toMatchObject({
+    code: 'invalid_parameter',
+  })
+})
