@@ -7,8 +7,12 @@ const calls = new WeakMap<Request, McpCall>()
 /** Answers one message of the protocol 2026-07-28, which has no sessions: every message says what the server must know. */
 export function answerStateless(call: McpCall): Promise<Response> {
   const { request, message, tools } = call
+  const { method, id = null } = Object(message)
   // Nothing announced here ever changes, so such a stream would only be held open.
-  if (Reflect.get(Object(message), 'method') === 'subscriptions/listen') return Promise.resolve(noMethod(message))
+  if (method === 'subscriptions/listen') return Promise.resolve(noMethod(id))
+  // This version has no ping any more, but fastmcp sends one before its first call.
+  if (method === 'ping')
+    return Promise.resolve(Response.json({ jsonrpc: '2.0', id, result: { resultType: 'complete' } }))
   calls.set(request, call)
   const { fetch } = calledTool(message, tools)?.isLong ? LONG : SHORT
   return fetch(request, { parsedBody: message })
@@ -31,8 +35,7 @@ const LONG = createMcpHandler(serverOf, { legacy: 'reject', responseMode: 'sse' 
 
 const METHOD_NOT_FOUND = -32601
 
-function noMethod(message: unknown): Response {
-  const { id = null } = Object(message)
+function noMethod(id: unknown): Response {
   const error = { code: METHOD_NOT_FOUND, message: 'Method not found' }
   return Response.json({ jsonrpc: '2.0', id, error }, { status: 404 })
 }

@@ -93,6 +93,8 @@ test('what a message claims of itself must be whole and true, and nothing is hel
     const answer = await send(sent)
     expect([sent, answer.status, await read(answer)]).toMatchObject([sent, status, { error: { code } }])
   }
+  // fastmcp pings before its first call, which this version has no word for.
+  expect((await read(await send({ method: 'ping' }))).result).toEqual({ resultType: 'complete' })
   const older = await send({ method: 'tools/list', meta: {}, headers: { 'mcp-protocol-version': '2025-11-25' } })
   expect((await read(older)).result).toHaveProperty('tools')
 })
