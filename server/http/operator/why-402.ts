@@ -23,7 +23,9 @@ export async function whyPaidCallsFail(
         : 'The balance is empty.',
     )
   if (balance && balance.toppedUp === 0)
-    reasons.push('The account never topped up, so models that require a first top-up answer recharge_required.')
+    reasons.push(
+      'Only models that require a first top-up are refused (recharge_required): the account never topped up.',
+    )
   for (const key of await credentials.byAccount(account.id)) {
     if (keyState(key, now()) !== 'usable') continue
     const [pool, budget] = await Promise.all([ledger.pool(key.poolId), ledger.budget(key.poolId)])
