@@ -130,7 +130,6 @@ function noticeMail(to: string, events: readonly GatewayEvent[], baseUrl: string
       ...(more > 0 ? [`... and ${more} more`] : []),
       '',
       `All notices: ${baseUrl}/notices`,
-      `Choose which ones are mailed: ${baseUrl}/notices`,
       `Unsubscribe: ${unsubscribe}`,
       '',
     ].join('\n'),

@@ -44,15 +44,14 @@ export function unsubscribeRoutes({ noticeMails, unsubscribeLinks, now }: Unsubs
         return page(
           200,
           'You are unsubscribed',
-          '<p>No more notices are mailed to you. Choose others under Notices.</p>',
+          '<p>No more notices are mailed to you. They stay in the dashboard.</p>',
         )
       },
       { parse: 'none', ...UNDOCUMENTED },
     )
 }
 
-const invalid = () =>
-  page(404, 'This link is not valid', '<p>Open the link of a newer mail, or sign in and choose under Notices.</p>')
+const invalid = () => page(404, 'This link is not valid', '<p>Open the link of a newer mail.</p>')
 
 function page(status: number, title: string, content: string): Response {
   const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title>`
