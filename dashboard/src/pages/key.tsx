@@ -12,7 +12,6 @@ import { OldKeyNotice } from '../features/keys/details/old-key-notice.tsx'
 import { availableActions, type KeyDialog } from '../features/keys/key-actions.ts'
 import { KeyStatusBadge, keyHint } from '../features/keys/key-facts.tsx'
 import { useKeyActions } from '../features/keys/use-key-actions.ts'
-import { KeyAccount } from '../features/social/key-account.tsx'
 import { KEY_TEXT as TEXT } from '../messages/keys.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button } from '../ui/button.tsx'
@@ -22,6 +21,10 @@ import { Page } from '../ui/layout/page.tsx'
 
 const KeyDialogs = lazy(() =>
   import('../features/keys/key-dialogs.tsx').then(({ KeyDialogs }) => ({ default: KeyDialogs })),
+)
+
+const KeyAccount = lazy(() =>
+  import('../features/social/key-account.tsx').then(({ KeyAccount }) => ({ default: KeyAccount })),
 )
 
 /** One key: its spend, limits, settings and history. */
@@ -67,7 +70,9 @@ function KeyDetails({ apiKey }: { apiKey: ApiKey }) {
       <OldKeyNotice apiKey={apiKey} />
       <KeyFigures apiKey={apiKey} />
       <KeySettingsCard apiKey={apiKey} />
-      <KeyAccount keyId={apiKey.id} />
+      <Suspense>
+        <KeyAccount keyId={apiKey.id} />
+      </Suspense>
       <KeyActivity id={apiKey.id} />
       <KeyHistory id={apiKey.id} />
       {dialog && (

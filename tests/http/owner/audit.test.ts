@@ -156,6 +156,9 @@ const ELSEWHERE = [
   'POST /api/settings/email/confirm', // settings.test.ts
   'POST /api/settings/close', // settings.test.ts
   'DELETE /api/social/:id', // social.test.ts
+  'POST /api/operator/accounts/:id/refunds', // operator-money.test.ts
+  'POST /api/operator/accounts/:id/second-factor-reset', // second-factor.test.ts
+  'POST /api/operator/accounts/:id/erase', // operator-customers.test.ts; keys and sessions have entries of their own
   'POST /api/operator/apis/import', // operator-apis.test.ts
   'POST /api/operator/apis/:name/lift', // tests/http/apis/closings.test.ts; opening what is open changes nothing
 ]
@@ -205,6 +208,8 @@ describe('every route of management that changes something writes one entry (iss
     expect(JSON.parse(moved.row?.before ?? '')).toMatchObject({ host: 'a.example' })
     expect(await actionOf(owner, 'POST /api/webhooks/:id/rotate', undefined, [hook])).toBe('webhook.rotate')
     expect(await actionOf(owner, 'DELETE /api/webhooks/:id', undefined, [hook])).toBe('webhook.delete')
+    const mailed = { kinds: ['budget.threshold'] }
+    expect(await actionOf(owner, 'PATCH /api/notices/mail', mailed)).toBe('notices.mail')
     const account = await gateway.core.accounts.byId((await read<AccountBody>(owner.api('/api/account'))).id as never)
     if (!account) throw new Error('no account')
     for (const app of ['app-1', 'app-2']) await gateway.core.appGrants.of(account, app, '127.0.0.1')
@@ -244,6 +249,38 @@ describe('every route of management that changes something writes one entry (iss
     const off = await changed(operator, 'PATCH /api/operator/apis/:name', { enabled: false }, ['weather'])
     expect(JSON.parse(off.row?.before ?? '')).toMatchObject({ name: 'weather', enabled: true })
     expect(await actionOf(operator, 'DELETE /api/operator/apis/:name', undefined, ['weather'])).toBe('api.remove')
+  })
+
+  test('by operators, about one customer', async () => {
+    const customer = await gateway.owner('grace@example.com')
+    const { id } = await read<AccountBody>(customer.api('/api/account'))
+    const key = (await keyBench(customer).create()).key.id
+    const of = (action: string, body: unknown = {}, ...more: string[]) =>
+      actionOf(operator, `POST /api/operator/accounts/:id/${action}`, body, [id, ...more])
+    const reason = { reason: 'A stolen card.' }
+    const actions = [
+      await of('notes', { text: 'Called twice.' }),
+      await of('keys/:key', { action: 'disable' }, key),
+      await of('debits', { usd: '0.5', note: 'A wrong grant' }),
+      await of('password-reset'),
+      await of('end-sessions'),
+      await of('suspend', reason),
+      await of('lift', reason),
+      await of('role', { role: 'support' }),
+      await of('role', { role: null }),
+    ]
+    expect(actions).toEqual([
+      'account.note',
+      'key.disable',
+      'account.debit',
+      'account.reset_link',
+      'account.sessions_end',
+      'account.suspend',
+      'account.lift',
+      'account.role',
+      'account.role',
+    ])
+    expect(await actionOf(operator, 'POST /api/operator/reconcile', { apply: true })).toBe('books.reconcile')
   })
 
   test('and of sessions, even that which ended itself', async () => {

@@ -11,7 +11,7 @@ import { Card } from '../../ui/layout/card.tsx'
 import { validateField } from './form-values.ts'
 import { DEFAULT_PAYER, type PayerChoice, toPayer, usePayerKeys } from './payer-field.tsx'
 import { TryForm } from './try-form.tsx'
-import { TryResult } from './try-result.tsx'
+import { preloadResult, TryResult } from './try-result.tsx'
 
 /** One operation: its form, its result, and the request as code that follows every change. */
 export function TryOperation({ operation, values, onValues }: TryOperationProps) {
@@ -31,6 +31,7 @@ export function TryOperation({ operation, values, onValues }: TryOperationProps)
   const send = () => {
     setShown(true)
     if (wrong || !call || !payer || trying.isPending || countdown.left > 0) return
+    preloadResult()
     trying.mutate({ ...call, payer })
   }
   return (

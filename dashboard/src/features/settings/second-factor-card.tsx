@@ -1,15 +1,17 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { newRecoveryCodes, removeApp } from '../../api/account/second-factor.ts'
 import { settingsQuery } from '../../api/account/settings.ts'
 import { SECOND_FACTOR_TEXT as TEXT } from '../../messages/second-factor.ts'
 import { Button } from '../../ui/button.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Card } from '../../ui/layout/card.tsx'
-import { AppSetUp } from './app-set-up.tsx'
 import { Passkeys } from './passkeys.tsx'
 import { PasswordDialog } from './password-dialog.tsx'
 import { RecoveryCodes } from './recovery-codes.tsx'
+
+/** Draws the QR code; few visits need it. */
+const AppSetUp = lazy(() => import('./app-set-up.tsx').then(({ AppSetUp }) => ({ default: AppSetUp })))
 
 type Open = 'set-up' | 'remove' | 'codes' | null
 
@@ -49,7 +51,11 @@ export function SecondFactorCard() {
         </div>
       </div>
       {factor?.passkeys_offered && <Passkeys />}
-      {open === 'set-up' && <AppSetUp onClose={close} />}
+      {open === 'set-up' && (
+        <Suspense>
+          <AppSetUp onClose={close} />
+        </Suspense>
+      )}
       {open === 'remove' && (
         <PasswordDialog
           title={TEXT.turnOff}

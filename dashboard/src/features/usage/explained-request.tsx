@@ -5,7 +5,7 @@ import { CopyButton } from '../../ui/code/copy-button.tsx'
 import { costUsd } from '../../ui/format/money.ts'
 import { formatDateTime } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
-import { FailureCodeMeaning } from '../../ui/requests/request-failure.tsx'
+import { FailureCodeMeaning } from '../../ui/requests/failure-code-meaning.tsx'
 import { StatusBadge } from '../../ui/requests/request-row.tsx'
 
 type Facts = readonly (readonly [name: string, value: ReactNode])[]

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { FIRST_RUN_TEXT as TEXT } from '../../messages/first-run.ts'
 import { costUsd } from '../format/money.ts'
-import { FailureCodeMeaning } from './request-failure.tsx'
+import { FailureCodeMeaning } from './failure-code-meaning.tsx'
 
 export interface FirstRequestOutcome {
   readonly status: number

@@ -1,6 +1,5 @@
-import { FAILURE_MEANINGS } from '../../../../server/http/openapi/failure-meanings.ts'
 import type { ApiFailure } from '../../api/client/failure.ts'
-import { ActionOf, NextStep } from '../feedback/failure.tsx'
+import { NextStep } from '../feedback/failure.tsx'
 
 /** Why a request of a key failed, in the server's words, and what to do next. */
 export function RequestFailure({ failure }: { failure: ApiFailure }) {
@@ -12,20 +11,4 @@ export function RequestFailure({ failure }: { failure: ApiFailure }) {
       <NextStep failure={failure} place="request" />
     </div>
   )
-}
-
-/** The documented meaning of a code, and what to do next. For the log, which does not store messages. */
-export function FailureCodeMeaning({ code }: { code: string }) {
-  return (
-    <div className="grid justify-items-start gap-3">
-      <p>{meaningOf(code)}</p>
-      <ActionOf code={code} place="request" />
-    </div>
-  )
-}
-
-/** Removes the Markdown of a meaning. An upstream's own code has none. */
-function meaningOf(code: string): string | null {
-  const meaning: unknown = Object.hasOwn(FAILURE_MEANINGS, code) ? Reflect.get(FAILURE_MEANINGS, code) : null
-  return typeof meaning === 'string' ? meaning.replaceAll('`', '') : null
 }

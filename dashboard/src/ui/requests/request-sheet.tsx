@@ -6,7 +6,7 @@ import { CopyButton } from '../code/copy-button.tsx'
 import { Dialog } from '../dialogs/dialog.tsx'
 import { costUsd, grouped } from '../format/money.ts'
 import { formatDateTime } from '../format/time.tsx'
-import { FailureCodeMeaning } from './request-failure.tsx'
+import { FailureCodeMeaning } from './failure-code-meaning.tsx'
 import { type RequestRow, StatusBadge } from './request-row.tsx'
 
 /** All details of one request. */
