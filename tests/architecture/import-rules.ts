@@ -511,7 +511,7 @@ export const RULES: readonly Rule[] = [
   { files: ['dashboard/src/api/**'], may: [SELF, ...TEXT], types: ['server/app.ts', ...RECORDS], packages: REACT },
   {
     // The request log has codes without messages, so it shows a code's documented meaning.
-    files: ['dashboard/src/ui/requests/request-failure.tsx'],
+    files: ['dashboard/src/ui/requests/failure-code-meaning.tsx'],
     may: ['dashboard/src/ui/**', ...TEXT, 'server/http/openapi/failure-meanings.ts'],
     types: ['dashboard/src/api/client/failure.ts'],
     packages: REACT,

@@ -15,7 +15,7 @@ beforeAll(async () => {
   dashboard = await openDashboard({
     env: { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', CREDIT_BUYS_PAID_PROVIDERS: 'true' },
   })
-  upstream = openApiUpstream(() => Response.json({ data: Array.from({ length: 37 }, (_, i) => ({ day: i })) }))
+  upstream = openApiUpstream(forecast)
   operator = await dashboard.signedIn()
 })
 afterAll(async () => {
@@ -23,6 +23,8 @@ afterAll(async () => {
   await upstream.close()
 })
 
+/** What the upstream answers, unless a test says otherwise. */
+const forecast = () => Response.json({ data: Array.from({ length: 37 }, (_, i) => ({ day: i })) })
 const QUERY = (name: string, schema: object, required = false) => ({ name, in: 'query', required, schema })
 
 /** A document of the upstream; `more` adds paths or replaces them. */
@@ -311,6 +313,7 @@ describe("the operator's APIs page", () => {
   })
 
   test('shows what an upstream closed by claiming too much, and opens it again', async () => {
+    upstream.answers(forecast)
     await sell('greedy', openApi(), {
       price: { mode: 'units', usd: '0.001', count: '/data', maximum: 2 },
       only: ['getForecast'],

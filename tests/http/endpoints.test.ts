@@ -69,7 +69,7 @@ describe('the table of endpoints', () => {
     const write = freeEndpoint('write', 'keys:write')
     const table = new EndpointTable(mounted(['POST', '/v1/some', write], ['GET', '/v1/some', USAGE]))
     expect(table.routeOf('GET', '/v1/some')).toMatchObject(USAGE.route)
-    expect(table.routeOf('POST', '/v1/some')).toEqual({ ...write.route, template: '/v1/some' })
+    expect(table.routeOf('POST', '/v1/some')).toMatchObject({ ...write.route, template: '/v1/some' })
     for (const method of ['HEAD', 'PUT', 'OPTIONS', 'constructor'])
       expect(table.routeOf(method, '/v1/some')).toMatchObject({ failure: { allow: ['GET', 'POST'] } })
     expect(table.routeOf('GET', '/api/keys')).toBeNull()

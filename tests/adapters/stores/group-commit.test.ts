@@ -58,6 +58,7 @@ describe('groups', () => {
       'INSERT INTO entries',
       'UPDATE accounts SET',
       'INSERT INTO usage_rollup',
+      'INSERT INTO usage_latency',
     ])
   })
 })

@@ -31,6 +31,7 @@ describe('sign-up', () => {
       email: 'bob@example.com',
       name: 'Ada',
       operator: false,
+      support: false,
       tier: 'free',
       balance_micros_usd: 2_000_000,
       held_micros_usd: 0,

@@ -62,6 +62,6 @@ describe('on a host that others can reach,', () => {
   test('a claim is in the audit log, without the token', async () => {
     const rows = (await auditRows(gateway)).filter((row) => row.action === 'account.operator')
     expect(rows[0]).toMatchObject({ actor_kind: 'owner', address: '127.0.0.1', key_id: null })
-    expect(rows[0]?.detail).toBe('{}')
+    expect(rows[0]?.detail).toBe('{"operator":true}')
   })
 })

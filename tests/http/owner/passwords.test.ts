@@ -173,7 +173,11 @@ describe('an email address', () => {
     expect(await signIn(gateway, owner.email, OLD)).toBe(401)
     expect((await owner.api('/api/account')).status).toBe(200)
     expect(await refusalOf(confirm(token))).toMatchObject({ status: 409, code: 'invalid_state' })
-    expect((await auditRows(gateway)).at(-2)).toMatchObject({ action: 'account.email', detail: '{}' })
+    expect((await auditRows(gateway)).at(-2)).toMatchObject({
+      action: 'account.email',
+      before: JSON.stringify({ email: owner.email }),
+      detail: '{"email":"new.ada@example.com"}',
+    })
   })
 
   test('that another account has gets the same answer, and is not taken over on confirmation', async () => {
