@@ -478,7 +478,10 @@ export const RULES: readonly Rule[] = [
   },
   {
     // The events that an owner can choose are listed once.
-    files: ['dashboard/src/features/webhooks/webhook-dialogs.tsx'],
+    files: [
+      'dashboard/src/features/webhooks/webhook-dialogs.tsx',
+      'dashboard/src/features/settings/notice-mail-card.tsx',
+    ],
     may: ['dashboard/src/api/**', 'dashboard/src/ui/**', ...TEXT, 'server/core/webhooks/event.ts'],
     packages: REACT,
   },

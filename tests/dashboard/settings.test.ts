@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { axeFindings, becomes, type Dashboard, openDashboard, screenshot } from '../support/browser'
+import {
+  axeFindings,
+  becomes,
+  type Dashboard,
+  openDashboard,
+  PHONE,
+  screenshot,
+  signInCookies,
+} from '../support/browser'
+import { openMailbox } from '../support/mailbox'
 import { oauthApp } from '../support/oauth'
 import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
 
@@ -31,6 +40,9 @@ describe('Settings', () => {
     await heading(page, 'Settings')
     await becomes(() => page.getByLabel('Name', { exact: true }).inputValue(), 'Ada Lovelace')
     await becomes(() => page.getByLabel('Time zone').inputValue(), 'Asia/Tokyo')
+    await page.waitForLoadState('networkidle')
+    // This gateway sends no email.
+    expect(await page.getByRole('heading', { name: 'Email notices' }).count()).toBe(0)
     await left(watched)
   })
 
@@ -204,5 +216,48 @@ describe('a forgotten password', () => {
     await confirm.page.getByRole('alert').waitFor()
     await fitsEverybody(confirm.page, 'confirm-email')
     await left(confirm, [REFUSED])
+  })
+})
+
+describe('where the gateway sends email', () => {
+  test('an owner chooses by keyboard, also on a phone, which notices are mailed', async () => {
+    const mailbox = await openMailbox()
+    const mailing = await openDashboard({ env: { SMTP_URL: mailbox.url, MAIL_FROM: 'gateway@example.com' } })
+    try {
+      const owner = await mailing.owner(undefined, undefined, async () => {
+        const token = /#token=([\w.-]+)/.exec((await mailbox.next()).text)?.[1]
+        await mailing.call('/api/settings/email/confirm', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ token }),
+        })
+      })
+      await mailing.browser.addCookies(signInCookies(owner.cookie, mailing.origin))
+      const kinds = async () => (await (await owner.api('/api/notices/mail')).json()).kinds
+      const watched = await mailing.visit('/settings')
+      const { page } = watched
+      const low = page.getByLabel('Balance is low')
+      await low.waitFor()
+      await fitsEverybody(page, 'settings-email-notices')
+      expect(await low.isChecked()).toBe(true)
+      expect(await page.getByLabel('Sign-in from a new browser').count()).toBe(0)
+      await page.setViewportSize(PHONE)
+      await low.focus()
+      await page.keyboard.press('Space')
+      await page.getByLabel('API key created').focus()
+      await page.keyboard.press('Space')
+      await page.getByRole('button', { name: 'Save email notices' }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByText('Email notices saved.').waitFor()
+      expect(await kinds()).toContain('key.created')
+      expect(await kinds()).not.toContain('balance.low')
+      await page.reload()
+      await low.waitFor()
+      expect([await low.isChecked(), await page.getByLabel('API key created').isChecked()]).toEqual([false, true])
+      await left(watched)
+    } finally {
+      await mailing.close()
+      await mailbox.close()
+    }
   })
 })

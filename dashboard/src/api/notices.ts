@@ -1,7 +1,8 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import type { NoticePage } from '../../../server/http/webhooks/record.ts'
+import type { NoticeMailSettings, NoticePage } from '../../../server/http/webhooks/record.ts'
 import { api, unwrap } from './client/client.ts'
 
+export type NoticeMails = NoticeMailSettings
 export type Notice = NoticePage['notices'][number]
 
 const UNREAD_EVERY_MS = 30_000
@@ -21,3 +22,11 @@ export const noticesQuery = infiniteQueryOptions({
 })
 
 export const markNoticesRead = () => unwrap(api.notices.read.post({}))
+
+/** Which notices are mailed. */
+export const noticeMailQuery = queryOptions({
+  queryKey: ['notice-mails'],
+  queryFn: () => unwrap(api.notices.mail.get()),
+})
+
+export const changeNoticeMails = (change: Pick<NoticeMails, 'kinds'>) => unwrap(api.notices.mail.patch(change))

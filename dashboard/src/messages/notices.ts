@@ -9,6 +9,13 @@ export const NOTICE_TEXT = {
   unread: 'New',
   markRead: 'Mark all as read',
   percentUsed: (percent: number) => `${percent} % used`,
+  mail: {
+    title: 'Email notices',
+    legend: 'Email me when this happens',
+    hint: 'You get one email at most every 15 minutes. Sign-ins from new browsers are always mailed.',
+    save: 'Save email notices',
+    saved: 'Email notices saved.',
+  },
   events: {
     'key.created': 'API key created',
     'key.rotated': 'API key rotated',

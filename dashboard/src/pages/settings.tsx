@@ -1,3 +1,4 @@
+import { lazy, Suspense } from 'react'
 import { DataCard } from '../features/settings/data-card.tsx'
 import { EmailCard } from '../features/settings/email-card.tsx'
 import { PasswordCard } from '../features/settings/password-card.tsx'
@@ -8,6 +9,10 @@ import { ThemeCard } from '../features/settings/theme-card.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Page } from '../ui/layout/page.tsx'
 
+const NoticeMailCard = lazy(() =>
+  import('../features/settings/notice-mail-card.tsx').then(({ NoticeMailCard }) => ({ default: NoticeMailCard })),
+)
+
 export function Settings() {
   return (
     <Page title={SHELL_TEXT.pagesOf.settings}>
@@ -17,6 +22,9 @@ export function Settings() {
       <SecondFactorCard />
       <SessionsCard />
       <ThemeCard />
+      <Suspense>
+        <NoticeMailCard />
+      </Suspense>
       <DataCard />
     </Page>
   )

@@ -130,6 +130,7 @@ function noticeMail(to: string, events: readonly GatewayEvent[], baseUrl: string
       ...(more > 0 ? [`... and ${more} more`] : []),
       '',
       `All notices: ${baseUrl}/notices`,
+      `Choose which ones are mailed: ${baseUrl}/settings`,
       `Unsubscribe: ${unsubscribe}`,
       '',
     ].join('\n'),

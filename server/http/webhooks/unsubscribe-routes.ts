@@ -44,7 +44,7 @@ export function unsubscribeRoutes({ noticeMails, unsubscribeLinks, now }: Unsubs
         return page(
           200,
           'You are unsubscribed',
-          '<p>No more notices are mailed to you. They stay in the dashboard.</p>',
+          '<p>No more notices are mailed to you. They stay in the dashboard. Choose others in its settings.</p>',
         )
       },
       { parse: 'none', ...UNDOCUMENTED },
