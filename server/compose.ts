@@ -341,7 +341,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
 function composeIdentity(
   config: Config,
   { clock, log, passwordHash }: Surroundings,
-  { stores, signUp, accounts, appGrants, events }: Awaited<ReturnType<typeof composeCore>>,
+  { stores, signUp, accounts, appGrants, events, strangers }: Awaited<ReturnType<typeof composeCore>>,
 ) {
   const loopbacks = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${config.port}`)
   const ownOrigins = new Set([config.baseUrl, ...loopbacks])
@@ -369,6 +369,7 @@ function composeIdentity(
       const account = await accounts.byUser(userId)
       if (account) events.publish(account.id, { type: 'session' })
     },
+    fetchDocument: strangers,
     onFault: ({ requestId, reason }) => log.error('sign-in', { requestId, reason }),
     clock,
     passwordHash,

@@ -2,11 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { betterAuth } from 'better-auth/minimal'
 import type { Identity, IdentityCaller, SignedUpUser } from '../../core/accounts/identity'
 import type { Clock } from '../../core/clock'
+import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
 import { isUnavailable } from '../../core/unavailable'
 import { authRequest } from './auth-request'
 import { type Refusal, readRefusal, shapeError } from './error-shape'
 import type { IdentityDatabase } from './identity-database'
 import { libraryOptions, type PasswordHash } from './library-options'
+import { clientDocuments } from './oauth/client-documents'
 import { LibraryGrants } from './oauth/oauth-grants'
 import { type Answered, openProtocol, type ProtocolCaller } from './oauth/oauth-protocol'
 import { openUpkeep } from './oauth/oauth-upkeep'
@@ -57,6 +59,8 @@ export interface IdentityOptions {
   readonly onPasswordReset?: (user: SignedUpUser, context: { readonly address: string | null }) => Promise<void>
   /** Receives every failure behind a 500 and every failed onSignUp. Default: one line on stderr. */
   readonly onFault?: (fault: IdentityFault) => void
+  /** Fetches the metadata documents of apps, from addresses that strangers choose. Absent: apps must register. */
+  readonly fetchDocument?: OutboundFetch
   readonly clock?: Clock
   /** A cheaper hash, for tests. */
   readonly passwordHash?: PasswordHash | undefined
@@ -117,7 +121,10 @@ export function openIdentity(options: IdentityOptions): Identity {
     await visits.run(visit, () => auth.api.requestPasswordReset({ body: { email } }))
     return visit.handed ?? null
   }
-  const auth = openLibrary(options, { origin, clock, visits, guarded, uses, settings, onSessionEnd, resetToken, guard })
+  const upkeep = openUpkeep(options.db, () => clock.now())
+  const auth = openLibrary(options, {
+    ...{ origin, clock, visits, guarded, uses, settings, onSessionEnd, resetToken, guard, upkeep },
+  })
   const run = async (request: Request, caller: ProtocolCaller): Promise<Answered> => {
     const visit: Visit = { ...caller, hidden: null }
     const response = await answered(visit, () => visits.run(visit, () => auth.handler(request)))
@@ -147,11 +154,8 @@ export function openIdentity(options: IdentityOptions): Identity {
   }
   const tokens = new LibraryGrants({ db: options.db, baseUrl: origin, changes: () => 0, now: () => clock.now() })
   const oauth = openProtocol({
-    origin,
-    run,
-    uses,
+    ...{ origin, run, uses, upkeep },
     onFault: (requestId, error) => report({ requestId, reason: safeReason(error) }),
-    upkeep: openUpkeep(options.db, () => clock.now()),
     byToken: (token) => tokens.byToken(token),
     now: () => clock.now(),
   })
@@ -238,6 +242,7 @@ async function reported(act: () => Promise<void> | undefined, onFailure: (reason
 }
 
 interface LibraryParts {
+  readonly upkeep: () => Promise<void>
   readonly origin: string
   readonly clock: Clock
   readonly visits: AsyncLocalStorage<Visit>
@@ -253,6 +258,8 @@ function openLibrary(options: IdentityOptions, parts: LibraryParts) {
   const { origin, clock, visits, guarded, uses, settings, onSessionEnd, guard } = parts
   const confirmation = options.confirmation ?? null
   const opens = secondFactorOpener(options.secret)
+  const windows = openAttemptWindows(clock)
+  const { fetchDocument } = options
   return betterAuth(
     libraryOptions({
       db: options.db,
@@ -260,7 +267,13 @@ function openLibrary(options: IdentityOptions, parts: LibraryParts) {
       origin,
       trustedOrigins: options.trustedOrigins,
       signUpPerMinute: options.signUpPerMinute,
-      windows: openAttemptWindows(clock),
+      windows,
+      clientDiscovery: fetchDocument
+        ? clientDocuments({
+            ...{ db: options.db, fetch: fetchDocument, windows, upkeep: parts.upkeep, now: () => clock.now() },
+            ...{ address: () => visits.getStore()?.address ?? null, errorUrl: `${origin}/consent` },
+          })
+        : null,
       passwordHash: options.passwordHash,
       clock,
       store: {

@@ -1,3 +1,4 @@
+import type { ClientDiscovery } from '@better-auth/oauth-provider'
 import type { BetterAuthOptions, GenericEndpointContext } from 'better-auth'
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api'
@@ -83,6 +84,8 @@ export interface LibrarySettings {
     readonly onTaken: (user: SignedUpUser) => Promise<void>
   } | null
   readonly usedCodes: UsedCodes
+  /** Finds apps that did not register. */
+  readonly clientDiscovery: ClientDiscovery | null
   readonly onSessionStart: (session: SessionOfUser) => void
   /** Runs after a session is deleted. Must not throw. */
   readonly onSessionEnd: (session: SessionOfUser) => Promise<void>
@@ -121,7 +124,10 @@ export function libraryOptions(settings: LibrarySettings) {
     // A user whom an app sent with an invalid request sees the error on a dashboard page.
     onAPIError: { throw: true, errorURL: `${settings.origin}/consent` },
     // First: until the second factor is given, the OAuth server must not see a session.
-    plugins: [...secondFactorPlugins(settings.origin, settings.secret), ...oauthPlugins(settings.origin)],
+    plugins: [
+      ...secondFactorPlugins(settings.origin, settings.secret),
+      ...oauthPlugins(settings.origin, settings.clientDiscovery),
+    ],
     emailAndPassword: passwords(settings),
     // A session ends a week after sign-in, however much it is used, so that no token lives forever.
     // How old a sign-in may be is for the gateway's own routes to say (freshAge), by its own clock.

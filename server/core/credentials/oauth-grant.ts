@@ -27,13 +27,15 @@ export interface TokenGrant {
   readonly expiresAt: number
 }
 
-/** An app's description of itself. Nothing in it is verified, except for the gateway's own command line. */
+/** An app's description of itself. Nothing in it is verified, but `documentHost` and the gateway's own command line. */
 export interface OAuthApp {
   readonly clientId: string
   /** Plain text of at most 80 characters. */
   readonly name: string
   /** Scheme and host of its redirect URIs. */
   readonly redirectHosts: readonly string[]
+  /** The host that published this description, when `clientId` is the URL of it; null for an app that registered. */
+  readonly documentHost: string | null
   /** Whether it is the gateway's own command line. */
   readonly firstParty: boolean
   readonly registeredAt: number | null

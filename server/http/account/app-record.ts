@@ -16,6 +16,10 @@ const APP = {
   name: text('The name that the app registered with.'),
   first_party: yesOrNo("Whether it is the gateway's own app. What other apps say about themselves is not verified."),
   redirect_hosts: listOf(text('A scheme and host.'), 'Where the app can receive its tokens.'),
+  document_host: orNull(
+    text('The host that publishes what the app says about itself: its `client_id` is a URL there.'),
+    'an app that registered',
+  ),
   registered_at: orNull(instant("When it registered; null for the gateway's own app.")),
   connection_id: orNull(text('Id of its connection to the account; null until its first call.')),
   connected_at: orNull(instant('When it was connected.')),
@@ -60,6 +64,7 @@ export async function appRecord(app: OAuthApp, account: AccountId, { apps, ledge
     name: app.name,
     first_party: app.firstParty,
     redirect_hosts: app.redirectHosts,
+    document_host: app.documentHost,
     registered_at: app.registeredAt === null || app.firstParty ? null : new Date(app.registeredAt).toISOString(),
     connection_id: grant?.id ?? null,
     connected_at: grant ? new Date(grant.createdAt).toISOString() : null,

@@ -25,6 +25,11 @@ export function ConsentForm({ request }: { request: string }) {
       ) : (
         <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{TEXT.unverified}</p>
       )}
+      {known.document_host !== null && (
+        <p className="text-muted">
+          {TEXT.documentHost} <span className="code wrap-anywhere text-text">{known.document_host}</span>
+        </p>
+      )}
       <AccessDecision
         clientId={clientId}
         scopes={scopes}

@@ -184,6 +184,7 @@ function appOf(row: typeof oauthClient.$inferSelect): OAuthApp {
     clientId: row.clientId,
     name: plainName(row.name ?? 'An app without a name'),
     redirectHosts: [...new Set(hosts)],
+    documentHost: row.clientDiscoveryId === null ? null : (URL.parse(row.clientId)?.host ?? null),
     firstParty: row.clientId === CLI_CLIENT_ID,
     registeredAt: row.createdAt?.getTime() ?? null,
   }

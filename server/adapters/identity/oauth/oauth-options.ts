@@ -1,4 +1,4 @@
-import { oauthDeviceAuthorization, oauthProvider } from '@better-auth/oauth-provider'
+import { type ClientDiscovery, oauthDeviceAuthorization, oauthProvider } from '@better-auth/oauth-provider'
 import type { BetterAuthPlugin } from 'better-auth'
 import { ACCESS_TOKEN_PREFIX, SCOPES } from '../../../core/credentials/oauth-grant'
 
@@ -17,7 +17,7 @@ export const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
  * resources here, and the documents are our own routes, so the provider is used directly. Access tokens are opaque: a revocation
  * applies to the next call, which a signed token cannot guarantee.
  */
-export function oauthPlugins(origin: string): BetterAuthPlugin[] {
+export function oauthPlugins(origin: string, clientDiscovery: ClientDiscovery | null): BetterAuthPlugin[] {
   const plugins = [
     oauthProvider({
       loginPage: '/sign-in',
@@ -29,6 +29,7 @@ export function oauthPlugins(origin: string): BetterAuthPlugin[] {
       disableJwtPlugin: true,
       scopes: [...SCOPES, 'offline_access'],
       grantTypes: ['authorization_code', 'refresh_token'],
+      extensions: clientDiscovery ? [{ clientDiscovery }] : [],
       allowDynamicClientRegistration: true,
       allowUnauthenticatedClientRegistration: true,
       accessTokenExpiresIn: HOUR_SECONDS,

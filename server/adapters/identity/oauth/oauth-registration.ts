@@ -17,7 +17,7 @@ const STORED_MEMBERS = [
 const MAX_NAME_CHARACTERS = 80
 const MAX_REDIRECTS = 10
 const MAX_URI_CHARACTERS = 500
-/** `private_key_jwt` is not offered: it would make this server fetch URLs that the app chooses. */
+/** `private_key_jwt` is not offered: it would make this server fetch keys from URLs that the app chooses. */
 const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post']
 
 /** The limits of an app after registration, whatever the library would allow. */
@@ -90,6 +90,15 @@ function hasWildcard(uri: string): boolean {
 export function plainName(name: unknown): string {
   const text = jsonText(name).replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
   return [...text.trim()].slice(0, MAX_NAME_CHARACTERS).join('')
+}
+
+/** How an app receives its code: at a page of the web, or on the user's own machine. Null: by neither, so it may not. */
+export function appUriKind(uri: string): 'web' | 'native' | null {
+  if (isPrivateUse(uri)) return 'native'
+  const url = /^[\x21-\x7e]+$/.test(uri) ? URL.parse(uri) : null
+  if (!url || uri.includes('#') || url.username !== '' || url.password !== '') return null
+  if (isLoopback(uri)) return 'native'
+  return url.protocol === 'https:' && url.hostname !== '' ? 'web' : null
 }
 
 function isLoopback(uri: string): boolean {
