@@ -115,11 +115,11 @@ export function takeDataFolder(config: Config): Promise<{ release(): void }> {
 
 /** The only place that chooses adapters and passes them to the core. Does not listen yet. */
 export async function compose(config: Config, surroundings: Surroundings) {
-  const { clock, log } = surroundings
+  const { clock, log, stopwatch = STOPWATCH } = surroundings
   const core = await composeCore(config, surroundings)
   const { stores, accounts, ledger, signUp } = core
   const later = () => ({ pipeline, models, billing, readiness })
-  const { telemetry, ...observed } = await composeTelemetry(config, { log, core, later })
+  const { telemetry, ...observed } = await composeTelemetry(config, { log, clock, stopwatch, core, later })
   const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
   const { people, ownOrigins, mailers } = composeIdentity(config, surroundings, core)
   const { identity } = people
@@ -131,7 +131,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const models = composeModels(config, stores, pipeline, { catalog: core.catalog, search: providers.context, log })
   const imported = composeImported(config, { ...core, clock, log, pipeline, ownOrigins, fetchExternal: core.strangers })
   const webhooks = composeWebhooks(config, { ...core, ...mailers, clock, log })
-  const retention = composeRetention(config, { stores, clock, log, stopwatch: surroundings.stopwatch ?? STOPWATCH })
+  const retention = composeRetention(config, { stores, clock, log, stopwatch })
   let draining = false
   const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: () => draining })
   const settings = ownerSettings({ ...core, ...linked, identity, config, clock, ...mailers, log })

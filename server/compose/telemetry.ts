@@ -1,19 +1,30 @@
 import type { Readings } from '../adapters/metrics/prometheus'
 import type { Config } from '../config'
 import type { TraceSettings } from '../config/traces'
+import { type Clock, isoTime } from '../core/clock'
 import { isLoopbackHost } from '../core/credentials/address'
 import { RecentCalls } from '../core/telemetry/recent-calls'
 import type { Telemetry } from '../core/telemetry/telemetry'
+import { outageId, UpstreamHealth } from '../core/telemetry/upstream-health'
+import type { WebhookStore } from '../core/webhooks/webhook'
 import { MetricsEndpoint } from '../http/system/metrics-endpoint'
 import type { Readiness } from '../http/system/readiness'
 import type { Log } from '../log'
 import type { ModelBackend } from '../pipeline/models/model-backend'
 import { CallLog } from './call-log'
+import { eventWriter } from './webhooks'
 
 interface Parts {
   readonly log: Log
+  readonly clock: Clock
+  /** Monotonic. */
+  readonly stopwatch: Clock
   readonly core: {
-    readonly stores: { readonly books: { sums: Readings['books'] }; readonly journalState: Readings['journal'] }
+    readonly stores: {
+      readonly books: { sums: Readings['books'] }
+      readonly journalState: Readings['journal']
+      readonly webhooks: Pick<WebhookStore, 'addEvents'>
+    }
     readonly holds: { openHolds: Readings['holds'] }
   }
   /** What is composed later, and read only when the metrics are. */
@@ -26,7 +37,9 @@ interface Parts {
 }
 
 /** What observes calls: the log, and metrics and traces if they are configured. */
-export async function composeTelemetry({ metrics: settings, traces }: Config, { log, core, later }: Parts) {
+export async function composeTelemetry({ metrics: settings, traces }: Config, parts: Parts) {
+  const { log, core, later } = parts
+  const health = upstreamHealth(parts)
   const calls = new CallLog(log)
   const recent = new RecentCalls({ now: () => performance.now() })
   // Libraries are loaded only if they are configured.
@@ -49,7 +62,8 @@ export async function composeTelemetry({ metrics: settings, traces }: Config, { 
       recent.callEnded(call)
       metrics?.callEnded(call)
     },
-    upstreamEnded(upstream, ms, failure) {
+    upstreamEnded(upstream, ms, failure, isFault) {
+      health.ended(upstream, outcomeOf(failure, isFault), failure ?? '')
       recent.upstreamEnded(upstream, ms, failure)
       metrics?.upstreamEnded(upstream, ms, failure)
     },
@@ -69,6 +83,30 @@ export async function composeTelemetry({ metrics: settings, traces }: Config, { 
       await tracer?.close()
     },
   }
+}
+
+function outcomeOf(failure: string | null, isFault: boolean) {
+  if (failure === null) return 'success'
+  return isFault ? 'fault' : 'neutral'
+}
+
+/** Notifies operators of upstreams that go down and come up again. */
+function upstreamHealth({ core, clock, stopwatch, log }: Parts): UpstreamHealth {
+  const writeEvent = eventWriter(core.stores.webhooks, clock, log)
+  return new UpstreamHealth({
+    ...{ clock, stopwatch },
+    watchers: {
+      onDown({ upstream, failures, since, reason }) {
+        log.error('an upstream is down', { upstream, failures, reason })
+        const data = { upstream, failures, failing_since: isoTime(since), reason }
+        writeEvent('upstream.down', outageId({ upstream, since }), data)
+      },
+      onUp({ upstream, since }) {
+        log.warn('an upstream is up again', { upstream })
+        writeEvent('upstream.up', outageId({ upstream, since }), { upstream, failing_since: isoTime(since) })
+      },
+    },
+  })
 }
 
 async function openTracer(settings: TraceSettings, log: Log) {

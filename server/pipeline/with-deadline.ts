@@ -1,6 +1,7 @@
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
 import { err, type Result } from '../core/result'
 import type { Telemetry } from '../core/telemetry/telemetry'
+import { isSourceFault } from '../core/telemetry/upstream-health'
 
 /** The abort reason for a source that runs out of time. A hang-up has another one, since it says nothing about the source. */
 const DEADLINE = new DOMException('the deadline of the call', 'TimeoutError')
@@ -31,8 +32,11 @@ export async function withDeadline<I>(
   const isRequest = answer.ok
     ? answer.value.ageSeconds === undefined
     : answer.error.kind !== 'refused' && !isHangUp(within.stop)
-  if (isRequest && !provider.isChain)
-    within.telemetry.upstreamEnded(provider.name, performance.now() - startedAt, answer.ok ? null : answer.error.kind)
+  if (isRequest && !provider.isChain) {
+    const failure = answer.ok ? null : answer.error
+    const isFault = failure !== null && isSourceFault(failure)
+    within.telemetry.upstreamEnded(provider.name, performance.now() - startedAt, failure?.kind ?? null, isFault)
+  }
   return answer
 }
 

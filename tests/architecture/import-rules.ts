@@ -130,7 +130,12 @@ export const RULES: readonly Rule[] = [
     packages: [CRYPTO],
   },
   // The ledger's kinds of entries are reported as they are.
-  { files: [TELEMETRY], may: [...BASE, SELF], types: ['server/core/ledger/entry.ts'] },
+  {
+    files: [TELEMETRY],
+    may: [...BASE, SELF],
+    types: ['server/core/ledger/entry.ts', 'server/core/providers/**'],
+    packages: [CRYPTO],
+  },
   {
     files: ['server/core/*/**'],
     may: [...BASE, SELF, PARAMETERS],

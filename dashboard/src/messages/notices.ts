@@ -44,5 +44,7 @@ export const NOTICE_TEXT = {
     'payment.unserved': 'A payment was taken but not served',
     'ledger.alarm': 'A charge could not be reversed',
     'signup.blocked': 'Signup credit refused',
+    'upstream.down': 'An upstream is down',
+    'upstream.up': 'An upstream is up again',
   } as Readonly<Record<string, string>>,
 } as const

@@ -2,6 +2,7 @@ import { type Model, type ModelUpstream, upstreamName } from '../../core/models/
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
 import type { Telemetry } from '../../core/telemetry/telemetry'
+import { isSourceFault } from '../../core/telemetry/upstream-health'
 import type { BackendAnswer, BackendCall, ModelBackend, UpstreamState } from '../../pipeline/models/model-backend'
 import { serves, wireAt } from '../../pipeline/models/wires/model-wire'
 import { Breaker } from './breaker'
@@ -97,8 +98,9 @@ export class UpstreamRouter implements ModelBackend {
     }
     const startedAt = performance.now()
     const opened = await this.called(upstream, key, call, abort, breaker.isKnown)
-    const failure = opened.ok ? null : opened.error.failure.kind
-    this.options.telemetry.upstreamEnded(name, performance.now() - startedAt, failure)
+    const failure = opened.ok ? null : opened.error.failure
+    const isFault = failure !== null && !signal.aborted && isSourceFault(failure)
+    this.options.telemetry.upstreamEnded(name, performance.now() - startedAt, failure?.kind ?? null, isFault)
     if (!opened.ok) {
       close()
       if (signal.aborted || !opened.error.isFault) breaker.undecided()

@@ -13,8 +13,8 @@ export type PaymentStep = (typeof PAYMENT_STEPS)[number]
 export interface Telemetry {
   /** Called once per call, at its end; for a stream, when its body has ended. */
   callEnded(call: EndedCall): void
-  /** One request to an upstream ended: with an answer, or with a failure of this kind. */
-  upstreamEnded(upstream: string, ms: number, failure: string | null): void
+  /** One request to an upstream ended: with an answer, or with a failure of this kind. `isFault`: the failure is the upstream's own. */
+  upstreamEnded(upstream: string, ms: number, failure: string | null, isFault: boolean): void
   payment(step: PaymentStep): void
   /** Null while traces are off. */
   readonly tracer: Tracer | null

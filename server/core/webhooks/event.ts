@@ -33,6 +33,8 @@ export const OPERATOR_EVENTS = [
   'payment.unserved',
   'ledger.alarm',
   'signup.blocked',
+  'upstream.down',
+  'upstream.up',
 ] as const
 
 /** Sent on request to an endpoint, to try it. No filter excludes it. */

@@ -17,6 +17,7 @@ export const MAILED_BY_DEFAULT: readonly EventType[] = [
   'account.suspended',
   'payment.unserved',
   'ledger.alarm',
+  'upstream.down',
 ]
 
 /** Between two mails to an owner. What happens meanwhile is in the second one. */
@@ -140,7 +141,7 @@ function noticeMail(to: string, events: readonly GatewayEvent[], baseUrl: string
 
 /** What an event is about, in one line of plain text. */
 function about(data: GatewayEvent['data']): string {
-  const named = ['name', 'percent', 'tier', 'host', 'operation', 'balance_micros_usd'].flatMap((member) => {
+  const named = ['name', 'percent', 'tier', 'host', 'operation', 'upstream', 'balance_micros_usd'].flatMap((member) => {
     const value = data[member]
     return typeof value === 'string' || typeof value === 'number' ? [`${member}: ${value}`] : []
   })

@@ -21,7 +21,7 @@ import type { ApiInput } from './api-input'
 import type { ApiPlaces } from './api-places'
 import { type ApiSale, CALL_LOOP, NO_FIGURE, WRONG_ANSWER } from './api-sale'
 import { streamed } from './api-stream'
-import { type ApiAnswer, type AskProblem, askApi, type Limits, openApi } from './ask-api'
+import { type ApiAnswer, type AskProblem, askApi, isApiFault, type Limits, openApi } from './ask-api'
 import { askPaid, type PaidUpstreams } from './ask-paid'
 import { MAX_HOPS, type UpstreamRequest, upstreamRequest, type WrittenInput, writtenInput } from './upstream-request'
 import { type CredentialDeps, withCredentials } from './with-credentials'
@@ -186,7 +186,9 @@ async function observed<T>(
   const name = `api ${api.name}`
   const startedAt = performance.now()
   const result = await send()
-  telemetry.upstreamEnded(name, performance.now() - startedAt, result.ok ? null : result.error.kind)
+  const problem = result.ok ? null : result.error
+  const isFault = problem !== null && isApiFault(problem)
+  telemetry.upstreamEnded(name, performance.now() - startedAt, problem?.kind ?? null, isFault)
   return result
 }
 

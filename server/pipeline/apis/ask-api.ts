@@ -9,6 +9,7 @@ import type {
 } from '../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
+import { isSourceFault } from '../../core/telemetry/upstream-health'
 import { containsSecret } from './secret-guard'
 import type { UpstreamRequest } from './upstream-request'
 
@@ -182,6 +183,11 @@ export function unfetched({ kind, reason }: OutboundProblem): AskProblem {
 
 /** Statuses about the caller's request. What is about our credential or our limits there is never passed on. */
 const ABOUT_REQUEST = new Set([400, 404, 405, 406, 409, 410, 411, 412, 413, 414, 415, 416, 422])
+
+/** Whether a problem says that the API is unwell. */
+export function isApiFault(problem: AskProblem): boolean {
+  return isSourceFault(problem) && !(problem.status !== undefined && ABOUT_REQUEST.has(problem.status))
+}
 
 function notOk(answer: OutboundAnswer, refused: readonly number[]): AskProblem {
   const { status, headers, contentType, body } = answer
