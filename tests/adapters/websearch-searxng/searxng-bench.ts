@@ -6,7 +6,13 @@ import {
   type SearxngWebsearchOptions,
 } from '../../../server/adapters/websearch/searxng/open-searxng-websearch'
 import { HttpDouble, type Received } from '../../support/doubles/http-double'
-import { DUCKDUCKGO, type EngineConfig, type Found, searxngDouble } from '../../support/doubles/searxng-server'
+import {
+  DUCKDUCKGO,
+  type EngineConfig,
+  type Found,
+  PICTURES,
+  searxngDouble,
+} from '../../support/doubles/searxng-server'
 
 export const NOW = Date.parse('2026-03-20T12:00:00Z')
 
@@ -16,7 +22,7 @@ export class SearxngBench {
   /** What it finds by the question, where that matters. */
   find: (received: Received) => Found = () => this.found
   /** The engines that it lists; null when it lists none. */
-  engines: readonly EngineConfig[] | null = [DUCKDUCKGO]
+  engines: readonly EngineConfig[] | null = [DUCKDUCKGO, PICTURES]
   /** Pages by host and path. Others are 404. */
   pages: Record<string, (received: Received) => Response | Promise<Response>> = {}
   now = NOW
@@ -71,7 +77,7 @@ export class SearxngBench {
 
   reset(): void {
     this.found = { results: [] }
-    this.engines = [DUCKDUCKGO]
+    this.engines = [DUCKDUCKGO, PICTURES]
     this.pages = {}
     this.now = NOW
     this.searxng.reset()

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { ImageSearchInput } from '../../../server/core/catalog/image-search'
 import type { UpstreamFailure } from '../../../server/core/providers/provider'
 import { cutDouble } from '../../support/doubles/http-double'
-import { type EngineResult, searxngBody } from '../../support/doubles/searxng-server'
+import { DUCKDUCKGO, type EngineResult, PICTURES, searxngBody } from '../../support/doubles/searxng-server'
 import { SOMEBODY } from '../../support/somebody'
 import { imageInput } from '../websearch-local/fixture-index'
 import { NOW, SearxngBench } from './searxng-bench'
@@ -290,6 +290,21 @@ describe('failures', () => {
 
   test('a 200 of engines that found nothing is a success without results', async () => {
     expect((await ask()).results).toEqual([])
+  })
+
+  test('no engine that searches pictures is an error, not an empty answer that costs money; the source stays ready', async () => {
+    const fresh = bench.open()
+    for (const engines of [[DUCKDUCKGO], [{ ...PICTURES, enabled: false }]]) {
+      bench.engines = engines
+      bench.now += 3_600_000
+      expect(await failure(fresh)).toMatchObject({ kind: 'error', isAboutRequest: true })
+    }
+    expect(await fresh.images.ready()).toBe(true)
+    bench.engines = null
+    bench.now += 3_600_000
+    expect((await ask({}, 'mountain', fresh)).results).toEqual([])
+    bench.reset()
+    await fresh.close()
   })
 
   test('failure of some engines is not a failure', async () => {

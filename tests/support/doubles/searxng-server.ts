@@ -40,9 +40,13 @@ export const DUCKDUCKGO: EngineConfig = {
   ...{ name: 'duckduckgo', categories: ['general', 'web'], enabled: true, time_range_support: true },
 }
 
+export const PICTURES: EngineConfig = {
+  ...{ name: 'bing images', categories: ['images', 'web'], enabled: true, time_range_support: true },
+}
+
 export function searxngDouble(
   find: Finding,
-  engines: () => readonly EngineConfig[] | null = () => [DUCKDUCKGO],
+  engines: () => readonly EngineConfig[] | null = () => [DUCKDUCKGO, PICTURES],
 ): HttpDouble {
   return new HttpDouble((received) => {
     const { path, query } = received

@@ -14,7 +14,7 @@ import type { AnswerTask, FoundPage, ReadPage } from './page-wire'
 import type { RobotsRules } from './robots-rules'
 import type { SearxngClient, SearxngQuestion, SearxngResult, SearxngSearch } from './searxng-client'
 import { searchableWords, searxngLanguage, searxngSafesearch, searxngTimeRange } from './searxng-query'
-import { searxngSearch } from './searxng-search'
+import { searxngSearch, unasked } from './searxng-search'
 
 export interface ContextSearchOptions {
   readonly client: SearxngClient
@@ -69,9 +69,10 @@ export class ContextSearch {
     }
     const search = await searxngSearch(client, searxngOptions, signal)
     if (!search.ok) return search
-    if (question.timeRange !== null && search.value.results.length === 0) {
+    if (search.value.results.length === 0) {
       const left = Math.max(1, Math.floor(end - performance.now()))
-      if (!(await client.canSearchByAge(question, left, this.options.clock.now()))) return NO_ENGINE_BY_AGE
+      const problem = await unasked(client, question, left, this.options.clock.now())
+      if (problem) return problem
     }
     const ordered = await this.ordered(search.value.results, texts.value, caller, signal)
     if (!ordered.ok) return ordered
@@ -159,13 +160,6 @@ export class ContextSearch {
     }
   }
 }
-
-/** Otherwise the empty answer of a search that asked no engine would be charged. */
-const NO_ENGINE_BY_AGE = err({
-  kind: 'error',
-  reason: 'searxng: freshness was asked for, but no engine that is on has time_range_support',
-  isAboutRequest: true,
-} satisfies UpstreamFailure)
 
 function subjectOf({ url, title, content }: SearxngResult) {
   return { url, title, description: content, content }

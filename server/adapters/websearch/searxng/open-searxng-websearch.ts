@@ -12,7 +12,7 @@ import { PageReader, type PageReaderOptions } from './page-reader'
 import { RobotsRules } from './robots-rules'
 import { SearxngClient, type SearxngResult } from './searxng-client'
 import { searchableWords, searxngLanguage, searxngSafesearch } from './searxng-query'
-import { searxngSearch } from './searxng-search'
+import { searxngSearch, unasked } from './searxng-search'
 
 export interface SearxngWebsearchOptions {
   /** Where the operator's SearXNG is, without a slash at the end. */
@@ -95,6 +95,11 @@ async function images(
   const { spellcheck, count } = input
   const sameness = ({ imageUrl }: SearxngResult) => imageUrl
   const searxngOptions = { question, spellcheck, count, maxPages: MAX_IMAGE_PAGES, sameness, timeoutMs: budgetMs }
+  const end = performance.now() + budgetMs
   const search = await searxngSearch(client, searxngOptions, signal)
+  if (search.ok && search.value.results.length === 0) {
+    const problem = await unasked(client, question, Math.max(1, Math.floor(end - performance.now())), clock.now())
+    if (problem) return problem
+  }
   return search.ok ? ok({ body: imageBody(input, search.value, clock.now()) }) : search
 }

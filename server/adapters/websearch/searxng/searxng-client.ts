@@ -103,21 +103,21 @@ export class SearxngClient {
     return readPage(fetched.value.body)
   }
 
-  /**
-   * Whether an engine that this question asks can search by age. SearXNG leaves the others out of such a search, and says nothing. False
-   * if SearXNG does not say what its engines can do.
-   */
-  async canSearchByAge({ category, engines }: SearxngQuestion, timeoutMs: number, nowMs: number): Promise<boolean> {
+  /** The engines that this question asks; null if SearXNG does not say which it has. */
+  async enginesFor(
+    { category, engines }: SearxngQuestion,
+    timeoutMs: number,
+    nowMs: number,
+  ): Promise<readonly SearxngEngine[] | null> {
     if (!this.config || nowMs - this.config.at >= CONFIG_FRESH_MS)
       this.config = { at: nowMs, engines: this.askEngines(timeoutMs) }
     const { config } = this
     const known = await config.engines
     if (known.length === 0 && this.config === config) this.config = null
-    return known.some((one) => {
-      const isAsked =
-        engines.length > 0 ? engines.includes(one.name) : one.isEnabled && one.categories.includes(category)
-      return isAsked && one.canSearchByAge
-    })
+    if (known.length === 0) return null
+    return known.filter((one) =>
+      engines.length > 0 ? engines.includes(one.name) : one.isEnabled && one.categories.includes(category),
+    )
   }
 
   private async askEngines(timeoutMs: number): Promise<readonly SearxngEngine[]> {

@@ -61,3 +61,23 @@ export async function searxngSearch(
   }
   return ok({ results: [...found.values()], corrections: [], altered })
 }
+
+/**
+ * Why a search without results asked no engine, which SearXNG does not say: none of that category is on, or none that can search by age.
+ * Null when an engine was asked. Otherwise an empty answer that nobody looked for would be charged.
+ */
+export async function unasked(
+  client: SearxngClient,
+  question: SearxngQuestion,
+  timeoutMs: number,
+  nowMs: number,
+): Promise<Result<never, UpstreamFailure> | null> {
+  const engines = await client.enginesFor(question, timeoutMs, nowMs)
+  if (engines?.length === 0) return noEngine(`no engine that is on searches ${question.category}`)
+  if (question.timeRange === null || engines?.some((one) => one.canSearchByAge)) return null
+  return noEngine('freshness was asked for, but no engine that is on has time_range_support')
+}
+
+function noEngine(why: string): Result<never, UpstreamFailure> {
+  return err({ kind: 'error', reason: `searxng: ${why}`, isAboutRequest: true })
+}
