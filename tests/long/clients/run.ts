@@ -1,13 +1,15 @@
 import { join } from 'node:path'
 import { CLIENTS, type ClientUnderTest } from './client-list'
-import { type CallResult, type ClientResult, clientsDocument } from './table'
+import { runServers } from './servers'
+import { type CallResult, type ClientResult, clientsDocument, type ServerResult } from './table'
 import { openWorkshops, output, type Workshop } from './workshop'
 import { openWorld } from './world'
 
 const HELP = `Usage: bun run clients [NAME...]
 
 Runs the first calls of clients that others wrote against a real gateway, and writes docs/clients.md. With NAMEs, such as
-"openai" or "Python", only those clients run and nothing is written. Exits 1 when a call fails.
+"openai" or "Python", only those clients run and nothing is written; "servers" runs the servers of others that the gateway
+calls. Exits 1 when a call fails.
 `
 
 function isCall(line: string): CallResult | null {
@@ -35,11 +37,23 @@ function report({ client, version, calls, skipped }: ClientResult): void {
     )
 }
 
+function reportServer({ name, version, calls, skipped }: ServerResult): void {
+  if (skipped !== null) process.stdout.write(`skip  ${name} ${version}: ${skipped}\n`)
+  for (const { call, why } of calls)
+    process.stdout.write(
+      `${why === null ? 'works' : 'FAILS'} ${name} ${version}: ${call}${why === null ? '' : `\n      ${why}`}\n`,
+    )
+}
+
 const names = Bun.argv.slice(2)
 if (names.includes('--help') || names.includes('-h')) {
   process.stdout.write(HELP)
   process.exit(0)
 }
+const servers = names.length === 0 || names.includes('servers') ? await runServers() : []
+servers.forEach(reportServer)
+if (names.length === 1 && names[0] === 'servers')
+  process.exit(servers.some(({ calls }) => calls.some(({ why }) => why !== null)) ? 1 : 0)
 const chosen = CLIENTS.filter(
   ({ name, language }) => names.length === 0 || names.includes(name) || names.includes(language),
 )
@@ -67,6 +81,6 @@ for (const client of chosen) {
 await world.close()
 if (names.length === 0) {
   const day = new Date().toISOString().slice(0, 10)
-  await Bun.write(join(import.meta.dir, '..', '..', '..', 'docs', 'clients.md'), clientsDocument(results, day))
+  await Bun.write(join(import.meta.dir, '..', '..', '..', 'docs', 'clients.md'), clientsDocument(results, servers, day))
 }
-process.exit(results.some(({ calls }) => calls.some(({ why }) => why !== null)) ? 1 : 0)
+process.exit([...results, ...servers].some(({ calls }) => calls.some(({ why }) => why !== null)) ? 1 : 0)

