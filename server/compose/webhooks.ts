@@ -3,6 +3,7 @@ import { isNeverAllowed } from '../adapters/outbound/public-address'
 import { KeyRing } from '../adapters/sealing/key-ring'
 import type { Config } from '../config'
 import type { LimitRequestStore } from '../core/accounts/limit-request'
+import { SpendSummaries, type SpendSummaryStore } from '../core/accounts/spend-summaries'
 import type { Clock } from '../core/clock'
 import { parseAddress } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
@@ -10,6 +11,7 @@ import type { CredentialStore } from '../core/credentials/store'
 import type { AccountId, LimitRequestId } from '../core/ids'
 import type { Ledger } from '../core/ledger/ledger'
 import type { Mailer } from '../core/mail/mailer'
+import type { UsageReports } from '../core/usage/reports'
 import { Delivering } from '../core/webhooks/delivering'
 import type { EventType, GatewayEvent } from '../core/webhooks/event'
 import { type NoticeMailStore, NoticeMails, UnsubscribeLinks } from '../core/webhooks/notice-mails'
@@ -18,14 +20,15 @@ import type { SendWebhook, WebhookStore } from '../core/webhooks/webhook'
 import { Webhooks } from '../core/webhooks/webhooks'
 import { limitRequestRecord } from '../http/account/limit-request-record'
 import { keyRecord } from '../http/keys/record'
-import { startDelivering, startExpiryNotices, startNoticeMails } from '../jobs/webhooks'
+import { startDelivering, startExpiryNotices, startNoticeMails, startSpendSummaries } from '../jobs/webhooks'
 import type { Log } from '../log'
 
 interface Parts {
   readonly stores: {
     readonly webhooks: WebhookStore
     readonly notices: NoticeStore
-    readonly noticeMails: NoticeMailStore
+    readonly noticeMails: NoticeMailStore & SpendSummaryStore
+    readonly reports: UsageReports
     readonly limitRequests: LimitRequestStore
   }
   readonly mailer: Mailer | null
@@ -53,11 +56,14 @@ export function composeWebhooks(config: Config, parts: Parts) {
   const links = new UnsubscribeLinks(config.secretKey, config.baseUrl)
   const { noticeMails } = stores
   const onFailure = (reason: string) => log.error('mail', { reason })
-  const { mailer } = parts
-  const mails =
-    mailer && new NoticeMails({ store: noticeMails, mailer, clock, baseUrl: config.baseUrl, links, onFailure })
+  const { mailer, ledger } = parts
+  const mailing = mailer && { store: noticeMails, mailer, clock, baseUrl: config.baseUrl, links, onFailure }
+  const mails = mailing && new NoticeMails(mailing)
+  const { reports } = stores
+  const spendSummaries = mailing && new SpendSummaries({ ...mailing, reports, credentials, ledger })
   const jobs = [
     ...(mails ? [startNoticeMails(mails, log)] : []),
+    ...(spendSummaries ? [startSpendSummaries(spendSummaries, log)] : []),
     startDelivering(delivering, log),
     startExpiryNotices({ store, expiring: (from, to) => credentials.expiring(from, to), clock }, log),
   ]
@@ -69,7 +75,7 @@ export function composeWebhooks(config: Config, parts: Parts) {
       unsubscribeLinks: links,
     },
     /** For tests. */
-    told: { delivering, noticeMails: mails },
+    told: { delivering, noticeMails: mails, spendSummaries },
     async close() {
       await Promise.all(jobs.map((job) => job.close()))
       await delivering.close()

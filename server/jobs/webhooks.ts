@@ -1,3 +1,4 @@
+import type { SpendSummaries } from '../core/accounts/spend-summaries'
 import { type Clock, HOUR_MS, MINUTE_MS } from '../core/clock'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { Delivering } from '../core/webhooks/delivering'
@@ -25,6 +26,15 @@ export function startNoticeMails(mails: Pick<NoticeMails, 'run'>, log: Log): Job
   return startJob((signal) => mails.run(signal), {
     everyMs: MINUTE_MS,
     onError: (error) => log.warn('notices could not be mailed; the next round tries again', { reason: String(error) }),
+  })
+}
+
+/** Mails weekly summaries of spend, within an hour of the end of the week. */
+export function startSpendSummaries(summaries: Pick<SpendSummaries, 'run'>, log: Log): Job {
+  return startJob((signal) => summaries.run(signal), {
+    everyMs: HOUR_MS,
+    firstMs: MINUTE_MS,
+    onError: (error) => log.warn('no summary was mailed; the next round tries again', { reason: String(error) }),
   })
 }
 

@@ -29,4 +29,4 @@ export const noticeMailQuery = queryOptions({
   queryFn: () => unwrap(api.notices.mail.get()),
 })
 
-export const changeNoticeMails = (change: Pick<NoticeMails, 'kinds'>) => unwrap(api.notices.mail.patch(change))
+export const changeNoticeMails = (change: Omit<NoticeMails, 'sends_mail'>) => unwrap(api.notices.mail.patch(change))

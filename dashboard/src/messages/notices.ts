@@ -13,6 +13,7 @@ export const NOTICE_TEXT = {
     title: 'Email notices',
     legend: 'Email me when this happens',
     hint: 'You get one email at most every 15 minutes. Sign-ins from new browsers are always mailed.',
+    weekly: 'Also email me what I spent, every Monday after a week with calls',
     save: 'Save email notices',
     saved: 'Email notices saved.',
   },

@@ -45,9 +45,16 @@ export interface MailReader {
   readonly kinds: readonly EventType[]
 }
 
+/** What an owner is mailed. */
+export interface MailChoice {
+  readonly kinds: readonly EventType[]
+  readonly weeklySummary: boolean
+}
+
 export interface NoticeMailStore {
-  kindsOf(account: AccountId): Promise<readonly EventType[]>
-  setKinds(account: AccountId, kinds: readonly EventType[], audit: AuditEntry): Promise<void>
+  choiceOf(account: AccountId): Promise<MailChoice>
+  /** What is absent stays. */
+  choose(account: AccountId, choice: Partial<MailChoice>, audit: AuditEntry): Promise<void>
   /** Dispatched events that were not mailed, oldest first, but for those of accounts that were mailed since `mailedSince`. */
   unmailed(from: number, mailedSince: number, limit: number): Promise<readonly GatewayEvent[]>
   /** The owners of these accounts, and all operators. */
@@ -135,9 +142,15 @@ function noticeMail(to: string, events: readonly GatewayEvent[], baseUrl: string
       `Unsubscribe: ${unsubscribe}`,
       '',
     ].join('\n'),
-    headers: { 'List-Unsubscribe': `<${unsubscribe}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
+    headers: unsubscribeHeaders(unsubscribe),
   }
 }
+
+/** The headers of one-click unsubscribing (RFC 8058). */
+export const unsubscribeHeaders = (link: string) => ({
+  'List-Unsubscribe': `<${link}>`,
+  'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+})
 
 /** What an event is about, in one line of plain text. */
 function about(data: GatewayEvent['data']): string {
@@ -145,8 +158,13 @@ function about(data: GatewayEvent['data']): string {
     const value = data[member]
     return typeof value === 'string' || typeof value === 'number' ? [`${member}: ${value}`] : []
   })
-  const line = named.join(', ').replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ')
-  return line === '' ? '' : ` (${[...line].slice(0, 200).join('')})`
+  const line = oneLine(named.join(', '))
+  return line === '' ? '' : ` (${line})`
+}
+
+/** The first 200 characters of a text, without what could begin a new line or hide. */
+export function oneLine(text: string): string {
+  return [...text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ')].slice(0, 200).join('')
 }
 
 /** Links that end the mails of notices for one account without a sign-in (RFC 8058). Signed, not stored; they open nothing else. */

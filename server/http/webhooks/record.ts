@@ -39,17 +39,18 @@ export const ReadNotices = partialForm('Which notices were read.', {
   through: text('The id of the newest notice that was read. All, if absent.', { maxLength: 200 }),
 })
 
-const MAIL_KINDS = {
+const MAIL_CHOICE = {
   kinds: withRule(
     `must be a list of at most ${EVENT_TYPES.length} event types, each one of ${EVENT_TYPES.join(', ')}`,
     listOf(oneOf(EVENT_TYPES, 'The type of an event.'), 'The notices that are mailed.', {
       maxItems: EVENT_TYPES.length,
     }),
   ),
+  weekly_summary: yesOrNo('Whether a summary of each week with calls is mailed: spend, keys, operations and balance.'),
 }
-export const NoticeMailForm = form('The notices to mail.', MAIL_KINDS)
-export const NoticeMailSettings = record('The notices that are mailed.', {
-  ...MAIL_KINDS,
+export const NoticeMailForm = partialForm('What to mail. The rest stays.', MAIL_CHOICE)
+export const NoticeMailSettings = record('What is mailed.', {
+  ...MAIL_CHOICE,
   sends_mail: yesOrNo('Whether the gateway sends email.'),
 })
 export type NoticeMailSettings = Static<typeof NoticeMailSettings>

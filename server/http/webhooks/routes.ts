@@ -1,5 +1,5 @@
 import { auditEntry } from '../../core/audit'
-import type { DeliveryId } from '../../core/ids'
+import type { AccountId, DeliveryId } from '../../core/ids'
 import type { NoticeMailStore } from '../../core/webhooks/notice-mails'
 import type { NoticeStore } from '../../core/webhooks/notices'
 import type { Webhooks } from '../../core/webhooks/webhooks'
@@ -123,6 +123,10 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
 /** The same events in the dashboard. */
 export function noticeRoutes({ owners, notices, noticeMails, sendsMail, now }: WebhookParts) {
   const readerOf = ({ account }: Owner) => ({ id: account.id, operator: account.operator })
+  const mailSettings = async (account: AccountId): Promise<NoticeMailSettings> => {
+    const { kinds, weeklySummary } = await noticeMails.choiceOf(account)
+    return { kinds: [...kinds], weekly_summary: weeklySummary, sends_mail: sendsMail }
+  }
   return routeGroup({ name: 'notices', prefix: '/api/notices' })
     .get(
       '',
@@ -154,7 +158,7 @@ export function noticeRoutes({ owners, notices, noticeMails, sendsMail, now }: W
       '/mail',
       async ({ context }): Promise<NoticeMailSettings> => {
         const { accountId } = await owners.owner(context)
-        return { kinds: [...(await noticeMails.kindsOf(accountId))], sends_mail: sendsMail }
+        return mailSettings(accountId)
       },
       UNDOCUMENTED,
     )
@@ -162,10 +166,15 @@ export function noticeRoutes({ owners, notices, noticeMails, sendsMail, now }: W
       '/mail',
       async ({ context }): Promise<NoticeMailSettings> => {
         const { accountId, actor } = await owners.owner(context)
-        const { kinds } = await readBody(NoticeMailForm, context)
-        const audit = auditEntry({ at: now(), actor, accountId, action: 'notices.mail', detail: { kinds } })
-        await noticeMails.setKinds(accountId, [...new Set(kinds)], audit)
-        return { kinds: [...(await noticeMails.kindsOf(accountId))], sends_mail: sendsMail }
+        const form = await readBody(NoticeMailForm, context)
+        const audit = auditEntry({ at: now(), actor, accountId, action: 'notices.mail', detail: form })
+        const { kinds, weekly_summary: weeklySummary } = form
+        const choice = {
+          ...(kinds && { kinds: [...new Set(kinds)] }),
+          ...(weeklySummary !== undefined && { weeklySummary }),
+        }
+        await noticeMails.choose(accountId, choice, audit)
+        return mailSettings(accountId)
       },
       { parse: 'none', ...UNDOCUMENTED },
     )

@@ -29,7 +29,11 @@ export function unsubscribeRoutes({ noticeMails, unsubscribeLinks, now }: Unsubs
       '/unsubscribe',
       ({ context }) =>
         accountOf(context.url)
-          ? page(200, 'Unsubscribe', '<form method="post"><button>Stop mailing me notices</button></form>')
+          ? page(
+              200,
+              'Unsubscribe',
+              '<form method="post"><button>Stop mailing me notices and summaries</button></form>',
+            )
           : invalid(),
       UNDOCUMENTED,
     )
@@ -40,11 +44,11 @@ export function unsubscribeRoutes({ noticeMails, unsubscribeLinks, now }: Unsubs
         if (!accountId) return invalid()
         const actor = { kind: 'owner', id: 'unsubscribe', address: formatAddress(context.address) } as const
         const audit = auditEntry({ at: now(), actor, accountId, action: 'notices.unsubscribed' })
-        await noticeMails.setKinds(accountId, [], audit)
+        await noticeMails.choose(accountId, { kinds: [], weeklySummary: false }, audit)
         return page(
           200,
           'You are unsubscribed',
-          '<p>No more notices are mailed to you. They stay in the dashboard. Choose others in its settings.</p>',
+          '<p>No more notices or summaries are mailed to you. Notices stay in the dashboard. Choose mails in its settings.</p>',
         )
       },
       { parse: 'none', ...UNDOCUMENTED },

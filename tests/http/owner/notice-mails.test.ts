@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { AccountId } from '../../../server/core/ids'
+import { periodAround } from '../../../server/core/usage/calendar'
 import type { EventType } from '../../../server/core/webhooks/event'
 import { type Harness, openHarness } from '../../support/harness'
 import { openMailbox } from '../../support/mailbox'
-import { auditRows, closeReconciled, type Owner, read, refusalOf } from './bench'
+import { auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
 
 const PAUSE_MS = 15 * 60_000
 
@@ -123,5 +124,87 @@ test('operators are mailed the events of the gateway, others are not; an unknown
   expect(mailbox.received).toEqual([])
   expect(await refusalOf(owner.api('/api/notices/mail', { kinds: ['nothing'] }, 'PATCH'))).toMatchObject({
     code: 'invalid_parameter',
+  })
+})
+
+describe('the weekly summary', () => {
+  const WEEK_MS = 7 * 86_400_000
+  const summaries = () => gateway.gateway.spendSummaries?.run(new AbortController().signal)
+
+  /** An owner in Tokyo with two keys, of which the first made three calls and the second one, in the week that ends in an hour. */
+  async function spender(choice: object) {
+    const owner = await newOwner()
+    const zone = 'Asia/Tokyo'
+    await read(owner.api('/api/settings', { timezone: zone }, 'PATCH'))
+    await read(owner.api('/api/notices/mail', choice, 'PATCH'))
+    await summaries()
+    const keys = keyBench(owner)
+    for (const [name, calls] of [
+      ['much used', 3],
+      ['seldom', 1],
+    ] as const) {
+      const { secret } = await keys.create({ name })
+      for (let i = 0; i < calls; i++) expect(await callWith(gateway, secret)).toBe('200')
+    }
+    const { end } = periodAround(gateway.clock.now(), 'week', zone)
+    gateway.clock.advance(end - 3_600_000 - gateway.clock.now())
+    await summaries()
+    return owner
+  }
+
+  test("tells spend, keys, operations and balance once the week ends in the owner's time zone, once", async () => {
+    const owner = await spender({ weekly_summary: true })
+    expect(mailbox.received).toEqual([])
+    gateway.clock.advance(3_600_000)
+    mailbox.refuse(true)
+    await summaries()
+    mailbox.refuse(false)
+    await Promise.all([summaries(), summaries()])
+    const { to, text } = await mailbox.next()
+    expect(to).toBe(owner.email)
+    expect(text).toContain('Calls: 4')
+    expect(text).toContain('(Asia/Tokyo)')
+    expect(text).toMatch(
+      /Spent: \$0\.\d+\r?\n[\s\S]*Balance on [^ ]+: \$1\.\d+[\s\S]*Keys:[\s\S]*much used\s+\$0\.\d+ {2}seldom[\s\S]*Operations:\s+\$0/,
+    )
+    await summaries()
+    gateway.clock.advance(WEEK_MS)
+    await summaries()
+    // A week without calls is not mailed.
+    expect(mailbox.received).toEqual([])
+    const path = /Unsubscribe: (\S+)/.exec(text)?.[1]?.slice(gateway.config.baseUrl.length) ?? ''
+    expect(await gateway.core.stores.noticeMails.choiceOf(owner.id)).toMatchObject({ weeklySummary: true })
+    expect((await gateway.call(path, { method: 'POST' })).status).toBe(200)
+    expect(await gateway.core.stores.noticeMails.choiceOf(owner.id)).toEqual({ kinds: [], weeklySummary: false })
+  })
+
+  test('is not mailed to owners who did not choose it, nor again because the owner moves to another time zone', async () => {
+    const silent = await spender({ kinds: [] })
+    gateway.clock.advance(WEEK_MS)
+    await summaries()
+    expect(mailbox.received).toEqual([])
+    expect(await gateway.core.stores.noticeMails.choiceOf(silent.id)).toMatchObject({ weeklySummary: false })
+    const mover = await spender({ weekly_summary: true })
+    gateway.clock.advance(3_600_000)
+    await summaries()
+    expect((await mailbox.next()).to).toBe(mover.email)
+    const again = await gateway.call('/api/auth/sign-in/email', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: mover.email, password: 'correct horse battery' }),
+    })
+    const cookie = again.headers
+      .getSetCookie()
+      .map((line) => line.split(';')[0])
+      .join('; ')
+    const moved = await gateway.call('/api/settings', {
+      method: 'PATCH',
+      headers: { cookie, 'content-type': 'application/json' },
+      body: JSON.stringify({ timezone: 'America/Los_Angeles' }),
+    })
+    expect(moved.status).toBe(200)
+    gateway.clock.advance(86_400_000)
+    await summaries()
+    expect(mailbox.received.filter(({ text }) => text.includes('Your week'))).toEqual([])
   })
 })

@@ -32,9 +32,10 @@ export function NoticeMailCard() {
   )
 }
 
-function NoticeMailForm({ kinds, isOperator }: NoticeMails & { isOperator: boolean }) {
+function NoticeMailForm({ kinds, weekly_summary: isSummarized, isOperator }: NoticeMails & { isOperator: boolean }) {
   const queries = useQueryClient()
   const [chosen, setChosen] = useState<NoticeMails['kinds']>(kinds)
+  const [summary, setSummary] = useState(isSummarized)
   const saving = useMutation({
     mutationFn: changeNoticeMails,
     onSuccess: (saved) => {
@@ -44,7 +45,7 @@ function NoticeMailForm({ kinds, isOperator }: NoticeMails & { isOperator: boole
   })
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    if (!saving.isPending) saving.mutate({ kinds: chosen })
+    if (!saving.isPending) saving.mutate({ kinds: chosen, weekly_summary: summary })
   }
   return (
     <form onSubmit={submit} className="grid gap-4">
@@ -63,6 +64,12 @@ function NoticeMailForm({ kinds, isOperator }: NoticeMails & { isOperator: boole
           ))}
         </div>
       </Choices>
+      <Choice
+        type="checkbox"
+        label={TEXT.mail.weekly}
+        checked={summary}
+        onChange={({ target }) => setSummary(target.checked)}
+      />
       <FormFailure failure={failureFrom(saving)} />
       <Button type="submit" busy={saving.isPending} className="justify-self-start">
         {TEXT.mail.save}

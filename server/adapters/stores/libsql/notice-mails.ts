@@ -1,35 +1,51 @@
 import { and, asc, eq, gt, inArray, isNull, like, lt, lte, not, or } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { SpendSummaryStore, SummaryReader } from '../../../core/accounts/spend-summaries'
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId } from '../../../core/ids'
-import type { EventType, GatewayEvent } from '../../../core/webhooks/event'
-import { MAILED_BY_DEFAULT, type MailReader, type NoticeMailStore } from '../../../core/webhooks/notice-mails'
+import type { GatewayEvent } from '../../../core/webhooks/event'
+import {
+  MAILED_BY_DEFAULT,
+  type MailChoice,
+  type MailReader,
+  type NoticeMailStore,
+} from '../../../core/webhooks/notice-mails'
 import { auditRow } from './audit-row'
+import { accountSettings } from './schema/account-settings'
 import { accounts, auditLog } from './schema/accounts'
 import { events, noticeMails } from './schema/events'
 import { identityUser } from './schema/identity'
 
 const SEQS_AT_ONCE = 500
 
+/** A closed account has no address. */
+const HAS_ADDRESS = not(like(identityUser.email, '%.invalid'))
+
 /** What owners are mailed, and which events were. */
-export class LibsqlNoticeMails implements NoticeMailStore {
+export class LibsqlNoticeMails implements NoticeMailStore, SpendSummaryStore {
   private readonly db: LibSQLDatabase
 
   constructor(db: LibSQLDatabase) {
     this.db = db
   }
 
-  async kindsOf(account: AccountId): Promise<readonly EventType[]> {
+  async choiceOf(account: AccountId): Promise<MailChoice> {
     const [row] = await this.db.select().from(noticeMails).where(eq(noticeMails.accountId, account))
-    return row?.kinds ?? MAILED_BY_DEFAULT
+    return { kinds: row?.kinds ?? MAILED_BY_DEFAULT, weeklySummary: row?.weeklySummary ?? false }
   }
 
-  async setKinds(account: AccountId, kinds: readonly EventType[], audit: AuditEntry): Promise<void> {
+  async choose(account: AccountId, { kinds, weeklySummary }: Partial<MailChoice>, audit: AuditEntry): Promise<void> {
+    const chosen = {
+      ...(kinds && { kinds }),
+      ...(weeklySummary !== undefined && { weeklySummary }),
+      // Summaries that were off begin anew.
+      ...(weeklySummary === false && { summarizedUntil: null }),
+    }
     await this.db.batch([
       this.db
         .insert(noticeMails)
-        .values({ accountId: account, kinds })
-        .onConflictDoUpdate({ target: noticeMails.accountId, set: { kinds } }),
+        .values({ accountId: account, ...chosen })
+        .onConflictDoUpdate({ target: noticeMails.accountId, set: { accountId: account, ...chosen } }),
       this.db.insert(auditLog).values(auditRow(audit)),
     ])
   }
@@ -63,13 +79,7 @@ export class LibsqlNoticeMails implements NoticeMailStore {
       .from(accounts)
       .innerJoin(identityUser, eq(identityUser.id, accounts.userId))
       .leftJoin(noticeMails, eq(noticeMails.accountId, accounts.id))
-      .where(
-        and(
-          or(inArray(accounts.id, [...of]), eq(accounts.operator, true)),
-          // A closed account has no address.
-          not(like(identityUser.email, '%.invalid')),
-        ),
-      )
+      .where(and(or(inArray(accounts.id, [...of]), eq(accounts.operator, true)), HAS_ADDRESS))
     return rows.map(({ kinds, ...reader }) => ({ ...reader, kinds: kinds ?? MAILED_BY_DEFAULT }))
   }
 
@@ -89,5 +99,31 @@ export class LibsqlNoticeMails implements NoticeMailStore {
       const seqs = mailed.slice(i, i + SEQS_AT_ONCE).map(({ seq }) => seq)
       await this.db.update(events).set({ mailed: true }).where(inArray(events.seq, seqs))
     }
+  }
+
+  async summaryReaders(): Promise<readonly SummaryReader[]> {
+    return await this.db
+      .select({
+        accountId: accounts.id,
+        email: identityUser.email,
+        timezone: accountSettings.timezone,
+        summarizedUntil: noticeMails.summarizedUntil,
+      })
+      .from(noticeMails)
+      .innerJoin(accounts, eq(accounts.id, noticeMails.accountId))
+      .innerJoin(identityUser, eq(identityUser.id, accounts.userId))
+      .leftJoin(accountSettings, eq(accountSettings.accountId, noticeMails.accountId))
+      .where(and(eq(noticeMails.weeklySummary, true), HAS_ADDRESS))
+  }
+
+  async moveSummaryMark(account: AccountId, from: number | null, to: number | null): Promise<boolean> {
+    const { accountId, weeklySummary, summarizedUntil } = noticeMails
+    const isMarked = from === null ? isNull(summarizedUntil) : eq(summarizedUntil, from)
+    const moved = await this.db
+      .update(noticeMails)
+      .set({ summarizedUntil: to })
+      .where(and(eq(accountId, account), eq(weeklySummary, true), isMarked))
+      .returning({ accountId })
+    return moved.length > 0
   }
 }

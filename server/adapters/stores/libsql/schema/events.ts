@@ -87,6 +87,9 @@ export const noticeMails = sqliteTable('notice_mails', {
   /** Null for what is mailed by default. */
   kinds: text({ mode: 'json' }).$type<Webhook['events']>(),
   mailedAt: instant('mailed_at'),
+  weeklySummary: integer('weekly_summary', { mode: 'boolean' }).notNull().default(false),
+  /** The end of the last week whose summary was dealt with; null after the owner chose it. */
+  summarizedUntil: instant('summarized_until'),
 })
 
 /** Spending per period of pools with a budget, from which triggers see a threshold crossed. Removed when the budget changes. */
