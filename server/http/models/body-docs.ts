@@ -62,7 +62,9 @@ const PROPERTIES = {
   },
   completions: {
     model: MODEL,
-    prompt: any('A text, or a list of one text.'),
+    prompt: said('A text, or a list of one text.', {
+      anyOf: [TEXT, { ...list(TEXT), minItems: 1, maxItems: 1 }],
+    }),
     stream: STREAM,
     max_tokens: AT_LEAST_ONE,
     ...SAMPLING,
@@ -105,7 +107,9 @@ const PROPERTIES = {
   },
   embeddings: {
     model: MODEL,
-    input: any('A text, a list of up to 2048 texts, or of tokens.'),
+    input: said('A text, a list of up to 2048 texts, or of tokens.', {
+      anyOf: [TEXT, { ...list({}), minItems: 1, maxItems: 2048 }],
+    }),
     dimensions: AT_LEAST_ONE,
     encoding_format: { type: 'string', enum: ['float', 'base64'] },
     user: TEXT,

@@ -66,10 +66,10 @@ export const MODEL_DOCS = {
     tag: 'Models',
     summary: "One model in Google's format",
     description:
-      "An id that contains a slash can be sent with `%2F` or with a plain slash. Errors use Google's format. Free.",
+      "An id that contains a slash can be sent with `%2F` or with a plain slash; one that ends with a call, such as `:generateContent`, is for POST. Errors use Google's format. Free.",
     ids: { model: { description: 'The id of a model.', example: 'sandbox%2Fecho' } },
     answers: { 200: { description: 'The model.', schema: GoogleModel, examples: { model: GOOGLE_EXAMPLE } } },
-    failures: [...KEY_FAILURES, 'unknown_model'],
+    failures: [...KEY_FAILURES, 'unknown_model', 'method_not_allowed'],
     errorFormat: 'google',
   },
   one: {
@@ -77,7 +77,7 @@ export const MODEL_DOCS = {
     tag: 'Models',
     summary: 'One model',
     description:
-      "An id that contains a slash can be sent with `%2F` or with a plain slash. With `anthropic-version` the response has Anthropic's format, with `x-goog-api-client` Google's. Free.",
+      "An id that contains a slash can be sent with `%2F` or with a plain slash; one that ends with a call, such as `:generateContent`, is for POST. With `anthropic-version` the response has Anthropic's format, with `x-goog-api-client` Google's. Free.",
     ids: { model: { description: 'The id of a model.', example: 'sandbox%2Fecho' } },
     answers: {
       200: {
@@ -86,7 +86,7 @@ export const MODEL_DOCS = {
         examples: { model: MODEL_EXAMPLE, anthropic: ANTHROPIC_EXAMPLE },
       },
     },
-    failures: [...KEY_FAILURES, 'unknown_model'],
+    failures: [...KEY_FAILURES, 'unknown_model', 'method_not_allowed'],
   },
   offered: {
     id: 'offeredModels',
@@ -248,6 +248,7 @@ export const MODEL_DOCS = {
         description:
           'The id of a model, a colon, and `generateContent`, `streamGenerateContent`, `countTokens`, `embedContent` or `batchEmbedContents`.',
         example: 'sandbox%2Fecho:generateContent',
+        pattern: ':(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$',
       },
     },
   },

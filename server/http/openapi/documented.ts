@@ -46,13 +46,19 @@ export interface RouteDocs extends EndpointDocs {
   readonly access: Extract<Access, 'session' | 'anybody'>
 }
 
+interface PathId {
+  readonly description: string
+  readonly example: string
+  readonly pattern?: string
+}
+
 /** Documents a gated endpoint. Who may call it is part of its declaration (`routing/endpoint`). */
 export interface EndpointDocs {
   readonly id: string
   readonly tag: keyof typeof TAGS
   readonly summary: string
   readonly description: string
-  readonly ids?: Readonly<Record<string, { readonly description: string; readonly example: string }>>
+  readonly ids?: Readonly<Record<string, PathId>>
   readonly body?: {
     readonly description: string
     readonly schema: JsonSchema
@@ -70,6 +76,8 @@ export interface EndpointDocs {
   /** An upstream's own error may be passed through in its own format (spec 7 rule 2). */
   readonly passesUpstreamErrors?: true
 }
+
+const JSON_TYPE = 'application/json'
 
 const SECURITY: Readonly<Record<Access, OpenApiOperation['security']>> = {
   key: [{ apiKey: [] }],
@@ -96,12 +104,12 @@ export function operationOf(docs: EndpointDocs, access: Access, tables: readonly
     ...(docs.price === undefined ? [] : ['X-Cost-Micros-USD' as const]),
   ]
   const parameters: OpenApiParameter[] = [
-    ...Object.entries(docs.ids ?? {}).map(([name, { description, example }]) => ({
+    ...Object.entries(docs.ids ?? {}).map(([name, { description, example, pattern }]) => ({
       name,
       in: 'path' as const,
       description,
       required: true,
-      schema: { type: 'string' },
+      schema: { type: 'string', ...(pattern && { pattern }) },
       example,
     })),
     ...tables.flatMap(openApiParameters),
@@ -147,7 +155,11 @@ function success(
     description,
     headers: headerRefs([...common, ...(headers ?? [])]),
     ...(canBeQuote && { 'x-quote': ref('Quote') }),
-    content: { [contentType ?? 'application/json']: { schema, examples: named(examples) } },
+    content: {
+      [contentType ?? JSON_TYPE]: { schema, examples: named(examples) },
+      // A result that is not JSON differs from its quote by the content type.
+      ...(canBeQuote && contentType !== undefined && { [JSON_TYPE]: { schema: ref('Quote') } }),
+    },
   }
 }
 

@@ -94,7 +94,10 @@ function failureResponse(
         ),
       },
       // With payment challenges, the response is a problem document (RFC 9457) as well.
-      ...(status === 402 && price !== undefined && { 'application/problem+json': { schema: ref('PaymentProblem') } }),
+      ...(status === 402 &&
+        (price !== undefined || codes.includes('payment_required')) && {
+          'application/problem+json': { schema: ref('PaymentProblem') },
+        }),
     },
   }
 }

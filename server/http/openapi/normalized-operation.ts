@@ -43,14 +43,16 @@ function normalizedResponse(status: string, response: Loose): Loose {
   }
 }
 
+/** Content types beside JSON that routes name themselves. */
+const OWN_TYPES = ['application/problem+json', 'audio/*']
+
 /** The plugin lists every schema as JSON, form and text. Only file uploads are forms. */
 function oneMediaType(content: unknown): Loose {
   if (!isLoose(content)) return {}
   const form = content['multipart/form-data']
   const keep =
     form !== undefined && JSON.stringify(form).includes('"binary"') ? 'multipart/form-data' : 'application/json'
-  const problem = 'application/problem+json'
-  const named = content[problem] === undefined ? {} : { [problem]: content[problem] }
+  const named = Object.fromEntries(OWN_TYPES.flatMap((type) => (content[type] ? [[type, content[type]]] : [])))
   const kept = content[keep] === undefined ? content : { [keep]: content[keep], ...named }
   return Object.fromEntries(
     Object.entries(kept).map(([type, media]) => [

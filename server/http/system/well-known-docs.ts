@@ -38,6 +38,9 @@ export const WELL_KNOWN_DOCS = {
           authorization_response_iss_parameter_supported: yesOrNo(
             'RFC 9207: the authorization response names its issuer.',
           ),
+          client_id_metadata_document_supported: yesOrNo(
+            'Whether the `client_id` of an app that did not register may be the URL of its metadata document.',
+          ),
           service_documentation: url('This documentation.'),
         }),
         examples: {
@@ -62,6 +65,7 @@ export const WELL_KNOWN_DOCS = {
             revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
             introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
             authorization_response_iss_parameter_supported: true,
+            client_id_metadata_document_supported: true,
             service_documentation: `${ORIGIN}/docs`,
           },
         },
