@@ -52,7 +52,8 @@ export class CompressedResponses {
     const name = `${encoding} ${etag}`
     const known = etag === null ? undefined : this.known.get(name)
     if (known) return known
-    const packed = new Uint8Array(encoding === 'br' ? await br(body, QUICK) : await gz(body))
+    const level = etag === null ? constants.Z_DEFAULT_COMPRESSION : constants.Z_BEST_COMPRESSION
+    const packed = new Uint8Array(encoding === 'br' ? await br(body, QUICK) : await gz(body, { level }))
     if (etag !== null) {
       this.known.set(name, packed)
       const [oldest] = this.known.keys()

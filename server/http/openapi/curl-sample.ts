@@ -1,7 +1,12 @@
 import type { CodeSample, OpenApiOperation } from './open-api'
 
 /** The shell variable to show for an id in samples, by the id's prefix. */
-const ID_VARIABLES: Readonly<Record<string, string>> = { key: 'KEY_ID', req: 'REQUEST_ID' }
+const ID_VARIABLES: Readonly<Record<string, string>> = {
+  key: 'KEY_ID',
+  req: 'REQUEST_ID',
+  hook: 'WEBHOOK_ID',
+  dlv: 'DELIVERY_ID',
+}
 
 /** Curl commands for an operation, with its required parameters and its first body example. */
 export function curlSamples(origin: string, method: string, path: string, operation: OpenApiOperation): CodeSample[] {

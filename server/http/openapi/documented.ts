@@ -23,6 +23,7 @@ export const TAGS = {
   Account: "The owner's account and its limits. Needs the session cookie; API keys are ignored.",
   Keys: 'Create and manage API keys. Needs the session cookie.',
   Activity: 'Usage, requests and money across all keys of the account. Needs the session cookie.',
+  Events: 'Webhooks and notices: what happens to the account. Needs the session cookie.',
   Operator: 'APIs that operators of this gateway put on sale. Needs the session cookie of an operator.',
   Apps: 'How an app discovers where to request access (OAuth 2.1).',
   Health: 'For load balancers and monitors.',

@@ -8,7 +8,8 @@ import { PAGE_QUERY, pageOf, queryOf, refuseCursor } from '../middleware/list-qu
 import { type Owner, type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { readBody } from '../middleware/validate-body'
-import { UNDOCUMENTED } from '../openapi/documented'
+import { documented } from '../openapi/documented'
+import { NOTICE_DOCS, WEBHOOK_DOCS } from './docs'
 import {
   type DeliveryPage,
   deliveryRecord,
@@ -46,7 +47,7 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
         const { accountId } = await owners.owner(context)
         return { webhooks: (await webhooks.list(accountId)).map((webhook) => webhookRecord(webhook, now())) }
       },
-      UNDOCUMENTED,
+      documented(WEBHOOK_DOCS.list),
     )
     .post(
       '',
@@ -58,7 +59,7 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
         set.headers['cache-control'] = 'no-store'
         return { webhook: webhookRecord(webhook, now()), secret }
       },
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...documented(WEBHOOK_DOCS.create) },
     )
     .patch(
       '/:id',
@@ -69,14 +70,14 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
         if (change.url !== undefined) await owners.owner(context, SIGNED_IN_TODAY)
         return { webhook: webhookRecord(taken(await webhooks.change(owner, params.id, change)), now()) }
       },
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...documented(WEBHOOK_DOCS.change) },
     )
     .delete(
       '/:id',
       async ({ context, params }): Promise<OneWebhook> => ({
         webhook: webhookRecord(taken(await webhooks.remove(await owners.owner(context), params.id)), now()),
       }),
-      UNDOCUMENTED,
+      documented(WEBHOOK_DOCS.remove),
     )
     .post(
       '/:id/rotate',
@@ -87,7 +88,7 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
         set.headers['cache-control'] = 'no-store'
         return { webhook: webhookRecord(webhook, now()), secret }
       },
-      UNDOCUMENTED,
+      documented(WEBHOOK_DOCS.rotate),
     )
     .post(
       '/:id/test',
@@ -96,7 +97,7 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
         set.status = 202
         return { delivery: deliveryRecord(delivery) }
       },
-      UNDOCUMENTED,
+      documented(WEBHOOK_DOCS.test),
     )
     .get(
       '/:id/deliveries',
@@ -107,7 +108,7 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
         const page = pageOf(taken(await webhooks.deliveries(accountId, params.id, limit + 1, after)), limit)
         return { deliveries: page.rows.map(deliveryRecord), next_cursor: page.next }
       },
-      UNDOCUMENTED,
+      documented(WEBHOOK_DOCS.deliveries, PAGE_QUERY),
     )
     .post(
       '/:id/deliveries/:delivery/resend',
@@ -116,7 +117,7 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
         set.status = 202
         return { delivery: deliveryRecord(delivery) }
       },
-      UNDOCUMENTED,
+      documented(WEBHOOK_DOCS.resend),
     )
 }
 
@@ -142,7 +143,7 @@ export function noticeRoutes({ owners, notices, noticeMails, sendsMail, now }: W
           next_cursor: page.next,
         }
       },
-      UNDOCUMENTED,
+      documented(NOTICE_DOCS.list, PAGE_QUERY),
     )
     .post(
       '/read',
@@ -152,7 +153,7 @@ export function noticeRoutes({ owners, notices, noticeMails, sendsMail, now }: W
         if (!(await notices.markRead(reader, through ?? null))) throw notFound('This notice does not exist.')
         return { unread: await notices.unread(reader) }
       },
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...documented(NOTICE_DOCS.read) },
     )
     .get(
       '/mail',
@@ -160,7 +161,7 @@ export function noticeRoutes({ owners, notices, noticeMails, sendsMail, now }: W
         const { accountId } = await owners.owner(context)
         return mailSettings(accountId)
       },
-      UNDOCUMENTED,
+      documented(NOTICE_DOCS.mail),
     )
     .patch(
       '/mail',
@@ -176,6 +177,6 @@ export function noticeRoutes({ owners, notices, noticeMails, sendsMail, now }: W
         await noticeMails.choose(accountId, choice, audit)
         return mailSettings(accountId)
       },
-      { parse: 'none', ...UNDOCUMENTED },
+      { parse: 'none', ...documented(NOTICE_DOCS.changeMail) },
     )
 }

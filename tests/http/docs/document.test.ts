@@ -89,8 +89,7 @@ describe('routes and documents cannot drift', () => {
       '/llms.txt',
     ])
     // What the dashboard's own Operator, Settings and Connected apps pages speak is no interface for others.
-    // Webhooks and notices stand in docs/webhooks.md only.
-    const isDashboards = (path: string) => /^\/api\/(operator|settings|apps|webhooks|notices)(\/|$)/.test(path)
+    const isDashboards = (path: string) => /^\/api\/(operator|settings|apps)(\/|$)/.test(path)
     const served = gateway.gateway.app.routes.filter(({ path }) => path !== '/api/auth/*')
     const shown = served.filter(({ hooks }) => hooks?.detail?.hide !== true)
     expect(

@@ -60,8 +60,27 @@ async function variables(path = ''): Promise<Record<string, string>> {
     ACCESS_TOKEN: await accessToken(),
     REQUEST_ID: call.headers.get('x-gateway-request-id') ?? '',
     SETUP_TOKEN: gateway.gateway.setupToken.issue(),
+    ...(path.startsWith('/api/webhooks/') && (await ownWebhook())),
   }
 }
+
+/** A webhook of the owner and one of its deliveries: those of before, or new ones. */
+async function ownWebhook(): Promise<Record<string, string>> {
+  const idOf = async (path: string, list: string) => {
+    const found = (await (await owner.api(path)).json()) as Record<string, { id: string }[]>
+    return found[list]?.[0]?.id
+  }
+  const webhook = () => idOf('/api/webhooks', 'webhooks')
+  if ((await webhook()) === undefined) await owner.api('/api/webhooks', { url: RECEIVER })
+  const id = (await webhook()) ?? ''
+  const delivery = () => idOf(`/api/webhooks/${id}/deliveries`, 'deliveries')
+  if ((await delivery()) === undefined) await owner.api(`/api/webhooks/${id}/test`, undefined, 'POST')
+  return { WEBHOOK_ID: id, DELIVERY_ID: (await delivery()) ?? '' }
+}
+
+/** The receiver that the documents show, and one that no test can reach. */
+const SHOWN_RECEIVER = 'https://example.com/webhooks/gateway'
+const RECEIVER = 'https://receiver.invalid/'
 
 /** The id that the documents show of a key. */
 const SHOWN_KEY = 'key_01a1fdfa942070018c603d2632ddc21b'
@@ -82,7 +101,10 @@ async function settleIn(secret: string): Promise<void> {
 
 /** Ids that bodies show stand for one's own. */
 function withOwnIds(text: string, known: Readonly<Record<string, string>>): string {
-  return text.replaceAll(SHOWN_POST, madePost).replaceAll(SHOWN_KEY, known['KEY_ID'] ?? '')
+  return text
+    .replaceAll(SHOWN_POST, madePost)
+    .replaceAll(SHOWN_KEY, known['KEY_ID'] ?? '')
+    .replaceAll(SHOWN_RECEIVER, RECEIVER)
 }
 
 /** The answer has the documented status, type, headers and body. */
@@ -109,6 +131,12 @@ async function expectDocumented({ method, path, operation }: DocumentedRoute, an
 const takesToken = ({ operation }: DocumentedRoute) => operation.security.some((way) => 'oauth' in way)
 const successOf = ({ operation }: DocumentedRoute) => Object.keys(operation.responses)[0] ?? ''
 
+/** What `{id}` is in a path. */
+function variableOf(path: string): string {
+  if (path.startsWith('/api/webhooks/')) return 'WEBHOOK_ID'
+  return /^\/v1\/(?!keys)|^\/api\/requests/.test(path) ? 'REQUEST_ID' : 'KEY_ID'
+}
+
 /** A request with these parameters at their examples, and this body. */
 async function exampleRequest(
   route: DocumentedRoute,
@@ -118,10 +146,9 @@ async function exampleRequest(
   const known = await variables(route.path)
   const url = new URL(
     gateway.config.baseUrl +
-      route.path.replace(
-        '{id}',
-        /^\/v1\/(?!keys)|^\/api\/requests/.test(route.path) ? known['REQUEST_ID']! : known['KEY_ID']!,
-      ),
+      route.path
+        .replace('{id}', known[variableOf(route.path)] ?? '')
+        .replace('{delivery}', known['DELIVERY_ID'] ?? '{delivery}'),
   )
   for (const { name, in: place, example } of route.operation.parameters ?? [])
     if (place === 'path') url.pathname = url.pathname.replace(encodeURIComponent(`{${name}}`), String(example))

@@ -1,0 +1,231 @@
+import type { RouteDocs } from '../openapi/documented'
+import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+import {
+  DeliveryPage,
+  NewWebhook,
+  NoticeMailForm,
+  NoticeMailSettings,
+  NoticePage,
+  OneDelivery,
+  OneWebhook,
+  ReadNotices,
+  UnreadNotices,
+  WebhookChange,
+  WebhookList,
+  WebhookWithSecret,
+} from './record'
+
+const AT = '2026-11-21T08:56:28.490Z'
+const WEBHOOK: OneWebhook['webhook'] = {
+  id: 'hook_01a1fdfa942070018c603d2632ddc21b',
+  url: 'https://example.com/webhooks/gateway',
+  events: ['key.exhausted', 'balance.low'],
+  status: 'active',
+  failing_since: null,
+  previous_secret_until: null,
+  created_at: AT,
+}
+const SECRET = { webhook: WEBHOOK, secret: `whsec_${'3o'.padEnd(43, 'x')}=` }
+const DELIVERY: OneDelivery['delivery'] = {
+  id: 'dlv_01a1fdfa942070018c603d2632ddc21c',
+  event_id: 'evt_01a1fdfa942070018c603d2632ddc21d',
+  type: 'balance.low',
+  status: 'delivered',
+  attempts: 1,
+  body: `{"type":"balance.low","timestamp":"${AT}","data":{"balance_micros_usd":990000}}`,
+  response_status: 200,
+  response_body: 'ok',
+  error: null,
+  duration_ms: 84,
+  created_at: AT,
+  last_attempt_at: AT,
+  next_attempt_at: null,
+}
+const PENDING: OneDelivery['delivery'] = {
+  ...DELIVERY,
+  ...{ status: 'pending', attempts: 0, response_status: null, response_body: null, duration_ms: null },
+  ...{ last_attempt_at: null, next_attempt_at: AT },
+}
+const ID = { id: { description: 'Id of one of your webhooks.', example: WEBHOOK.id } }
+const DELIVERY_ID = { delivery: { description: 'Id of one of its deliveries.', example: DELIVERY.id } }
+
+const COMMON = { tag: 'Events', access: 'session' } as const
+const ONE = {
+  200: { description: 'The webhook.', schema: OneWebhook, examples: { webhook: { webhook: WEBHOOK } } },
+} as const
+const WITH_SECRET = {
+  201: { description: 'The webhook and its secret.', schema: WebhookWithSecret, examples: { created: SECRET } },
+} as const
+const QUEUED = {
+  202: { description: 'The queued delivery.', schema: OneDelivery, examples: { delivery: { delivery: PENDING } } },
+} as const
+const MAIL = {
+  200: {
+    description: 'The kinds that are mailed.',
+    schema: NoticeMailSettings,
+    examples: { settings: { kinds: ['key.exhausted', 'balance.low'], sends_mail: true } },
+  },
+} as const
+
+export const WEBHOOK_DOCS = {
+  list: {
+    ...COMMON,
+    id: 'listWebhooks',
+    summary: 'List webhooks',
+    description: 'Your endpoints for events, newest first.',
+    answers: {
+      200: { description: 'All webhooks.', schema: WebhookList, examples: { list: { webhooks: [WEBHOOK] } } },
+    },
+    failures: OWNER_FAILURES,
+  },
+  create: {
+    ...COMMON,
+    id: 'createWebhook',
+    summary: 'Create a webhook',
+    description:
+      'Creates an endpoint that receives events as signed requests (Standard Webhooks). This response contains its secret, which is never shown again. An account can have 10.',
+    body: {
+      description: 'Where events are sent, and which.',
+      schema: NewWebhook,
+      required: true,
+      examples: { some: { url: WEBHOOK.url, events: WEBHOOK.events }, all: { url: WEBHOOK.url } },
+    },
+    answers: WITH_SECRET,
+    failures: ['missing_parameter', 'limit_reached', ...BODY_FAILURES, ...WRITE_FAILURES, 'recent_sign_in_required'],
+  },
+  change: {
+    ...COMMON,
+    id: 'changeWebhook',
+    summary: 'Change a webhook',
+    description: 'Changes what you send and leaves the rest. Resumes one that was paused because it failed.',
+    ids: ID,
+    body: {
+      description: 'What to change.',
+      schema: WebhookChange,
+      required: true,
+      examples: { resume: { status: 'active' }, events: { events: [] } },
+    },
+    answers: ONE,
+    failures: ['resource_not_found', ...BODY_FAILURES, ...WRITE_FAILURES, 'recent_sign_in_required'],
+  },
+  remove: {
+    ...COMMON,
+    id: 'deleteWebhook',
+    summary: 'Delete a webhook',
+    description: 'Deletes the webhook and its log. What waits to be sent is not sent.',
+    ids: ID,
+    answers: ONE,
+    failures: ['resource_not_found', ...WRITE_FAILURES],
+  },
+  rotate: {
+    ...COMMON,
+    id: 'rotateWebhookSecret',
+    summary: 'Rotate the secret of a webhook',
+    description: 'Makes a new secret, which is shown once. The previous one signs beside it for 24 hours.',
+    ids: ID,
+    answers: WITH_SECRET,
+    failures: ['resource_not_found', ...WRITE_FAILURES, 'recent_sign_in_required'],
+  },
+  test: {
+    ...COMMON,
+    id: 'testWebhook',
+    summary: 'Send a test event',
+    description: 'Sends `webhook.test` to the endpoint, at most 10 times a minute for the account.',
+    ids: ID,
+    answers: QUEUED,
+    failures: ['resource_not_found', 'invalid_state', 'rate_limit_exceeded', ...WRITE_FAILURES],
+  },
+  deliveries: {
+    ...COMMON,
+    id: 'listWebhookDeliveries',
+    summary: 'List the deliveries of a webhook',
+    description: 'What was sent to the endpoint and what it answered, newest first.',
+    ids: ID,
+    answers: {
+      200: {
+        description: 'A page of deliveries.',
+        schema: DeliveryPage,
+        examples: { page: { deliveries: [DELIVERY], next_cursor: null } },
+      },
+    },
+    failures: ['invalid_parameter', 'resource_not_found', ...OWNER_FAILURES],
+  },
+  resend: {
+    ...COMMON,
+    id: 'resendWebhookDelivery',
+    summary: 'Send a delivery again',
+    description: 'Sends the delivery again, with the same `webhook-id` and body.',
+    ids: { ...ID, ...DELIVERY_ID },
+    answers: QUEUED,
+    failures: ['resource_not_found', 'invalid_state', ...WRITE_FAILURES],
+  },
+} as const satisfies Record<string, RouteDocs>
+
+export const NOTICE_DOCS = {
+  list: {
+    ...COMMON,
+    id: 'listNotices',
+    summary: 'List notices',
+    description: 'The events of your account, newest first: the same that webhooks receive.',
+    answers: {
+      200: {
+        description: 'A page of notices.',
+        schema: NoticePage,
+        examples: {
+          page: {
+            notices: [
+              {
+                id: DELIVERY.event_id,
+                type: 'balance.low',
+                timestamp: AT,
+                data: { balance_micros_usd: 990_000 },
+                read: false,
+              },
+            ],
+            unread: 1,
+            next_cursor: null,
+          },
+        },
+      },
+    },
+    failures: ['invalid_parameter', ...OWNER_FAILURES],
+  },
+  read: {
+    ...COMMON,
+    id: 'markNoticesRead',
+    summary: 'Mark notices as read',
+    description: 'Marks a notice and all older ones as read; all of them, without a body.',
+    body: {
+      description: 'The newest notice that was read.',
+      schema: ReadNotices,
+      required: false,
+      examples: { all: {} },
+    },
+    answers: {
+      200: { description: 'What is left unread.', schema: UnreadNotices, examples: { none: { unread: 0 } } },
+    },
+    failures: ['resource_not_found', ...BODY_FAILURES, ...WRITE_FAILURES],
+  },
+  mail: {
+    ...COMMON,
+    id: 'getNoticeMail',
+    summary: 'Which notices are mailed',
+    description: 'The kinds of notices that are mailed to you, where the gateway sends mail.',
+    answers: MAIL,
+    failures: OWNER_FAILURES,
+  },
+  changeMail: {
+    ...COMMON,
+    id: 'changeNoticeMail',
+    summary: 'Choose which notices are mailed',
+    description: 'Replaces the list of kinds that are mailed to you. An empty list ends these mails.',
+    body: {
+      description: 'The kinds to mail.',
+      schema: NoticeMailForm,
+      required: true,
+      examples: { some: { kinds: ['key.exhausted', 'balance.low'] } },
+    },
+    answers: MAIL,
+    failures: ['missing_parameter', ...BODY_FAILURES, ...WRITE_FAILURES],
+  },
+} as const satisfies Record<string, RouteDocs>
