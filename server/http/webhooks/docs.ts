@@ -61,9 +61,9 @@ const QUEUED = {
 } as const
 const MAIL = {
   200: {
-    description: 'The kinds that are mailed.',
+    description: 'What is mailed.',
     schema: NoticeMailSettings,
-    examples: { settings: { kinds: ['key.exhausted', 'balance.low'], sends_mail: true } },
+    examples: { settings: { kinds: ['key.exhausted', 'balance.low'], weekly_summary: false, sends_mail: true } },
   },
 } as const
 
@@ -210,7 +210,8 @@ export const NOTICE_DOCS = {
     ...COMMON,
     id: 'getNoticeMail',
     summary: 'Which notices are mailed',
-    description: 'The kinds of notices that are mailed to you, where the gateway sends mail.',
+    description:
+      'The kinds of notices that are mailed to you, and whether a weekly summary is, where the gateway sends mail.',
     answers: MAIL,
     failures: OWNER_FAILURES,
   },
@@ -218,14 +219,14 @@ export const NOTICE_DOCS = {
     ...COMMON,
     id: 'changeNoticeMail',
     summary: 'Choose which notices are mailed',
-    description: 'Replaces the list of kinds that are mailed to you. An empty list ends these mails.',
+    description: 'Changes what you send and leaves the rest. An empty list of kinds ends the mails of notices.',
     body: {
-      description: 'The kinds to mail.',
+      description: 'What to mail.',
       schema: NoticeMailForm,
       required: true,
-      examples: { some: { kinds: ['key.exhausted', 'balance.low'] } },
+      examples: { some: { kinds: ['key.exhausted', 'balance.low'] }, weekly: { weekly_summary: true } },
     },
     answers: MAIL,
-    failures: ['missing_parameter', ...BODY_FAILURES, ...WRITE_FAILURES],
+    failures: [...BODY_FAILURES, ...WRITE_FAILURES],
   },
 } as const satisfies Record<string, RouteDocs>
