@@ -12,13 +12,14 @@ import type { CredentialStore } from '../core/credentials/store'
 import type { EventPublisher } from '../core/events/live-events'
 import type { AccountId, KeyId } from '../core/ids'
 import { Approvals } from '../core/social/approvals'
-import type { SocialChange } from '../core/social/changes'
+import type { OnSocialFailing, SocialChange } from '../core/social/changes'
 import { LinkedAccounts } from '../core/social/linked-accounts'
 import { Linking } from '../core/social/linking'
 import type { SocialStore } from '../core/social/store'
 import type { Social } from '../http/social/record'
 import { startApprovalRevocations, startIdleRenewals, startResealing } from '../jobs/social'
 import type { Log } from '../log'
+import type { eventWriter } from './webhooks'
 
 /** The fixed path that networks redirect browsers to (spec 4.3). */
 const CALLBACK = '/apis/v1/social/oauth_callback'
@@ -32,6 +33,7 @@ interface SocialNeeds {
   readonly events: EventPublisher
   readonly accounts: Pick<AccountStore, 'byId'>
   readonly identity: Pick<Identity, 'user'>
+  readonly writeEvent: ReturnType<typeof eventWriter>
   /** Whether everything else is sealed with the newest key. */
   readonly isResealed: boolean
 }
@@ -82,6 +84,7 @@ function composed(
       return key && { account: person?.name ?? 'an account without a name', key: key.name }
     },
     onChange: ({ accountId, keyId }: SocialChange) => events.publish(accountId, { type: 'social', keyId }),
+    onFailing: failingOnce(needs.writeEvent),
     onTrouble: (reason: string) => log.warn('social', { network: network.name, reason }),
   }
   const creditBuys = network.name === 'sandbox' || config.creditBuysPaidProviders
@@ -89,6 +92,21 @@ function composed(
   const linking = new Linking({ ...parts, approvals })
   const overHttps = config.baseUrl.startsWith('https:')
   return { network, store, creditBuys, keyOf, linking, approvals, overHttps, accounts: new LinkedAccounts(parts) }
+}
+
+/** Most links whose failures are remembered; beyond it the unique id of the event alone prevents a second one. */
+const MAX_REMEMBERED = 10_000
+
+/** Notifies the owner of a failing link, once for each reason until it is linked again: that makes a new session. */
+function failingOnce(writeEvent: SocialNeeds['writeEvent']): OnSocialFailing {
+  const written = new Set<string>()
+  return ({ accountId, keyId, session, user, reason, scope }) => {
+    const cause = [session, reason, ...(scope === null ? [] : [scope])].join('_')
+    if (written.has(cause)) return
+    if (written.size >= MAX_REMEMBERED) written.clear()
+    written.add(cause)
+    writeEvent('social.failing', cause, { key_id: keyId, user, reason, scope }, accountId)
+  }
 }
 
 function openNetwork(config: Config, redirectUri: string, clock: Clock) {

@@ -34,6 +34,7 @@ export const NOTICE_TEXT = {
     'limits.decided': 'Request for higher limits decided',
     'social.linked': 'Social account linked',
     'social.revoked': 'Social account lost access',
+    'social.failing': 'Social account must be linked again',
     'app.connected': 'App connected',
     'app.disconnected': 'App disconnected',
     'webhook.paused': 'Webhook paused after 3 days of failures',

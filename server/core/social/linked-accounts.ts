@@ -4,7 +4,7 @@ import { type Failure, failure } from '../failure'
 import type { PoolId, SocialSessionId } from '../ids'
 import { err, ok, type Result } from '../result'
 import { type Sealing, Unsealable } from '../sealing'
-import type { OnSocialChange } from './changes'
+import type { OnSocialChange, OnSocialFailing, SocialFailing } from './changes'
 import type { Actor, GrantRefusal, NetworkFailure, SocialNetwork } from './network'
 import { SCOPE_MEANINGS, type SocialScope } from './scopes'
 import { accessToken, grantToken, refreshToken, sealedTokens } from './sealed-tokens'
@@ -20,6 +20,7 @@ export interface LinkedAccountsParts {
   readonly sealing: Sealing
   readonly clock: Clock
   readonly onChange: OnSocialChange
+  readonly onFailing: OnSocialFailing
   readonly onTrouble: (reason: string) => void
 }
 
@@ -59,6 +60,8 @@ export class LinkedAccounts {
     } catch (error) {
       if (!(error instanceof Unsealable)) throw error
       this.parts.onTrouble(error.message)
+      const session = await this.parts.store.session(key.poolId)
+      if (session) this.failing(session, 'unreadable')
       return required(`The stored link of this API key can no longer be decrypted. ${LINK_AGAIN}`)
     }
   }
@@ -138,12 +141,16 @@ export class LinkedAccounts {
     const who = `@${session.user.username}`
     const state = sessionState(session, clock.now())
     if (state === 'revoked') return required(`${who} withdrew the access of this API key. ${LINK_AGAIN}`)
-    if (state === 'expired') return required(`The link of ${who} to this API key has expired. ${LINK_AGAIN}`)
+    if (state === 'expired') {
+      this.failing(session, 'expired')
+      return required(`The link of ${who} to this API key has expired. ${LINK_AGAIN}`)
+    }
     if (session.scopes.includes(scope)) return ok(session)
     if (session.missingScope !== scope) {
       await store.noteMissingScope(session.id, scope)
       onChange({ accountId: session.accountId, keyId: session.keyId, what: 'scope_missing' })
     }
+    this.failing(session, 'missing_scope', scope)
     return ownFailure(
       failure(
         'insufficient_scope',
@@ -151,6 +158,14 @@ export class LinkedAccounts {
         { param: scope },
       ),
     )
+  }
+
+  private failing(
+    { accountId, keyId, id, user }: SocialSession,
+    reason: SocialFailing['reason'],
+    scope: SocialScope | null = null,
+  ): void {
+    this.parts.onFailing({ accountId, keyId, session: id, user: user.username, reason, scope })
   }
 
   private async fresh(session: SocialSession): Promise<Result<SocialSession, UseFailure>> {

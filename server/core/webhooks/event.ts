@@ -18,6 +18,7 @@ export const OWNER_EVENTS = [
   'limits.decided',
   'social.linked',
   'social.revoked',
+  'social.failing',
   'app.connected',
   'app.disconnected',
   'webhook.paused',

@@ -13,6 +13,7 @@ export const MAILED_BY_DEFAULT: readonly EventType[] = [
   'balance.empty',
   'topup.failed',
   'social.revoked',
+  'social.failing',
   'webhook.paused',
   'account.suspended',
   'payment.unserved',

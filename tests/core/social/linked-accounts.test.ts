@@ -268,6 +268,7 @@ describe('a session without a refresh token', () => {
     social.advance(TWO_HOURS)
     const outcome = await social.like(other)
     expect(JSON.stringify(outcome)).toContain('has expired')
+    expect(social.failing.at(-1)).toBe('expired')
     expect((await stored(other))?.revokedAt).toBeNull()
   })
 })

@@ -3,7 +3,7 @@ import { KeyRing } from '../../../server/adapters/sealing/key-ring'
 import type { Actor } from '../../../server/core/audit'
 import type { ApiKey } from '../../../server/core/credentials/api-key'
 import { Approvals } from '../../../server/core/social/approvals'
-import type { SocialChange } from '../../../server/core/social/changes'
+import type { SocialChange, SocialFailing } from '../../../server/core/social/changes'
 import { LinkedAccounts } from '../../../server/core/social/linked-accounts'
 import { Linking } from '../../../server/core/social/linking'
 import type { SocialScope } from '../../../server/core/social/scopes'
@@ -19,6 +19,7 @@ export async function openSocialParts() {
   const network = new FixtureNetwork()
   const changes: SocialChange['what'][] = []
   const trouble: string[] = []
+  const failing: SocialFailing['reason'][] = []
   let now = NOON
   const state = { keyIsLive: true }
   const requester = { account: 'Ada', key: 'an app' }
@@ -30,6 +31,7 @@ export async function openSocialParts() {
     redirectUri: 'https://gateway.example/apis/v1/social/oauth_callback',
     requester: async () => (state.keyIsLive ? requester : null),
     onChange: ({ what }: SocialChange) => changes.push(what),
+    onFailing: ({ reason }: SocialFailing) => failing.push(reason),
     onTrouble: (reason: string) => trouble.push(reason),
   }
   const approvals = new Approvals(parts)
@@ -45,6 +47,7 @@ export async function openSocialParts() {
     accounts,
     changes,
     trouble,
+    failing,
     state,
     key,
     advance: (ms: number) => {

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
 import { type Harness, type MadeKey, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
 import { ADA, GRACE, linkKey } from '../../support/social/linked-key'
+import { until } from '../../support/until'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
@@ -246,6 +248,22 @@ describe('403', () => {
   test('insufficient_scope: reading messages needs dm.read', async () => {
     const { status, error } = await read('dm_threads_social', await newLinked(['dm.write']))
     expect([status, error.param]).toEqual([403, 'dm.read'])
+  })
+
+  test('a link that lacks a scope is an event for its owner, once until it is linked again (spec-answers 11)', async () => {
+    const key = await newLinked(['dm.write'])
+    const events = () =>
+      gateway.core.stores.db.all<{ data: string }>(
+        sql`SELECT data FROM events WHERE type = 'social.failing' AND data LIKE ${`%${key.id}%`}`,
+      )
+    for (let i = 0; i < 3; i++) expect((await read('dm_threads_social', key)).status).toBe(403)
+    await until(async () => (await events()).length > 0)
+    expect((await events()).map(({ data }) => JSON.parse(data))).toEqual([
+      { key_id: key.id, user: expect.any(String), reason: 'missing_scope', scope: 'dm.read' },
+    ])
+    await linkKey(gateway, key, ['dm.write'])
+    expect((await read('dm_threads_social', key)).status).toBe(403)
+    await until(async () => (await events()).length === 2)
   })
 
   test('insufficient_permissions: a key can be kept to some operations', async () => {
