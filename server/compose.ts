@@ -123,14 +123,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
   const { people, ownOrigins, mailers } = composeIdentity(config, surroundings, core)
   const { identity } = people
-  const linked = openSocial(config, {
-    ...core,
-    identity,
-    clock,
-    log,
-    store: stores.social,
-    writeEvent: eventWriter(stores.webhooks, clock, log),
-  })
+  const linked = openSocial(config, { ...core, identity, clock, log, store: stores.social })
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
   const billing = await composeBilling(config, { ...core, clock, log, telemetry })
   const pipeline = pipelineDeps(core, { ...billing, telemetry }, clock, log)

@@ -16,10 +16,11 @@ import type { OnSocialFailing, SocialChange } from '../core/social/changes'
 import { LinkedAccounts } from '../core/social/linked-accounts'
 import { Linking } from '../core/social/linking'
 import type { SocialStore } from '../core/social/store'
+import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Social } from '../http/social/record'
 import { startApprovalRevocations, startIdleRenewals, startResealing } from '../jobs/social'
 import type { Log } from '../log'
-import type { eventWriter } from './webhooks'
+import { eventWriter } from './webhooks'
 
 /** The fixed path that networks redirect browsers to (spec 4.3). */
 const CALLBACK = '/apis/v1/social/oauth_callback'
@@ -33,7 +34,7 @@ interface SocialNeeds {
   readonly events: EventPublisher
   readonly accounts: Pick<AccountStore, 'byId'>
   readonly identity: Pick<Identity, 'user'>
-  readonly writeEvent: ReturnType<typeof eventWriter>
+  readonly stores: { readonly webhooks: Pick<WebhookStore, 'addEvents'> }
   /** Whether everything else is sealed with the newest key. */
   readonly isResealed: boolean
 }
@@ -84,7 +85,7 @@ function composed(
       return key && { account: person?.name ?? 'an account without a name', key: key.name }
     },
     onChange: ({ accountId, keyId }: SocialChange) => events.publish(accountId, { type: 'social', keyId }),
-    onFailing: failingOnce(needs.writeEvent),
+    onFailing: failingOnce(eventWriter(needs.stores.webhooks, clock, log)),
     onTrouble: (reason: string) => log.warn('social', { network: network.name, reason }),
   }
   const creditBuys = network.name === 'sandbox' || config.creditBuysPaidProviders
@@ -98,7 +99,7 @@ function composed(
 const MAX_REMEMBERED = 10_000
 
 /** Notifies the owner of a failing link, once for each reason until it is linked again: that makes a new session. */
-function failingOnce(writeEvent: SocialNeeds['writeEvent']): OnSocialFailing {
+function failingOnce(writeEvent: ReturnType<typeof eventWriter>): OnSocialFailing {
   const written = new Set<string>()
   return ({ accountId, keyId, session, user, reason, scope }) => {
     const cause = [session, reason, ...(scope === null ? [] : [scope])].join('_')
