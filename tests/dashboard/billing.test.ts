@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
 import type { AccountId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
 import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
@@ -12,6 +13,9 @@ beforeAll(async () => {
   dashboard = await openDashboard({ env: { SANDBOX_TOPUPS: 'true' } })
 })
 afterAll(() => dashboard.close())
+
+/** What happens before the page says so may show only with the next change. */
+const live = (page: Page) => page.getByText('Live', { exact: true }).waitFor()
 
 describe('billing', () => {
   test('a top-up from the dialog shows in balance, receipts and ledger, and makes the account Starter', async () => {
@@ -60,6 +64,7 @@ describe('billing', () => {
     const made = (await (await owner.api('/api/keys', { name: 'laptop' })).json()) as { secret: string }
     const { page } = await dashboard.visit('/billing')
     await page.getByText('No spend in the last 7 days').waitFor()
+    await live(page)
     await dashboard.as(made.secret, '/apis/v1/websearch/images/search?q=card')
     await page.getByText('Available after 3 days of use').waitFor()
     await page.getByText('$0.005 spent so far').waitFor()
@@ -89,6 +94,7 @@ describe('billing', () => {
     const shown = (balance: string) => page.getByText(balance).filter({ visible: true }).first()
     // Signup credit is there to be used up.
     await shown('$0.70').waitFor()
+    await live(page)
     expect(await notice.count()).toBe(0)
     await owner.api('/api/topups', { amount: '1.00', method: 'sandbox' })
     await shown('$1.70').waitFor()
