@@ -4,12 +4,13 @@ import { BODY_BOUNDS, beyondBounds, JsonScan } from '../../core/json-bounds'
 import { digestOf, fingerprintOf } from '../../core/payments/binding'
 import { err, ok, type Result } from '../../core/result'
 import type { BodyReader, ReadModelBody } from '../../pipeline/models/body-reader'
-import { accountOf, resolvedItems } from '../../pipeline/models/item-references'
+import { resolvedItems } from '../../pipeline/models/item-references'
 import type { ModelCall, ModelDeps } from '../../pipeline/models/model-call'
 import { modelWork } from '../../pipeline/models/model-work'
 import { estimateModelCall } from '../../pipeline/models/validate-model-call'
 import type { ModelWire, WirePath } from '../../pipeline/models/wires/model-wire'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
+import { accountOf } from '../../pipeline/record-call'
 import { readCallOptions } from '../middleware/call-options'
 import { readJsonChunks } from '../middleware/json-body'
 import type { GatedContext } from '../middleware/request-context'
@@ -72,7 +73,7 @@ export class ModelCalls {
   ): Promise<Result<ReadModelBody, Failure>> {
     if (!read.ok || !read.value.request.references?.length) return read
     const { request, digest } = read.value
-    const account = accountOf({ authenticated })
+    const account = accountOf(authenticated)
     const sent = digest ?? digestOf(request.bytes)
     const bytes = resolvedItems(request, (id) => this.deps.items.recall(account, id))
     if (!bytes.ok) return bytes

@@ -3,7 +3,6 @@ import type { AccountId } from '../../core/ids'
 import { isJson, listOf, parsedJson } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import type { ItemMemory } from './item-memory'
-import type { ModelCall } from './model-call'
 import { listElements } from './wires/json/json-members'
 import type { ModelRequest } from './wires/model-request'
 import { jsonOf } from './wires/sse-events'
@@ -40,12 +39,6 @@ export function unknownItem(id: string): Failure {
     `There is no item "${id.slice(0, 80)}". Items are kept for 30 minutes, in memory, unless store is false. Send the item itself. SDKs do so with store: false (in the AI SDK: providerOptions.openai.store).`,
     { param: 'input' },
   )
-}
-
-/** The account of a call; nobody calls a model without one. */
-export function accountOf({ authenticated: { caller } }: Pick<ModelCall, 'authenticated'>): AccountId {
-  if (caller.kind === 'anonymous') throw new Error('an anonymous caller passed to a model')
-  return caller.account.id
 }
 
 /** Remembers the items of an answer, unless the caller said not to store them. */

@@ -1,6 +1,7 @@
 import { isLocal } from '../../core/models/model'
+import { accountOf } from '../record-call'
 import type { StreamSale } from '../stream'
-import { accountOf, rememberItems, responseOfEnding } from './item-references'
+import { rememberItems, responseOfEnding } from './item-references'
 import type { ModelDeps, ValidatedCall } from './model-call'
 import { chargeFor, estimatedCharge } from './model-charge'
 import { mayHideOutput } from './wires/hidden-output'
@@ -32,7 +33,8 @@ export function modelStream(
       if (isCounted) return chargeFor(validated, meter.seen, code)
       return estimatedCharge(deps, started, meter.seen, code, wasStopped)
     },
-    onCharged: () => rememberItems(deps.items, accountOf(call), request, () => responseOfEnding(meter.ending)),
+    onCharged: () =>
+      rememberItems(deps.items, accountOf(call.authenticated), request, () => responseOfEnding(meter.ending)),
     errorEvent: (problem) =>
       encoder.encode(call.wire.errorEvent(call.failureJson(problem), call.path, meter.sentEvents ?? 0)),
   }

@@ -3,10 +3,11 @@ import { type Failure, failure } from '../../core/failure'
 import { isJson, parsedJson } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
 import { SHUTTING_DOWN, toFailure } from '../call-upstream'
+import { accountOf } from '../record-call'
 import { settledStream } from '../stream'
 import type { OpenCall, Work, WorkResult } from '../work'
 import { withFittingCap } from './fitting-cap'
-import { accountOf, rememberItems, responseOfBody } from './item-references'
+import { rememberItems, responseOfBody } from './item-references'
 import type { BackendAnswer } from './model-backend'
 import type { ModelCall, ModelDeps, ValidatedCall } from './model-call'
 import { chargeFor, estimatedCharge, NOTHING } from './model-charge'
@@ -107,7 +108,8 @@ async function whole(
     body: read.body,
     headers: { 'content-type': answer.contentType },
     charge: chargeFor(started.validated, read.seen, open.hangUp.aborted ? 'caller_hung_up' : null),
-    onCharged: async () => rememberItems(deps.items, accountOf(call), request, () => responseOfBody(read.body)),
+    onCharged: async () =>
+      rememberItems(deps.items, accountOf(call.authenticated), request, () => responseOfBody(read.body)),
   }
 }
 
