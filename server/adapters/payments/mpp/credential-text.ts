@@ -1,4 +1,5 @@
 import { Credential } from 'mppx'
+import { parsedJson } from '../../../core/json'
 import { CREDENTIAL_BOUNDS, isWithin } from '../../../core/json-bounds'
 import { type Binding, digestOf } from '../../../core/payments/binding'
 import type { ShownPayment } from '../../../core/payments/method'
@@ -39,10 +40,20 @@ export function isCredentialText(text: string): boolean {
 }
 
 /** The JSON in a base64 text; null if it is larger or deeper than a credential can be. */
-export function boundedJson(text: string): string | null {
+function boundedJson(text: string): string | null {
   if (text.length > MAX_TEXT || !/^[\w+/-]*={0,2}$/.test(text)) return null
   const bytes = Buffer.from(text, 'base64url')
   return bytes.length <= MAX_BYTES && isWithin(bytes, CREDENTIAL_BOUNDS) ? bytes.toString() : null
+}
+
+/** The value of the JSON in a base64 text; undefined if it is not JSON, or larger or deeper than a credential can be. */
+export function credentialJson(text: string): unknown {
+  return parsedJson(boundedJson(text) ?? '')
+}
+
+/** A member of a parsed value, which may be anything. */
+export function member(value: unknown, name: string): unknown {
+  return Reflect.get(Object(value), name)
 }
 
 /** The binding of the challenge, as repeated in the credential. */
@@ -52,12 +63,8 @@ function bindingIn({ challenge }: AnyCredential): Binding | null {
 
 /** Parses the wire format of a binding; null if it is invalid. */
 export function decodedBinding(opaque: string): Binding | null {
-  try {
-    const value: unknown = JSON.parse(boundedJson(opaque) ?? '')
-    const isBinding =
-      typeof value === 'object' && value !== null && Object.values(value).every((member) => typeof member === 'string')
-    return isBinding ? (value as Binding) : null
-  } catch {
-    return null
-  }
+  const value = credentialJson(opaque)
+  const isBinding =
+    typeof value === 'object' && value !== null && Object.values(value).every((one) => typeof one === 'string')
+  return isBinding ? (value as Binding) : null
 }

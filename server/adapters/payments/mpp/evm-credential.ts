@@ -1,11 +1,10 @@
 import type { Credential } from 'mppx'
 import type { evm } from 'mppx/server'
-import { parsedJson } from '../../../core/json'
 import { type Binding, digestOf } from '../../../core/payments/binding'
 import type { ShownPayment } from '../../../core/payments/method'
 import type { PaymentRefusal } from '../../../core/payments/refusal'
 import { err, ok, type Result } from '../../../core/result'
-import { boundedJson, decodedBinding, isCredentialText, readPaymentScheme } from './credential-text'
+import { credentialJson, decodedBinding, isCredentialText, member, readPaymentScheme } from './credential-text'
 import { type Authorization, authorizationIn } from './eip3009'
 
 /** An authorization in one of its wire formats. */
@@ -57,14 +56,13 @@ function readX402(text: string, charge: ReturnType<typeof evm.charge>): Result<E
   const binding = typeof opaque === 'string' ? decodedBinding(opaque) : null
   // The payer signed the echo only if it has its own nonce.
   const isSignedFor = binding !== null && typeof member(extension, 'nonce') === 'string'
-  const listed = listedIn(parsedJson(boundedJson(text) ?? ''))
+  const listed = listedIn(credentialJson(text))
   return ok({ form: 'x402', authorization, binding, isSignedFor, hash: digestOf(text), credential, listed })
 }
 
 /** A payment of version 1; null if the text is none. */
 function readX402V1(text: string): Result<EvmCredential, PaymentRefusal> | null {
-  const json = boundedJson(text)
-  const payment = json === null ? null : parsedJson(json)
+  const payment = credentialJson(text)
   if (member(payment, 'x402Version') !== 1) return null
   const [scheme, network] = [member(payment, 'scheme'), member(payment, 'network')]
   if (typeof scheme !== 'string' || typeof network !== 'string') return NOT_X402
@@ -100,10 +98,6 @@ export function pendingX402(text: string, { transport }: ReturnType<typeof evm.c
   } catch {
     return null
   }
-}
-
-function member(value: unknown, name: string): unknown {
-  return Reflect.get(Object(value), name)
 }
 
 const NOT_X402 = err({

@@ -7,6 +7,7 @@ import {
   parseSignature,
   recoverTypedDataAddress,
 } from 'viem'
+import { member } from './credential-text'
 
 /** Uniswap's Permit2, and the contract of x402 that settles `upto` with it. Each has one address on every chain. */
 export const PERMIT2: Address = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
@@ -91,10 +92,6 @@ function approvalIn(payment: unknown): Approval | null | undefined {
 
 /** The extension by which a payer sends its approval of Permit2 along, so that the relayer pays the gas of it. */
 export const SPONSORING = 'eip2612GasSponsoring'
-
-export function member(value: unknown, name: string): unknown {
-  return Reflect.get(Object(value), name)
-}
 
 function address(value: unknown, name: string): string | null {
   const text = member(value, name)

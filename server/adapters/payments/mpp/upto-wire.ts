@@ -1,13 +1,12 @@
 import { getAddress } from 'viem'
-import { parsedJson } from '../../../core/json'
 import { type Binding, bindingText, digestOf } from '../../../core/payments/binding'
 import type { Resource, ShownPayment, Terms } from '../../../core/payments/method'
 import type { PaymentRefusal } from '../../../core/payments/refusal'
 import { err, ok, type Result } from '../../../core/result'
 import { opaqueOf } from './challenge-writer'
-import { boundedJson, decodedBinding } from './credential-text'
+import { credentialJson, decodedBinding, member } from './credential-text'
 import { bazaarExtension } from './discovery'
-import { member, type Permit, permitIn, SPONSORING } from './permit2'
+import { type Permit, permitIn, SPONSORING } from './permit2'
 
 export interface UptoWireOptions {
   readonly chainId: number
@@ -38,8 +37,7 @@ const BINDING = 'gateway'
 /** Parses a payment; null when it is of another protocol. */
 export function readUpto({ scheme, text }: ShownPayment): Result<UptoPayment, PaymentRefusal> | null {
   if (scheme !== 'x402') return null
-  const json = boundedJson(text)
-  const payment = json === null ? null : parsedJson(json)
+  const payment = credentialJson(text)
   if (member(payment, 'x402Version') !== 2) return NOT_X402
   const accepted = member(payment, 'accepted')
   const permit = member(accepted, 'scheme') === 'upto' ? permitIn(payment) : null
@@ -82,9 +80,9 @@ export function uptoWire(options: UptoWireOptions, facilitator: string, takesApp
     },
     /** What a payment says or signs other than this offer; null if nothing. The chain and the signature are not checked here. */
     mismatch({ permit, accepted, url, binding }: UptoPayment, terms: Terms, amount: bigint): PaymentRefusal | null {
-      const asked = requirement(amount)
+      const offered = requirement(amount)
       const isSame = (name: 'network' | 'asset' | 'payTo' | 'amount') =>
-        String(member(accepted, name)).toLowerCase() === asked[name].toLowerCase()
+        String(member(accepted, name)).toLowerCase() === offered[name].toLowerCase()
       if (binding && bindingText(binding) !== bindingText(terms.binding))
         return invalid('the payment was made for a different request')
       if (url !== publicUrl(terms.resource)) return invalid('the payment names a different URL')
