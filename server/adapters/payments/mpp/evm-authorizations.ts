@@ -2,14 +2,13 @@ import type { Address, Hex, TransactionReceipt } from 'viem'
 import { waitForTransactionReceipt } from 'viem/actions'
 import type { ReadCredential, SettleOutcome } from '../../../core/payments/method'
 import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
-import type { ChainWatch } from './chain-watch'
+import { settleByCall, simulatedAmount } from './contract-calls'
 import { fateOf, hasMoved, isFacilitated, namedOn, transferCall } from './eip3009'
 import type { EvmCredential } from './evm-credential'
 import type { EvmNetwork, EvmOptions } from './evm-network'
 import { type Facilitator, facilitatorRequest } from './facilitator'
 import { movedAmount } from './moved-amount'
-import { isRevert } from './node-trouble'
-import { reasonOf, refusalOf } from './refusals'
+import { refusalOf } from './refusals'
 import { SentByUs } from './sent-by-us'
 
 /** Two settlements, with what the chain is asked between them, fit into the time that an attempt has for settling. */
@@ -39,7 +38,7 @@ export function authorizations(options: EvmOptions, network: EvmNetwork) {
   }
   const isPaidBy = ({ status, logs }: TransactionReceipt, { credential }: ReadCredential) =>
     status === 'success' && hasMoved(logs, namedOn(chainId, token, (credential as EvmCredential).authorization)) // created by `read`
-  const parts = { options, network, watch, spentOrRefused, isPaidBy }
+  const parts = { options, network, spentOrRefused, isPaidBy }
 
   return {
     watch,
@@ -49,15 +48,8 @@ export function authorizations(options: EvmOptions, network: EvmNetwork) {
     async refusal(shown: EvmCredential, whole: bigint): Promise<PaymentRefusal | null> {
       const data = transferCall(shown.authorization)
       try {
-        const [problem, moved] = await Promise.all([
-          watch.problem(),
-          movedAmount(reads, token, recipient as Address, data).catch(async (error: unknown) => {
-            // A token that refuses every transfer is not the payer's fault.
-            if (!isRevert(error) || (await watch.checkAgain()) !== null) return null
-            throw error
-          }),
-        ])
-        if (problem !== null || moved === null) return NETWORK
+        const moved = await simulatedAmount(watch, () => movedAmount(reads, token, recipient as Address, data))
+        if (moved === null) return NETWORK
         if (moved === whole) return facilitated ? facilitatorRefusal(options, facilitated.facilitator, shown) : null
         onTrouble('evm payments are refused: the token does not transfer the requested amount', `${moved} of ${whole}`)
         return NETWORK
@@ -78,35 +70,23 @@ export function authorizations(options: EvmOptions, network: EvmNetwork) {
 interface SettleParts {
   readonly options: EvmOptions
   readonly network: EvmNetwork
-  readonly watch: ChainWatch
   spentOrRefused(read: ReadCredential, reason: string): Promise<SettleOutcome>
   isPaidBy(receipt: TransactionReceipt, read: ReadCredential): boolean
 }
 
 async function settleByRelayer(
-  { network: { reads, relayed, token }, watch, spentOrRefused, isPaidBy }: SettleParts,
+  { network: { reads, relayed, token }, spentOrRefused, isPaidBy }: SettleParts,
   read: ReadCredential,
   onSent: () => void,
 ): Promise<SettleOutcome> {
   const { authorization } = read.credential as EvmCredential // created by `read`
   if (!relayed) throw new Error('there is no relayer')
-  const { relayer } = relayed
-  const data = transferCall(authorization)
-  let limit: bigint
-  try {
-    const from = relayer.address
-    const estimated = await reads.request({ method: 'eth_estimateGas', params: [{ from, to: token, data }] })
-    limit = (BigInt(estimated) * 5n) / 4n
-  } catch (error) {
-    if (!isRevert(error)) throw error
-    // The contract refuses it: because of its own state, because the nonce was used before, or permanently.
-    const problem = await watch.checkAgain()
-    return problem === null ? spentOrRefused(read, reasonOf(error)) : { kind: 'unknown', reason: problem, isOurs: true }
-  }
-  const receipt = await relayer.submit({ to: token, data, gas: limit }, onSent)
-  if (!receipt) return { kind: 'unknown', reason: 'the transfer is not in a block yet', isOurs: true }
-  if (isPaidBy(receipt, read)) return { kind: 'settled', reference: receipt.transactionHash }
-  return spentOrRefused(read, `${receipt.transactionHash} did not move the whole amount`)
+  const call = { to: token, data: transferCall(authorization) }
+  return settleByCall(reads, relayed, call, {
+    isPaidBy: (receipt) => isPaidBy(receipt, read),
+    spentOrRefused: (reason) => spentOrRefused(read, reason),
+    onSent,
+  })
 }
 
 /** Why a facilitator would not settle what we have found valid. */

@@ -4,6 +4,7 @@ import type { Money } from '../../../core/money'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from '../../../core/payments/method'
 import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
 import { err, ok } from '../../../core/result'
+import { settleByCall, simulatedAmount } from './contract-calls'
 import { MAX_LIFE_MS } from './eip3009'
 import type { EvmNetwork, EvmOptions, Relayed } from './evm-network'
 import { movedByRelayer } from './moved-by-relayer'
@@ -85,7 +86,8 @@ export function uptoMethod(options: EvmOptions, network: EvmNetwork & Relayed): 
 }
 
 /** Looks up permits on the chain and settles them. */
-function settling(options: EvmOptions, { token, reads, relayed: { relayer, watch } }: EvmNetwork & Relayed) {
+function settling(options: EvmOptions, { token, reads, relayed }: EvmNetwork & Relayed) {
+  const { relayer, watch } = relayed
   const { confirmations, onTrouble } = options
   const recipient = options.recipient as Address // the configuration validated its form
   const fateOf = (handle: ReadCredential['handle']) => permitFateOf(reads, handle, confirmations)
@@ -105,17 +107,10 @@ function settling(options: EvmOptions, { token, reads, relayed: { relayer, watch
     async refusal(permit: Permit): Promise<PaymentRefusal | null> {
       const data = settleCall(permit, permit.amount)
       try {
-        const [problem, moved] = await Promise.all([
-          watch.problem(),
-          movedByRelayer(reads, { relayer: relayer.address, token, recipient, target: UPTO_PROXY, data }).catch(
-            async (error: unknown) => {
-              // A token that refuses every transfer is not the payer's fault.
-              if (!isRevert(error) || (await watch.checkAgain()) !== null) return null
-              throw error
-            },
-          ),
-        ])
-        if (problem !== null || moved === null) return NETWORK
+        const moved = await simulatedAmount(watch, () =>
+          movedByRelayer(reads, { relayer: relayer.address, token, recipient, target: UPTO_PROXY, data }),
+        )
+        if (moved === null) return NETWORK
         if (moved === permit.amount) return null
         onTrouble(
           'upto payments are refused: the token does not transfer the requested amount',
@@ -132,25 +127,11 @@ function settling(options: EvmOptions, { token, reads, relayed: { relayer, watch
     async settle(read: ReadCredential, price: bigint | null): Promise<SettleOutcome> {
       const { permit } = read.credential as UptoPayment // created by `read`
       const amount = price ?? permit.amount
-      const data = settleCall(permit, amount)
-      let limit: bigint
-      try {
-        const estimated = await reads.request({
-          method: 'eth_estimateGas',
-          params: [{ from: relayer.address, to: UPTO_PROXY, data }],
-        })
-        limit = (BigInt(estimated) * 5n) / 4n
-      } catch (error) {
-        if (!isRevert(error)) throw error
-        const problem = await watch.checkAgain()
-        return problem === null
-          ? spentOrRefused(read, reasonOf(error))
-          : { kind: 'unknown', reason: problem, isOurs: true }
-      }
-      const receipt = await relayer.submit({ to: UPTO_PROXY, data, gas: limit })
-      if (!receipt) return { kind: 'unknown', reason: 'the transfer is not in a block yet', isOurs: true }
-      if (hasSettled(receipt, permit, amount)) return { kind: 'settled', reference: receipt.transactionHash }
-      return spentOrRefused(read, `${receipt.transactionHash} did not move the whole amount`)
+      const call = { to: UPTO_PROXY, data: settleCall(permit, amount) }
+      return settleByCall(reads, relayed, call, {
+        isPaidBy: (receipt) => hasSettled(receipt, permit, amount),
+        spentOrRefused: (reason) => spentOrRefused(read, reason),
+      })
     },
   }
 }
@@ -164,8 +145,8 @@ function contractsOn(options: EvmOptions, { reads, token, relayed: { relayer } }
   let approvals = false
   const recipient = options.recipient as Address // the configuration validated its form
   /** False when the node refuses it; throws when it does not answer. */
-  const works = (asked: Promise<unknown>) =>
-    asked.then(
+  const works = (request: Promise<unknown>) =>
+    request.then(
       () => true,
       (error) => {
         if (isNodeTrouble(error)) throw error
