@@ -3,10 +3,12 @@ import {
   type Client,
   encodeFunctionData,
   type Hex,
+  type LogTopic,
   numberToHex,
   pad,
   parseAbi,
   parseSignature,
+  type RpcLog,
   type TransactionReceipt,
   toEventSelector,
 } from 'viem'
@@ -24,7 +26,7 @@ export const EIP3009_ABI = parseAbi([
 
 const AUTHORIZATION_USED = toEventSelector('AuthorizationUsed(address,bytes32)')
 const AUTHORIZATION_CANCELED = toEventSelector('AuthorizationCanceled(address,bytes32)')
-const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
+export const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
 
 /** How far a chain may be reorganized before we treat a transfer as failed. */
 export const REORG_MS = 30_000
@@ -160,33 +162,36 @@ const UNSEEN: AuthorizationFate = { fate: { kind: 'open' }, used: false }
 async function usedFor(
   client: Client,
   named: Named,
-  { validBefore, reference }: SettlementHandle,
+  handle: SettlementHandle,
   latest: BlockHead,
   { counts, confirmations }: FateOptions,
 ): Promise<Fate> {
-  const earliest = ((validBefore ?? 0) - MAX_LIFE_MS - REORG_MS) / 1000
-  let from = await blockBefore(client, earliest, latest)
-  for (; from <= latest.number; from += BLOCKS_PER_QUESTION) {
-    const to = from + BLOCKS_PER_QUESTION - 1n
-    const [log] = await client.request({
-      method: 'eth_getLogs',
-      params: [
-        {
-          address: named.token as Address,
-          topics: [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], pad(named.from as Hex), named.nonce as Hex],
-          fromBlock: numberToHex(from),
-          toBlock: numberToHex(to < latest.number ? to : latest.number),
-        },
-      ],
-    })
+  const topics = [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], pad(named.from as Hex), named.nonce as Hex]
+  for await (const [log] of logsOf(client, handle, latest, { address: named.token as Address, topics })) {
     if (!log?.transactionHash) continue
     if (log.topics[0] === AUTHORIZATION_CANCELED) return { kind: 'never' }
     const receipt = await getTransactionReceipt(client, { hash: log.transactionHash })
-    if (!hasMoved(receipt.logs, named) || !(reference || counts(receipt))) return { kind: 'never' }
+    if (!hasMoved(receipt.logs, named) || !(handle.reference || counts(receipt))) return { kind: 'never' }
     const standsIn = latest.number - receipt.blockNumber + 1n
     return { kind: 'settled', reference: log.transactionHash, isFinal: standsIn >= BigInt(confirmations) }
   }
   return { kind: 'open' }
+}
+
+/** The logs of a contract since the handle's payment could first be used, by blocks, oldest first. */
+export async function* logsOf(
+  client: Client,
+  { validBefore }: SettlementHandle,
+  latest: BlockHead,
+  filter: { readonly address: Address; readonly topics: LogTopic[] },
+): AsyncGenerator<readonly RpcLog[]> {
+  const earliest = ((validBefore ?? 0) - MAX_LIFE_MS - REORG_MS) / 1000
+  let from = await blockBefore(client, earliest, latest)
+  for (; from <= latest.number; from += BLOCKS_PER_QUESTION) {
+    const to = from + BLOCKS_PER_QUESTION - 1n
+    const blocks = { fromBlock: numberToHex(from), toBlock: numberToHex(to < latest.number ? to : latest.number) }
+    yield await client.request({ method: 'eth_getLogs', params: [{ ...filter, ...blocks }] })
+  }
 }
 
 export interface BlockHead {

@@ -1,22 +1,10 @@
-import {
-  type Address,
-  type Client,
-  type Hex,
-  numberToHex,
-  pad,
-  parseAbi,
-  type TransactionReceipt,
-  toEventSelector,
-} from 'viem'
+import { type Address, type Client, type Hex, numberToHex, pad, parseAbi, type TransactionReceipt } from 'viem'
 import { getBlock, getChainId, getTransaction, getTransactionReceipt, readContract } from 'viem/actions'
 import type { Fate, SettlementHandle } from '../../../core/payments/method'
-import { type BlockHead, blockBefore, MAX_LIFE_MS, REORG_MS } from './eip3009'
+import { type BlockHead, logsOf, REORG_MS, TRANSFER } from './eip3009'
 import { PERMIT2, type Permit, settledBy, UPTO_PROXY } from './permit2'
 
 const NONCES_ABI = parseAbi(['function nonceBitmap(address owner, uint256 word) view returns (uint256)'])
-const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
-/** Nodes refuse log queries over too many blocks. */
-const BLOCKS_PER_QUESTION = 1000n
 /** Transactions that are read at the same time. */
 const AT_ONCE = 20
 
@@ -85,23 +73,11 @@ const UNSEEN: PermitFate = { fate: { kind: 'open' }, used: false }
 async function paymentOf(
   client: Client,
   named: Named,
-  { validBefore }: SettlementHandle,
+  handle: SettlementHandle,
   latest: BlockHead,
 ): Promise<TransactionReceipt | null> {
-  let from = await blockBefore(client, ((validBefore ?? 0) - MAX_LIFE_MS - REORG_MS) / 1000, latest)
-  for (; from <= latest.number; from += BLOCKS_PER_QUESTION) {
-    const to = from + BLOCKS_PER_QUESTION - 1n
-    const logs = await client.request({
-      method: 'eth_getLogs',
-      params: [
-        {
-          address: named.token as Address,
-          topics: [TRANSFER, pad(named.from as Hex), pad(named.to as Hex)],
-          fromBlock: numberToHex(from),
-          toBlock: numberToHex(to < latest.number ? to : latest.number),
-        },
-      ],
-    })
+  const topics = [TRANSFER, pad(named.from as Hex), pad(named.to as Hex)]
+  for await (const logs of logsOf(client, handle, latest, { address: named.token as Address, topics })) {
     const hashes = logs.flatMap(({ transactionHash }) => transactionHash ?? [])
     // Anybody may send the recipient many transfers, so the newest come first, and a few at a time.
     for (let end = hashes.length; end > 0; end -= AT_ONCE) {
