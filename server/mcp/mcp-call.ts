@@ -32,7 +32,7 @@ export interface McpCall {
   readonly every: (ms: number, tick: () => void) => () => void
 }
 
-/** What is said of the server in either protocol. */
+/** How the server introduces itself in either protocol. */
 export const SERVER_INFO = { name: 'gateway', title: 'Paid data API gateway', version: '1.0.0' }
 
 export function instructionsFor({ caller }: McpCall): string {

@@ -5,7 +5,7 @@ import { APIError } from 'better-auth/api'
 import { eq } from 'drizzle-orm'
 import { limitSubject, parseAddress } from '../../../core/credentials/address'
 import { SCOPES } from '../../../core/credentials/oauth-grant'
-import { parsedJson } from '../../../core/json'
+import { isJson, parsedJson } from '../../../core/json'
 import type { OutboundFetch, OutboundProblemKind } from '../../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../../core/result'
 import { oauthClient } from '../../stores/libsql/schema/oauth'
@@ -61,9 +61,8 @@ export function isDocumentId(clientId: string): boolean {
 /** Reads a metadata document that was found at `clientId`. The error is a readable reason. */
 export function readClientDocument(clientId: string, text: string): Result<ClientDocument, string> {
   const document = parsedJson(text)
-  if (typeof document !== 'object' || document === null || Array.isArray(document))
-    return err('it is not a JSON object')
-  const member = (name: string): unknown => (Object.hasOwn(document, name) ? Reflect.get(document, name) : undefined)
+  if (!isJson(document)) return err('it is not a JSON object')
+  const member = (name: string) => (Object.hasOwn(document, name) ? document[name] : undefined)
   if (member('client_id') !== clientId) return err('its client_id is not its own URL')
   if (member('client_secret') !== undefined) return err('it has a client_secret, which everybody can read')
   if ((member('token_endpoint_auth_method') ?? 'none') !== 'none')

@@ -127,8 +127,8 @@ async function sendRefund(
   { id, payment, amount }: Parameters<CardCheckout['refund']>[0],
 ): ReturnType<CardCheckout['refund']> {
   try {
-    const asking = { payment_intent: payment, amount: cents(amount), metadata: { refund: id } }
-    return { kind: 'accepted', refund: refundReturn(await stripe.refunds.create(asking, { idempotencyKey: id })) }
+    const params = { payment_intent: payment, amount: cents(amount), metadata: { refund: id } }
+    return { kind: 'accepted', refund: refundReturn(await stripe.refunds.create(params, { idempotencyKey: id })) }
   } catch (error) {
     // Only these say that nothing was sent. After any other failure, money may be on its way.
     if (error instanceof Stripe.errors.StripeInvalidRequestError) return { kind: 'refused', reason: error.message }

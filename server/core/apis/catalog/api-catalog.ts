@@ -361,7 +361,7 @@ function auditDetail(api: Api, previous: Api | null): Record<string, unknown> {
   }
 }
 
-/** What the audit log says of an API. Of its authentication only the kind. */
+/** What the audit log shows of an API. Of its authentication only the kind. */
 function settingsOf({ name, baseUrl, auth, enabled }: Api) {
   return { name, baseUrl, auth: auth.kind, enabled }
 }

@@ -41,7 +41,7 @@ export interface ModelRequest {
   readonly defaults?: Readonly<Record<string, string>>
 }
 
-/** An element of `input` that stands for an item of an earlier answer. */
+/** An element of `input` that refers to an item of an earlier answer. */
 export interface ItemReference {
   readonly id: string
   readonly index: number
