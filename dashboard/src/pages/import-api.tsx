@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { ArrowLeft } from 'lucide-react'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { type ApiDetails, apiQuery } from '../api/apis.ts'
 import { toFailure } from '../api/client/failure.ts'
@@ -10,6 +9,7 @@ import { API_TEXT } from '../messages/apis.ts'
 import { IMPORT_TEXT as TEXT } from '../messages/import-api.ts'
 import { Failed } from '../ui/feedback/failure.tsx'
 import { Loading } from '../ui/feedback/states.tsx'
+import { BackLink } from '../ui/layout/back-link.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
 /** Imports a new API. */
@@ -49,10 +49,7 @@ function ImportPage({ title, lead, children }: { title: string; lead: string; ch
   return (
     <OperatorOnly title={title}>
       <div className="grid min-w-0 gap-4">
-        <Link to="/operator/apis" className="inline-flex items-center gap-1 text-accent">
-          <ArrowLeft size={16} aria-hidden />
-          {API_TEXT.back}
-        </Link>
+        <BackLink to="/operator/apis">{API_TEXT.back}</BackLink>
         <Page title={title} lead={lead}>
           {children}
         </Page>

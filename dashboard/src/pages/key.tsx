@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
-import { ArrowLeft } from 'lucide-react'
+import { useParams } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { toFailure } from '../api/client/failure.ts'
 import { type ApiKey, keyQuery } from '../api/keys.ts'
@@ -17,6 +16,7 @@ import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button } from '../ui/button.tsx'
 import { Failed } from '../ui/feedback/failure.tsx'
 import { Loading } from '../ui/feedback/states.tsx'
+import { BackLink } from '../ui/layout/back-link.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
 const KeyDialogs = lazy(() =>
@@ -34,10 +34,7 @@ export function KeyPage() {
   const { data, error } = query
   return (
     <div className="grid gap-4">
-      <Link to="/keys" className="inline-flex items-center gap-1 text-accent">
-        <ArrowLeft size={16} aria-hidden />
-        {TEXT.back}
-      </Link>
+      <BackLink to="/keys">{TEXT.back}</BackLink>
       {data ? (
         <KeyDetails apiKey={data.key} />
       ) : (

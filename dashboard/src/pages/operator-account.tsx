@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
-import { ArrowLeft, Ellipsis } from 'lucide-react'
+import { useParams } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { accountQuery } from '../api/account/account.ts'
 import { failureFrom, toFailure } from '../api/client/failure.ts'
@@ -18,14 +17,15 @@ import { OperatorOnly } from '../features/operator/operator-only.tsx'
 import { CUSTOMER_TEXT as TEXT } from '../messages/customer.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Badge } from '../ui/badge.tsx'
-import { Button, IconButton } from '../ui/button.tsx'
+import { Button } from '../ui/button.tsx'
 import { Failed, FormFailure } from '../ui/feedback/failure.tsx'
 import { Empty, Loading } from '../ui/feedback/states.tsx'
 import { costUsd } from '../ui/format/money.ts'
 import { TimeAgo } from '../ui/format/time.tsx'
+import { BackLink } from '../ui/layout/back-link.tsx'
 import { Card, Figure, Figures } from '../ui/layout/card.tsx'
 import { Page } from '../ui/layout/page.tsx'
-import { Menu } from '../ui/menus/menu.tsx'
+import { MoreMenu } from '../ui/menus/more-menu.tsx'
 
 const CustomerDialog = lazy(() =>
   import('../features/operator/customer/customer-dialogs.tsx').then(({ CustomerDialog }) => ({
@@ -43,10 +43,7 @@ export function OperatorAccount() {
   return (
     <OperatorOnly title={TEXT.title} forSupport>
       <div className="grid min-w-0 gap-4">
-        <Link to="/operator" className="inline-flex items-center gap-1 text-accent">
-          <ArrowLeft size={16} aria-hidden />
-          {TEXT.back}
-        </Link>
+        <BackLink to="/operator">{TEXT.back}</BackLink>
         {data ? (
           <Details customer={data} />
         ) : (
@@ -117,18 +114,17 @@ function Details({ customer }: { customer: Customer }) {
 }
 
 function Money({ customer }: { customer: Customer }) {
-  const usd = (micros: number) => costUsd(micros)
   return (
     <Figures>
-      <Figure label={TEXT.balance} value={usd(customer.balance_micros_usd)}>
+      <Figure label={TEXT.balance} value={costUsd(customer.balance_micros_usd)}>
         {customer.debt_micros_usd > 0
-          ? TEXT.debt(usd(customer.debt_micros_usd))
-          : TEXT.parts(usd(customer.credit_micros_usd), usd(customer.paid_micros_usd))}
+          ? TEXT.debt(costUsd(customer.debt_micros_usd))
+          : TEXT.parts(costUsd(customer.credit_micros_usd), costUsd(customer.paid_micros_usd))}
       </Figure>
-      <Figure label={TEXT.available} value={usd(customer.available_micros_usd)}>
-        {TEXT.held(usd(customer.held_micros_usd))}
+      <Figure label={TEXT.available} value={costUsd(customer.available_micros_usd)}>
+        {TEXT.held(costUsd(customer.held_micros_usd))}
       </Figure>
-      <Figure label={TEXT.paid} value={usd(customer.topped_up_micros_usd)} />
+      <Figure label={TEXT.paid} value={costUsd(customer.topped_up_micros_usd)} />
     </Figures>
   )
 }
@@ -172,15 +168,11 @@ function Actions({ customer, isOperator, onOpen }: ActionsProps) {
       <Button tone={suspension ? 'primary' : 'warning'} onClick={() => onOpen(suspension ? 'lift' : 'suspend')}>
         {suspension ? TEXT.lift : TEXT.suspend}
       </Button>
-      <Menu
+      <MoreMenu
         entries={[entry(TEXT.endSessions, () => ending.mutate(null)), ...(isOperator ? forOperators : [])]}
-        trigger={
-          <IconButton label={TEXT.more}>
-            <Ellipsis size={16} aria-hidden />
-          </IconButton>
-        }
+        label={TEXT.more}
       />
-      {failure && <FormFailure failure={failure} />}
+      <FormFailure failure={failure} />
     </>
   )
 }

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { ArrowLeft } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { type ApiDetails, type ApiOperation, apiQuery, changeApi } from '../api/apis.ts'
 import { toFailure } from '../api/client/failure.ts'
@@ -15,6 +14,7 @@ import { API_TEXT as TEXT } from '../messages/apis.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { Failed, FormFailure } from '../ui/feedback/failure.tsx'
 import { Loading } from '../ui/feedback/states.tsx'
+import { BackLink } from '../ui/layout/back-link.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
 const ApiSettings = lazy(() =>
@@ -42,10 +42,7 @@ export function OperatorApi() {
   return (
     <OperatorOnly title={TEXT.title}>
       <div className="grid min-w-0 gap-4">
-        <Link to="/operator/apis" className="inline-flex items-center gap-1 text-accent">
-          <ArrowLeft size={16} aria-hidden />
-          {TEXT.back}
-        </Link>
+        <BackLink to="/operator/apis">{TEXT.back}</BackLink>
         {data ? (
           <Details api={data} />
         ) : (

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
-import { ArrowLeft } from 'lucide-react'
+import { useParams } from '@tanstack/react-router'
 import { toFailure } from '../api/client/failure.ts'
 import { requestQuery } from '../api/requests.ts'
 import { useKeyLabels } from '../api/usage.ts'
@@ -8,6 +7,7 @@ import { ExplainedRequest } from '../features/usage/explained-request.tsx'
 import { REQUEST_TEXT as TEXT } from '../messages/requests.ts'
 import { Failed } from '../ui/feedback/failure.tsx'
 import { Loading } from '../ui/feedback/states.tsx'
+import { BackLink } from '../ui/layout/back-link.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
 /** `/requests/ID`: one request explained. */
@@ -18,10 +18,9 @@ export function RequestPage() {
   const { data, error } = query
   return (
     <div className="grid min-w-0 gap-4">
-      <Link to="/usage" search={{ tab: 'requests' }} className="inline-flex items-center gap-1 text-accent">
-        <ArrowLeft size={16} aria-hidden />
+      <BackLink to="/usage" search={{ tab: 'requests' }}>
         {TEXT.back}
-      </Link>
+      </BackLink>
       <Page title={TEXT.sheet} lead={<span className="code wrap-anywhere">{id}</span>}>
         {data ? (
           <ExplainedRequest request={data} keyLabel={keyLabel} />

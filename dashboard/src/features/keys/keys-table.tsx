@@ -1,13 +1,12 @@
 import { Link } from '@tanstack/react-router'
-import { Ellipsis } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { ApiKey } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { UI_TEXT } from '../../messages/ui.ts'
-import { Button, IconButton } from '../../ui/button.tsx'
+import { Button } from '../../ui/button.tsx'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { type Column, type Sorting, Table, type TableState } from '../../ui/layout/table.tsx'
-import { Menu } from '../../ui/menus/menu.tsx'
+import { MoreMenu } from '../../ui/menus/more-menu.tsx'
 import { type KeyActions, menuEntries, suggestedAction } from './key-actions.ts'
 import { KeyRemaining, KeySpend, KeyStatusBadge, keyHint, keyIps } from './key-facts.tsx'
 
@@ -83,14 +82,7 @@ function RowActions({ apiKey, actions }: { apiKey: ApiKey; actions: KeyActions }
           {first.label}
         </Button>
       )}
-      <Menu
-        entries={menuEntries(apiKey, actions)}
-        trigger={
-          <IconButton label={UI_TEXT.actionsOf(apiKey.name)}>
-            <Ellipsis size={16} aria-hidden />
-          </IconButton>
-        }
-      />
+      <MoreMenu entries={menuEntries(apiKey, actions)} label={UI_TEXT.actionsOf(apiKey.name)} />
     </div>
   )
 }

@@ -1,6 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Ellipsis } from 'lucide-react'
 import { type FormEvent, lazy, Suspense, useState } from 'react'
 import { listState } from '../../api/client/list-state.ts'
 import { type AccountLine, accountsQuery } from '../../api/operator.ts'
@@ -9,13 +8,13 @@ import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { SHELL_TEXT } from '../../messages/shell.ts'
 import { UI_TEXT } from '../../messages/ui.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { Button, IconButton } from '../../ui/button.tsx'
+import { Button } from '../../ui/button.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
 import { costUsd, grouped } from '../../ui/format/money.ts'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 import { type Column, Table } from '../../ui/layout/table.tsx'
-import { Menu } from '../../ui/menus/menu.tsx'
+import { MoreMenu } from '../../ui/menus/more-menu.tsx'
 
 const AccountDialog = lazy(() =>
   import('./account-dialogs.tsx').then(({ AccountDialog }) => ({ default: AccountDialog })),
@@ -103,16 +102,12 @@ function AccountName({ account }: { account: AccountLine }) {
 
 function AccountMenu({ account, onChoose }: { account: AccountLine; onChoose: (dialog: OpenDialog) => void }) {
   return (
-    <Menu
+    <MoreMenu
       entries={[
         { kind: 'action', label: TEXT.grant, onSelect: () => onChoose({ what: 'grant', account }) },
         { kind: 'action', label: TEXT.limits, onSelect: () => onChoose({ what: 'limits', account }) },
       ]}
-      trigger={
-        <IconButton label={UI_TEXT.actionsOf(account.email ?? account.id)}>
-          <Ellipsis size={16} aria-hidden />
-        </IconButton>
-      }
+      label={UI_TEXT.actionsOf(account.email ?? account.id)}
     />
   )
 }

@@ -1,12 +1,11 @@
-import { Ellipsis } from 'lucide-react'
 import type { Webhook } from '../../api/webhooks.ts'
 import { WEBHOOK_TEXT as TEXT } from '../../messages/webhooks.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { Button, IconButton } from '../../ui/button.tsx'
+import { Button } from '../../ui/button.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { type Column, Table, type TableState } from '../../ui/layout/table.tsx'
-import { Menu } from '../../ui/menus/menu.tsx'
+import { MoreMenu } from '../../ui/menus/more-menu.tsx'
 
 export type WebhookAction = 'test' | 'log' | 'toggle' | 'rotate' | 'remove'
 type OnAction = (action: WebhookAction, webhook: Webhook) => void
@@ -60,12 +59,8 @@ function RowActions({ webhook, onAction }: { webhook: Webhook; onAction: OnActio
       <Button aria-label={`${TEXT.log}: ${webhook.url}`} onClick={does('log')}>
         {TEXT.log}
       </Button>
-      <Menu
-        trigger={
-          <IconButton label={TEXT.more(webhook.url)}>
-            <Ellipsis size={16} aria-hidden />
-          </IconButton>
-        }
+      <MoreMenu
+        label={TEXT.more(webhook.url)}
         entries={[
           ...(webhook.status === 'active'
             ? [{ kind: 'action' as const, label: TEXT.test, onSelect: does('test') }]

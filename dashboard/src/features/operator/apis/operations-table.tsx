@@ -1,15 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
-import { Ellipsis } from 'lucide-react'
 import { type ApiDetails, type ApiFigures, type ApiOperation, apiReportQuery, changeApi } from '../../../api/apis.ts'
 import { API_TEXT as TEXT } from '../../../messages/apis.ts'
 import { UI_TEXT } from '../../../messages/ui.ts'
-import { Button, IconButton } from '../../../ui/button.tsx'
+import { Button } from '../../../ui/button.tsx'
 import { Empty } from '../../../ui/feedback/states.tsx'
 import { priceText } from '../../../ui/format/api-price.ts'
 import { shortCount } from '../../../ui/format/money.ts'
 import { Card } from '../../../ui/layout/card.tsx'
 import { type Column, staticRows, Table } from '../../../ui/layout/table.tsx'
-import { Menu } from '../../../ui/menus/menu.tsx'
+import { MoreMenu } from '../../../ui/menus/more-menu.tsx'
 import { useOperatorAction } from '../action-form.tsx'
 import { HealthBadge, marginOf, revenueOf, SaleBadge } from './api-facts.tsx'
 
@@ -113,7 +112,7 @@ function Actions({ operation, onTry, onPrice, onSwitch }: ActionsProps) {
       <Button aria-label={`${TEXT.try}: ${title}`} onClick={() => onTry(operation)}>
         {TEXT.try}
       </Button>
-      <Menu
+      <MoreMenu
         entries={[
           { kind: 'action', label: TEXT.price, onSelect: () => onPrice(operation) },
           {
@@ -122,11 +121,7 @@ function Actions({ operation, onTry, onPrice, onSwitch }: ActionsProps) {
             onSelect: () => onSwitch(!enabled),
           },
         ]}
-        trigger={
-          <IconButton label={UI_TEXT.actionsOf(title)}>
-            <Ellipsis size={16} aria-hidden />
-          </IconButton>
-        }
+        label={UI_TEXT.actionsOf(title)}
       />
     </div>
   )
