@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { toFailure } from '../../api/client/failure.ts'
+import { listState } from '../../api/client/list-state.ts'
 import { type UsageFilter, type UsageReport, usageParams, usageQuery } from '../../api/usage.ts'
 import type { UsageSpan } from '../../api/views/usage-range.ts'
 import { operationName } from '../../messages/requests.ts'
@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<Group>[] = [
 /** How long calls took, by endpoint, provider and model. */
 export function UsageLatency({ span, filter }: { span: UsageSpan; filter: UsageFilter }) {
   const report = useQuery(usageQuery(usageParams(span, filter)))
-  const { data, error } = report
+  const { data } = report
   return (
     <Card title={TEXT.latency} flush>
       <p className="small px-4 pb-3 text-muted sm:px-6">{TEXT.latencyLead}</p>
@@ -41,11 +41,7 @@ export function UsageLatency({ span, filter }: { span: UsageSpan; filter: UsageF
         caption={TEXT.latencyTable}
         columns={COLUMNS}
         rowKey={({ operation, provider, model }) => [operation, provider, model].join(' ')}
-        state={{
-          rows: data && (data.latency?.groups ?? []),
-          failure: error && toFailure(error),
-          onRetry: () => void report.refetch(),
-        }}
+        state={{ rows: data && (data.latency?.groups ?? []), ...listState(report) }}
         empty={<Empty>{data?.latency === null ? TEXT.noLatencyByStatus : TEXT.none}</Empty>}
       />
     </Card>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { Ellipsis } from 'lucide-react'
 import { failureFrom } from '../../../api/client/failure.ts'
+import { listState } from '../../../api/client/list-state.ts'
 import {
   actOnKey,
   type Customer,
@@ -16,23 +16,13 @@ import {
 } from '../../../api/customer.ts'
 import { CUSTOMER_TEXT as TEXT } from '../../../messages/customer.ts'
 import { UI_TEXT } from '../../../messages/ui.ts'
-import { IconButton } from '../../../ui/button.tsx'
 import { Empty } from '../../../ui/feedback/states.tsx'
 import { costUsd } from '../../../ui/format/money.ts'
 import { TimeAgo } from '../../../ui/format/time.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
-import { type Column, staticRows, Table, type TableState } from '../../../ui/layout/table.tsx'
-import { Menu } from '../../../ui/menus/menu.tsx'
+import { type Column, staticRows, Table } from '../../../ui/layout/table.tsx'
+import { MoreMenu } from '../../../ui/menus/more-menu.tsx'
 import { useOperatorAction } from '../action-form.tsx'
-
-/** The rows of a query that is not paged. */
-function stateOf<Row>(query: {
-  readonly data: readonly Row[] | undefined
-  readonly error: Error | null
-  readonly refetch: () => unknown
-}): TableState<Row> {
-  return { rows: query.data, failure: failureFrom(query), onRetry: () => void query.refetch() }
-}
 
 type Refused = Customer['last_402'][number]
 
@@ -88,7 +78,7 @@ export function KeysTable({ id }: { id: string }) {
         caption={TEXT.table(TEXT.keys)}
         columns={columns}
         rowKey={(key) => key.id}
-        state={{ ...stateOf(keys), ...(acting.error && { failure: failureFrom(acting) }) }}
+        state={{ rows: keys.data, ...listState(keys), ...(acting.error && { failure: failureFrom(acting) }) }}
         card={(key) => (
           <div className="flex items-start justify-between gap-3">
             <Two first={`${key.name} · ${key.status}`} second={`${key.prefix}…${key.last4}`} />
@@ -105,17 +95,13 @@ function KeyMenu({ shown, onChoose }: { shown: CustomerKey; onChoose: (action: K
   if (shown.status === 'revoked') return null
   const actions: readonly KeyAction[] = [shown.status === 'disabled' ? 'enable' : 'disable', 'revoke']
   return (
-    <Menu
+    <MoreMenu
       entries={actions.map((action) => ({
         kind: 'action',
         label: TEXT.keyActions[action],
         onSelect: () => onChoose(action),
       }))}
-      trigger={
-        <IconButton label={UI_TEXT.actionsOf(shown.name)}>
-          <Ellipsis size={16} aria-hidden />
-        </IconButton>
-      }
+      label={UI_TEXT.actionsOf(shown.name)}
     />
   )
 }
@@ -131,7 +117,7 @@ export function PaymentsTable({
   const payments = useQuery(customerPaymentsQuery(id))
   const menu = (payment: CustomerPayment) =>
     onRefund && payment.method === 'card' && payment.state === 'served' ? (
-      <Menu
+      <MoreMenu
         entries={[
           {
             kind: 'action',
@@ -139,11 +125,7 @@ export function PaymentsTable({
             onSelect: () => onRefund({ id: payment.id, amount: costUsd(payment.amount_micros_usd) }),
           },
         ]}
-        trigger={
-          <IconButton label={UI_TEXT.actionsOf(payment.id)}>
-            <Ellipsis size={16} aria-hidden />
-          </IconButton>
-        }
+        label={UI_TEXT.actionsOf(payment.id)}
       />
     ) : null
   const columns: readonly Column<CustomerPayment>[] = [
@@ -168,7 +150,7 @@ export function PaymentsTable({
         caption={TEXT.table(TEXT.payments)}
         columns={columns}
         rowKey={(payment) => payment.id}
-        state={stateOf(payments)}
+        state={{ rows: payments.data, ...listState(payments) }}
         card={(payment) => (
           <div className="flex items-start justify-between gap-3">
             <Two
@@ -207,7 +189,7 @@ export function RefundsTable({ id }: { id: string }) {
         caption={TEXT.table(TEXT.refunds)}
         columns={REFUNDS}
         rowKey={(refund) => refund.id ?? refund.payment}
-        state={stateOf(refunds)}
+        state={{ rows: refunds.data, ...listState(refunds) }}
         card={(refund) => <Two first={`${costUsd(refund.amount_micros_usd)} · ${refund.state}`} second={refund.note} />}
         empty={null}
       />
@@ -230,7 +212,7 @@ export function ChangesTable({ id }: { id: string }) {
         caption={TEXT.table(TEXT.audit)}
         columns={CHANGES}
         rowKey={(change) => change.id}
-        state={stateOf(changes)}
+        state={{ rows: changes.data, ...listState(changes) }}
         card={(change) => <Two first={`${change.action} · ${change.by}`} second={change.ip} />}
         empty={<Empty>{TEXT.noChanges}</Empty>}
       />
