@@ -16,7 +16,7 @@ export const CUSTOMER_TEXT = {
   refusedColumns: { at: 'When', operation: 'Operation', why: 'Why', id: 'Request' },
   keys: 'API keys',
   noKeys: 'No API keys.',
-  keyColumns: { name: 'Key', status: 'Status', spent: 'Spent', used: 'Last used', act: 'Actions' },
+  keyColumns: { name: 'Key', status: 'Status', used: 'Last used', act: 'Actions' },
   never: 'Never',
   keyActions: { disable: 'Disable', enable: 'Enable', revoke: 'Revoke for good' },
   keyDone: 'Key changed.',

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { type AccountLine, grant, type RateLimits, setLimits } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
-import { ActionForm, readText, useOperatorAction } from './action-form.tsx'
+import { ActionForm, isUsd, readText, useOperatorAction } from './action-form.tsx'
 import { RateLimitFields, readRateLimits } from './rate-limit-fields.tsx'
 
 type DialogProps = { account: AccountLine; onClose: () => void }
@@ -28,7 +28,7 @@ function GrantDialog({ account, onClose }: DialogProps) {
       read={(form) => {
         const [usd, note] = [readText(form, 'usd'), readText(form, 'note')]
         const wrong = {
-          ...(!/^\d{1,7}(\.\d{1,6})?$/.test(usd) || Number(usd) === 0 ? { usd: TEXT.amountWrong } : {}),
+          ...(!isUsd(usd) || Number(usd) === 0 ? { usd: TEXT.amountWrong } : {}),
           ...(note === '' && { note: TEXT.noteNeeded }),
         }
         return Object.keys(wrong).length > 0 ? { wrong } : { values: { usd, note } }

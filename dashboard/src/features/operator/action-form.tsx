@@ -59,6 +59,11 @@ export function readText(form: FormData, name: string): string {
   return String(form.get(name) ?? '').trim()
 }
 
+/** Whether a text is an amount of USD, with at most six decimals; 0 is one. */
+export function isUsd(text: string): boolean {
+  return /^\d{1,7}(\.\d{1,6})?$/.test(text)
+}
+
 /** Runs an operator's change: shows a toast, refreshes the page, and closes the dialog. */
 export function useOperatorAction<T>(
   act: (values: T) => Promise<unknown>,

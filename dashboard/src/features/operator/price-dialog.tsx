@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { type NewPrice, setPrice } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
-import { ActionForm, readText, useOperatorAction } from './action-form.tsx'
+import { ActionForm, isUsd, readText, useOperatorAction } from './action-form.tsx'
 
 /** Overrides a price for all accounts or for one. */
 export function PriceDialog({
@@ -24,7 +24,7 @@ export function PriceDialog({
         const operation = operations.find((one) => one === form.get('operation'))
         if (operation === undefined) return { wrong: {} }
         const wrong = {
-          ...(!/^\d{1,7}(\.\d{1,6})?$/.test(usd) && { usd: TEXT.amountWrong }),
+          ...(!isUsd(usd) && { usd: TEXT.amountWrong }),
           ...(one && account === '' && { account: TEXT.accountNeeded }),
         }
         return Object.keys(wrong).length > 0 ? { wrong } : { values: { operation, usd, ...(one && { account }) } }

@@ -13,7 +13,7 @@ import {
 } from '../../../api/customer.ts'
 import { CUSTOMER_TEXT as TEXT } from '../../../messages/customer.ts'
 import { Choice, Choices, Field } from '../../../ui/field.tsx'
-import { ActionForm, type FormResult, readText, useOperatorAction } from '../action-form.tsx'
+import { ActionForm, type FormResult, isUsd, readText, useOperatorAction } from '../action-form.tsx'
 
 export type CustomerDialogName =
   | 'suspend'
@@ -129,7 +129,7 @@ function MoneyDialog({ customer, payment, what, onClose }: DialogProps & { what:
       usd: readText(form, 'usd'),
       note: readText(form, 'note'),
     }
-    const isAmount = /^\d{1,7}(\.\d{1,6})?$/.test(values.usd) && Number(values.usd) > 0
+    const isAmount = isUsd(values.usd) && Number(values.usd) > 0
     const wrong = {
       ...(what === 'refund-charge' && !values.payment.startsWith('req_') ? { payment: TEXT.requestNeeded } : {}),
       ...(isAmount || (what !== 'debit' && values.usd === '') ? {} : { usd: TEXT.amountWrong }),
