@@ -1,6 +1,6 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
 import type { AuditRecord } from '../../../server/http/audit/record.ts'
-import { api, unwrap } from './client/client.ts'
+import { api, defined, unwrap } from './client/client.ts'
 
 export type AuditEntry = AuditRecord
 
@@ -18,7 +18,7 @@ export const auditQuery = (scope: AuditScope, filter: AuditFilter) =>
   infiniteQueryOptions({
     queryKey: ['audit', scope, filter],
     queryFn: ({ pageParam }) => {
-      const query = sent({ ...filter, cursor: pageParam ?? undefined })
+      const query = defined({ ...filter, cursor: pageParam })
       return scope === 'own' ? unwrap(api.audit.get({ query })) : unwrap(api.operator.audit.get({ query }))
     },
     initialPageParam: null as string | null,
@@ -28,9 +28,5 @@ export const auditQuery = (scope: AuditScope, filter: AuditFilter) =>
 
 /** The URL of a file with everything that matches the filter. */
 export function auditFileUrl(scope: AuditScope, type: 'csv' | 'jsonl', filter: AuditFilter): string {
-  return `/api/${scope === 'own' ? '' : 'operator/'}audit.${type}?${new URLSearchParams(sent(filter))}`
-}
-
-function sent(filter: object): Record<string, string> {
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
+  return `/api/${scope === 'own' ? '' : 'operator/'}audit.${type}?${new URLSearchParams(defined({ ...filter }))}`
 }

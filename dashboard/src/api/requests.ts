@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { ExplainedRequest } from '../../../server/http/usage/record.ts'
-import { api, unwrap } from './client/client.ts'
+import { api, defined, unwrap } from './client/client.ts'
 
 const PAGE_ROWS = 50
 
@@ -43,10 +43,8 @@ function fetchRequests(filter: RequestsFilter, limit: number, cursor: string | n
 
 /** The URL of a CSV file with everything that matches the filter. */
 export function csvUrl(filter: RequestsFilter): string {
-  const query = new URLSearchParams(Object.entries(defined(filter)).map(([name, value]) => [name, String(value)]))
+  const query = new URLSearchParams(
+    Object.entries(defined({ ...filter })).map(([name, value]) => [name, String(value)]),
+  )
   return `/api/usage.csv?${query}`
-}
-
-function defined(filter: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined && value !== null))
 }

@@ -25,6 +25,13 @@ export async function unwrap<R extends { data: unknown; error: unknown }>(
   return data
 }
 
+/** The members that are neither undefined nor null, for a query. */
+export function defined<V>(values: Readonly<Record<string, V | undefined | null>>): Record<string, V> {
+  return Object.fromEntries(
+    Object.entries(values).filter((entry): entry is [string, V] => entry[1] !== undefined && entry[1] !== null),
+  )
+}
+
 /** Calls a JSON route that the types do not cover, such as those of the sign-in library. Throws `ApiFailure`. */
 export async function callJson(path: string, init: { method?: string; body?: unknown } = {}): Promise<unknown> {
   const response = await fetch(path, {
