@@ -85,12 +85,10 @@ function javascript({ method, url, headers = {}, body, form, key }: Sample): str
 }
 
 function python(sample: Sample): string {
-  const { method, url, headers = {}, body, form, key } = sample
+  const { method, url, body, form, key } = sample
   if (form) return pythonForm(sample, form)
-  const bearer = key && ('secret' in key ? `"Bearer ${key.secret}"` : `"Bearer " + os.environ[${text(key.variable)}]`)
   const sent = [
-    ...(bearer === null ? [] : [`        "Authorization": ${bearer},`]),
-    ...Object.entries(headers).map(([name, value]) => `        ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
+    ...pythonHeaders(sample),
     ...(body === undefined ? [] : ['        "Content-Type": "application/json",']),
   ]
   return [
@@ -110,17 +108,14 @@ function python(sample: Sample): string {
 }
 
 /** Python's standard library writes no multipart forms, so this uses requests. */
-function pythonForm({ method, url, headers = {}, key }: Sample, { type, fields }: SentForm): string {
-  const bearer = key && ('secret' in key ? `"Bearer ${key.secret}"` : `"Bearer " + os.environ[${text(key.variable)}]`)
+function pythonForm(sample: Sample, { type, fields }: SentForm): string {
+  const { method, url, key } = sample
   const parts = fields.map(([name, value]) => {
     if (typeof value !== 'string') return `(${JSON.stringify(name)}, open(${JSON.stringify(value.name)}, "rb"))`
     const shown = JSON.stringify(value)
     return `(${JSON.stringify(name)}, ${type === 'multipart/form-data' ? `(None, ${shown})` : shown})`
   })
-  const sent = [
-    ...(bearer === null ? [] : [`        "Authorization": ${bearer},`]),
-    ...Object.entries(headers).map(([name, value]) => `        ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
-  ]
+  const sent = pythonHeaders(sample)
   return [
     ...(key && 'variable' in key ? ['import os', ''] : []),
     'import requests',
@@ -133,6 +128,15 @@ function pythonForm({ method, url, headers = {}, key }: Sample, { type, fields }
     ')',
     'print(response.status_code, response.json())',
   ].join('\n')
+}
+
+/** The lines of the key and of the headers, for a dictionary. */
+function pythonHeaders({ headers = {}, key }: Sample): readonly string[] {
+  const bearer = key && ('secret' in key ? `"Bearer ${key.secret}"` : `"Bearer " + os.environ[${text(key.variable)}]`)
+  return [
+    ...(bearer === null ? [] : [`        "Authorization": ${bearer},`]),
+    ...Object.entries(headers).map(([name, value]) => `        ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
+  ]
 }
 
 /** Quotes any text as one word of a POSIX shell. */

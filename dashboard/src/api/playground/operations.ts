@@ -11,7 +11,7 @@ export interface OperationField {
   /** Its name in the request, if that differs because two parameters have the same name. */
   readonly sentAs?: string
   readonly location: 'query' | 'header' | 'path' | 'body'
-  /** `json`: a member of a form that is an object. `multiple` is of files. */
+  /** `json`: a member of a form that is an object. `multiple` is for files. */
   readonly type: 'text' | 'integer' | 'number' | 'boolean' | 'choice' | 'list' | 'json' | 'file'
   readonly multiple?: boolean
   readonly required: boolean
@@ -179,7 +179,7 @@ function withBody(fields: readonly OperationField[], schema: unknown, example: u
   }
 }
 
-/** A field for each member of a form. A name that a parameter has already gets another one here. */
+/** A field for each member of a form. If a parameter already has the name of a member, its field gets another name. */
 function withForm(fields: readonly OperationField[], schema: unknown, formType: FormType) {
   const required = list(member(schema, 'required')).map(String)
   const taken = new Set(fields.map(({ name }) => name))
@@ -209,7 +209,7 @@ function isBinary(schema: unknown): boolean {
   return type === undefined && Object.keys(schema).every((key) => key === 'description' || key === 'title')
 }
 
-/** The files that were chosen, by field name. They are in no URL. */
+/** The chosen files by field name. Unlike the values, they are not in the URL of the page. */
 export type FormFiles = Readonly<Record<string, readonly File[]>>
 
 /** The entered values by field name; empty for fields that are not sent. */
@@ -289,7 +289,8 @@ function linesOf(value: string): string[] {
   return value.split('\n').filter((line) => line.trim() !== '')
 }
 
-function jsonOf(text: string): unknown {
+/** The value of JSON text; undefined if it is not valid. */
+export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

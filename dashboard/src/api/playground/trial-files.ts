@@ -1,6 +1,6 @@
 import type { FormFiles, GatewayOperation } from './operations.ts'
 
-/** The input of a trial with the chosen files in its body, as JSON has them. */
+/** The input of a trial with the chosen files in its body, as base64. */
 export async function withFiles({ fields }: GatewayOperation, input: object, files: FormFiles): Promise<object> {
   const members = fields.flatMap(({ name, sentAs = name, multiple }) => {
     const chosen = files[name] ?? []

@@ -65,7 +65,7 @@ const SHOWN =
 /** Sends the call. `signal` aborts it, even while the response is arriving. */
 export function send(call: TryCall, signal: AbortSignal | null = null): Promise<Response> {
   const { method, path, headers, body, form, payer } = call
-  if (form) return sendForm({ method, path, headers, form, payer }, signal)
+  if (form) return sendForm(call, form, signal)
   const content = body === undefined ? {} : { body: JSON.stringify(body) }
   if (payer.kind === 'account_key') {
     const tried: TriedCall = { key_id: payer.keyId, method, path, headers, ...(body !== undefined && { body }) }
@@ -76,29 +76,28 @@ export function send(call: TryCall, signal: AbortSignal | null = null): Promise<
       body: JSON.stringify(tried),
     })
   }
-  const bearer = payer.kind === 'pasted_key' ? { authorization: `Bearer ${payer.secret}` } : {}
   return fetch(path, {
     method,
     signal,
     credentials: 'omit',
-    headers: { ...headers, ...bearer, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    headers: { ...headers, ...bearerOf(payer), ...(body !== undefined && { 'content-type': 'application/json' }) },
     ...content,
   })
 }
 
-/** The body as text; of sound only what it is. */
+/** The body as text; of audio and other binary data only the type and the size. */
 async function shownBody(response: Response): Promise<string> {
   const type = response.headers.get('content-type') ?? ''
   if (!/^(audio\/|application\/octet-stream)/.test(type)) return response.text()
   return `${type}, ${(await response.arrayBuffer()).byteLength} bytes`
 }
 
-/** The same for a form. With one of the owner's keys it goes out in another form, beside the call that it belongs to. */
-function sendForm(
-  call: Pick<TryCall, 'method' | 'path' | 'headers' | 'payer'> & { form: SentForm },
-  signal: AbortSignal | null,
-) {
-  const { method, path, headers, form, payer } = call
+function bearerOf(payer: Payer): Record<string, string> {
+  return payer.kind === 'pasted_key' ? { authorization: `Bearer ${payer.secret}` } : {}
+}
+
+/** Sends a call whose body is a form. For one of the owner's keys, another form contains its fields and the call. */
+function sendForm({ method, path, headers, payer }: TryCall, form: SentForm, signal: AbortSignal | null) {
   if (payer.kind === 'account_key') {
     const described: TriedCall = {
       key_id: payer.keyId,
@@ -116,8 +115,7 @@ function sendForm(
     if (body instanceof FormData) body.append(name, value)
     else body.append(name, typeof value === 'string' ? value : value.name)
   }
-  const bearer = payer.kind === 'pasted_key' ? { authorization: `Bearer ${payer.secret}` } : {}
-  return fetch(path, { method, signal, credentials: 'omit', headers: { ...headers, ...bearer }, body })
+  return fetch(path, { method, signal, credentials: 'omit', headers: { ...headers, ...bearerOf(payer) }, body })
 }
 
 function parsed(text: string): unknown {

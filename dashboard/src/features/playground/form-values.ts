@@ -1,4 +1,4 @@
-import type { OperationField } from '../../api/playground/operations.ts'
+import { jsonOf, type OperationField } from '../../api/playground/operations.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 
 export function countWords(text: string): number {
@@ -25,7 +25,7 @@ export function validateField(
     if ((min !== null && number < min) || (max !== null && number > max)) return TEXT.outOfRange(min, max)
   }
   if (maxLength !== null && countCharacters(value) > maxLength) return TEXT.tooLong
-  if (type === 'json' && !isJsonText(value)) return TEXT.bodyWrong
+  if (type === 'json' && jsonOf(value) === undefined) return TEXT.bodyWrong
   return maxWords !== null && countWords(value) > maxWords ? TEXT.tooLong : null
 }
 
@@ -34,13 +34,4 @@ const MAX_FILE_BYTES = 16 * 1024 * 1024
 
 function filesProblem(files: readonly File[]): string | null {
   return files.reduce((sum, { size }) => sum + size, 0) > MAX_FILE_BYTES ? TEXT.fileTooLarge : null
-}
-
-function isJsonText(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
