@@ -108,21 +108,28 @@ export function guardedBody(
   )
 }
 
-const COMPILED = new Map<string, Patterns | null>()
+const COMPILED = new Map<string, Patterns>()
 /** The same by the list itself, which is one for all calls with the same credentials. */
 const OF_LIST = new WeakMap<readonly string[], Patterns | null>()
 
-/** The patterns of these secrets; null if there are none. Compiling them takes longer than reading a usual answer. */
+/** The patterns of these secrets; null if there are none. */
 function patternsOf(secrets: readonly string[]): Patterns | null {
   const ofList = OF_LIST.get(secrets)
   if (ofList !== undefined) return ofList
   const long = secrets.filter((secret) => secret.length >= MIN_SECRET_LENGTH)
-  const key = JSON.stringify(long)
-  const known = COMPILED.get(key)
-  const patterns = known === undefined ? (long.length === 0 ? null : compiled(long.flatMap(needlesOf))) : known
+  const patterns = long.length === 0 ? null : compiledOnce(long)
   OF_LIST.set(secrets, patterns)
+  return patterns
+}
+
+/** Compiling secrets takes longer than reading a usual answer. */
+function compiledOnce(secrets: readonly string[]): Patterns {
+  const key = JSON.stringify(secrets)
+  const known = COMPILED.get(key)
+  if (known) return known
+  const patterns = compiled(secrets.flatMap(needlesOf))
   const [oldest] = COMPILED.keys()
-  if (oldest !== undefined && known === undefined && COMPILED.size >= MAX_COMPILED) COMPILED.delete(oldest)
+  if (oldest !== undefined && COMPILED.size >= MAX_COMPILED) COMPILED.delete(oldest)
   COMPILED.set(key, patterns)
   return patterns
 }
