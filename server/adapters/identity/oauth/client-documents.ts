@@ -4,13 +4,13 @@ import type { GenericEndpointContext } from 'better-auth'
 import { APIError } from 'better-auth/api'
 import { eq } from 'drizzle-orm'
 import { limitSubject, parseAddress } from '../../../core/credentials/address'
-import { SCOPES } from '../../../core/credentials/oauth-grant'
 import { isJson, parsedJson } from '../../../core/json'
 import type { OutboundFetch, OutboundProblemKind } from '../../../core/outbound/outbound-fetch'
 import { err, ok, type Result } from '../../../core/result'
 import { oauthClient } from '../../stores/libsql/schema/oauth'
 import type { IdentityDatabase } from '../identity-database'
 import type { AttemptWindows } from '../sign-in/attempt-windows'
+import { ALL_SCOPES } from './oauth-options'
 import { appUriKind, plainName, validateRegistration } from './oauth-registration'
 
 const TIMEOUT_MS = 5000
@@ -76,8 +76,6 @@ export function readClientDocument(clientId: string, text: string): Result<Clien
   const name = plainName(typeof member('client_name') === 'string' ? member('client_name') : '')
   return ok({ name: name || null, redirectUris, scopes: served.length > 0 ? served : null })
 }
-
-const ALL_SCOPES: readonly string[] = [...SCOPES, 'offline_access']
 
 /**
  * Apps whose `client_id` is the URL of a document about them (MCP 2026-07-28, OAuth Client ID Metadata Documents). Anybody can make

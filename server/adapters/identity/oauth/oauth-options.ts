@@ -12,6 +12,9 @@ const REFRESH_GRACE_SECONDS = 30
 
 export const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
+/** What an app may request: `offline_access` gives it a refresh token. */
+export const ALL_SCOPES: readonly string[] = [...SCOPES, 'offline_access']
+
 /**
  * The OAuth 2.1 server. `mcp()` of @better-auth/mcp is this provider with one resource and its RFC 9728 document; there are three
  * resources here, and the documents are our own routes, so the provider is used directly. Access tokens are opaque: a revocation
@@ -27,7 +30,7 @@ export function oauthPlugins(origin: string, clientDiscovery: ClientDiscovery | 
       // All resources are this service's own; scopes tell apps apart. Links per client would break when BASE_URL changes.
       enforcePerClientResources: false,
       disableJwtPlugin: true,
-      scopes: [...SCOPES, 'offline_access'],
+      scopes: [...ALL_SCOPES],
       grantTypes: ['authorization_code', 'refresh_token'],
       extensions: clientDiscovery ? [{ clientDiscovery }] : [],
       allowDynamicClientRegistration: true,

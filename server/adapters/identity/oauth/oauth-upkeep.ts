@@ -1,6 +1,6 @@
 import { and, desc, eq, inArray, lt, ne, notExists } from 'drizzle-orm'
 import { DAY_MS, HOUR_MS } from '../../../core/clock'
-import { AUDIENCES, SCOPES } from '../../../core/credentials/oauth-grant'
+import { AUDIENCES } from '../../../core/credentials/oauth-grant'
 import {
   oauthAccessToken,
   oauthClient,
@@ -9,7 +9,7 @@ import {
   oauthResource,
 } from '../../stores/libsql/schema/oauth'
 import type { IdentityDatabase } from '../identity-database'
-import { CLI_CLIENT_ID, DEVICE_CODE_GRANT } from './oauth-options'
+import { ALL_SCOPES, CLI_CLIENT_ID, DEVICE_CODE_GRANT } from './oauth-options'
 
 const UNUSED_CLIENT_MS = 30 * DAY_MS
 const MAX_UNUSED_CLIENTS = 10_000
@@ -25,7 +25,7 @@ export async function prepareOAuth(db: IdentityDatabase, baseUrl: string): Promi
     tokenEndpointAuthMethod: 'none',
     grantTypes: JSON.stringify(['authorization_code', 'refresh_token', DEVICE_CODE_GRANT]),
     responseTypes: JSON.stringify(['code']),
-    scopes: JSON.stringify([...SCOPES, 'offline_access']),
+    scopes: JSON.stringify(ALL_SCOPES),
     applicationType: 'native',
     requirePKCE: true,
     disabled: false,
