@@ -164,12 +164,13 @@ export class Payments {
   private async readFor(shown: ShownPayment, purchase: Purchase) {
     const found = await this.read(shown, purchase)
     if (found.ok) return found
-    const why = await this.whyUnread(shown)
-    if (!why) return found
     const claim = await this.claimOf(shown)
-    const method = (await this.options.methods()).find(({ name }) => name === claim?.method)
+    if (!claim || claim.state === 'released') return found
+    const method = (await this.options.methods()).find(({ name }) => name === claim.method)
     const read = (await method?.read(shown)) ?? null
-    return method && read?.ok ? ok({ method, read: read.value }) : err(why)
+    if (method && read?.ok) return ok({ method, read: read.value })
+    // Its method is switched off now, but its money may have arrived.
+    return err(claim.state === 'served' ? USED : PENDING)
   }
 
   private async read(
@@ -181,13 +182,6 @@ export class Payments {
       if (read) return read.ok ? ok({ method, read: read.value }) : read
     }
     return refused('invalid_challenge', 'No payment method of this gateway accepts this credential.')
-  }
-
-  /** The refusal of a credential whose method is switched off now but that was claimed before: its money may have arrived. */
-  private async whyUnread(shown: ShownPayment): Promise<PaymentRefusal | null> {
-    const claim = await this.claimOf(shown)
-    if (!claim || claim.state === 'released') return null
-    return claim.state === 'served' ? USED : PENDING
   }
 
   /** What an earlier attempt left: the claim when its money has arrived, null when the credential must be validated. */
