@@ -77,11 +77,13 @@ export class CardRefunds {
   async finish(): Promise<number> {
     const { claims, store } = this.parts
     let ended = 0
-    for (const { id, payment } of await store.unfinished())
+    for (const { payment, reference } of await store.unfinished())
       await this.mutex.take(payment, async () => {
-        const refund = (await store.unfinished()).find((one) => one.id === id)
-        const claim = refund && (await claims.byId(payment))
-        if (!refund || !claim?.reference) return
+        // It may have ended while this waited.
+        const refund = await store.byReference(reference)
+        if (!refund || !isOpen(refund)) return
+        const claim = await claims.byId(payment)
+        if (!claim?.reference) return
         const done = await this.proceed(refund, claim.reference)
         if (done.ok && !isOpen(done.value)) ended++
       })
