@@ -122,12 +122,12 @@ export class CardTopUps {
   }
 
   /**
-   * Books what is missing: paid pages of known accounts, each once, under the id that the page has always had. Then corrects refunds and
-   * disputes. Returns how many were booked.
+   * Books these pages of `missing`: paid ones of known accounts, each once, under the id that the page has always had. Then corrects
+   * refunds and disputes. Returns how many were booked.
    */
-  async bookMissing(): Promise<number> {
+  async bookMissing(missing: readonly MissingTopUp[]): Promise<number> {
     let booked = 0
-    for (const { page, topUp, amount, state, bookable } of await this.missing()) {
+    for (const { page, topUp, amount, state, bookable } of missing) {
       const now = this.clock.now()
       if (bookable && topUp) {
         const { id, account } = topUp

@@ -25,7 +25,7 @@ async function reconcile(
   { apply = false }: ReconcileForm,
 ): Answer<Reconciled> {
   const missing = (await cards?.topUps.missing()) ?? []
-  const booked = apply ? ((await cards?.topUps.bookMissing()) ?? 0) : 0
+  const booked = apply ? ((await cards?.topUps.bookMissing(missing)) ?? 0) : 0
   const compared = apply ? await cards?.topUps.compareAll(() => undefined) : undefined
   if (apply) await operator.noteReconcile(actor, { booked, corrected: compared?.corrected ?? 0 })
   return ok({
