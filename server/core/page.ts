@@ -14,3 +14,12 @@ export async function* pagedRows<T>(fetchPage: (cursor: string | null) => Promis
     cursor = page?.next ?? null
   } while (cursor !== null)
 }
+
+/** Cuts rows to a page. One row more than `limit` must have been read, which tells whether another page follows. */
+export function pageOf<Row extends { readonly id: string }>(
+  rows: readonly Row[],
+  limit: number,
+): Page<Row> & { readonly next: Row['id'] | null } {
+  const page = rows.slice(0, limit)
+  return { rows: page, next: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
+}

@@ -1,5 +1,5 @@
 import type { AccountId } from '../ids'
-import type { Page } from '../page'
+import { type Page, pageOf } from '../page'
 import type { Account } from './account'
 import type { AccountFinder } from './account-notes'
 import type { Identity } from './identity'
@@ -27,7 +27,7 @@ export class AccountSearch {
   /** Newest first; all accounts without a text. */
   async page(text: string | undefined, limit: number, after: AccountId | null): Promise<Page<Account>> {
     const { accounts } = this.parts
-    if (text === undefined) return cut(await accounts.list(limit + 1, after), limit)
+    if (text === undefined) return pageOf(await accounts.list(limit + 1, after), limit)
     const exact = await this.named(text.trim())
     if (exact) return { rows: after === null ? await this.accountsOf(exact) : [], next: null }
     return this.ofUsers(text.trim(), limit, after)
@@ -59,9 +59,4 @@ export class AccountSearch {
     const shown = found.slice(0, limit).filter((account) => account !== null)
     return { rows: shown, next: users.length > limit ? (shown.at(-1)?.id ?? null) : null }
   }
-}
-
-function cut(rows: readonly Account[], limit: number): Page<Account> {
-  const shown = rows.slice(0, limit)
-  return { rows: shown, next: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
 }

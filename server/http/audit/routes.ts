@@ -20,7 +20,7 @@ export function auditRoutes({ owners, audit }: { readonly owners: OwnerSessions;
       async ({ context }) => {
         const { accountId } = await owners.owner(context)
         const query = queryOf(AUDIT_QUERY, context)
-        return pageOf(audit, auditFilterOf(accountId, query), query, ownersEntry)
+        return auditPage(audit, auditFilterOf(accountId, query), query, ownersEntry)
       },
       documented(AUDIT_DOCS.list, AUDIT_QUERY),
     )
@@ -58,7 +58,7 @@ export function operatorAuditRoutes({
       async ({ context }) => {
         await operator(context)
         const query = queryOf(OPERATOR_AUDIT_QUERY, context)
-        return pageOf(audit, auditFilterOf(accountIn(query), query), query, operatorsEntry)
+        return auditPage(audit, auditFilterOf(accountIn(query), query), query, operatorsEntry)
       },
       UNDOCUMENTED,
     )
@@ -88,7 +88,7 @@ function accountIn({ account }: { readonly account?: string }): AccountId | null
   return (account ?? null) as AccountId | null
 }
 
-async function pageOf(
+async function auditPage(
   audit: AuditTrail,
   filter: AuditFilter,
   { limit, cursor = null }: { readonly limit: number; readonly cursor?: string | null },
