@@ -3,11 +3,11 @@ import type { CardRefunds } from '../../core/accounts/card-refunds'
 import type { Actor } from '../../core/audit'
 import { isoTime } from '../../core/clock'
 import { failure } from '../../core/failure'
-import type { AccountId, PaymentId, RequestId } from '../../core/ids'
+import type { PaymentId, RequestId } from '../../core/ids'
 import { parseUsd } from '../../core/money'
 import type { ClaimStore } from '../../core/payments/claim'
 import { err, ok } from '../../core/result'
-import { notFound } from '../middleware/failures'
+import { taken } from '../middleware/failures'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { readable } from '../middleware/validate-body'
@@ -22,6 +22,7 @@ import {
   RefundForm,
   type RefundList,
 } from './customer-record'
+import { customerOf } from './customer-routes'
 import { type Answer, findAccount, OperatorCommands, type OperatorParts } from './operator-commands'
 import { operatorGate } from './operator-gate'
 import type { OneOperatorAccount } from './record'
@@ -95,7 +96,8 @@ class CustomerMoney {
 /** Routes for operators only: support moves no money. */
 export function customerMoneyRoutes(parts: CustomerMoneyParts & { readonly owners: OwnerSessions }) {
   const money = new CustomerMoney(parts)
-  const { staff, order } = operatorGate(parts.owners)
+  const accountId = customerOf(parts)
+  const { order } = operatorGate(parts.owners)
   return routeGroup({ name: 'operator-customer-money', prefix: '/api/operator/accounts/:id' })
     .post(
       '/debits',
@@ -111,12 +113,8 @@ export function customerMoneyRoutes(parts: CustomerMoneyParts & { readonly owner
     )
     .get(
       '/refunds',
-      async ({ context, params: { id } }): Promise<RefundList> => {
-        await staff(context)
-        const account = await parts.accounts.byId(id as AccountId) // an id that does not exist is found nowhere
-        if (!account) throw notFound('This account does not exist.')
-        return { refunds: (await parts.refundStore.ofAccount(account.id)).map(refundRecord) }
-      },
+      async ({ context, params: { id } }): Promise<RefundList> =>
+        taken(await money.refunds({ account: await accountId(context, id) })),
       UNDOCUMENTED,
     )
 }

@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox'
+import { ACTORS } from '../audit/record'
 import { KeyRecord } from '../keys/record'
 import {
   anyObject,
@@ -125,7 +126,7 @@ const Change = record('A change.', {
   id: text('Id of the change.'),
   at: instant('When it happened.'),
   action: text('What was done, such as `key.revoke` or `account.suspend`.'),
-  by: oneOf(['owner', 'app', 'operator', 'system'], 'Who made it.'),
+  by: oneOf(ACTORS, 'Who made it.'),
   actor: text('The user id of who made it, `console`, or the name of a job.'),
   ip: orNull(text('The IP address it came from.')),
   key: orNull(text('Id of the key it concerns.')),

@@ -35,7 +35,7 @@ export interface CustomerRouteParts extends CustomerParts {
 }
 
 /** Resolves the account of a path, for staff only. */
-function customerOf({ accounts, owners }: CustomerRouteParts) {
+export function customerOf({ accounts, owners }: Pick<CustomerRouteParts, 'accounts' | 'owners'>) {
   const { staff } = operatorGate(owners)
   return async (context: RequestContext, id: string): Promise<AccountId> => {
     await staff(context)
