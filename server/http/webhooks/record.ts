@@ -24,12 +24,7 @@ const MAX_URL = 2000
 
 const SETTINGS = {
   url: text('Where events are sent: an https URL.', { minLength: 1, maxLength: MAX_URL }),
-  events: withRule(
-    `must be a list of at most ${EVENT_TYPES.length} event types, each one of ${EVENT_TYPES.join(', ')}`,
-    listOf(oneOf(EVENT_TYPES, 'The type of an event.'), 'The events to receive. Empty for all.', {
-      maxItems: EVENT_TYPES.length,
-    }),
-  ),
+  events: eventTypes('The events to receive. Empty for all.'),
 }
 const STATUS = { status: oneOf(['active', 'paused'], 'Whether events are sent.') }
 
@@ -40,12 +35,7 @@ export const ReadNotices = partialForm('Which notices were read.', {
 })
 
 const MAIL_CHOICE = {
-  kinds: withRule(
-    `must be a list of at most ${EVENT_TYPES.length} event types, each one of ${EVENT_TYPES.join(', ')}`,
-    listOf(oneOf(EVENT_TYPES, 'The type of an event.'), 'The notices that are mailed.', {
-      maxItems: EVENT_TYPES.length,
-    }),
-  ),
+  kinds: eventTypes('The notices that are mailed.'),
   weekly_summary: yesOrNo('Whether a summary of each week with calls is mailed: spend, keys, operations and balance.'),
 }
 export const NoticeMailForm = partialForm('What to mail. The rest stays.', MAIL_CHOICE)
@@ -145,4 +135,11 @@ export function deliveryRecord(delivery: Delivery): DeliveryRecord {
 
 export function noticeRecord({ id, type, at, data, isRead }: Notice): NoticePage['notices'][number] {
   return { id, type, timestamp: isoTime(at), data, read: isRead }
+}
+
+function eventTypes(description: string) {
+  return withRule(
+    `must be a list of at most ${EVENT_TYPES.length} event types, each one of ${EVENT_TYPES.join(', ')}`,
+    listOf(oneOf(EVENT_TYPES, 'The type of an event.'), description, { maxItems: EVENT_TYPES.length }),
+  )
 }
