@@ -161,7 +161,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     fetch: securedBy(config, (request) => observed.endpoint?.onMainPort(request) ?? web.fetch(request)),
     core,
     ...{ sandbox: linked.sandbox, social: linked.social },
-    ...{ ...billing.moneyIn, ...webhooks.told, retention, upstreamPayments: imported.upstreamPayments },
+    ...{ ...billing.moneyIn, ...webhooks.senders, retention, upstreamPayments: imported.upstreamPayments },
     control: controlHandler({
       ...shared,
       network: () => billing.moneyIn.rail.network(),

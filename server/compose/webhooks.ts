@@ -75,7 +75,7 @@ export function composeWebhooks(config: Config, parts: Parts) {
       unsubscribeLinks: links,
     },
     /** For tests. */
-    told: { delivering, noticeMails: mails, spendSummaries },
+    senders: { delivering, noticeMails: mails, spendSummaries },
     async close() {
       await Promise.all(jobs.map((job) => job.close()))
       await delivering.close()

@@ -5,14 +5,14 @@ import {
   type UpstreamWallet,
   type WalletToken,
 } from '../core/apis/payments/upstream-payment'
-import type { Clock } from '../core/clock'
+import { type Clock, DAY_MS } from '../core/clock'
 import { makeId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'
 import { type Job, startJob } from './job'
 
 const EVERY_MS = 30_000
 /** How long a payment whose fate is known is kept: longer than any report, and than a loss counts against a caller. */
-const KEPT_MS = 100 * 86_400_000
+const KEPT_MS = 100 * DAY_MS
 
 export interface UpstreamPaymentChecks {
   readonly payments: UpstreamPayments

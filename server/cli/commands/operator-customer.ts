@@ -21,8 +21,8 @@ import { asJson } from '../print'
 import { table } from '../table'
 
 export const CUSTOMER_HELP = `  show ACCOUNT                              show an account: balance, why it gets a 402, notes
-  suspend ACCOUNT --reason TEXT             refuse its keys, apps and sessions from the next request on; the owner is
-                                            told the reason, and the money stays
+  suspend ACCOUNT --reason TEXT             refuse its keys, apps and sessions from the next request on; the owner sees
+                                            the reason, and the money stays
   lift ACCOUNT --reason TEXT                lift the suspension
   key ACCOUNT KEY disable|enable|revoke     stop one key, such as one that leaked; "list gwk_Ab12" finds its account
   end-sessions ACCOUNT                      sign the owner out everywhere

@@ -115,8 +115,8 @@ export class Operator {
       audit: this.audit(actor, id, 'account.charge_refund', { request, amount, note }),
     })
     if (booked.ok) return ok({ account, refunded: booked.value })
-    const said = CHARGE_REFUND_REFUSALS[booked.error]
-    return err(said ? failure('invalid_state', said) : notBooked('refund'))
+    const message = CHARGE_REFUND_REFUSALS[booked.error]
+    return err(message ? failure('invalid_state', message) : notBooked('refund'))
   }
 
   /** Gives an account custom limits (Enterprise); null removes them. */

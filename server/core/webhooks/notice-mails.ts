@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { AuditEntry } from '../audit'
-import { type Clock, isoTime } from '../clock'
+import { type Clock, DAY_MS, isoTime, MINUTE_MS } from '../clock'
 import type { AccountId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import { type EventType, type GatewayEvent, OPERATOR_EVENTS } from './event'
@@ -22,9 +22,9 @@ export const MAILED_BY_DEFAULT: readonly EventType[] = [
 ]
 
 /** Between two mails to an owner. What happens meanwhile is in the second one. */
-const DIGEST_MS = 15 * 60_000
+const DIGEST_MS = 15 * MINUTE_MS
 /** Older events are not mailed any more: nobody could deliver them, or mail was not configured. */
-const STALE_MS = 24 * 3_600_000
+const STALE_MS = DAY_MS
 const EVENTS_AT_ONCE = 1_000
 const MAX_LINES = 20
 

@@ -124,7 +124,7 @@ export const SECOND_FACTOR_DOCS = {
     post: {
       ...{ id: 'useRecoveryCode', tag: 'Sign-in', access: 'anybody' },
       summary: 'Sign in with a recovery code',
-      description: 'The second half of a sign-in without the app. Each code works once; the owner is told.',
+      description: 'The second half of a sign-in without the app. Each code works once; the owner is notified.',
       body: code('A recovery code, with or without hyphens.', CODES[0] ?? ''),
       answers: answer('Signed in.', signedIn(), { token: TOKEN, user: USER }, true),
       failures: WRITES,

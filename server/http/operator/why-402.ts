@@ -4,7 +4,7 @@ import type { CredentialStore } from '../../core/credentials/store'
 import type { Ledger } from '../../core/ledger/ledger'
 import { formatUsd } from '../../core/money'
 
-/** Why paid calls of an account get a 402 now, in words for the people who are asked. Empty when nothing stands in the way. */
+/** Why paid calls of an account get a 402 now, in words that staff can pass on. Empty when they are served. */
 export async function whyPaidCallsFail(
   parts: { readonly ledger: Ledger; readonly credentials: CredentialStore; readonly now: () => number },
   account: Account,

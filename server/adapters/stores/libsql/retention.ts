@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, isNotNull, lt, lte, ne, or, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { RequestId } from '../../../core/ids'
 import type { PrunedTable, RetentionStore } from '../../../core/usage/retention'
@@ -50,21 +50,19 @@ export class LibsqlRetention implements RetentionStore {
     if (last === state?.cursor) return false
     // A row whose clock was ahead of its id is younger than it looks.
     const chosen = and(gt(requests.id, from as RequestId), lte(requests.id, last as RequestId), lt(requests.at, before))
-    const isUncharged = sql`${requests.priceVersion} IS NULL`
     const { address, clientRequestId, failure } = requests
     const hasPersonal = or(ne(address, ''), isNotNull(clientRequestId), isNotNull(failure))
-    const isCharged = sql`${requests.priceVersion} IS NOT NULL`
     const boundary = Math.max(state?.before ?? 0, before)
     await this.db.batch([
       this.db
         .insert(pruned)
         .values({ name: 'requests', before: boundary, cursor: last })
         .onConflictDoUpdate({ target: pruned.name, set: { before: boundary, cursor: last } }),
-      this.db.delete(requests).where(and(chosen, isUncharged)),
+      this.db.delete(requests).where(and(chosen, isNull(requests.priceVersion))),
       this.db
         .update(requests)
         .set({ address: '', clientRequestId: null, failure: null })
-        .where(and(chosen, isCharged, hasPersonal)),
+        .where(and(chosen, isNotNull(requests.priceVersion), hasPersonal)),
     ])
     return rows.length === maxRows
   }

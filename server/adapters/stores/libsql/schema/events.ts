@@ -20,7 +20,7 @@ export const events = sqliteTable(
     at: instant('at').notNull(),
     data: text({ mode: 'json' }).$type<Readonly<Record<string, unknown>>>().notNull(),
     dispatched: integer({ mode: 'boolean' }).notNull().default(false),
-    /** Whether no mail has to tell of it any more. */
+    /** Whether it was mailed, or no longer has to be. */
     mailed: integer({ mode: 'boolean' }).notNull().default(false),
   },
   (table) => [

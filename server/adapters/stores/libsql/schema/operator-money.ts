@@ -29,7 +29,7 @@ export const cardRefunds = sqliteTable(
   ],
 )
 
-/** Payment pages that the processor told us of and that are unknown here, such as after a restore. Kept until they are resolved. */
+/** Payment pages that the processor reported and that are unknown here, such as after a restore. Kept until they are resolved. */
 export const unknownCheckouts = sqliteTable('unknown_checkouts', {
   page: text().primaryKey(),
   payment: text(),

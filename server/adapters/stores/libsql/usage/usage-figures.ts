@@ -25,16 +25,16 @@ export class LibsqlUsageFigures {
 
   /** `prunedBefore`, the start of a slot: before it the log is not whole, so whole slots are read, also at the ends of the range. */
   async of(
-    asked: UsageQuestion,
+    requested: UsageQuestion,
     edges: readonly number[],
     grouping: UsageGrouping | null,
     prunedBefore = 0,
   ): Promise<UsageFigures> {
-    const question = widened(asked, prunedBefore)
+    const question = widened(requested, prunedBefore)
     const { from, to } = question
-    const isPruned = asked.from < prunedBefore
+    const isPruned = requested.from < prunedBefore
     const tally = new Tally(edges.length - 1, isPruned ? prunedBefore : null)
-    if (isFine(asked, edges) || (isPruned && edges.some(isWithinSlot)))
+    if (isFine(requested, edges) || (isPruned && edges.some(isWithinSlot)))
       return this.byMinute(question, edges, grouping, { tally, prunedBefore })
     const slots = { first: Math.ceil(from / SLOT_MS), end: Math.floor(to / SLOT_MS) }
     const inOneSlot = slots.first > slots.end
