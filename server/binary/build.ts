@@ -86,11 +86,9 @@ function addon(): string {
  * it, and the fingerprint is of all of it.
  */
 async function packFiles(folder: string, only?: ReadonlySet<string>): Promise<readonly string[]> {
-  const [files, documents, whole] = ['files', 'documents', 'whole'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ]
+  const files = join(folder, 'files')
+  const documents = join(folder, 'documents')
+  const whole = join(folder, 'whole')
   for (const path of [
     'package.json',
     'README.md',

@@ -1,5 +1,7 @@
-import { copyFile, cp, link, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { copyFile, link, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isSystemError } from '../setup/system-error'
 
 /**
  * What a checkout has on disk besides code, as two archives inside the binary: what each start needs (dashboard, migrations, icons, native
@@ -28,27 +30,29 @@ export async function unpackFiles(dataDir: string, documents = false): Promise<v
   // Loads the native addon, which is among the files.
   const { storedFingerprint } = await import('../adapters/websearch/local/build/ensure-index')
   const isCurrent = (await storedFingerprint(index)) === (await readFile(join(folder, INDEX_FINGERPRINT), 'utf8'))
-  if (documents || !isCurrent) await unpackDocuments(temporary, folder)
+  if (documents || !isCurrent) await unpackDocuments(folder)
   for (const old of present) {
     if (old.startsWith(FILES) && old !== files.name) await rm(join(temporary, old), { recursive: true, force: true })
   }
 }
 
-async function unpackDocuments(temporary: string, folder: string): Promise<void> {
+async function unpackDocuments(folder: string): Promise<void> {
   const { name, blob } = embedded(DOCUMENTS)
   if ((await readdir(folder)).includes(name)) return
-  const draft = join(temporary, `${name}.${crypto.randomUUID()}`)
-  await unpack(blob, temporary, draft)
-  await cp(join(draft, 'node_modules'), join(folder, 'node_modules'), { recursive: true })
+  await extract(blob, folder)
   // Its presence says that the documents are complete.
-  await rename(draft, join(folder, name)).catch(() => rm(draft, { recursive: true, force: true }))
+  await writeFile(join(folder, name), '')
 }
 
 /** Unpacks beside the target and moves the complete folder there; of two at once, one wins. */
 async function unpack(archive: Blob, temporary: string, target: string): Promise<void> {
   const draft = await mkdtemp(join(temporary, 'draft-'))
-  await new Bun.Archive(await Bun.zstdDecompress(await archive.bytes())).extract(draft)
+  await extract(archive, draft)
   await rename(draft, target).catch(() => rm(draft, { recursive: true }))
+}
+
+async function extract(archive: Blob, folder: string): Promise<void> {
+  await new Bun.Archive(await Bun.zstdDecompress(await archive.bytes())).extract(folder)
 }
 
 function embedded(prefix: string): { readonly name: string; readonly blob: Blob } {
@@ -61,12 +65,13 @@ function embedded(prefix: string): { readonly name: string; readonly blob: Blob 
 
 /** A new data folder starts with the index; one that exists is the operator's, and the start brings it up to date. */
 async function placeIndex(built: string, at: string): Promise<void> {
+  if (existsSync(at)) return
   const draft = `${at}.${crypto.randomUUID()}`
   await copyFile(built, draft)
   try {
     await link(draft, at)
   } catch (failure) {
-    if (!(failure instanceof Error && 'code' in failure && failure.code === 'EEXIST')) throw failure
+    if (!isSystemError(failure, 'EEXIST')) throw failure
   } finally {
     await rm(draft, { force: true })
   }

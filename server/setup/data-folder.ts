@@ -3,6 +3,7 @@ import { link, lstat, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { secureFolder } from './secure-folder.ts'
 import { SetupFailure } from './setup-failure.ts'
+import { isSystemError } from './system-error.ts'
 
 const SECRET_FILE = 'secret_key'
 const SECRET_BYTES = 32
@@ -45,8 +46,4 @@ async function existingSecretIsSound(file: string): Promise<boolean> {
     )
   }
   return true
-}
-
-function isSystemError(failure: unknown, code: string): boolean {
-  return failure instanceof Error && 'code' in failure && failure.code === code
 }
