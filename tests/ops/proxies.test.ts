@@ -102,13 +102,15 @@ for (const [name, start] of Object.entries(PROXIES))
     })
 
     /** A call from an address of our choice; fetch cannot choose. */
-    async function curl(path: string, from = CALLER, ...more: string[]) {
-      const child = Bun.spawn(
-        ['curl', '-sk', '--resolve', `${HOST}:${port}:127.0.0.1`, '--interface', from, '-w', '\n%{http_code}']
+    const spawnCurl = (path: string, from: string, ...more: string[]) =>
+      Bun.spawn(
+        ['curl', '-skN', '--resolve', `${HOST}:${port}:127.0.0.1`, '--interface', from]
           .concat(more)
           .concat(`https://${HOST}:${port}${path}`),
         { stdout: 'pipe', stderr: 'ignore' },
       )
+    async function curl(path: string, from = CALLER, ...more: string[]) {
+      const child = spawnCurl(path, from, '-w', '\n%{http_code}', ...more)
       const lines = (await new Response(child.stdout).text()).split('\n')
       return { status: Number(lines.pop()), body: lines.join('\n') }
     }
@@ -132,14 +134,9 @@ for (const [name, start] of Object.entries(PROXIES))
           controller.enqueue(new TextEncoder().encode(openAi.total({ input: 1, output: 1 }) + openAi.done))
           controller.close()
         })
-      const child = Bun.spawn(
-        ['curl', '-skN', '--resolve', `${HOST}:${port}:127.0.0.1`, '--interface', CALLER]
-          .concat(bearer())
-          .concat(['-H', 'content-type: application/json', '-d'])
-          .concat('{"model":"open","stream":true,"messages":[{"role":"user","content":"Hello"}]}')
-          .concat(`https://${HOST}:${port}/v1/chat/completions`),
-        { stdout: 'pipe', stderr: 'ignore' },
-      )
+      const hello = '{"model":"open","stream":true,"messages":[{"role":"user","content":"Hello"}]}'
+      const json = ['-H', 'content-type: application/json', '-d', hello]
+      const child = spawnCurl('/v1/chat/completions', CALLER, ...bearer(), ...json)
       const reader = child.stdout.getReader()
       await readUntil(reader, (text) => text.includes('first'))
       seen.resolve()

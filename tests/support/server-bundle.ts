@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { whileAlone } from '../../server/adapters/websearch/local/build/index-lock'
+import { contentHash, filesBelow } from '../../server/setup/stamp'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const CACHE = join(ROOT, 'node_modules', '.cache', 'gateway-tests')
@@ -21,7 +22,7 @@ export function bundledServer(): Promise<string> {
 }
 
 async function bundleOnce(): Promise<string> {
-  const folder = join(CACHE, PREFIX + (await contentHash()))
+  const folder = join(CACHE, PREFIX + (await bundleHash()))
   const entry = join(folder, 'main.js')
   await mkdir(CACHE, { recursive: true })
   await whileAlone(join(CACHE, 'server'), async () => {
@@ -36,12 +37,10 @@ async function bundleOnce(): Promise<string> {
 }
 
 /** Of everything that decides what the bundle holds: the source, the packages and Bun. */
-async function contentHash(): Promise<string> {
-  const hash = new Bun.CryptoHasher('sha256').update(Bun.version)
-  const sources = [...new Bun.Glob('server/**/*.{ts,json}').scanSync(ROOT)].sort()
-  for (const file of [...sources, 'bun.lock', 'tsconfig.json', 'tests/support/server-bundle.ts'])
-    hash.update(file).update(await readFile(join(ROOT, file)))
-  return hash.digest('hex').slice(0, 16)
+async function bundleHash(): Promise<string> {
+  const sources = (await filesBelow(ROOT, 'server', [])).filter((file) => /\.(ts|json)$/.test(file))
+  const files = [...sources, 'bun.lock', 'tsconfig.json', 'tests/support/server-bundle.ts']
+  return (await contentHash(ROOT, files, Bun.version)).slice(0, 16)
 }
 
 async function build(folder: string): Promise<void> {

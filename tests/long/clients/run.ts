@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { CLIENTS, type ClientUnderTest } from './client-list'
 import { runServers } from './servers'
-import { type CallResult, type ClientResult, clientsDocument, type ServerResult } from './table'
-import { openWorkshops, output, type Workshop } from './workshop'
+import { type CallResult, type ClientResult, clientsDocument } from './table'
+import { lastLine, openWorkshops, output, type Workshop } from './workshop'
 import { openWorld } from './world'
 
 const HELP = `Usage: bun run clients [NAME...]
@@ -24,24 +24,15 @@ async function runClient(client: ClientUnderTest, shop: Workshop, env: Record<st
   const { out, problems, code } = await output(shop.command(client.script), import.meta.dir, env, 120)
   const calls = out.split('\n').flatMap((line) => isCall(line) ?? [])
   // A script that dies before its first call reports nothing by itself.
-  const died = { call: 'start', why: problems.trim().split('\n').at(-1) ?? `it ended with ${code}` }
+  const died = { call: 'start', why: lastLine(problems) || `it ended with ${code}` }
   return { client, version, calls: code === 0 && calls.length > 0 ? calls : [...calls, died], skipped: null }
 }
 
-function report({ client, version, calls, skipped }: ClientResult): void {
-  const title = `${client.name} ${version} (${client.language})`
+function report(title: string, { calls, skipped }: Pick<ClientResult, 'calls' | 'skipped'>): void {
   if (skipped !== null) process.stdout.write(`skip  ${title}: ${skipped}\n`)
   for (const { call, why } of calls)
     process.stdout.write(
       `${why === null ? 'works' : 'FAILS'} ${title}: ${call}${why === null ? '' : `\n      ${why}`}\n`,
-    )
-}
-
-function reportServer({ name, version, calls, skipped }: ServerResult): void {
-  if (skipped !== null) process.stdout.write(`skip  ${name} ${version}: ${skipped}\n`)
-  for (const { call, why } of calls)
-    process.stdout.write(
-      `${why === null ? 'works' : 'FAILS'} ${name} ${version}: ${call}${why === null ? '' : `\n      ${why}`}\n`,
     )
 }
 
@@ -51,7 +42,7 @@ if (names.includes('--help') || names.includes('-h')) {
   process.exit(0)
 }
 const servers = names.length === 0 || names.includes('servers') ? await runServers() : []
-servers.forEach(reportServer)
+for (const server of servers) report(`${server.name} ${server.version}`, server)
 if (names.length === 1 && names[0] === 'servers')
   process.exit(servers.some(({ calls }) => calls.some(({ why }) => why !== null)) ? 1 : 0)
 const chosen = CLIENTS.filter(
@@ -75,7 +66,7 @@ const world = await openWorld(
 const results: ClientResult[] = []
 for (const client of chosen) {
   const result = await runClient(client, shops[client.language], world.env)
-  report(result)
+  report(`${client.name} ${result.version} (${client.language})`, result)
   results.push(result)
 }
 await world.close()

@@ -8,7 +8,7 @@ import { freePort } from '../../../server/listen'
 import { dataFolder, removeFolder, signUp, startServer } from '../../support/server-process'
 import { until } from '../../support/until'
 import type { CallResult, ServerResult } from './table'
-import { output } from './workshop'
+import { lastLine, output } from './workshop'
 
 const CACHE = join(import.meta.dir, '..', '..', '..', 'node_modules', '.cache', 'clients')
 const STRIPE_MOCK = 'v0.203.0'
@@ -143,5 +143,3 @@ async function searxng(): Promise<ServerResult> {
     await removeFolder(data)
   }
 }
-
-const lastLine = (text: string) => text.trim().split('\n').at(-1) ?? ''

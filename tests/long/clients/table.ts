@@ -6,36 +6,40 @@ export interface CallResult {
   readonly why: string | null
 }
 
-/** One client after its run. A client that could not run has a reason and no calls. */
-export interface ClientResult {
-  readonly client: ClientUnderTest
-  readonly version: string
+/** What could not run has a reason and no calls. */
+interface Run {
   readonly calls: readonly CallResult[]
   readonly skipped: string | null
 }
 
-/** A server of others that the gateway calls, after its run. One that could not run has a reason and no calls. */
-export interface ServerResult {
+/** One client after its run. */
+export interface ClientResult extends Run {
+  readonly client: ClientUnderTest
+  readonly version: string
+}
+
+/** A server of others that the gateway calls, after its run. */
+export interface ServerResult extends Run {
   readonly name: string
   readonly version: string
-  readonly calls: readonly CallResult[]
-  readonly skipped: string | null
 }
 
 const cell = (text: string) => text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|')
 
 function row({ client, version, calls, skipped }: ClientResult): string {
-  const works = calls.filter(({ why }) => why === null).map(({ call }) => call)
-  const fails = calls.filter(({ why }) => why !== null).map(({ call, why }) => `${call} (${why?.slice(0, 160)})`)
-  const problem = skipped === null ? fails.join('; ') || 'nothing' : `not run: ${skipped}`
-  return `| \`${client.name}\` | ${client.language} | ${version} | ${cell(works.join('; '))} | ${cell(problem)} |`
+  return `| \`${client.name}\` | ${client.language} | ${version} | ${outcome({ calls, skipped })} |`
 }
 
 function serverRow({ name, version, calls, skipped }: ServerResult): string {
+  return `| ${name} | ${version} | ${outcome({ calls, skipped })} |`
+}
+
+/** The last two cells of a row: what works, and what does not. */
+function outcome({ calls, skipped }: Run): string {
   const works = calls.filter(({ why }) => why === null).map(({ call }) => call)
   const fails = calls.filter(({ why }) => why !== null).map(({ call, why }) => `${call} (${why?.slice(0, 160)})`)
   const problem = skipped === null ? fails.join('; ') || 'nothing' : `not run: ${skipped}`
-  return `| ${name} | ${version} | ${cell(works.join('; '))} | ${cell(problem)} |`
+  return `${cell(works.join('; '))} | ${cell(problem)}`
 }
 
 /** `docs/clients.md`: what worked in this run. */

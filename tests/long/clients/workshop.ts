@@ -29,9 +29,12 @@ export async function output(command: readonly string[], cwd: string, env: Recor
   return { code, out, problems }
 }
 
+/** What a program said last, which is usually why it failed. */
+export const lastLine = (text: string) => text.trim().split('\n').at(-1) ?? ''
+
 const missing = (what: string, problems: string): Workshop => ({
   ready: false,
-  reason: `${what}: ${problems.trim().split('\n').at(-1) ?? ''}`,
+  reason: `${what}: ${lastLine(problems)}`,
 })
 
 async function javaScript(): Promise<Workshop> {
