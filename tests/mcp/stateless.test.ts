@@ -68,7 +68,7 @@ test('a long tool answers with a stream from its start', async () => {
   expect(messages.at(-1)).toMatchObject({ id: 7, result: { structuredContent: { object: 'chat.completion' } } })
 })
 
-test('a caller without a key is told what a call costs where it can be paid for, and is refused elsewhere', async () => {
+test('a caller without a key learns what a call costs where it can be paid for, and is refused elsewhere', async () => {
   const call = { method: 'tools/call', params: { name: 'image_search', arguments: { q: 'card' } } }
   const refused = await send(call, null)
   expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, expect.stringContaining('Bearer')])

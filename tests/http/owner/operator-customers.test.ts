@@ -76,7 +76,7 @@ describe('a suspended account', () => {
     expect((await accountOf(owner)).id).toBe(id)
   })
 
-  test('is told in words: a notice with the reason, and again when it is lifted; the audit log has who and from where', async () => {
+  test('is notified in words: a notice with the reason, and again when it is lifted; the audit log has who and from where', async () => {
     await read(operator.api(at(id, '/suspend'), { reason: REASON }))
     await read(operator.api(at(id, '/lift'), { reason: 'A mistake' }))
     await gateway.gateway.delivering.run()

@@ -97,7 +97,7 @@ describe('guessing a password', () => {
     expect((await signIn(email)).status).toBe(429)
   })
 
-  test('from a stolen session, by any route that asks for it again, is delayed as well, and the owner is told', async () => {
+  test('from a stolen session, by any route that asks for it again, is delayed as well, and the owner is notified', async () => {
     const owner = await gateway.owner()
     const orders: [string, object][] = [
       ['change-password', { currentPassword: 'wrong wrong', newPassword: 'another horse battery' }],
@@ -135,7 +135,7 @@ describe('guessing codes', () => {
     expect(settings.second_factor.recovery_codes).toBe(10)
   })
 
-  test('locks the second factor, whose owner is told once, and Retry-After is what is left of it', async () => {
+  test('locks the second factor, whose owner is notified once, and Retry-After is what is left of it', async () => {
     const owner = await gateway.owner()
     const { link } = await withApp(owner)
     const wrong = totp(link) === '000000' ? '111111' : '000000'
