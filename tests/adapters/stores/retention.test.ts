@@ -18,6 +18,10 @@ const BOUNDARY = NOON + DAY
 
 type Stores = Awaited<ReturnType<typeof openTestStores>>
 
+/** `makeId` never goes back in time, so that after tests of a later time it would give ids of that time. */
+const idAt = (at: number, i: number) =>
+  `req_${at.toString(16).padStart(12, '0')}${i.toString(16).padStart(20, '0')}` as const
+
 const FAILURE = { route: '/v1/usage', message: 'no', param: null, rule: null }
 
 describe('old rows of the request log', () => {
@@ -37,7 +41,7 @@ describe('old rows of the request log', () => {
       const isFree = i % 5 === 0
       written.push(
         call(account, i % 3 && !isFree ? 5 : null, {
-          ...{ id: makeId('req', at), at, clientRequestId: `mine-${i}` },
+          ...{ id: idAt(at, i), at, clientRequestId: `mine-${i}` },
           ...(isFree && { operation: 'free', counted: false, status: 200, code: null }),
           ...(!isFree && i % 3 === 0 && { failure: FAILURE }),
         }),
@@ -130,7 +134,7 @@ describe('old rows of the request log', () => {
     // The clock is a day behind: nothing goes, and a call of that time is written.
     expect(await prune(CUTOFF - DAY)).toBe(1)
     const at = BOUNDARY - 3 * SLOT
-    const late = call(account, null, { id: `req_${at.toString(16).padStart(12, '0')}${'0'.repeat(20)}`, at })
+    const late = call(account, null, { id: idAt(at, 0), at })
     stores.journal.note(late)
     await stores.journal.drained()
     expect((await rows()).map(({ id }) => id)).toContain(late.id)
