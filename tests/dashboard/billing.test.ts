@@ -122,6 +122,7 @@ describe('billing', () => {
     await page.reload()
     await page.getByRole('heading', { level: 1 }).waitFor()
     await shown('$0.90').waitFor()
+    await live(page)
     expect(await notice.count()).toBe(0)
     await owner.api('/api/topups', { amount: '1.00', method: 'sandbox' })
     await shown('$1.90').waitFor()
