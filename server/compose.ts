@@ -284,7 +284,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
   const catalog = await openModelCatalog(config, stores.models, clock)
   const setupToken = new SetupToken()
   const events = new MemoryEvents()
-  const charges = new WatchedJournal(stores.journal)
+  const charges = new WatchedJournal(stores.journal, () => stopwatch.now())
   const journal = moneyLog(announcedJournal(charges, events), log)
   const writeEvent = eventWriter(stores.webhooks, clock, log)
   const onReversalFailure = (request: string, reason: string) => {
@@ -307,7 +307,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
     events,
     ...{ holds, credentials, accounts, prices },
     journal,
-    checks: { database: () => stores.ready(), charges: () => charges.canCharge() },
+    checks: { database: () => stores.problem(), charges: () => charges.problem() },
     reports,
     operationUsage,
     statements,

@@ -32,7 +32,7 @@ interface Parts {
     readonly pipeline: { readonly openCalls: { readonly count: number } }
     readonly models: { readonly upstreams: ModelBackend['states'] }
     readonly billing: { readonly moneyIn: { readonly rail: { fuel: Readings['fuel'] } } }
-    readonly readiness: Pick<Readiness, 'status'>
+    readonly readiness: Pick<Readiness, 'status' | 'problems'>
   }
 }
 
@@ -43,7 +43,7 @@ export async function composeTelemetry({ metrics: settings, traces }: Config, pa
   const calls = new CallLog(log)
   const recent = new RecentCalls({ now: () => performance.now() })
   // Libraries are loaded only if they are configured.
-  const isReady = async () => (await later().readiness.status()) === 'ready'
+  const isReady = async () => (await later().readiness.status()).status === 'ready'
   const metrics =
     settings &&
     new (await import('../adapters/metrics/prometheus')).PrometheusMetrics({
@@ -74,7 +74,10 @@ export async function composeTelemetry({ metrics: settings, traces }: Config, pa
   return {
     telemetry,
     /** For the routes of operators. */
-    routes: { recentCalls: () => recent.read(), journalState: () => core.stores.journalState(), isReady },
+    routes: {
+      ...{ recentCalls: () => recent.read(), journalState: () => core.stores.journalState(), isReady },
+      problems: () => later().readiness.problems(),
+    },
     /** Null without metrics. */
     endpoint: metrics && new MetricsEndpoint({ metrics, token: settings.token, isLoopback }),
     async close() {

@@ -43,6 +43,7 @@ describe('/health and /ready', () => {
     const told = {
       status: 'ready',
       checks: { database: true, charges: true },
+      problems: {},
       sources: { search: false },
       models: [],
     }
@@ -62,7 +63,7 @@ describe('/health and /ready', () => {
 describe('a database that does not answer (spec-answers 2)', () => {
   test('/ready is 503 with Retry-After, also where the session of its cookie cannot be read', async () => {
     const readiness = new Readiness({
-      checks: { database: async () => false, charges: async () => true },
+      checks: { database: async () => 'no route to host', charges: async () => null },
       sources: async () => ({}),
       upstreams: () => [],
       isDraining: () => false,
@@ -73,7 +74,23 @@ describe('a database that does not answer (spec-answers 2)', () => {
     const answer = await routes.handle(new Request('http://localhost/ready', { headers }))
     expect(answer.status).toBe(503)
     expect(answer.headers.get('retry-after')).toBe('1')
-    expect(await answer.json()).toEqual({ status: 'not_ready' })
+    expect(await answer.json()).toEqual({ status: 'not_ready', code: 'database_unavailable' })
+  })
+
+  test('/ready answers within seconds also when the database never does, or its check fails; operators read why', async () => {
+    const readiness = new Readiness({
+      checks: {
+        database: () => Promise.reject(new Error('broken')),
+        charges: () => Promise.withResolvers<null>().promise,
+      },
+      ...{ sources: async () => ({}), upstreams: () => [], isDraining: () => false, maxCheckMs: 10 },
+    })
+    expect(await readiness.details()).toMatchObject({
+      status: 'not_ready',
+      code: 'database_unavailable',
+      checks: { database: false, charges: false },
+      problems: { database: 'broken', charges: 'it did not respond within 10 ms' },
+    })
   })
 
   test('a usage report is then 503 service_unavailable with Retry-After and the limit headers, never 401, 404 or 500', async () => {

@@ -169,7 +169,7 @@ describe('GET /api/operator/health', () => {
     const answer = await operator.api('/api/operator/health')
     expect(answer.status).toBe(200)
     expect(await answer.json()).toMatchObject({
-      ...{ ready: true, calls: 2, codes: [{ code: 'missing_parameter', calls: 1 }] },
+      ...{ ready: true, problems: [], calls: 2, codes: [{ code: 'missing_parameter', calls: 1 }] },
       upstreams: [{ name: 'fixture', requests: 1, failures: 0 }],
       tables_reject: false,
     })

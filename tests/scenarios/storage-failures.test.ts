@@ -53,7 +53,10 @@ describe.skipIf(!canMount)('a full disk', () => {
     for (const answer of refused) expect((await answer.json()).error.code).toBe('service_unavailable')
     for (const answer of refused) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(await balance()).toBe(before - served.length * 5000)
-    expect((await fetch(`${server.url}/ready`)).status).toBe(503)
+    const ready = await fetch(`${server.url}/ready`)
+    expect([ready.status, await ready.json()]).toEqual([503, { status: 'not_ready', code: 'charges_unavailable' }])
+    const told = await (await control(folder, 'ready', {})).json()
+    expect(told.problems).toEqual({ charges: expect.stringMatching(/no space left|no more bytes/i) })
 
     await rm(filler)
     expect((await fetch(`${server.url}/ready`)).status).toBe(200)

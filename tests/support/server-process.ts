@@ -116,7 +116,7 @@ export async function signUp(url: string, email: string, password = 'correct hor
 }
 
 /** An operator's command, as the command line sends it. */
-export async function control(folder: string, command: string, body: Record<string, unknown>): Promise<void> {
+export async function control(folder: string, command: string, body: Record<string, unknown>): Promise<Response> {
   const said = await fetch(`http://gateway/${command}`, {
     unix: join(folder, 'control.sock'),
     method: 'POST',
@@ -124,4 +124,5 @@ export async function control(folder: string, command: string, body: Record<stri
     body: JSON.stringify(body),
   })
   if (!said.ok) throw new Error(await said.text())
+  return said
 }

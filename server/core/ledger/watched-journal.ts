@@ -6,14 +6,22 @@ import type { AppendOutcome, Journal, JournalRecord } from './journal'
  */
 const PROBE: JournalRecord = { entries: [], ends: `req_${'0'.repeat(16_384)}` }
 
-/** A journal that knows whether charges can be written: from the outcome of the last one, and after a failure by probing. */
+/** After this time without a charge, the next question writes a probe: a disk can fill up while nobody calls. */
+const FRESH_MS = 5_000
+
+/** A journal that knows whether charges can be written: from the outcome of the last one, or by probing. */
 export class WatchedJournal implements Journal {
   private readonly journal: Journal
-  private acceptsCharges = true
-  private probe: Promise<boolean> | null = null
+  /** Monotonic. */
+  private readonly now: () => number
+  private lastProblem: string | null = null
+  private learnedAt: number
+  private probe: Promise<string | null> | null = null
 
-  constructor(journal: Journal) {
+  constructor(journal: Journal, now: () => number) {
     this.journal = journal
+    this.now = now
+    this.learnedAt = now()
   }
 
   append(record: JournalRecord): Promise<AppendOutcome> {
@@ -26,9 +34,9 @@ export class WatchedJournal implements Journal {
     this.journal.note(...call)
   }
 
-  /** Whether a charge can be made now. After a failed charge, each call writes a probe record until one succeeds. */
-  async canCharge(): Promise<boolean> {
-    if (this.acceptsCharges) return true
+  /** Why no charge can be made now; null if charges can be made. After a failed charge, each call writes a probe until one succeeds. */
+  async problem(): Promise<string | null> {
+    if (this.lastProblem === null && this.now() - this.learnedAt < FRESH_MS) return null
     this.probe ??= this.journal.append(PROBE).then((result) => {
       this.probe = null
       return this.learn(result)
@@ -37,8 +45,14 @@ export class WatchedJournal implements Journal {
   }
 
   /** A charge refused by a constraint says nothing about the disk. */
-  private learn(outcome: AppendOutcome): boolean {
-    this.acceptsCharges = outcome.kind === 'committed' || (outcome.kind === 'refused' && outcome.constraint !== null)
-    return this.acceptsCharges
+  private learn(outcome: AppendOutcome): string | null {
+    this.lastProblem = problemOf(outcome)
+    this.learnedAt = this.now()
+    return this.lastProblem
   }
+}
+
+function problemOf(outcome: AppendOutcome): string | null {
+  if (outcome.kind === 'unknown') return 'the database did not confirm the last write in time'
+  return outcome.kind === 'refused' && outcome.constraint === null ? outcome.reason : null
 }

@@ -95,11 +95,17 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     'Whether calls can be served.',
     {
       status: oneOf(['ready', 'not_ready', 'draining'], 'The status.'),
+      code: text('What fails, when `not_ready`: `database_unavailable` or `charges_unavailable`.'),
       checks: opaque({
         type: 'object',
         description:
-          'Each required part of the gateway and whether it works. Shown to operators only, as are the next two.',
+          'Each required part of the gateway and whether it works. Shown to operators only, as are the next three.',
         additionalProperties: { type: 'boolean' },
+      }),
+      problems: opaque({
+        type: 'object',
+        description: 'What is wrong with each part that does not work.',
+        additionalProperties: { type: 'string' },
       }),
       sources: opaque({
         type: 'object',
@@ -119,7 +125,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         'Model upstreams called since the server started. They do not affect readiness.',
       ),
     },
-    ['checks', 'sources', 'models'],
+    ['code', 'checks', 'problems', 'sources', 'models'],
   ),
   Health: record('The process is alive.', { status: oneOf(['ok'], 'Always `ok`.') }),
   User: record('A user.', {

@@ -91,9 +91,7 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     }),
     'reset-second-factor': socketCommand(ResetSecondFactorCommand, (form) => orders.resetSecondFactor(CONSOLE, form)),
     payments: socketCommand(NoBody, async () => ok({ network: await parts.network() })),
-    ready: socketCommand(NoBody, async () =>
-      ok({ status: await parts.readiness.status(), ...(await parts.readiness.details()) }),
-    ),
+    ready: socketCommand(NoBody, async () => ok(await parts.readiness.details())),
     'api-report': socketCommand(NoBody, async () => ok(await readApiReport(parts))),
     ...customerSocketCommands(parts, CONSOLE),
     ...moneySocketCommands(parts, CONSOLE),

@@ -8,6 +8,10 @@ const count = (description: string) => whole(description, { minimum: 0 })
 /** How the gateway does: its calls of the last five minutes, and how far the disk and the tables are behind. */
 export const Health = record('The health of the gateway.', {
   ready: yesOrNo('Whether calls can be served and charged.'),
+  problems: listOf(
+    record('A part that does not work.', { part: text('Its name.'), reason: text('What is wrong.') }),
+    'Why not; empty if they can.',
+  ),
   seconds: count('The time that the counts cover.'),
   calls: count('Calls that ended.'),
   codes: listOf(
@@ -30,9 +34,14 @@ export const Health = record('The health of the gateway.', {
 })
 export type Health = Static<typeof Health>
 
-export function healthRecord(recent: RecentReading, journal: JournalState, ready: boolean): Health {
+export function healthRecord(
+  recent: RecentReading,
+  journal: JournalState,
+  { isReady, problems }: { isReady: boolean; problems: Readonly<Record<string, string>> },
+): Health {
   return {
-    ready,
+    ready: isReady,
+    problems: Object.entries(problems).map(([part, reason]) => ({ part, reason })),
     seconds: recent.seconds,
     calls: recent.calls,
     codes: recent.codes,

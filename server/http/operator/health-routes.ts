@@ -9,18 +9,19 @@ import { operatorGate } from './operator-gate'
 export interface HealthParts {
   readonly owners: OwnerSessions
   readonly isReady: () => Promise<boolean>
+  readonly problems: () => Promise<Readonly<Record<string, string>>>
   readonly recentCalls: () => RecentReading
   readonly journalState: () => JournalState
 }
 
 /** The health of the gateway, for the operator's page. */
-export function operatorHealthRoutes({ owners, isReady, recentCalls, journalState }: HealthParts) {
+export function operatorHealthRoutes({ owners, isReady, problems, recentCalls, journalState }: HealthParts) {
   const { operator } = operatorGate(owners)
   return routeGroup({ name: 'operator-health', prefix: '/api/operator' }).get(
     '/health',
     async ({ context }): Promise<Health> => {
       await operator(context)
-      return healthRecord(recentCalls(), journalState(), await isReady())
+      return healthRecord(recentCalls(), journalState(), { isReady: await isReady(), problems: await problems() })
     },
     UNDOCUMENTED,
   )

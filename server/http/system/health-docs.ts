@@ -2,7 +2,7 @@ import type { RouteDocs } from '../openapi/documented'
 import { ref } from '../openapi/json-schema'
 
 const READY = { status: 'ready' }
-const NOT_READY = { status: 'not_ready' }
+const NOT_READY = { status: 'not_ready', code: 'charges_unavailable' }
 
 export const HEALTH_DOCS = {
   health: {
@@ -19,7 +19,7 @@ export const HEALTH_DOCS = {
     tag: 'Health',
     summary: 'Readiness',
     description:
-      "Returns 200 when calls can be served and charged. With an operator's session it also returns the state of each part and provider.",
+      "Returns 200 when calls can be served and charged, and otherwise a code of what fails. With an operator's session it also returns the reason, and the state of each part and provider.",
     access: 'anybody',
     answers: {
       200: { description: 'Ready.', schema: ref('Ready'), examples: { ready: READY } },

@@ -18,13 +18,13 @@ export function healthRoutes({ readiness, owners }: { readiness: Readiness; owne
     .get(
       '/ready',
       async ({ context, request, set }) => {
-        const status = await readiness.status()
+        const shown = (await isOperator(request, context)) ? await readiness.details() : await readiness.status()
         set.headers['cache-control'] = 'no-store'
-        if (status !== 'ready') {
+        if (shown.status !== 'ready') {
           set.status = 503
           set.headers['retry-after'] = '1'
         }
-        return { status, ...((await isOperator(request, context)) && (await readiness.details())) }
+        return shown
       },
       documented(HEALTH_DOCS.ready),
     )

@@ -1,12 +1,23 @@
 import type { ModelBackend } from '../../pipeline/models/model-backend'
 
+/** Longer means that the part does not respond. Load balancers give up after about five seconds. */
+const MAX_CHECK_MS = 2_000
+
 interface ReadinessParts {
-  /** The gateway's own parts that must work before calls can be served. */
-  readonly checks: Readonly<Record<string, () => Promise<boolean>>>
+  /** The gateway's own parts that must work before calls can be served. Each says what is wrong with it, or null. */
+  readonly checks: Readonly<Record<string, () => Promise<string | null>>>
   /** The search providers and whether each is available. They do not affect readiness, because others can take over. */
   readonly sources: () => Promise<Readonly<Record<string, boolean>>>
   readonly upstreams: ModelBackend['states']
   readonly isDraining: () => boolean
+  /** For tests. */
+  readonly maxCheckMs?: number
+}
+
+/** The state of a gateway, as everybody may read it. `code` says which part fails, such as `charges_unavailable`. */
+export interface PublicReadiness {
+  readonly status: 'ready' | 'not_ready' | 'draining'
+  readonly code?: string
 }
 
 /** Whether this process can serve calls and, for operators, why not. */
@@ -17,21 +28,47 @@ export class Readiness {
     this.parts = parts
   }
 
-  /** The public status. */
-  async status(): Promise<'ready' | 'not_ready' | 'draining'> {
-    if (this.parts.isDraining()) return 'draining'
-    return Object.values(await this.checks()).every(Boolean) ? 'ready' : 'not_ready'
+  /** The public state. */
+  async status(): Promise<PublicReadiness> {
+    return this.statusOf(await this.problems())
   }
 
-  /** For operators only, because it names upstreams. */
+  /** For operators only, because it names upstreams and says what is wrong. */
   async details() {
-    const { sources, upstreams } = this.parts
+    const { checks, sources, upstreams } = this.parts
     const models = upstreams([]).map(({ name, breaker, underWay }) => ({ name, breaker, under_way: underWay }))
-    return { checks: await this.checks(), sources: await sources(), models }
+    const problems = await this.problems()
+    const works = Object.fromEntries(Object.keys(checks).map((name) => [name, !(name in problems)]))
+    return { ...this.statusOf(problems), checks: works, problems, sources: await sources(), models }
   }
 
-  private async checks(): Promise<Readonly<Record<string, boolean>>> {
-    const entries = Object.entries(this.parts.checks)
-    return Object.fromEntries(await Promise.all(entries.map(async ([name, check]) => [name, await check()] as const)))
+  /** The reason of each part that fails. */
+  async problems(): Promise<Readonly<Record<string, string>>> {
+    const { checks, maxCheckMs = MAX_CHECK_MS } = this.parts
+    const checked = Object.entries(checks).map(
+      async ([name, check]) => [name, await inTime(check, maxCheckMs)] as const,
+    )
+    return Object.fromEntries(
+      (await Promise.all(checked)).flatMap(([name, why]) => (why === null ? [] : [[name, why]])),
+    )
+  }
+
+  private statusOf(problems: Readonly<Record<string, string>>): PublicReadiness {
+    if (this.parts.isDraining()) return { status: 'draining' }
+    const [failing] = Object.keys(problems)
+    return failing === undefined ? { status: 'ready' } : { status: 'not_ready', code: `${failing}_unavailable` }
+  }
+}
+
+/** A check that fails or hangs is a failed check: the answer must come also when nothing behind it does. */
+async function inTime(check: () => Promise<string | null>, maxMs: number): Promise<string | null> {
+  const late = Promise.withResolvers<string>()
+  const timer = setTimeout(() => late.resolve(`it did not respond within ${maxMs} ms`), maxMs)
+  try {
+    return await Promise.race([check(), late.promise])
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -19,27 +19,43 @@ function journal() {
     },
     note: () => undefined,
   }
-  return { given, state, watched: new WatchedJournal(inner) }
+  const clock = { at: 0 }
+  return { given, state, clock, watched: new WatchedJournal(inner, () => clock.at) }
 }
 
 describe('whether anything can be charged', () => {
   test('is known from the last charge, without a write', async () => {
     const { given, watched } = journal()
-    expect(await watched.canCharge()).toBe(true)
+    expect(await watched.problem()).toBeNull()
     await watched.append(CHARGE)
-    expect(await watched.canCharge()).toBe(true)
+    expect(await watched.problem()).toBeNull()
     expect(given).toEqual([CHARGE])
+  })
+
+  test('is found out by a probe when nothing was charged for five seconds, once in five seconds', async () => {
+    const { given, state, clock, watched } = journal()
+    clock.at = 4_999
+    expect(await watched.problem()).toBeNull()
+    expect(given).toHaveLength(0)
+    clock.at = 5_000
+    expect(await watched.problem()).toBeNull()
+    clock.at = 9_999
+    expect(await watched.problem()).toBeNull()
+    expect(given).toHaveLength(1)
+    state.end = FULL
+    clock.at = 10_000
+    expect(await watched.problem()).toBe('no space left')
   })
 
   test('is false after a charge that the disk refused, and true once a probe succeeds', async () => {
     const { given, state, watched } = journal()
     state.end = FULL
     await watched.append(CHARGE)
-    expect(await watched.canCharge()).toBe(false)
-    expect(await watched.canCharge()).toBe(false)
+    expect(await watched.problem()).toBe('no space left')
+    expect(await watched.problem()).toBe('no space left')
     state.end = DONE
-    expect(await watched.canCharge()).toBe(true)
-    expect(await watched.canCharge()).toBe(true)
+    expect(await watched.problem()).toBeNull()
+    expect(await watched.problem()).toBeNull()
     expect(given).toHaveLength(4)
     for (const probe of given.slice(1)) expect({ ...probe, ends: null }).toEqual({ entries: [], ends: null })
   })
@@ -48,17 +64,17 @@ describe('whether anything can be charged', () => {
     const { state, watched } = journal()
     state.end = { kind: 'unknown', fate: Promise.resolve('refused') }
     await watched.append(CHARGE)
-    expect(await watched.canCharge()).toBe(false)
+    expect(await watched.problem()).toBe('the database did not confirm the last write in time')
   })
 
   test('is not affected by a rule that refuses one charge, nor by incoming money', async () => {
     const { state, watched } = journal()
     state.end = TAKEN
     await watched.append(CHARGE)
-    expect(await watched.canCharge()).toBe(true)
+    expect(await watched.problem()).toBeNull()
     state.end = FULL
     await watched.append({ entries: [] })
-    expect(await watched.canCharge()).toBe(true)
+    expect(await watched.problem()).toBeNull()
   })
 
   test('is probed once on the disk, however many ask at once', async () => {
@@ -67,9 +83,9 @@ describe('whether anything can be charged', () => {
     await watched.append(CHARGE)
     const hanging = Promise.withResolvers<AppendOutcome>()
     state.end = hanging.promise
-    const asked = Array.from({ length: 10 }, () => watched.canCharge())
+    const asked = Array.from({ length: 10 }, () => watched.problem())
     hanging.resolve(DONE)
-    expect(new Set(await Promise.all(asked))).toEqual(new Set([true]))
+    expect(new Set(await Promise.all(asked))).toEqual(new Set([null]))
     expect(given).toHaveLength(2)
   })
 })

@@ -33,9 +33,12 @@ function Status({ ready, tables_reject }: HealthReading) {
   return tables_reject ? <Badge tone="warn">{TEXT.rejecting}</Badge> : <Badge tone="ok">{TEXT.ready}</Badge>
 }
 
-function Reading({ calls, seconds, codes, upstreams, ...behind }: HealthReading) {
+function Reading({ calls, seconds, codes, upstreams, problems, ...behind }: HealthReading) {
   return (
     <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-2 lg:grid-cols-4">
+      {problems.length > 0 && (
+        <Fact name={TEXT.problems} lines={problems.map(({ part, reason }) => `${part}: ${reason}`)} />
+      )}
       <Fact
         name={TEXT.calls}
         lines={[TEXT.rate(calls / seconds), TEXT.span(grouped(calls), Math.ceil(seconds / 60))]}

@@ -24,7 +24,7 @@ import { LibsqlCredentials } from './credentials'
 import { databaseFile } from './driver/database-file'
 import { lockDatabaseFile } from './driver/database-file-lock'
 import { sqlClient } from './driver/sql-client'
-import { Connection } from './driver/worker-connection'
+import { Connection, databaseError } from './driver/worker-connection'
 import { OWN_THREADS, type WorkerThreads } from './driver/worker-threads'
 import { WriteQueue } from './driver/write-queue'
 import { TOKEN_TABLES, WriteWatch } from './driver/write-watch'
@@ -107,8 +107,8 @@ export interface Stores {
   readonly keptAnswers: LibsqlIdempotencyRecords
   /** Resolves when the tables contain everything committed so far. Rejects when the database refuses it. */
   applied(): Promise<void>
-  /** Whether the database currently responds. */
-  ready(): Promise<boolean>
+  /** Why the database does not respond now; null if it does. */
+  problem(): Promise<string | null>
   /** Finishes pending writes, then closes. */
   close(): Promise<void>
 }
@@ -236,10 +236,10 @@ async function openHeld(
     keptAnswers: new LibsqlIdempotencyRecords(db, applied),
     retention: new LibsqlRetention(db),
     applied,
-    ready: () =>
+    problem: () =>
       reader.send({ op: 'batch', mode: 'read', statements: [{ sql: 'SELECT 1', args: [] }] }).then(
-        () => true,
-        () => false,
+        () => null,
+        (error: unknown) => databaseError(error).message,
       ),
   }
 }
