@@ -55,6 +55,7 @@ import { operatorAccountRoutes } from './http/operator/account-routes'
 import type { ApiCommandParts } from './http/operator/api-commands'
 import { type ApiReportParts, operatorApiReportRoutes } from './http/operator/api-report-routes'
 import { operatorApiActRoutes, operatorApiRoutes } from './http/operator/api-routes'
+import { type BooksParts, bookRoutes } from './http/operator/books'
 import { type CustomerMoneyParts, customerMoneyRoutes } from './http/operator/customer-money'
 import {
   type CustomerRouteParts,
@@ -242,6 +243,7 @@ interface OperatorGroup
   extends CustomerRouteParts,
     CustomerMoneyParts,
     Omit<ReconcileParts, 'cards'>,
+    BooksParts,
     ApiCommandParts,
     ApiReportParts,
     HealthParts {
@@ -262,6 +264,7 @@ function operatorGroup(parts: OperatorGroup) {
     .use(customerActRoutes(parts))
     .use(customerMoneyRoutes(parts))
     .use(reconcileRoutes(parts))
+    .use(bookRoutes(parts))
     .use(operatorApiRoutes(parts))
     .use(operatorApiActRoutes(parts))
     .use(operatorApiReportRoutes(parts))

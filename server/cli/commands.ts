@@ -28,7 +28,9 @@ export const COMMANDS: readonly Command[] = [
     summary: 'manage accounts, limits, prices, models and APIs of the server on this machine',
     usage: '',
     run: async (args, terminal) =>
-      terminal.out(await operatorCommand(args, (question) => terminal.isInteractive && confirm(question))),
+      terminal.out(
+        await operatorCommand(args, (question) => terminal.isInteractive && confirm(question), terminal.out),
+      ),
   },
   completion(() => COMMANDS),
 ]

@@ -9,13 +9,30 @@ export class Refused extends Error {}
 /** An invalid command. Nothing was sent: exit code 2. */
 export class UsageError extends Error {}
 
+type Body = Readonly<Record<string, unknown>>
+
 /** Sends an operator command to the running server, over the socket in its data folder. */
-export async function askServer(command: string, body: Readonly<Record<string, unknown>>): Promise<unknown> {
+export async function askServer(command: string, body: Body): Promise<unknown> {
+  return resultOf(await ask(command, body))
+}
+
+/** The same for a command that answers with a file, which is passed on piece by piece. */
+export async function readFromServer(command: string, body: Body, out: (text: string) => void): Promise<void> {
+  const answer = await ask(command, body)
+  if (!answer.ok || !answer.body) {
+    await resultOf(answer)
+    return
+  }
+  const decoder = new TextDecoder()
+  for await (const piece of answer.body) out(decoder.decode(piece, { stream: true }))
+}
+
+async function ask(command: string, body: Body): Promise<Response> {
   const folder = resolve(process.env['DATA_DIR'] || 'data')
   const unix = join(folder, SOCKET)
   if (!existsSync(unix))
     throw new Refused(`no gateway is running on ${folder}. Start it with "bun run up", or set DATA_DIR`)
-  const answer = await fetch(`http://gateway/${command}`, {
+  return fetch(`http://gateway/${command}`, {
     unix,
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -23,6 +40,9 @@ export async function askServer(command: string, body: Readonly<Record<string, u
   }).catch((error: unknown) => {
     throw new Refused(`the gateway on ${folder} does not answer: ${error instanceof Error ? error.message : error}`)
   })
+}
+
+async function resultOf(answer: Response): Promise<unknown> {
   const result = (await answer.json()) as { error?: { code: string; message: string } }
   if (result.error) throw new Refused(`${result.error.message} (${result.error.code})`)
   return result

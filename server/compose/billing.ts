@@ -2,6 +2,7 @@ import type { Config } from '../config'
 import type { CardRefundStore } from '../core/accounts/card-refund'
 import type { Clock } from '../core/clock'
 import type { IdempotencyRecords } from '../core/idempotency/idempotency-record'
+import type { Accounting } from '../core/ledger/accounting'
 import type { Ledger } from '../core/ledger/ledger'
 import type { LedgerCheck } from '../core/ledger/ledger-check'
 import type { Limiter } from '../core/limits/limiter'
@@ -28,6 +29,7 @@ interface Parts {
     readonly cardRefunds: CardRefundStore
     readonly unknownCheckouts: UnknownCheckoutStore
     readonly ledgerCheck: LedgerCheck
+    readonly accounting: Accounting
   }
   readonly ledger: Ledger
   readonly limiter: Limiter
@@ -59,7 +61,7 @@ export async function composeBilling(config: Config, { stores, ledger, limiter, 
     /** For the routes of wallets and owners. */
     routes: {
       ...{ cardRefunds: cards?.refunds ?? null, refundStore: stores.cardRefunds },
-      ledgerCheck: stores.ledgerCheck,
+      ...{ ledgerCheck: stores.ledgerCheck, accounting: stores.accounting },
       ...{ claims, topUps, cards, payments, sandboxTopUps: config.payments.sandboxTopUps },
       // A facilitator settles fixed prices only.
       upToFrom: config.payments.evm?.relayerKey ? config.payments.evm.minAmount : null,

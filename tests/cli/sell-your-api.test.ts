@@ -85,7 +85,11 @@ test('the commands of docs/sell-your-api.md lead from an OpenAPI file to a paid 
     const [line = '', target] = command.split(' > ')
     const words = shellWords(line, {}).map((word) => (/\.yaml$/.test(word) ? join(folder, word) : word))
     expect(words.slice(0, 4)).toEqual(['bun', 'run', 'gateway', 'operator'])
-    const output = await operatorCommand(words.slice(4), () => false)
+    const output = await operatorCommand(
+      words.slice(4),
+      () => false,
+      () => undefined,
+    )
     if (target !== undefined) await writeFile(join(folder, target), output)
     return output
   }

@@ -7,8 +7,6 @@ import type {
   ErasedAccount,
   NoteCommand,
   OneRefund,
-  Reconciled,
-  ReconcileForm,
   Refund,
   RefundCommand,
   RefundList,
@@ -35,8 +33,6 @@ export const CUSTOMER_HELP = `  show ACCOUNT                              show a
                                             send a card payment (pay_...) back through its processor, or give back what a
                                             call (req_...) was charged; without USD all of it
   refunds ACCOUNT                           list its card refunds and what became of them
-  reconcile [--apply]                       compare the ledger with itself and the card processor, and list what is missing;
-                                            with --apply, book it
   export ACCOUNT                            print all data about an account as JSON, for its owner
   erase ACCOUNT_ID --yes                    close an account for good: keys, sessions and personal data go, the books stay`
 
@@ -44,7 +40,6 @@ interface Options {
   readonly reason?: string | undefined
   readonly note?: string | undefined
   readonly reference?: string | undefined
-  readonly apply?: boolean | undefined
   readonly none?: boolean | undefined
   readonly yes?: boolean | undefined
   readonly json?: boolean | undefined
@@ -99,11 +94,6 @@ const COMMANDS: Readonly<Record<string, Run>> = {
     const [account = ''] = words('refunds', args, 1)
     const answer = await askServer('refunds', { account } satisfies AccountCommand)
     return json ? asJson(answer) : refundTable((answer as RefundList).refunds)
-  },
-  reconcile: async (args, { apply, json }) => {
-    words('reconcile', args, 0)
-    const answer = await askServer('reconcile', { apply: apply === true } satisfies ReconcileForm)
-    return json ? asJson(answer) : reconciled(answer as Reconciled)
   },
   export: async (args) => {
     const [account = ''] = words('export', args, 1)
@@ -181,19 +171,4 @@ function refundTable(refunds: readonly Refund[]): string {
       one.note,
     ]),
   )
-}
-
-function reconciled({ ledger, missing, booked, corrected, complete }: Reconciled): string {
-  const lines = [
-    ledger.length === 0 ? 'The ledger agrees with itself.' : 'The ledger does not agree with itself:',
-    ...ledger.map(({ what, subject, one, other }) => `  - ${what}: ${subject} (${one} and ${other})`),
-    missing.length === 0 ? 'No payment page is missing.' : 'Payment pages that are unknown here:',
-    ...missing.map(
-      (page) =>
-        `  - ${page.page}: ${page.amount_micros_usd / MICROS} USD, ${page.state}, ${page.account ?? 'no account'}${page.bookable ? '' : ' (cannot be booked)'}`,
-    ),
-    ...(booked + corrected > 0 ? [`Booked ${booked} top-ups, corrected ${corrected} refunds and disputes.`] : []),
-    ...(complete ? [] : ['The card processor stopped answering; run it again.']),
-  ]
-  return `${lines.join('\n')}\n`
 }

@@ -26,6 +26,7 @@ import { table } from '../table'
 import { API_HELP, apiCommand, applyCommand, type Confirm } from './operator-api'
 import { CUSTOMER_HELP, customerCommand } from './operator-customer'
 import { MODEL_HELP, modelCommand } from './operator-model'
+import { MONEY_HELP, moneyCommand, type Out } from './operator-money'
 
 const OPERATOR_HELP = `Usage: bun run gateway operator COMMAND
 
@@ -34,6 +35,7 @@ Manages the server that runs on DATA_DIR (default: data).
   list [TEXT]                               list accounts and prices, or find accounts by email, name, key, or the id of an
                                             account, key, request or payment
 ${CUSTOMER_HELP}
+${MONEY_HELP}
   grant ACCOUNT USD [--note TEXT] [--reference TEXT]
                                             add credit; a reference is never booked twice
   limits ACCOUNT RPM TPM CONCURRENCY        set custom limits (Enterprise)
@@ -64,8 +66,8 @@ ACCOUNT is an id (acct_...) or a confirmed email address. OPERATION is the name 
 Exit codes: 0 success, 1 refused by the server, 2 wrong usage (nothing was sent).
 `
 
-/** Runs an operator command. Resolves to its output. */
-export async function operatorCommand(args: readonly string[], ask: Confirm): Promise<string> {
+/** Runs an operator command. Resolves to its output; files go to `out` piece by piece. */
+export async function operatorCommand(args: readonly string[], ask: Confirm, out: Out): Promise<string> {
   const [group, ...others] = args
   const helps = args.includes('--help') || args.includes('-h')
   if (group === 'api' && !helps) return apiCommand(others, ask)
@@ -77,6 +79,8 @@ export async function operatorCommand(args: readonly string[], ask: Confirm): Pr
   if (command === 'model') return modelCommand(rest, values.json === true)
   const ofCustomer = customerCommand(command, rest, values)
   if (ofCustomer !== null) return ofCustomer
+  const ofMoney = moneyCommand(command, rest, values, out)
+  if (ofMoney !== null) return ofMoney
   const body = bodyOf(command, rest, values)
   const answer = await askServer(command, body)
   // Its exit code is what a supervisor asks for.
@@ -110,6 +114,10 @@ function parsed(args: readonly string[]) {
         reason: { type: 'string' },
         yes: { type: 'boolean' },
         apply: { type: 'boolean' },
+        csv: { type: 'boolean' },
+        from: { type: 'string' },
+        to: { type: 'string' },
+        timezone: { type: 'string' },
       },
     })
   } catch (error) {

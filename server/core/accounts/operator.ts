@@ -194,9 +194,9 @@ export class Operator {
     return this.trail.write(this.audit(actor, id, action, detail))
   }
 
-  /** Records that an operator booked what was missing. */
-  noteReconcile(actor: Actor, detail: { readonly booked: number; readonly corrected: number }): Promise<void> {
-    return this.trail.write(this.audit(actor, null, 'books.reconcile', detail))
+  /** Records an act on the books of the whole gateway, such as an export of them. */
+  noteBooks(actor: Actor, action: `books.${string}`, detail: Record<string, unknown>): Promise<void> {
+    return this.trail.write(this.audit(actor, null, action, detail))
   }
 
   /** Records that an operator created a link to reset the owner's password. */

@@ -1,5 +1,7 @@
 import type { Page } from '../../core/page'
 
+const CSV_TYPE = 'text/csv; charset=utf-8'
+
 /**
  * A CSV line (RFC 4180). A cell that a spreadsheet would treat as a formula gets a leading quote, because it may contain what
  * a caller sent.
@@ -24,7 +26,7 @@ export function csvFile<T>(
   page: ReadPage<T>,
   line: (row: T) => string,
 ): Response {
-  return downloadedFile({ name, type: 'text/csv; charset=utf-8', head: csvLine(head) }, page, line)
+  return downloadedFile({ name, type: CSV_TYPE, head: csvLine(head) }, page, line)
 }
 
 /** Streams rows as JSON lines: one object a line. */
@@ -36,17 +38,29 @@ export function jsonLinesFile<T>(name: string, page: ReadPage<T>, record: (row: 
   )
 }
 
+/** Streams lines as a CSV file to download, as fast as the client reads. */
+export function csvStream(name: string, head: readonly string[], lines: AsyncGenerator<string, void>): Response {
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encoder.encode(csvLine(head))),
+    async pull(controller) {
+      const { value, done } = await lines.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    async cancel() {
+      await lines.return()
+    },
+  })
+  return new Response(body, { headers: fileHeaders(name, CSV_TYPE) })
+}
+
 /** Streams a file page by page as the client reads, so that a long one costs no memory. */
 function downloadedFile<T>(
   { name, type, head }: { readonly name: string; readonly type: string; readonly head: string },
   page: ReadPage<T>,
   line: (row: T) => string,
 ): Response {
-  const headers = {
-    'content-type': type,
-    'content-disposition': `attachment; filename="${name}"`,
-    'cache-control': 'no-store',
-  }
   const encoder = new TextEncoder()
   let cursor: string | null = null
   const body = new ReadableStream<Uint8Array>({
@@ -63,5 +77,13 @@ function downloadedFile<T>(
       if (cursor === null) controller.close()
     },
   })
-  return new Response(body, { headers })
+  return new Response(body, { headers: fileHeaders(name, type) })
+}
+
+function fileHeaders(name: string, type: string): Record<string, string> {
+  return {
+    'content-type': type,
+    'content-disposition': `attachment; filename="${name}"`,
+    'cache-control': 'no-store',
+  }
 }

@@ -10,6 +10,7 @@ import { OPERATOR_BODY, readJson } from '../middleware/json-body'
 import type { Readiness } from '../system/readiness'
 import { type ApiCommandParts, apiCommands } from './api-commands'
 import { type ApiReportNeeds, readApiReport } from './api-report'
+import { type BooksParts, bookCommands } from './books'
 import type { CustomerParts } from './customer-commands'
 import { type CustomerMoneyParts, moneySocketCommands } from './customer-money'
 import { customerSocketCommands } from './customer-socket'
@@ -39,6 +40,7 @@ const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
 type ControlParts = CustomerParts &
   CustomerMoneyParts &
   ReconcileParts &
+  BooksParts &
   ApiCommandParts &
   ApiReportNeeds &
   ModelCommandParts & {
@@ -67,7 +69,7 @@ export function controlHandler(parts: ControlParts): (request: Request) => Promi
   return async (request) => {
     const requestId = makeId('req', parts.now())
     const outcome = await answered(request).catch((error: unknown) => err(problemOf(error, requestId, parts.onFault)))
-    if (outcome.ok) return Response.json(outcome.value)
+    if (outcome.ok) return outcome.value instanceof Response ? outcome.value : Response.json(outcome.value)
     return Response.json(failureBody(outcome.error, requestId, '/'), { status: FAILURES[outcome.error.code].status })
   }
 }
@@ -96,6 +98,7 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     ...customerSocketCommands(parts, CONSOLE),
     ...moneySocketCommands(parts, CONSOLE),
     reconcile: reconcileCommand(parts, CONSOLE),
+    ...bookCommands(parts, CONSOLE),
     ...apiCommands(parts, CONSOLE),
     ...modelCommands(parts, CONSOLE),
   }

@@ -27,7 +27,7 @@ async function reconcile(
   const missing = (await cards?.topUps.missing()) ?? []
   const booked = apply ? ((await cards?.topUps.bookMissing(missing)) ?? 0) : 0
   const compared = apply ? await cards?.topUps.compareAll(() => undefined) : undefined
-  if (apply) await operator.noteReconcile(actor, { booked, corrected: compared?.corrected ?? 0 })
+  if (apply) await operator.noteBooks(actor, 'books.reconcile', { booked, corrected: compared?.corrected ?? 0 })
   return ok({
     ledger: [...(await ledgerCheck())],
     missing: missing.map(({ page, topUp, state, amount, bookable }) => ({

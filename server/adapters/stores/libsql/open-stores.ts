@@ -12,6 +12,7 @@ import type { JournalState } from '../../../core/telemetry/telemetry'
 import { LibsqlAccountFinder, LibsqlAccountNotes } from './account-notes'
 import { LibsqlAccountSettings } from './account-settings'
 import { LibsqlAccountStatements } from './account-statements'
+import { LibsqlAccounting } from './accounting'
 import { LibsqlAccounts } from './accounts'
 import { LibsqlApis } from './apis/api-store'
 import { LibsqlClosings } from './apis/closings'
@@ -83,6 +84,7 @@ export interface Stores {
   readonly cardRefunds: LibsqlCardRefunds
   readonly unknownCheckouts: LibsqlUnknownCheckouts
   readonly ledgerCheck: LedgerCheck
+  readonly accounting: LibsqlAccounting
   readonly finder: LibsqlAccountFinder
   readonly settings: LibsqlAccountSettings
   readonly signupCredits: LibsqlSignupCredits
@@ -163,6 +165,7 @@ function operatorStores(db: LibSQLDatabase, applied: () => Promise<void>) {
     cardRefunds: new LibsqlCardRefunds(db),
     unknownCheckouts: new LibsqlUnknownCheckouts(db),
     ledgerCheck: libsqlLedgerCheck(db, applied),
+    accounting: new LibsqlAccounting(db, applied),
   }
 }
 

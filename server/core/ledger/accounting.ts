@@ -1,0 +1,46 @@
+import type { Money } from '../money'
+import type { EntryKind, LedgerEntry } from './entry'
+
+/** From `from` to before `to`. */
+export interface BookPeriod {
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * One ledger account over a period. Balances are credits minus debits, so a customer's balance is positive, what the gateway gave away is
+ * negative, and all accounts together sum to zero. `closing` = `opening` + `credits` - `debits`.
+ */
+export interface LedgerBalance {
+  /** A ledger account, such as `acct_1/paid` or `house/revenue`. */
+  readonly account: string
+  readonly opening: Money
+  readonly debits: Money
+  readonly credits: Money
+  readonly closing: Money
+}
+
+export interface BookEntry extends LedgerEntry {
+  /** The order of commits. */
+  readonly seq: number
+}
+
+/** The entries of one kind within a period. */
+export interface KindSum {
+  readonly kind: EntryKind
+  readonly entries: number
+  readonly amount: Money
+}
+
+/** The books of a period as of one moment: entries that are booked while they are read do not appear. */
+export interface Books {
+  /** Every ledger account with a balance or a movement: customers by id, then the gateway's own. */
+  balances(): AsyncGenerator<LedgerBalance, void>
+  /** In the order of commits, in pieces that fit in memory. */
+  entries(): AsyncGenerator<readonly BookEntry[], void>
+}
+
+/** Reads the books, a bounded number of rows at a time. */
+export interface Accounting {
+  books(period: BookPeriod): Promise<Books>
+}

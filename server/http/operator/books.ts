@@ -1,0 +1,206 @@
+import type { Operator } from '../../core/accounts/operator'
+import { wrong } from '../../core/accounts/submitted'
+import type { Actor } from '../../core/audit'
+import { type Parameters, parseParameters } from '../../core/catalog/parameters'
+import { isoTime } from '../../core/clock'
+import { type Failure, wrongParameters } from '../../core/failure'
+import type { Accounting, BookPeriod, Books, LedgerBalance } from '../../core/ledger/accounting'
+import { ENTRY_KINDS } from '../../core/ledger/entry'
+import { type Money, plus, toUsdNumber, ZERO } from '../../core/money'
+import { err, ok, type Result } from '../../core/result'
+import { periodAround } from '../../core/usage/calendar'
+import { csvLine, csvStream } from '../middleware/csv'
+import { taken } from '../middleware/failures'
+import { instantOf } from '../middleware/instant-parameter'
+import { queryOf } from '../middleware/list-query'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { type RequestContext, routeGroup } from '../middleware/request-context'
+import { UNDOCUMENTED } from '../openapi/documented'
+import { BOOKS_QUERY, type BookStatement } from './books-record'
+import { operatorGate } from './operator-gate'
+import type { SocketCommand } from './socket-command'
+
+export interface BooksParts {
+  readonly operator: Operator
+  readonly accounting: Accounting
+}
+
+type BooksQuery = Parameters<typeof BOOKS_QUERY>
+
+const BOOKS_HEAD = [
+  ...['row', 'time_utc', 'entry', 'transaction_id', 'kind', 'account', 'debit', 'credit', 'amount_usd', 'request_id'],
+  ...['description', 'reference'],
+]
+const STATEMENT_HEAD = ['account', 'opening_usd', 'debits_usd', 'credits_usd', 'closing_usd']
+/** Lines of balances per piece of a file. */
+const LINES = 200
+
+/** The journal of a period: opening balances, every entry, closing balances, and last a line with their total, which is zero. */
+async function booksFile({ accounting }: BooksParts, { period, name }: Named): Promise<Response> {
+  const books = await accounting.books(period)
+  return csvStream(`books-${name}.csv`, BOOKS_HEAD, booksLines(books, period))
+}
+
+async function* booksLines(books: Books, { from, to }: BookPeriod): AsyncGenerator<string, void> {
+  const balance = (row: string, at: number, account: string, amount: Money) =>
+    csvLine([row, isoTime(at), null, null, null, account, null, null, toUsdNumber(amount), null, null, null])
+  yield* joined(books.balances(), ({ account, opening }) => balance('opening', from, account, opening))
+  let count = 0
+  for await (const entries of books.entries()) {
+    count += entries.length
+    yield entries
+      .map((entry) =>
+        csvLine([
+          ...['entry', isoTime(entry.at), entry.seq, entry.transaction, entry.kind, null, entry.debit, entry.credit],
+          ...[toUsdNumber(entry.amount), entry.requestId, entry.description, entry.reference],
+        ]),
+      )
+      .join('')
+  }
+  let total = ZERO
+  yield* joined(books.balances(), ({ account, closing }) => {
+    total = plus(total, closing)
+    return balance('closing', to, account, closing)
+  })
+  yield csvLine([
+    ...['total', isoTime(to), null, null, null, null, null, null, toUsdNumber(total), null],
+    ...[`${count} entries`, null],
+  ])
+}
+
+/** Every ledger account of a period, and last their total. */
+async function statementFile({ accounting }: BooksParts, { period, name }: Named): Promise<Response> {
+  const books = await accounting.books(period)
+  return csvStream(`statement-${name}.csv`, STATEMENT_HEAD, statementLines(books))
+}
+
+async function* statementLines(books: Books): AsyncGenerator<string, void> {
+  let total = named('total')
+  const line = ({ account, opening, debits, credits, closing }: LedgerBalance) =>
+    csvLine([account, ...[opening, debits, credits, closing].map(toUsdNumber)])
+  yield* joined(books.balances(), (row) => {
+    total = added(total, row)
+    return line(row)
+  })
+  yield line(total)
+}
+
+async function statement({ accounting }: BooksParts, { period }: Named): Promise<BookStatement> {
+  const books = await accounting.books(period)
+  const accounts = new Map<string, LedgerBalance>()
+  for await (const row of books.balances()) {
+    const name = row.account.startsWith('house/') ? row.account : row.account.replace(/^[^/]*/, 'customers')
+    accounts.set(name, added(accounts.get(name) ?? named(name), row))
+  }
+  const kinds = new Map(ENTRY_KINDS.map((kind) => [kind, { entries: 0, amount: ZERO }]))
+  let entries = 0
+  for await (const piece of books.entries()) {
+    entries += piece.length
+    for (const { kind, amount } of piece) {
+      const sum = kinds.get(kind) ?? { entries: 0, amount: ZERO }
+      kinds.set(kind, { entries: sum.entries + 1, amount: plus(sum.amount, amount) })
+    }
+  }
+  const owed = ['customers/credit', 'customers/paid'].map((name) => accounts.get(name)?.closing ?? ZERO)
+  return {
+    ...{ from: isoTime(period.from), to: isoTime(period.to), entries },
+    accounts: [...accounts.values()].map(({ account, opening, debits, credits, closing }) => ({
+      ...{ account, opening_micros_usd: opening, debits_micros_usd: debits },
+      ...{ credits_micros_usd: credits, closing_micros_usd: closing },
+    })),
+    kinds: [...kinds]
+      .filter(([, sum]) => sum.entries > 0)
+      .map(([kind, sum]) => ({ kind, entries: sum.entries, amount_micros_usd: sum.amount })),
+    owed_to_customers_micros_usd: owed.reduce(plus, ZERO),
+  }
+}
+
+function named(account: string): LedgerBalance {
+  return { account, opening: ZERO, debits: ZERO, credits: ZERO, closing: ZERO }
+}
+
+function added(sum: LedgerBalance, { opening, debits, credits, closing }: LedgerBalance): LedgerBalance {
+  return {
+    ...{ account: sum.account, opening: plus(sum.opening, opening), debits: plus(sum.debits, debits) },
+    ...{ credits: plus(sum.credits, credits), closing: plus(sum.closing, closing) },
+  }
+}
+
+/** Lines in pieces, because each piece is a write of its own. */
+async function* joined<T>(rows: AsyncIterable<T>, line: (row: T) => string): AsyncGenerator<string, void> {
+  let lines: string[] = []
+  for await (const row of rows) {
+    lines.push(line(row))
+    if (lines.length < LINES) continue
+    yield lines.join('')
+    lines = []
+  }
+  if (lines.length > 0) yield lines.join('')
+}
+
+/** The period of a query, and its name for a file. */
+interface Named {
+  readonly period: BookPeriod
+  readonly name: string
+}
+
+function periodOf({ month, from, to, timezone }: BooksQuery): Result<Named, Failure> {
+  if (month !== undefined && from === undefined && to === undefined) {
+    const [year = 0, number = 1] = month.split('-').map(Number)
+    const { start, end } = periodAround(Date.UTC(year, number - 1, 15), 'month', timezone)
+    return ok({ period: { from: start, to: end }, name: month })
+  }
+  const [start, end] = [instantOf(from), instantOf(to)]
+  if (month !== undefined || start === null || end === null)
+    return err(wrongParameters([wrong('month', 'is needed, or else both from and to', month ?? null)]))
+  if (end <= start) return err(wrongParameters([wrong('to', 'must be after from', to ?? null)]))
+  return ok({ period: { from: start, to: end }, name: `${isoTime(start).slice(0, 10)}-${isoTime(end).slice(0, 10)}` })
+}
+
+/** For operators: the books of a month or period. Exports are in the audit log. */
+export function bookRoutes(parts: BooksParts & { readonly owners: OwnerSessions }) {
+  const { operator } = operatorGate(parts.owners)
+  const asked = async (context: RequestContext): Promise<Named> => {
+    const { actor } = await operator(context)
+    const named = taken(periodOf(queryOf(BOOKS_QUERY, context)))
+    await noteExport(parts, { ...actor, kind: 'operator' }, named)
+    return named
+  }
+  return routeGroup({ name: 'operator-books', prefix: '/api/operator' })
+    .get('/books.csv', async ({ context }) => booksFile(parts, await asked(context)), UNDOCUMENTED)
+    .get('/statement.csv', async ({ context }) => statementFile(parts, await asked(context)), UNDOCUMENTED)
+    .get(
+      '/statement',
+      async ({ context }): Promise<BookStatement> => {
+        await operator(context)
+        return statement(parts, taken(periodOf(queryOf(BOOKS_QUERY, context))))
+      },
+      UNDOCUMENTED,
+    )
+}
+
+export function bookCommands(parts: BooksParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
+  const command =
+    (run: (named: Named) => Promise<unknown>): SocketCommand =>
+    async (body) => {
+      const given = (typeof body === 'object' ? body : null) as Readonly<Record<string, unknown>> | null
+      const read = { query: (name: string) => [given?.[name] ?? []].flat().map(String), header: () => null }
+      const query = parseParameters(BOOKS_QUERY, read)
+      const period = query.ok ? periodOf(query.value) : err(wrongParameters(query.error))
+      return period.ok ? ok(await run(period.value)) : period
+    }
+  const exported = (file: typeof booksFile) =>
+    command(async (named) => {
+      await noteExport(parts, actor, named)
+      return file(parts, named)
+    })
+  return {
+    books: exported(booksFile),
+    'statement-csv': exported(statementFile),
+    statement: command((named) => statement(parts, named)),
+  }
+}
+
+function noteExport({ operator }: BooksParts, actor: Actor, { period: { from, to } }: Named): Promise<void> {
+  return operator.noteBooks(actor, 'books.export', { from: isoTime(from), to: isoTime(to) })
+}

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { operatorCommand } from '../../../server/cli/commands/operator'
+import type { BookStatement } from '../../../server/http/operator/books-record'
+import { type Harness, openHarness } from '../../support/harness'
+import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
+
+let gateway: Harness
+let operator: Owner
+let support: Owner
+let owner: Owner
+let id: string
+let control: ReturnType<typeof Bun.serve>
+const before = process.env['DATA_DIR']
+beforeAll(async () => {
+  gateway = await openHarness()
+  operator = await gateway.owner('root@example.com')
+  owner = await gateway.owner('Grace.Hopper@example.com')
+  support = await gateway.owner('support@example.com')
+  const of = async (who: Owner) => (await read<AccountBody>(who.api('/api/account'))).id
+  id = await of(owner)
+  await read(operator.api(`/api/operator/accounts/${await of(support)}/role`, { role: 'support' }))
+  const { secret } = await keyBench(owner).create()
+  for (const _ of [1, 2, 3]) expect(await callWith(gateway, secret)).toBe('200')
+  await read(operator.api(`/api/operator/accounts/${id}/grants`, { usd: '5', note: '=HYPERLINK("x")' }))
+  await read(operator.api(`/api/operator/accounts/${id}/debits`, { usd: '1', note: 'Too much' }))
+  control = Bun.serve({ unix: join(gateway.folder, 'control.sock'), fetch: gateway.gateway.control })
+  process.env['DATA_DIR'] = gateway.folder
+})
+afterAll(async () => {
+  if (before === undefined) delete process.env['DATA_DIR']
+  else process.env['DATA_DIR'] = before
+  await control.stop(true)
+  await closeReconciled(gateway)
+})
+
+/** What a command prints, files included. */
+async function printed(...words: string[]): Promise<string> {
+  let file = ''
+  const text = await operatorCommand(
+    words,
+    () => false,
+    (piece) => {
+      file += piece
+    },
+  )
+  return file + text
+}
+
+const monthOf = (at: number) => new Date(at).toISOString().slice(0, 7)
+const lines = (csv: string) => csv.trimEnd().split('\r\n')
+
+describe('the books of a month', () => {
+  test('list opening balances, every entry and closing balances that add up to zero; the command prints the same', async () => {
+    const month = monthOf(gateway.clock.now())
+    const answer = await operator.api(`/api/operator/books.csv?month=${month}`)
+    expect(answer.headers.get('content-disposition')).toContain(`books-${month}.csv`)
+    const csv = await answer.text()
+    const [head = '', ...rows] = lines(csv)
+    const at = (name: string) => head.split(',').indexOf(name)
+    const cells = rows.map((row) => row.split(','))
+    const of = (row: string) => cells.filter((cell) => cell[at('row')] === row)
+    const [count] = await gateway.core.stores.db.all<{ total: number }>('SELECT count(*) AS total FROM entries')
+    const total = count?.total ?? 0
+    expect(of('opening').every((cell) => cell[at('amount_usd')] === '0')).toBe(true)
+    expect(of('entry')).toHaveLength(total)
+    const closing = Object.fromEntries(
+      of('closing').map((cell) => [cell[at('account')], Number(cell[at('amount_usd')])]),
+    )
+    expect(closing).toMatchObject({ [`${id}/credit`]: 5.985, 'house/revenue': 0.015, 'house/grants': -4 })
+    expect(rows.at(-1)).toBe(`total,${cells.at(-1)?.[1]},,,,,,,0,,${total} entries,`)
+    expect(csv).toContain(`"'=HYPERLINK(""x"")"`)
+    expect(await printed('books', month)).toBe(csv)
+    const row = (await auditRows(gateway)).findLast(({ action }) => action === 'books.export')
+    expect(row).toMatchObject({ actor_kind: 'operator', actor_id: 'console' })
+  })
+
+  test('have a statement by ledger account and in total, as JSON, CSV and text', async () => {
+    const month = monthOf(gateway.clock.now())
+    const statement = await read<BookStatement>(operator.api(`/api/operator/statement?month=${month}`))
+    const sum = (name: 'opening_micros_usd' | 'closing_micros_usd') =>
+      statement.accounts.reduce((n, row) => n + row[name], 0)
+    expect([sum('opening_micros_usd'), sum('closing_micros_usd')]).toEqual([0, 0])
+    expect(statement.accounts).toContainEqual({
+      ...{ account: 'house/revenue', opening_micros_usd: 0, debits_micros_usd: 0 },
+      ...{ credits_micros_usd: 15_000, closing_micros_usd: 15_000 },
+    })
+    expect(statement.kinds).toContainEqual({ kind: 'charge', entries: 3, amount_micros_usd: 15_000 })
+    expect(statement.owed_to_customers_micros_usd).toBe(9_985_000)
+    const csv = await (await operator.api(`/api/operator/statement.csv?month=${month}`)).text()
+    expect(lines(csv)).toContain(`${id}/credit,0,1.015,7,5.985`)
+    expect(lines(csv).at(-1)).toMatch(/^total,0,([\d.]+),\1,0$/)
+    expect(await printed('statement', month, '--csv')).toBe(csv)
+    expect(JSON.parse(await printed('statement', month, '--json'))).toEqual(statement)
+    expect(await printed('statement', month)).toContain('Customers can still spend 9.985 USD.')
+  })
+
+  test('begin where those of the month before ended, in any time zone', async () => {
+    const now = gateway.clock.now()
+    const next = new Date(now)
+    next.setUTCMonth(next.getUTCMonth() + 1, 15)
+    const of = (query: string) => read<BookStatement>(operator.api(`/api/operator/statement?${query}`))
+    const [one, two] = [await of(`month=${monthOf(now)}`), await of(`month=${monthOf(next.getTime())}`)]
+    expect(two.from).toBe(one.to)
+    const amounts = (statement: BookStatement, name: 'opening_micros_usd' | 'closing_micros_usd') =>
+      statement.accounts.map((row) => [row.account, row[name]])
+    expect(amounts(two, 'opening_micros_usd')).toEqual(amounts(one, 'closing_micros_usd'))
+    expect(two.entries).toBe(0)
+    expect((await of('month=2026-11&timezone=Europe/Berlin')).from).toBe('2026-10-31T23:00:00.000Z')
+  })
+
+  test('are refused to support, and for a period that is none; the command says which', async () => {
+    for (const path of ['books.csv', 'statement', 'statement.csv']) {
+      expect(await refusalOf(support.api(`/api/operator/${path}?month=2026-11`))).toMatchObject({ status: 403 })
+      for (const query of [
+        '',
+        '?month=2026-13',
+        '?month=11-2026',
+        '?from=2026-11-01T00:00:00Z',
+        '?month=2026-11&timezone=Mars',
+      ])
+        expect(await refusalOf(operator.api(`/api/operator/${path}${query}`))).toMatchObject({ status: 400 })
+    }
+    const backwards = 'from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z'
+    expect((await refusalOf(operator.api(`/api/operator/books.csv?${backwards}`))).message).toContain('after from')
+    expect(printed('books', '2026-13')).rejects.toThrow('month')
+    expect(printed('books')).rejects.toThrow('takes a month')
+  })
+})

@@ -1,0 +1,102 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { LibsqlAccounting } from '../../server/adapters/stores/libsql/accounting'
+import type { AccountId } from '../../server/core/ids'
+import type { LedgerBalance } from '../../server/core/ledger/accounting'
+import type { EntryKind, LedgerAccount } from '../../server/core/ledger/entry'
+import { entry, NOON, openTestStores } from '../support/ledger-parts'
+
+/** Each kind of move, between which ledger accounts. */
+const MOVES: readonly (readonly [
+  EntryKind,
+  LedgerAccount | 'credit' | 'paid' | 'debt',
+  LedgerAccount | 'credit' | 'paid' | 'debt',
+])[] = [
+  ['signup_credit', 'house/signup_credit', 'credit'],
+  ['grant', 'house/grants', 'credit'],
+  ['charge', 'credit', 'house/revenue'],
+  ['charge', 'paid', 'house/revenue'],
+  ['reversal', 'house/revenue', 'paid'],
+  ['top_up', 'house/top_ups', 'paid'],
+  ['refund', 'debt', 'house/top_ups'],
+  ['offset', 'paid', 'debt'],
+  ['overrun', 'house/overrun', 'house/revenue'],
+  ['payment', 'house/payments', 'house/revenue'],
+]
+
+const move = fc.record({
+  move: fc.nat(MOVES.length - 1),
+  owner: fc.nat(3),
+  amount: fc.integer({ min: 1, max: 1_000_000 }),
+  /** Not in the order of commits: a clock may be set back. */
+  at: fc.integer({ min: -50, max: 50 }),
+})
+
+test('opening + entries = closing for every ledger account of any history and any cut, and all accounts sum to zero', async () => {
+  const stores = await openTestStores()
+  const owners = await Promise.all([1, 2, 3, 4].map(() => stores.account(500)))
+  // Small pieces, so that one account's entries fall into several.
+  const accounting = new LibsqlAccounting(stores.db, stores.applied, 7)
+  let done = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(move, { minLength: 1, maxLength: 40 }),
+      fc.tuple(fc.integer({ min: -60, max: 60 }), fc.nat(60)),
+      async (moves, [first, length]) => {
+        const records = moves.map(({ move: which, owner, amount, at }) =>
+          moved(which, owners[owner] as AccountId, amount, at),
+        )
+        await Promise.all(records.map((one) => stores.journal.append({ entries: [one] })))
+        done += records.length
+        const period = { from: NOON + first * 1000, to: NOON + (first + length) * 1000 }
+        const books = await accounting.books(period)
+        const [rows, listed] = [await all(books.balances()), (await all(books.entries())).flat()]
+        expect(new Set(rows.map(({ account }) => account)).size).toBe(rows.length)
+        const entries = await all((await accounting.books({ from: 0, to: 2 * NOON })).entries()).then((pieces) =>
+          pieces.flat(),
+        )
+        expect(entries).toHaveLength(done + owners.length)
+        expect(listed).toEqual(entries.filter(({ at }) => at >= period.from && at < period.to))
+        const sum = (account: string, of: typeof entries) =>
+          of.reduce(
+            (n, { debit, credit, amount }) => n + (credit === account ? amount : 0) - (debit === account ? amount : 0),
+            0,
+          )
+        const known = new Map(rows.map((row) => [row.account, row]))
+        for (const account of new Set(entries.flatMap(({ debit, credit }) => [debit, credit]))) {
+          const row: Pick<LedgerBalance, 'opening' | 'closing'> | undefined = known.get(account)
+          expect(row?.opening ?? 0).toBe(
+            sum(
+              account,
+              entries.filter(({ at }) => at < period.from),
+            ) as never,
+          )
+          expect((row?.opening ?? 0) + sum(account, listed)).toBe(row?.closing ?? 0)
+        }
+        for (const { opening, debits, credits, closing } of rows) expect(opening + credits - debits).toBe(closing)
+        expect(rows.reduce((n, { closing }) => n + closing, 0)).toBe(0)
+      },
+    ),
+    { numRuns: 25 },
+  )
+  await stores.close()
+})
+
+function moved(which: number, owner: AccountId, amount: number, seconds: number) {
+  const [kind, debit, credit] = MOVES[which] ?? ['grant', 'house/grants', 'credit']
+  const place = (side: string) => (side.includes('/') ? side : `${owner}/${side}`) as LedgerAccount
+  const accountId = kind === 'payment' ? null : owner
+  return entry(owner, amount, {
+    kind,
+    accountId,
+    debit: place(debit),
+    credit: place(credit),
+    at: NOON + seconds * 1000,
+  })
+}
+
+async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = []
+  for await (const row of rows) list.push(row)
+  return list
+}
