@@ -84,7 +84,7 @@ import { eventRoutes } from './http/usage/event-routes'
 import { ownerUsageRoutes } from './http/usage/owner-routes'
 import { usageRoutes } from './http/usage/routes'
 import type { UsageAnswers } from './http/usage/usage-answers'
-import { noticeRoutes, type WebhookParts, webhookRoutes } from './http/webhooks/routes'
+import { appWebhookRoutes, noticeRoutes, type WebhookParts, webhookRoutes } from './http/webhooks/routes'
 import { type UnsubscribeParts, unsubscribeRoutes } from './http/webhooks/unsubscribe-routes'
 import type { UpToFrom } from './pipeline/apis/sold-route'
 import type { ModelBackend } from './pipeline/models/model-backend'
@@ -214,6 +214,7 @@ function accountGroup(parts: AccountParts) {
     .use(limitRequestRoutes(parts))
     .use(appRoutes(parts))
     .use(webhookRoutes(parts))
+    .use(appWebhookRoutes(parts))
     .use(noticeRoutes(parts))
     .use(unsubscribeRoutes(parts))
     .use(auditRoutes(parts))

@@ -164,6 +164,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     ...{ ...billing.moneyIn, ...webhooks.senders, retention, upstreamPayments: imported.upstreamPayments },
     control: controlHandler({
       ...shared,
+      webhooks: webhooks.routes.webhooks,
       network: () => billing.moneyIn.rail.network(),
       published: () => billing.moneyIn.rail.published(),
       readiness,

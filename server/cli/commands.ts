@@ -8,6 +8,7 @@ import { operatorCommand } from './commands/operator'
 import { SEARCH } from './commands/search'
 import { SOCIAL } from './commands/social'
 import { TOPUP } from './commands/topup'
+import { WEBHOOKS } from './commands/webhooks'
 
 /** All commands. To add one, create a file in `commands/` and add a line here. */
 export const COMMANDS: readonly Command[] = [
@@ -18,6 +19,7 @@ export const COMMANDS: readonly Command[] = [
   USAGE,
   TOPUP,
   KEYS,
+  WEBHOOKS,
   SEARCH,
   CHAT,
   MODELS,

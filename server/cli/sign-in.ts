@@ -4,7 +4,8 @@ import type { Session } from './session-store'
 import type { Terminal } from './terminal'
 
 const CLIENT_ID = 'gateway-cli'
-export const ALL_SCOPES = 'data:read usage:read models:use keys:write social:write wallet:topup offline_access'
+export const ALL_SCOPES =
+  'data:read usage:read models:use keys:write webhooks:write social:write wallet:topup offline_access'
 const MAX_WAIT_MS = 5 * 60_000
 
 /** The resources of a sign-in: the REST APIs. Not the MCP server, where agents sign in themselves. */

@@ -128,6 +128,12 @@ const EVERY_ENDPOINT = [
   'GET /v1/keys/:id: free, keys:write',
   'PATCH /v1/keys/:id: free, keys:write',
   ...['rotate', 'disable', 'enable', 'revoke'].map((change) => `POST /v1/keys/:id/${change}: free, keys:write`),
+  ...['GET', 'POST'].map((method) => `${method} /v1/webhooks: free, webhooks:write`),
+  ...['PATCH', 'DELETE'].map((method) => `${method} /v1/webhooks/:id: free, webhooks:write`),
+  ...['rotate', 'test', 'deliveries/:delivery/resend'].map(
+    (act) => `POST /v1/webhooks/:id/${act}: free, webhooks:write`,
+  ),
+  'GET /v1/webhooks/:id/deliveries: free, webhooks:write',
   'GET /v1/topups: free, wallet:topup',
   'POST /v1/topups: free, wallet:topup',
   'POST /v1/wallet/topups: free, wallet:topup',

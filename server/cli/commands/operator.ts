@@ -27,6 +27,7 @@ import { API_HELP, apiCommand, applyCommand, type Confirm } from './operator-api
 import { CUSTOMER_HELP, customerCommand } from './operator-customer'
 import { MODEL_HELP, modelCommand } from './operator-model'
 import { MONEY_HELP, moneyCommand, type Out } from './operator-money'
+import { OPERATOR_WEBHOOK_HELP, OPERATOR_WEBHOOKS_USAGE, operatorWebhookCommand } from './webhooks'
 
 const OPERATOR_HELP = `Usage: bun run gateway operator COMMAND
 
@@ -54,6 +55,7 @@ ${MONEY_HELP}
   decline REQUEST --reason TEXT             decline a request; the owner sees the reason
 ${MODEL_HELP}
 ${API_HELP}
+${OPERATOR_WEBHOOK_HELP}
   reset-link ACCOUNT                        print a link to set a new password, valid once within an hour
   reset-second-factor ACCOUNT               remove the authenticator app, recovery codes and passkeys of an owner who
                                             lost them, and end their sessions; the owner is notified
@@ -72,6 +74,7 @@ export async function operatorCommand(args: readonly string[], ask: Confirm, out
   const helps = args.includes('--help') || args.includes('-h')
   if (group === 'api' && !helps) return apiCommand(others, ask)
   if (group === 'apply' && !helps) return applyCommand(others, ask)
+  if (group === 'webhooks') return helps ? OPERATOR_WEBHOOKS_USAGE : operatorWebhookCommand(others)
   if (helps) return OPERATOR_HELP
   const { values, positionals } = parsed(args)
   const [command, ...rest] = positionals

@@ -6,6 +6,7 @@ export const SCOPES = [
   'usage:read',
   'models:use',
   'keys:write',
+  'webhooks:write',
   'wallet:topup',
 ] as const
 export type Scope = (typeof SCOPES)[number]

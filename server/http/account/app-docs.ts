@@ -2,7 +2,7 @@ import type { Scope } from '../../core/credentials/oauth-grant'
 import type { FailureCode } from '../../core/failure'
 import type { EndpointDocs } from '../openapi/documented'
 
-const SESSION_ONLY = new Set<FailureCode>(['missing_session', 'foreign_origin'])
+const SESSION_ONLY = new Set<FailureCode>(['missing_session', 'foreign_origin', 'recent_sign_in_required'])
 const APP_FAILURES: readonly FailureCode[] = [
   'missing_api_key',
   'invalid_api_key',
@@ -19,6 +19,6 @@ export function appDocs(docs: EndpointDocs, scope: Scope): EndpointDocs {
     id: `${docs.id}AsApp`,
     summary: `${docs.summary}, as an app`,
     description: `${docs.description} Needs an access token with the scope \`${scope}\`; API keys are not accepted.`,
-    failures: [...docs.failures.filter((code) => !SESSION_ONLY.has(code)), ...APP_FAILURES],
+    failures: [...new Set([...docs.failures.filter((code) => !SESSION_ONLY.has(code)), ...APP_FAILURES])],
   }
 }

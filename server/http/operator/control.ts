@@ -31,6 +31,7 @@ import {
   ResetSecondFactorCommand,
 } from './record'
 import { type SocketCommand, socketCommand } from './socket-command'
+import { type WebhookCommandParts, webhookCommands } from './webhook-commands'
 
 /** The control socket in the data folder. Access to the folder is what makes a user an operator here. */
 export const CONTROL_SOCKET = 'control.sock'
@@ -43,7 +44,8 @@ type ControlParts = CustomerParts &
   BooksParts &
   ApiCommandParts &
   ApiReportNeeds &
-  ModelCommandParts & {
+  ModelCommandParts &
+  WebhookCommandParts & {
     /** Network details for a wallet on this machine; null if no payment method is configured. */
     readonly network: () => Promise<unknown>
     readonly published: () => Promise<Published>
@@ -101,5 +103,6 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     ...bookCommands(parts, CONSOLE),
     ...apiCommands(parts, CONSOLE),
     ...modelCommands(parts, CONSOLE),
+    ...webhookCommands(parts, CONSOLE),
   }
 }

@@ -22,14 +22,16 @@ import {
 const EVENT_TYPES = [...OWNER_EVENTS, ...OPERATOR_EVENTS]
 const MAX_URL = 2000
 
-const SETTINGS = {
+export const WEBHOOK_SETTINGS = {
   url: text('Where events are sent: an https URL.', { minLength: 1, maxLength: MAX_URL }),
   events: eventTypes('The events to receive. Empty for all.'),
 }
-const STATUS = { status: oneOf(['active', 'paused'], 'Whether events are sent.') }
+export const WEBHOOK_STATUS = { status: oneOf(['active', 'paused'], 'Whether events are sent.') }
 
-export const NewWebhook = form('A new webhook.', SETTINGS, ['events'])
-export const WebhookChange = partialForm('What to change. The rest stays.', { ...SETTINGS, ...STATUS })
+export const NewWebhook = form('A new webhook.', WEBHOOK_SETTINGS, ['events'])
+export type NewWebhook = Static<typeof NewWebhook>
+export const WebhookChange = partialForm('What to change. The rest stays.', { ...WEBHOOK_SETTINGS, ...WEBHOOK_STATUS })
+export type WebhookChange = Static<typeof WebhookChange>
 export const ReadNotices = partialForm('Which notices were read.', {
   through: text('The id of the newest notice that was read. All, if absent.', { maxLength: 200 }),
 })
@@ -47,8 +49,8 @@ export type NoticeMailSettings = Static<typeof NoticeMailSettings>
 
 export const WebhookRecord = record('An endpoint that receives events.', {
   id: text('Id of the webhook.'),
-  ...SETTINGS,
-  ...STATUS,
+  ...WEBHOOK_SETTINGS,
+  ...WEBHOOK_STATUS,
   failing_since: orNull(instant('When it began to fail; null while it works.')),
   previous_secret_until: orNull(instant('Until when the secret before the last rotation signs too.')),
   created_at: instant('When it was created.'),

@@ -1,15 +1,21 @@
+import type { Elysia } from 'elysia'
 import { auditEntry } from '../../core/audit'
+import type { ParameterTable } from '../../core/catalog/parameters'
+import { formatAddress } from '../../core/credentials/address'
+import { failure } from '../../core/failure'
 import type { AccountId, DeliveryId } from '../../core/ids'
 import { pageOf } from '../../core/page'
 import type { NoticeMailStore } from '../../core/webhooks/notice-mails'
 import type { NoticeStore } from '../../core/webhooks/notices'
-import type { Webhooks } from '../../core/webhooks/webhooks'
-import { notFound, taken } from '../middleware/failures'
+import type { WebhookOwner, Webhooks } from '../../core/webhooks/webhooks'
+import { appDocs } from '../account/app-docs'
+import { Failed, notFound, taken } from '../middleware/failures'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import { type Owner, type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/owner-session'
-import { routeGroup } from '../middleware/request-context'
+import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { readBody } from '../middleware/validate-body'
 import { documented } from '../openapi/documented'
+import { declared, freeEndpoint, gatedReply } from '../routing/endpoint'
 import { NOTICE_DOCS, WEBHOOK_DOCS } from './docs'
 import {
   type DeliveryPage,
@@ -39,16 +45,69 @@ export interface WebhookParts {
   readonly now: () => number
 }
 
+const SCOPE = 'webhooks:write'
+const APP_WEBHOOKS = freeEndpoint('webhooks', SCOPE, { appsOnly: true })
+
 /** Owners' endpoints for events, and the log of what was sent to them (spec-answers 11). */
-export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
-  return routeGroup({ name: 'webhooks', prefix: '/api/webhooks' })
+export function webhookRoutes(parts: WebhookParts) {
+  return webhooksUnder('/api/webhooks', parts, (name, ...tables) => documented(WEBHOOK_DOCS[name], ...tables))
+}
+
+/** The same for apps with `webhooks:write`. Untyped for clients, like the other routes that the dashboard does not call. */
+export function appWebhookRoutes(parts: Omit<WebhookParts, 'owners'>): Elysia {
+  const owners = { owner: async (context: RequestContext) => appOwner(context) }
+  const routes = routeGroup({ name: 'app-webhooks' })
+    .mapResponse(gatedReply)
+    .use(
+      webhooksUnder('/v1/webhooks', { ...parts, owners }, (name, ...tables) =>
+        declared(APP_WEBHOOKS, appDocs(WEBHOOK_DOCS[name], SCOPE), ...tables),
+      ),
+    )
+  return routes as unknown as Elysia
+}
+
+/** The owner on whose behalf an app changes webhooks. Throws if the caller is not an app. */
+function appOwner(context: RequestContext): WebhookOwner {
+  const caller = context.authenticated?.caller
+  if (caller?.kind !== 'app')
+    throw new Failed(
+      failure(
+        'insufficient_permissions',
+        'API keys cannot manage webhooks. Use an access token with webhooks:write, or the dashboard.',
+      ),
+    )
+  const { account, grant } = caller
+  return {
+    accountId: account.id,
+    account,
+    actor: { kind: 'app', id: grant.id, address: formatAddress(context.address) },
+  }
+}
+
+/** `within`: the maximum age of the sign-in. Ignored for apps, which act with their token. */
+interface WebhookOwners {
+  owner(context: RequestContext, within?: number): Promise<WebhookOwner>
+}
+
+/** The documentation of each route, in the owner's or the app's version. */
+type MirroredDocs = (
+  name: keyof typeof WEBHOOK_DOCS,
+  ...tables: readonly ParameterTable[]
+) => ReturnType<typeof documented>
+
+function webhooksUnder<P extends string>(
+  prefix: P,
+  { owners, webhooks, now }: Omit<WebhookParts, 'owners'> & { readonly owners: WebhookOwners },
+  docs: MirroredDocs,
+) {
+  return routeGroup({ name: `webhooks under ${prefix}`, prefix })
     .get(
       '',
       async ({ context }): Promise<WebhookList> => {
         const { accountId } = await owners.owner(context)
         return { webhooks: (await webhooks.list(accountId)).map((webhook) => webhookRecord(webhook, now())) }
       },
-      documented(WEBHOOK_DOCS.list),
+      docs('list'),
     )
     .post(
       '',
@@ -60,7 +119,7 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
         set.headers['cache-control'] = 'no-store'
         return { webhook: webhookRecord(webhook, now()), secret }
       },
-      { parse: 'none', ...documented(WEBHOOK_DOCS.create) },
+      { parse: 'none', ...docs('create') },
     )
     .patch(
       '/:id',
@@ -71,14 +130,14 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
         if (change.url !== undefined) await owners.owner(context, SIGNED_IN_TODAY)
         return { webhook: webhookRecord(taken(await webhooks.change(owner, params.id, change)), now()) }
       },
-      { parse: 'none', ...documented(WEBHOOK_DOCS.change) },
+      { parse: 'none', ...docs('change') },
     )
     .delete(
       '/:id',
       async ({ context, params }): Promise<OneWebhook> => ({
         webhook: webhookRecord(taken(await webhooks.remove(await owners.owner(context), params.id)), now()),
       }),
-      documented(WEBHOOK_DOCS.remove),
+      docs('remove'),
     )
     .post(
       '/:id/rotate',
@@ -89,7 +148,7 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
         set.headers['cache-control'] = 'no-store'
         return { webhook: webhookRecord(webhook, now()), secret }
       },
-      documented(WEBHOOK_DOCS.rotate),
+      docs('rotate'),
     )
     .post(
       '/:id/test',
@@ -98,7 +157,7 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
         set.status = 202
         return { delivery: deliveryRecord(delivery) }
       },
-      documented(WEBHOOK_DOCS.test),
+      docs('test'),
     )
     .get(
       '/:id/deliveries',
@@ -109,7 +168,7 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
         const page = pageOf(taken(await webhooks.deliveries(accountId, params.id, limit + 1, after)), limit)
         return { deliveries: page.rows.map(deliveryRecord), next_cursor: page.next }
       },
-      documented(WEBHOOK_DOCS.deliveries, PAGE_QUERY),
+      docs('deliveries', PAGE_QUERY),
     )
     .post(
       '/:id/deliveries/:delivery/resend',
@@ -118,7 +177,7 @@ export function webhookRoutes({ owners, webhooks, now }: WebhookParts) {
         set.status = 202
         return { delivery: deliveryRecord(delivery) }
       },
-      documented(WEBHOOK_DOCS.resend),
+      docs('resend'),
     )
 }
 

@@ -38,7 +38,10 @@ const tokens = new Map<string, string>()
 async function accessToken(): Promise<string> {
   const known = tokens.get(owner.cookie)
   if (known) return known
-  const { access_token } = await oauthApp(gateway, owner).connect('keys:write wallet:topup offline_access', ['/v1'])
+  const { access_token } = await oauthApp(gateway, owner).connect(
+    'keys:write webhooks:write wallet:topup offline_access',
+    ['/v1'],
+  )
   // The clock of these tests is moved by hours.
   await gateway.core.stores.db.update(oauthAccessToken).set({ expiresAt: new Date(8e15) })
   tokens.set(owner.cookie, access_token)
@@ -60,9 +63,11 @@ async function variables(path = ''): Promise<Record<string, string>> {
     ACCESS_TOKEN: await accessToken(),
     REQUEST_ID: call.headers.get('x-gateway-request-id') ?? '',
     SETUP_TOKEN: gateway.gateway.setupToken.issue(),
-    ...(path.startsWith('/api/webhooks/') && (await ownWebhook())),
+    ...(isOfWebhook(path) && (await ownWebhook())),
   }
 }
+
+const isOfWebhook = (path: string) => /^\/(api|v1)\/webhooks\//.test(path)
 
 /** A webhook of the owner and one of its deliveries: those of before, or new ones. */
 async function ownWebhook(): Promise<Record<string, string>> {
@@ -133,7 +138,7 @@ const successOf = ({ operation }: DocumentedRoute) => Object.keys(operation.resp
 
 /** What `{id}` is in a path. */
 function variableOf(path: string): string {
-  if (path.startsWith('/api/webhooks/')) return 'WEBHOOK_ID'
+  if (isOfWebhook(path)) return 'WEBHOOK_ID'
   return /^\/v1\/(?!keys)|^\/api\/requests/.test(path) ? 'REQUEST_ID' : 'KEY_ID'
 }
 

@@ -1,0 +1,222 @@
+import type { DeliveryRecord, NewWebhook, WebhookChange, WebhookRecord } from '../../http/webhooks/record'
+import { Api } from '../api'
+import { COMMON_USAGE, type Command, type Flags, parsed, words } from '../command'
+import { UsageError } from '../control-client'
+import { asJson } from '../print'
+import { table } from '../table'
+import { operatorWebhooks, ownWebhooks, type WebhookClient } from '../webhook-client'
+
+const WEBHOOK_FLAGS = {
+  to: { type: 'string' },
+  events: { type: 'string', multiple: true },
+  limit: { type: 'string' },
+  cursor: { type: 'string' },
+} as const satisfies Flags
+
+const SUBCOMMANDS = [
+  'list',
+  'add',
+  'show',
+  'set',
+  'rotate',
+  'pause',
+  'resume',
+  'remove',
+  'test',
+  'deliveries',
+  'resend',
+] as const
+type Subcommand = (typeof SUBCOMMANDS)[number]
+
+const WEBHOOK_USAGE = `  list                                    list webhooks
+  add URL [--events TYPE,TYPE]            create a webhook for all events or these; its secret is printed once
+  show WEBHOOK                            show a webhook
+  set WEBHOOK [--to URL] [--events TYPE,TYPE|all]
+                                          change where its events are sent, or which
+  rotate WEBHOOK                          create a new secret, printed once; the old one signs beside it for 24 hours
+  pause WEBHOOK                           stop sending events
+  resume WEBHOOK                          send events again
+  remove WEBHOOK                          delete a webhook and its log
+  test WEBHOOK                            send a test event
+  deliveries WEBHOOK [--limit N] [--cursor CURSOR]
+                                          list what was sent, newest first: 20, or N up to 200
+  resend WEBHOOK DELIVERY                 send a delivery again, with the same id and body
+
+WEBHOOK is an id (hook_...) or the URL of a webhook. docs/webhooks.md lists the types of events.`
+
+export const WEBHOOKS: Command = {
+  name: 'webhooks',
+  summary: 'list, create and change webhooks, and see what was sent',
+  usage: `COMMAND
+
+${WEBHOOK_USAGE}
+Requires "gateway login": API keys cannot manage webhooks.
+
+${COMMON_USAGE}`,
+  words: SUBCOMMANDS,
+  async run(args, terminal) {
+    const { values, positionals } = parsed(args, WEBHOOK_FLAGS)
+    // Arguments are checked before anything is sent.
+    const job = webhookJob(positionals, values)
+    const { result, text, secret } = await job(ownWebhooks(await Api.open(terminal, values)))
+    if (values.json) return terminal.out(asJson(result))
+    // Only the secret goes to standard output, so that it can be piped into a file or a secret store.
+    if (secret === undefined) return terminal.out(text)
+    terminal.err(`${text}\nThe secret of this webhook. It cannot be shown again:\n`)
+    terminal.out(`${secret}\n`)
+  },
+}
+
+export const OPERATOR_WEBHOOK_HELP = `  webhooks COMMAND [--account ACCOUNT]      list, create and change the webhooks of an operator, which also receive the events
+                                            of the whole gateway; --account is needed where there are several operators.
+                                            "webhooks --help" lists the commands`
+
+/** The help of `operator webhooks`. */
+export const OPERATOR_WEBHOOKS_USAGE = `Usage: bun run gateway operator webhooks COMMAND [--account ACCOUNT] [--json]
+
+${WEBHOOK_USAGE}
+ACCOUNT is the id or email address of an operator. Without it, the only operator of the gateway.
+`
+
+/** Runs an `operator webhooks` command. Resolves to its output. */
+export async function operatorWebhookCommand(args: readonly string[]): Promise<string> {
+  const { values, positionals } = parsed(args, { ...WEBHOOK_FLAGS, account: { type: 'string' } })
+  const job = webhookJob(positionals, values)
+  const { result, text, secret } = await job(operatorWebhooks(values.account))
+  if (values.json) return asJson(result)
+  return secret === undefined ? text : `${text}\nThe secret of this webhook. It cannot be shown again:\n${secret}\n`
+}
+
+interface Outcome {
+  readonly result: unknown
+  readonly text: string
+  readonly secret?: string
+}
+type Job = (client: WebhookClient) => Promise<Outcome>
+type Values = ReturnType<typeof parsed<typeof WEBHOOK_FLAGS>>['values']
+
+function webhookJob([what, ...rest]: readonly string[], values: Values): Job {
+  const known = SUBCOMMANDS.find((one) => one === what)
+  if (known === undefined) throw new UsageError(`"webhooks" takes ${SUBCOMMANDS.join(', ')}; see --help`)
+  return JOBS[known](rest, values)
+}
+
+const JOBS: Record<Subcommand, (rest: readonly string[], values: Values) => Job> = {
+  list(rest) {
+    words('webhooks list', rest, [])
+    return async (client) => {
+      const result = await client.list()
+      return { result, text: listing(result.webhooks) }
+    }
+  },
+  add(rest, { events }) {
+    const { url } = words('webhooks add', rest, ['url'])
+    const body = { url, ...(events !== undefined && { events: typesIn(events) }) } as NewWebhook // the server validates it
+    return async (client) => created(await client.add(body))
+  },
+  show: (rest) =>
+    withOne('show', rest, async (_, webhook) => ({ result: { webhook }, text: listing([webhook]) + details(webhook) })),
+  set(rest, { to, events }) {
+    const change = { ...(to !== undefined && { url: to }), ...(events !== undefined && { events: typesIn(events) }) }
+    if (Object.keys(change).length === 0)
+      throw new UsageError('"webhooks set" takes a webhook and --to or --events; see --help')
+    return changed('set', rest, change as WebhookChange) // the server validates it
+  },
+  rotate: (rest) => withOne('rotate', rest, async (client, { id }) => created(await client.rotate(id))),
+  pause: (rest) => changed('pause', rest, { status: 'paused' }),
+  resume: (rest) => changed('resume', rest, { status: 'active' }),
+  remove: (rest) =>
+    withOne('remove', rest, async (client, { id }) => {
+      const result = await client.remove(id)
+      return { result, text: `Removed ${id}.\n` }
+    }),
+  test: (rest) => withOne('test', rest, async (client, { id }) => sent(await client.test(id))),
+  deliveries(rest, { limit = '20', cursor = null }) {
+    if (!/^\d{1,3}$/.test(limit)) throw new UsageError(`--limit must be a number from 1 to 200, not "${limit}"`)
+    return withOne('deliveries', rest, async (client, { id }) => {
+      const result = await client.deliveries(id, Number(limit), cursor)
+      const more = result.next_cursor === null ? '' : `\nOlder ones: --cursor ${result.next_cursor}\n`
+      return { result, text: deliveryTable(result.deliveries) + more }
+    })
+  },
+  resend(rest) {
+    const { webhook, delivery } = words('webhooks resend', rest, ['webhook', 'delivery'])
+    return withOne('resend', [webhook], async (client, { id }) => sent(await client.resend(id, delivery)))
+  },
+}
+
+/** A command about one webhook, which is named by its id or its URL. */
+function withOne(
+  what: Subcommand,
+  rest: readonly string[],
+  act: (client: WebhookClient, webhook: WebhookRecord) => Promise<Outcome>,
+): Job {
+  const { webhook: named } = words(`webhooks ${what}`, rest, ['webhook'])
+  return async (client) => {
+    const found = (await client.list()).webhooks.filter(({ id, url }) => id === named || url === named)
+    const [only, ...others] = found
+    if (!only) throw new UsageError(`there is no webhook "${named}"`)
+    if (others.length > 0)
+      throw new UsageError(
+        `several webhooks have this URL. Use one of their ids: ${found.map(({ id }) => id).join(', ')}`,
+      )
+    return act(client, only)
+  }
+}
+
+function changed(what: Subcommand, rest: readonly string[], change: WebhookChange): Job {
+  return withOne(what, rest, async (client, { id }) => {
+    const result = await client.change(id, change)
+    return { result, text: listing([result.webhook]) }
+  })
+}
+
+function created(result: { readonly webhook: WebhookRecord; readonly secret: string }): Outcome {
+  return { result, text: listing([result.webhook]), secret: result.secret }
+}
+
+function sent(result: { readonly delivery: DeliveryRecord }): Outcome {
+  return { result, text: deliveryTable([result.delivery]) }
+}
+
+/** `all`, and no types: every event. */
+function typesIn(given: readonly string[]): readonly string[] {
+  const types = given.flatMap((text) => text.split(',')).map((type) => type.trim())
+  return types.filter((type) => type !== '' && type !== 'all')
+}
+
+function listing(webhooks: readonly WebhookRecord[]): string {
+  if (webhooks.length === 0) return 'No webhooks.\n'
+  return table(
+    ['WEBHOOK', 'URL', 'EVENTS', 'STATUS', 'FAILING SINCE'],
+    webhooks.map(({ id, url, events, status, failing_since: since }) => [
+      id,
+      url,
+      events.length === 0 ? 'all' : events.join(' '),
+      status,
+      since ?? '-',
+    ]),
+  )
+}
+
+/** What the listing does not show. */
+function details({ created_at: created, previous_secret_until: until }: WebhookRecord): string {
+  return `\nCreated ${created}.\n${until === null ? '' : `The previous secret signs too until ${until}.\n`}`
+}
+
+function deliveryTable(deliveries: readonly DeliveryRecord[]): string {
+  if (deliveries.length === 0) return 'Nothing was sent yet.\n'
+  return table(
+    ['DELIVERY', 'TYPE', 'STATUS', 'SENT', 'LAST', 'ANSWER', 'MS', 'NEXT'],
+    deliveries.map((one) => [
+      one.id,
+      one.type,
+      one.status,
+      one.attempts,
+      one.last_attempt_at ?? '-',
+      one.error ?? String(one.response_status ?? '-'),
+      one.duration_ms ?? '-',
+      one.next_attempt_at ?? '-',
+    ]),
+  )
+}
