@@ -19,6 +19,7 @@ import { openMailers, ownerSettings, passwordResets, signInEvents, signUpConfirm
 import { resealSecrets } from './compose/resealing'
 import { composeRetention } from './compose/retention'
 import { openSocial } from './compose/social'
+import { StopState } from './compose/stop-state'
 import { composeTelemetry } from './compose/telemetry'
 import { openUpstreamWallet } from './compose/upstream-payments'
 import { composeWebhooks, eventWriter } from './compose/webhooks'
@@ -132,8 +133,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const imported = composeImported(config, { ...core, clock, log, pipeline, ownOrigins, fetchExternal: core.strangers })
   const webhooks = composeWebhooks(config, { ...core, ...mailers, clock, log })
   const retention = composeRetention(config, { stores, clock, log, stopwatch })
-  let draining = false
-  const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: () => draining })
+  const stopping = new StopState(core.events)
+  const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: stopping.isAnnounced })
   const settings = ownerSettings({ ...core, ...linked, identity, config, clock, ...mailers, log })
   const { baseUrl } = config
   const shared = { ...core, ...models, ...imported, ...settings, ...people, ...billing.routes, baseUrl }
@@ -147,7 +148,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     owners: new OwnerSessions({ identity, signUp, accounts, ledger, ownOrigins, secondFactors: config.secondFactors }),
     dashboard: surroundings.dashboard ?? (await loadDashboard(DASHBOARD)),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
-    isDraining: () => draining,
+    isDraining: stopping.isDraining,
     onFault: faultLog(log),
     priced: new PricedCalls(pipeline, pricedRoutes(providers, linked.social)),
     thumbnails: new Thumbnails(core.strangers, () => clock.now()),
@@ -178,11 +179,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     longestCallMs: () => Math.max(models.longestCallMs(), ...core.apis.routes.apis.map(({ timeoutMs }) => timeoutMs)),
     /** Resolves when no call is in progress. Aborts those that still run after `maxMs`. */
     streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
-    /** From here on every new request gets a 503. */
-    drain() {
-      draining = true
-      core.events.end()
-    },
+    ...{ stopping, reloadModels: core.reloadModels },
     async close() {
       await Promise.all([webhooks.close(), billing.close(), retention.close(), imported.upstreamPayments?.close()])
       await Promise.all([providers.close?.(), models.close(), observed.close()])
@@ -282,7 +279,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
   apis.replace(await stores.apis.all())
   const apiClosings = new Closings(stores.apiClosings)
   await apiClosings.restore()
-  const catalog = await openModelCatalog(config, stores.models, clock)
+  const { catalog, reloadModels } = await openModelCatalog(config, stores.models, clock)
   const setupToken = new SetupToken()
   const events = new MemoryEvents()
   const charges = new WatchedJournal(stores.journal, () => stopwatch.now())
@@ -316,7 +313,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
     ...(await composeAgents(config, { stores, holds, clock, log })),
     limiter: new Limiter(new MemoryWindows(), clock),
     intake: new Intake(new BytesInProgress(bodyBytes()), stopwatch),
-    catalog,
+    ...{ catalog, reloadModels },
     keys: new Keys({
       ...{ credentials, holds, clock, events },
       isOnSale: (name) => apis.routes.byName(name) !== null,

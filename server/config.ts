@@ -34,6 +34,8 @@ export interface Config {
   readonly dataDir: string
   /** How long shutdown waits for calls in progress; null for the longest configured deadline. */
   readonly drainSeconds: number | null
+  /** How long a stop serves calls as before, while `/ready` says that it is draining. */
+  readonly drainNoticeSeconds: number
   readonly databaseUrl: string
   readonly databaseAuthToken: string | null
   readonly secretKey: string
@@ -58,6 +60,8 @@ export interface Config {
   readonly mail: MailConfig | null
   readonly logLevel: LogLevel
   readonly logFormat: LogFormat
+  /** The file of the log; null for stderr. */
+  readonly logFile: string | null
   /** Null if there are no metrics. */
   readonly metrics: MetricsSettings | null
   /** Null while traces are off. */
@@ -121,6 +125,12 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
     social: socialConfig(read, production),
     cards: cardSettings(read, production),
     drainSeconds: seconds('DRAIN_SECONDS', read('DRAIN_SECONDS')),
+    drainNoticeSeconds: wholeNumber(
+      'DRAIN_NOTICE_SECONDS',
+      read('DRAIN_NOTICE_SECONDS') ?? (production ? '5' : '0'),
+      0,
+      3_600,
+    ),
     anonymousRpm: wholeNumber('ANON_RPM', read('ANON_RPM') ?? '60', 1, 1_000_000),
     signUpRpm: wholeNumber('SIGNUP_RPM', read('SIGNUP_RPM') ?? '10', 1, 1_000_000),
     secondFactors:
@@ -132,6 +142,7 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
       ),
     },
     logLevel: oneOf('LOG_LEVEL', read('LOG_LEVEL') ?? 'info', ['debug', 'info', 'warn', 'error']),
+    logFile: read('LOG_FILE'),
     logFormat: oneOf('LOG_FORMAT', read('LOG_FORMAT') ?? 'text', LOG_FORMATS),
     metrics: metricsSettings(read, port),
     traces: traceSettings(read),

@@ -5,7 +5,11 @@ const IDLE_SECONDS = 60
 
 export interface Listening {
   readonly port: number
-  /** Stops accepting connections. Resolves when all requests in progress have finished, after `maxMs` at the latest. */
+  /** From here on each response closes its connection. */
+  retireConnections(): void
+  /** Accepts no more connections, and closes idle ones. Requests in progress go on. */
+  closePort(): void
+  /** Closes the port. Resolves when all requests in progress have finished, after `maxMs` at the latest. */
   stop(maxMs: number): Promise<void>
 }
 
@@ -17,6 +21,7 @@ export function listen(
   onFault: (error: unknown) => void,
 ): Listening {
   let inProgress = 0
+  let isRetiring = false
   let onIdle: (() => void) | null = null
   const server = Bun.serve({
     hostname: address.host,
@@ -27,7 +32,9 @@ export function listen(
     async fetch(request) {
       inProgress++
       try {
-        return await handle(request)
+        const response = await handle(request)
+        if (isRetiring) response.headers.set('connection', 'close')
+        return response
       } finally {
         if (--inProgress === 0) onIdle?.()
       }
@@ -43,6 +50,10 @@ export function listen(
   attach(server)
   return {
     port: server.port ?? address.port,
+    retireConnections() {
+      isRetiring = true
+    },
+    closePort: () => void server.stop(),
     async stop(maxMs) {
       const idle = inProgress === 0 ? Promise.resolve() : new Promise<void>((resolve) => (onIdle = resolve))
       await Promise.race([idle, Bun.sleep(maxMs)])

@@ -5,16 +5,37 @@ import { ConfigError } from './config/config-error'
 import { CONTROL_SOCKET } from './http/operator/control'
 import { freePort, listen, listenControl, listenMetrics } from './listen'
 import { type Log, openLog, type ProcessLog } from './log'
+import { LogOutput } from './log-output'
 import { secureFolder } from './setup/secure-folder'
+import { stopInOrder } from './stopping'
 import { claimNotice, readyLine, welcome } from './welcome'
 
-/** Time for the last responses after streams were aborted at shutdown. */
-const LAST_RESPONSES_MS = 2_000
+type Gateway = Awaited<ReturnType<typeof compose>>
 
-/** Writes a line before the log is open, or after it failed. */
+/** The log, once the settings are read. */
+let output: LogOutput | null = null
+
+/** Writes a line before the log is open, or that ends the process: to stderr, and to a log file too. */
 function tell(level: 'warn' | 'error', message: string): void {
+  if (output?.isFile) openLog('debug', output.write, undefined, logFormat())[level](message)
   if (logFormat() === 'json') openLog('debug', undefined, undefined, 'json')[level](message)
   else process.stderr.write(`gateway: ${message}\n`)
+}
+
+/** What a hang-up does. Without a handler it would end the process, also while it starts. */
+let onHangUp = () => {}
+process.on('SIGHUP', () => onHangUp())
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function openOutput({ logFile }: Config): LogOutput {
+  try {
+    return new LogOutput(logFile)
+  } catch (error) {
+    end(`LOG_FILE cannot be opened: ${reasonOf(error)}. Name a file that the gateway may write, or unset it for stderr`)
+  }
 }
 
 /** Ends the process with a one-line message. */
@@ -45,6 +66,21 @@ function settings(): Config {
   }
 }
 
+/** SIGHUP: opens the log by its name again, and reads the models again. A problem changes nothing. */
+async function reload({ reloadModels }: Pick<Gateway, 'reloadModels'>, log: Log): Promise<void> {
+  try {
+    output?.reopen()
+  } catch (error) {
+    log.error('LOG_FILE could not be opened again; lines go to the old file', { reason: reasonOf(error) })
+  }
+  try {
+    const changed = await reloadModels()
+    log.info('SIGHUP: the log was opened again and MODELS_FILE read; all other settings need a restart', { changed })
+  } catch (error) {
+    log.error('SIGHUP: MODELS_FILE could not be read; the models stay as they were', { reason: reasonOf(error) })
+  }
+}
+
 async function start(config: Config, log: ProcessLog, started: number): Promise<void> {
   const folder = await takeDataFolder(config)
   const gateway = await compose(config, { clock: { now: () => Date.now() }, log, onFatal: end })
@@ -61,25 +97,18 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
     },
     (error) => log.error('request failed', { reason: String(error) }),
   )
-  let stopping = false
+  const closers = [() => control.stop(), () => metrics?.stop(), () => gateway.close(), () => folder.release()]
+  const hurry = Promise.withResolvers<void>()
+  let isStopping = false
   const stop = async (signal: string) => {
-    if (stopping) return
-    stopping = true
-    log.info(`${signal}: finishing requests in progress`)
-    gateway.drain()
-    const drainMs = config.drainSeconds === null ? gateway.longestCallMs() : config.drainSeconds * 1000
-    const until = performance.now() + drainMs
-    await gateway.streamsEnded(drainMs)
-    await web.stop(Math.max(LAST_RESPONSES_MS, until - performance.now()))
-    await control.stop()
-    await metrics?.stop()
-    await gateway.close()
-    folder.release()
-    log.info('stopped')
-    log.flush()
+    if (isStopping || signal === 'SIGINT') hurry.resolve()
+    if (isStopping) return
+    isStopping = true
+    await stopInOrder({ config, log, web, gateway, closers }, signal, hurry.promise)
     process.exit(0)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
+  onHangUp = () => void reload(gateway, log)
   void gateway.rail.open()
   await prepareIndex(config, progress(log))
   const isFresh = (await gateway.accounts.count()) === 0
@@ -104,8 +133,8 @@ function progress(log: Log): (done: number, total: number) => void {
 }
 
 const started = performance.now()
-await secureDataFolder().catch((error: unknown) => end(error instanceof Error ? error.message : String(error)))
+await secureDataFolder().catch((error: unknown) => end(reasonOf(error)))
 const config = settings()
-await start(config, openLog(config.logLevel, undefined, undefined, config.logFormat), started).catch((error: unknown) =>
-  end(error instanceof Error ? error.message : String(error)),
-)
+output = openOutput(config)
+const log = openLog(config.logLevel, output.write, undefined, config.logFormat)
+await start(config, log, started).catch((error: unknown) => end(reasonOf(error)))

@@ -22,10 +22,19 @@ import { MAX_STREAM_MS } from '../pipeline/stream'
 const MAX_SEARCH_MS = 30_000
 
 /** The models of the sandbox, MODELS_FILE and the database. */
-export async function openModelCatalog({ models }: Config, store: ModelStore, clock: Clock): Promise<ModelCatalog> {
+export async function openModelCatalog({ models }: Config, store: ModelStore, clock: Clock) {
   const { file, sandbox } = models
-  const listed = file === null ? [] : await modelsOfFile(file, Math.floor(clock.now() / 1000))
-  return new ModelCatalog([...(sandbox ? SANDBOX_MODELS : []), ...listed], store)
+  const created = Math.floor(clock.now() / 1000)
+  const fixed = async () => [
+    ...(sandbox ? SANDBOX_MODELS : []),
+    ...(file === null ? [] : await modelsOfFile(file, created)),
+  ]
+  const catalog = new ModelCatalog(await fixed(), store)
+  return {
+    catalog,
+    /** Reads MODELS_FILE again. Returns the ids of models that changed. Throws, and changes nothing, if it cannot be used. */
+    reloadModels: async () => catalog.replaceFixed(await fixed()),
+  }
 }
 
 /** The models of the catalog, with their upstreams and funding. */

@@ -4,7 +4,7 @@ import { buildDashboard } from './dashboard-build.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { installDependencies } from './dependencies.ts'
 import { prepareDocsReader } from './docs-reader.ts'
-import { stopWithNpx } from './npx-parent.ts'
+import { stopWithParents } from './parents.ts'
 import { describeFailure, SetupFailure } from './setup-failure.ts'
 
 const HELP = `Usage: bun run up [--check]
@@ -51,11 +51,13 @@ function restart(): never {
   return execve(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)])
 }
 
+// From the first step on: a set-up can take minutes. A hang-up ends neither it nor the server.
+stopWithParents()
+process.on('SIGHUP', () => undefined)
 try {
   if ((await setUp(process.argv.slice(2))) === 'stop') process.exit(0)
 } catch (failure) {
   console.error(describeFailure(failure))
   process.exit(1)
 }
-stopWithNpx()
 await import('../main.ts')

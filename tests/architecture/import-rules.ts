@@ -384,7 +384,8 @@ export const RULES: readonly Rule[] = [
   { files: ['server/config/**'], may: [CORE, SELF], packages: ['node:*'] },
   // People read its output in a terminal.
   { files: ['server/log.ts'], may: ['server/core/plain-text.ts', 'server/core/clock.ts'], types: ['server/config.ts'] },
-  { files: ['server/listen.ts'], packages: ['node:fs'] },
+  { files: ['server/listen.ts', 'server/log-output.ts'], packages: ['node:fs'] },
+  { files: ['server/stopping.ts'], types: ['server/config.ts', 'server/listen.ts', 'server/log.ts'] },
   { files: ['server/welcome.ts'] },
   {
     files: ['server/main.ts'],
@@ -395,6 +396,8 @@ export const RULES: readonly Rule[] = [
       'server/jobs/**',
       'server/listen.ts',
       'server/log.ts',
+      'server/log-output.ts',
+      'server/stopping.ts',
       'server/welcome.ts',
       'server/http/operator/control.ts',
       // Checked before every start.

@@ -25,7 +25,7 @@ const web = listen(
   (error) => process.stderr.write(`request failed: ${error}\n`),
 )
 process.on('SIGTERM', async () => {
-  gateway.drain()
+  gateway.stopping.drain()
   await web.stop(DRAIN_MS)
   await gateway.close()
   lock.release()

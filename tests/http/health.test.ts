@@ -125,7 +125,7 @@ describe('draining', () => {
   })
 
   test('every new call is 503 service_unavailable with Retry-After and ids; of the gated prefixes with limit headers too', async () => {
-    gateway.gateway.drain()
+    gateway.gateway.stopping.drain()
     for (const path of [IMAGES_CALL, CONTEXT_CALL, '/v1/usage', '/v1/nothing', '/mcp', '/api/account', '/']) {
       const answer = await gateway.as(key, path)
       const limit = answer.headers.get('x-ratelimit-remaining-requests')
@@ -138,7 +138,7 @@ describe('draining', () => {
   })
 
   test('/ready says draining with 503, so that load balancers stop sending calls; /health is still 200', async () => {
-    gateway.gateway.drain()
+    gateway.gateway.stopping.drain()
     const answer = await gateway.call('/ready')
     expect(answer.status).toBe(503)
     expect((await answer.json()).status).toBe('draining')
@@ -156,7 +156,7 @@ describe('draining', () => {
     }
     const answer = gateway.as(key, IMAGES_CALL)
     await begun.promise
-    gateway.gateway.drain()
+    gateway.gateway.stopping.drain()
     go.resolve()
     expect((await answer).status).toBe(200)
     expect((await answer).headers.get('x-cost-micros-usd')).toBe(String(PRICE))

@@ -4,6 +4,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bunVersionProblem } from '../../server/setup/bun-version.ts'
+import { until } from '../support/until'
 
 const SETUP = join(import.meta.dir, '../../server/setup')
 
@@ -158,6 +159,44 @@ describe('up started by npx', () => {
       if (said === 'serving\n') npx.kill('SIGTERM')
     }
     expect(said).toBe('serving\ndrained\n')
+  })
+})
+
+describe('up started by `bun run`', () => {
+  const start = async () => {
+    await makeCheckout()
+    await up(['--check'])
+    const file = join(root, 'said')
+    const say = `(text) => require('fs').appendFileSync(${JSON.stringify(file)}, text + ' ' + process.pid + '\\n')`
+    await writeFile(
+      join(root, 'server/main.ts'),
+      `const say = ${say}
+      process.on('SIGTERM', () => { say('drained'); process.exit(0) })
+      process.on('SIGHUP', () => say('reloaded'))
+      setInterval(() => {}, 1_000)
+      say('serving')`,
+    )
+    const wrapper = Bun.spawn([process.execPath, 'run', 'up'], { cwd: root, stdout: 'ignore', stderr: 'ignore' })
+    const said = () => readFile(file, 'utf8').catch(() => '')
+    await until(async () => (await said()).startsWith('serving'))
+    return { wrapper, said }
+  }
+
+  test.skipIf(process.platform === 'win32')('stops in order when `bun run` is killed by SIGKILL', async () => {
+    const { wrapper, said } = await start()
+    wrapper.kill('SIGKILL')
+    await until(async () => (await said()).includes('drained'))
+    expect(await said()).toMatch(/^serving (\d+)\ndrained \1\n$/)
+  })
+
+  test.skipIf(process.platform === 'win32')('gets the SIGHUP and the SIGTERM of `bun run`', async () => {
+    const { wrapper, said } = await start()
+    wrapper.kill('SIGHUP')
+    await until(async () => (await said()).includes('reloaded'))
+    wrapper.kill('SIGTERM')
+    await wrapper.exited
+    await until(async () => (await said()).includes('drained'))
+    expect(await said()).toMatch(/^serving (\d+)\nreloaded \1\ndrained \1\n$/)
   })
 })
 

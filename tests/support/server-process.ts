@@ -29,6 +29,8 @@ export interface ServerProcess {
   kill(signal: NodeJS.Signals): Promise<number>
   /** What it wrote so far. */
   output(): string
+  /** From here on nobody reads what it writes. */
+  closeOutput(): Promise<void>
 }
 
 /** What people start. */
@@ -62,23 +64,25 @@ export async function startServer(
   })
   let output = ''
   const ready = Promise.withResolvers<string>()
-  const read = async (stream: ReadableStream<Uint8Array>) => {
+  const readers = [child.stdout.getReader(), child.stderr.getReader()]
+  const read = async (reader: (typeof readers)[number]) => {
     const decoder = new TextDecoder()
-    for await (const chunk of stream) {
-      output += decoder.decode(chunk, { stream: true })
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      output += decoder.decode(part.value, { stream: true })
       const line = /(?:^|"message":")Gateway ready at (\S+)/m.exec(output)
       if (line?.[1]) ready.resolve(line[1])
     }
   }
-  void Promise.all([read(child.stdout), read(child.stderr)]).then(() =>
-    ready.reject(new Error(`the server ended: ${output}`)),
-  )
+  void Promise.all(readers.map(read)).then(() => ready.reject(new Error(`the server ended: ${output}`)))
   const url = await ready.promise
   return {
     url,
     pid: child.pid,
     exited: child.exited,
     output: () => output,
+    async closeOutput() {
+      for (const reader of readers) await reader.cancel()
+    },
     kill(signal) {
       child.kill(signal)
       return child.exited

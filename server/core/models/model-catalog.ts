@@ -12,14 +12,22 @@ export interface ModelStore {
   remove(id: string, audit: AuditEntry): Promise<boolean>
 }
 
-/** All available models: those of the sandbox and of MODELS_FILE, which are fixed at startup, and those of the database. */
+/** All available models: those of the sandbox and of MODELS_FILE, and those of the database. */
 export class ModelCatalog {
-  private readonly fixed: ReadonlyMap<string, Model>
+  private fixed: ReadonlyMap<string, Model>
   private readonly store: Pick<ModelStore, 'all'>
 
   constructor(fixed: readonly Model[], store: Pick<ModelStore, 'all'>) {
-    this.fixed = new Map(fixed.map((model) => [model.id, model]))
+    this.fixed = byId(fixed)
     this.store = store
+  }
+
+  /** Replaces the models of the sandbox and of MODELS_FILE. Returns the ids of those that were added, changed or removed. */
+  replaceFixed(models: readonly Model[]): string[] {
+    const [before, after] = [this.fixed, byId(models)]
+    this.fixed = after
+    const ids = [...new Set([...before.keys(), ...after.keys()])]
+    return ids.filter((id) => JSON.stringify(before.get(id)) !== JSON.stringify(after.get(id)))
   }
 
   /** A model in the database takes precedence over one in the file with the same id. */
@@ -32,4 +40,8 @@ export class ModelCatalog {
     for (const model of this.store.all()) models.set(model.id, model)
     return [...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
   }
+}
+
+function byId(models: readonly Model[]): ReadonlyMap<string, Model> {
+  return new Map(models.map((model) => [model.id, model]))
 }

@@ -190,7 +190,7 @@ describe('the stream ends', () => {
     const who = await own.owner()
     const source = eventSource(await own.call('/api/events', { headers: { cookie: who.cookie } }))
     await source.nextOf('ping')
-    own.gateway.drain()
+    own.gateway.stopping.drain()
     expect(await source.rest()).toEqual([])
     await own.close()
   })

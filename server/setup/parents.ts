@@ -5,11 +5,13 @@ const POLL_MS = 250
 const MAX_ANCESTORS = 4
 
 /**
- * Stops this process with SIGTERM when the npx that started it has ended. A SIGTERM to npx only ends npx and its shell, so without this
- * a stopped `npx bun run up` would leave its server running. Does nothing without npx, and does not keep the process alive.
+ * Stops this process with SIGTERM when the npx or `bun run up` that started it has ended. A SIGTERM to npx only ends npx and its shell, and
+ * a SIGKILL of `bun run up` only that: without this a stopped wrapper would leave its server running, and the next start would be
+ * refused. Does nothing without such a parent, and does not keep the process alive.
  */
-export function stopWithNpx(): void {
-  const chain = processIdsUpToNpx()
+export function stopWithParents(): void {
+  const upToNpx = processIdsUpToNpx()
+  const chain = upToNpx.length > 0 ? upToNpx : bunRun()
   if (chain.length === 0) return
   const timer = setInterval(() => {
     if (chain.every(isAlive)) return
@@ -34,6 +36,14 @@ function processIdsUpToNpx(): number[] {
     id = found.parent
   }
   return []
+}
+
+/** The `bun run up` that is this process's parent. The variable alone may come from further above. */
+function bunRun(): number[] {
+  const { npm_lifecycle_event } = process.env
+  if (npm_lifecycle_event !== 'up') return []
+  const command = describeProcess(process.ppid)?.command.split(/[\0 ]/) ?? []
+  return command.includes('up') && /\bbunx?\b/.test(command[0] ?? '') ? [process.ppid] : []
 }
 
 function describeProcess(id: number): { parent: number; command: string } | null {

@@ -1,0 +1,44 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
+
+/** Where the lines of the log go: a file, or stderr without one. A line that the file does not take goes to stderr. */
+export class LogOutput {
+  private readonly path: string | null
+  private file: number | null = null
+
+  /** Throws if the file cannot be opened. */
+  constructor(path: string | null) {
+    this.path = path
+    // Whoever read it may be gone; the gateway serves on without a reader of its log.
+    process.stderr.on('error', () => undefined)
+    process.stdout.on('error', () => undefined)
+    this.reopen()
+  }
+
+  /** Whether lines go to a file. */
+  get isFile(): boolean {
+    return this.file !== null
+  }
+
+  readonly write = (line: string): void => {
+    if (this.file !== null && wrote(this.file, line)) return
+    process.stderr.write(line)
+  }
+
+  /** Opens the file by its name again, after something moved it. If that throws, lines go to the old file. */
+  reopen(): void {
+    if (this.path === null) return
+    const old = this.file
+    this.file = openSync(this.path, 'a', 0o600)
+    if (old !== null) closeSync(old)
+  }
+}
+
+function wrote(file: number, line: string): boolean {
+  const bytes = Buffer.from(line)
+  try {
+    for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done)
+    return true
+  } catch {
+    return false
+  }
+}
