@@ -199,6 +199,7 @@ interface AccountParts extends SettingsParts, SignInParts, WebhookParts, Unsubsc
   readonly setupToken: SetupToken
   readonly signUp: SignUp
   readonly limitRequests: LimitRequests
+  readonly events: LiveEvents
   readonly grants: OAuthGrants
   readonly apps: AppGrantStore
   readonly baseUrl: string

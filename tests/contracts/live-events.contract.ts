@@ -4,8 +4,12 @@ import type { LiveEvents, Watcher } from '../../server/core/events/live-events'
 import { makeId } from '../../server/core/ids'
 import { accountId, call as calling, NOON } from '../support/ledger-parts'
 
-/** What every bus of live events keeps to. `most` is how many may watch one account. */
-export function liveEventsContract(name: string, open: () => LiveEvents, most: { watchers: number; waiting: number }) {
+/** What every bus of live events keeps to. `most` is how many may watch one account, and how much is kept for whom. */
+export function liveEventsContract(
+  name: string,
+  open: () => LiveEvents,
+  most: { watchers: number; waiting: number; kept: number; unwatched: number },
+) {
   const keyEvent = (): LiveEvent => ({ type: 'key', id: makeId('key', NOON) })
   function watched() {
     const events = open()
@@ -36,16 +40,68 @@ export function liveEventsContract(name: string, open: () => LiveEvents, most: {
       expect(await waiting).toEqual([{ type: 'balance' }])
     })
 
-    test('are not stored for later listeners, and an account without listeners is recognized', async () => {
+    test('are not stored for later listeners without a mark, and an account that nobody follows is recognized', async () => {
       const events = open()
       const account = accountId()
-      expect(events.isWatched(account)).toBe(false)
+      expect(events.isFollowed(account)).toBe(false)
       events.publish(account, { type: 'balance' })
+      expect(events.isFollowed(account)).toBe(false)
       const watcher = events.watch(account)
-      expect(events.isWatched(account)).toBe(true)
+      expect(events.isFollowed(account)).toBe(true)
       expect(await taken(watcher as Watcher)).toEqual([])
       watcher?.close()
-      expect(events.isWatched(account)).toBe(false)
+      events.publish(account, { type: 'balance' })
+      expect(await taken(events.watch(account) as Watcher)).toEqual([])
+    })
+
+    test('since a mark come first, none twice and none of before', async () => {
+      const events = open()
+      const account = accountId()
+      events.mark(account)
+      events.publish(account, keyEvent())
+      const mark = events.mark(account)
+      expect(events.isFollowed(account)).toBe(true)
+      const [one, other, third] = [keyEvent(), keyEvent(), keyEvent()]
+      events.publish(account, one)
+      // Ends sessions that listen now; a later one is checked when it starts to listen.
+      events.publish(account, { type: 'session' })
+      events.publish(account, other)
+      const watcher = events.watch(account, mark) as Watcher
+      expect(watcher.mark).toBe(mark)
+      events.publish(account, third)
+      expect(await taken(watcher)).toEqual([one, other, third])
+      watcher.close()
+      const fourth = keyEvent()
+      events.publish(account, fourth)
+      expect(await taken(events.watch(account, watcher.mark) as Watcher)).toEqual([fourth])
+    })
+
+    test('since a mark that is no longer known, or of another account, are reported as missed at once', async () => {
+      const events = open()
+      const account = accountId()
+      const mark = events.mark(account)
+      const foreign = events.mark(accountId())
+      for (let i = 0; i < most.kept; i++) events.publish(account, keyEvent())
+      expect(await taken(events.watch(account, mark) as Watcher)).toHaveLength(most.kept)
+      events.publish(account, keyEvent())
+      for (const unknown of [mark, foreign, open().mark(account), '', 'x.y', `${mark}99`, mark.replace('.0', '.-1')]) {
+        const watcher = events.watch(account, unknown) as Watcher
+        expect(await watcher.take(60_000)).toEqual([{ type: 'missed' }])
+        expect(await taken(watcher)).toEqual([])
+      }
+    })
+
+    test('are kept for a bounded number of accounts without listeners, and for every account with one', async () => {
+      const { events, account: watchedOne } = watched()
+      const [oldest, used] = [accountId(), accountId()]
+      const marks = [oldest, used, watchedOne].map((account) => events.mark(account))
+      for (let i = 1; i < most.unwatched; i++) {
+        events.mark(used)
+        events.mark(accountId())
+      }
+      expect([oldest, used, watchedOne].map((account) => events.isFollowed(account))).toEqual([false, true, true])
+      const after = [oldest, used, watchedOne].map((account, i) => events.watch(account, marks[i]) as Watcher)
+      expect(await Promise.all(after.map(taken))).toEqual([[{ type: 'missed' }], [], []])
     })
 
     test('that are equal are sent once; every call is sent', async () => {
@@ -84,7 +140,7 @@ export function liveEventsContract(name: string, open: () => LiveEvents, most: {
       events.end()
       expect(await waiting).toBeNull()
       expect(await taken(watcher)).toBeNull()
-      expect(events.isWatched(account)).toBe(false)
+      for (let i = 0; i < most.watchers; i++) expect(events.watch(account)).not.toBeNull()
     })
   })
 }

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { Page } from 'playwright-core'
 import type { AccountId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
 import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
@@ -13,9 +12,6 @@ beforeAll(async () => {
   dashboard = await openDashboard({ env: { SANDBOX_TOPUPS: 'true' } })
 })
 afterAll(() => dashboard.close())
-
-/** What happens before the page says so may show only with the next change. */
-const live = (page: Page) => page.getByText('Live', { exact: true }).waitFor()
 
 describe('billing', () => {
   test('a top-up from the dialog shows in balance, receipts and ledger, and makes the account Starter', async () => {
@@ -56,6 +52,17 @@ describe('billing', () => {
     await page.getByText('No top-ups yet.').waitFor()
     await owner.api('/api/topups', { amount: '3.00', method: 'sandbox' })
     await page.getByRole('table', { name: 'Top-ups' }).getByText('$3.00').waitFor()
+    // So too if it happens after the page has read its figures and before it listens.
+    const listening = Promise.withResolvers<void>()
+    await page.route('**/api/events?*', async (route) => {
+      await listening.promise
+      await route.continue()
+    })
+    await page.reload()
+    await page.getByRole('table', { name: 'Top-ups' }).getByText('$3.00').waitFor()
+    await owner.api('/api/topups', { amount: '4.00', method: 'sandbox' })
+    listening.resolve()
+    await page.getByRole('table', { name: 'Top-ups' }).getByText('$4.00').waitFor()
     await page.close()
   })
 
@@ -64,7 +71,6 @@ describe('billing', () => {
     const made = (await (await owner.api('/api/keys', { name: 'laptop' })).json()) as { secret: string }
     const { page } = await dashboard.visit('/billing')
     await page.getByText('No spend in the last 7 days').waitFor()
-    await live(page)
     await dashboard.as(made.secret, '/apis/v1/websearch/images/search?q=card')
     await page.getByText('Available after 3 days of use').waitFor()
     await page.getByText('$0.005 spent so far').waitFor()
@@ -94,7 +100,6 @@ describe('billing', () => {
     const shown = (balance: string) => page.getByText(balance).filter({ visible: true }).first()
     // Signup credit is there to be used up.
     await shown('$0.70').waitFor()
-    await live(page)
     expect(await notice.count()).toBe(0)
     await owner.api('/api/topups', { amount: '1.00', method: 'sandbox' })
     await shown('$1.70').waitFor()
@@ -122,7 +127,6 @@ describe('billing', () => {
     await page.reload()
     await page.getByRole('heading', { level: 1 }).waitFor()
     await shown('$0.90').waitFor()
-    await live(page)
     expect(await notice.count()).toBe(0)
     await owner.api('/api/topups', { amount: '1.00', method: 'sandbox' })
     await shown('$1.90').waitFor()

@@ -10,6 +10,7 @@ export function eventSource(answer: Response) {
   if (!reader) throw new Error('the answer has no body')
   const decoder = new TextDecoder()
   let text = ''
+  let lastId: string | undefined
   /** The next event, or null at the end of the stream. */
   const next = async (): Promise<SentEvent | null> => {
     for (;;) {
@@ -17,6 +18,7 @@ export function eventSource(answer: Response) {
       if (end >= 0) {
         const block = text.slice(0, end)
         text = text.slice(end + 2)
+        lastId = /^id: (.*)$/m.exec(block)?.[1] ?? lastId
         const event = /^event: (.*)$/m.exec(block)?.[1]
         const data = /^data: (.*)$/m.exec(block)?.[1]
         if (event) return { event, data: JSON.parse(data ?? '{}') as SentEvent['data'] }
@@ -29,6 +31,8 @@ export function eventSource(answer: Response) {
   }
   return {
     next,
+    /** The id of the last event, as a browser remembers it. */
+    lastId: () => lastId,
     /** The next event of one of these kinds. */
     async nextOf(...kinds: readonly string[]): Promise<SentEvent> {
       for (;;) {

@@ -3,14 +3,14 @@ import type { EventPublisher } from './live-events'
 
 /**
  * A journal that publishes an account's calls and money movements once they are durable. All of them pass through a journal, so
- * nothing else needs to publish them. If nobody watches the account, it costs one look-up per append.
+ * nothing else needs to publish them. If nobody follows the account, it costs one look-up per append.
  */
 export function announcedJournal(journal: Journal, events: EventPublisher): Journal {
   return {
     append(record) {
       const outcome = journal.append(record)
       const accountId = record.call?.accountId ?? record.change?.accountId
-      if (accountId && events.isWatched(accountId))
+      if (accountId && events.isFollowed(accountId))
         void outcome.then(({ kind }) => {
           if (kind === 'committed') announce(record, events)
         })

@@ -30,6 +30,7 @@ export const ACCOUNT_DOCS = {
             topped_up_micros_usd: 0,
             created_at: '2026-11-21T08:56:28.490Z',
             ip: '203.0.113.7',
+            events_mark: '8f14e45f.12',
           },
         },
       },

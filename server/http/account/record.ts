@@ -24,6 +24,7 @@ export const AccountRecord = named(
     topped_up_micros_usd: microsUsd('Total topped up.', { minimum: 0 }),
     created_at: instant('When the account was created.'),
     ip: orNull(text('The IP address of this request, as an IP allowlist would see it.')),
+    events_mark: text("The moment of this response, from which the dashboard's live events continue."),
   }),
 )
 export type AccountRecord = Static<typeof AccountRecord>

@@ -4,6 +4,7 @@ import type { SignUp } from '../../core/accounts/sign-up'
 import { isoTime } from '../../core/clock'
 import { keyState } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
+import type { LiveEvents } from '../../core/events/live-events'
 import { failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { Limiter, Reading } from '../../core/limits/limiter'
@@ -32,14 +33,17 @@ export function accountRoutes(parts: {
   operator: Operator
   setupToken: SetupToken
   signUp: SignUp
+  events: Pick<LiveEvents, 'mark'>
   now: () => number
 }) {
-  const { owners, credentials, ledger, limiter, operator, setupToken, signUp, now } = parts
+  const { owners, credentials, ledger, limiter, operator, setupToken, signUp, events, now } = parts
   return routeGroup({ name: 'account', prefix: '/api' })
     .get(
       '/account',
       async ({ context }): Promise<AccountRecord> => {
         const { account, email, name, tier, actor } = await owners.owner(context)
+        // Before the balance: what changes while it is read is after the mark.
+        const mark = events.mark(account.id)
         const balance = await ledger.balance(account.id)
         if (!balance) throw new Error(`account ${account.id} has no counters`)
         return {
@@ -56,6 +60,7 @@ export function accountRoutes(parts: {
           topped_up_micros_usd: balance.toppedUp,
           created_at: isoTime(account.createdAt),
           ip: actor.address,
+          events_mark: mark,
         }
       },
       documented(ACCOUNT_DOCS.account),

@@ -24,8 +24,8 @@ interface EventParts {
 
 /**
  * Live events of the owner's account for the dashboard, as server-sent events: `call`, `key`, `balance`, `tier`, `social`, `topup`,
- * `missed` and `ping`. The stream ends with the session, immediately on sign-out. Nothing is replayed: a client that reconnects
- * reloads everything.
+ * `missed` and `ping`. The stream ends with the session, immediately on sign-out. `?after=` takes the `events_mark` of the account, or
+ * the id of the last event: what happened since is sent first, or `missed` if that is no longer known.
  */
 export function eventRoutes(parts: EventParts) {
   const { owners, events } = parts
@@ -33,7 +33,7 @@ export function eventRoutes(parts: EventParts) {
     '/events',
     async ({ context }) => {
       const { accountId } = await owners.owner(context)
-      const watcher = events.watch(accountId)
+      const watcher = events.watch(accountId, context.url.searchParams.get('after') ?? undefined)
       if (!watcher)
         throw new Failed(
           failure(
@@ -66,7 +66,7 @@ function eventStream(
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(`retry: 1000\n${PING}`)),
+    start: (controller) => controller.enqueue(encoder.encode(`retry: 1000\nid: ${watcher.mark}\n${PING}`)),
     async pull(controller) {
       // If the database is not responding, the stream ends and the browser reconnects.
       const text = await nextText(parts, context, accountId, watcher).catch(() => null)
@@ -92,12 +92,13 @@ async function nextText(
     const more = first.length > 0 ? await watcher.take(0) : []
     if (!more) return null
     const events = [...first, ...more]
+    const { mark } = watcher
     const checksSession = events.length === 0 || events.some((event) => event.type === 'session')
     if (checksSession && !(await parts.owners.isSignedIn(context))) return null
     if (events.length === 0) return PING
     const texts = await Promise.all(events.map((event) => eventText(parts, context, accountId, event)))
     const text = texts.join('')
-    if (text !== '') return text
+    if (text !== '') return `id: ${mark}\n${text}`
   }
 }
 

@@ -40,6 +40,7 @@ describe('sign-up', () => {
       topped_up_micros_usd: 0,
       created_at: new Date(gateway.clock.now()).toISOString(),
       ip: '127.0.0.1',
+      events_mark: expect.stringMatching(/^[0-9a-f-]{36}\.\d+$/),
     })
   })
 

@@ -36,6 +36,7 @@ export interface AccountBody {
   readonly held_micros_usd: number
   readonly credit_micros_usd: number
   readonly topped_up_micros_usd: number
+  readonly events_mark: string
 }
 
 /** The JSON of an answer that must have this status. */

@@ -32,8 +32,9 @@ afterAll(async () => {
 })
 
 /** Listens as a browser does, over a socket. */
-async function listening(who: Owner) {
-  const answer = await fetch(`http://127.0.0.1:${web.port}/api/events`, { headers: { cookie: who.cookie } })
+async function listening(who: Owner, after?: string) {
+  const query = after === undefined ? '' : `?${new URLSearchParams({ after })}`
+  const answer = await fetch(`http://127.0.0.1:${web.port}/api/events${query}`, { headers: { cookie: who.cookie } })
   expect(answer.status).toBe(200)
   expect(answer.headers.get('content-type')).toBe('text/event-stream')
   expect(answer.headers.get('cache-control')).toBe('no-store')
@@ -113,6 +114,34 @@ describe('GET /api/events', () => {
     await source.close()
   })
 
+  test('begins with what happened since the account was read, and after a stream that broke off with what it had not sent', async () => {
+    const { events_mark: mark } = await accountOf(owner)
+    const { key, secret } = await keyBench(owner).create()
+    await gateway.as(secret, IMAGES)
+    const source = await listening(owner, mark)
+    expect(await source.next()).toEqual({ event: 'key', data: { id: key.id } })
+    expect((await source.nextOf('call')).data['key_id']).toBe(key.id)
+    const { data } = await source.nextOf('balance')
+    expect(data['balance_micros_usd']).toBe((await accountOf(owner)).balance_micros_usd)
+    await source.close()
+    const next = await keyBench(owner).create()
+    const resumed = await listening(owner, source.lastId())
+    expect(await resumed.next()).toEqual({ event: 'key', data: { id: next.key.id } })
+    await resumed.close()
+  })
+
+  test('begins with `missed` when it does not know what happened since, and tells nobody of another account', async () => {
+    const { events_mark: theirs } = await accountOf(other)
+    await keyBench(other).create()
+    for (const unknown of [theirs, 'of a process before this one.3', '']) {
+      const source = await listening(owner, unknown)
+      expect(await source.next()).toEqual({ event: 'missed', data: {} })
+      const { key } = await keyBench(owner).create()
+      expect(await source.next()).toEqual({ event: 'key', data: { id: key.id } })
+      await source.close()
+    }
+  })
+
   test('reports nothing of another account', async () => {
     const source = await listening(other)
     const { secret } = await keyBench(owner).create()
@@ -138,12 +167,14 @@ describe('GET /api/events', () => {
       status: 429,
       code: 'rate_limit_exceeded',
     })
-    expect(gateway.core.events.isWatched((await accountOf(busy)).id as `acct_${string}`)).toBe(true)
-    const left = Promise.all(sources.map((source) => source.close()))
-    await left
+    await Promise.all(sources.map((source) => source.close()))
     // The server learns of it from the socket.
     const id = (await accountOf(busy)).id as `acct_${string}`
-    await until(() => !gateway.core.events.isWatched(id))
+    await until(() => {
+      const watcher = gateway.core.events.watch(id)
+      watcher?.close()
+      return watcher !== null
+    })
     await (await listening(busy)).close()
   })
 })

@@ -4,6 +4,8 @@ import { Signal } from '../../signal.ts'
 import { accountQuery } from '../account/account.ts'
 
 const PATH = '/api/events'
+/** The id of the last event that this page got. It goes when the cache is cleared, as at a sign-out. */
+const LAST_EVENT = ['last-event']
 const FLUSH_MS = 1_000
 const FIRST_RETRY_MS = 1_000
 const MAX_RETRY_MS = 30_000
@@ -27,8 +29,9 @@ export type LiveStatus =
 export const liveStatus = new Signal<LiveStatus>({ state: 'connecting' })
 
 /**
- * Follows `/api/events` while the page is visible and invalidates the queries that an event affects, at most once per second.
- * Polls while disconnected, and refreshes everything after reconnecting. Returns a function that stops it.
+ * Follows `/api/events` while the page is visible and invalidates the queries that an event affects, at most once per second. Starts
+ * with what happened since the account was loaded. Polls while disconnected, and refreshes everything after reconnecting. Returns a
+ * function that stops it.
  */
 export function subscribeToEvents(queries: QueryClient): () => void {
   const subscription = new EventSubscription(queries)
@@ -60,13 +63,21 @@ class EventSubscription {
 
   open(): void {
     if (this.source) return
-    const source = new EventSource(PATH)
+    const source = new EventSource(this.address())
     this.source = source
     source.addEventListener('open', () => this.onOpen())
     source.addEventListener('error', () => this.onDisconnect())
     for (const name of Object.keys(INVALIDATED_BY))
       source.addEventListener(name, (event) => this.onEvent(name, String(event.data)))
     source.addEventListener('missed', () => void this.queries.invalidateQueries())
+    for (const name of [...Object.keys(INVALIDATED_BY), 'missed', 'ping'])
+      source.addEventListener(name, (event) => this.queries.setQueryData(LAST_EVENT, event.lastEventId))
+  }
+
+  private address(): string {
+    const last =
+      this.queries.getQueryData<string>(LAST_EVENT) ?? this.queries.getQueryData(accountQuery.queryKey)?.events_mark
+    return last ? `${PATH}?${new URLSearchParams({ after: last })}` : PATH
   }
 
   /** Hidden pages close their connection, because a browser allows only six per server. */

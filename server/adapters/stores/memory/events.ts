@@ -7,49 +7,119 @@ export const MAX_PER_ACCOUNT = 16
 const MAX_IN_ALL = 10_000
 /** The maximum number of events buffered for a listener. */
 export const MAX_WAITING = 64
+/** How many of an account's latest events can be sent to a listener that starts from a mark. */
+export const MAX_KEPT = 16
+/** The maximum number of accounts whose events are kept while nobody listens. */
+export const MAX_UNWATCHED = 500
 
 /** Live events within one process. Several processes would need a shared bus behind the same port. */
 export class MemoryEvents implements LiveEvents {
-  private readonly watchers = new Map<AccountId, Set<MemoryWatcher>>()
+  private readonly feeds = new Map<AccountId, Feed>()
+  /** Accounts that have a feed but no listener, the one that was used longest ago first. */
+  private readonly unwatched = new Set<AccountId>()
   private total = 0
 
   publish(accountId: AccountId, event: LiveEvent): void {
-    const watching = this.watchers.get(accountId)
-    if (watching) for (const watcher of watching) watcher.push(event)
+    this.feeds.get(accountId)?.publish(event)
   }
 
-  isWatched(accountId: AccountId): boolean {
-    return this.watchers.has(accountId)
+  isFollowed(accountId: AccountId): boolean {
+    return this.feeds.has(accountId)
   }
 
-  watch(accountId: AccountId): Watcher | null {
-    const watching = this.watchers.get(accountId) ?? new Set()
-    if (watching.size >= MAX_PER_ACCOUNT || this.total >= MAX_IN_ALL) return null
-    const watcher = new MemoryWatcher(() => {
-      watching.delete(watcher)
+  mark(accountId: AccountId): string {
+    const feed = this.feed(accountId)
+    if (feed.watchers.size === 0) this.keepUnwatched(accountId)
+    return feed.mark
+  }
+
+  watch(accountId: AccountId, since?: string): Watcher | null {
+    if (this.total >= MAX_IN_ALL) return null
+    const feed = this.feed(accountId)
+    const { watchers } = feed
+    if (watchers.size >= MAX_PER_ACCOUNT) return null
+    const watcher = new MemoryWatcher(feed, since, () => {
+      watchers.delete(watcher)
       this.total--
-      if (watching.size === 0) this.watchers.delete(accountId)
+      if (watchers.size === 0) this.keepUnwatched(accountId)
     })
-    watching.add(watcher)
-    this.watchers.set(accountId, watching)
+    watchers.add(watcher)
+    this.unwatched.delete(accountId)
     this.total++
     return watcher
   }
 
   end(): void {
-    for (const watching of [...this.watchers.values()]) for (const watcher of [...watching]) watcher.close()
+    for (const { watchers } of [...this.feeds.values()]) for (const watcher of [...watchers]) watcher.close()
+  }
+
+  private feed(accountId: AccountId): Feed {
+    const feed = this.feeds.get(accountId) ?? new Feed()
+    this.feeds.set(accountId, feed)
+    return feed
+  }
+
+  private keepUnwatched(accountId: AccountId): void {
+    this.unwatched.delete(accountId)
+    this.unwatched.add(accountId)
+    if (this.unwatched.size <= MAX_UNWATCHED) return
+    const [oldest] = this.unwatched
+    if (oldest === undefined) return
+    this.unwatched.delete(oldest)
+    this.feeds.delete(oldest)
+  }
+}
+
+/** The events of an account: its listeners, and the latest events. */
+class Feed {
+  readonly watchers = new Set<MemoryWatcher>()
+  /** A feed that was dropped and began anew has another id, so that marks of the old one are not mistaken for its own. */
+  private readonly id = crypto.randomUUID()
+  private count = 0
+  private readonly latest: LiveEvent[] = []
+
+  get mark(): string {
+    return `${this.id}.${this.count}`
+  }
+
+  publish(event: LiveEvent): void {
+    // Only for the sessions that listen now.
+    if (event.type !== 'session') {
+      this.count++
+      this.latest.push(event)
+      if (this.latest.length > MAX_KEPT) this.latest.shift()
+    }
+    for (const watcher of this.watchers) watcher.push(event)
+  }
+
+  /** The events since a mark, or null if they are no longer known. */
+  since(mark: string): readonly LiveEvent[] | null {
+    const [id, at] = mark.split('.')
+    const missing = this.count - Number(at)
+    const isKnown = id === this.id && missing >= 0 && missing <= this.latest.length
+    return isKnown ? this.latest.slice(this.latest.length - missing) : null
   }
 }
 
 class MemoryWatcher implements Watcher {
+  mark: string
+  private readonly feed: Feed
   private readonly onClose: () => void
   private waiting: LiveEvent[] = []
   private missed = false
   private closed = false
   private wake: (() => void) | null = null
 
-  constructor(onClose: () => void) {
+  constructor(feed: Feed, since: string | undefined, onClose: () => void) {
+    this.feed = feed
     this.onClose = onClose
+    this.mark = feed.mark
+    if (since === undefined) return
+    const events = feed.since(since)
+    this.missed = events === null
+    if (events === null) return
+    this.mark = since
+    for (const event of events) this.push(event)
   }
 
   push(event: LiveEvent): void {
@@ -60,7 +130,7 @@ class MemoryWatcher implements Watcher {
   }
 
   async take(maxMs: number): Promise<readonly LiveEvent[] | null> {
-    if (this.waiting.length === 0 && !this.closed) {
+    if (this.waiting.length === 0 && !this.missed && !this.closed) {
       const { promise, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, maxMs)
       this.wake = resolve
@@ -72,6 +142,7 @@ class MemoryWatcher implements Watcher {
     const taken = this.missed ? [...this.waiting, { type: 'missed' } as const] : this.waiting
     this.waiting = []
     this.missed = false
+    this.mark = this.feed.mark
     return taken
   }
 
