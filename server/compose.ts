@@ -10,6 +10,7 @@ import { ensureIndex } from './adapters/websearch/local/build/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
 import { agentInterfaces, composeAgents } from './compose/agents'
+import { composeBackups } from './compose/backup-schedule'
 import { composeBilling } from './compose/billing'
 import { composeImported } from './compose/imported-apis'
 import { indexSources } from './compose/index-sources'
@@ -133,6 +134,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const imported = composeImported(config, { ...core, clock, log, pipeline, ownOrigins, fetchExternal: core.strangers })
   const webhooks = composeWebhooks(config, { ...core, ...mailers, clock, log })
   const retention = composeRetention(config, { stores, clock, log, stopwatch })
+  const backups = composeBackups(config, { ...surroundings, stores })
   const stopping = new StopState(core.events)
   const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: stopping.isAnnounced })
   const settings = ownerSettings({ ...core, ...linked, identity, config, clock, ...mailers, log })
@@ -162,10 +164,9 @@ export async function compose(config: Config, surroundings: Surroundings) {
     fetch: securedBy(config, (request) => observed.endpoint?.onMainPort(request) ?? web.fetch(request)),
     core,
     ...{ sandbox: linked.sandbox, social: linked.social },
-    ...{ ...billing.moneyIn, ...webhooks.senders, retention, upstreamPayments: imported.upstreamPayments },
+    ...{ ...billing.moneyIn, ...webhooks.senders, retention, backups, upstreamPayments: imported.upstreamPayments },
     control: controlHandler({
-      ...shared,
-      webhooks: webhooks.routes.webhooks,
+      ...{ ...shared, ...backups.commands, webhooks: webhooks.routes.webhooks },
       network: () => billing.moneyIn.rail.network(),
       published: () => billing.moneyIn.rail.published(),
       readiness,
@@ -181,8 +182,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
     streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
     ...{ stopping, reloadModels: core.reloadModels },
     async close() {
-      await Promise.all([webhooks.close(), billing.close(), retention.close(), imported.upstreamPayments?.close()])
-      await Promise.all([providers.close?.(), models.close(), observed.close()])
+      await Promise.all([webhooks.close(), billing.close(), retention.close(), backups.close()])
+      await Promise.all([imported.upstreamPayments?.close(), providers.close?.(), models.close(), observed.close()])
       await linked.close()
       await stores.close()
     },

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type ApiSettings, apiSettings } from './config/apis'
+import { type BackupSettings, backupSettings } from './config/backups'
 import { type CardSettings, cardSettings } from './config/card-payments'
 import { ConfigError } from './config/config-error'
 import { type MailConfig, mailConfig } from './config/mail'
@@ -69,6 +70,7 @@ export interface Config {
   readonly production: boolean
   readonly models: ModelSettings
   readonly apis: ApiSettings
+  readonly backup: BackupSettings
   /** Whether signup credit may pay for upstreams that cost the operator money. */
   readonly creditBuysPaidProviders: boolean
   /** How many days old rows are kept; 0 keeps them. */
@@ -91,6 +93,11 @@ export function dataFolder(environment: Environment = process.env): string {
   return resolve(environment['DATA_DIR']?.trim() || 'data')
 }
 
+/** The URL of the database. */
+export function databaseLocation(environment: Environment = process.env): string {
+  return databaseUrl(environment['DATABASE_URL']?.trim() || `file:${join(dataFolder(environment), 'gateway.db')}`)
+}
+
 /** Reads and validates all settings. Throws `ConfigError` for the first invalid one. `overrides` take precedence. */
 export function readConfig(overrides: Environment = {}, inherited: Environment = process.env): Config {
   const environment = { ...inherited, ...overrides }
@@ -109,7 +116,7 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
     isLoopback,
     baseUrl,
     dataDir,
-    databaseUrl: databaseUrl(read('DATABASE_URL') ?? `file:${join(dataDir, 'gateway.db')}`),
+    databaseUrl: databaseLocation(environment),
     databaseAuthToken: read('DATABASE_AUTH_TOKEN'),
     secretKey: secret,
     sealingKeys: sealingKeys(read('SEALING_KEYS'), secret, production),
@@ -150,6 +157,7 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
     production,
     models: modelSettings(read, production),
     apis: apiSettings(environment, production),
+    backup: backupSettings(environment, secret),
     retention: {
       requests: wholeNumber('REQUEST_LOG_DAYS', read('REQUEST_LOG_DAYS') ?? '0', 0, MAX_DAYS),
       audit: wholeNumber('AUDIT_DAYS', read('AUDIT_DAYS') ?? '0', 0, MAX_DAYS),

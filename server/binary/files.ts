@@ -16,15 +16,17 @@ export const INDEX_FINGERPRINT = 'index-fingerprint'
 
 /**
  * Unpacks the files into the data folder, once per version, and gives a new data folder the search index. The documents, which take seconds,
- * only where an index must be built of them: after an upgrade, and with `documents`. Two processes may do it at once.
+ * only where an index must be built of them: after an upgrade, and with `documents`. Without `withIndex` nothing appears but the files. Two processes
+ * may do it at once.
  */
-export async function unpackFiles(dataDir: string, documents = false): Promise<void> {
+export async function unpackFiles(dataDir: string, documents = false, withIndex = true): Promise<void> {
   const temporary = join(dataDir, TEMPORARY)
   await mkdir(temporary, { recursive: true, mode: 0o700 })
   const files = embedded(FILES)
   const folder = join(temporary, files.name)
   const present = await readdir(temporary)
   if (!present.includes(files.name)) await unpack(files.blob, temporary, folder)
+  if (!withIndex) return
   const index = join(dataDir, BUILT_INDEX)
   await placeIndex(join(folder, BUILT_INDEX), index)
   // Loads the native addon, which is among the files.

@@ -1,5 +1,6 @@
 import { dataFolder } from '../config'
 import { prepareDataFolder } from '../setup/data-folder'
+import { secureFolder } from '../setup/secure-folder'
 import { unpackFiles } from './files'
 
 /** The scripts of child processes, by the end of the path that their parents start them with. */
@@ -44,9 +45,16 @@ async function prepareFiles(documents = false): Promise<void> {
   await unpackFiles(folder, documents)
 }
 
+/** Unpacks the files into a data folder that may be empty otherwise, and must stay so. */
+async function unpackAlone(): Promise<void> {
+  process.umask(0o077)
+  const folder = dataFolder()
+  await secureFolder(folder, (line) => console.error(line))
+  await unpackFiles(folder, false, false)
+}
+
 async function runCommand(args: readonly string[]): Promise<void> {
-  const [{ COMMANDS }, { LOCAL_COMMANDS }, { run }, { REAL_TERMINAL }] = await Promise.all([
-    import('../cli/commands'),
+  const [{ ALL_COMMANDS }, { run }, { REAL_TERMINAL }] = await Promise.all([
     import('../cli/local-commands'),
     import('../cli/run'),
     import('../cli/terminal'),
@@ -54,7 +62,9 @@ async function runCommand(args: readonly string[]): Promise<void> {
   if (['--help', '-h', 'help'].includes(args[0] ?? '')) process.stdout.write(HELP)
   // It reads and writes the search index on this machine.
   if (args[0] === 'index') await prepareFiles(true)
-  process.exitCode = await run([...COMMANDS, ...LOCAL_COMMANDS], args, REAL_TERMINAL)
+  // They open databases, whose native addon is among the files. A secret made here would not be that of the copy.
+  if (args[0] === 'operator' && /^(backup|restore)$/.test(args[1] ?? '')) await unpackAlone()
+  process.exitCode = await run(ALL_COMMANDS, args, REAL_TERMINAL)
 }
 
 await begin(Bun.argv.slice(2)).catch((error: unknown) => {

@@ -31,7 +31,12 @@ export const COMMANDS: readonly Command[] = [
     usage: '',
     run: async (args, terminal) =>
       terminal.out(
-        await operatorCommand(args, (question) => terminal.isInteractive && confirm(question), terminal.out),
+        await operatorCommand(
+          args,
+          (question) => terminal.isInteractive && confirm(question),
+          terminal.out,
+          terminal.err,
+        ),
       ),
   },
   completion(() => COMMANDS),

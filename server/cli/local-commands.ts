@@ -1,7 +1,8 @@
 import type { Command } from './command'
+import { COMMANDS } from './commands'
 
 /** Commands that need the gateway's source and files, so the single binary does not have them. Loaded on demand. */
-export const LOCAL_COMMANDS: readonly Command[] = [
+const LOCAL_COMMANDS: readonly Command[] = [
   {
     name: 'index',
     summary: 'add your own documents to the search index on this machine',
@@ -16,3 +17,22 @@ export const LOCAL_COMMANDS: readonly Command[] = [
     run: async (args, terminal) => terminal.out(await (await import('./local/wallet-command')).walletCommand(args)),
   },
 ]
+
+/** All commands of an installation with the gateway itself. */
+export const ALL_COMMANDS: readonly Command[] = [
+  ...COMMANDS.map((command) => (command.name === 'operator' ? withBackups(command) : command)),
+  ...LOCAL_COMMANDS,
+]
+
+/** Operators' commands that read and write the data itself, without the server. */
+function withBackups(operator: Command): Command {
+  return {
+    ...operator,
+    async run(args, terminal) {
+      const isBackup = args[0] === 'backup' || args[0] === 'restore'
+      const done = isBackup && (await (await import('./local/backup-command')).localBackupCommand(args, terminal))
+      if (typeof done === 'string') terminal.out(done)
+      else await operator.run(args, terminal)
+    },
+  }
+}

@@ -32,6 +32,7 @@ const BASE = [
   'server/core/sealing.ts',
   // What a name or text may contain, whoever supplies it.
   'server/core/plain-text.ts',
+  'server/core/version.ts',
   // For concerns that read, decide and write, one change at a time.
   'server/core/keyed-mutex.ts',
   // Guards for parsed JSON.
@@ -215,6 +216,8 @@ export const RULES: readonly Rule[] = [
     may: [CORE, SELF],
     packages: ['@libsql/client', 'node:*'],
   },
+  // Copies of the data, in folders and S3-compatible stores.
+  { files: ['server/adapters/backup/**'], may: [CORE, SELF], packages: ['node:*'] },
   { files: ['server/adapters/sealing/**'], may: [CORE, SELF], packages: [CRYPTO] },
   // Calls to other people's servers, behind the port of core/outbound.
   // The sandbox counts tokens with a tokenizer.
@@ -428,11 +431,19 @@ export const RULES: readonly Rule[] = [
   },
   {
     files: ['server/cli/local/**'],
-    may: [SELF, 'server/cli/**', 'server/compose.ts', 'server/compose/**', 'server/setup/secure-folder.ts', CORE],
+    may: [
+      ...[SELF, 'server/cli/**', 'server/compose.ts', 'server/compose/**', 'server/setup/secure-folder.ts', CORE],
+      // It works while the server does not run.
+      ...['server/config.ts', 'server/config/**', 'server/http/operator/backup-record.ts'],
+    ],
     packages: ['node:*', 'cli-progress', 'mppx', 'viem'],
   },
   // Commands that work without the server are loaded when called.
-  { files: ['server/cli/local-commands.ts'], may: ['server/cli/local/**'], types: ['server/cli/command.ts'] },
+  {
+    files: ['server/cli/local-commands.ts'],
+    may: ['server/cli/local/**', 'server/cli/commands.ts'],
+    types: ['server/cli/command.ts'],
+  },
   {
     files: ['server/cli/*.ts', 'server/cli/commands/**'],
     // What is safe to print is what a name may contain.

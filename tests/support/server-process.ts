@@ -7,16 +7,21 @@ import { writeSmallIndex } from './small-index'
 
 const ROOT = join(import.meta.dir, '..', '..')
 /** Where Bun keeps what it compiled, as in an operator's home: without it each start compiles everything again, 0.3 s. */
-const COMPILED = join(ROOT, 'node_modules', '.cache', 'gateway-tests', 'compiled')
+export const COMPILED = join(ROOT, 'node_modules', '.cache', 'gateway-tests', 'compiled')
 const SECRET_KEY = 'a secret that only tests know, 32 bytes and more'
 
 /** A data folder with a small search index in it, so that a start under test does not build the real one. */
 export async function dataFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'gw-'))
+  await addSmallIndex(folder)
+  return folder
+}
+
+/** The same for a data folder that exists. */
+export async function addSmallIndex(folder: string): Promise<void> {
   const { indexPath, ...real } = indexSources(folder)
   await writeSmallIndex(indexPath, real)
   await chmod(indexPath, 0o600)
-  return folder
 }
 
 export const removeFolder = (folder: string) => rm(folder, { recursive: true, force: true })

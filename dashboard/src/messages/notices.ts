@@ -48,5 +48,6 @@ export const NOTICE_TEXT = {
     'signup.blocked': 'Signup credit refused',
     'upstream.down': 'An upstream is down',
     'upstream.up': 'An upstream is up again',
+    'backup.failed': 'A backup failed',
   } as Readonly<Record<string, string>>,
 } as const

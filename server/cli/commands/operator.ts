@@ -24,6 +24,7 @@ import { askServer, Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
 import { API_HELP, apiCommand, applyCommand, type Confirm } from './operator-api'
+import { BACKUP_HELP, backupCommand, type Tell } from './operator-backup'
 import { CUSTOMER_HELP, customerCommand } from './operator-customer'
 import { MODEL_HELP, modelCommand } from './operator-model'
 import { MONEY_HELP, moneyCommand, type Out } from './operator-money'
@@ -56,6 +57,7 @@ ${MONEY_HELP}
 ${MODEL_HELP}
 ${API_HELP}
 ${OPERATOR_WEBHOOK_HELP}
+${BACKUP_HELP}
   reset-link ACCOUNT                        print a link to set a new password, valid once within an hour
   reset-second-factor ACCOUNT               remove the authenticator app, recovery codes and passkeys of an owner who
                                             lost them, and end their sessions; the owner is notified
@@ -68,8 +70,13 @@ ACCOUNT is an id (acct_...) or a confirmed email address. OPERATION is the name 
 Exit codes: 0 success, 1 refused by the server, 2 wrong usage (nothing was sent).
 `
 
-/** Runs an operator command. Resolves to its output; files go to `out` piece by piece. */
-export async function operatorCommand(args: readonly string[], ask: Confirm, out: Out): Promise<string> {
+/** Runs an operator command. Resolves to its output; files go to `out` piece by piece, and progress to `tell`. */
+export async function operatorCommand(
+  args: readonly string[],
+  ask: Confirm,
+  out: Out,
+  tell: Tell = () => undefined,
+): Promise<string> {
   const [group, ...others] = args
   const helps = args.includes('--help') || args.includes('-h')
   if (group === 'api' && !helps) return apiCommand(others, ask)
@@ -80,6 +87,9 @@ export async function operatorCommand(args: readonly string[], ask: Confirm, out
   const [command, ...rest] = positionals
   if (values.help || !command) return OPERATOR_HELP
   if (command === 'model') return modelCommand(rest, values.json === true)
+  if (command === 'backup') return backupCommand(rest, values, tell)
+  if (command === 'restore')
+    throw new UsageError('"operator restore" needs the gateway itself, as "gateway-server" or in its folder')
   const ofCustomer = customerCommand(command, rest, values)
   if (ofCustomer !== null) return ofCustomer
   const ofMoney = moneyCommand(command, rest, values, out)
@@ -121,6 +131,7 @@ function parsed(args: readonly string[]) {
         from: { type: 'string' },
         to: { type: 'string' },
         timezone: { type: 'string' },
+        verify: { type: 'boolean' },
       },
     })
   } catch (error) {

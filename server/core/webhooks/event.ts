@@ -36,6 +36,7 @@ export const OPERATOR_EVENTS = [
   'signup.blocked',
   'upstream.down',
   'upstream.up',
+  'backup.failed',
 ] as const
 
 /** Sent on request to an endpoint, to try it. No filter excludes it. */

@@ -10,6 +10,7 @@ import { OPERATOR_BODY, readJson } from '../middleware/json-body'
 import type { Readiness } from '../system/readiness'
 import { type ApiCommandParts, apiCommands } from './api-commands'
 import { type ApiReportNeeds, readApiReport } from './api-report'
+import { type BackupCommandParts, backupCommands } from './backup-commands'
 import { type BooksParts, bookCommands } from './books'
 import type { CustomerParts } from './customer-commands'
 import { type CustomerMoneyParts, moneySocketCommands } from './customer-money'
@@ -45,7 +46,8 @@ type ControlParts = CustomerParts &
   ApiCommandParts &
   ApiReportNeeds &
   ModelCommandParts &
-  WebhookCommandParts & {
+  WebhookCommandParts &
+  BackupCommandParts & {
     /** Network details for a wallet on this machine; null if no payment method is configured. */
     readonly network: () => Promise<unknown>
     readonly published: () => Promise<Published>
@@ -104,5 +106,6 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     ...apiCommands(parts, CONSOLE),
     ...modelCommands(parts, CONSOLE),
     ...webhookCommands(parts, CONSOLE),
+    ...backupCommands(parts, CONSOLE),
   }
 }

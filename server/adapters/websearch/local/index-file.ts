@@ -67,6 +67,12 @@ export async function hasBuiltIn(indexPath: string): Promise<boolean> {
   return (without?.length ?? 0) === 0
 }
 
+/** Whether an operator added content to an index, or removed the built-in one: no start could build that again. */
+export async function hasOperatorContent(indexPath: string): Promise<boolean> {
+  const own = await readIndex(indexPath, (client) => selectRows(client, 'SELECT 1 FROM sources LIMIT 1', []))
+  return (own?.length ?? 0) > 0 || !(await hasBuiltIn(indexPath))
+}
+
 async function removeStale(indexPath: string): Promise<void> {
   const folder = dirname(indexPath)
   const names = await readdir(folder)

@@ -27,9 +27,11 @@ export class FileDatabase {
    * WAL with synchronous=FULL for a writer: a commit is on disk before it is acknowledged, and survives a power loss. The settings are
    * read back, because charges would be lost if SQLite silently ignored one.
    */
-  constructor(file: string, role: 'writer' | 'reader') {
+  constructor(file: string, role: 'writer' | 'reader' | 'copier') {
     this.db = new Database(file, { timeout: BUSY_TIMEOUT_MS })
     this.rows(`PRAGMA cache_size = -${CACHE}`)
+    // SQLite takes VACUUM INTO, which only reads the database, for a write.
+    if (role === 'copier') return
     if (role === 'reader') {
       this.rows('PRAGMA query_only = ON')
       return

@@ -63,7 +63,7 @@ type Reply = Extract<WorkerReply, { ok: true }>
 type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 
 interface ConnectionOptions {
-  readonly role: 'writer' | 'reader'
+  readonly role: 'writer' | 'reader' | 'copier'
   readonly url: string
   readonly authToken: string | null
   readonly threads?: WorkerThreads

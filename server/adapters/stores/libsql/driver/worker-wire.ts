@@ -4,7 +4,7 @@ import type { InStatement, InValue, Value } from '@libsql/client'
 export type WorkerRequest = { readonly id: number } & (
   | {
       readonly op: 'open'
-      readonly role: 'writer' | 'reader'
+      readonly role: 'writer' | 'reader' | 'copier'
       readonly url: string
       readonly authToken: string | null
     }

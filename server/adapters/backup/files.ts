@@ -1,0 +1,32 @@
+import { createReadStream } from 'node:fs'
+import { copyFile, open, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** Flushes a file or folder to disk. */
+export async function syncFile(path: string): Promise<void> {
+  const handle = await open(path)
+  await handle.sync()
+  await handle.close()
+}
+
+/** Copies a file, which is private to this user and on disk then. */
+export async function copyFileDurably(from: string, to: string): Promise<void> {
+  await copyFile(from, to)
+  await syncFile(to)
+}
+
+/** The bytes that this user can still write on the disk that a path is on, or will be on. */
+export async function freeBytes(path: string): Promise<number> {
+  for (let at = path; ; at = dirname(at)) {
+    const found = await statfs(at).catch(() => null)
+    if (found) return found.bavail * found.bsize
+    if (at === dirname(at)) return Number.POSITIVE_INFINITY
+  }
+}
+
+/** The SHA-256 of a file, in hex. */
+export async function checksum(path: string): Promise<string> {
+  const hasher = new Bun.CryptoHasher('sha256')
+  for await (const piece of createReadStream(path, { highWaterMark: 256 * 1024 })) hasher.update(piece)
+  return hasher.digest('hex')
+}

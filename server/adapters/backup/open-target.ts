@@ -1,0 +1,25 @@
+import { resolve } from 'node:path'
+import { BackupProblem, type BackupTarget } from '../../core/backup/target'
+import { FolderTarget } from './folder-target'
+import { type S3Access, S3Target } from './s3-target'
+
+const S3 = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9!_.*'()/-]*[A-Za-z0-9!_.*'()-]))?\/*$/
+
+export interface TargetOptions {
+  /** Null if no access to an S3-compatible store is configured. */
+  readonly access: S3Access | null
+  /** A folder for what is on its way to a store. */
+  readonly workFolder: string
+}
+
+/** Opens a place for copies by its name: a folder, or `s3://bucket/prefix`. */
+export function openTarget(location: string, { access, workFolder }: TargetOptions): BackupTarget {
+  if (!location.startsWith('s3:')) return new FolderTarget(resolve(location))
+  const [, bucket, prefix = ''] = S3.exec(location) ?? []
+  if (bucket === undefined) throw new BackupProblem(`${location} must be a folder or s3://bucket/prefix`)
+  if (!access)
+    throw new BackupProblem(
+      `${location} needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and S3_ENDPOINT for a store that is not Amazon's`,
+    )
+  return new S3Target({ bucket, prefix }, access, workFolder)
+}

@@ -1,0 +1,138 @@
+import { stat, writeFile } from 'node:fs/promises'
+import { drizzle } from 'drizzle-orm/libsql'
+import type { LedgerProblem } from '../../../../core/ledger/ledger-check'
+import { sqlClient } from '../driver/sql-client'
+import { Connection } from '../driver/worker-connection'
+import { OWN_THREADS, type WorkerThreads } from '../driver/worker-threads'
+import type { WireResult } from '../driver/worker-wire'
+import { logExtent } from '../journal/log-format'
+import { libsqlLedgerCheck } from '../ledger-check'
+import migrations from '../migrations/meta/_journal.json'
+import { readLog } from './read-log'
+
+interface CopyOptions {
+  readonly from: string
+  readonly to: string
+  /** Called with the bytes that were written and their number in the end, which is an estimate. */
+  readonly onProgress: (bytes: number, total: number) => void
+  readonly threads?: WorkerThreads
+}
+
+const PROGRESS_MS = 250
+const MAX_BATCH = 4096
+const LOG_SUFFIX = '.log'
+
+/**
+ * Copies a database file that a gateway may be writing, with every charge that was acknowledged before the call. The log is read first: what is
+ * removed from it afterwards is in the tables, which are copied next (ADR 10). Then the copy gets what the log has more. The copy
+ * is one file, without a log.
+ */
+export async function copyDatabase(options: CopyOptions): Promise<void> {
+  const log = await readLog(options.from + LOG_SUFFIX)
+  await vacuumInto(options)
+  if (log.length > 0) await applyLog(options, log)
+}
+
+/**
+ * Copies one SQLite file as it is at one moment. In a thread and connection of its own: neither the writer nor the readers of the gateway
+ * wait for it.
+ */
+export async function vacuumInto({ from, to, onProgress, threads = OWN_THREADS }: CopyOptions): Promise<void> {
+  await withConnection(from, 'copier', threads, async (source) => {
+    const [row] = await rows(source, 'SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()')
+    const total = Number(row?.[0] ?? 0)
+    const watch = setInterval(
+      () =>
+        stat(to).then(
+          ({ size }) => onProgress(size, total),
+          () => undefined,
+        ),
+      PROGRESS_MS,
+    )
+    try {
+      await source.send({ op: 'batch', mode: 'read', statements: [{ sql: 'VACUUM INTO ?', args: [to] }] })
+    } finally {
+      clearInterval(watch)
+    }
+  })
+}
+
+async function applyLog({ to, threads = OWN_THREADS }: CopyOptions, bytes: Uint8Array): Promise<void> {
+  const { last, goodLength } = logExtent(bytes)
+  const path = to + LOG_SUFFIX
+  await withConnection(to, 'writer', threads, async (copy) => {
+    const [row] = await rows(copy, 'SELECT epoch, applied_group FROM owner WHERE id = 1')
+    const [epoch = 0, applied = 0] = (row ?? []).map(Number)
+    if (last !== null && last > applied) {
+      await writeFile(path, bytes, { mode: 0o600 })
+      for (let from = 0; from < goodLength; ) {
+        const { end } = await copy.apply({
+          epoch,
+          log: { path, from, to: goodLength },
+          maxRecords: MAX_BATCH,
+          asides: null,
+        })
+        from = end ?? goodLength
+      }
+    }
+    // One file: no log of SQLite's own stays beside it.
+    await rows(copy, 'PRAGMA wal_checkpoint(TRUNCATE)')
+    await rows(copy, 'PRAGMA journal_mode = DELETE')
+  })
+  await Bun.file(path)
+    .delete()
+    .catch(() => undefined)
+}
+
+/** What was found in a copy. */
+export interface CopyFacts {
+  /** The time of the last migration; 0 for a database without any. */
+  readonly schema: number
+  /** Figures of the books that do not agree. Empty is good; null if an older gateway made the copy, whose tables are others. */
+  readonly problems: readonly LedgerProblem[] | null
+  /** The variables with keys of upstreams that operators' models name. */
+  readonly keyVariables: readonly string[]
+}
+
+/** The time of the last migration that this gateway knows. */
+export const SCHEMA_TIME = Math.max(...migrations.entries.map(({ when }) => when))
+
+/** Reads a copy: its schema, and whether its books agree. With `everyPage`, every page and index too. Throws when it is damaged. */
+export async function examineCopy(
+  file: string,
+  { everyPage, threads = OWN_THREADS }: { readonly everyPage: boolean; readonly threads?: WorkerThreads },
+): Promise<CopyFacts> {
+  return withConnection(file, 'reader', threads, async (copy) => {
+    if (everyPage) {
+      const found = (await rows(copy, 'PRAGMA integrity_check(5)')).map(([text]) => String(text))
+      if (found.join() !== 'ok') throw new Error(`the database is damaged: ${found.join('; ')}`)
+    }
+    const schema = Number((await rows(copy, 'SELECT max(created_at) FROM __drizzle_migrations'))[0]?.[0] ?? 0)
+    if (schema !== SCHEMA_TIME) return { schema, problems: null, keyVariables: [] }
+    const models = await rows(copy, "SELECT DISTINCT json_extract(entry, '$.key_env') FROM models")
+    const noWrites = { batch: () => Promise.reject(new Error('a copy is not written')) }
+    const db = drizzle({ client: sqlClient(copy, () => noWrites, copy) })
+    const problems = await libsqlLedgerCheck(db, async () => undefined)()
+    return { schema, problems, keyVariables: models.flatMap(([name]) => (typeof name === 'string' ? [name] : [])) }
+  })
+}
+
+async function withConnection<T>(
+  file: string,
+  role: 'copier' | 'writer' | 'reader',
+  threads: WorkerThreads,
+  use: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const url = `file:${encodeURI(file).replaceAll(/[?#]/g, encodeURIComponent)}`
+  const connection = await Connection.open({ role, url, authToken: null, threads }, () => undefined)
+  try {
+    return await use(connection)
+  } finally {
+    await connection.close()
+  }
+}
+
+async function rows(connection: Connection, sql: string): Promise<WireResult['rows']> {
+  const [result] = await connection.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] })
+  return result?.rows ?? []
+}

@@ -1,0 +1,93 @@
+import { basename, resolve } from 'node:path'
+import type { BackupCopy, BackupList, BackupStatus, StartedBackup } from '../../http/operator/backup-record'
+import { askServer, Refused, UsageError } from '../control-client'
+import { asJson } from '../print'
+import { table } from '../table'
+
+export const BACKUP_HELP = `  backup [LOCATION] [--verify]              copy the data to a folder or s3://bucket/prefix (default: BACKUP_TO) while the
+                                            gateway runs; with --verify, read the copy back and reconcile it
+  backup list [LOCATION]                    list the copies in a place
+  backup verify COPY                        check the sums of a copy, open it and reconcile it
+  restore COPY                              put a copy into an empty DATA_DIR; COPY is a copy, or a place for its newest one`
+
+const POLL_MS = 250
+
+interface Options {
+  readonly verify?: boolean | undefined
+  readonly json?: boolean | undefined
+}
+
+/** Writes a line for people who wait. */
+export type Tell = (line: string) => void
+
+/** Runs a command about backups by the running server. */
+export async function backupCommand(args: readonly string[], options: Options, tell: Tell): Promise<string> {
+  const [first, second, ...more] = args
+  if (first === 'verify')
+    throw new UsageError('"operator backup verify" needs the gateway itself, as "gateway-server" or in its folder')
+  if (first === 'list') {
+    if (more.length > 0) throw new UsageError('"operator backup list" takes one location; see --help')
+    const list = (await askServer('backup-list', toOf(second))) as BackupList
+    return options.json ? asJson(list) : listText(list)
+  }
+  if (second !== undefined) throw new UsageError('"operator backup" takes one location; see --help')
+  const started = (await askServer('backup', { ...toOf(first), verify: options.verify === true })) as StartedBackup
+  const copy = await finished(started, tell)
+  return options.json ? asJson(copy) : copyText(copy, started.location)
+}
+
+/** The server has another working directory. */
+function toOf(location: string | undefined): { readonly to?: string } {
+  if (location === undefined) return {}
+  return { to: location.startsWith('s3:') ? location : resolve(location) }
+}
+
+async function finished({ name }: StartedBackup, tell: Tell): Promise<BackupCopy> {
+  const progress = progressLines(tell)
+  for (;;) {
+    const {
+      running,
+      last_success: success,
+      last_failure: failure,
+    } = (await askServer('backup-status', {})) as BackupStatus
+    if (success?.name === name) return success.copy
+    if (failure?.name === name) throw new Refused(failure.reason)
+    if (running?.name !== name) throw new Refused(`the gateway was restarted; the backup ${name} did not end`)
+    progress(running)
+    await Bun.sleep(POLL_MS)
+  }
+}
+
+/** Tells of each step, and of each tenth of it. */
+export function progressLines(tell: Tell) {
+  let last = ''
+  return ({ step, bytes, total }: { readonly step: string; readonly bytes: number; readonly total: number }): void => {
+    const tenths = total > 0 ? ` ${Math.min(Math.floor((bytes / total) * 10), 10) * 10} %` : ''
+    const line = `${step}${tenths}`
+    if (line !== last) tell(`${line}\n`)
+    last = line
+  }
+}
+
+/** What an operator does with a new copy. */
+export function copyText({ name, bytes, files, secrets }: BackupCopy, location: string): string {
+  return [
+    `${location}/${name}: ${size(bytes)}, ${files.join(' and ')}`,
+    'The copy has customers’ data and no secrets. To restore it elsewhere, bring these settings, with the same values:',
+    ...secrets.map((secret) => `  ${secret}${secret === 'SECRET_KEY' ? ', or the file secret_key in DATA_DIR' : ''}`),
+    `Then: DATA_DIR=... gateway operator restore ${location}/${name}`,
+    '',
+  ].join('\n')
+}
+
+export function listText({ location, copies }: BackupList): string {
+  if (copies.length === 0) return `${location} has no complete copies.\n`
+  return table(
+    ['COPY', 'TAKEN AT', 'SIZE', 'VERSION'],
+    copies.map((copy) => [basename(copy.name), copy.taken_at, size(copy.bytes), copy.version]),
+  )
+}
+
+function size(bytes: number): string {
+  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}

@@ -1,0 +1,134 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type BackupPlace, backupTarget, backupWork } from '../../compose/backups'
+import { restoreCopy } from '../../compose/restore'
+import { databaseLocation, dataFolder, readConfig } from '../../config'
+import { secretMark, storeAccess } from '../../config/backups'
+import { Backups } from '../../core/backup/backups'
+import { type CopyManifest, isCopyName } from '../../core/backup/copy'
+import { BackupProblem, type BackupTarget, findCopy } from '../../core/backup/target'
+import { copyRecord } from '../../http/operator/backup-record'
+import { copyText, listText, progressLines } from '../commands/operator-backup'
+import { Refused, UsageError } from '../control-client'
+import { asJson } from '../print'
+import type { Terminal } from '../terminal'
+
+const CONTROL_SOCKET = 'control.sock'
+
+type Output = Pick<Terminal, 'err'>
+
+/**
+ * Backups without the server: restoring and verifying, and the others while no gateway runs. Null for what the running server does, and for
+ * every other command.
+ */
+export async function localBackupCommand(args: readonly string[], { err }: Output): Promise<string | null> {
+  if (args.includes('--help') || args.includes('-h')) return null
+  const { values, positionals } = parsed(args)
+  const [command, ...rest] = positionals
+  const isJson = values.json === true
+  process.umask(0o077)
+  try {
+    if (command === 'restore') return await restored(one('restore', rest), isJson, err)
+    const [first, ...more] = rest
+    if (first === 'verify') return await verified(one('backup verify', more), isJson, err)
+    if (existsSync(join(dataFolder(), CONTROL_SOCKET))) return null
+    if (first === 'list') return await listed(more[0], isJson)
+    return await backedUp(first, values.verify === true, isJson, err)
+  } catch (error) {
+    throw error instanceof BackupProblem ? new Refused(error.message) : error
+  }
+}
+
+function parsed(args: readonly string[]) {
+  const options = { json: { type: 'boolean' }, verify: { type: 'boolean' } } as const
+  try {
+    return parseArgs({ args: [...args], allowPositionals: true, options })
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function one(command: string, args: readonly string[]): string {
+  const [copy] = args
+  if (copy === undefined || args.length > 1) throw new UsageError(`"operator ${command}" takes one copy; see --help`)
+  return copy
+}
+
+/** Where copies are read, which needs no other settings than the store's: a new machine may have none yet. */
+function readingPlace(): BackupPlace {
+  return {
+    dataDir: dataFolder(),
+    databaseUrl: databaseLocation(),
+    backup: { access: storeAccess(process.env), secrets: [], secretMark: '' },
+  }
+}
+
+/** `PLACE/NAME`, or a place, for its newest copy. */
+async function named(text: string): Promise<{ readonly target: BackupTarget; readonly copy: CopyManifest }> {
+  const location = text.startsWith('s3:') ? text.replace(/\/+$/, '') : resolve(text)
+  const at = location.lastIndexOf('/')
+  const last = location.slice(at + 1)
+  const target = backupTarget(isCopyName(last) ? location.slice(0, at) : location, readingPlace())
+  return { target, copy: await findCopy(target, isCopyName(last) ? last : null) }
+}
+
+async function restored(text: string, isJson: boolean, tell: Output['err']): Promise<string> {
+  const { target, copy } = await named(text)
+  const { dataDir, databaseUrl } = readingPlace()
+  await restoreCopy({ target, copy, dataDir, databaseUrl, now: Date.now(), onProgress: progressLines(tell) })
+  if (isJson) return asJson(copyRecord(copy))
+  return `${dataDir} has the data of ${copy.name} now, and its books agree.\n${secretLines(copy, dataDir)}Start the gateway; then run "gateway operator reconcile".\n`
+}
+
+function secretLines({ secrets, secretMark: mark }: CopyManifest, dataDir: string): string {
+  const key = existsSync(join(dataDir, 'secret_key')) || process.env['SECRET_KEY'] ? currentMark() : null
+  const missing = secrets.filter((name) => (name === 'SECRET_KEY' ? key === null : !process.env[name]?.trim()))
+  const lines =
+    missing.length > 0 ? [`Not set yet, and needed with the values of the original: ${missing.join(', ')}`] : []
+  if (key !== null && key !== mark)
+    lines.push(
+      'SECRET_KEY is another one than that of the copy: it signs everybody out, and what was sealed with it stays sealed.',
+    )
+  return lines.map((line) => `${line}\n`).join('')
+}
+
+function currentMark(): string | null {
+  try {
+    return secretMark(readConfig().secretKey)
+  } catch {
+    return null // other settings are not there yet
+  }
+}
+
+async function verified(text: string, isJson: boolean, tell: Output['err']): Promise<string> {
+  const { target, copy } = await named(text)
+  await backupWork(readingPlace()).verify(target, copy, progressLines(tell))
+  return isJson ? asJson(copyRecord(copy)) : `${copy.name} is complete, it opens, and its books agree.\n`
+}
+
+async function listed(text: string | undefined, isJson: boolean): Promise<string> {
+  const target = backupTarget(text ?? configuredPlace(), readingPlace())
+  const list = { location: target.location, copies: (await target.copies()).map(copyRecord) }
+  return isJson ? asJson(list) : listText(list)
+}
+
+function configuredPlace(): string {
+  const to = process.env['BACKUP_TO']?.trim()
+  if (to) return to
+  throw new UsageError('say which place, or set BACKUP_TO')
+}
+
+async function backedUp(
+  text: string | undefined,
+  verify: boolean,
+  isJson: boolean,
+  tell: Output['err'],
+): Promise<string> {
+  const config = readConfig()
+  const target = backupTarget(text ?? configuredPlace(), config)
+  const backups = new Backups({ ...backupWork(config), clock: { now: () => Date.now() } })
+  const order = { target, verify, keep: text === undefined ? config.backup.keep : null }
+  const { copy } = await backups.start(order, progressLines(tell)).result
+  return isJson ? asJson(copyRecord(copy)) : copyText(copyRecord(copy), target.location)
+}

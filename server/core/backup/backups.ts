@@ -1,0 +1,147 @@
+import { type Clock, isoTime } from '../clock'
+import { type CopiedFile, type CopyManifest, copyName, copySize, surplusCopies } from './copy'
+import { BackupProblem, type BackupTarget } from './target'
+
+/** What a backup is doing, for people who wait. */
+export interface BackupProgress {
+  readonly step: 'copying' | 'checking' | 'storing' | 'verifying'
+  readonly bytes: number
+  /** 0 while it is not known. */
+  readonly total: number
+}
+
+/** What was copied. */
+export interface Snapshot {
+  readonly version: string
+  readonly schema: number
+  readonly files: readonly CopiedFile[]
+  readonly secrets: readonly string[]
+  readonly secretMark: string
+}
+
+export interface BackupParts {
+  /** Writes a consistent copy of the data to an empty folder. Throws `BackupProblem` when its books do not agree. */
+  readonly snapshot: (folder: string, onProgress: (progress: BackupProgress) => void) => Promise<Snapshot>
+  /** Fetches a copy, compares it with its checksums, opens it and reconciles its books. Throws `BackupProblem`. */
+  readonly verify: (
+    target: BackupTarget,
+    copy: CopyManifest,
+    onProgress: (progress: BackupProgress) => void,
+  ) => Promise<void>
+  readonly clock: Clock
+}
+
+export interface BackupOrder {
+  readonly target: BackupTarget
+  /** Whether to read the copy back and reconcile it. */
+  readonly verify: boolean
+  /** How many copies to keep; null keeps all. */
+  readonly keep: number | null
+}
+
+interface Ended {
+  /** The name of the copy. */
+  readonly name: string
+  readonly at: number
+  readonly location: string
+}
+
+/** What happened to the last backups of this process. */
+export interface BackupState {
+  readonly running: (BackupProgress & Omit<Ended, 'at'> & { readonly since: number }) | null
+  readonly lastSuccess: (Ended & { readonly copy: CopyManifest }) | null
+  readonly lastFailure: (Ended & { readonly reason: string }) | null
+}
+
+/** A new copy, and the names of those that were removed for it. */
+export interface BackupResult {
+  readonly copy: CopyManifest
+  readonly removed: readonly string[]
+}
+
+type OnProgress = (progress: BackupProgress) => void
+
+/** Makes backups, one at a time. */
+export class Backups {
+  private readonly parts: BackupParts
+  private current: BackupState = { running: null, lastSuccess: null, lastFailure: null }
+
+  constructor(parts: BackupParts) {
+    this.parts = parts
+  }
+
+  state(): BackupState {
+    return this.current
+  }
+
+  /** Begins a backup. `result` rejects with a `BackupProblem` when there is no new copy; then no old one was removed. */
+  start(order: BackupOrder, onProgress: OnProgress = () => undefined): { name: string; result: Promise<BackupResult> } {
+    const { running } = this.current
+    if (running)
+      throw new BackupProblem(`a backup to ${running.location} has been running since ${isoTime(running.since)}`)
+    const since = this.parts.clock.now()
+    const [name, { location }] = [copyName(since), order.target]
+    const report = (progress: BackupProgress) => {
+      this.current = { ...this.current, running: { ...progress, name, since, location } }
+      onProgress(progress)
+    }
+    report({ step: 'copying', bytes: 0, total: 0 })
+    return { name, result: this.run(order, name, since, report) }
+  }
+
+  private async run(
+    { target, verify, keep }: BackupOrder,
+    name: string,
+    since: number,
+    report: OnProgress,
+  ): Promise<BackupResult> {
+    const ended = () => ({ name, at: this.parts.clock.now(), location: target.location })
+    try {
+      const copy = await this.copy(target, name, since, report)
+      if (verify) await this.verified(target, copy, report)
+      this.current = { ...this.current, lastSuccess: { ...ended(), copy } }
+      return { copy, removed: keep === null ? [] : await removeSurplus(target, copy, keep) }
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      this.current = { ...this.current, lastFailure: { ...ended(), reason } }
+      throw error instanceof BackupProblem ? error : new BackupProblem(reason, { cause: error })
+    } finally {
+      this.current = { ...this.current, running: null }
+    }
+  }
+
+  /** A copy that is not good is removed, so that no good one is removed for it. */
+  private async verified(target: BackupTarget, copy: CopyManifest, report: OnProgress): Promise<void> {
+    try {
+      await this.parts.verify(target, copy, report)
+    } catch (error) {
+      await target.remove(copy)
+      throw error
+    }
+  }
+
+  private async copy(target: BackupTarget, name: string, takenAt: number, report: OnProgress): Promise<CopyManifest> {
+    const draft = await target.draft(name)
+    try {
+      const snapshot = await this.parts.snapshot(draft.folder, report)
+      const manifest: CopyManifest = { name, takenAt, ...snapshot }
+      const total = copySize(manifest)
+      await draft.publish(manifest, (bytes) => report({ step: 'storing', bytes, total }))
+      return manifest
+    } finally {
+      await draft.discard()
+    }
+  }
+}
+
+/** Returns the names of the copies that it removed. */
+async function removeSurplus(target: BackupTarget, newest: CopyManifest, keep: number): Promise<readonly string[]> {
+  const surplus = surplusCopies(await target.copies(), keep, newest.secretMark).filter(
+    ({ name }) => name !== newest.name,
+  )
+  for (const copy of surplus)
+    await target.remove(copy).catch((error: unknown) => {
+      throw new BackupProblem(`the copy ${newest.name} was made, but ${copy.name} could not be removed: ${error}`)
+    })
+  return surplus.map(({ name }) => name)
+}

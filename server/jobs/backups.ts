@@ -1,0 +1,46 @@
+import type { Backups } from '../core/backup/backups'
+import { copySize } from '../core/backup/copy'
+import type { BackupTarget } from '../core/backup/target'
+import { type Clock, MINUTE_MS } from '../core/clock'
+import type { Log } from '../log'
+import { type Job, startJob } from './job'
+
+const RETRY_MS = 15 * MINUTE_MS
+
+interface Parts {
+  readonly backups: Backups
+  readonly target: BackupTarget
+  readonly everyMs: number
+  readonly keep: number
+  readonly clock: Clock
+  /** Called for each backup that failed. */
+  readonly onFailure: (reason: string) => void
+}
+
+/** Makes a backup when the newest copy is old enough, whoever made it: a restart makes none. */
+export function startBackups({ backups, target, everyMs, keep, clock, onFailure }: Parts, log: Log): Job {
+  let dueAt: number | null = null
+  const run = async () => {
+    const now = clock.now()
+    dueAt ??= ((await target.copies()).at(-1)?.takenAt ?? Number.NEGATIVE_INFINITY) + everyMs
+    // The clock may have been set back since.
+    if (now < dueAt && dueAt <= now + everyMs) return
+    dueAt = now + everyMs
+    const { copy, removed } = await backups.start({ target, verify: false, keep }).result
+    log.info('a backup was made', {
+      copy: copy.name,
+      to: target.location,
+      bytes: copySize(copy),
+      removed: removed.length,
+    })
+  }
+  return startJob(run, {
+    everyMs: MINUTE_MS,
+    onError(error) {
+      dueAt = clock.now() + Math.min(RETRY_MS, everyMs)
+      const reason = error instanceof Error ? error.message : String(error)
+      log.error('the backup failed; the older copies are still there', { to: target.location, reason })
+      onFailure(reason)
+    },
+  })
+}

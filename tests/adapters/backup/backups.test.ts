@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClient } from '@libsql/client'
+import { version } from '../../../package.json'
+import { openTarget } from '../../../server/adapters/backup/open-target'
+import { backupWork } from '../../../server/compose/backups'
+import { RESTORED, restoreCopy } from '../../../server/compose/restore'
+import { type CopyManifest, copyName, MANIFEST, surplusCopies } from '../../../server/core/backup/copy'
+import { type BackupTarget, findCopy } from '../../../server/core/backup/target'
+import { VERSION } from '../../../server/core/version'
+import { openS3Server } from '../../support/doubles/s3-server'
+import { type Harness, type MadeKey, openHarness } from '../../support/harness'
+import { POOLED_THREADS } from '../../support/pooled-threads'
+import { reconcile } from '../../support/reconcile'
+import { until } from '../../support/until'
+
+/** Issue 24 point 4. */
+const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
+const CLIENTS = 32
+/** At most this many calls while the copy is made. */
+const MAX_CALLS = 3_000
+
+let folder: string
+let h: Harness
+let key: MadeKey
+let s3: ReturnType<typeof openS3Server>
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'backups-'))
+  h = await openHarness()
+  key = await h.key(await h.account(1_000))
+  s3 = openS3Server()
+})
+afterAll(async () => {
+  await h.close()
+  s3.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const place = (name: string) => openTarget(join(folder, name), { access: null, workFolder: '' })
+const bucket = (prefix: string) =>
+  openTarget(`s3://backups/${prefix}`, { access: s3.access, workFolder: join(folder, 'work') })
+
+async function backup(target: BackupTarget, { verify = false, keep = null as number | null } = {}) {
+  h.clock.advance(1000)
+  return h.gateway.backups.commands.backups.start({ target, verify, keep }).result
+}
+
+function restore(target: BackupTarget, copy: CopyManifest, dataDir: string): Promise<void> {
+  const databaseUrl = `file:${join(dataDir, 'gateway.db')}`
+  return restoreCopy({
+    ...{ target, copy, dataDir, databaseUrl, now: h.clock.now() },
+    ...{ threads: POOLED_THREADS, onProgress: () => undefined },
+  })
+}
+
+/** Makes one paid call; its id if it was answered 200. */
+async function call(): Promise<string | null> {
+  const answer = await h.as(key, SEARCH)
+  await answer.body?.cancel()
+  return answer.status === 200 ? answer.headers.get('x-request-id') : null
+}
+
+async function chargedCalls(file: string): Promise<ReadonlySet<unknown>> {
+  const client = createClient({ url: `file:${file}` })
+  const { rows } = await client.execute('SELECT id FROM requests WHERE cost > 0')
+  client.close()
+  return new Set(rows.map((row) => row['id']))
+}
+
+test('a copy that is made under load has every call that was answered before it began, and a gateway goes on with it', async () => {
+  const answered: string[] = []
+  let isDone = false
+  const begun = Promise.withResolvers<void>()
+  const client = async () => {
+    while (!isDone && answered.length < MAX_CALLS) {
+      const id = await call()
+      if (id !== null) answered.push(id)
+      if (answered.length === CLIENTS * 10) begun.resolve()
+    }
+  }
+  const load = Promise.all(Array.from({ length: CLIENTS }, client))
+  await begun.promise
+  const before = answered.slice()
+  const { copy } = await backup(place('load'))
+  const during = answered.length - before.length
+  isDone = true
+  await load
+  expect(during).toBeGreaterThan(0)
+
+  const dataDir = join(folder, 'load-restored')
+  await restore(place('load'), copy, dataDir)
+  const file = join(dataDir, 'gateway.db')
+  const kept = await chargedCalls(file)
+  expect(before.filter((id) => !kept.has(id))).toEqual([])
+  expect((await reconcile(file)).problems).toEqual([])
+  const again = await openHarness({ folder: dataDir })
+  expect((await again.as(key, SEARCH)).status).toBe(200)
+  await again.close(true)
+  expect((await reconcile(file)).problems).toEqual([])
+})
+
+test('a copy has the charges that are only in the log, because the database takes no writes', async () => {
+  const blocker = createClient({ url: `file:${h.databaseFile}`, concurrency: 1 })
+  const lock = await blocker.transaction('write')
+  const charged = [await call(), await call()]
+  expect(h.core.stores.journalState().unappliedBytes).toBeGreaterThan(0)
+  const { copy } = await backup(place('stuck'))
+  await lock.rollback()
+  blocker.close()
+  const dataDir = join(folder, 'stuck-restored')
+  await restore(place('stuck'), copy, dataDir)
+  const kept = await chargedCalls(join(dataDir, 'gateway.db'))
+  expect(charged.filter((id) => id === null || !kept.has(id))).toEqual([])
+  expect((await reconcile(join(dataDir, 'gateway.db'))).problems).toEqual([])
+})
+
+describe.each([
+  ['a folder', place],
+  ['a bucket', bucket],
+])('%s', (_, at) => {
+  test('gets a copy that verifies, and keeps the newest ones of this gateway only', async () => {
+    await call()
+    const target = at('kept')
+    const first = await backup(target, { verify: true })
+    expect(first.copy).toMatchObject({ version: VERSION, secrets: ['SECRET_KEY'] })
+    const foreign: CopyManifest = { ...first.copy, name: copyName(1000), takenAt: 1000, secretMark: 'of another' }
+    const draft = await target.draft(foreign.name)
+    await target.fetch(first.copy, 'gateway.db', join(draft.folder, 'gateway.db'))
+    await draft.publish(foreign, () => undefined)
+    await draft.discard()
+    const second = await backup(target, { keep: 2 })
+    expect(second.removed).toEqual([])
+    const third = await backup(target, { keep: 2 })
+    expect(third.removed).toEqual([first.copy.name])
+    expect((await target.copies()).map(({ name }) => name)).toEqual([foreign.name, second.copy.name, third.copy.name])
+  })
+
+  test('removes a new copy that does not verify, and no older one', async () => {
+    const target = at('verified')
+    const good = await backup(target)
+    const lying: BackupTarget = {
+      ...{ location: target.location, copies: () => target.copies(), draft: target.draft.bind(target) },
+      remove: target.remove.bind(target),
+      fetch: async (copy, file, to) => {
+        await target.fetch(copy, file, to)
+        await writeFile(to, 'what a broken disk gave back')
+      },
+    }
+    await expect(backup(lying, { verify: true, keep: 1 })).rejects.toThrow('is damaged')
+    expect(await target.copies()).toEqual([good.copy])
+  })
+
+  test('keeps nothing of a copy that could not be completed, and every older copy', async () => {
+    const target = at('failing')
+    const good = await backup(target)
+    const backups = h.gateway.backups.commands.backups
+    const failing: BackupTarget = {
+      ...{ location: target.location, copies: () => target.copies() },
+      ...{ fetch: target.fetch.bind(target), remove: target.remove.bind(target) },
+      async draft(name) {
+        const draft = await target.draft(name)
+        return { ...draft, publish: () => Promise.reject(new Error('the disk is full')) }
+      },
+    }
+    h.clock.advance(1000)
+    await expect(backups.start({ target: failing, verify: false, keep: 1 }).result).rejects.toThrow('the disk is full')
+    expect(backups.state()).toMatchObject({ running: null, lastFailure: { reason: 'the disk is full' } })
+    expect(await target.copies()).toEqual([good.copy])
+  })
+
+  test('refuses to restore into a folder with data', async () => {
+    const target = at('refusing')
+    const { copy } = await backup(target)
+    const dataDir = join(folder, `${copy.name}-full`)
+    await Bun.write(join(dataDir, 'notes.txt'), 'mine')
+    await expect(restore(target, copy, dataDir)).rejects.toThrow('is not empty: it has notes.txt')
+    expect(await readdir(dataDir)).toContain('notes.txt')
+    expect(await readdir(dataDir)).not.toContain('gateway.db')
+  })
+})
+
+test('a damaged copy is not restored, leaves nothing, and the next restore succeeds', async () => {
+  const target = place('damaged')
+  const { copy } = await backup(target)
+  const file = join(folder, 'damaged', copy.name, 'gateway.db')
+  const bytes = await readFile(file)
+  const damaged = Buffer.from(bytes)
+  damaged[5000] = (damaged[5000] ?? 0) ^ 1
+  await writeFile(file, damaged)
+  const dataDir = join(folder, 'damaged-restored')
+  await Bun.write(join(dataDir, 'secret_key'), 'the secret that the operator brought, long enough')
+  await expect(restore(target, copy, dataDir)).rejects.toThrow('its checksum is not the one in the manifest')
+  const work = backupWork({ dataDir, databaseUrl: '', backup: { access: null, secrets: [], secretMark: '' } })
+  await expect(work.verify(target, copy, () => undefined)).rejects.toThrow('its checksum')
+  expect((await readdir(dataDir)).filter((name) => !['lock', 'secret_key', 'tmp'].includes(name))).toEqual([])
+  await writeFile(file, bytes)
+  // As a restore leaves it that was killed before the database appeared.
+  await writeFile(join(dataDir, RESTORED), '{}')
+  await writeFile(join(dataDir, 'gateway.db.restoring'), 'half')
+  await restore(target, copy, dataDir)
+  expect(JSON.parse(await readFile(join(dataDir, RESTORED), 'utf8'))).toMatchObject({ copy: copy.name })
+  expect((await readdir(dataDir)).sort()).toEqual(expect.arrayContaining(['gateway.db', RESTORED, 'secret_key']))
+})
+
+test('a copy without a manifest is none, and a copy has no secret', async () => {
+  const target = place('plain')
+  const { copy } = await backup(target)
+  const at = join(folder, 'plain', copy.name)
+  const everything = Buffer.concat(await Promise.all((await readdir(at)).map((name) => readFile(join(at, name)))))
+  expect(everything.includes(h.config.secretKey)).toBe(false)
+  expect(everything.includes(key.secret)).toBe(false)
+  await rm(join(at, MANIFEST))
+  await expect(findCopy(target, null)).rejects.toThrow('has no complete copy')
+})
+
+test('a copy of a newer gateway is refused in one line', async () => {
+  const target = place('newer')
+  const { copy } = await backup(target)
+  const file = join(folder, 'newer', copy.name, 'gateway.db')
+  const client = createClient({ url: `file:${file}` })
+  await client.execute("INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 99999999999999)")
+  client.close()
+  const bytes = await readFile(file)
+  const sha256 = new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+  const newer = { ...copy, files: [{ name: 'gateway.db', bytes: bytes.length, sha256 }] }
+  await expect(restore(target, newer, join(folder, 'newer-restored'))).rejects.toThrow('a newer gateway made the copy')
+})
+
+test('a place that cannot be used is named, with what to do', async () => {
+  expect(() => openTarget('s3://backups/x', { access: null, workFolder: '' })).toThrow('needs AWS_ACCESS_KEY_ID')
+  expect(() => openTarget('s3:backups', { access: s3.access, workFolder: '' })).toThrow('s3://bucket/prefix')
+  await Bun.write(join(folder, 'a file'), '')
+  await expect(backup(place('a file'))).rejects.toThrow('cannot be written')
+  const elsewhere = openTarget('s3://others/x', { access: s3.access, workFolder: join(folder, 'work') })
+  await expect(backup(elsewhere)).rejects.toThrow('s3://others/x failed')
+  await chmod(folder, 0o700)
+})
+
+test('an operator starts a backup over the socket, reads its status and the list; it is in the audit log', async () => {
+  const order = async (command: string, body: object) => {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const answer = await h.gateway.control(new Request(`http://gateway/${command}`, init))
+    return { status: answer.status, ...(await answer.json()) }
+  }
+  expect(await order('backup', {})).toMatchObject({ status: 409, error: { code: 'invalid_state' } })
+  const to = join(folder, 'ordered')
+  const { name } = await order('backup', { to })
+  expect((await order('backup', { to })).error.message).toContain('has been running since')
+  await until(async () => (await order('backup-status', {})).running === null)
+  expect(await order('backup-status', {})).toMatchObject({
+    last_success: { name, location: to, copy: { version: VERSION } },
+  })
+  expect((await order('backup-list', { to })).copies).toHaveLength(1)
+  const client = createClient({ url: `file:${h.databaseFile}` })
+  const { rows } = await client.execute("SELECT detail FROM audit_log WHERE action = 'backup.start'")
+  client.close()
+  expect(rows.map((row) => JSON.parse(String(row['detail'])))).toEqual([{ name, location: to }])
+})
+
+test('the version is that of package.json', () => expect(VERSION).toBe(version))
+
+test('the newest copy stays, whatever the number to keep', () => {
+  const copy = { name: copyName(0), takenAt: 0, version: '', schema: 0, files: [], secrets: [], secretMark: 'm' }
+  expect(surplusCopies([copy], 0, 'm')).toEqual([])
+})
