@@ -22,6 +22,7 @@ import { composeRetention } from './compose/retention'
 import { openSocial } from './compose/social'
 import { StopState } from './compose/stop-state'
 import { composeTelemetry } from './compose/telemetry'
+import { timedJournal } from './compose/timed-journal'
 import { openUpstreamWallet } from './compose/upstream-payments'
 import { composeWebhooks, eventWriter } from './compose/webhooks'
 import { openWebsearch } from './compose/websearch'
@@ -46,6 +47,7 @@ import { TIER_LIMITS } from './core/limits/tier'
 import { formatUsd } from './core/money'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
 import type { Telemetry } from './core/telemetry/telemetry'
+import { RecentLatencies } from './core/usage/recent-latencies'
 import { CompressedResponses, isCompressible } from './http/middleware/compressed-response'
 import { Cors } from './http/middleware/cors'
 import type { OnFault } from './http/middleware/failures'
@@ -284,7 +286,8 @@ async function composeCore(config: Config, surroundings: Surroundings) {
   const setupToken = new SetupToken()
   const events = new MemoryEvents()
   const charges = new WatchedJournal(stores.journal, () => stopwatch.now())
-  const journal = moneyLog(announcedJournal(charges, events), log)
+  const latencies = config.metrics && new RecentLatencies(clock)
+  const journal = timedJournal(moneyLog(announcedJournal(charges, events), log), latencies)
   const writeEvent = eventWriter(stores.webhooks, clock, log)
   const onReversalFailure = (request: string, reason: string) => {
     log.error('a charge could not be reversed', { request, reason })
@@ -305,11 +308,9 @@ async function composeCore(config: Config, surroundings: Surroundings) {
     audit: stores.audit,
     events,
     ...{ holds, credentials, accounts, prices },
-    journal,
+    ...{ journal, latencies },
     checks: { database: () => stores.problem(), charges: () => charges.problem() },
-    reports,
-    operationUsage,
-    statements,
+    ...{ reports, operationUsage, statements },
     ledger,
     ...(await composeAgents(config, { stores, holds, clock, log })),
     limiter: new Limiter(new MemoryWindows(), clock),

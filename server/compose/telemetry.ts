@@ -26,6 +26,8 @@ interface Parts {
       readonly webhooks: Pick<WebhookStore, 'addEvents'>
     }
     readonly holds: { openHolds: Readings['holds'] }
+    /** Null without metrics. */
+    readonly latencies: { read: Readings['latencies'] } | null
   }
   /** What is composed later, and read only when the metrics are. */
   readonly later: () => {
@@ -51,6 +53,7 @@ export async function composeTelemetry({ metrics: settings, traces }: Config, pa
       journal: () => core.stores.journalState(),
       holds: () => core.holds.openHolds(),
       openCalls: () => later().pipeline.openCalls.count,
+      latencies: () => core.latencies?.read() ?? [],
       upstreams: () => later().models.upstreams([]),
       fuel: () => later().billing.moneyIn.rail.fuel(),
       isReady,

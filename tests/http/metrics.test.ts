@@ -5,8 +5,13 @@ import { DURATION_BUCKETS, NamedSeries } from '../../server/adapters/metrics/ser
 import { ENTRY_KINDS } from '../../server/core/ledger/entry'
 import { err } from '../../server/core/result'
 import { RecentCalls } from '../../server/core/telemetry/recent-calls'
+import type { CallRecord } from '../../server/core/usage/call-record'
+import { RecentLatencies } from '../../server/core/usage/recent-latencies'
 import { MetricsEndpoint } from '../../server/http/system/metrics-endpoint'
+import type { UsageReport } from '../../server/http/usage/record'
 import { type Harness, openHarness } from '../support/harness'
+import { call } from '../support/ledger-parts'
+import { keyBench, read } from './owner/bench'
 import { endAndReconcile, IMAGES, IMAGES_CALL, PRICE } from './wire'
 
 const TOKEN = 'a-token-that-only-the-operator-and-this-test-know'
@@ -60,6 +65,39 @@ describe('GET /metrics', () => {
     expect(after.get('gateway_ready')).toBe(1)
     expect(after.get('gateway_books_readable')).toBe(1)
     expect(after.get('process_resident_memory_bytes')).toBeGreaterThan(0)
+  })
+
+  test('has the p50, p95 and p99 of the usage by operation, provider and model', async () => {
+    gateway.clock.advance(1_800_000)
+    const before = await scrape(gateway)
+    const owner = await gateway.owner()
+    const { secret: key } = await keyBench(owner).create()
+    const answering = gateway.images.answer
+    for (const ms of [40, 90, 200, 700, 1_300, 2_100, 4_400]) {
+      gateway.images.answer = async (...given) => {
+        gateway.clock.advance(ms)
+        return answering(...given)
+      }
+      expect((await gateway.as(key, IMAGES_CALL)).status).toBe(200)
+    }
+    gateway.images.answer = answering
+    expect((await gateway.as(key, `${IMAGES}?count=0`)).status).toBe(400)
+    const { latency } = await read<UsageReport>(owner.api('/api/usage'))
+    const labels = 'operation="image-search",provider="fixture",model=""'
+    const after = await scrape(gateway)
+    const seconds = (share: number) => after.get(`gateway_latency_seconds{quantile="${share}",${labels}}`) ?? -1
+    expect([latency?.calls, latency?.groups.length]).toEqual([7, 1])
+    expect([latency?.p50_ms, latency?.p95_ms, latency?.p99_ms]).toEqual(
+      [0.5, 0.95, 0.99].map((one) => seconds(one) * 1000),
+    )
+    expect(seconds(0.5)).toBeWithin(0.63, 0.77)
+    expect(
+      (after.get(`gateway_latency_seconds_count{${labels}}`) ?? 0) -
+        (before.get(`gateway_latency_seconds_count{${labels}}`) ?? 0),
+    ).toBe(7)
+    // Half an hour later nothing is recent.
+    gateway.clock.advance(1_800_000)
+    expect([...(await scrape(gateway)).keys()].filter((name) => name.includes('quantile='))).toEqual([])
   })
 
   test('shows the holds of calls in progress', async () => {
@@ -231,6 +269,26 @@ test('more names than a catalog should have are counted together', () => {
   expect(other?.durations.buckets.indexOf(4_800)).toBe(DURATION_BUCKETS.indexOf(0.005))
 })
 
+test('latencies of more operations, providers and models than 200 are counted together, and old ones forgotten', () => {
+  const clock = { at: 1_800_000_000_000, now: () => clock.at }
+  const latencies = new RecentLatencies(clock)
+  const note = (more: Partial<CallRecord>) =>
+    latencies.add(call('acct_1', 1000, { operation: 'chat-completions', at: clock.at, ...more }))
+  for (let i = 0; i < 5_000; i++) note({ model: `model-${i}`, latencyMs: 100 })
+  const few = latencies.read()
+  expect(few).toHaveLength(201)
+  expect(few.at(-1)).toMatchObject({ operation: 'other', provider: 'other', model: 'other', calls: 4_800, ms: 480_000 })
+  note({ model: 'model-0', latencyMs: 3_000 })
+  expect(latencies.read()[0]?.quantiles?.p99).toBeWithin(2_700, 3_300)
+  // A stream counts in the quarter of an hour in which it began, as in the usage.
+  clock.at += 3_600_000
+  note({ model: 'model-0', latencyMs: 3_600_000, at: clock.at - 3_600_000 })
+  expect(latencies.read().every(({ quantiles }) => quantiles === null)).toBe(true)
+  note({ model: 'model-0', status: 402 })
+  note({ model: 'model-0', counted: false })
+  expect(latencies.read()[0]?.calls).toBe(3)
+})
+
 describe('the files in ops/', () => {
   const promtool = Bun.which('promtool')
 
@@ -259,7 +317,11 @@ describe('the files in ops/', () => {
     )
     await gateway.close()
     const known = [...types].flatMap(([name, type]) =>
-      type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+      type === 'histogram'
+        ? [`${name}_bucket`, `${name}_sum`, `${name}_count`]
+        : type === 'summary'
+          ? [name, `${name}_count`]
+          : [name],
     )
     for (const file of ['alerts.yaml', 'grafana.json']) {
       const text = await readFile(join(OPS, file), 'utf8')

@@ -8,6 +8,8 @@ import {
   type PaymentStep,
   type Telemetry,
 } from '../../core/telemetry/telemetry'
+import type { LatencyReading } from '../../core/usage/recent-latencies'
+import { registerLatencies } from './latencies'
 import { DURATION_BUCKETS, Durations, NamedSeries } from './series'
 
 /** The state of a model's upstream. */
@@ -23,6 +25,7 @@ export interface Readings {
   readonly journal: () => JournalState
   readonly holds: () => { readonly count: number; readonly amount: number }
   readonly openCalls: () => number
+  readonly latencies: () => readonly LatencyReading[]
   readonly upstreams: () => readonly UpstreamReading[]
   /** Null without a relayer. */
   readonly fuel: () => Promise<number | null>
@@ -52,6 +55,7 @@ export class PrometheusMetrics implements Telemetry {
   constructor(readings: Readings) {
     this.timer = watchLoop(this.loop)
     this.registerCalls()
+    registerLatencies(this.registry, readings.latencies)
     registerMoney(this.registry, readings, this.payments)
     registerQueues(this.registry, readings)
     registerProcess(this.registry, readings, this.loop)
