@@ -35,19 +35,24 @@ interface HeldCallParts {
 
 /** A signal that never aborts. */
 const NEVER = new AbortController().signal
+const DONE = Promise.resolve()
 
 /** A call with its hold, its concurrency place and its idempotency key. The only code that captures or releases. */
 export class HeldCall implements OpenCall {
   readonly authenticated: AuthenticatedCall
   readonly hangUp: AbortSignal
-  readonly shutdown: AbortSignal
   readonly drain: Drain | null
   readonly hasKey: boolean
   readonly isCredit: boolean
   readonly timeoutMs: number
   readonly reservation: Reservation
   private readonly parts: HeldCallParts
-  private readonly over: PromiseWithResolvers<void> | null = null
+  /** Aborts for a shutdown. Made when it is first asked for. */
+  private abort: AbortController | null = null
+  /** Set while a shutdown waits for the call. */
+  private over: PromiseWithResolvers<void> | null = null
+  /** Whether a shutdown may have to end it. */
+  private isListed: boolean
   private isGivenBack = false
   /** Which provider was asked, and when first. */
   private provider: string | null = null
@@ -66,21 +71,27 @@ export class HeldCall implements OpenCall {
     this.hasKey = first !== null
     this.isCredit = isCredit
     this.timeoutMs = Math.max(0, Math.min(work.timeoutMs, deadline - deps.clock.now()))
-    this.shutdown = NEVER
-    if (!place) return
-    const abort = new AbortController()
-    const over = Promise.withResolvers<void>()
-    this.shutdown = abort.signal
-    this.over = over
-    deps.openCalls.add(this, () => {
-      abort.abort()
-      return over.promise
-    })
+    this.isListed = place !== null
+    if (place) deps.openCalls.add(this)
+  }
+
+  get shutdown(): AbortSignal {
+    if (!this.parts.place) return NEVER
+    this.abort ??= new AbortController()
+    return this.abort.signal
+  }
+
+  breakOff(): Promise<void> {
+    this.abort ??= new AbortController()
+    this.abort.abort()
+    if (!this.isListed) return DONE
+    this.over ??= Promise.withResolvers<void>()
+    return this.over.promise
   }
 
   /** True when everything was given back and nothing waits for the call to end. */
   get isOver(): boolean {
-    return this.isGivenBack && !this.hasKey && !this.over
+    return this.isGivenBack && !this.hasKey && !this.isListed
   }
 
   async persist(charge: Charge): Promise<boolean> {
@@ -109,7 +120,10 @@ export class HeldCall implements OpenCall {
       ...(stored !== 'cut' && { delivery: { ...stored, isGone: () => this.hangUp.aborted } }),
     })
     if (captured.ok && !place) this.isGivenBack = true
-    else await this.giveBack(tokens ? tokens.input + tokens.output : 0, captured.ok)
+    else {
+      const giving = this.giveBack(tokens ? tokens.input + tokens.output : 0, captured.ok)
+      if (giving !== null) await giving
+    }
     if (captured.ok) this.streamEnded(200, charge.code ?? null)
     else this.streamEnded(503, captured.error.code)
     return captured
@@ -139,29 +153,46 @@ export class HeldCall implements OpenCall {
     deps.journal.note(callRecord(this.authenticated, work.operation, end))
   }
 
-  async giveBack(tokens = 0, isCaptured = false): Promise<void> {
-    if (this.isGivenBack) return
+  giveBack(tokens = 0, isCaptured = false): Promise<unknown> | null {
+    if (this.isGivenBack) return null
     this.isGivenBack = true
+    const { place } = this.parts
+    return isCaptured ? (place?.finish(tokens) ?? null) : this.releaseAll(tokens)
+  }
+
+  private async releaseAll(tokens: number): Promise<void> {
     try {
       await this.parts.place?.finish(tokens)
     } finally {
-      if (!isCaptured) await this.reservation.release()
+      await this.reservation.release()
     }
   }
 
-  async close(end: Ending): Promise<void> {
+  close(end: Ending): Promise<void> | null {
     // For a stream that ended by a fault: all others have reported their end.
     this.streamEnded(500, 'internal_error')
+    if (!this.isGivenBack || this.hasKey) return this.closeLater(end)
+    this.unlist()
+    return null
+  }
+
+  private async closeLater(end: Ending): Promise<void> {
     try {
       await this.giveBack()
     } finally {
       try {
         await this.parts.first?.end(end)
       } finally {
-        this.parts.deps.openCalls.delete(this)
-        this.over?.resolve()
+        this.unlist()
       }
     }
+  }
+
+  private unlist(): void {
+    if (!this.isListed) return
+    this.isListed = false
+    this.parts.deps.openCalls.delete(this)
+    this.over?.resolve()
   }
 
   private streamEnded(status: number, code: string | null): void {

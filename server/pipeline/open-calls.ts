@@ -1,18 +1,23 @@
+/** A call that a shutdown can end. */
+interface Breakable {
+  /** Aborts the call on the gateway's behalf. It resolves when the call is settled and gave everything back. */
+  breakOff(): Promise<void>
+}
+
 /** Open calls that may take long (models, research, streams), so that a shutdown can wait for them and abort the rest. */
 export class OpenCalls {
-  private readonly open = new Map<object, () => Promise<void>>()
+  private readonly open = new Set<Breakable>()
   private lastLeft: (() => void) | null = null
 
   get count(): number {
     return this.open.size
   }
 
-  /** `breakOff` aborts the call on the gateway's behalf. It resolves when the call is settled and gave everything back. */
-  add(call: object, breakOff: () => Promise<void>): void {
-    this.open.set(call, breakOff)
+  add(call: Breakable): void {
+    this.open.add(call)
   }
 
-  delete(call: object): void {
+  delete(call: Breakable): void {
     this.open.delete(call)
     if (this.open.size === 0) this.lastLeft?.()
   }
@@ -25,6 +30,6 @@ export class OpenCalls {
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, maxMs)))
     await Promise.race([left, late])
     clearTimeout(timer)
-    await Promise.all([...this.open.values()].map((breakOff) => breakOff()))
+    await Promise.all([...this.open].map((call) => call.breakOff()))
   }
 }

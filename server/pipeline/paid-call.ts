@@ -51,18 +51,21 @@ export async function runPaidCall(deps: PipelineDeps, call: PaidCall, prepare: P
   const { authenticated } = call
   const { trace } = authenticated.incoming
   if (call.takesPlace) trace?.step('admit')
-  const entered = call.takesPlace ? await deps.limiter.enter(authenticated.subjects) : null
-  if (entered && !entered.ok) return overLimit(entered.error, authenticated.caller)
+  const entering = call.takesPlace ? deps.limiter.enter(authenticated.subjects) : null
+  const entered = entering instanceof Promise ? await entering : entering
+  if (entered !== null && !entered.ok) return overLimit(entered.error, authenticated.caller)
   const place = entered?.value ?? null
   let goesOn = false
   try {
     if (call.takesPlace) trace?.step('read')
-    const work = await prepare(place)
+    const prepared = prepare(place)
+    const work = prepared instanceof Promise ? await prepared : prepared
     const outcome = work.ok ? await checkAndSell(deps, call, work.value, place) : refused(work.error)
     goesOn = outcome.kind === 'streaming'
     return outcome
   } finally {
-    if (!goesOn) await place?.finish(0)
+    const finishing = goesOn || !place ? null : place.finish(0)
+    if (finishing !== null) await finishing
   }
 }
 
@@ -106,8 +109,14 @@ async function sell(sale: Sale): Promise<Outcome> {
     end = done.end
     return done.outcome
   } finally {
-    if (end && !open?.isOver) await (open ? open.close(end) : first?.end(end))
+    const closing = end ? ended(open, first, end) : null
+    if (closing !== null) await closing
   }
+}
+
+function ended(open: HeldCall | null, first: FirstCaller | null, end: Ending): Promise<void> | null {
+  if (open) return open.isOver ? null : open.close(end)
+  return first?.end(end) ?? null
 }
 
 /** Takes the limits and holds the money, or returns what is missing. */
@@ -158,9 +167,10 @@ async function settleAnswer(
   const headers = { ...work.headers, ...answer.headers }
   const captured = await open.charge(charge, { body, headers, ...(status !== undefined && { status }) })
   if (!captured.ok) return releaseAndRefuse(sale, open, captured.error, work.effect === 'write' ? 'unknown' : 'nothing')
-  await answer.onCharged?.()
+  if (answer.onCharged) await answer.onCharged()
   const { cost, receipt } = captured.value
-  const now = place ? await readings(sale) : undefined
+  const reading = place ? readings(sale) : undefined
+  const now = reading instanceof Promise ? await reading : reading
   const age = ageSeconds === undefined ? headers : { ...headers, age: String(ageSeconds) }
   const outcome = { kind: 'served', body, headers: age, cost, receipt, readings: now } as const
   return { outcome: status === undefined ? outcome : { ...outcome, status }, end: 'done' }
@@ -201,7 +211,7 @@ async function releaseAndRefuse(
 }
 
 /** The current windows of a call with a concurrency place. For any other call, those that `authenticate` read are still right. */
-async function readings({ deps, call, work, place }: Sale): Promise<Readings | undefined> {
+function readings({ deps, call, work, place }: Sale): Readings | undefined | Promise<Readings> {
   return place ? deps.limiter.read(work.load?.subjects ?? call.authenticated.subjects) : undefined
 }
 

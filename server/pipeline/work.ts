@@ -148,8 +148,8 @@ export interface OpenCall {
   asked(provider: string): void
   /** Writes the usage row of a call that failed after the headers of its stream. It is not charged. */
   note(status: number, code: string, message: string): void
-  /** Releases the hold, if it was not captured, and the place. May be called repeatedly. */
-  giveBack(): Promise<void>
-  /** Ends the call: releases what was not charged, and wakes repeats that wait for its key and a shutdown that waits for it. */
-  close(end: Ending): Promise<void>
+  /** Releases the hold, if it was not captured, and the place. May be called repeatedly. Null if there is nothing to wait for. */
+  giveBack(): Promise<unknown> | null
+  /** Ends the call: releases what was not charged, and wakes repeats that wait for its key and a shutdown that waits for it. Null as above. */
+  close(end: Ending): Promise<void> | null
 }

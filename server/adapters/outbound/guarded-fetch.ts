@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { formatAddress } from '../../core/credentials/address'
 import type {
+  OutboundAnswer,
   OutboundFetch,
   OutboundProblem,
   OutboundRequest,
@@ -26,8 +27,10 @@ export interface GuardedFetchOptions {
   readonly addressBook?: AddressBook
 }
 
+type BoundedRequest = OutboundRequest & { readonly deadline: Deadline }
 type SendHop<T> = (hop: Hop) => Promise<Result<T, OutboundProblem>>
 
+const BAD_URL: OutboundProblem = { kind: 'bad_url', reason: 'not an http or https URL on an allowed port' }
 const MIN_HIGH_PORT = 1024
 /** High ports whose non-HTTP services could interpret a request as commands (the fetch standard's list). */
 const OTHER_PROTOCOLS = new Set([
@@ -42,20 +45,31 @@ const MAX_ADDRESSES = 3
  */
 export function openGuardedFetch(options: GuardedFetchOptions): OutboundFetch {
   return async (request) => {
-    const deadline = new Deadline(request.timeoutMs, request.signal)
+    const first = callable(request.url)
+    if (!first) return err(BAD_URL)
+    const bounded = { ...request, deadline: new Deadline(request.timeoutMs, request.signal) }
     const canFollow = (request.method ?? 'GET') === 'GET' || request.method === 'HEAD'
     const maxRedirects = canFollow ? (request.maxRedirects ?? 0) : 0
-    let url = callable(request.url)
-    const first = url
-    for (let followed = 0; ; followed++) {
-      if (!first || !url) return err({ kind: 'bad_url', reason: 'not an http or https URL on an allowed port' })
-      const isFirst = url.origin === first.origin
-      const hopped = await visit(url, isFirst, { ...request, deadline }, options, oneHop)
-      if (!hopped.ok || maxRedirects === 0 || !isRedirect(hopped.value)) return hopped
-      if (followed === maxRedirects)
-        return err({ kind: 'too_many_redirects', reason: `${first.host} redirected more than ${maxRedirects} times` })
-      url = callable(hopped.value.headers.get('location') ?? '', url)
-    }
+    if (maxRedirects === 0) return visit(first, true, bounded, options, oneHop)
+    return follow(first, maxRedirects, bounded, options)
+  }
+}
+
+async function follow(
+  first: URL,
+  maxRedirects: number,
+  request: BoundedRequest,
+  options: GuardedFetchOptions,
+): Promise<Result<OutboundAnswer, OutboundProblem>> {
+  let url = first
+  for (let followed = 0; ; followed++) {
+    const hopped = await visit(url, url.origin === first.origin, request, options, oneHop)
+    if (!hopped.ok || !isRedirect(hopped.value)) return hopped
+    if (followed === maxRedirects)
+      return err({ kind: 'too_many_redirects', reason: `${first.host} redirected more than ${maxRedirects} times` })
+    const next = callable(hopped.value.headers.get('location') ?? '', url)
+    if (!next) return err(BAD_URL)
+    url = next
   }
 }
 
@@ -63,7 +77,7 @@ export function openGuardedFetch(options: GuardedFetchOptions): OutboundFetch {
 export function openGuardedStreams(options: GuardedFetchOptions): OutboundStreamFetch {
   return async (request) => {
     const url = callable(request.url)
-    if (!url) return err({ kind: 'bad_url', reason: 'not an http or https URL on an allowed port' })
+    if (!url) return err(BAD_URL)
     const stop = new AbortController()
     const timer = setTimeout(() => stop.abort(), request.timeoutMs)
     const deadline = new Deadline(stop.signal, request.signal)
@@ -91,7 +105,7 @@ function portOf(url: URL): number {
 async function visit<T>(
   url: URL,
   isFirstOrigin: boolean,
-  request: OutboundRequest & { readonly deadline: Deadline },
+  request: BoundedRequest,
   options: GuardedFetchOptions,
   sendHop: SendHop<T>,
 ): Promise<Result<T, OutboundProblem>> {
@@ -101,12 +115,13 @@ async function visit<T>(
     if (!may.ok) return may
     if (!may.value) return err({ kind: 'not_allowed', reason: `${url.host} does not allow this URL to be fetched` })
   }
-  const addresses = await addressesOf(url, deadline, options)
+  const finding = addressesOf(url, deadline, options)
+  const addresses = finding instanceof Promise ? await finding : finding
   if (!addresses.ok) return addresses
   const headers = new Headers(isFirstOrigin ? request.headers : {})
   headers.set('user-agent', options.userAgent)
   const keepAlive = isRepeatable(request) && (options.addressBook !== undefined || isAddress(url))
-  let last: Result<T, OutboundProblem> = err({ kind: 'unreachable', reason: `${url.host} has no address` })
+  let last: Result<T, OutboundProblem> | null = null
   for (const address of addresses.value) {
     last = await sendHop({
       url,
@@ -122,6 +137,7 @@ async function visit<T>(
     })
     if (last.ok || last.error.kind !== 'unreachable' || !isRepeatable(request)) break
   }
+  if (!last) return err({ kind: 'unreachable', reason: `${url.host} has no address` })
   if (!last.ok && last.error.kind === 'unreachable') options.addressBook?.forget(url.origin)
   return last
 }

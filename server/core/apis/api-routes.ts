@@ -26,9 +26,15 @@ export interface RouteClash {
   readonly names: readonly [string, string]
 }
 
+interface Declared extends SoldOperation {
+  readonly parameters: readonly string[]
+  /** The match of every request, if the path has no parameters. */
+  readonly fixed: Result<ApiMatch, NoMatch> | null
+}
+
 /** What is declared at the end of one template. */
 interface End {
-  readonly byMethod: Map<string, SoldOperation & { readonly parameters: readonly string[] }>
+  readonly byMethod: Map<string, Declared>
 }
 
 /** A part of a segment around one parameter: `v{version}.json`. */
@@ -86,6 +92,7 @@ export class ApiRoutes {
       if (others.length === 0) return err({ kind: 'unknown' })
       return err({ kind: 'method', allow: others.map(({ operation }) => operation.method).sort() })
     }
+    if (sold.fixed) return sold.fixed
     const values: Record<string, string> = {}
     for (const [i, param] of sold.parameters.entries()) {
       const value = plainValue(found.values[i] ?? null)
@@ -108,6 +115,7 @@ export class ApiRoutes {
 
 /** The path of an operation with its values, percent-encoded. */
 export function writtenPath(template: string, values: Readonly<Record<string, string>>): string {
+  if (!template.includes('{')) return template
   return template.replace(/\{([^{}]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))
 }
 
@@ -160,7 +168,8 @@ function insert(root: Node, { api, operation }: SoldOperation): RouteClash | nul
     return { method: operation.method, shape, names: [other.operation.name, operation.name] }
   }
   const parameters = pathParameters(operation.path)
-  byMethod.set(operation.method, { api, operation, parameters })
+  const fixed = parameters.length === 0 ? ok({ api, operation, values: {} }) : null
+  byMethod.set(operation.method, { api, operation, parameters, fixed })
   if (parameters.length === 0) root.fixed.set(operation.path, { end: node.end, values: [] })
   return null
 }

@@ -18,12 +18,15 @@ export type TakeResult =
   | { readonly taken: true; readonly used: readonly Usage[] }
   | { readonly taken: false; readonly used: readonly Usage[]; readonly by: { index: number; dimension: Dimension } }
 
-/** Counts usage per subject and wall-clock minute. A cost of zero is never refused and serves to read a window. */
+/**
+ * Counts usage per subject and wall-clock minute. A cost of zero is never refused and serves to read a window. A store in this process
+ * answers at once: a call asks it several times, and each wait is a turn of the event loop's queue.
+ */
 export interface WindowStore {
   /** Takes all or nothing in one atomic step. */
-  takeAll(takes: readonly Take[], minute: number): Promise<TakeResult>
+  takeAll(takes: readonly Take[], minute: number): TakeResult | Promise<TakeResult>
   /** Adds to the usage of `minute`; a negative change gives back. Ignores tokens of a past minute. */
-  adjust(subject: string, change: Usage, minute: number): Promise<Usage>
+  adjust(subject: string, change: Usage, minute: number): Usage | Promise<Usage>
 }
 
 /** The content of the limit headers (spec 8). */
@@ -50,18 +53,24 @@ export interface Ticket {
   /** The windows after this place was taken. */
   readonly readings: Readings
   /** Reserves the estimated tokens. If a limit does not allow it, reserves none. */
-  reserve(subjects: readonly Subject[], estimatedTokens: number): Promise<Result<Readings, LimitRefusal>>
+  reserve(subjects: readonly Subject[], estimatedTokens: number): Promise<Taking>
   /** Registers something to release together with the place. */
   with(release: () => void): void
-  /** Releases the place and corrects the tokens to the actual number. Idempotent. */
-  finish(actualTokens: number): Promise<void>
+  /** Releases the place and corrects the tokens to the actual number. Idempotent. Null if there is nothing to wait for. */
+  finish(actualTokens: number): Promise<unknown> | null
 }
 
+/** What came of a take: the windows after it, or why nothing was taken. */
+type Taking = Result<Readings, LimitRefusal>
+
 const ONE_REQUEST: Usage = { ...NOTHING, requests: 1 }
+const ONE_PLACE: Usage = { ...NOTHING, places: 1 }
+const PLACE_BACK: Usage = { ...NOTHING, places: -1 }
 
 /**
  * Enforces rate limits. A request is counted when it arrives. Tokens and concurrency are held by a ticket for the duration of the call
- * and corrected once the actual count is known. A refusal is a return value; a failing store throws (ADR 0004).
+ * and corrected once the actual count is known. A refusal is a return value; a failing store throws (ADR 0004). With a store that answers at
+ * once each method is one step.
  */
 export class Limiter {
   private readonly windows: WindowStore
@@ -73,65 +82,105 @@ export class Limiter {
   }
 
   /** Counts a request against every subject, or against none if one has reached its limit. */
-  countRequest(subjects: readonly Subject[]): Promise<Result<Readings, LimitRefusal>> {
-    return this.take(subjects, ONE_REQUEST, this.clock.now())
+  countRequest(subjects: readonly Subject[]): Taking | Promise<Taking> {
+    return take(this.windows, subjects, ONE_REQUEST, this.clock.now())
   }
 
   /** Reads the windows without taking anything. */
-  async read(subjects: readonly Subject[]): Promise<Readings> {
+  read(subjects: readonly Subject[]): Readings | Promise<Readings> {
     const now = this.clock.now()
-    const result = await this.windows.takeAll(
-      subjects.map((subject) => ({ subject, cost: NOTHING })),
-      minuteOf(now),
-    )
+    const result = this.windows.takeAll(takesOf(subjects, NOTHING), minuteOf(now))
+    if (result instanceof Promise) return result.then(({ used }) => readings(subjects, used, now))
     return readings(subjects, result.used, now)
   }
 
   /** Takes a concurrency place for a streaming or long-running call. Its tokens are reserved later, once they are known. */
-  async enter(subjects: readonly Subject[]): Promise<Result<Ticket, LimitRefusal>> {
-    const taken = await this.take(subjects, { ...NOTHING, places: 1 }, this.clock.now())
-    if (!taken.ok) return taken
-    const reserved: { readonly name: string; readonly tokens: number; readonly minute: number }[] = []
-    const releases: (() => void)[] = []
-    let open = true
-    return ok({
-      readings: taken.value,
-      with: (release) => void releases.push(release),
-      reserve: async (counted, tokens) => {
-        const now = this.clock.now()
-        const result = await this.take(counted, { ...NOTHING, tokens }, now)
-        if (result.ok) for (const { name } of counted) reserved.push({ name, tokens, minute: minuteOf(now) })
-        return result
-      },
-      finish: async (actualTokens) => {
-        if (!open) return
-        open = false
-        for (const release of releases) release()
-        for (const { name, tokens, minute } of reserved)
-          await this.windows.adjust(name, { ...NOTHING, tokens: actualTokens - tokens }, minute)
-        for (const { name } of subjects) await this.windows.adjust(name, { ...NOTHING, places: -1 }, 0)
-      },
-    })
+  enter(subjects: readonly Subject[]): Result<Ticket, LimitRefusal> | Promise<Result<Ticket, LimitRefusal>> {
+    const { windows, clock } = this
+    const placed = (taken: Taking) => (taken.ok ? ok(new Place(windows, clock, subjects, taken.value)) : taken)
+    const taken = take(windows, subjects, ONE_PLACE, clock.now())
+    return taken instanceof Promise ? taken.then(placed) : placed(taken)
   }
 
   /** Gives back one request that was counted at `at`. */
   async giveBack(subjects: readonly Subject[], at: number): Promise<void> {
     for (const { name } of subjects) await this.windows.adjust(name, { ...NOTHING, requests: -1 }, minuteOf(at))
   }
+}
 
-  private async take(subjects: readonly Subject[], cost: Usage, now: number): Promise<Result<Readings, LimitRefusal>> {
-    const takes: Take[] = []
-    for (const subject of subjects) takes.push({ subject, cost })
-    const result = await this.windows.takeAll(takes, minuteOf(now))
-    const left = readings(subjects, result.used, now)
-    if (result.taken) return ok(left)
-    const { dimension } = result.by
-    return err({
-      dimension,
-      retryAfterSeconds: dimension === 'places' ? 1 : secondsToReset(now),
-      readings: left,
-    })
+interface ReservedTokens {
+  readonly name: string
+  readonly tokens: number
+  readonly minute: number
+}
+
+const NO_TOKENS: readonly ReservedTokens[] = []
+
+class Place implements Ticket {
+  readonly readings: Readings
+  private readonly windows: WindowStore
+  private readonly clock: Clock
+  private readonly subjects: readonly Subject[]
+  private reserved = NO_TOKENS
+  private releases: readonly (() => void)[] = []
+  private isOpen = true
+
+  constructor(windows: WindowStore, clock: Clock, subjects: readonly Subject[], readings: Readings) {
+    this.windows = windows
+    this.clock = clock
+    this.subjects = subjects
+    this.readings = readings
   }
+
+  with(release: () => void): void {
+    this.releases = [...this.releases, release]
+  }
+
+  async reserve(counted: readonly Subject[], tokens: number): Promise<Taking> {
+    const now = this.clock.now()
+    const taken = await take(this.windows, counted, { ...NOTHING, tokens }, now)
+    if (taken.ok)
+      this.reserved = [...this.reserved, ...counted.map(({ name }) => ({ name, tokens, minute: minuteOf(now) }))]
+    return taken
+  }
+
+  finish(actualTokens: number): Promise<void> | null {
+    if (!this.isOpen) return null
+    this.isOpen = false
+    const { windows, reserved, subjects } = this
+    for (const release of this.releases) release()
+    let last: Promise<unknown> | null = null
+    const wait = (adjusted: Usage | Promise<Usage>) => {
+      if (adjusted instanceof Promise) last = last ? Promise.all([last, adjusted]) : adjusted
+    }
+    for (const { name, tokens, minute } of reserved)
+      wait(windows.adjust(name, { ...NOTHING, tokens: actualTokens - tokens }, minute))
+    for (const { name } of subjects) wait(windows.adjust(name, PLACE_BACK, 0))
+    return last
+  }
+}
+
+function take(windows: WindowStore, subjects: readonly Subject[], cost: Usage, now: number): Taking | Promise<Taking> {
+  const result = windows.takeAll(takesOf(subjects, cost), minuteOf(now))
+  if (result instanceof Promise) return result.then((one) => taking(subjects, one, now))
+  return taking(subjects, result, now)
+}
+
+function takesOf(subjects: readonly Subject[], cost: Usage): readonly Take[] {
+  const takes: Take[] = []
+  for (const subject of subjects) takes.push({ subject, cost })
+  return takes
+}
+
+function taking(subjects: readonly Subject[], result: TakeResult, now: number): Taking {
+  const left = readings(subjects, result.used, now)
+  if (result.taken) return ok(left)
+  const { dimension } = result.by
+  return err({
+    dimension,
+    retryAfterSeconds: dimension === 'places' ? 1 : secondsToReset(now),
+    readings: left,
+  })
 }
 
 /** The readings for the limit headers: of several windows, the one with the least remaining (spec-answers 9). */

@@ -1,4 +1,4 @@
-import type { ApiRoutes } from '../../core/apis/api-routes'
+import type { ApiMatch, ApiRoutes } from '../../core/apis/api-routes'
 import { type failure, wrongParameters } from '../../core/failure'
 import { isPayable, soldRoute, type UpToFrom } from '../../pipeline/apis/sold-route'
 import type { Route } from '../../pipeline/call'
@@ -9,13 +9,22 @@ const PREFIX = '/apis/v1/'
 
 /** The routes of the operations that are on sale at the moment of a request. */
 export function importedRouteTable(registry: { readonly routes: ApiRoutes }, upToFrom: UpToFrom): ImportedRoutes {
+  // A path without parameters has one match for as long as its API does not change.
+  const routes = new WeakMap<ApiMatch, Route>()
+  const routeFor = (match: ApiMatch): Route => {
+    const known = routes.get(match)
+    if (known) return known
+    const route = soldRoute(match, upToFrom)
+    if (!match.operation.path.includes('{')) routes.set(match, route)
+    return route
+  }
   return {
     routeOf(method, path) {
       if (!path.startsWith(PREFIX)) return null
       const end = path.indexOf('/', PREFIX.length)
       if (end < 0) return null
       const found = registry.routes.match(method, path.slice(PREFIX.length, end), path.slice(end))
-      if (found.ok) return soldRoute(found.value, upToFrom)
+      if (found.ok) return routeFor(found.value)
       switch (found.error.kind) {
         case 'unknown':
           return null

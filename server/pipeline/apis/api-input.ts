@@ -132,7 +132,7 @@ export class ApiInputs {
   ): Read {
     const path: Record<string, string> = {}
     const query = new SentQuery(api.auth)
-    const numbers = new Map<string, number>()
+    let numbers: Map<string, number> | null = null
     for (const { parameter, validate, fallback, place } of validators.parameters) {
       const found = find(parameter, validate) ?? fallback
       if (!found) {
@@ -144,7 +144,10 @@ export class ApiInputs {
         errors.push(wrong(parameter.name, place, problem))
         continue
       }
-      if (typeof found.value === 'number') numbers.set(`${parameter.in}.${parameter.name}`, found.value)
+      if (typeof found.value === 'number') {
+        numbers ??= new Map()
+        numbers.set(`${parameter.in}.${parameter.name}`, found.value)
+      }
       if (parameter.in === 'path') path[parameter.name] = found.pairs[0]?.[1] ?? ''
       if (parameter.in === 'header') headers[parameter.name.toLowerCase()] = found.pairs[0]?.[1] ?? ''
     }
@@ -154,7 +157,7 @@ export class ApiInputs {
     const written = bodyOf(operation.body, validators.body, body)
     if (!written.ok) errors.push(written.error)
     if (errors.length > 0 || !written.ok) return err(errors)
-    const numberOf = (name: string) => numbers.get(name) ?? boundOf(operation, name, api.name)
+    const numberOf = (name: string) => numbers?.get(name) ?? boundOf(operation, name, api.name)
     return ok({ path, query: query.pairs, headers, body: written.value, numberOf })
   }
 

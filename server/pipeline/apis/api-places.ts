@@ -3,25 +3,34 @@ import type { Api } from '../../core/apis/api'
 /** Why there is no place: all are taken, or this caller has its share. */
 export type NoPlace = 'api_full' | 'caller_full'
 
+interface Taken {
+  all: number
+  readonly byCaller: Map<string, number>
+}
+
 /** The calls in progress of each API, over all callers, in this process. One caller gets at most half of an API's places. */
 export class ApiPlaces {
-  private readonly byApi = new Map<string, Map<string, number>>()
+  private readonly byApi = new Map<string, Taken>()
 
-  /** Takes a place. Call the returned function once, at the end of the call. */
-  take({ name, concurrency }: Pick<Api, 'name' | 'concurrency'>, caller: string): NoPlace | (() => void) {
-    const callers = this.byApi.get(name) ?? new Map<string, number>()
-    const mine = callers.get(caller) ?? 0
-    let all = 0
-    for (const count of callers.values()) all += count
-    if (all >= concurrency) return 'api_full'
+  /** Takes a place, or says why there is none. Give it back once, at the end of the call. */
+  take({ name, concurrency }: Pick<Api, 'name' | 'concurrency'>, caller: string): NoPlace | null {
+    const taken = this.byApi.get(name) ?? { all: 0, byCaller: new Map<string, number>() }
+    const mine = taken.byCaller.get(caller) ?? 0
+    if (taken.all >= concurrency) return 'api_full'
     if (mine >= Math.max(1, Math.floor(concurrency / 2))) return 'caller_full'
-    callers.set(caller, mine + 1)
-    this.byApi.set(name, callers)
-    return () => {
-      const left = (callers.get(caller) ?? 1) - 1
-      if (left > 0) callers.set(caller, left)
-      else callers.delete(caller)
-      if (callers.size === 0) this.byApi.delete(name)
-    }
+    taken.all++
+    taken.byCaller.set(caller, mine + 1)
+    if (taken.all === 1) this.byApi.set(name, taken)
+    return null
+  }
+
+  giveBack({ name }: Pick<Api, 'name'>, caller: string): void {
+    const taken = this.byApi.get(name)
+    const mine = taken?.byCaller.get(caller) ?? 0
+    if (!taken || mine === 0) return
+    taken.all--
+    if (mine > 1) taken.byCaller.set(caller, mine - 1)
+    else taken.byCaller.delete(caller)
+    if (taken.all === 0) this.byApi.delete(name)
   }
 }

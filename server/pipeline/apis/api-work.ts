@@ -1,4 +1,4 @@
-import type { ApiOperation } from '../../core/apis/api'
+import type { Api, ApiOperation } from '../../core/apis/api'
 import type { ApiMatch } from '../../core/apis/api-routes'
 import type { Closings } from '../../core/apis/closings'
 import { decimalOf } from '../../core/apis/prices/decimal'
@@ -97,30 +97,35 @@ async function run(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkRe
   const cached = key === null ? null : deps.cache.find(key, match.api.cacheSeconds)
   open.asked(cached ? 'cache' : match.api.name)
   if (cached) return answered(deps, sale, open, cached.value, { ageSeconds: cached.ageSeconds })
-  const place = deps.places.take(match.api, callerOf(open.authenticated))
-  if (typeof place === 'string') return { kind: 'failed', failure: noPlace(place), didNothing: true }
+  const caller = callerOf(open.authenticated)
+  const full = deps.places.take(match.api, caller)
+  if (full) return { kind: 'failed', failure: noPlace(full), didNothing: true }
   try {
     if (match.api.auth.kind === '402') return await runPaid(deps, sale, open)
-    const response = await observed(deps, sale, () =>
-      ask(deps, sale, open, (request, limits) => askApi(deps.fetch, match, request, limits)),
-    )
+    const startedAt = performance.now()
+    const response = await ask(deps, sale, open, (request, limits) => askApi(deps.fetch, match, request, limits))
+    observed(deps, match.api, startedAt, response)
     if (!response.ok) return unanswered(deps, match, response.error)
-    const result = await answered(deps, sale, open, response.value)
-    // What claims too much is not repeated: each repeat would count as another claim.
-    const isKept =
-      result.kind === 'answer' &&
-      response.value.isCacheable &&
-      !('overrun' in result.charge && result.charge.overrun > 0)
-    if (key !== null && isKept) deps.cache.keep(key, response.value, ENTRY_BYTES + response.value.memory())
+    const answering = answered(deps, sale, open, response.value)
+    const result = answering instanceof Promise ? await answering : answering
+    if (key !== null && isKept(result, response.value))
+      deps.cache.keep(key, response.value, ENTRY_BYTES + response.value.memory())
     return result
   } finally {
-    place()
+    deps.places.giveBack(match.api, caller)
   }
+}
+
+/** What claims too much is not repeated: each repeat would count as another claim. */
+function isKept(result: WorkResult, { isCacheable }: ApiAnswer): boolean {
+  return result.kind === 'answer' && !('overrun' in result.charge && result.charge.overrun > 0) && isCacheable()
 }
 
 /** The same for an upstream that is paid per request: charged by what it was paid. */
 async function runPaid(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
-  const asked = await observed(deps, sale, () => askPaid(deps.fetch, deps.paying, sale, open))
+  const startedAt = performance.now()
+  const asked = await askPaid(deps.fetch, deps.paying, sale, open)
+  observed(deps, sale.match.api, startedAt, asked)
   if (!asked.ok) return unanswered(deps, sale.match, asked.error)
   const { answer, paid, payment } = asked.value
   const result = await answered(deps, sale, open, answer, { paid })
@@ -141,34 +146,36 @@ async function runPaid(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<Wo
 /** The same for a stream, whose place is taken until its end. */
 async function runStream(deps: ApiDeps, sale: ApiSale, open: OpenCall): Promise<WorkResult> {
   const { match } = sale
-  const place = deps.places.take(match.api, callerOf(open.authenticated))
-  if (typeof place === 'string') return { kind: 'failed', failure: noPlace(place), didNothing: true }
+  const caller = callerOf(open.authenticated)
+  const full = deps.places.take(match.api, caller)
+  if (full) return { kind: 'failed', failure: noPlace(full), didNothing: true }
+  const giveBack = () => deps.places.giveBack(match.api, caller)
   let isOpened = false
   open.asked(match.api.name)
   try {
-    const opened = await observed(deps, sale, () =>
-      ask(deps, sale, open, async (request, limits) => {
-        const stream = await openApi(deps.fetchStream, match, request, limits)
-        return stream.ok ? ok({ stream: stream.value, secrets: request.secrets }) : stream
-      }),
-    )
+    const startedAt = performance.now()
+    const opened = await ask(deps, sale, open, async (request, limits) => {
+      const stream = await openApi(deps.fetchStream, match, request, limits)
+      return stream.ok ? ok({ stream: stream.value, secrets: request.secrets }) : stream
+    })
+    observed(deps, match.api, startedAt, opened)
     if (!opened.ok) return unanswered(deps, match, opened.error)
     const { stream, secrets } = opened.value
     isOpened = true
-    return streamed(deps.streams, sale, open, { stream, secrets, close: closing(stream, place) })
+    return streamed(deps.streams, sale, open, { stream, secrets, close: closing(stream, giveBack) })
   } finally {
-    if (!isOpened) place()
+    if (!isOpened) giveBack()
   }
 }
 
 /** Closes a stream and gives its place back, once. */
-function closing(stream: { cancel(): void }, place: () => void): () => void {
+function closing(stream: { cancel(): void }, giveBack: () => void): () => void {
   let isClosed = false
   return () => {
     if (isClosed) return
     isClosed = true
     stream.cancel()
-    place()
+    giveBack()
   }
 }
 
@@ -177,19 +184,11 @@ function unanswered(deps: ApiDeps, { api, operation }: ApiMatch, { didNothing, .
   return { kind: 'failed', failure: toFailure(problem), didNothing }
 }
 
-/** Reports the request to the upstream: how long it took, and how it failed. */
-async function observed<T>(
-  { telemetry }: ApiDeps,
-  { match: { api } }: ApiSale,
-  send: () => Promise<Result<T, AskProblem>> | Result<T, AskProblem>,
-): Promise<Result<T, AskProblem>> {
-  const name = `api ${api.name}`
-  const startedAt = performance.now()
-  const result = await send()
+/** Reports a request to the upstream that ended now: how long it took, and how it failed. */
+function observed({ telemetry }: ApiDeps, api: Api, startedAt: number, result: Result<unknown, AskProblem>): void {
   const problem = result.ok ? null : result.error
   const isFault = problem !== null && isApiFault(problem)
-  telemetry.upstreamEnded(name, performance.now() - startedAt, problem?.kind ?? null, isFault)
-  return result
+  telemetry.upstreamEnded(`api ${api.name}`, performance.now() - startedAt, problem?.kind ?? null, isFault)
 }
 
 /** Writes the request with the credentials of its API, and sends it. */
@@ -211,13 +210,14 @@ function ask<T>(
   return body === null ? askWith({ path, query, headers, body }) : writtenInput(input).then(askWith)
 }
 
-async function answered(
+/** Waits only where an operation has to be closed. */
+function answered(
   deps: ApiDeps,
   { match: { operation }, input, price }: ApiSale,
   { authenticated }: Pick<OpenCall, 'authenticated'>,
   answer: ApiAnswer,
   { ageSeconds, paid }: { readonly ageSeconds?: number; readonly paid?: Money } = {},
-): Promise<WorkResult> {
+): WorkResult | Promise<WorkResult> {
   const read = new ReadAnswer(answer)
   if (!isSuccess(operation.success, read)) {
     deps.onTrouble(`api ${operation.name}`, 'the answer is no success')
@@ -229,8 +229,7 @@ async function answered(
     deps.onTrouble(`api ${operation.name}`, 'the answer has no figure to charge by')
     return { kind: 'failed', failure: NO_FIGURE, didNothing: false }
   }
-  if (charge.value.overrun > 0) await closed(deps, operation, accountOf(authenticated))
-  return {
+  const result: WorkResult = {
     kind: 'answer',
     // What is served has its own buffer.
     body: answer.body as Uint8Array<ArrayBuffer>,
@@ -239,6 +238,8 @@ async function answered(
     charge: charge.value,
     ...(ageSeconds !== undefined && { ageSeconds }),
   }
+  if (charge.value.overrun <= 0) return result
+  return closed(deps, operation, accountOf(authenticated)).then(() => result)
 }
 
 function readPriced({ price }: ApiOperation, read: ReadAnswer) {

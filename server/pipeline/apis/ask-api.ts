@@ -23,7 +23,7 @@ export interface ApiAnswer extends UpstreamAnswer {
   readonly contentType: string
   readonly headers: Readonly<Record<string, string>>
   /** Whether the upstream lets it be kept for other callers. */
-  readonly isCacheable: boolean
+  isCacheable(): boolean
   /** Bytes of memory that its body and all its headers take. */
   memory(): number
 }
@@ -80,7 +80,7 @@ export function validateAnswer(
     contentType: answer.contentType,
     header: (name) => answer.headers.get(name),
     headers: headersDown(answer, operation.headersDown),
-    isCacheable: isCacheable(answer.headers),
+    isCacheable: () => isCacheable(answer.headers),
     memory: () => memoryOf(answer),
   })
 }
@@ -213,7 +213,16 @@ function leaks({ body, headers }: Pick<OutboundAnswer, 'body' | 'headers'>, secr
   headers.forEach((value) => {
     values += `${value}\n`
   })
-  return containsSecret(Buffer.from(values), secrets)
+  return containsSecret(bytesOf(values), secrets)
+}
+
+const ENCODER = new TextEncoder()
+/** Memory for the headers of one answer. It is read before anything else runs. */
+const SCRATCH = new Uint8Array(12 * 1024)
+
+function bytesOf(text: string): Uint8Array {
+  if (text.length * 3 > SCRATCH.length) return ENCODER.encode(text)
+  return SCRATCH.subarray(0, ENCODER.encodeInto(text, SCRATCH).written)
 }
 
 /** What an entry of `headers` takes in addition to its text, as measured. */

@@ -117,7 +117,7 @@ async function ask(
   const { cancel, body, ...head } = opened.value
   const beginning = await beginningOf(guardedBody(body, request.secrets, () => undefined))
   cancel()
-  return ok({ ...head, body: beginning, header: () => null, isCacheable: false, memory: () => 0 })
+  return ok({ ...head, body: beginning, header: () => null, isCacheable: () => false, memory: () => 0 })
 }
 
 /** What comes of a stream until there is enough to show, or its time is over. */

@@ -42,7 +42,8 @@ export async function authenticate(
   if (incoming.route.kind === 'unmatched')
     return refuse(incoming, caller, incoming.route.failure, await auth.limiter.read(subjects))
   if (paymentInBody(incoming)) return ok({ incoming, caller, subjects, readings: await auth.limiter.read(subjects) })
-  const counted = await auth.limiter.countRequest(subjects)
+  const counting = auth.limiter.countRequest(subjects)
+  const counted = counting instanceof Promise ? await counting : counting
   const readings = counted.ok ? counted.value : counted.error.readings
   if (caller.kind !== 'anonymous') {
     noteUse(auth, caller, incoming)

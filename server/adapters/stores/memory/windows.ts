@@ -28,7 +28,7 @@ interface Found {
 }
 
 /**
- * Windows of one process. Atomic because `takeAll` runs from its first read to its last write without an `await`. Windows follow the
+ * Windows of one process. Atomic because `takeAll` is one step. Windows follow the
  * clock: a call while the clock is far ahead does not affect this minute.
  */
 export class MemoryWindows implements WindowStore {
@@ -36,7 +36,7 @@ export class MemoryWindows implements WindowStore {
   private sweptMinute = 0
   private sweeps = 0
 
-  async takeAll(takes: readonly Take[], minute: number): Promise<TakeResult> {
+  takeAll(takes: readonly Take[], minute: number): TakeResult {
     this.sweep(minute)
     const found: Found[] = []
     for (const take of takes) found.push(this.counterOf(take, minute))
@@ -54,7 +54,7 @@ export class MemoryWindows implements WindowStore {
     return { taken: true, used: found.map(usageOf) }
   }
 
-  async adjust(subject: string, change: Usage, minute: number): Promise<Usage> {
+  adjust(subject: string, change: Usage, minute: number): Usage {
     const counter = this.counters.get(subject)
     if (!counter) return NOTHING
     counter.places = Math.max(0, counter.places + change.places)
