@@ -12,43 +12,39 @@ export interface WireValue {
 
 type Validate = (value: unknown) => string | null
 
+/** The texts that a caller sent, by name. */
+export type SentTexts = ReadonlyMap<string, readonly string[]>
+
 /**
- * Reads a parameter from the texts that a caller sent, by its style. `texts` holds them by name, as `sent(name)` found them; undefined if
- * it was not sent. What is sent up is made anew from the parsed value, never copied from the caller's query.
+ * Reads a parameter from the texts that a caller sent, by its style; undefined if it was not sent. What is sent up is made anew from the
+ * parsed value, never copied from the caller's query.
  */
-export function readParameter(
-  parameter: ApiParameter,
-  sent: (name: string) => readonly string[],
-  names: Iterable<string>,
-  validate: Validate,
-): WireValue | undefined {
-  const { name, schema, style, explode } = parameter
+export function readParameter(parameter: ApiParameter, sent: SentTexts, validate: Validate): WireValue | undefined {
+  const { name, schema } = parameter
   const kind = kindOf(schema)
   if (kind === 'object') {
-    const members = readMembers(parameter, sent, names)
+    const members = readMembers(parameter, sent)
     if (!members) return undefined
     return writeParameter(parameter, typedMembers(members, schema))
   }
-  const texts = sent(name)
-  if (texts.length === 0) return undefined
-  if (kind === 'array') {
-    const isRepeated = style === 'form' && explode
-    // One text holds the whole list; sent more than once, it is no list of this style.
-    if (!isRepeated && texts.length > 1) return { value: texts, pairs: [] }
-    const parts = isRepeated ? texts : split(texts[0] ?? '', style)
-    const list = parts.map((text) => typed(text, itemsOf(schema), () => null))
-    return {
-      value: list.map(({ value }) => value),
-      pairs: written(
-        parameter,
-        list.map(({ text }) => text),
-      ),
-    }
-  }
+  const texts = sent.get(name)
+  if (!texts || texts.length === 0) return undefined
+  if (kind === 'array') return readList(parameter, texts)
   // Sent more than once: validation refuses the list.
   if (texts.length > 1) return { value: texts, pairs: [] }
   const { value, text } = typed(texts[0] ?? '', schema, validate)
   return { value, pairs: [[name, text]] }
+}
+
+function readList(parameter: ApiParameter, texts: readonly string[]): WireValue {
+  const { schema, style, explode } = parameter
+  const isRepeated = style === 'form' && explode
+  // One text holds the whole list; sent more than once, it is no list of this style.
+  if (!isRepeated && texts.length > 1) return { value: texts, pairs: [] }
+  const parts = isRepeated ? texts : split(texts[0] ?? '', style)
+  const list = parts.map((text) => typed(text, itemsOf(schema), () => null))
+  const written = list.map(({ text }) => text)
+  return { value: list.map(({ value }) => value), pairs: pairsOf(parameter, written) }
 }
 
 /** The texts of a value that was given as JSON, as in a tool call. */
@@ -58,7 +54,7 @@ export function writeParameter(parameter: ApiParameter, value: unknown): WireVal
     const texts = value.map(textOf)
     const isOpen = explode && style === 'form' && place === 'query'
     const problem = isOpen ? null : delimiterProblem(texts, DELIMITERS[style])
-    return { value, pairs: written(parameter, texts), ...(problem !== null && { problem }) }
+    return { value, pairs: pairsOf(parameter, texts), ...(problem !== null && { problem }) }
   }
   if (isJson(value)) {
     const entries = Object.entries(value).map(([key, member]) => [key, textOf(member)] as const)
@@ -72,8 +68,10 @@ export function writeParameter(parameter: ApiParameter, value: unknown): WireVal
       const isUnknown = entries.some(([key]) => !Object.hasOwn(declared, key))
       return { value, pairs: entries, ...(isUnknown && { problem: 'has a member that is not declared' }) }
     }
-    const problem = delimiterProblem(entries.flat(), ',')
-    return { value, pairs: [[name, entries.flat().join(',')]], ...(problem !== null && { problem }) }
+    const isNamed = explode && style === 'simple'
+    const problem = delimiterProblem(entries.flat(), ',') ?? (isNamed ? delimiterProblem(entries.flat(), '=') : null)
+    const text = entries.map((entry) => entry.join(isNamed ? '=' : ',')).join(',')
+    return { value, pairs: [[name, text]], ...(problem !== null && { problem }) }
   }
   return { value, pairs: [[name, textOf(value)]] }
 }
@@ -118,37 +116,44 @@ export function claimsName(parameter: ApiParameter, name: string): boolean {
   return name === parameter.name
 }
 
+const NO_TEXTS: readonly string[] = []
 const DELIMITERS = { form: ',', simple: ',', spaceDelimited: ' ', pipeDelimited: '|', deepObject: ',' } as const
 
 function split(text: string, style: ApiParameter['style']): string[] {
   return text === '' ? [] : text.split(DELIMITERS[style])
 }
 
-function written({ name, style, explode, in: place }: ApiParameter, texts: readonly string[]): [string, string][] {
+function pairsOf({ name, style, explode, in: place }: ApiParameter, texts: readonly string[]): [string, string][] {
   if (place === 'query' && style === 'form' && explode) return texts.map((text) => [name, text])
   return [[name, texts.join(DELIMITERS[style])]]
 }
 
 function readMembers(
   { name, style, explode, schema }: ApiParameter,
-  sent: (name: string) => readonly string[],
-  names: Iterable<string>,
+  sent: SentTexts,
 ): Map<string, readonly string[]> | null {
   const found = new Map<string, readonly string[]>()
   if (style === 'deepObject') {
-    for (const one of names)
-      if (one.startsWith(`${name}[`) && one.endsWith(']')) found.set(one.slice(name.length + 1, -1), sent(one))
-  } else if (explode) {
+    for (const [one, texts] of sent)
+      if (one.startsWith(`${name}[`) && one.endsWith(']')) found.set(one.slice(name.length + 1, -1), texts)
+  } else if (explode && style !== 'simple') {
     for (const member of Object.keys(membersOf(schema))) {
-      const texts = sent(member)
+      const texts = sent.get(member) ?? NO_TEXTS
       if (texts.length > 0) found.set(member, texts)
     }
   } else {
-    const texts = sent(name)
-    const parts = texts.length === 0 ? [] : (texts[0] ?? '').split(',')
+    const texts = sent.get(name) ?? NO_TEXTS
+    const text = texts[0] ?? ''
+    // `a=1,b=2` for `a,1,b,2`; an `=` of a value stays, and is refused.
+    const parts = text === '' ? [] : explode ? text.split(',').flatMap(namedPart) : text.split(',')
     for (let i = 0; i + 1 < parts.length; i += 2) found.set(parts[i] ?? '', [parts[i + 1] ?? ''])
   }
   return found.size === 0 ? null : found
+}
+
+function namedPart(part: string): [string, string] {
+  const at = part.indexOf('=')
+  return at < 0 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)]
 }
 
 function typedMembers(members: ReadonlyMap<string, readonly string[]>, schema: DataSchema): Record<string, unknown> {

@@ -3,7 +3,14 @@ import { type ApiMatch, isPathOf, pathParameters, plainValue, writtenPath } from
 import type { CompileSchema } from '../../core/apis/compile-schema'
 import { inputNames } from '../../core/apis/input-schema'
 import { maySend, sentNames } from '../../core/apis/upstream-headers'
-import { claimsName, readFormField, readParameter, type WireValue, writeParameter } from '../../core/apis/wire-values'
+import {
+  claimsName,
+  readFormField,
+  readParameter,
+  type SentTexts,
+  type WireValue,
+  writeParameter,
+} from '../../core/apis/wire-values'
 import type { ParameterError } from '../../core/catalog/parameters'
 import { isJson } from '../../core/json'
 import { err, ok, type Result } from '../../core/result'
@@ -26,7 +33,7 @@ export type SentBody =
 
 /** What a caller sent to an operation, by HTTP. */
 export interface SentRequest {
-  readonly query: ReadonlyMap<string, readonly string[]>
+  readonly query: SentTexts
   header(name: string): string | null
   readonly body: SentBody
 }
@@ -67,8 +74,6 @@ interface Validators {
   readonly inPath: readonly string[]
 }
 
-const NO_TEXTS: readonly string[] = []
-
 /** Validates what callers send to imported operations, by their schemas. Lists all errors at once. Only declared input passes. */
 export class ApiInputs {
   private readonly compileSchema: CompileSchema
@@ -91,11 +96,11 @@ export class ApiInputs {
       const value = sent.header(name)
       if (value !== null && isHeaderValue(value)) headers[name] = value
     }
-    const texts = (name: string) => query.get(name) ?? NO_TEXTS
     return this.input(match, validators, { headers, body: sent.body }, errors, (parameter, validate) => {
-      if (parameter.in === 'query') return readParameter(parameter, texts, query.keys(), validate)
+      if (parameter.in === 'query') return readParameter(parameter, query, validate)
       const text = parameter.in === 'path' ? match.values[parameter.name] : sent.header(parameter.name)
-      return text === null || text === undefined ? undefined : readParameter(parameter, () => [text], [], validate)
+      if (text === null || text === undefined) return undefined
+      return readParameter(parameter, new Map([[parameter.name, [text]]]), validate)
     })
   }
 
@@ -307,6 +312,13 @@ class SentQuery {
   /** Adds what a query parameter sends, or says why it may not. */
   add({ name, in: place }: ApiParameter, { pairs }: WireValue): string | null {
     if (place !== 'query') return null
+    const [first] = pairs
+    if (this.taken || pairs.length !== 1 || !first || first[0] !== name) return this.addAll(name, pairs)
+    this.pairs.push(first)
+    return null
+  }
+
+  private addAll(name: string, pairs: WireValue['pairs']): string | null {
     if (!this.taken && pairs.some(([sent]) => sent !== name))
       this.taken = new Set([
         ...this.pairs.map(([sent]) => sent),

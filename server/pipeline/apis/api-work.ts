@@ -191,23 +191,32 @@ function observed({ telemetry }: ApiDeps, api: Api, startedAt: number, result: R
   telemetry.upstreamEnded(`api ${api.name}`, performance.now() - startedAt, problem?.kind ?? null, isFault)
 }
 
+type Send<T> = (request: UpstreamRequest, limits: Limits) => Promise<Result<T, AskProblem>>
+type Asked<T> = Result<T, AskProblem> | Promise<Result<T, AskProblem>>
+
 /** Writes the request with the credentials of its API, and sends it. */
-function ask<T>(
+function ask<T>(deps: ApiDeps, sale: ApiSale, open: OpenCall, send: Send<T>): Asked<T> {
+  const { path, query, headers, body } = sale.input
+  if (body === null) return askWith(deps, sale, open, { path, query, headers, body }, send)
+  return writtenInput(sale.input).then((written) => askWith(deps, sale, open, written, send))
+}
+
+function askWith<T>(
   deps: ApiDeps,
-  { match, input, hops }: ApiSale,
+  { match, hops }: ApiSale,
   { authenticated, timeoutMs, shutdown: signal }: OpenCall,
-  send: (request: UpstreamRequest, limits: Limits) => Promise<Result<T, AskProblem>>,
-): Result<T, AskProblem> | Promise<Result<T, AskProblem>> {
+  written: WrittenInput,
+  send: Send<T>,
+): Asked<T> {
   const { id: requestId, trace } = authenticated.incoming
-  const ids = { requestId, hops, traceparent: trace?.handedOn ?? null }
-  const askWith = (written: WrittenInput) =>
-    withCredentials(deps, match, timeoutMs, (credentials, leftMs) => {
-      const request = upstreamRequest(match, written, credentials, ids)
-      if (request.ok) return send(request.value, { timeoutMs: leftMs, signal })
-      return err({ kind: 'error', reason: request.error, didNothing: true })
+  return withCredentials(deps, match, timeoutMs, (credentials, leftMs) => {
+    const request = upstreamRequest(match, written, credentials, {
+      ...{ requestId, hops },
+      traceparent: trace?.handedOn ?? null,
     })
-  const { path, query, headers, body } = input
-  return body === null ? askWith({ path, query, headers, body }) : writtenInput(input).then(askWith)
+    if (request.ok) return send(request.value, { timeoutMs: leftMs, signal })
+    return err({ kind: 'error', reason: request.error, didNothing: true })
+  })
 }
 
 /** Waits only where an operation has to be closed. */

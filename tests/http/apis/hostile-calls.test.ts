@@ -178,6 +178,23 @@ describe('what is judged is what goes up', () => {
   })
 })
 
+describe('an object in a header that is exploded', () => {
+  const size = { type: 'object', properties: { w: { type: 'integer' }, name: { type: 'string' } }, required: ['w'] }
+  const closed = { ...size, unevaluatedProperties: false }
+  const parameter: ApiParameter = { ...QUERY, name: 'X-Size', in: 'header', style: 'simple', schema: closed }
+  const operation = { parameters: [parameter] }
+
+  test('is read by its members and goes up in the same form', async () => {
+    const { open, key } = await selling([operation])
+    open.upstream.answers(() => Response.json({}))
+    const sent = (value: string) =>
+      open.as(key, '/apis/v1/weather/v1/forecast', { headers: { 'x-size': value } }).then(({ status }) => status)
+    expect(await sent('w=10,name=a')).toBe(200)
+    for (const value of ['w=x', 'name=a', 'w=10,admin=1', 'w=10,name=a=b']) expect(await sent(value)).toBe(400)
+    expect(open.upstream.calls.map(({ headers }) => headers['x-size'])).toEqual(['w=10,name=a'])
+  })
+})
+
 test('a header with underscores goes up no more than its twin with hyphens', async () => {
   const header = (name: string): ApiParameter => ({ ...QUERY, name, in: 'header', style: 'simple', schema: {} })
   const names = ['x_api_key', 'x_forwarded_for', 'X-Vendor_Token', 'x-http-method-override']
