@@ -2,14 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openApiUpstream } from '../support/api-upstream'
 import { becomes, type Dashboard, openDashboard } from '../support/browser'
 import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
+import { MERCHANT, openPaymentSandbox } from '../support/payment-sandbox'
 
 let dashboard: Dashboard
 let upstream: ReturnType<typeof openApiUpstream>
+let sandbox: Awaited<ReturnType<typeof openPaymentSandbox>>
 let operator: Awaited<ReturnType<Dashboard['signedIn']>>
 beforeAll(async () => {
+  sandbox = await openPaymentSandbox()
   dashboard = await openDashboard({
-    env: { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', CREDIT_BUYS_PAID_PROVIDERS: 'true' },
+    env: { ...sandbox.env, ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', CREDIT_BUYS_PAID_PROVIDERS: 'true' },
   })
+  await dashboard.gateway.rail.open()
   upstream = openApiUpstream()
   operator = await dashboard.signedIn()
   const price = { mode: 'fixed', usd: '0.02' }
@@ -42,6 +46,7 @@ beforeAll(async () => {
               title: { type: 'string' },
               picture: { type: 'string', contentMediaType: 'application/octet-stream' },
               place: { type: 'object', properties: { bay: { type: 'string' } } },
+              boats: { type: 'array', items: { type: 'object', properties: { name: { type: 'string' } } } },
             },
             required: ['title', 'picture'],
           },
@@ -61,6 +66,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await dashboard.close()
   await upstream.close()
+  await sandbox.close()
 })
 
 describe('the catalog', () => {
@@ -122,6 +128,32 @@ describe('the catalog', () => {
     await left(watched)
   })
 
+  test('shows what one call costs without a key: the challenge in the playground, once paid, buys that call', async () => {
+    await dashboard.signedIn()
+    const watched = await dashboard.visit('/playground?operation=weather.forecast')
+    const { page } = watched
+    await page.getByRole('heading', { name: 'Tidal forecast' }).waitFor()
+    await page.getByLabel('city', { exact: true }).fill('Brest')
+    await page.getByLabel('No key: show the 402 challenge').check()
+    const asked = upstream.calls.length
+    await page.getByRole('button', { name: /^Send request/ }).click()
+    await page.getByText('Nothing charged').waitFor()
+    await page.getByText(/^This request costs 0.02 USD/).waitFor()
+    await page.getByRole('tab', { name: 'Headers' }).click()
+    const shown = page.getByRole('term').filter({ hasText: 'www-authenticate' }).locator('+ dd')
+    const challenge = ((await shown.textContent()) ?? '').trim()
+    expect(upstream.calls.length).toBe(asked)
+
+    const unpaid = new Response(null, { status: 402, headers: { 'www-authenticate': challenge } })
+    const authorization = await sandbox.payer().createCredential(unpaid)
+    const earned = await sandbox.balance(MERCHANT)
+    const answer = await fetch(`${dashboard.origin}/apis/v1/weather/v1/Brest/forecast`, { headers: { authorization } })
+    expect([answer.status, answer.headers.get('x-cost-micros-usd')]).toEqual([200, '20000'])
+    expect((await sandbox.balance(MERCHANT)) - earned).toBe(20_000n)
+    expect(upstream.calls.slice(asked).map(({ target }) => target)).toEqual(['/v1/Brest/forecast'])
+    await left(watched, [/status of 402/])
+  })
+
   test('sends forms with files from the playground, as the code beside it does', async () => {
     const owner = await dashboard.signedIn()
     await owner.api('/api/keys', { name: 'pictures', allowed_endpoints: ['weather.picture', 'weather.subscribe'] })
@@ -134,8 +166,9 @@ describe('the catalog', () => {
     await page.getByLabel('title', { exact: true }).fill('Low tide')
     const file = { name: 'tide.png', mimeType: 'image/png', buffer: Buffer.from([137, 80, 78, 71, 0, 255]) }
     await page.getByLabel('picture', { exact: true }).setInputFiles(file)
-    await page.getByText('More options (1)').click()
+    await page.getByText('More options (2)').click()
     await page.getByLabel('place', { exact: true }).fill('{"bay": "Biscay"}')
+    await page.getByLabel('boats', { exact: true }).fill('[{"name": "Ebb"}, {"name": "Flow"}]')
     const code = page.getByRole('region', { name: 'The request as code' })
     await becomes(async () => (await code.textContent())?.includes('tide.png'), true)
     await fitsEverybody(page, 'playground-form')
@@ -143,7 +176,14 @@ describe('the catalog', () => {
     await page.getByText('$0.02 charged').waitFor()
     const { headers, body } = upstream.calls.at(-1) ?? { headers: null, body: '' }
     expect(headers?.['content-type']).toStartWith('multipart/form-data')
-    for (const part of ['Low tide', 'filename="tide.png"', 'Content-Type: image/png', '{"bay":"Biscay"}'])
+    for (const part of [
+      'Low tide',
+      'filename="tide.png"',
+      'Content-Type: image/png',
+      '{"bay":"Biscay"}',
+      '{"name":"Ebb"}',
+      '{"name":"Flow"}',
+    ])
       expect(body).toContain(part)
 
     await page.getByRole('combobox', { name: 'Endpoint' }).selectOption({ label: 'Subscribe' })

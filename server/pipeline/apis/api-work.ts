@@ -84,7 +84,7 @@ export function apiWork(deps: ApiDeps, sale: ApiSale, authenticated: Authenticat
         method: operation.method,
         path: operation.name,
         query,
-        input: { path, headers, body: keyOf(body) },
+        input: { path, headers: comparedHeaders(operation, headers), body: keyOf(body) },
       }),
     run: (open) => (operation.answer === 'stream' ? runStream(deps, sale, open) : run(deps, sale, open)),
   })
@@ -281,6 +281,15 @@ function cacheKey({ match: { api, operation }, input }: ApiSale): string | null 
 
 function callerOf(authenticated: AuthenticatedCall): string {
   return originOf(authenticated).caller
+}
+
+/** Headers that clients add by themselves: whoever pays for a call, or repeats it, may send others than whoever asked first. */
+const NEGOTIATED: ReadonlySet<string> = new Set(['accept', 'accept-language', 'cache-control', 'user-agent'])
+
+/** The headers that every attempt of a request has. Those that are parameters of the operation decide its answer. */
+function comparedHeaders({ parameters }: ApiOperation, headers: ApiInput['headers']): ApiInput['headers'] {
+  const isParameter = (name: string) => parameters.some((one) => one.in === 'header' && one.name.toLowerCase() === name)
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !NEGOTIATED.has(name) || isParameter(name)))
 }
 
 function keyOf(body: ApiInput['body']): unknown {

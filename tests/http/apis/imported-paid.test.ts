@@ -22,7 +22,12 @@ describe('an imported operation that is paid for by itself (spec 5.3, spec-answe
     gateway = await openPayable(sandbox, { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1' })
     const city = { name: 'city', in: 'query', required: true, description: '', style: 'form', explode: true } as const
     const operations = [
-      anOperation({ parameters: [{ ...city, schema: { type: 'string' } }] }),
+      anOperation({
+        parameters: [
+          { ...city, schema: { type: 'string' } },
+          { ...city, name: 'X-Unit', in: 'header', required: false, style: 'simple', schema: { type: 'string' } },
+        ],
+      }),
       anOperation({ id: 'dear', path: '/v1/dear', upstreamCost: micros(5) }),
       anOperation({ id: 'order', path: '/v1/orders', method: 'POST', effect: 'write' }),
     ]
@@ -40,7 +45,8 @@ describe('an imported operation that is paid for by itself (spec 5.3, spec-answe
 
   const moved = moneyMoved(() => sandbox.balance(MERCHANT))
   const bought = async (path = PATH) => sandbox.payer(PAYER).createCredential(await gateway.call(path))
-  const paid = (credential: string, path = PATH) => gateway.call(path, { headers: { authorization: credential } })
+  const paid = (credential: string, path = PATH, headers: Record<string, string> = {}) =>
+    gateway.call(path, { headers: { ...headers, authorization: credential } })
 
   test('is served once for its price, and the credential buys nothing else', async () => {
     const credential = await bought()
@@ -55,6 +61,16 @@ describe('an imported operation that is paid for by itself (spec 5.3, spec-answe
     expect(amount).toBe(10_000n)
     expect(upstream.calls).toHaveLength(1)
     expect(JSON.stringify(upstream.calls)).not.toContain(credential.slice(8, 40))
+  })
+
+  test('may be asked for and paid for by clients that add other headers by themselves', async () => {
+    const credential = await bought()
+    expect((await paid(credential, PATH, { 'x-unit': 'F' })).status).toBe(402)
+    const amount = await moved(async () => {
+      const headers = { accept: 'application/json', 'accept-language': 'no', 'user-agent': 'payer' }
+      expect((await paid(credential, PATH, headers)).status).toBe(200)
+    })
+    expect(amount).toBe(10_000n)
   })
 
   test('that fails moves no money, and the credential stays good', async () => {

@@ -11,7 +11,7 @@ export interface OperationField {
   /** Its name in the request, if that differs because two parameters have the same name. */
   readonly sentAs?: string
   readonly location: 'query' | 'header' | 'path' | 'body'
-  /** `json`: a member of a form that is an object. `multiple` is for files. */
+  /** `json`: a member of a form that is an object, or with `multiple` a list of them. `multiple` is for files too. */
   readonly type: 'text' | 'integer' | 'number' | 'boolean' | 'choice' | 'list' | 'json' | 'file'
   readonly multiple?: boolean
   readonly required: boolean
@@ -194,7 +194,7 @@ function withForm(fields: readonly OperationField[], schema: unknown, formType: 
     if (found && !isList) return [{ ...found, ...sentAs }]
     const plain = fieldOf({ ...parameter, schema: { ...loose(property), type: 'string', enum: [] } })
     if (!plain) return []
-    return [{ ...plain, ...sentAs, type: isFile ? 'file' : 'json', multiple: isFile && isBinary(items) }]
+    return [{ ...plain, ...sentAs, type: isFile ? 'file' : 'json', multiple: isFile ? isBinary(items) : isList }]
   })
   return { fields: [...fields, ...members], exampleBody: null, takesBody: true, formType }
 }
@@ -245,12 +245,13 @@ export function callOf(
 
 /** The fields of a form in the order of their members; empty ones are not sent. */
 function formFields({ fields }: GatewayOperation, values: FormValues, files: FormFiles): SentForm['fields'] {
-  return fields.flatMap(({ name, sentAs = name, location, type }): [string, string | File][] => {
+  return fields.flatMap((field): [string, string | File][] => {
+    const { name, sentAs = name, location, type } = field
     if (location !== 'body') return []
     if (type === 'file') return (files[name] ?? []).map((file) => [sentAs, file])
     const value = values[name] ?? ''
     if (value.trim() === '') return []
-    return (type === 'list' ? linesOf(value) : [value]).map((one) => [sentAs, one])
+    return textsOf(field, value).map((one) => [sentAs, one])
   })
 }
 
@@ -279,9 +280,21 @@ function bodyOf({ fields, exampleBody }: GatewayOperation, values: FormValues, b
   )
 }
 
+/** A form sends each element of a list as a field of its own. */
+function textsOf({ type, multiple }: OperationField, value: string): readonly string[] {
+  if (type === 'list') return linesOf(value)
+  const elements = type === 'json' && multiple === true ? jsonOf(value) : null
+  return Array.isArray(elements) ? elements.map((one) => JSON.stringify(one)) : [value]
+}
+
 function sentValue({ type }: OperationField, value: string): unknown {
   if (type === 'integer' || type === 'number') return Number(value)
   if (type === 'boolean') return value === 'true'
+  if (type === 'json') {
+    const parsed = jsonOf(value)
+    // Anything but an object or a list is the text that was typed.
+    return typeof parsed === 'object' && parsed !== null ? parsed : value
+  }
   return type === 'list' ? linesOf(value) : value
 }
 
