@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type IdentityOptions, openIdentity } from './adapters/identity/identity'
 import { openGuardedFetch } from './adapters/outbound/guarded-fetch'
-import { lockDataFolder } from './adapters/stores/libsql/driver/data-folder-lock'
+import { DataFolderInUse, lockDataFolder } from './adapters/stores/libsql/driver/data-folder-lock'
 import { openStores, type StoreOptions } from './adapters/stores/libsql/open-stores'
 import { MemoryEvents } from './adapters/stores/memory/events'
 import { MemoryHolds } from './adapters/stores/memory/holds'
@@ -115,6 +115,11 @@ export async function prepareIndex(
 /** Locks the data folder for this process. Throws `DataFolderInUse` when another gateway uses it. */
 export function takeDataFolder(config: Config): Promise<{ release(): void }> {
   return lockDataFolder(config.dataDir)
+}
+
+/** Whether another gateway has the data folder. */
+export function isInUse(error: unknown): boolean {
+  return error instanceof DataFolderInUse
 }
 
 /** The only place that chooses adapters and passes them to the core. Does not listen yet. */

@@ -37,6 +37,8 @@ export interface Config {
   readonly drainSeconds: number | null
   /** How long a stop serves calls as before, while `/ready` says that it is draining. */
   readonly drainNoticeSeconds: number
+  /** Whether a start takes over from the gateway that runs on the same data, and hands over to the next one. */
+  readonly takeOver: boolean
   readonly databaseUrl: string
   readonly databaseAuthToken: string | null
   readonly secretKey: string
@@ -132,6 +134,7 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
     social: socialConfig(read, production),
     cards: cardSettings(read, production),
     drainSeconds: seconds('DRAIN_SECONDS', read('DRAIN_SECONDS')),
+    takeOver: oneOf('TAKE_OVER', read('TAKE_OVER') ?? 'false', ['true', 'false']) === 'true',
     drainNoticeSeconds: wholeNumber(
       'DRAIN_NOTICE_SECONDS',
       read('DRAIN_NOTICE_SECONDS') ?? (production ? '5' : '0'),

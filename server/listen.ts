@@ -7,6 +7,8 @@ export interface Listening {
   readonly port: number
   /** From here on each response closes its connection. */
   retireConnections(): void
+  /** Undoes it. */
+  keepConnections(): void
   /** Accepts no more connections, and closes idle ones. Requests in progress go on. */
   closePort(): void
   /** Closes the port. Resolves when all requests in progress have finished, after `maxMs` at the latest. */
@@ -15,7 +17,13 @@ export interface Listening {
 
 /** Serves `handle` on a port, and counts requests in progress, so that `stop` can wait for them. */
 export function listen(
-  address: { host: string; port: number; idleSeconds?: number },
+  address: {
+    host: string
+    port: number
+    idleSeconds?: number
+    /** Whether a successor may open the same port while this process has it. */
+    takeOver?: boolean
+  },
   handle: (request: Request) => Response | Promise<Response>,
   attach: (server: Bun.Server<undefined>) => void,
   onFault: (error: unknown) => void,
@@ -26,6 +34,7 @@ export function listen(
   const server = Bun.serve({
     hostname: address.host,
     port: address.port,
+    reusePort: address.takeOver ?? false,
     idleTimeout: address.idleSeconds ?? IDLE_SECONDS,
     // Bodies are streamed and limited per route. Bun's own limit would respond without our body and headers.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
@@ -52,6 +61,9 @@ export function listen(
     port: server.port ?? address.port,
     retireConnections() {
       isRetiring = true
+    },
+    keepConnections() {
+      isRetiring = false
     },
     closePort: () => void server.stop(),
     async stop(maxMs) {
@@ -88,9 +100,12 @@ export function listenControl(
   }
 }
 
-/** Finds a free port for `PORT=0`, because URLs in responses need it before the server listens. */
-export function freePort(host: string): number {
-  const probe = Bun.serve({ hostname: host, port: 0, fetch: () => new Response() })
+/**
+ * The port itself, or a free one for 0, because URLs in responses need it before the server listens. Throws if another process has it, also
+ * where both would share it.
+ */
+export function freePort(host: string, wanted = 0): number {
+  const probe = Bun.serve({ hostname: host, port: wanted, fetch: () => new Response() })
   const port = probe.port ?? 0
   void probe.stop(true)
   return port

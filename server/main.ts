@@ -1,16 +1,19 @@
 import { join } from 'node:path'
-import { compose, prepareIndex, takeDataFolder } from './compose'
+import { compose, isInUse, prepareIndex, takeDataFolder } from './compose'
 import { type Config, dataFolder, logFormat, readConfig } from './config'
 import { ConfigError } from './config/config-error'
+import { HandOver, takeOver } from './hand-over'
 import { CONTROL_SOCKET } from './http/operator/control'
-import { freePort, listen, listenControl, listenMetrics } from './listen'
+import { freePort, type Listening, listen, listenControl, listenMetrics } from './listen'
 import { type Log, openLog, type ProcessLog } from './log'
 import { LogOutput } from './log-output'
 import { secureFolder } from './setup/secure-folder'
-import { stopInOrder } from './stopping'
+import { drainMsOf, stopInOrder } from './stopping'
+import { WaitingRoom } from './waiting-room'
 import { claimNotice, readyLine, welcome } from './welcome'
 
 type Gateway = Awaited<ReturnType<typeof compose>>
+type Lock = Awaited<ReturnType<typeof takeDataFolder>>
 
 /** The log, once the settings are read. */
 let output: LogOutput | null = null
@@ -81,23 +84,58 @@ async function reload({ reloadModels }: Pick<Gateway, 'reloadModels'>, log: Log)
   }
 }
 
+/** Locks the data folder; with TAKE_OVER once the gateway that has it has left. The port is open then, and requests wait. */
+async function takeData(config: Config, openPort: () => Listening): Promise<{ folder: Lock; web: Listening | null }> {
+  try {
+    const folder = await takeDataFolder(config)
+    if (config.takeOver) freePort(config.host, config.port)
+    return { folder, web: null }
+  } catch (error) {
+    if (!config.takeOver || !isInUse(error)) throw error
+  }
+  let web: Listening | null = null
+  const folder = await takeOver({
+    config,
+    socket: join(config.dataDir, CONTROL_SOCKET),
+    openPort() {
+      web = openPort()
+    },
+    take: () =>
+      takeDataFolder(config).catch((error: unknown) => {
+        if (isInUse(error)) return null
+        throw error
+      }),
+  })
+  return { folder, web }
+}
+
 async function start(config: Config, log: ProcessLog, started: number): Promise<void> {
-  const folder = await takeDataFolder(config)
+  const room = new WaitingRoom()
+  let address: Bun.Server<undefined> | null = null
+  const openPort = () =>
+    listen(
+      config,
+      room.handle,
+      (server) => {
+        address = server
+      },
+      (error) => log.error('request failed', { reason: String(error) }),
+    )
+  const taken = await takeData(config, openPort)
   const gateway = await compose(config, { clock: { now: () => Date.now() }, log, onFatal: end })
-  const control = listenControl(join(config.dataDir, CONTROL_SOCKET), gateway.control)
+  const handOver = { current: null as HandOver | null }
+  const control = listenControl(
+    join(config.dataDir, CONTROL_SOCKET),
+    async (request) => handOver.current?.answer(request) ?? gateway.control(request),
+  )
   const { metrics: settings } = config
   const { metrics: endpoint } = gateway
   const metrics =
     settings?.listener && endpoint ? listenMetrics(settings.listener, (request) => endpoint.onOwnPort(request)) : null
-  const web = listen(
-    config,
-    gateway.fetch,
-    (server) => {
-      gateway.app.server = server
-    },
-    (error) => log.error('request failed', { reason: String(error) }),
-  )
-  const closers = [() => control.stop(), () => metrics?.stop(), () => gateway.close(), () => folder.release()]
+  const web = taken.web ?? openPort()
+  gateway.app.server = address
+  room.open(gateway.fetch)
+  const closers = [() => control.stop(), () => metrics?.stop(), () => gateway.close(), () => taken.folder.release()]
   const hurry = Promise.withResolvers<void>()
   let isStopping = false
   const stop = async (signal: string) => {
@@ -108,6 +146,12 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
     process.exit(0)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
+  const leave = () => {
+    hurry.resolve()
+    void stop('hand-over')
+  }
+  const { stopping } = gateway
+  handOver.current = new HandOver({ config, web, stopping, drainMs: () => drainMsOf(config, gateway), leave })
   onHangUp = () => void reload(gateway, log)
   void gateway.rail.open()
   await prepareIndex(config, progress(log))

@@ -37,7 +37,7 @@ export async function stopInOrder(running: Running, signal: string, hurry: Promi
   }
   web.closePort()
   gateway.stopping.drain()
-  const drainMs = config.drainSeconds === null ? gateway.longestCallMs() + MARGIN_MS : config.drainSeconds * 1000
+  const drainMs = drainMsOf(config, gateway)
   log.info(`${signal}: finishing requests in progress`)
   const until = performance.now() + drainMs
   await gateway.streamsEnded(drainMs)
@@ -45,4 +45,12 @@ export async function stopInOrder(running: Running, signal: string, hurry: Promi
   for (const close of closers) await close()
   log.info('stopped')
   log.flush()
+}
+
+/** How long a stop waits for calls in progress. */
+export function drainMsOf(
+  { drainSeconds }: Pick<Config, 'drainSeconds'>,
+  { longestCallMs }: { longestCallMs(): number },
+): number {
+  return drainSeconds === null ? longestCallMs() + MARGIN_MS : drainSeconds * 1000
 }

@@ -388,7 +388,11 @@ export const RULES: readonly Rule[] = [
   // People read its output in a terminal.
   { files: ['server/log.ts'], may: ['server/core/plain-text.ts', 'server/core/clock.ts'], types: ['server/config.ts'] },
   { files: ['server/listen.ts', 'server/log-output.ts'], packages: ['node:fs'] },
-  { files: ['server/stopping.ts'], types: ['server/config.ts', 'server/listen.ts', 'server/log.ts'] },
+  { files: ['server/waiting-room.ts'] },
+  {
+    files: ['server/stopping.ts', 'server/hand-over.ts'],
+    types: ['server/config.ts', 'server/listen.ts', 'server/log.ts'],
+  },
   { files: ['server/welcome.ts'] },
   {
     files: ['server/main.ts'],
@@ -401,6 +405,8 @@ export const RULES: readonly Rule[] = [
       'server/log.ts',
       'server/log-output.ts',
       'server/stopping.ts',
+      'server/hand-over.ts',
+      'server/waiting-room.ts',
       'server/welcome.ts',
       'server/http/operator/control.ts',
       // Checked before every start.

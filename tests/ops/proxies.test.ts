@@ -1,67 +1,25 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MadeKey } from '../support/harness'
 import { type ModelGateway, openModelGateway, PRICE } from '../support/model-gateway'
+import { HOST, PROXIES, type ProxyProcess, startProxy } from '../support/proxies'
 import { reconcile } from '../support/reconcile'
 import { freePort } from '../support/served-gateway'
 import { readUntil, until } from '../support/until'
 import { eventStream, openAi, openVendor, type VendorDouble } from '../support/vendor-double'
 
-/** Issue 21 point 10 and issue 24 point 3: the proxy files that we ship, run by the real proxies (`apt install nginx-light caddy`). */
-const OPS = join(import.meta.dir, '../../ops')
-const HOST = 'api.example.com'
 const CALLER = '127.0.0.9'
 const IMAGES = '/apis/v1/websearch/images/search?q=cards'
 
-interface Place {
-  readonly folder: string
-  readonly gatewayPort: string
-  readonly port: number
-  readonly plainPort: number
-  readonly certificate: string
-  readonly key: string
-}
-
-/** The shipped file with our ports and certificate, and how its proxy starts. */
-const PROXIES = {
-  async nginx({ folder, gatewayPort, port, plainPort, certificate, key }: Place) {
-    const shipped = await readFile(join(OPS, 'nginx.conf'), 'utf8')
-    const site = shipped
-      .replace('127.0.0.1:3000', `127.0.0.1:${gatewayPort}`)
-      .replace('listen 443 ', `listen 127.0.0.1:${port} `)
-      .replace('listen 80;', `listen 127.0.0.1:${plainPort};`)
-      .replace(`/etc/letsencrypt/live/${HOST}/fullchain.pem`, certificate)
-      .replace(`/etc/letsencrypt/live/${HOST}/privkey.pem`, key)
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-      (kind) => `${kind}_temp_path ${folder}/${kind};`,
-    )
-    await writeFile(
-      join(folder, 'nginx.conf'),
-      `daemon off; pid ${folder}/pid; error_log ${folder}/error.log; events {} http { access_log off; ${temporary.join(' ')}\n${site}}`,
-    )
-    return ['nginx', '-e', join(folder, 'error.log'), '-c', join(folder, 'nginx.conf')]
-  },
-  async caddy({ folder, gatewayPort, port, plainPort, certificate, key }: Place) {
-    const shipped = await readFile(join(OPS, 'Caddyfile'), 'utf8')
-    const site = shipped
-      .replace('127.0.0.1:3000', `127.0.0.1:${gatewayPort}`)
-      .replace(`${HOST} {`, `https://${HOST}:${port} {\n\tbind 127.0.0.1\n\ttls ${certificate} ${key}`)
-    await writeFile(
-      join(folder, 'Caddyfile'),
-      `{\n\tadmin off\n\thttp_port ${plainPort}\n\tauto_https disable_redirects\n}\n${site}`,
-    )
-    return ['caddy', 'run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')]
-  },
-}
-
+/** Issue 21 point 10 and issue 24 point 3. */
 for (const [name, start] of Object.entries(PROXIES))
   describe.skipIf(!Bun.which(name) || !Bun.which('openssl') || !Bun.which('curl'))(`behind ${name}`, () => {
     let folder: string
     let vendor: VendorDouble
     let gateway: ModelGateway
-    let proxy: Bun.Subprocess
+    let proxy: ProxyProcess
     let port: number
     let key: MadeKey
 
@@ -83,12 +41,8 @@ for (const [name, start] of Object.entries(PROXIES))
       expect(made.exitCode).toBe(0)
       port = await freePort()
       const gatewayPort = new URL(gateway.serve()).port
-      const place = { folder, gatewayPort, port, plainPort: await freePort(), certificate, key: secret }
-      proxy = Bun.spawn(await start(place), {
-        stdout: 'ignore',
-        stderr: 'ignore',
-        env: { PATH: process.env['PATH'] ?? '', HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
-      })
+      const place = { folder, gatewayPort, port, plainPort: await freePort(), tls: { certificate, key: secret } }
+      proxy = startProxy(await start(place), folder)
       await until(async () => (await curl('/health')).status === 200)
     })
     afterAll(async () => {

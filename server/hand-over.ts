@@ -1,0 +1,106 @@
+import type { Config } from './config'
+import type { Listening } from './listen'
+
+/** What the running gateway replies to a successor. */
+interface Terms {
+  readonly notice_seconds: number
+  /** How long calls in progress may take to end. */
+  readonly drain_seconds: number
+}
+
+/** A successor that does not come within this time after the notice is gone. */
+const MAX_ABSENCE_MS = 30_000
+const ANNOUNCE = '/hand-over/announce'
+const LEAVE = '/hand-over/leave'
+
+interface Parts {
+  readonly config: Pick<Config, 'takeOver' | 'port' | 'host' | 'drainNoticeSeconds'>
+  readonly web: Pick<Listening, 'retireConnections' | 'keepConnections'>
+  readonly stopping: { announce(): void; takeBack(): void }
+  readonly drainMs: () => number
+  /** Closes the port, and ends the process when its calls have ended. */
+  readonly leave: () => void
+  /** For tests. */
+  readonly maxAbsenceMs?: number
+}
+
+/**
+ * The running gateway's side of a hand-over, on its control socket. The successor announces itself, waits for the notice, opens the same port,
+ * and tells this process to leave. If it does not, calls are served here as before.
+ */
+export class HandOver {
+  private readonly parts: Parts
+  private absence: ReturnType<typeof setTimeout> | null = null
+
+  constructor(parts: Parts) {
+    this.parts = parts
+  }
+
+  /** Null for a request that is none of its business. */
+  answer(request: Request): Promise<Response> | null {
+    const { pathname } = new URL(request.url)
+    if (pathname === ANNOUNCE) return this.announced(request)
+    return pathname === LEAVE ? this.told() : null
+  }
+
+  private async announced(request: Request): Promise<Response> {
+    const { config, web, stopping, drainMs, maxAbsenceMs = MAX_ABSENCE_MS } = this.parts
+    const { host, port }: { host?: unknown; port?: unknown } = Object(await request.json().catch(() => null))
+    const problem = !config.takeOver
+      ? 'it was started without TAKE_OVER=true; stop it first'
+      : host !== config.host || port !== config.port
+        ? `it listens on ${config.host}:${config.port}, and this one would on ${host}:${port}`
+        : null
+    if (problem !== null) return Response.json({ problem }, { status: 409 })
+    stopping.announce()
+    web.retireConnections()
+    const noticeMs = config.drainNoticeSeconds * 1000
+    if (this.absence) clearTimeout(this.absence)
+    this.absence = setTimeout(() => {
+      stopping.takeBack()
+      web.keepConnections()
+    }, noticeMs + maxAbsenceMs)
+    const terms: Terms = { notice_seconds: noticeMs / 1000, drain_seconds: drainMs() / 1000 }
+    return Response.json(terms)
+  }
+
+  private async told(): Promise<Response> {
+    if (this.absence) clearTimeout(this.absence)
+    this.parts.leave()
+    return Response.json({})
+  }
+}
+
+interface Successor<T> {
+  readonly config: Pick<Config, 'host' | 'port'>
+  /** The control socket of the running gateway. */
+  readonly socket: string
+  /** Opens the port. Requests wait until this process can handle them. */
+  readonly openPort: () => void
+  /** Takes the data folder; null while the other process holds it. */
+  readonly take: () => Promise<T | null>
+}
+
+/** The successor's side: resolves when the other gateway has left. Throws, before anything changes, if it refuses. */
+export async function takeOver<T>({ config, socket, openPort, take }: Successor<T>): Promise<T> {
+  const send = (path: string, body: unknown) =>
+    fetch(`http://gateway${path}`, { unix: socket, method: 'POST', body: JSON.stringify(body) })
+  const { host, port } = config
+  const answer = await send(ANNOUNCE, { host, port })
+  if (!answer.ok) {
+    const { problem }: { problem?: unknown } = Object(await answer.json().catch(() => null))
+    throw new Error(`the running gateway does not hand over: ${problem ?? `it answered ${answer.status}`}`)
+  }
+  const terms = (await answer.json()) as Terms
+  await Bun.sleep(terms.notice_seconds * 1000)
+  openPort()
+  // A gateway without calls may be gone before its reply is.
+  await send(LEAVE, {}).catch(() => undefined)
+  const until = performance.now() + terms.drain_seconds * 1000 + MAX_ABSENCE_MS
+  for (;;) {
+    const taken = await take()
+    if (taken !== null) return taken
+    if (performance.now() > until) throw new Error('the other gateway did not leave in time')
+    await Bun.sleep(20)
+  }
+}

@@ -1,0 +1,119 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { HOST, PROXIES, type ProxyProcess, startProxy } from '../support/proxies'
+import { reconcile } from '../support/reconcile'
+import { freePort } from '../support/served-gateway'
+import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
+import { until } from '../support/until'
+
+const IMAGES = '/apis/v1/websearch/images/search?q=card'
+const EVERY_MS = 1000 / 60
+
+/** Issue 21 point 13: how each proxy's users restart. Caddy waits for the port; behind nginx the next process takes over. */
+const RESTARTS = {
+  nginx: {
+    env: { TAKE_OVER: 'true', DRAIN_NOTICE_SECONDS: '1' },
+    async restart(server: ServerProcess, start: () => Promise<ServerProcess>) {
+      const next = await start()
+      expect(await server.exited).toBe(0)
+      return next
+    },
+  },
+  caddy: {
+    env: {},
+    async restart(server: ServerProcess, start: () => Promise<ServerProcess>) {
+      expect(await server.kill('SIGTERM')).toBe(0)
+      return start()
+    },
+  },
+} as const
+
+for (const name of ['nginx', 'caddy'] as const)
+  describe.skipIf(!Bun.which(name))(`behind ${name}`, () => {
+    let folder: string
+    let proxy: ProxyProcess
+    let origin: string
+
+    async function startBefore(gatewayPort: number) {
+      folder = await mkdtemp(join(tmpdir(), `gateway-restart-${name}-`))
+      const port = await freePort()
+      origin = `http://127.0.0.1:${port}`
+      proxy = startProxy(
+        await PROXIES[name]({ folder, gatewayPort, port, plainPort: await freePort(), tls: null }),
+        folder,
+      )
+    }
+    const get = (path: string, headers: Record<string, string> = {}) =>
+      fetch(origin + path, { headers: { host: HOST, ...headers } })
+    afterEach(async () => {
+      proxy.kill()
+      await proxy.exited
+      await rm(folder, { recursive: true, force: true })
+    })
+
+    test('a restart under 60 calls per second loses none, and charges each once', async () => {
+      const { env, restart } = RESTARTS[name]
+      const data = await dataFolder()
+      const port = await freePort()
+      const start = () =>
+        startServer(data, { ...env, PORT: String(port), BASE_URL: `https://${HOST}`, TRUSTED_PROXIES: '127.0.0.1' })
+      const first = await start()
+      await startBefore(port)
+      const owner = await signUp(`http://127.0.0.1:${port}`, 'ada@example.com')
+      await control(data, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e6, concurrency: 1000 } })
+      await control(data, 'grant', { account: owner.id, usd: '100' })
+      const { secret } = await owner.api('/api/keys', { name: 'restart' })
+      const headers = { authorization: `Bearer ${secret}` }
+      await until(async () => (await get('/health').catch(() => null))?.status === 200)
+
+      const calls: Promise<number>[] = []
+      const timer = setInterval(() => {
+        calls.push(
+          get(IMAGES, headers).then(
+            async (answer) => {
+              await answer.arrayBuffer()
+              return answer.status
+            },
+            () => 0,
+          ),
+        )
+      }, EVERY_MS)
+      await until(() => calls.length > 20)
+      const second = await restart(first, start)
+      const restarted = calls.length
+      await until(() => calls.length > restarted + 20)
+      clearInterval(timer)
+      const statuses = await Promise.all(calls)
+      expect(statuses.filter((status) => status !== 200)).toEqual([])
+      expect(await second.kill('SIGTERM')).toBe(0)
+      const { problems, charges } = await reconcile(join(data, 'gateway.db'))
+      expect({ problems, charges }).toEqual({ problems: [], charges: calls.length })
+      await removeFolder(data)
+    })
+
+    test('a GET whose connection breaks after it was sent is not sent again: it may have been charged', async () => {
+      const seen: string[] = []
+      const upstream = createServer((socket) => {
+        socket.on('error', () => undefined)
+        socket.on('data', (data) => {
+          const [line = ''] = String(data).split('\r\n')
+          seen.push(line)
+          if (line.includes('/breaks')) socket.destroy()
+          else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+        })
+      })
+      const port = await freePort()
+      await new Promise<void>((resolve) => upstream.listen(port, '127.0.0.1', resolve))
+      await startBefore(port)
+      await until(async () => (await get('/first').catch(() => null))?.status === 200)
+      for (const headers of [{}, { 'never-sent-twice': 'gateway' }, { 'idempotency-key': 'one' }]) {
+        await get('/second')
+        expect((await get('/breaks', headers)).status).toBe(502)
+      }
+      expect(seen.filter((line) => line.includes('/breaks'))).toHaveLength(3)
+      upstream.close()
+    })
+  })
