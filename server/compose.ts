@@ -127,7 +127,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const { clock, log, stopwatch = STOPWATCH } = surroundings
   const core = await composeCore(config, surroundings)
   const { stores, accounts, ledger, signUp } = core
-  const later = () => ({ pipeline, models, billing, readiness })
+  const later = () => ({ pipeline, models, billing, readiness, backups })
   const { telemetry, ...observed } = await composeTelemetry(config, { log, clock, stopwatch, core, later })
   const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
   const { people, ownOrigins, mailers } = composeIdentity(config, surroundings, core)

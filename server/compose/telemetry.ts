@@ -35,6 +35,7 @@ interface Parts {
     readonly models: { readonly upstreams: ModelBackend['states'] }
     readonly billing: { readonly moneyIn: { readonly rail: { fuel: Readings['fuel'] } } }
     readonly readiness: Pick<Readiness, 'status' | 'problems'>
+    readonly backups: { readonly commands: { readonly backups: { reading: Readings['backups'] } } }
   }
 }
 
@@ -57,6 +58,7 @@ export async function composeTelemetry({ metrics: settings, traces }: Config, pa
       upstreams: () => later().models.upstreams([]),
       fuel: () => later().billing.moneyIn.rail.fuel(),
       isReady,
+      backups: () => later().backups.commands.backups.reading(),
     })
   const tracer = traces && (await openTracer(traces, log))
   const telemetry: Telemetry = {

@@ -22,7 +22,11 @@ export function startBackups({ backups, target, everyMs, keep, clock, onFailure 
   let dueAt: number | null = null
   const run = async () => {
     const now = clock.now()
-    dueAt ??= ((await target.copies()).at(-1)?.takenAt ?? Number.NEGATIVE_INFINITY) + everyMs
+    if (dueAt === null) {
+      const copies = await target.copies()
+      backups.found(copies)
+      dueAt = (copies.at(-1)?.takenAt ?? Number.NEGATIVE_INFINITY) + everyMs
+    }
     // The clock may have been set back since.
     if (now < dueAt && dueAt <= now + everyMs) return
     dueAt = now + everyMs

@@ -25,6 +25,7 @@ const metrics = new PrometheusMetrics({
   upstreams: () => [],
   fuel: async () => null,
   isReady: async () => true,
+  backups: () => ({ newestAt: null, isFailing: false }),
 })
 const log = new CallLog({ info: () => undefined })
 

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type MetricType, Registry } from 'prom-client'
+import type { BackupReading } from '../../core/backup/backups'
 import { ENTRY_KINDS } from '../../core/ledger/entry'
 import type { EndedCall } from '../../core/telemetry/ended-call'
 import {
@@ -30,6 +31,7 @@ export interface Readings {
   /** Null without a relayer. */
   readonly fuel: () => Promise<number | null>
   readonly isReady: () => Promise<boolean>
+  readonly backups: () => BackupReading
 }
 
 /** How long a read of the database may take. Without it the other metrics are sent, so that a stuck database can be seen. */
@@ -59,6 +61,7 @@ export class PrometheusMetrics implements Telemetry {
     registerMoney(this.registry, readings, this.payments)
     registerQueues(this.registry, readings)
     registerProcess(this.registry, readings, this.loop)
+    registerBackups(this.registry, readings)
   }
 
   callEnded({ operation, code, ms }: EndedCall): void {
@@ -276,6 +279,19 @@ function registerProcess(registry: Registry, { isReady }: Readings, loop: Durati
       this.set((await inTime(isReady())) ? 1 : 0)
     },
   })
+}
+
+function registerBackups(registry: Registry, { backups }: Readings): void {
+  new Gauge({
+    ...{ name: 'gateway_backup_newest_timestamp_seconds', registers: [registry] },
+    help: 'When the newest copy of the data was taken, in UNIX seconds',
+    collect() {
+      const { newestAt } = backups()
+      this.remove()
+      if (newestAt !== null) this.set(newestAt / 1000)
+    },
+  })
+  gauge(registry, 'gateway_backup_failing', '1 if the last backup failed', () => (backups().isFailing ? 1 : 0))
 }
 
 function gauge(registry: Registry, name: string, help: string, read: () => number): void {

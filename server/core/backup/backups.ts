@@ -53,6 +53,13 @@ export interface BackupState {
   readonly lastFailure: (Ended & { readonly reason: string }) | null
 }
 
+/** What the metrics say of backups. */
+export interface BackupReading {
+  /** Null while no copy is known. */
+  readonly newestAt: number | null
+  readonly isFailing: boolean
+}
+
 /** A new copy, and the names of those that were removed for it. */
 export interface BackupResult {
   readonly copy: CopyManifest
@@ -65,6 +72,7 @@ type OnProgress = (progress: BackupProgress) => void
 export class Backups {
   private readonly parts: BackupParts
   private current: BackupState = { running: null, lastSuccess: null, lastFailure: null }
+  private newestAt: number | null = null
 
   constructor(parts: BackupParts) {
     this.parts = parts
@@ -72,6 +80,17 @@ export class Backups {
 
   state(): BackupState {
     return this.current
+  }
+
+  reading(): BackupReading {
+    const { lastSuccess, lastFailure } = this.current
+    const isFailing = lastFailure !== null && lastFailure.at >= (lastSuccess?.at ?? Number.NEGATIVE_INFINITY)
+    return { newestAt: this.newestAt, isFailing }
+  }
+
+  /** Makes copies known that were there before this process. */
+  found(copies: readonly CopyManifest[]): void {
+    for (const { takenAt } of copies) this.newestAt = Math.max(this.newestAt ?? takenAt, takenAt)
   }
 
   /** Begins a backup. `result` rejects with a `BackupProblem` when there is no new copy; then no old one was removed. */
@@ -100,6 +119,7 @@ export class Backups {
       const copy = await this.copy(target, name, since, report)
       if (verify) await this.verified(target, copy, report)
       this.current = { ...this.current, lastSuccess: { ...ended(), copy } }
+      this.found([copy])
       return { copy, removed: keep === null ? [] : await removeSurplus(target, copy, keep) }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
