@@ -62,6 +62,7 @@ async function secureDataFolder(): Promise<void> {
 function settings(): Config {
   try {
     const config = readConfig()
+    for (const warning of config.warnings) tell('warn', warning)
     return config.port === 0 ? readConfig({ PORT: String(freePort(config.host)) }) : config
   } catch (error) {
     if (error instanceof ConfigError) end(error.message)

@@ -14,7 +14,8 @@ const HELP = `Usage: gateway-server [up] | COMMAND
   up           serve until SIGINT or SIGTERM; also without a command
   up --check   create the data folder and its secret, and do not serve
 
-To configure the gateway, set environment variables such as PORT, HOST and DATA_DIR. All other commands talk to a running gateway:
+To configure the gateway, set environment variables such as PORT, HOST and DATA_DIR, or write gateway.yaml (docs/configuration.md).
+Most other commands talk to a running gateway:
 
 `
 
@@ -41,7 +42,7 @@ async function serve(flags: readonly string[]): Promise<void> {
 async function prepareFiles(documents = false): Promise<void> {
   process.umask(0o077)
   const folder = dataFolder()
-  await prepareDataFolder(folder, !process.env['SECRET_KEY'])
+  await prepareDataFolder(folder, !process.env['SECRET_KEY'] && !process.env['SECRET_KEY_FILE'])
   await unpackFiles(folder, documents)
 }
 

@@ -4,6 +4,13 @@ import { COMMANDS } from './commands'
 /** Commands that need the gateway's source and files, so the single binary does not have them. Loaded on demand. */
 const LOCAL_COMMANDS: readonly Command[] = [
   {
+    name: 'config',
+    summary: 'check and print the settings of the server on this machine',
+    usage: '',
+    run: async (args, terminal) =>
+      terminal.out(await (await import('./local/config-command')).configCommand(args, terminal)),
+  },
+  {
     name: 'index',
     summary: 'add your own documents to the search index on this machine',
     usage: '',

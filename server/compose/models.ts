@@ -23,12 +23,19 @@ const MAX_SEARCH_MS = 30_000
 
 /** The models of the sandbox, MODELS_FILE and the database. */
 export async function openModelCatalog({ models }: Config, store: ModelStore, clock: Clock) {
-  const { file, sandbox } = models
+  const { file, sandbox, isEmpty } = models
   const created = Math.floor(clock.now() / 1000)
-  const fixed = async () => [
-    ...(sandbox ? SANDBOX_MODELS : []),
-    ...(file === null ? [] : await modelsOfFile(file, created)),
-  ]
+  const fixed = async () => {
+    const listed = file === null ? [] : await modelsOfFile(file, created)
+    for (const { id, upstreams } of listed) {
+      const empty = upstreams.find(({ keyEnv }) => keyEnv !== null && isEmpty(keyEnv))?.keyEnv
+      if (empty)
+        throw new Error(
+          `${empty} is empty, but ${file} names it as key_env of ${id}. Set it, such as ${empty}=sk-..., or remove key_env for an upstream without a key`,
+        )
+    }
+    return [...(sandbox ? SANDBOX_MODELS : []), ...listed]
+  }
   const catalog = new ModelCatalog(await fixed(), store)
   return {
     catalog,

@@ -1,6 +1,6 @@
-import { Allowlist } from '../core/credentials/allowlist'
-import type { Read } from './chain-values'
-import { ConfigError } from './config-error'
+import type { Allowlist } from '../core/credentials/allowlist'
+import { networks } from './listening'
+import { group, list, type Read } from './setting'
 import { type UpstreamWalletSettings, upstreamWalletSettings, WALLET_PREFIX } from './upstream-wallet'
 
 /** Settings of imported APIs (spec-answers 12). */
@@ -16,27 +16,31 @@ export interface ApiSettings {
 /** The prefix of variables that an API's authentication may name. */
 const UPSTREAM_PREFIX = 'UPSTREAM_'
 
+export const APIS = group(
+  'Imported APIs',
+  `Secrets of their upstreams are variables named \`${UPSTREAM_PREFIX}...\`, the only ones that an API's \`auth\` may name ([sell-your-api.md](sell-your-api.md)).`,
+  {
+    ALLOW_PRIVATE_UPSTREAMS: list(
+      {
+        example: '10.0.0.0/8',
+        doc: 'Private addresses that upstreams of imported APIs may have: addresses and CIDR ranges, separated by commas. Link-local and metadata addresses never',
+      },
+      networks,
+    ),
+  },
+)
+
 export function apiSettings(
-  environment: Readonly<Record<string, string | undefined>>,
+  read: Read,
+  given: Readonly<Record<string, string | undefined>>,
   production: boolean,
 ): ApiSettings {
-  const read: Read = (name) => environment[name]?.trim() || null
-  const secrets = Object.entries(environment).flatMap(([name, value]): [string, string][] =>
+  const secrets = Object.entries(given).flatMap(([name, value]): [string, string][] =>
     name.startsWith(UPSTREAM_PREFIX) && !name.startsWith(WALLET_PREFIX) && value ? [[name, value]] : [],
   )
   return {
-    privateUpstreams: ranges(environment['ALLOW_PRIVATE_UPSTREAMS']?.trim() || null),
+    privateUpstreams: APIS.settings.ALLOW_PRIVATE_UPSTREAMS.of(read),
     secrets: new Map(secrets),
     wallet: upstreamWalletSettings(read, production),
   }
-}
-
-function ranges(text: string | null): Allowlist | null {
-  if (text === null) return null
-  const parsed = Allowlist.parse(text.split(',').map((entry) => entry.trim()))
-  if (parsed.ok) return parsed.value
-  const { entry, rule } = parsed.error
-  throw new ConfigError(
-    `ALLOW_PRIVATE_UPSTREAMS must be a comma-separated list of addresses and CIDR ranges, such as 10.0.0.0/8: "${entry}" ${rule}`,
-  )
 }

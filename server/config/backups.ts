@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock'
 import { ConfigError } from './config-error'
+import { group, httpUrl, integer, type Read, refused, setting, text } from './setting'
 
 /** Copies of the gateway's data. */
 export interface BackupSettings {
@@ -26,62 +27,89 @@ interface StoreAccess {
   readonly region: string | null
 }
 
-/** Settings whose values a new machine needs and no copy has. */
-const SECRETS = [
-  'SECRET_KEY',
-  'SEALING_KEYS',
-  'SMTP_URL',
-  'BRAVE_API_KEY',
-  'STRIPE_SECRET_KEY',
-  'STRIPE_WEBHOOK_SECRET',
-  'PAYMENTS_SECRET',
-  'PAYMENTS_EVM_RELAYER_KEY',
-  'PAYMENTS_FACILITATOR_AUTHORIZATION',
-  'UPSTREAM_WALLET_KEY',
-  'X_CLIENT_SECRET',
-  'METRICS_TOKEN',
-  'OTEL_EXPORTER_OTLP_HEADERS',
-  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
-  'AWS_SECRET_ACCESS_KEY',
-]
 const UNITS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS }
 const MIN_EVERY_MS = 5 * MINUTE_MS
 const MARK_LENGTH = 16
+const SINCE = '0.2.0'
 
-type Environment = Readonly<Record<string, string | undefined>>
+const endpoint = httpUrl({
+  example: 'https://s3.example.com',
+  since: SINCE,
+  doc: "Address of a store that is not Amazon's",
+})
+const region = text({ since: SINCE, example: 'eu-central-1', doc: 'Region of the bucket' })
 
-/** Reads `BACKUP_TO`, `BACKUP_EVERY`, `BACKUP_KEEP` and the store's standard variables. */
-export function backupSettings(environment: Environment, secretKey: string): BackupSettings {
-  const read = reader(environment)
-  const to = read('BACKUP_TO')
-  const access = storeAccess(environment)
+export const BACKUPS = group(
+  'Backups',
+  "Copies of the data, and the access to a bucket by the variables of Amazon's tools. [How](operating.md#back-up-and-restore).",
+  {
+    BACKUP_TO: text({
+      since: SINCE,
+      otherwise: 'no schedule',
+      example: 's3://bucket/gateway',
+      doc: 'Where scheduled copies go: a folder or `s3://bucket/prefix`. Also the default place of the commands',
+    }),
+    BACKUP_EVERY: setting(
+      {
+        default: '24h',
+        since: SINCE,
+        example: '6h',
+        doc: 'How old the newest copy may be: `30m`, `6h`, `1d`; at least `5m`',
+      },
+      { type: 'string', pattern: '^[1-9][0-9]{0,3}[mhd]$' },
+      interval,
+    ),
+    BACKUP_KEEP: integer({
+      default: 7,
+      min: 1,
+      max: 9999,
+      since: SINCE,
+      doc: 'How many copies stay in `BACKUP_TO`',
+    }),
+    AWS_ACCESS_KEY_ID: text({ since: SINCE, doc: 'Access to the bucket' }),
+    AWS_SECRET_ACCESS_KEY: text({ secret: true, since: SINCE, doc: 'Its secret' }),
+    AWS_SESSION_TOKEN: text({ secret: true, since: SINCE, doc: 'For temporary access' }),
+    AWS_REGION: region,
+    AWS_DEFAULT_REGION: region,
+    AWS_ENDPOINT_URL: endpoint,
+    AWS_ENDPOINT_URL_S3: endpoint,
+  },
+)
+
+/** Reads `BACKUP_TO`, `BACKUP_EVERY`, `BACKUP_KEEP` and the store's standard variables. `secrets` are the names of those that are set. */
+export function backupSettings(
+  read: Read,
+  { secretKey, secrets }: { readonly secretKey: string; readonly secrets: readonly string[] },
+): BackupSettings {
+  const { BACKUP_TO, BACKUP_EVERY, BACKUP_KEEP } = BACKUPS.settings
+  const to = BACKUP_TO.of(read)
+  const access = storeAccess(read)
   if (to?.startsWith('s3:') && !access)
     throw new ConfigError('BACKUP_TO is a bucket, so AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set')
-  const keep = read('BACKUP_KEEP') ?? '7'
-  if (!/^[1-9]\d{0,3}$/.test(keep))
-    throw new ConfigError(`BACKUP_KEEP must be an integer from 1 to 9999, such as 7, not "${keep}"`)
   return {
     to,
-    everyMs: interval(read('BACKUP_EVERY') ?? '24h'),
-    keep: Number(keep),
+    everyMs: BACKUP_EVERY.of(read),
+    keep: BACKUP_KEEP.of(read),
     access,
-    secrets: SECRETS.filter((name) => name === 'SECRET_KEY' || read(name) !== null).concat(
-      Object.keys(environment).filter((name) => /^UPSTREAM_/.test(name) && !SECRETS.includes(name) && read(name)),
-    ),
+    secrets,
     secretMark: secretMark(secretKey),
   }
 }
 
 /** The access to an S3-compatible store, by the variables of Amazon's own tools. Null if no key is set. */
-export function storeAccess(environment: Environment): StoreAccess | null {
-  const read = reader(environment)
-  const [accessKeyId, secretAccessKey] = [read('AWS_ACCESS_KEY_ID'), read('AWS_SECRET_ACCESS_KEY')]
+export function storeAccess(read: Read): StoreAccess | null {
+  const { settings } = BACKUPS
+  const accessKeyId = settings.AWS_ACCESS_KEY_ID.of(read)
+  const secretAccessKey = settings.AWS_SECRET_ACCESS_KEY.of(read)
   if (accessKeyId === null || secretAccessKey === null) return null
-  const endpoint = read('AWS_ENDPOINT_URL_S3') ?? read('AWS_ENDPOINT_URL')
-  if (endpoint !== null && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
-    throw new ConfigError(`AWS_ENDPOINT_URL must be a URL such as https://s3.example.com, not "${endpoint}"`)
-  const region = read('AWS_REGION') ?? read('AWS_DEFAULT_REGION')
-  return { accessKeyId, secretAccessKey, sessionToken: read('AWS_SESSION_TOKEN'), endpoint, region }
+  const endpointUrl = settings.AWS_ENDPOINT_URL_S3.of(read) ?? settings.AWS_ENDPOINT_URL.of(read)
+  return {
+    accessKeyId,
+    secretAccessKey,
+    sessionToken: settings.AWS_SESSION_TOKEN.of(read),
+    endpoint: endpointUrl?.replace(/\/$/, '') ?? null,
+    region: settings.AWS_REGION.of(read) ?? settings.AWS_DEFAULT_REGION.of(read),
+  }
 }
 
 /** Tells one SECRET_KEY from another, without revealing it. */
@@ -89,14 +117,9 @@ export function secretMark(secretKey: string): string {
   return createHmac('sha256', secretKey).update('gateway backup').digest('hex').slice(0, MARK_LENGTH)
 }
 
-function reader(environment: Environment) {
-  return (name: string): string | null => environment[name]?.trim() || null
-}
-
-function interval(text: string): number {
-  const [, count, unit = ''] = /^([1-9]\d{0,3})([mhd])$/.exec(text) ?? []
+function interval(given: string, name: string): number {
+  const [, count, unit = ''] = /^([1-9]\d{0,3})([mhd])$/.exec(given) ?? []
   const ms = Number(count) * (UNITS[unit] ?? Number.NaN)
-  if (!(ms >= MIN_EVERY_MS))
-    throw new ConfigError(`BACKUP_EVERY must be a time such as 30m, 6h or 1d, at least 5m, not "${text}"`)
+  if (!(ms >= MIN_EVERY_MS)) throw refused(name, 'a time such as 30m, 6h or 1d, at least 5m', given)
   return ms
 }

@@ -1,4 +1,4 @@
-import { type Read, whole } from './chain-values'
+import { group, integer, type Read } from './setting'
 
 /** When money on a chain is final, and when the chain counts as stalled. */
 export interface ChainPace {
@@ -55,14 +55,30 @@ export function chainDefaults(chainId: number): ChainDefaults {
   return KNOWN[chainId] ?? ETHEREUM
 }
 
-/** The pace of a chain: `PAYMENTS_CONFIRMATIONS` and `PAYMENTS_MAX_BLOCK_AGE_SECONDS`, or the defaults of the chain. */
+export const CHAIN_PACE = group('When a payment counts', 'For both methods.', {
+  PAYMENTS_CONFIRMATIONS: integer({
+    default: null,
+    min: 1,
+    max: 100_000,
+    otherwise: 'by chain, such as `12`',
+    doc: 'Confirmations a top-up needs before it counts',
+  }),
+  PAYMENTS_MAX_BLOCK_AGE_SECONDS: integer({
+    default: null,
+    min: 0,
+    max: 100_000,
+    otherwise: 'by chain, such as `60`',
+    doc: 'Maximum age of the last block; `0` turns the check off',
+  }),
+})
+
+/** The pace of a chain: as set, or the defaults of the chain. */
 export function chainPace(read: Read, chainId: number): ChainPace {
+  const { PAYMENTS_CONFIRMATIONS, PAYMENTS_MAX_BLOCK_AGE_SECONDS } = CHAIN_PACE.settings
   const defaults = chainDefaults(chainId)
-  const number = (name: string, fallback: number, min: number) =>
-    whole(name, read(name) ?? String(fallback), min, 100_000)
-  const seconds = number('PAYMENTS_MAX_BLOCK_AGE_SECONDS', defaults.maxBlockAgeSeconds, 0)
+  const seconds = PAYMENTS_MAX_BLOCK_AGE_SECONDS.of(read) ?? defaults.maxBlockAgeSeconds
   return {
-    confirmations: number('PAYMENTS_CONFIRMATIONS', defaults.confirmations, 1),
+    confirmations: PAYMENTS_CONFIRMATIONS.of(read) ?? defaults.confirmations,
     maxBlockAgeMs: seconds === 0 ? null : seconds * 1000,
   }
 }

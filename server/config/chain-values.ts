@@ -1,18 +1,43 @@
 import { type Money, parseUsd } from '../core/money'
 import { PUBLISHED_ACCOUNTS } from '../core/payments/published-accounts'
 import { ConfigError } from './config-error'
+import { integer, type Read, refused, type Setting, setting, text } from './setting'
 
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/
+/** The address of an account or contract. */
+export function chainAddress(about: { readonly doc: string }) {
+  const is = /^0x[0-9a-fA-F]{40}$/
+  const example = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+  return text({ ...about, is, rule: `an address: 0x and 40 hex digits, such as ${example}`, example })
+}
 
-/** Reads a setting by its name; null if it is not set. */
-export type Read = (name: string) => string | null
+/** The private key of an account. */
+export function privateKey(about: { readonly doc: string }) {
+  const is = /^0x[0-9a-fA-F]{64}$/
+  return text({ ...about, secret: true, is, rule: 'a private key: 0x and 64 hex digits' })
+}
 
-/** The address of an account or contract. `neededBy` names the feature that requires it. */
-export function chainAddress(read: Read, name: string, neededBy: string): string {
-  const text = read(name)
-  if (text === null) throw new ConfigError(`${name} is not set, but ${neededBy} needs it`)
-  if (!ADDRESS.test(text)) throw new ConfigError(`${name} must be an address: 0x and 40 hex digits`)
-  return text
+/** The URL of a chain's node, which may contain a token. */
+export function nodeUrl(about: { readonly doc: string }) {
+  const example = 'https://rpc.example.com'
+  return setting({ ...about, default: null, secret: true, example }, { type: 'string' }, (given, name) => {
+    const url = URL.parse(given)
+    if (!url || !['http:', 'https:'].includes(url.protocol))
+      throw refused(name, `the http or https URL of a node, such as ${example}`, null)
+    return url.href
+  })
+}
+
+export function chainId(about: { readonly doc: string }) {
+  return integer({ ...about, default: null, min: 1, max: 2 ** 31, example: '8453' })
+}
+
+/** Reads settings that `feature` requires: fails for one that is not set. */
+export function neededFor(read: Read, feature: string): <T>(one: Setting<T | null>) => T {
+  return function needed<T>(one: Setting<T | null>): T {
+    const value = one.of(read)
+    if (value === null) throw new ConfigError(`${one.name} is not set, but ${feature} needs it`)
+    return value
+  }
 }
 
 /** The private keys of these accounts are public: anyone can take their money. */
@@ -25,27 +50,17 @@ export function refusePublished(name: string, value: string): void {
     )
 }
 
-export function nodeUrl(read: Read, name: string, neededBy: string): string {
-  const text = read(name)
-  const url = text === null ? null : URL.parse(text)
-  // The URL can contain a token, so the message does not repeat it.
-  if (!url || !['http:', 'https:'].includes(url.protocol))
-    throw new ConfigError(
-      `${name} must be the http or https URL of a node, such as https://rpc.example.com; ${neededBy} needs it`,
-    )
-  return url.href
-}
-
-export function whole(name: string, text: string, min: number, max: number): number {
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= min && value <= max))
-    throw new ConfigError(`${name} must be an integer from ${min} to ${max}, not "${text}"`)
-  return value
-}
-
 /** An amount of USD above zero. */
-export function usd(name: string, text: string): Money {
-  const amount = parseUsd(text)
-  if (!amount) throw new ConfigError(`${name} must be an amount of USD above zero such as 0.005, not "${text}"`)
+export function usd<const D extends string | null>(about: {
+  readonly doc: string
+  readonly default: D
+  readonly otherwise?: string
+}) {
+  return setting({ ...about, example: '0.005' }, { anyOf: [{ type: 'number' }, { type: 'string' }] }, positiveUsd)
+}
+
+function positiveUsd(given: string, name: string): Money {
+  const amount = parseUsd(given)
+  if (!amount) throw refused(name, 'an amount of USD above zero such as 0.005', given)
   return amount
 }

@@ -1,7 +1,8 @@
 import type { Money } from '../core/money'
 import { type ChainPace, chainDefaults, chainPace } from './chain-defaults'
-import { chainAddress, nodeUrl, type Read, refusePublished, usd, whole } from './chain-values'
+import { chainAddress, chainId, neededFor, nodeUrl, privateKey, refusePublished, usd } from './chain-values'
 import { ConfigError } from './config-error'
+import { group, integer, type Read, refused, setting, text } from './setting'
 
 /** The chain, the token, the recipient and the relayer of the `evm` method and of x402. */
 export interface EvmSettings extends ChainPace {
@@ -37,6 +38,61 @@ export interface GasSettings {
   readonly maxCostPerPayment: bigint
 }
 
+/** The price of the cheapest call. With more expensive gas, it would be sold at a loss. */
+const MAX_GAS_USD = '0.005'
+
+export const EVM = group(
+  'Payments per request: evm and x402',
+  "Offers the `evm` method and x402 as well, whatever `PAYMENTS` says but `off`. Set all of the first seven or none; with a facilitator the relayer's key may be missing. More in [payments.md](payments.md).",
+  {
+    PAYMENTS_EVM_RPC_URL: nodeUrl({ doc: "The chain's node" }),
+    PAYMENTS_EVM_CHAIN_ID: chainId({ doc: "The chain's id" }),
+    PAYMENTS_EVM_TOKEN: chainAddress({ doc: 'Contract of a token with EIP-3009, such as USDC' }),
+    PAYMENTS_EVM_TOKEN_NAME: text({ example: 'USD Coin', doc: "Name in the token's signing domain" }),
+    PAYMENTS_EVM_TOKEN_VERSION: text({ example: '2', doc: "Version in the token's signing domain" }),
+    PAYMENTS_EVM_RECIPIENT: chainAddress({ doc: "The recipient's address" }),
+    PAYMENTS_EVM_RELAYER_KEY: privateKey({
+      doc: 'Key of the account that submits the transfers and pays their gas',
+    }),
+    PAYMENTS_FACILITATOR_URL: setting(
+      {
+        default: null,
+        secret: true,
+        example: 'https://facilitator.example.com',
+        doc: 'A server that settles x402 payments and pays their gas, instead of the relayer. What it says is checked on the chain: `PAYMENTS_EVM_RPC_URL` is needed as well',
+      },
+      { type: 'string', format: 'uri' },
+      facilitatorUrl,
+    ),
+    PAYMENTS_FACILITATOR_AUTHORIZATION: text({
+      secret: true,
+      is: /^[\x21-\x7e]+( [\x21-\x7e]+)*$/,
+      rule: 'the value of an Authorization header, such as "Bearer ..."',
+      doc: 'The value of `Authorization` in requests to it',
+    }),
+    PAYMENTS_EVM_TOKEN_DECIMALS: integer({ default: 6, min: 6, max: 18, doc: 'Decimals of that token, 6 to 18' }),
+    PAYMENTS_MAX_GAS_USD: usd({
+      default: MAX_GAS_USD,
+      doc: 'The most that the gas of one `evm` payment may cost you; while gas costs more, `evm` is not offered. Prices below this are not offered by `evm` ([more](payments.md))',
+    }),
+    PAYMENTS_EVM_NATIVE_USD: usd({
+      default: null,
+      otherwise: 'by chain, such as `5000`',
+      doc: 'Price of the coin that pays for gas. The default is above its highest price ever',
+    }),
+    PAYMENTS_EVM_MAX_FEE_GWEI: setting(
+      { default: null, example: '0.02', doc: 'Maximum fee per unit of gas' },
+      { anyOf: [{ type: 'number' }, { type: 'string' }] },
+      maxFee,
+    ),
+    PAYMENTS_EVM_MIN_PRICE_USD: usd({
+      default: null,
+      otherwise: '`PAYMENTS_MAX_GAS_USD`',
+      doc: 'The lowest price offered by `evm`',
+    }),
+  },
+)
+
 const NEEDED = [
   'PAYMENTS_EVM_RPC_URL',
   'PAYMENTS_EVM_CHAIN_ID',
@@ -47,33 +103,32 @@ const NEEDED = [
 ] as const
 const RELAYER_KEY = 'PAYMENTS_EVM_RELAYER_KEY'
 
-/** Reads the `PAYMENTS_EVM_*` settings of the README. Null when none is set. */
+/** Reads the `PAYMENTS_EVM_*` settings. Null when none is set. */
 export function evmSettings(read: Read, production: boolean): EvmSettings | null {
+  const { settings } = EVM
   const facilitator = facilitatorSettings(read)
-  const needed = facilitator ? NEEDED : [...NEEDED, RELAYER_KEY]
-  const missing = needed.filter((name) => read(name) === null)
-  if (missing.length === needed.length && read(RELAYER_KEY) === null && !facilitator) return null
+  const names = facilitator ? NEEDED : [...NEEDED, RELAYER_KEY]
+  const missing = names.filter((name) => read(name) === null)
+  if (missing.length === names.length && read(RELAYER_KEY) === null && !facilitator) return null
   if (missing.length > 0)
     throw new ConfigError(
-      `${missing.join(', ')} not set; payments by evm need ${needed.length} settings (see PAYMENTS_EVM_* in the README)`,
+      `${missing.join(', ')} not set; payments by evm need ${names.length} settings (see PAYMENTS_EVM_* in docs/configuration.md)`,
     )
-  const recipient = chainAddress(read, 'PAYMENTS_EVM_RECIPIENT', 'the evm method')
-  const relayerKey = read(RELAYER_KEY)
-  // It is a secret, so the message does not repeat it.
-  if (relayerKey !== null && !/^0x[0-9a-fA-F]{64}$/.test(relayerKey))
-    throw new ConfigError(`${RELAYER_KEY} must be a private key: 0x and 64 hex digits`)
+  const must = neededFor(read, 'the evm method')
+  const recipient = must(settings.PAYMENTS_EVM_RECIPIENT)
+  const relayerKey = settings.PAYMENTS_EVM_RELAYER_KEY.of(read)
   if (production) refusePublished('PAYMENTS_EVM_RECIPIENT', recipient)
   if (production && relayerKey !== null) refusePublished(RELAYER_KEY, relayerKey)
-  const chainId = whole('PAYMENTS_EVM_CHAIN_ID', read('PAYMENTS_EVM_CHAIN_ID') ?? '', 1, 2 ** 31)
+  const chain = must(settings.PAYMENTS_EVM_CHAIN_ID)
   return {
-    ...chainPace(read, chainId),
-    ...gasSettings(read, chainId),
-    rpcUrl: nodeUrl(read, 'PAYMENTS_EVM_RPC_URL', 'the evm method'),
-    chainId,
-    token: chainAddress(read, 'PAYMENTS_EVM_TOKEN', 'the evm method'),
-    tokenName: read('PAYMENTS_EVM_TOKEN_NAME') ?? '',
-    tokenVersion: read('PAYMENTS_EVM_TOKEN_VERSION') ?? '',
-    decimals: whole('PAYMENTS_EVM_TOKEN_DECIMALS', read('PAYMENTS_EVM_TOKEN_DECIMALS') ?? '6', 6, 18),
+    ...chainPace(read, chain),
+    ...gasSettings(read, chain),
+    rpcUrl: must(settings.PAYMENTS_EVM_RPC_URL),
+    chainId: chain,
+    token: must(settings.PAYMENTS_EVM_TOKEN),
+    tokenName: must(settings.PAYMENTS_EVM_TOKEN_NAME),
+    tokenVersion: must(settings.PAYMENTS_EVM_TOKEN_VERSION),
+    decimals: settings.PAYMENTS_EVM_TOKEN_DECIMALS.of(read),
     recipient,
     relayerKey,
     facilitator,
@@ -81,42 +136,43 @@ export function evmSettings(read: Read, production: boolean): EvmSettings | null
 }
 
 function facilitatorSettings(read: Read): FacilitatorSettings | null {
-  const [name, secret] = ['PAYMENTS_FACILITATOR_URL', 'PAYMENTS_FACILITATOR_AUTHORIZATION']
-  const [text, authorization] = [read(name), read(secret)]
-  if (text === null && authorization !== null) throw new ConfigError(`${secret} is set, but ${name} is not`)
-  if (text === null) return null
-  const url = URL.parse(text)
-  // Neither may be repeated: a URL can contain a token.
-  if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.password || url.search)
-    throw new ConfigError(
-      `${name} must be the http or https URL of a facilitator, such as https://facilitator.example.com`,
-    )
-  if (authorization !== null && !/^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(authorization))
-    throw new ConfigError(`${secret} must be the value of an Authorization header, such as "Bearer ..."`)
-  return { url: url.href, authorization }
+  const url = EVM.settings.PAYMENTS_FACILITATOR_URL.of(read)
+  const authorization = EVM.settings.PAYMENTS_FACILITATOR_AUTHORIZATION.of(read)
+  if (url === null && authorization !== null)
+    throw new ConfigError('PAYMENTS_FACILITATOR_AUTHORIZATION is set, but PAYMENTS_FACILITATOR_URL is not')
+  return url === null ? null : { url, authorization }
 }
 
-/** The price of the cheapest call. With more expensive gas, it would be sold at a loss. */
-const MAX_GAS_USD = '0.005'
+function facilitatorUrl(given: string, name: string): string {
+  const url = URL.parse(given)
+  // It can contain a token, so the message does not repeat it.
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.password || url.search)
+    throw refused(name, 'the http or https URL of a facilitator, such as https://facilitator.example.com', null)
+  return url.href
+}
+
 const WEI_PER_COIN = 10n ** 18n
 
 /** By default, prices below the gas ceiling cannot be paid this way, so that no payment is a loss. */
-function gasSettings(read: Read, chainId: number): Pick<EvmSettings, 'gas' | 'minAmount'> {
-  const perPayment = usd('PAYMENTS_MAX_GAS_USD', read('PAYMENTS_MAX_GAS_USD') ?? MAX_GAS_USD)
-  const coin = usd('PAYMENTS_EVM_NATIVE_USD', read('PAYMENTS_EVM_NATIVE_USD') ?? chainDefaults(chainId).coinUsd)
-  const minPrice = read('PAYMENTS_EVM_MIN_PRICE_USD')
+function gasSettings(read: Read, chain: number): Pick<EvmSettings, 'gas' | 'minAmount'> {
+  const { settings } = EVM
+  const perPayment = settings.PAYMENTS_MAX_GAS_USD.of(read)
+  const coin =
+    settings.PAYMENTS_EVM_NATIVE_USD.of(read) ??
+    settings.PAYMENTS_EVM_NATIVE_USD.of(() => chainDefaults(chain).coinUsd) ??
+    perPayment
   return {
-    gas: { maxFeePerGas: maxFee(read), maxCostPerPayment: (BigInt(perPayment) * WEI_PER_COIN) / BigInt(coin) },
-    minAmount: minPrice === null ? perPayment : usd('PAYMENTS_EVM_MIN_PRICE_USD', minPrice),
+    gas: {
+      maxFeePerGas: settings.PAYMENTS_EVM_MAX_FEE_GWEI.of(read),
+      maxCostPerPayment: (BigInt(perPayment) * WEI_PER_COIN) / BigInt(coin),
+    },
+    minAmount: settings.PAYMENTS_EVM_MIN_PRICE_USD.of(read) ?? perPayment,
   }
 }
 
-function maxFee(read: Read): bigint | null {
-  const text = read('PAYMENTS_EVM_MAX_FEE_GWEI')
-  if (text === null) return null
-  const [, gwei = '', rest = ''] = /^(\d{1,6})(?:\.(\d{1,9}))?$/.exec(text) ?? []
+function maxFee(given: string, name: string): bigint {
+  const [, gwei = '', rest = ''] = /^(\d{1,6})(?:\.(\d{1,9}))?$/.exec(given) ?? []
   const wei = BigInt(gwei + rest.padEnd(9, '0'))
-  if (wei === 0n)
-    throw new ConfigError(`PAYMENTS_EVM_MAX_FEE_GWEI must be a number of gwei above zero such as 0.02, not "${text}"`)
+  if (wei === 0n) throw refused(name, 'a number of gwei above zero such as 0.02', given)
   return wei
 }

@@ -1,4 +1,5 @@
 import { ConfigError } from './config-error'
+import { group, type Read, refused, setting, text } from './setting'
 
 /** How mail is sent. */
 export interface MailConfig {
@@ -6,15 +7,49 @@ export interface MailConfig {
   readonly from: string
 }
 
+export const MAIL = group(
+  'Mail',
+  'Set both or none. With them, signup credit and the first sign-in wait until the address is confirmed. Without them an operator hands out links: `bun run gateway operator reset-link ACCOUNT`.',
+  {
+    SMTP_URL: setting(
+      {
+        default: null,
+        secret: true,
+        otherwise: 'no mail',
+        example: 'smtps://user:password@mail.example.com:465',
+        doc: 'Mail server (`smtps://user:password@host:465`) for sign-up confirmations, password resets and address changes',
+      },
+      { type: 'string' },
+      smtpUrl,
+    ),
+    MAIL_FROM: text({
+      is: /^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/,
+      rule: 'an address such as gateway@example.com or "Gateway <gateway@example.com>"',
+      example: 'gateway@example.com',
+      doc: 'Sender of mail',
+    }),
+  },
+)
+
 /** Reads `SMTP_URL` and `MAIL_FROM`: both, or null if neither is set. */
-export function mailConfig(read: (name: string) => string | null): MailConfig | null {
-  const [url, from] = [read('SMTP_URL'), read('MAIL_FROM')]
+export function mailConfig(read: Read): MailConfig | null {
+  const [url, from] = [MAIL.settings.SMTP_URL.of(read), MAIL.settings.MAIL_FROM.of(read)]
   if (url === null && from === null) return null
-  const parsed = URL.parse(url ?? '')
+  if (url === null)
+    throw new ConfigError(
+      'SMTP_URL is not set, but MAIL_FROM is. Mail needs both, such as SMTP_URL=smtps://user:password@mail.example.com:465',
+    )
+  if (from === null)
+    throw new ConfigError(
+      'MAIL_FROM is not set, but SMTP_URL is. Mail needs both, such as MAIL_FROM=gateway@example.com',
+    )
+  return { url, from }
+}
+
+function smtpUrl(given: string, name: string): string {
+  const url = URL.parse(given)
   // The URL may contain a password, so the message does not repeat it.
-  if (!parsed || !['smtp:', 'smtps:'].includes(parsed.protocol) || parsed.hostname === '')
-    throw new ConfigError('SMTP_URL must be a URL such as smtps://user:password@mail.example.com:465')
-  if (from === null || !/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/.test(from))
-    throw new ConfigError('MAIL_FROM must be an address such as gateway@example.com or "Gateway <gateway@example.com>"')
-  return { url: parsed.href, from }
+  if (!url || !['smtp:', 'smtps:'].includes(url.protocol) || url.hostname === '')
+    throw refused(name, 'a URL such as smtps://user:password@mail.example.com:465', null)
+  return url.href
 }

@@ -1,4 +1,4 @@
-import { ConfigError } from './config-error'
+import { flag, group, integer, type Read, text } from './setting'
 
 /** Settings of models. The models themselves are defined in MODELS_FILE and in the database. */
 export interface ModelSettings {
@@ -10,19 +10,44 @@ export interface ModelSettings {
   readonly sandbox: boolean
   /** The API key of an upstream, by the name of its environment variable. */
   readonly keyOf: (name: string) => string | null
+  /** Whether that variable is set, but to nothing: a mistake of a script or a secret that did not arrive. */
+  readonly isEmpty: (name: string) => boolean
 }
 
-type Read = (name: string) => string | null
+export const MODELS = group('Models', '', {
+  MODELS_FILE: text({
+    is: /\.json$/,
+    rule: 'a JSON file such as models.json',
+    example: 'models.json',
+    doc: 'JSON file of the models on sale ([models.md](models.md))',
+  }),
+  MODEL_OUTPUT_TOKENS: integer({
+    default: 4096,
+    min: 1,
+    max: 9_999_999,
+    doc: 'Output cap of a model call that sets none',
+  }),
+  SANDBOX_MODELS: flag({
+    default: null,
+    otherwise: '`true`, in production `false`',
+    doc: 'Whether `sandbox/echo` and `sandbox/extract` are available',
+  }),
+})
 
-export function modelSettings(read: Read, production: boolean): ModelSettings {
-  const file = read('MODELS_FILE')
-  if (file !== null && !file.endsWith('.json'))
-    throw new ConfigError(`MODELS_FILE must be a JSON file such as models.json, not "${file}"`)
-  const cap = read('MODEL_OUTPUT_TOKENS') ?? '4096'
-  if (!/^[1-9]\d{0,6}$/.test(cap))
-    throw new ConfigError(`MODEL_OUTPUT_TOKENS must be an integer above 0 such as 4096, not "${cap}"`)
-  const sandbox = read('SANDBOX_MODELS') ?? String(!production)
-  if (sandbox !== 'true' && sandbox !== 'false')
-    throw new ConfigError(`SANDBOX_MODELS must be true or false, not "${sandbox}"`)
-  return { file, defaultOutputTokens: Number(cap), sandbox: sandbox === 'true', keyOf: read }
+interface Given {
+  readonly read: Read
+  /** Reads a variable of any name. */
+  readonly secret: Read
+  readonly empty: ReadonlySet<string>
+}
+
+export function modelSettings({ read, secret, empty }: Given, production: boolean): ModelSettings {
+  const { MODELS_FILE, MODEL_OUTPUT_TOKENS, SANDBOX_MODELS } = MODELS.settings
+  return {
+    file: MODELS_FILE.of(read),
+    defaultOutputTokens: MODEL_OUTPUT_TOKENS.of(read),
+    sandbox: SANDBOX_MODELS.of(read) ?? !production,
+    keyOf: secret,
+    isEmpty: (name) => empty.has(name),
+  }
 }

@@ -1,8 +1,9 @@
 import { hkdfSync } from 'node:crypto'
 import { type ChainPace, chainPace } from './chain-defaults'
-import { chainAddress, nodeUrl, type Read, refusePublished, whole } from './chain-values'
+import { chainAddress, chainId, neededFor, nodeUrl, refusePublished } from './chain-values'
 import { ConfigError } from './config-error'
 import { type EvmSettings, evmSettings } from './evm-payments'
+import { choice, flag, group, integer, type Read, text } from './setting'
 
 /** The chain, the token and the recipient of the `tempo` method. */
 export interface TempoSettings extends ChainPace {
@@ -34,9 +35,47 @@ interface Surroundings {
   readonly environment: 'development' | 'test' | 'production'
 }
 
-/** Reads the settings of per-request payments (spec 5.3): `PAYMENTS_*` in the README. */
+export const PAYMENTS = group(
+  'Payments per request',
+  'How callers without an account pay. More in [payments.md](payments.md).',
+  {
+    PAYMENTS: choice({
+      default: null,
+      otherwise: '`sandbox` on loopback in development, else `off`',
+      values: ['off', 'sandbox', 'tempo', 'evm'],
+      doc: '`sandbox`: a local chain with worthless money (needs the optional package `@foundry-rs/anvil`; without it the 402 offers keys only). `tempo`: the chain of the next lines. `evm`: a token of any EVM chain alone. Production refuses `sandbox`',
+    }),
+    PAYMENTS_RPC_URL: nodeUrl({ doc: 'A node of the chain. Sets `PAYMENTS=tempo`' }),
+    PAYMENTS_CHAIN_ID: chainId({ doc: "The chain's id" }),
+    PAYMENTS_TOKEN: chainAddress({ doc: "The token's contract. A whole token is a dollar" }),
+    PAYMENTS_RECIPIENT: chainAddress({ doc: "The recipient's address" }),
+    PAYMENTS_TOKEN_DECIMALS: integer({ default: 6, min: 6, max: 18, doc: 'Decimals of the token, 6 to 18' }),
+    PAYMENTS_REALM: text({ otherwise: 'host of `BASE_URL`', doc: 'Realm named in challenges' }),
+    PAYMENTS_SECRET: text({
+      secret: true,
+      is: /^.{32,}$/,
+      rule: 'at least 32 characters. Create one with: openssl rand -base64 32',
+      otherwise: 'derived from `SECRET_KEY`',
+      doc: 'Signs challenges; at least 32 bytes',
+    }),
+    PAYMENTS_ATTEMPTS_RPM: integer({
+      default: 60,
+      min: 1,
+      max: 1_000_000,
+      doc: 'Payment credentials that an address may try per minute; successful ones do not count',
+    }),
+    SANDBOX_TOPUPS: flag({
+      default: null,
+      otherwise: '`true` with `PAYMENTS=sandbox`',
+      doc: 'Whether owners may top up with worthless money. Not allowed in production',
+    }),
+  },
+)
+
+/** Reads the settings of per-request payments (spec 5.3). */
 export function paymentSettings(read: Read, surroundings: Surroundings): PaymentSettings {
   const { secretKey, baseUrl } = surroundings
+  const { PAYMENTS_SECRET, PAYMENTS_REALM, PAYMENTS_ATTEMPTS_RPM } = PAYMENTS.settings
   const secret = Buffer.from(hkdfSync('sha256', secretKey, '', 'gateway payment challenges v1', 32)).toString('hex')
   const evm = evmSettings(read, surroundings.environment === 'production')
   const mode = paymentMode(read, evm, surroundings)
@@ -45,31 +84,36 @@ export function paymentSettings(read: Read, surroundings: Surroundings): Payment
     rail,
     evm: mode === 'off' ? null : evm,
     sandboxTopUps: sandboxTopUps(read, rail, surroundings),
-    secret: read('PAYMENTS_SECRET') ?? secret,
-    realm: read('PAYMENTS_REALM') ?? new URL(baseUrl).hostname,
-    attemptsPerMinute: whole('PAYMENTS_ATTEMPTS_RPM', read('PAYMENTS_ATTEMPTS_RPM') ?? '60', 1, 1_000_000),
+    secret: PAYMENTS_SECRET.of(read) ?? secret,
+    realm: PAYMENTS_REALM.of(read) ?? new URL(baseUrl).hostname,
+    attemptsPerMinute: PAYMENTS_ATTEMPTS_RPM.of(read),
   }
 }
 
 function sandboxTopUps(read: Read, rail: PaymentSettings['rail'], { environment }: Surroundings): boolean {
-  const text = read('SANDBOX_TOPUPS') ?? String(rail === 'sandbox')
-  if (text !== 'true' && text !== 'false') throw new ConfigError(`SANDBOX_TOPUPS must be true or false, not "${text}"`)
-  if (text === 'true' && environment === 'production')
+  const allowed = PAYMENTS.settings.SANDBOX_TOPUPS.of(read) ?? rail === 'sandbox'
+  if (allowed && environment === 'production')
     throw new ConfigError('SANDBOX_TOPUPS must be false in production, because it adds balance without real money')
-  return text === 'true'
+  return allowed
 }
 
-function paymentMode(read: Read, evm: EvmSettings | null, { environment, isLoopback }: Surroundings): string {
-  const mode = read('PAYMENTS')
+type PaymentMode = 'off' | 'sandbox' | 'tempo' | 'evm'
+
+function paymentMode(read: Read, evm: EvmSettings | null, { environment, isLoopback }: Surroundings): PaymentMode {
+  const mode = PAYMENTS.settings.PAYMENTS.of(read)
   if (mode === 'evm' && !evm)
     throw new ConfigError('PAYMENTS=evm needs the PAYMENTS_EVM_* settings, such as PAYMENTS_EVM_RPC_URL')
   if (mode !== null) return mode
-  if (read('PAYMENTS_RPC_URL')) return 'tempo'
+  if (PAYMENTS.settings.PAYMENTS_RPC_URL.of(read) !== null) return 'tempo'
   if (evm) return 'evm'
   return environment === 'development' && isLoopback ? 'sandbox' : 'off'
 }
 
-function railSettings(mode: string, read: Read, { environment, isLoopback }: Surroundings): PaymentSettings['rail'] {
+function railSettings(
+  mode: PaymentMode,
+  read: Read,
+  { environment, isLoopback }: Surroundings,
+): PaymentSettings['rail'] {
   switch (mode) {
     case 'evm':
     case 'off':
@@ -84,21 +128,21 @@ function railSettings(mode: string, read: Read, { environment, isLoopback }: Sur
       return 'sandbox'
     case 'tempo':
       return tempo(read, environment)
-    default:
-      throw new ConfigError(`PAYMENTS must be one of off, sandbox, tempo, evm, not "${mode}"`)
   }
 }
 
 function tempo(read: Read, environment: Surroundings['environment']): TempoSettings {
-  const recipient = chainAddress(read, 'PAYMENTS_RECIPIENT', 'PAYMENTS=tempo')
+  const { settings } = PAYMENTS
+  const must = neededFor(read, 'PAYMENTS=tempo')
+  const recipient = must(settings.PAYMENTS_RECIPIENT)
   if (environment === 'production') refusePublished('PAYMENTS_RECIPIENT', recipient)
-  const chainId = whole('PAYMENTS_CHAIN_ID', read('PAYMENTS_CHAIN_ID') ?? '', 1, 2 ** 31)
+  const chain = must(settings.PAYMENTS_CHAIN_ID)
   return {
-    ...chainPace(read, chainId),
-    rpcUrl: nodeUrl(read, 'PAYMENTS_RPC_URL', 'PAYMENTS=tempo'),
-    chainId,
-    token: chainAddress(read, 'PAYMENTS_TOKEN', 'PAYMENTS=tempo'),
-    decimals: whole('PAYMENTS_TOKEN_DECIMALS', read('PAYMENTS_TOKEN_DECIMALS') ?? '6', 6, 18),
+    ...chainPace(read, chain),
+    rpcUrl: must(settings.PAYMENTS_RPC_URL),
+    chainId: chain,
+    token: must(settings.PAYMENTS_TOKEN),
+    decimals: settings.PAYMENTS_TOKEN_DECIMALS.of(read),
     recipient,
   }
 }

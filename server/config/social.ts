@@ -1,4 +1,5 @@
 import { ConfigError } from './config-error'
+import { choice, group, httpUrl, type Read, refused, text } from './setting'
 
 export type SocialConfig =
   | { readonly provider: 'sandbox' }
@@ -12,28 +13,47 @@ export type SocialConfig =
       readonly authorizeUrl: string
     }
 
+export const SOCIAL = group('Social network', 'More in [social-network.md](social-network.md).', {
+  SOCIAL_PROVIDER: choice({
+    default: null,
+    otherwise: '`sandbox`, in production `none`',
+    values: ['sandbox', 'x', 'none'],
+    doc: 'Where linked social accounts live. `sandbox`: a small network inside the gateway, at `/sandbox/social`; `x`; `none`. In production, name a sandbox explicitly',
+  }),
+  X_CLIENT_ID: text({ doc: 'The OAuth 2.0 client of your app at X; needed for `x`' }),
+  X_CLIENT_SECRET: text({ secret: true, doc: 'Its secret; without one the app is a public client' }),
+  X_API_URL: httpUrl({
+    default: 'https://api.x.com',
+    example: 'https://api.x.com',
+    doc: 'Another base URL of the same API',
+  }),
+  X_AUTHORIZE_URL: httpUrl({
+    default: 'https://x.com/i/oauth2/authorize',
+    example: 'https://x.com/i/oauth2/authorize',
+    doc: 'Another address where people approve your app',
+  }),
+})
+
 /** Reads which social network to use. The sandbox is the default, except in production. */
-export function socialConfig(read: (name: string) => string | null, production: boolean): SocialConfig {
-  const provider = read('SOCIAL_PROVIDER') ?? (production ? 'none' : 'sandbox')
-  if (provider === 'sandbox' || provider === 'none') return { provider }
-  if (provider !== 'x') throw new ConfigError(`SOCIAL_PROVIDER must be one of sandbox, x, none, not "${provider}"`)
-  const clientId = read('X_CLIENT_ID')
+export function socialConfig(read: Read, production: boolean): SocialConfig {
+  const { settings } = SOCIAL
+  const provider = settings.SOCIAL_PROVIDER.of(read) ?? (production ? 'none' : 'sandbox')
+  if (provider !== 'x') return { provider }
+  const clientId = settings.X_CLIENT_ID.of(read)
   if (clientId === null)
     throw new ConfigError('X_CLIENT_ID is not set, but SOCIAL_PROVIDER=x needs it: the OAuth 2.0 client id of your app')
   return {
     provider,
     clientId,
-    clientSecret: read('X_CLIENT_SECRET'),
-    apiUrl: address('X_API_URL', read('X_API_URL') ?? 'https://api.x.com', production),
-    authorizeUrl: address('X_AUTHORIZE_URL', read('X_AUTHORIZE_URL') ?? 'https://x.com/i/oauth2/authorize', production),
+    clientSecret: settings.X_CLIENT_SECRET.of(read),
+    apiUrl: address('X_API_URL', settings.X_API_URL.of(read), production),
+    authorizeUrl: address('X_AUTHORIZE_URL', settings.X_AUTHORIZE_URL.of(read), production),
   }
 }
 
 /** A URL that tokens are sent to, so production requires TLS. */
-function address(name: string, text: string, production: boolean): string {
-  const url = URL.parse(text)
-  const protocols = production ? ['https:'] : ['https:', 'http:']
-  if (!url || !protocols.includes(url.protocol) || url.search || url.hash || url.username)
-    throw new ConfigError(`${name} must be a URL such as https://api.example.com, not "${text}"`)
-  return url.href.replace(/\/$/, '')
+function address(name: string, url: string, production: boolean): string {
+  if (production && !url.startsWith('https:'))
+    throw refused(name, 'an https URL in production, such as https://api.example.com', url)
+  return url.replace(/\/$/, '')
 }

@@ -1,4 +1,4 @@
-import { ConfigError } from './config-error'
+import { choice, flag, group, integer, type Read, refused, setting, text } from './setting'
 
 /** How the standard variables of OpenTelemetry name a sampler. */
 const SAMPLERS = [
@@ -27,80 +27,152 @@ export interface TraceSettings {
   readonly toUpstreams: boolean
 }
 
-type Read = (name: string) => string | null
-
 const SERVICE = 'paid-api-gateway'
 const MAX_QUEUE = 65_536
+const MAX_MS = 600_000
+
+/** They may contain secrets: an endpoint in its password, headers in their values. */
+const ENDPOINT = { default: null, secret: true, example: 'http://127.0.0.1:4318' } as const
+const HEADERS = { default: null, secret: true, example: 'authorization=Bearer%20...' } as const
+const protocol = choice({
+  default: null,
+  otherwise: '`http/json`',
+  values: ['http/json'],
+  doc: 'Only `http/json`, which collectors take on port 4318',
+})
+
+export const TRACES = group(
+  'Traces',
+  'The standard variables of OpenTelemetry. Sends traces to a collector by OTLP over HTTP ([more](operating.md#traces)).',
+  {
+    OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+      { ...ENDPOINT, otherwise: 'no traces', doc: 'Base URL of the collector' },
+      { type: 'string', format: 'uri' },
+      collector,
+    ),
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
+      { ...ENDPOINT, doc: 'Its whole URL for traces' },
+      { type: 'string', format: 'uri' },
+      collector,
+    ),
+    OTEL_EXPORTER_OTLP_HEADERS: setting(
+      { ...HEADERS, doc: 'Headers for it, in URL encoding' },
+      { type: 'string' },
+      pairs,
+    ),
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: setting(
+      { ...HEADERS, doc: 'Headers for traces; they take precedence' },
+      { type: 'string' },
+      pairs,
+    ),
+    OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: protocol,
+    OTEL_EXPORTER_OTLP_TIMEOUT: integer({ default: 10_000, min: 1, max: MAX_MS, doc: 'Milliseconds per request' }),
+    OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: integer({
+      default: null,
+      min: 1,
+      max: MAX_MS,
+      doc: 'The same for traces; takes precedence',
+    }),
+    OTEL_TRACES_EXPORTER: choice({ default: 'otlp', values: ['otlp', 'none'], doc: '`none` turns traces off' }),
+    OTEL_SDK_DISABLED: text({ default: 'false', doc: '`true` turns traces off' }),
+    OTEL_SERVICE_NAME: text({ otherwise: `\`${SERVICE}\``, doc: '`service.name` of the traces' }),
+    OTEL_RESOURCE_ATTRIBUTES: setting(
+      {
+        default: null,
+        example: 'deployment.environment=production',
+        doc: 'More attributes of the service, in URL encoding',
+      },
+      { type: 'string' },
+      pairs,
+    ),
+    OTEL_TRACES_SAMPLER: choice({
+      default: 'parentbased_always_on',
+      values: SAMPLERS,
+      doc: 'Which calls are traced: `always_on`, `always_off`, `traceidratio`, or `parentbased_...` of one of them',
+    }),
+    OTEL_TRACES_SAMPLER_ARG: setting(
+      { default: '1', example: '0.1', doc: 'The share of `traceidratio`, 0 to 1' },
+      { anyOf: [{ type: 'number' }, { type: 'string' }] },
+      ratio,
+    ),
+    OTEL_BSP_MAX_QUEUE_SIZE: integer({ default: 2048, min: 1, max: MAX_QUEUE, doc: 'Spans that wait at most' }),
+    OTEL_BSP_MAX_EXPORT_BATCH_SIZE: integer({ default: 512, min: 1, max: MAX_QUEUE, doc: 'Spans per request' }),
+    OTEL_BSP_SCHEDULE_DELAY: integer({
+      default: 5_000,
+      min: 1,
+      max: MAX_MS,
+      doc: 'Milliseconds between two requests',
+    }),
+    TRACES_TO_UPSTREAMS: flag({
+      default: false,
+      doc: 'Whether upstreams of models and imported APIs get `traceparent` of traced calls',
+    }),
+  },
+)
 
 /** Null while traces are off: without an endpoint, or switched off by `OTEL_SDK_DISABLED` or `OTEL_TRACES_EXPORTER=none`. */
 export function traceSettings(read: Read): TraceSettings | null {
+  const { settings } = TRACES
   const url = endpoint(read)
-  const exporter = read('OTEL_TRACES_EXPORTER') ?? 'otlp'
-  if (!['otlp', 'none'].includes(exporter)) throw new ConfigError('OTEL_TRACES_EXPORTER must be otlp or none')
-  const toUpstreams = flag(read, 'TRACES_TO_UPSTREAMS')
-  if (url === null || exporter === 'none' || read('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return null
-  protocolIsHttp(read)
-  const headers = pairs('OTEL_EXPORTER_OTLP_HEADERS', read('OTEL_EXPORTER_OTLP_HEADERS'))
-  const own = pairs('OTEL_EXPORTER_OTLP_TRACES_HEADERS', read('OTEL_EXPORTER_OTLP_TRACES_HEADERS'))
-  const resource = pairs('OTEL_RESOURCE_ATTRIBUTES', read('OTEL_RESOURCE_ATTRIBUTES'))
-  const name = read('OTEL_SERVICE_NAME') ?? resource['service.name'] ?? SERVICE
-  const maxQueue = integer(read, 'OTEL_BSP_MAX_QUEUE_SIZE', 2048, MAX_QUEUE)
-  const timeout = read('OTEL_EXPORTER_OTLP_TRACES_TIMEOUT')
-    ? 'OTEL_EXPORTER_OTLP_TRACES_TIMEOUT'
-    : 'OTEL_EXPORTER_OTLP_TIMEOUT'
+  const exporter = settings.OTEL_TRACES_EXPORTER.of(read)
+  const toUpstreams = settings.TRACES_TO_UPSTREAMS.of(read)
+  if (url === null || exporter === 'none' || settings.OTEL_SDK_DISABLED.of(read).toLowerCase() === 'true') return null
+  // Only one value is possible: read to refuse another.
+  if (settings.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL.of(read) === null) settings.OTEL_EXPORTER_OTLP_PROTOCOL.of(read)
+  const resource = settings.OTEL_RESOURCE_ATTRIBUTES.of(read) ?? {}
+  const maxQueue = settings.OTEL_BSP_MAX_QUEUE_SIZE.of(read)
   return {
     url,
-    headers: { ...headers, ...own },
-    timeoutMs: integer(read, timeout, 10_000, 600_000),
-    resource: { ...resource, 'service.name': name },
-    ...sampling(read),
+    headers: {
+      ...settings.OTEL_EXPORTER_OTLP_HEADERS.of(read),
+      ...settings.OTEL_EXPORTER_OTLP_TRACES_HEADERS.of(read),
+    },
+    timeoutMs: settings.OTEL_EXPORTER_OTLP_TRACES_TIMEOUT.of(read) ?? settings.OTEL_EXPORTER_OTLP_TIMEOUT.of(read),
+    resource: {
+      ...resource,
+      'service.name': settings.OTEL_SERVICE_NAME.of(read) ?? resource['service.name'] ?? SERVICE,
+    },
+    sampler: settings.OTEL_TRACES_SAMPLER.of(read),
+    ratio: settings.OTEL_TRACES_SAMPLER_ARG.of(read),
     maxQueue,
-    maxBatch: Math.min(maxQueue, integer(read, 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 512, MAX_QUEUE)),
-    delayMs: integer(read, 'OTEL_BSP_SCHEDULE_DELAY', 5_000, 600_000),
+    maxBatch: Math.min(maxQueue, settings.OTEL_BSP_MAX_EXPORT_BATCH_SIZE.of(read)),
+    delayMs: settings.OTEL_BSP_SCHEDULE_DELAY.of(read),
     toUpstreams,
   }
 }
 
 function endpoint(read: Read): string | null {
-  const own = read('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')
-  const shared = read('OTEL_EXPORTER_OTLP_ENDPOINT')
-  const text = own ?? shared
-  if (text === null) return null
-  const url = URL.parse(text)
-  // It may contain a password, so the message does not repeat it.
-  if (!url || !['http:', 'https:'].includes(url.protocol))
-    throw new ConfigError('OTEL_EXPORTER_OTLP_ENDPOINT must be a URL such as http://127.0.0.1:4318')
-  if (own !== null) return url.href
+  const own = TRACES.settings.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.of(read)
+  if (own !== null) return own.href
+  const url = TRACES.settings.OTEL_EXPORTER_OTLP_ENDPOINT.of(read)
+  if (url === null) return null
   url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/traces`
   return url.href
 }
 
-function protocolIsHttp(read: Read): void {
-  const name = 'OTEL_EXPORTER_OTLP_PROTOCOL'
-  const protocol = read('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') ?? read(name) ?? 'http/json'
-  if (protocol !== 'http/json')
-    throw new ConfigError(`${name} must be http/json, which collectors take on port 4318, not "${protocol}"`)
+function collector(given: string, name: string): URL {
+  const url = URL.parse(given)
+  // It may contain a password, so the message does not repeat it.
+  if (!url || !['http:', 'https:'].includes(url.protocol))
+    throw refused(name, `a URL such as ${ENDPOINT.example}`, null)
+  return url
 }
 
-function sampling(read: Read): Pick<TraceSettings, 'sampler' | 'ratio'> {
-  const text = read('OTEL_TRACES_SAMPLER') ?? 'parentbased_always_on'
-  const sampler = SAMPLERS.find((one) => one === text)
-  if (!sampler) throw new ConfigError(`OTEL_TRACES_SAMPLER must be one of ${SAMPLERS.join(', ')}, not "${text}"`)
-  const argument = read('OTEL_TRACES_SAMPLER_ARG') ?? '1'
-  const ratio = /^\d*\.?\d+$/.test(argument) ? Number(argument) : Number.NaN
-  if (!(ratio >= 0 && ratio <= 1))
-    throw new ConfigError(`OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1, not "${argument}"`)
-  return { sampler, ratio }
+function ratio(given: string, name: string): number {
+  const value = /^\d*\.?\d+$/.test(given) ? Number(given) : Number.NaN
+  if (!(value >= 0 && value <= 1)) throw refused(name, 'a number from 0 to 1', given)
+  return value
 }
 
 /** `name=value,name=value`, with values in URL encoding. */
-function pairs(name: string, text: string | null): Record<string, string> {
+function pairs(given: string, setting: string): Readonly<Record<string, string>> {
   const found: Record<string, string> = {}
-  for (const part of (text ?? '').split(',').filter((one) => one.trim() !== '')) {
+  for (const part of given.split(',').filter((one) => one.trim() !== '')) {
     const [key, ...rest] = part.split('=')
     const value = decoded(rest.join('=').trim())
     if (!key?.trim() || rest.length === 0 || value === null || /[\r\n\0]/.test(value))
-      throw new ConfigError(`${name} must be a list such as name=value,name=value, with values in URL encoding`)
+      throw refused(setting, 'a list such as name=value,name=value, with values in URL encoding', null)
     found[key.trim().toLowerCase()] = value
   }
   return found
@@ -112,18 +184,4 @@ function decoded(text: string): string | null {
   } catch {
     return null
   }
-}
-
-function integer(read: Read, name: string, fallback: number, max: number): number {
-  const text = read(name)
-  if (text === null) return fallback
-  const value = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= 1 && value <= max)) throw new ConfigError(`${name} must be an integer from 1 to ${max}, not "${text}"`)
-  return value
-}
-
-function flag(read: Read, name: string): boolean {
-  const text = read(name) ?? 'false'
-  if (text !== 'true' && text !== 'false') throw new ConfigError(`${name} must be one of true, false, not "${text}"`)
-  return text === 'true'
 }

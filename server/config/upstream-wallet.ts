@@ -1,7 +1,8 @@
 import type { DailyMaxima } from '../core/apis/payments/upstream-payment'
 import { parsedJson } from '../core/json'
-import { type Read, refusePublished, usd } from './chain-values'
+import { neededFor, privateKey, refusePublished, usd } from './chain-values'
 import { ConfigError } from './config-error'
+import { group, type Read, setting } from './setting'
 
 /** A token that upstreams are paid in, as `UPSTREAM_WALLET_TOKENS` names it. */
 export type WalletTokenSetting = {
@@ -34,26 +35,47 @@ const MEMBERS = ['kind', 'chain_id', 'token', 'decimals', 'rpc_url', 'name', 've
 const EXAMPLE =
   '[{"chain_id": 8453, "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "name": "USD Coin", "version": "2", "rpc_url": "https://rpc.example.com"}]'
 
-/** Reads the `UPSTREAM_WALLET_*` settings of the README. Null when none is set. */
+export const UPSTREAM_WALLET = group(
+  'The wallet that pays upstreams',
+  'Pays upstreams per request (`auth: 402`). Set all four or none ([more](sell-your-api.md#upstreams-that-are-paid-per-request)).',
+  {
+    UPSTREAM_WALLET_KEY: privateKey({ doc: 'Private key of the wallet' }),
+    UPSTREAM_WALLET_TOKENS: setting(
+      {
+        default: null,
+        secret: true,
+        example: EXAMPLE,
+        doc: 'The dollar tokens that it pays with, and no others: a JSON list of `chain_id`, `token` (its contract), `decimals` (6 if absent), `rpc_url` (a node of its chain), and either `name` and `version` of its signing domain (EIP-3009, such as USDC) or `"kind": "tempo"`',
+      },
+      { anyOf: [{ type: 'array', items: { type: 'object' } }, { type: 'string' }] },
+      walletTokens,
+    ),
+    UPSTREAM_WALLET_DAILY_USD: usd({ default: null, doc: 'The most that it signs in 24 hours' }),
+    UPSTREAM_WALLET_DAILY_USD_PER_PAYEE: usd({
+      default: null,
+      doc: 'The most that it signs in 24 hours for one payee',
+    }),
+  },
+)
+
+/** Reads the `UPSTREAM_WALLET_*` settings. Null when none is set. */
 export function upstreamWalletSettings(read: Read, production: boolean): UpstreamWalletSettings | null {
+  const { settings } = UPSTREAM_WALLET
   const missing = NEEDED.filter((name) => read(name) === null)
   if (missing.length === NEEDED.length) return null
   if (missing.length > 0)
     throw new ConfigError(
       `${missing.join(', ')} not set; the wallet that pays upstreams needs ${NEEDED.length} settings`,
     )
-  const key = read('UPSTREAM_WALLET_KEY') ?? ''
-  // It is a secret, so the message does not repeat it.
-  if (!/^0x[0-9a-fA-F]{64}$/.test(key))
-    throw new ConfigError('UPSTREAM_WALLET_KEY must be a private key: 0x and 64 hex digits')
+  const must = neededFor(read, 'the wallet that pays upstreams')
+  const key = must(settings.UPSTREAM_WALLET_KEY)
   if (production) refusePublished('UPSTREAM_WALLET_KEY', key)
-  const amount = (name: (typeof NEEDED)[number]) => usd(name, read(name) ?? '')
   return {
     key,
-    tokens: walletTokens(read('UPSTREAM_WALLET_TOKENS') ?? ''),
+    tokens: must(settings.UPSTREAM_WALLET_TOKENS),
     maxima: {
-      inAll: amount('UPSTREAM_WALLET_DAILY_USD'),
-      perPayee: amount('UPSTREAM_WALLET_DAILY_USD_PER_PAYEE'),
+      inAll: must(settings.UPSTREAM_WALLET_DAILY_USD),
+      perPayee: must(settings.UPSTREAM_WALLET_DAILY_USD_PER_PAYEE),
     },
   }
 }

@@ -1,5 +1,6 @@
 import { isOperationName } from '../core/catalog/operations'
 import { ConfigError } from './config-error'
+import { group, httpUrl, integer, list, type Read, refused, setting, text } from './setting'
 
 export type WebsearchProviderName = 'local' | 'brave' | 'searxng'
 
@@ -18,76 +19,108 @@ const PROVIDERS: readonly WebsearchProviderName[] = ['local', 'brave', 'searxng'
 const MAX_CACHE_SECONDS = 86_400
 const MAX_CACHE_MB = 4_096
 const MIB = 1024 * 1024
+const CACHE_EXAMPLE = 'image-search=300,llm-context=60'
+
+export const SEARCH = group('Search', '', {
+  WEBSEARCH_PROVIDER: list(
+    {
+      default: 'local',
+      example: 'brave,local',
+      doc: 'Source of search results: `local` (the embedded index), `brave`, `searxng`, or several, comma separated; when one fails, the next is tried. [What each costs and does](providers.md)',
+    },
+    providerOrder,
+  ),
+  BRAVE_API_KEY: text({
+    secret: true,
+    is: /^[\x21-\x7e]+$/,
+    rule: 'one line of printable ASCII characters without spaces',
+    doc: 'Key of the Brave Search API; needed for `brave`',
+  }),
+  BRAVE_BASE_URL: httpUrl({
+    default: 'https://api.search.brave.com',
+    example: 'https://api.search.brave.com',
+    doc: 'Base URL of that API',
+  }),
+  SEARXNG_URL: httpUrl({
+    example: 'https://search.example.com',
+    doc: 'URL of your SearXNG; needed for `searxng`. It must have `json` in `search.formats`',
+  }),
+  SEARXNG_STRICT_ENGINES: list(
+    {
+      example: 'bing images,qwant',
+      doc: 'Engines, comma separated, that honor safe search: only these answer `safesearch=strict`',
+    },
+    (engines) => engines.filter(Boolean),
+  ),
+  WEBSEARCH_CACHE: setting(
+    {
+      default: null,
+      example: CACHE_EXAMPLE,
+      doc: `Seconds to cache answers, per operation: \`${CACHE_EXAMPLE}\`. Off when empty. Check that your provider's terms allow caching`,
+    },
+    { anyOf: [{ type: 'object', additionalProperties: { type: 'integer' } }, { type: 'string' }] },
+    cacheSeconds,
+  ),
+  WEBSEARCH_CACHE_MB: integer({
+    default: 64,
+    min: 1,
+    max: MAX_CACHE_MB,
+    doc: 'Maximum memory for cached answers, in MB',
+  }),
+})
 
 /** Reads the settings of the two search endpoints. */
-export function websearchConfig(read: (name: string) => string | null): WebsearchConfig {
-  const order = providerOrder(read('WEBSEARCH_PROVIDER') ?? 'local')
+export function websearchConfig(read: Read): WebsearchConfig {
+  const { WEBSEARCH_PROVIDER, WEBSEARCH_CACHE, WEBSEARCH_CACHE_MB } = SEARCH.settings
+  const order = WEBSEARCH_PROVIDER.of(read)
   return {
     order,
     brave: order.includes('brave') ? braveAccess(read) : null,
     searxng: order.includes('searxng') ? searxngAccess(read) : null,
-    cacheSeconds: cacheSeconds(read('WEBSEARCH_CACHE')),
-    cacheBytes: cacheMegabytes(read('WEBSEARCH_CACHE_MB') ?? '64') * MIB,
+    cacheSeconds: WEBSEARCH_CACHE.of(read) ?? new Map(),
+    cacheBytes: WEBSEARCH_CACHE_MB.of(read) * MIB,
   }
 }
 
-function providerOrder(text: string): readonly WebsearchProviderName[] {
-  const order = text.split(',').map((part) => {
-    const name = PROVIDERS.find((one) => one === part.trim())
-    if (!name)
-      throw new ConfigError(
-        `WEBSEARCH_PROVIDER must be one or more of ${PROVIDERS.join(', ')}, separated by commas, not "${text}"`,
-      )
-    return name
+function providerOrder(entries: readonly string[], name: string, given: string): readonly WebsearchProviderName[] {
+  const order = entries.map((entry) => {
+    const found = PROVIDERS.find((one) => one === entry)
+    if (!found) throw refused(name, `one or more of ${PROVIDERS.join(', ')}, separated by commas`, given)
+    return found
   })
   if (new Set(order).size !== order.length)
-    throw new ConfigError(`WEBSEARCH_PROVIDER must name each provider once, not "${text}"`)
+    throw new ConfigError(`${name} must name each provider once, not "${given}"`)
   return order
 }
 
-function braveAccess(read: (name: string) => string | null) {
-  const apiKey = read('BRAVE_API_KEY')
+function braveAccess(read: Read) {
+  const apiKey = SEARCH.settings.BRAVE_API_KEY.of(read)
   if (apiKey === null) throw new ConfigError('BRAVE_API_KEY is not set, but WEBSEARCH_PROVIDER=brave needs it')
-  if (!/^[\x21-\x7e]+$/.test(apiKey))
-    throw new ConfigError('BRAVE_API_KEY must be one line of printable ASCII characters without spaces')
-  return { apiKey, baseUrl: address('BRAVE_BASE_URL', read('BRAVE_BASE_URL') ?? 'https://api.search.brave.com') }
+  return { apiKey, baseUrl: base(SEARCH.settings.BRAVE_BASE_URL.of(read)) }
 }
 
-function searxngAccess(read: (name: string) => string | null) {
-  const url = read('SEARXNG_URL')
+function searxngAccess(read: Read) {
+  const url = SEARCH.settings.SEARXNG_URL.of(read)
   if (url === null)
     throw new ConfigError(
       'SEARXNG_URL is not set, but WEBSEARCH_PROVIDER=searxng needs it, such as https://search.example.com',
     )
-  const engines = read('SEARXNG_STRICT_ENGINES')?.split(',') ?? []
-  return { url: address('SEARXNG_URL', url), strictEngines: engines.map((name) => name.trim()).filter(Boolean) }
+  return { url: base(url), strictEngines: SEARCH.settings.SEARXNG_STRICT_ENGINES.of(read) ?? [] }
 }
 
 /** A base URL without a trailing slash. */
-function address(name: string, text: string): string {
-  const url = URL.parse(text)
-  if (!url || !['http:', 'https:'].includes(url.protocol) || url.search || url.hash || url.username)
-    throw new ConfigError(`${name} must be an http or https URL without a query, such as https://search.example.com`)
-  return url.href.replace(/\/+$/, '')
+function base(url: string): string {
+  return url.replace(/\/+$/, '')
 }
 
 /** Parses `image-search=300,llm-context=60`. */
-function cacheSeconds(text: string | null): ReadonlyMap<string, number> {
+function cacheSeconds(given: string, setting: string): ReadonlyMap<string, number> {
   const kept = new Map<string, number>()
-  for (const entry of text?.split(',') ?? []) {
+  for (const entry of given.split(',')) {
     const [, name = '', seconds = ''] = /^\s*([a-z-]+)\s*=\s*(\d{1,6})\s*$/.exec(entry) ?? []
     if (!isOperationName(name) || Number(seconds) < 1 || Number(seconds) > MAX_CACHE_SECONDS)
-      throw new ConfigError(
-        `WEBSEARCH_CACHE must list operations with 1 to ${MAX_CACHE_SECONDS} seconds, such as image-search=300,llm-context=60, not "${text}"`,
-      )
+      throw refused(setting, `operations with 1 to ${MAX_CACHE_SECONDS} seconds, such as ${CACHE_EXAMPLE}`, given)
     kept.set(name, Number(seconds))
   }
   return kept
-}
-
-function cacheMegabytes(text: string): number {
-  const megabytes = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  if (megabytes < 1 || megabytes > MAX_CACHE_MB)
-    throw new ConfigError(`WEBSEARCH_CACHE_MB must be an integer from 1 to ${MAX_CACHE_MB}, not "${text}"`)
-  return megabytes
 }

@@ -9,7 +9,10 @@ const ROOT = join(import.meta.dirname, '..', '..')
 const port = process.env['PORT'] ?? '3000'
 const webPort = process.env['WEB_PORT'] ?? '5173'
 
-await prepareDataFolder(resolve(ROOT, process.env['DATA_DIR'] || 'data'), !process.env['SECRET_KEY'])
+await prepareDataFolder(
+  resolve(ROOT, process.env['DATA_DIR'] || 'data'),
+  !process.env['SECRET_KEY'] && !process.env['SECRET_KEY_FILE'],
+)
 const children = [
   // The browser sends writes from the page that Vite serves, so that must be the gateway's origin.
   run(['--watch', '--no-clear-screen', 'server/main.ts'], { PORT: port, BASE_URL: `http://127.0.0.1:${webPort}` }),

@@ -15,7 +15,7 @@ the dependencies, creates the data folder and its secret, and builds the dashboa
   --check     set up, but do not serve
   -h, --help  print this help
 
-To configure the gateway, set environment variables such as PORT, HOST and DATA_DIR: see the table in README.md.`
+To configure the gateway, set environment variables such as PORT, HOST and DATA_DIR: see docs/configuration.md.`
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
@@ -33,9 +33,9 @@ async function setUp(flags: readonly string[]): Promise<'stop' | 'serve'> {
 
   // A relative DATA_DIR must mean the same folder from wherever this is called.
   process.chdir(ROOT)
-  const { DATA_DIR, SECRET_KEY } = process.env
+  const { DATA_DIR, SECRET_KEY, SECRET_KEY_FILE } = process.env
   if (await installDependencies(ROOT)) restart()
-  await prepareDataFolder(resolve(DATA_DIR || 'data'), !SECRET_KEY)
+  await prepareDataFolder(resolve(DATA_DIR || 'data'), !SECRET_KEY && !SECRET_KEY_FILE)
   await buildDashboard(ROOT)
   await prepareDocsReader(ROOT)
   return flags.includes('--check') ? 'stop' : 'serve'

@@ -384,7 +384,7 @@ export const RULES: readonly Rule[] = [
     packages: ['node:path', 'node:fs', 'node:fs/promises'],
   },
   { files: ['server/config.ts'], may: [CORE, 'server/config/**'], packages: ['node:*'] },
-  { files: ['server/config/**'], may: [CORE, SELF], packages: ['node:*'] },
+  { files: ['server/config/**'], may: [CORE, SELF], packages: ['node:*', 'yaml'] },
   // People read its output in a terminal.
   { files: ['server/log.ts'], may: ['server/core/plain-text.ts', 'server/core/clock.ts'], types: ['server/config.ts'] },
   { files: ['server/listen.ts', 'server/log-output.ts'], packages: ['node:fs'] },
@@ -439,7 +439,7 @@ export const RULES: readonly Rule[] = [
     files: ['server/cli/local/**'],
     may: [
       ...[SELF, 'server/cli/**', 'server/compose.ts', 'server/compose/**', 'server/setup/secure-folder.ts', CORE],
-      // It works while the server does not run.
+      // They work while the server does not run: copies, and the settings.
       ...['server/config.ts', 'server/config/**', 'server/http/operator/backup-record.ts'],
     ],
     packages: ['node:*', 'cli-progress', 'mppx', 'viem'],

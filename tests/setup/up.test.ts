@@ -240,7 +240,7 @@ describe('up --help', () => {
     await cp(SETUP, join(root, 'server/setup'), { recursive: true })
     const run = await up(['--help'])
     expect(run).toMatchObject({ exitCode: 0, stderr: '' })
-    expect(run.stdout).toContain('README.md')
+    expect(run.stdout).toContain('docs/configuration.md')
     expect(await readdir(root)).toEqual(['server'])
   })
 })

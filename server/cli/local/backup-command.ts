@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type BackupPlace, backupTarget, backupWork } from '../../compose/backups'
 import { restoreCopy } from '../../compose/restore'
-import { databaseLocation, dataFolder, readConfig } from '../../config'
-import { secretMark, storeAccess } from '../../config/backups'
+import { dataFolder, readConfig, storageSettings } from '../../config'
+import { secretMark } from '../../config/backups'
 import { Backups } from '../../core/backup/backups'
 import { type CopyManifest, isCopyName } from '../../core/backup/copy'
 import { BackupProblem, type BackupTarget, findCopy } from '../../core/backup/target'
@@ -57,11 +57,8 @@ function one(command: string, args: readonly string[]): string {
 
 /** Where copies are read, which needs no other settings than the store's: a new machine may have none yet. */
 function readingPlace(): BackupPlace {
-  return {
-    dataDir: dataFolder(),
-    databaseUrl: databaseLocation(),
-    backup: { access: storeAccess(process.env), secrets: [], secretMark: '' },
-  }
+  const { dataDir, databaseUrl, access } = storageSettings()
+  return { dataDir, databaseUrl, backup: { access, secrets: [], secretMark: '' } }
 }
 
 /** `PLACE/NAME`, or a place, for its newest copy. */
@@ -78,12 +75,13 @@ async function restored(text: string, isJson: boolean, tell: Output['err']): Pro
   const { dataDir, databaseUrl } = readingPlace()
   await restoreCopy({ target, copy, dataDir, databaseUrl, now: Date.now(), onProgress: progressLines(tell) })
   if (isJson) return asJson(copyRecord(copy))
-  return `${dataDir} has the data of ${copy.name} now, and its books agree.\n${secretLines(copy, dataDir)}Start the gateway; then run "gateway operator reconcile".\n`
+  return `${dataDir} has the data of ${copy.name} now, and its books agree.\n${secretLines(copy)}Start the gateway; then run "gateway operator reconcile".\n`
 }
 
-function secretLines({ secrets, secretMark: mark }: CopyManifest, dataDir: string): string {
-  const key = existsSync(join(dataDir, 'secret_key')) || process.env['SECRET_KEY'] ? currentMark() : null
-  const missing = secrets.filter((name) => (name === 'SECRET_KEY' ? key === null : !process.env[name]?.trim()))
+function secretLines({ secrets, secretMark: mark }: CopyManifest): string {
+  const given = storageSettings().secrets
+  const key = currentMark()
+  const missing = secrets.filter((name) => (name === 'SECRET_KEY' ? key === null : !given.includes(name)))
   const lines =
     missing.length > 0 ? [`Not set yet, and needed with the values of the original: ${missing.join(', ')}`] : []
   if (key !== null && key !== mark)
@@ -114,8 +112,8 @@ async function listed(text: string | undefined, isJson: boolean): Promise<string
 }
 
 function configuredPlace(): string {
-  const to = process.env['BACKUP_TO']?.trim()
-  if (to) return to
+  const { backupTo } = storageSettings()
+  if (backupTo !== null) return backupTo
   throw new UsageError('say which place, or set BACKUP_TO')
 }
 

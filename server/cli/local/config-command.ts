@@ -1,0 +1,117 @@
+import { parseArgs } from 'node:util'
+import { dataFolder, validConfig } from '../../config'
+import { ALL_SETTINGS } from '../../config/all-settings'
+import { ConfigError } from '../../config/config-error'
+import { configurationSchema } from '../../config/documentation'
+import { type GivenSettings, givenSettings } from '../../config/given-settings'
+import { Refused, UsageError } from '../control-client'
+import { asJson } from '../print'
+import { table } from '../table'
+import type { Terminal } from '../terminal'
+
+const CONFIG_HELP = `Usage: bun run gateway config COMMAND
+
+Looks at the settings that a start with this environment would use: variables, and the configuration file (docs/configuration.md).
+
+  check     say everything that is wrong with them
+  print     show which settings are set, their values, and where they come from. Secrets are not shown
+    --all   show the defaults of the others too
+  schema    print the JSON Schema of the configuration file, for editors
+
+  --json    print the result as JSON
+  --help    print this help
+
+Exit codes: 0 success, 1 a setting is wrong, 2 wrong usage.
+`
+
+/** Runs a config command. Resolves to its output. */
+export async function configCommand(
+  args: readonly string[],
+  { env, out }: Pick<Terminal, 'env' | 'out'>,
+): Promise<string> {
+  const { values, positionals } = parsed(args)
+  const [command, ...rest] = positionals
+  if (values.help || !command) return CONFIG_HELP
+  if (rest.length > 0) throw new UsageError(`"config ${command}" takes no arguments; see --help`)
+  if (command === 'schema') return asJson(configurationSchema())
+  if (command === 'check') return checked(env, values.json ?? false, out)
+  if (command !== 'print') throw new UsageError(`unknown config command "${command}"; see --help`)
+  const rows = printed(givenOrRefused(env), values.all ?? false)
+  if (values.json) return asJson(rows)
+  return rows.length === 0
+    ? 'No setting is set: all have their defaults. See --all.\n'
+    : table(
+        ['SETTING', 'VALUE', 'FROM'],
+        rows.map(({ name, value, from }) => [name, value ?? '', from]),
+      )
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { all: { type: 'boolean' }, help: { type: 'boolean', short: 'h' }, json: { type: 'boolean' } },
+    })
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+type Env = Terminal['env']
+
+function checked(env: Env, json: boolean, out: Terminal['out']): string {
+  const { problems, warnings, file } = found(env)
+  const ok = problems.length === 0
+  if (json) out(asJson({ ok, file, problems, warnings }))
+  else out([...problems, ...warnings.map((line) => `warning: ${line}`)].map((line) => `${line}\n`).join(''))
+  if (!ok) throw new Refused(`${problems.length === 1 ? 'one problem' : `${problems.length} problems`} in the settings`)
+  return json ? '' : `The settings are valid${file === null ? '' : ` (environment and ${file})`}.\n`
+}
+
+/** All that is wrong, not only the first: each setting by itself, and then what they are together. */
+function found(env: Env): { problems: string[]; warnings: readonly string[]; file: string | null } {
+  const problems = new Set<string>()
+  const attempt = (step: () => unknown) => {
+    try {
+      step()
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      problems.add(error.message)
+    }
+  }
+  let given: GivenSettings | null = null
+  attempt(() => {
+    given = givenSettings(env, dataFolder(env))
+    const { read } = given
+    for (const setting of ALL_SETTINGS.values()) attempt(() => setting.of(read))
+    validConfig(given, dataFolder(env))
+  })
+  const { warnings = [], file = null } = given ?? ({} as Partial<GivenSettings>)
+  return { problems: [...problems], warnings, file }
+}
+
+function givenOrRefused(env: Env): GivenSettings {
+  try {
+    return givenSettings(env, dataFolder(env))
+  } catch (error) {
+    throw error instanceof ConfigError ? new Refused(error.message) : error
+  }
+}
+
+interface Row {
+  readonly name: string
+  /** Null for a setting without value. */
+  readonly value: string | null
+  readonly from: string
+}
+
+function printed(given: GivenSettings, all: boolean): readonly Row[] {
+  return [...ALL_SETTINGS.values()].flatMap(({ name, secret, default: fallback, defaultText }): Row[] => {
+    const from = given.from(name)
+    if (from !== null) return [{ name, value: secret ? '(secret)' : given.read(name), from }]
+    return all
+      ? [{ name, value: fallback, from: `default${fallback === null && defaultText ? `: ${defaultText}` : ''}` }]
+      : []
+  })
+}

@@ -1,0 +1,85 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SealingKey } from '../core/sealing'
+import { ConfigError } from './config-error'
+import { sealingKeys } from './sealing-keys'
+import { group, type Read, refused, setting, text } from './setting'
+
+const MIN_SECRET_BYTES = 32
+
+export const DATA = group('Data and secrets', '', {
+  DATA_DIR: text({
+    default: 'data',
+    environmentOnly: true,
+    doc: 'Folder of the database, the index, the secret and the control socket. One gateway at a time',
+  }),
+  CONFIG_FILE: text({
+    otherwise: '`DATA_DIR/gateway.yaml`, if it exists',
+    example: '/etc/gateway/gateway.yaml',
+    environmentOnly: true,
+    since: '0.2.0',
+    doc: 'The [configuration file](#the-configuration-file)',
+  }),
+  DATABASE_URL: text({
+    is: /^(file:|libsql:|https?:)./,
+    rule: 'a URL such as file:data/gateway.db or libsql://db.example.com',
+    // It may contain a token.
+    secret: true,
+    otherwise: '`file:` in `DATA_DIR`',
+    doc: '`file:`, `libsql:`, `http:` or `https:` of a libSQL database. One gateway owns it at a time',
+  }),
+  DATABASE_AUTH_TOKEN: text({ secret: true, doc: 'Token of a remote database' }),
+  SECRET_KEY: setting(
+    {
+      default: null,
+      secret: true,
+      otherwise: '`DATA_DIR/secret_key`',
+      doc: 'At least 32 bytes; signs sessions. `bun run up` creates it when absent. Another one signs everybody out, and authenticator apps must be [set up again](adr/0030-accounts-that-hold-money.md)',
+    },
+    { type: 'string' },
+    longSecret,
+  ),
+  SEALING_KEYS: text({
+    secret: true,
+    otherwise: 'derived from `SECRET_KEY`',
+    doc: 'Keys that seal tokens at rest (AES-256-GCM): `k2:BASE64,k1:BASE64`, 32 bytes each, `openssl rand -base64 32`. The first key seals, all of them open. At the start the gateway reseals what older keys sealed; the log says when you can remove them. Required in production',
+  }),
+})
+
+export interface DataSettings {
+  readonly databaseUrl: string
+  readonly databaseAuthToken: string | null
+  readonly secretKey: string
+  /** Keys that encrypt tokens at rest, newest first. */
+  readonly sealingKeys: readonly SealingKey[]
+}
+
+export function dataSettings(read: Read, dataDir: string, production: boolean): DataSettings {
+  const { DATABASE_AUTH_TOKEN, SEALING_KEYS } = DATA.settings
+  const secret = secretKey(read, join(dataDir, 'secret_key'))
+  return {
+    databaseUrl: databaseUrl(read, dataDir),
+    databaseAuthToken: DATABASE_AUTH_TOKEN.of(read),
+    secretKey: secret,
+    sealingKeys: sealingKeys(SEALING_KEYS.of(read), secret, production),
+  }
+}
+
+export function databaseUrl(read: Read, dataDir: string): string {
+  return DATA.settings.DATABASE_URL.of(read) ?? `file:${join(dataDir, 'gateway.db')}`
+}
+
+function secretKey(read: Read, file: string): string {
+  const given = DATA.settings.SECRET_KEY.of(read)
+  if (given !== null) return given
+  if (existsSync(file)) return longSecret(readFileSync(file, 'utf8').trim(), `The secret in ${file}`)
+  throw new ConfigError(
+    `SECRET_KEY is not set and ${file} does not exist. Set it, or run "bun run up" to create the file`,
+  )
+}
+
+function longSecret(value: string, name: string): string {
+  if (Buffer.byteLength(value) < MIN_SECRET_BYTES)
+    throw refused(name, 'at least 32 bytes long. Create one with: openssl rand -base64 32', null)
+  return value
+}
