@@ -62,6 +62,9 @@ const Body = form(
   ['required'],
 )
 
+// With a type of its own: the method `equals(Object)` of a generated class would be Java's, and not compile.
+const SCALAR = { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }, { type: 'null' }] }
+
 const Condition = checked<
   { pointer: string; equals: string | number | boolean | null } | { pointer: string; not_empty: true }
 >(
@@ -69,7 +72,7 @@ const Condition = checked<
     type: 'object',
     description:
       'A condition on the JSON of the answer: `{"pointer": "/ok", "equals": true}` or `{"pointer": "/results", "not_empty": true}`.',
-    properties: { pointer: { type: 'string' }, equals: {}, not_empty: { const: true } },
+    properties: { pointer: { type: 'string' }, equals: SCALAR, not_empty: { const: true } },
     required: ['pointer'],
     additionalProperties: false,
   },
@@ -143,7 +146,7 @@ const OPTIONAL_NAMES = Object.keys(OPTIONAL) as (keyof typeof OPTIONAL)[]
 
 /** An operation to sell. */
 export const NewOperation = named(
-  'NewApiOperation',
+  'ApiOperationForm',
   form('An operation to put on sale.', { ...REQUIRED, ...OPTIONAL }, OPTIONAL_NAMES),
 )
 export type NewOperation = Static<typeof NewOperation>

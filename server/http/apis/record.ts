@@ -93,7 +93,7 @@ export const CatalogEntry = named(
 export type CatalogEntry = Static<typeof CatalogEntry>
 
 export const NewApi = named(
-  'NewApi',
+  'ApiForm',
   form(
     'An API to put on sale: with its operations, or with an OpenAPI document that describes them.',
     {
@@ -230,7 +230,7 @@ const TRIAL = {
   operation: text('The id of the operation.', { minLength: 1, maxLength: 64 }),
   input: anyObject('Parameters by name; a body under `body`.'),
 }
-export const NewTrial = named('NewApiTrial', form('A call to try.', TRIAL))
+export const NewTrial = named('ApiTrialForm', form('A call to try.', TRIAL))
 export type NewTrial = Static<typeof NewTrial>
 
 export const ApiTrial = named(

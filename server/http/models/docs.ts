@@ -87,6 +87,8 @@ export const MODEL_DOCS = {
       },
     },
     failures: [...KEY_FAILURES, 'unknown_model', 'method_not_allowed'],
+    // Only an id that ends with a call leads to it, and such a path belongs to Google's SDK.
+    errorFormats: { 405: 'google' },
   },
   offered: {
     id: 'offeredModels',

@@ -70,6 +70,8 @@ export interface EndpointDocs {
   readonly failures: readonly FailureCode[]
   /** The shape of its errors; `gateway` if absent. */
   readonly errorFormat?: ErrorFormat
+  /** Statuses whose errors have another shape than the rest, since only some ids lead to them. */
+  readonly errorFormats?: Readonly<Record<number, ErrorFormat>>
   readonly libraryCodes?: Readonly<Record<number, readonly string[]>>
   readonly price?: Money
   /** The name of a priced route in allowlists, prices and reports. */
@@ -119,6 +121,7 @@ export function operationOf(docs: EndpointDocs, access: Access, tables: readonly
     headers,
     ...(docs.price !== undefined && { price: docs.price }),
     ...(docs.errorFormat && { format: docs.errorFormat }),
+    ...(docs.errorFormats && { formats: docs.errorFormats }),
     ...(docs.libraryCodes && { libraryCodes: docs.libraryCodes }),
   })
   const answers = Object.entries(docs.answers).map(([status, answer]) => [status, success(answer, headers)])

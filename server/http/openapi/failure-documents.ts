@@ -34,6 +34,8 @@ export interface FailureContext {
   readonly price?: Money
   /** `gateway` if absent. */
   readonly format?: ErrorFormat
+  /** By status, where it is not `format`. */
+  readonly formats?: Readonly<Record<number, ErrorFormat>>
   /** Codes of the sign-in library by status; they are not in the table of failures. */
   readonly libraryCodes?: Readonly<Record<number, readonly string[]>>
 }
@@ -50,7 +52,8 @@ export function failureResponses(
       .sort((a, b) => a - b)
       .map((status) => {
         const own = codes.filter((code) => FAILURES[code].status === status)
-        return [String(status), sharedResponse(status, own, library[status] ?? [], context)]
+        const format = context.formats?.[status] ?? context.format ?? 'gateway'
+        return [String(status), sharedResponse(status, own, library[status] ?? [], { ...context, format })]
       }),
   )
 }

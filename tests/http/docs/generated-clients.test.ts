@@ -46,6 +46,21 @@ describe('the document, as generators of clients read it', () => {
     expect(lists.filter((types) => types.length > 2 || !types.includes('null'))).toEqual([])
   })
 
+  test('no schema is named as the constructor of another in Go (`NewX` of `X`)', () => {
+    const names = Object.keys(document.components['schemas'] ?? {})
+    expect(names.filter((name) => name.startsWith('New') && names.includes(name.slice(3)))).toEqual([])
+  })
+
+  test('no member without a type is named as a method of every object in Java', () => {
+    const methods = ['equals', 'hashCode', 'toString', 'getClass', 'clone', 'notify', 'wait', 'finalize']
+    const untyped: string[] = []
+    JSON.stringify(document, (name, value) => {
+      if (methods.includes(name) && JSON.stringify(value) === '{}') untyped.push(name)
+      return value
+    })
+    expect(untyped).toEqual([])
+  })
+
   test.each([
     ['/v1/messages', 'POST', 'AnthropicError'],
     ['/v1/messages/count_tokens', 'POST', 'AnthropicError'],
@@ -56,7 +71,9 @@ describe('the document, as generators of clients read it', () => {
     ['/v1/chat/completions', 'POST', 'Error'],
   ])('%s (%s) documents its errors as it sends them: %s', async (path, method, schema) => {
     const { responses } = operation(path, method)
-    for (const [status, { content = {} }] of Object.entries(responses).filter(([one]) => /^[45]/.test(one)))
+    for (const [status, { content = {} }] of Object.entries(responses).filter(
+      ([one]) => /^[45]/.test(one) && one !== '405',
+    ))
       expect(content[JSON_TYPE]?.schema, status).toEqual({ $ref: `#/components/schemas/${schema}` })
     const answer = await gateway.call(
       path.replace('{model}', method === 'GET' ? 'sandbox%2Fecho' : 'sandbox%2Fecho:generateContent'),
@@ -66,6 +83,17 @@ describe('the document, as generators of clients read it', () => {
     const problem = bodyValidator(document, 'closed')
     expect(problem({ $ref: `#/components/schemas/${schema}` }, await answer.json())).toBeNull()
   })
+
+  test.each(['/v1', '/v1beta'])(
+    'GET %s/models/{model} of a call is a 405, documented in the shape it has',
+    async (base) => {
+      const { content = {} } = operation(`${base}/models/{model}`, 'GET').responses['405'] ?? {}
+      const answer = await gateway.call(`${base}/models/sandbox%2Fecho:generateContent`)
+      expect(answer.status).toBe(405)
+      const problem = bodyValidator(document, 'closed')
+      expect(problem(content[JSON_TYPE]?.schema ?? {}, await answer.json())).toBeNull()
+    },
+  )
 
   test('lists every code of an error once, in `x-error-codes`', () => {
     for (const { path, method, operation: one } of routes)
