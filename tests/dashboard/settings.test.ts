@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { OutboundFetch } from '../../server/core/outbound/outbound-fetch'
+import { ok } from '../../server/core/result'
 import {
   axeFindings,
   becomes,
@@ -9,14 +11,27 @@ import {
   signInCookies,
 } from '../support/browser'
 import { openMailbox } from '../support/mailbox'
-import { oauthApp } from '../support/oauth'
+import { oauthApp, REDIRECT } from '../support/oauth'
 import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
 
 const PASSWORD = 'correct horse battery'
+/** An app whose id is the URL of the document in which it describes itself. */
+const PUBLISHED_APP = 'https://editor.example/apps/editor.json'
+
+const published: OutboundFetch = async ({ url }) =>
+  ok({
+    ...{ url, status: url === PUBLISHED_APP ? 200 : 404, contentType: 'application/json', headers: new Headers() },
+    body: new TextEncoder().encode(
+      JSON.stringify({
+        ...{ client_id: PUBLISHED_APP, client_name: 'Accounts of bank.example', redirect_uris: [REDIRECT] },
+        logo_uri: 'https://editor.example/logo.svg',
+      }),
+    ),
+  })
 
 let dashboard: Dashboard
 beforeAll(async () => {
-  dashboard = await openDashboard()
+  dashboard = await openDashboard({ outbound: published })
   // The first account is the operator, who may not leave.
   await dashboard.owner()
 })
@@ -70,6 +85,31 @@ describe('Settings', () => {
     await page.getByRole('row').filter({ hasText: 'curl' }).waitFor({ state: 'detached' })
     await page.getByRole('row').filter({ hasText: 'This session' }).getByText('Chrome on Linux').waitFor()
     await left(watched, [REFUSED])
+  })
+
+  test('an app whose id is a URL is shown with the host that publishes it, whatever it calls itself', async () => {
+    const owner = await dashboard.signedIn()
+    const app = oauthApp(dashboard, owner)
+    const { pathname, search } = app.authorizeUrl({ client_id: PUBLISHED_APP }).url
+    const watched = await dashboard.visit(pathname + search)
+    const { page } = watched
+    await page.getByRole('heading', { name: /Accounts of bank\.example/ }).waitFor()
+    await page.getByText('What this app says about itself is published by editor.example', { exact: true }).waitFor()
+    await page.getByText('Afterwards you will be redirected to http://127.0.0.1:7777', { exact: true }).waitFor()
+    expect(await page.getByRole('main').locator('img, a[href*="editor.example"]').count()).toBe(0)
+    await fitsEverybody(page, 'consent-published-app')
+    expect(watched.complaints()).toEqual([])
+
+    await page.route(`${REDIRECT}?**`, (route) => route.fulfill({ body: 'Back in the editor' }))
+    await page.getByRole('button', { name: 'Allow' }).click()
+    await page.getByText('Back in the editor').waitFor()
+    expect(new URL(page.url()).searchParams.get('code')).toBeTruthy()
+
+    const { body } = await app.register()
+    await page.goto(app.authorizeUrl({ client_id: String(body['client_id']) }).url.href)
+    await page.getByRole('heading', { name: /A test app/ }).waitFor()
+    expect(await page.getByText('What this app says about itself').count()).toBe(0)
+    await page.close()
   })
 
   test('signing out all others asks about apps too: they lose their access unless the owner keeps them', async () => {

@@ -1,11 +1,27 @@
+/** Where the packages of one registry are installed. */
+export type WorkshopName = 'Python' | 'JavaScript' | 'Go'
+
+const OPENAPI_GENERATOR = 'openapi-generator-cli'
+export const OAPI_CODEGEN = 'v2.8.2'
+
+/** A generator of clients, and the language that it writes. */
+export type GeneratorName =
+  | 'openapi-python-client Python'
+  | 'oapi-codegen Go'
+  | `openapi-generator ${'Python' | 'Go' | 'Java'}`
+
 /** One client, and the script that makes its first calls as its own documentation does. */
 export interface ClientUnderTest {
   readonly name: string
-  readonly language: 'Python' | 'JavaScript' | 'Go'
+  readonly language: WorkshopName | 'Java'
   /** The name of the package at its registry, which also names the version to show. */
   readonly package: string
   /** The file (or folder, in Go) of the script. */
   readonly script: string
+  /** The client is what this generator makes of the gateway's document. It has no script. */
+  readonly generator?: GeneratorName
+  /** Where the workshop does not know it. */
+  readonly version?: string
   /** Pays by itself out of a wallet of the test chains. */
   readonly pays?: boolean
 }
@@ -20,6 +36,15 @@ const javaScript = (name: string, script: string): ClientUnderTest => ({
 const go = (name: string, script: string, module: string): ClientUnderTest => ({
   ...{ name, language: 'Go', package: module, script },
 })
+const openApiGenerator = (language: 'Python' | 'Go' | 'Java'): ClientUnderTest => ({
+  ...{ name: 'openapi-generator', language, package: OPENAPI_GENERATOR, script: '' },
+  generator: `openapi-generator ${language}`,
+})
+
+/** The workshop that a client needs: `openapi-generator` comes from Python's registry, whatever language it writes. */
+export function workshopOf({ language, package: name }: ClientUnderTest): WorkshopName {
+  return language === 'Java' || name === OPENAPI_GENERATOR ? 'Python' : language
+}
 
 export const CLIENTS: readonly ClientUnderTest[] = [
   javaScript('openai', 'openai'),
@@ -42,11 +67,18 @@ export const CLIENTS: readonly ClientUnderTest[] = [
   python('pydantic-ai-slim', 'pydantic_ai_sdk'),
   python('instructor', 'instructor_sdk'),
   javaScript('@hey-api/openapi-ts', 'generated'),
+  python('openapi-python-client', '', { generator: 'openapi-python-client Python' }),
+  { ...go('oapi-codegen', '', 'oapi-codegen'), generator: 'oapi-codegen Go', version: OAPI_CODEGEN },
+  openApiGenerator('Python'),
+  openApiGenerator('Go'),
+  openApiGenerator('Java'),
   javaScript('@modelcontextprotocol/client', 'mcp-client'),
   python('mcp', 'mcp_sdk'),
   python('fastmcp', 'fastmcp_sdk'),
   go('mcp-go', 'mcp', 'github.com/mark3labs/mcp-go'),
   python('authlib', 'authlib_sdk'),
+  javaScript('@redocly/cli', 'redocly'),
+  javaScript('@stoplight/spectral-core', 'spectral'),
   python('schemathesis', 'schemathesis_sdk'),
   python('x402', 'x402_sdk', { pays: true }),
   python('pympp', 'pympp_sdk', { pays: true }),
@@ -65,6 +97,9 @@ export const JAVASCRIPT_PACKAGES = [
   '@hey-api/openapi-ts@0.99.0',
   // The generator reads the compiler of this version.
   'typescript@5.9.3',
+  '@redocly/cli@2.77.0',
+  '@stoplight/spectral-core@1.24.1',
+  '@stoplight/spectral-rulesets@1.23.1',
   'zod@4.6.7',
 ]
 /** These take the versions that the project's own tests use. */
@@ -97,4 +132,6 @@ export const PYTHON_PACKAGES = [
   'pympp[tempo]==0.16.0',
   'authlib==1.9.9',
   'schemathesis==4.32.5',
+  'openapi-python-client==0.29.1',
+  `${OPENAPI_GENERATOR}==7.26.0`,
 ]

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { CLIENTS, type ClientUnderTest } from './client-list'
+import { CLIENTS, type ClientUnderTest, workshopOf } from './client-list'
+import { runGenerator } from './generated-clients'
 import { runServers } from './servers'
 import { type CallResult, type ClientResult, clientsDocument } from './table'
 import { lastLine, openWorkshops, output, type Workshop } from './workshop'
@@ -18,11 +19,17 @@ function isCall(line: string): CallResult | null {
   return read !== null && typeof read === 'object' && 'call' in read && 'why' in read ? (read as CallResult) : null
 }
 
+const callsIn = (out: string) => out.split('\n').flatMap((line) => isCall(line) ?? [])
+
 async function runClient(client: ClientUnderTest, shop: Workshop, env: Record<string, string>): Promise<ClientResult> {
   if (!shop.ready) return { client, version: '', calls: [], skipped: shop.reason }
-  const version = await shop.version(client.package)
-  const { out, problems, code } = await output(shop.command(client.script), import.meta.dir, env, 120)
-  const calls = out.split('\n').flatMap((line) => isCall(line) ?? [])
+  const version = client.version ?? (await shop.version(client.package))
+  if (client.generator) {
+    const { calls, out, skipped } = await runGenerator(client.generator, env)
+    return { client, version, calls: [...calls, ...callsIn(out)], skipped }
+  }
+  const { out, problems, code } = await output(shop.command(client.script), import.meta.dir, env, 300)
+  const calls = callsIn(out)
   // A script that dies before its first call reports nothing by itself.
   const died = { call: 'start', why: lastLine(problems) || `it ended with ${code}` }
   return { client, version, calls: code === 0 && calls.length > 0 ? calls : [...calls, died], skipped: null }
@@ -54,7 +61,7 @@ if (chosen.length === 0) {
   )
   process.exit(2)
 }
-const shops = await openWorkshops(new Set(chosen.map(({ language }) => language)))
+const shops = await openWorkshops(new Set(chosen.map(workshopOf)))
 if (!shops.JavaScript.ready) {
   process.stderr.write(`The clients cannot run: ${shops.JavaScript.reason}\n`)
   process.exit(2)
@@ -65,7 +72,7 @@ const world = await openWorld(
 )
 const results: ClientResult[] = []
 for (const client of chosen) {
-  const result = await runClient(client, shops[client.language], world.env)
+  const result = await runClient(client, shops[workshopOf(client)], world.env)
   report(`${client.name} ${result.version} (${client.language})`, result)
   results.push(result)
 }

@@ -1,11 +1,11 @@
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import packageJson from '../../../package.json'
-import { type ClientUnderTest, JAVASCRIPT_PACKAGES, PYTHON_PACKAGES, SHARED_PACKAGES } from './client-list'
+import { JAVASCRIPT_PACKAGES, PYTHON_PACKAGES, SHARED_PACKAGES, type WorkshopName } from './client-list'
 
 const HERE = import.meta.dir
 /** Kept between runs: what is installed already is not fetched again. */
-const FOLDER = join(HERE, '..', '..', '..', 'node_modules', '.cache', 'clients')
+export const FOLDER = join(HERE, '..', '..', '..', 'node_modules', '.cache', 'clients')
 
 /** How to run the clients of one language, or why that is not possible here. */
 export type Workshop =
@@ -90,9 +90,9 @@ async function go(): Promise<Workshop> {
 }
 
 /** Installs the clients of the languages that are asked for. */
-export async function openWorkshops(languages: ReadonlySet<ClientUnderTest['language']>) {
+export async function openWorkshops(languages: ReadonlySet<WorkshopName>) {
   await mkdir(FOLDER, { recursive: true })
-  const open = (language: ClientUnderTest['language'], opener: () => Promise<Workshop>): Promise<Workshop> =>
+  const open = (language: WorkshopName, opener: () => Promise<Workshop>): Promise<Workshop> =>
     languages.has(language) ? opener() : Promise.resolve({ ready: false, reason: 'not asked for' })
   return {
     JavaScript: await javaScript(), // The vendor's double is written in it.

@@ -2,11 +2,27 @@ import { treaty } from '@elysiajs/eden'
 import type { App } from '../../../../server/app.ts'
 import { noResponse, parseFailure } from './failure.ts'
 
+const METHODS: ReadonlySet<string | symbol> = new Set(['get', 'post', 'patch', 'put', 'delete'])
+
 /**
  * The dashboard's API client, typed by the server. `parseDate` is off, because it would turn any text that looks like a date into
  * a Date, such as a key named 2026-11-21.
  */
-export const api = treaty<App>(window.location.origin, { parseDate: false }).api
+export const api = withEncodedIds(treaty<App>(window.location.origin, { parseDate: false }).api)
+
+/** Eden inserts ids into a path as they are. One with a slash, such as the id of an app that is a URL, would be another path. */
+function withEncodedIds<T extends object>(route: T): T {
+  return new Proxy(route, {
+    get(target, name) {
+      const next = Reflect.get(target, name)
+      return METHODS.has(name) ? next : withEncodedIds(next)
+    },
+    apply(target, self, [ids]: [Record<string, unknown>]) {
+      const encoded = Object.entries(ids).map(([name, id]) => [name, encodeURIComponent(String(id))])
+      return withEncodedIds(Reflect.apply(Object(target), self, [Object.fromEntries(encoded)]))
+    },
+  })
+}
 
 /** The data of a successful response. Throws `ApiFailure` for any other. */
 export async function unwrap<R extends { data: unknown; error: unknown }>(

@@ -26,3 +26,8 @@ func Holds(condition bool, what string) error {
 	}
 	return fmt.Errorf("%s", what)
 }
+
+// Read fills a value of a generated type from JSON: such types are often without a name.
+func Read(text string, into any) error {
+	return json.Unmarshal([]byte(text), into)
+}
