@@ -72,7 +72,7 @@ const Condition = checked<
     type: 'object',
     description:
       'A condition on the JSON of the answer: `{"pointer": "/ok", "equals": true}` or `{"pointer": "/results", "not_empty": true}`.',
-    properties: { pointer: { type: 'string' }, equals: SCALAR, not_empty: { const: true } },
+    properties: { pointer: { type: 'string' }, equals: SCALAR, not_empty: { type: 'boolean', description: 'True.' } },
     required: ['pointer'],
     additionalProperties: false,
   },

@@ -46,6 +46,15 @@ describe('the document, as generators of clients read it', () => {
     expect(lists.filter((types) => types.length > 2 || !types.includes('null'))).toEqual([])
   })
 
+  test('no constant is anything but text: generators for Python write code that does not compile', () => {
+    const constants: unknown[] = []
+    JSON.stringify(document, (name, value) => {
+      if (name === 'const') constants.push(value)
+      return value
+    })
+    expect(constants.filter((value) => typeof value !== 'string')).toEqual([])
+  })
+
   test('no schema is named as the constructor of another in Go (`NewX` of `X`)', () => {
     const names = Object.keys(document.components['schemas'] ?? {})
     expect(names.filter((name) => name.startsWith('New') && names.includes(name.slice(3)))).toEqual([])

@@ -14,7 +14,7 @@ export const api = withEncodedIds(treaty<App>(window.location.origin, { parseDat
 function withEncodedIds<T extends object>(route: T): T {
   return new Proxy(route, {
     get(target, name) {
-      const next = Reflect.get(target, name)
+      const next = Reflect.get(Object(target), name)
       return METHODS.has(name) ? next : withEncodedIds(next)
     },
     apply(target, self, [ids]: [Record<string, unknown>]) {

@@ -24,7 +24,7 @@ public class FirstCalls {
             var answer = new DataApi(client).imageSearchWithHttpInfo(
                 "otters", null, null, null, null, null, null, null, null, null, null, null, null);
             long cost = Long.parseLong(answer.getHeaders().get("x-cost-micros-usd").get(0));
-            return cost > 0 && !answer.getData().getResults().isEmpty();
+            return cost > 0 && answer.getData().getResults() != null;
         });
         run("a chat", () -> {
             var message = new ChatCompletionsRequestMessagesInner()

@@ -24,7 +24,7 @@ func main() {
 			return err
 		}
 		cost := answer.HTTPResponse.Header.Get("X-Cost-Micros-USD")
-		return calls.Holds(answer.JSON200 != nil && len(answer.JSON200.Results) > 0 && cost > "0", string(answer.Body))
+		return calls.Holds(answer.JSON200 != nil && answer.JSON200.Results != nil && cost > "0", string(answer.Body))
 	})
 	calls.Run("a chat", func() error {
 		body := gateway.ChatCompletionsJSONRequestBody{Model: "gpt-4o"}

@@ -17,7 +17,7 @@ func main() {
 		if err != nil {
 			return err
 		}
-		return calls.Holds(len(found.Results) > 0 && answer.Header.Get("X-Cost-Micros-USD") > "0", "no results, or free")
+		return calls.Holds(found.Results != nil && answer.Header.Get("X-Cost-Micros-USD") > "0", "no results, or free")
 	})
 	calls.Run("a chat", func() error {
 		message := gateway.NewChatCompletionsRequestMessagesInner("user")

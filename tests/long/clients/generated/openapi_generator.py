@@ -8,7 +8,7 @@ client = ApiClient(Configuration(host=ORIGIN, access_token=KEY))
 @call("a paid search")
 def search():
     answer = DataApi(client).image_search_with_http_info("otters")
-    assert answer.data.results and int(answer.headers["x-cost-micros-usd"]) > 0
+    assert answer.data.results is not None and int(answer.headers["x-cost-micros-usd"]) > 0
 
 
 @call("a chat")

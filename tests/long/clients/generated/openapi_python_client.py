@@ -14,7 +14,7 @@ client = AuthenticatedClient(base_url=ORIGIN, token=KEY)
 @call("a paid search")
 def search():
     answer = image_search.sync_detailed(client=client, q="otters")
-    assert answer.parsed.results and int(answer.headers["x-cost-micros-usd"]) > 0
+    assert answer.parsed.results is not None and int(answer.headers["x-cost-micros-usd"]) > 0
 
 
 @call("a chat")
