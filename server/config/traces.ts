@@ -106,7 +106,7 @@ export const TRACES = group(
     }),
     TRACES_TO_UPSTREAMS: flag({
       default: false,
-      doc: 'Whether upstreams of models and imported APIs get `traceparent` of traced calls',
+      doc: 'Whether upstreams of models, imported APIs and search get `traceparent` of traced calls',
     }),
   },
 )

@@ -117,10 +117,13 @@ export function originOf({
   incoming,
 }: {
   readonly caller: Caller
-  readonly incoming: Pick<IncomingCall, 'address'>
+  readonly incoming: Pick<IncomingCall, 'address' | 'trace'>
 }): CallOrigin {
   const isKnown = caller.kind !== 'anonymous'
-  return { caller: isKnown ? `account ${caller.account.id}` : `address ${limitSubject(incoming.address)}` }
+  return {
+    caller: isKnown ? `account ${caller.account.id}` : `address ${limitSubject(incoming.address)}`,
+    traceparent: incoming.trace?.handedOn ?? null,
+  }
 }
 
 /** A call that `authenticate` refused. `caller` names the key or app, if it was known, for the log. */

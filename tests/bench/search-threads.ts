@@ -32,7 +32,7 @@ async function measure(indexPath: string): Promise<void> {
   const search = async (caller: string): Promise<void> => {
     const q = [WORDS[asked % 10], WORDS[Math.floor(asked / 10) % 10]].join(' ')
     asked++
-    const answer = await provider.call(contextInput(q), AbortSignal.timeout(60_000), { caller })
+    const answer = await provider.call(contextInput(q), AbortSignal.timeout(60_000), { caller, traceparent: null })
     if (!answer.ok) throw new Error(answer.error.reason)
   }
   const crowd = async (label: string): Promise<void> => {

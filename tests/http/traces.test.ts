@@ -2,9 +2,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { parseTraceparent } from '../../server/adapters/tracing/traceparent'
 import { err } from '../../server/core/result'
 import { openApiGateway } from '../support/api-upstream'
+import { CONTEXT as CONTEXT_BODY, IMAGES as IMAGES_BODY } from '../support/doubles/brave-bodies'
+import { HttpDouble } from '../support/doubles/http-double'
+import { searxngDouble } from '../support/doubles/searxng-server'
 import { type Harness, openHarness } from '../support/harness'
 import { until } from '../support/until'
-import { endAndReconcile, IMAGES, IMAGES_CALL } from './wire'
+import { CONTEXT, endAndReconcile, IMAGES, IMAGES_CALL } from './wire'
 
 interface SentSpan {
   readonly traceId: string
@@ -250,6 +253,48 @@ test.each([
     await collector.stop()
   },
 )
+
+test.each([
+  ['brave', 'false', undefined],
+  ['brave', 'true', 'c'.repeat(32)],
+  ['searxng', 'false', undefined],
+  ['searxng', 'true', 'c'.repeat(32)],
+] as const)('%s, with TRACES_TO_UPSTREAMS=%s, gets the trace %s', async (name, handed, trace) => {
+  const collector = openCollector()
+  const brave = new HttpDouble(({ path }) => new Response(path.endsWith('/context') ? CONTEXT_BODY : IMAGES_BODY))
+  const searxng = searxngDouble(() => ({
+    results: [{ url: 'https://photos.invalid/1', title: 'Card', img_src: 'https://photos.example/1.jpg' }],
+  }))
+  const gateway = await openHarness({
+    configuredProviders: true,
+    env: {
+      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, TRACES_TO_UPSTREAMS: handed, WEBSEARCH_PROVIDER: name },
+      ...{ BRAVE_BASE_URL: brave.url, BRAVE_API_KEY: 'BSA-key', SEARXNG_URL: searxng.url },
+      CREDIT_BUYS_PAID_PROVIDERS: 'true',
+    },
+  })
+  const key = await gateway.key(await gateway.account(1))
+  const headers = { traceparent: parentOf('c'), tracestate: 'a=b', baggage: 'c=d' }
+  expect((await gateway.as(key, IMAGES_CALL, { headers })).status).toBe(200)
+  await gateway.as(key, `${CONTEXT}?q=card`, { headers })
+  await endAndReconcile(gateway)
+  const { received } = name === 'brave' ? brave : searxng
+  const asked = received.filter(({ path }) => /search|context/.test(path))
+  expect(asked.length).toBeGreaterThanOrEqual(2)
+  const steps = new Set(
+    collector
+      .spans()
+      .filter((span) => span.name === 'upstream')
+      .map(({ spanId }) => spanId),
+  )
+  for (const { headers: sent } of asked) {
+    const [, id, span] = sent.get('traceparent')?.split('-') ?? []
+    expect(id).toBe(trace)
+    if (trace) expect(steps).toContain(span ?? '')
+    expect([sent.get('tracestate'), sent.get('baggage')]).toEqual([null, null])
+  }
+  for (const double of [brave, searxng, collector]) await double.stop()
+})
 
 test('nothing of OpenTelemetry is used unless an endpoint is set, and OTEL_SDK_DISABLED switches it off', async () => {
   for (const env of [{}, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' }]) {

@@ -46,6 +46,8 @@ export interface CallOrigin {
    * Identifies the caller, so that a source can serve callers in turn. Opaque. Never logged or sent upstream.
    */
   readonly caller: string
+  /** What a search API gets as `traceparent`; null unless the operator hands traces on and the call is traced. Web pages never get it. */
+  readonly traceparent: string | null
 }
 
 /**

@@ -141,7 +141,9 @@ describe('a second thread', () => {
     })
     const provider = contextProvider(client, undefined, BASE_URL, () => NOW)
     const found = async () => {
-      const asked = ['a', 'b', 'c', 'd'].map((caller) => provider.call(contextInput('marimba'), never, { caller }))
+      const asked = ['a', 'b', 'c', 'd'].map((caller) =>
+        provider.call(contextInput('marimba'), never, { caller, traceparent: null }),
+      )
       const answers = await Promise.all(asked)
       return answers.map((answer) => answer.ok && String(answer.value.body).includes('https://pages.example/marimba/'))
     }
@@ -175,7 +177,8 @@ describe('a thread that dies', () => {
 
 describe('a search whose goggles are not built yet', () => {
   const provider = () => contextProvider(client, undefined, BASE_URL, () => NOW)
-  const search = (q: string, caller: string, signal = never) => provider().call(contextInput(q), signal, { caller })
+  const search = (q: string, caller: string, signal = never) =>
+    provider().call(contextInput(q), signal, { caller, traceparent: null })
 
   test('is queued again as if it had just arrived: other callers take their turns, and do not delay it further', async () => {
     const building = search('building', 'a')

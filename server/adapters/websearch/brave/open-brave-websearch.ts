@@ -2,7 +2,7 @@ import type { ImageSearchInput } from '../../../core/catalog/image-search'
 import type { LlmContextInput } from '../../../core/catalog/llm-context'
 import type { Clock } from '../../../core/clock'
 import type { OutboundFetch, OutboundRequest } from '../../../core/outbound/outbound-fetch'
-import type { Provider, ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
+import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
 import { err, ok, type Result } from '../../../core/result'
 import { RecentHealth } from '../recent-health'
 import { upstreamFailure } from '../upstream-failure'
@@ -35,18 +35,22 @@ export function openBraveWebsearch(options: BraveWebsearchOptions): BraveWebsear
     images: {
       name: 'brave',
       ready,
-      call: async (input, signal) =>
-        health.noted(await ask(imageRequest(input, options), imageBody, options, signal), signal),
+      call: async (input, signal, origin) =>
+        health.noted(await ask(traced(imageRequest(input, options), origin), imageBody, options, signal), signal),
     },
     context: {
       name: 'brave',
       ready,
-      call: async (input, signal) => {
+      call: async (input, signal, origin) => {
         const read = (bytes: Uint8Array<ArrayBuffer>) => contextBody(bytes, input.q)
-        return health.noted(await ask(contextRequest(input, options), read, options, signal), signal)
+        return health.noted(await ask(traced(contextRequest(input, options), origin), read, options, signal), signal)
       },
     },
   }
+}
+
+function traced(wire: Wire, { traceparent }: CallOrigin): Wire {
+  return traceparent === null ? wire : { ...wire, headers: { ...wire.headers, traceparent } }
 }
 
 async function ask(

@@ -52,13 +52,14 @@ export class ContextSearch {
     this.turns = new BuildTurns(options.clock)
   }
 
-  async answer(input: LlmContextInput, signal: AbortSignal, { caller }: CallOrigin): Promise<Answer> {
+  async answer(input: LlmContextInput, signal: AbortSignal, origin: CallOrigin): Promise<Answer> {
+    const { caller } = origin
     const { client, pageReader, goggles, budgetMs } = this.options
     const end = performance.now() + budgetMs
     pageReader.warm()
     const texts = await goggles.texts(input.goggles ?? [], caller, signal)
     if (!texts.ok) return texts
-    const question = this.question(input)
+    const question = this.question(input, origin)
     const searxngOptions = {
       question,
       spellcheck: input.spellcheck,
@@ -83,7 +84,7 @@ export class ContextSearch {
     return body.ok ? ok({ body: body.value }) : body
   }
 
-  private question(input: LlmContextInput): SearxngQuestion {
+  private question(input: LlmContextInput, { traceparent }: CallOrigin): SearxngQuestion {
     const { strictEngines, clock } = this.options
     return {
       words: searchableWords(input.q),
@@ -92,6 +93,7 @@ export class ContextSearch {
       safesearch: searxngSafesearch(input.safesearch),
       timeRange: searxngTimeRange(input.freshness, clock.now()),
       engines: input.safesearch === 'strict' ? strictEngines : [],
+      traceparent,
     }
   }
 

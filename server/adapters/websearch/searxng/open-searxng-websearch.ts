@@ -2,7 +2,7 @@ import type { ImageSearchInput } from '../../../core/catalog/image-search'
 import type { LlmContextInput } from '../../../core/catalog/llm-context'
 import type { Clock } from '../../../core/clock'
 import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
-import type { Provider, ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
+import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
 import { ok, type Result } from '../../../core/result'
 import type { PublishedGoggles } from '../goggles/published-goggles'
 import { RecentHealth } from '../recent-health'
@@ -65,7 +65,7 @@ export function openSearxngWebsearch(options: SearxngWebsearchOptions): SearxngW
     images: {
       name: 'searxng',
       ready,
-      call: async (input, signal) => health.noted(await images(client, options, input, signal), signal),
+      call: async (input, signal, origin) => health.noted(await images(client, options, input, signal, origin), signal),
     },
     context: {
       name: 'searxng',
@@ -83,6 +83,7 @@ async function images(
   { strictEngines, budgetMs, clock }: SearxngWebsearchOptions,
   input: ImageSearchInput,
   signal: AbortSignal,
+  { traceparent }: CallOrigin,
 ): Promise<Result<ProviderAnswer, UpstreamFailure>> {
   const question = {
     words: searchableWords(input.q),
@@ -91,6 +92,7 @@ async function images(
     safesearch: searxngSafesearch(input.safesearch),
     timeRange: null,
     engines: input.safesearch === 'strict' ? strictEngines : [],
+    traceparent,
   }
   const { spellcheck, count } = input
   const sameness = ({ imageUrl }: SearxngResult) => imageUrl

@@ -15,6 +15,8 @@ export interface SearxngQuestion {
   readonly timeRange: string | null
   /** Engines that are asked; SearXNG's own choice when empty. */
   readonly engines: readonly string[]
+  /** Sent along; null for none. */
+  readonly traceparent: string | null
 }
 
 /** One result, as far as any answer uses it. What an engine left out is an empty text; addresses are absolute. */
@@ -93,7 +95,11 @@ export class SearxngClient {
     const url = `${this.baseUrl}/search?${query}`
     const fetched = await this.fetch({
       url,
-      headers: { accept: 'application/json', ...FROM_GATEWAY },
+      headers: {
+        accept: 'application/json',
+        ...FROM_GATEWAY,
+        ...(question.traceparent !== null && { traceparent: question.traceparent }),
+      },
       timeoutMs,
       maxBytes: MAX_BYTES,
       signal,
