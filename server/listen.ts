@@ -1,4 +1,5 @@
 import { chmodSync, rmSync } from 'node:fs'
+import { openPort } from './open-port'
 
 /** How long an idle connection stays open, in seconds. Longer than every upstream deadline. */
 const IDLE_SECONDS = 60
@@ -31,31 +32,38 @@ export function listen(
   let inProgress = 0
   let isRetiring = false
   let onIdle: (() => void) | null = null
-  const server = Bun.serve({
-    hostname: address.host,
-    port: address.port,
-    reusePort: address.takeOver ?? false,
-    idleTimeout: address.idleSeconds ?? IDLE_SECONDS,
-    // Bodies are streamed and limited per route. Bun's own limit would respond without our body and headers.
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    async fetch(request) {
-      inProgress++
-      try {
-        const response = await handle(request)
-        if (isRetiring) response.headers.set('connection', 'close')
-        return response
-      } finally {
-        if (--inProgress === 0) onIdle?.()
-      }
-    },
-    error(error) {
-      onFault(error)
-      const body = {
-        error: { type: 'api_error', code: 'internal_error', message: 'Something broke on our side.', request_id: null },
-      }
-      return Response.json(body, { status: 500, headers: { 'x-content-type-options': 'nosniff' } })
-    },
-  })
+  const server = openPort(address, () =>
+    Bun.serve({
+      hostname: address.host,
+      port: address.port,
+      reusePort: address.takeOver ?? false,
+      idleTimeout: address.idleSeconds ?? IDLE_SECONDS,
+      // Bodies are streamed and limited per route. Bun's own limit would respond without our body and headers.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      async fetch(request) {
+        inProgress++
+        try {
+          const response = await handle(request)
+          if (isRetiring) response.headers.set('connection', 'close')
+          return response
+        } finally {
+          if (--inProgress === 0) onIdle?.()
+        }
+      },
+      error(error) {
+        onFault(error)
+        const body = {
+          error: {
+            type: 'api_error',
+            code: 'internal_error',
+            message: 'Something broke on our side.',
+            request_id: null,
+          },
+        }
+        return Response.json(body, { status: 500, headers: { 'x-content-type-options': 'nosniff' } })
+      },
+    }),
+  )
   attach(server)
   return {
     port: server.port ?? address.port,
@@ -80,7 +88,8 @@ export function listenMetrics(
   address: { readonly host: string; readonly port: number },
   handle: (request: Request) => Promise<Response>,
 ): { readonly port: number; stop(): Promise<void> } {
-  const server = Bun.serve({ hostname: address.host, port: address.port, fetch: handle })
+  const { host, port } = address
+  const server = openPort(address, () => Bun.serve({ hostname: host, port, fetch: handle }), 'METRICS_')
   return { port: server.port ?? address.port, stop: () => server.stop(true) }
 }
 
@@ -105,7 +114,9 @@ export function listenControl(
  * where both would share it.
  */
 export function freePort(host: string, wanted = 0): number {
-  const probe = Bun.serve({ hostname: host, port: wanted, fetch: () => new Response() })
+  const probe = openPort({ host, port: wanted }, () =>
+    Bun.serve({ hostname: host, port: wanted, fetch: () => new Response() }),
+  )
   const port = probe.port ?? 0
   void probe.stop(true)
   return port

@@ -7,6 +7,7 @@ import { CONTROL_SOCKET } from './http/operator/control'
 import { freePort, type Listening, listen, listenControl, listenMetrics } from './listen'
 import { type Log, openLog, type ProcessLog } from './log'
 import { LogOutput } from './log-output'
+import { PortError } from './open-port'
 import { secureFolder } from './setup/secure-folder'
 import { drainMsOf, stopInOrder } from './stopping'
 import { WaitingRoom } from './waiting-room'
@@ -65,7 +66,7 @@ function settings(): Config {
     for (const warning of config.warnings) tell('warn', warning)
     return config.port === 0 ? readConfig({ PORT: String(freePort(config.host)) }) : config
   } catch (error) {
-    if (error instanceof ConfigError) end(error.message)
+    if (error instanceof ConfigError || error instanceof PortError) end(error.message)
     throw error
   }
 }

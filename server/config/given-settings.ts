@@ -143,7 +143,7 @@ function refuseMistyped(environment: ReadonlyMap<string, Given>): void {
   for (const name of environment.keys()) {
     const bare = name.endsWith(FILE) ? name.slice(0, -FILE.length) : name
     if (ALL_SETTINGS.has(name) || ALL_SETTINGS.has(bare) || OTHERS_NAMES.test(name)) continue
-    const meant = similarName(bare, ALL_SETTINGS.keys())
+    const meant = similarName(name, ALL_SETTINGS.keys()) ?? similarName(bare, ALL_SETTINGS.keys())
     if (meant === null || environment.has(meant) || environment.has(`${meant}${FILE}`)) continue
     const example = ALL_SETTINGS.get(meant)?.example
     throw new ConfigError(

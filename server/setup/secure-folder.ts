@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, readdir, stat } from 'node:fs/promises'
+import { access, chmod, constants, lstat, mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SetupFailure } from './setup-failure.ts'
 
@@ -13,6 +13,35 @@ const OTHERS_ENTER = 0o011
  * permissions, it only creates the folder.
  */
 export async function secureFolder(folder: string, tell: (line: string) => void): Promise<void> {
+  try {
+    await makePrivate(folder, tell)
+    await access(folder, constants.W_OK)
+  } catch (failure) {
+    throw unusable(folder, failure) ?? failure
+  }
+}
+
+/** What the system says of a folder that cannot be used. */
+const REASONS: Readonly<Record<string, string>> = {
+  EROFS: 'it is on a read-only disk',
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  ENOENT: 'it cannot be created there',
+  ENOTDIR: 'part of its path is a file',
+  EEXIST: 'it is not a folder',
+  ENOSPC: 'the disk is full',
+}
+
+function unusable(folder: string, failure: unknown): SetupFailure | null {
+  const code = failure instanceof Error && 'code' in failure ? String(failure.code) : ''
+  const reason = REASONS[code]
+  if (reason === undefined) return null
+  return new SetupFailure(
+    `The data folder ${folder} cannot be used: ${reason}. Set DATA_DIR to a folder that this user may write, such as DATA_DIR=/var/lib/gateway`,
+  )
+}
+
+async function makePrivate(folder: string, tell: (line: string) => void): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const uid = process.getuid?.()
   if (uid === undefined) return

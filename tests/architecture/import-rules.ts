@@ -387,7 +387,9 @@ export const RULES: readonly Rule[] = [
   { files: ['server/config/**'], may: [CORE, SELF], packages: ['node:*', 'yaml'] },
   // People read its output in a terminal.
   { files: ['server/log.ts'], may: ['server/core/plain-text.ts', 'server/core/clock.ts'], types: ['server/config.ts'] },
-  { files: ['server/listen.ts', 'server/log-output.ts'], packages: ['node:fs'] },
+  { files: ['server/listen.ts'], may: ['server/open-port.ts'], packages: ['node:fs'] },
+  { files: ['server/open-port.ts'], packages: ['node:net'] },
+  { files: ['server/log-output.ts'], packages: ['node:fs'] },
   { files: ['server/waiting-room.ts'] },
   {
     files: ['server/stopping.ts', 'server/hand-over.ts'],
@@ -402,6 +404,7 @@ export const RULES: readonly Rule[] = [
       'server/compose.ts',
       'server/jobs/**',
       'server/listen.ts',
+      'server/open-port.ts',
       'server/log.ts',
       'server/log-output.ts',
       'server/stopping.ts',

@@ -169,6 +169,18 @@ function operatorStores(db: LibSQLDatabase, applied: () => Promise<void>) {
   }
 }
 
+/** A database that does not answer at the start is most often a wrong setting. */
+async function firstAnswer(reader: Connection, url: string): Promise<void> {
+  try {
+    await reader.send({ op: 'batch', mode: 'read', statements: [{ sql: 'SELECT 1', args: [] }] })
+  } catch (failure) {
+    const reason = failure instanceof Error ? failure.message : String(failure)
+    throw new Error(
+      `The database at ${URL.parse(url)?.host ?? 'DATABASE_URL'} does not answer: ${reason}. Check DATABASE_URL, such as DATABASE_URL=libsql://db.example.com, and DATABASE_AUTH_TOKEN`,
+    )
+  }
+}
+
 async function openHeld(
   options: StoreOptions,
   file: string | null,
@@ -187,6 +199,7 @@ async function openHeld(
   }
   const writer = await connect('writer')
   const reader = await connect('reader')
+  if (file === null) await firstAnswer(reader, url)
   await migrateWith(writer, options.onTrouble)
   const epoch = await raiseEpoch(writer)
   const writes = new WriteQueue(writer, epoch)
