@@ -66,6 +66,7 @@ import {
 import { type HealthParts, operatorHealthRoutes } from './http/operator/health-routes'
 import { operatorGate } from './http/operator/operator-gate'
 import { type ReconcileParts, reconcileRoutes } from './http/operator/reconcile'
+import { type RevenueParts, revenueRoutes } from './http/operator/revenue'
 import { operatorRoutes } from './http/operator/routes'
 import { tryRoutes } from './http/playground/routes'
 import { Endpoints, EndpointTable } from './http/routing/endpoint-table'
@@ -246,6 +247,7 @@ interface OperatorGroup
     CustomerMoneyParts,
     Omit<ReconcileParts, 'cards'>,
     BooksParts,
+    RevenueParts,
     ApiCommandParts,
     ApiReportParts,
     HealthParts {
@@ -267,6 +269,7 @@ function operatorGroup(parts: OperatorGroup) {
     .use(customerMoneyRoutes(parts))
     .use(reconcileRoutes(parts))
     .use(bookRoutes(parts))
+    .use(revenueRoutes(parts))
     .use(operatorApiRoutes(parts))
     .use(operatorApiActRoutes(parts))
     .use(operatorApiReportRoutes(parts))

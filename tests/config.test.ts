@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readConfig } from '../server/config'
 import { ConfigError } from '../server/config/config-error'
+import { micros } from '../server/core/money'
 import { PUBLISHED_ACCOUNTS } from '../server/core/payments/published-accounts'
 
 const GOOD = { SECRET_KEY: 'a secret that only tests know, 32 bytes and more' }
@@ -56,6 +57,9 @@ describe('the configuration', () => {
     ['WEBSEARCH_CACHE', 'image-search=0'],
     ['WEBSEARCH_CACHE', 'chat-completions=5'],
     ['WEBSEARCH_CACHE', 'image-search=86401'],
+    ['WEBSEARCH_COSTS_USD', '0.005'],
+    ['WEBSEARCH_COSTS_USD', 'brave=-1'],
+    ['WEBSEARCH_COSTS_USD', 'bing=0.005'],
     ['WEBSEARCH_CACHE_MB', '0'],
     ['WEBSEARCH_CACHE_MB', '1.5'],
     ['SOCIAL_PROVIDER', 'nosuch'],
@@ -166,6 +170,12 @@ describe('the configuration', () => {
         ['image-search', 300],
       ])
       expect(websearch.cacheBytes).toBe(2 * 1024 * 1024)
+    })
+
+    test('knows what a request to a provider costs once it is told', () => {
+      expect(read().websearch.costs.size).toBe(0)
+      const { costs } = read({ WEBSEARCH_COSTS_USD: 'brave=0.005, searxng=0' }).websearch
+      expect(Object.fromEntries(costs)).toEqual({ brave: micros(5000), searxng: micros(0) })
     })
   })
 

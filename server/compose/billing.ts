@@ -5,6 +5,7 @@ import type { IdempotencyRecords } from '../core/idempotency/idempotency-record'
 import type { Accounting } from '../core/ledger/accounting'
 import type { Ledger } from '../core/ledger/ledger'
 import type { LedgerCheck } from '../core/ledger/ledger-check'
+import type { RevenueReports } from '../core/ledger/revenue'
 import type { Limiter } from '../core/limits/limiter'
 import type { UnknownCheckoutStore } from '../core/payments/card-checkout'
 import type { ClaimStore } from '../core/payments/claim'
@@ -30,6 +31,7 @@ interface Parts {
     readonly unknownCheckouts: UnknownCheckoutStore
     readonly ledgerCheck: LedgerCheck
     readonly accounting: Accounting
+    readonly revenue: RevenueReports
   }
   readonly ledger: Ledger
   readonly limiter: Limiter
@@ -61,7 +63,7 @@ export async function composeBilling(config: Config, { stores, ledger, limiter, 
     /** For the routes of wallets and owners. */
     routes: {
       ...{ cardRefunds: cards?.refunds ?? null, refundStore: stores.cardRefunds },
-      ...{ ledgerCheck: stores.ledgerCheck, accounting: stores.accounting },
+      ...{ ledgerCheck: stores.ledgerCheck, accounting: stores.accounting, revenue: stores.revenue },
       ...{ claims, topUps, cards, payments, sandboxTopUps: config.payments.sandboxTopUps },
       // A facilitator settles fixed prices only.
       upToFrom: config.payments.evm?.relayerKey ? config.payments.evm.minAmount : null,

@@ -1,4 +1,5 @@
 import { isOperationName } from '../core/catalog/operations'
+import { type Money, parseUsd } from '../core/money'
 import { ConfigError } from './config-error'
 import { group, httpUrl, integer, list, type Read, refused, setting, text } from './setting'
 
@@ -10,6 +11,8 @@ export interface WebsearchConfig {
   readonly order: readonly WebsearchProviderName[]
   readonly brave: { readonly baseUrl: string; readonly apiKey: string } | null
   readonly searxng: { readonly url: string; readonly strictEngines: readonly string[] } | null
+  /** What a request to a provider costs the operator. Absent: not known. */
+  readonly costs: ReadonlyMap<WebsearchProviderName, Money>
   /** How many seconds responses are cached, by operation. Other operations are not cached. */
   readonly cacheSeconds: ReadonlyMap<string, number>
   readonly cacheBytes: number
@@ -19,6 +22,7 @@ const PROVIDERS: readonly WebsearchProviderName[] = ['local', 'brave', 'searxng'
 const MAX_CACHE_SECONDS = 86_400
 const MAX_CACHE_MB = 4_096
 const MIB = 1024 * 1024
+const COSTS_EXAMPLE = 'brave=0.005,searxng=0'
 const CACHE_EXAMPLE = 'image-search=300,llm-context=60'
 
 export const SEARCH = group('Search', '', {
@@ -52,6 +56,15 @@ export const SEARCH = group('Search', '', {
     },
     (engines) => engines.filter(Boolean),
   ),
+  WEBSEARCH_COSTS_USD: setting(
+    {
+      default: null,
+      example: COSTS_EXAMPLE,
+      doc: `What a request to a provider costs you, for [reports on margin](operating.md#revenue-and-margin): \`${COSTS_EXAMPLE}\`. The embedded search costs nothing; others without a cost count as unknown`,
+    },
+    { anyOf: [{ type: 'object', additionalProperties: { type: 'number' } }, { type: 'string' }] },
+    costs,
+  ),
   WEBSEARCH_CACHE: setting(
     {
       default: null,
@@ -71,12 +84,13 @@ export const SEARCH = group('Search', '', {
 
 /** Reads the settings of the two search endpoints. */
 export function websearchConfig(read: Read): WebsearchConfig {
-  const { WEBSEARCH_PROVIDER, WEBSEARCH_CACHE, WEBSEARCH_CACHE_MB } = SEARCH.settings
+  const { WEBSEARCH_PROVIDER, WEBSEARCH_COSTS_USD, WEBSEARCH_CACHE, WEBSEARCH_CACHE_MB } = SEARCH.settings
   const order = WEBSEARCH_PROVIDER.of(read)
   return {
     order,
     brave: order.includes('brave') ? braveAccess(read) : null,
     searxng: order.includes('searxng') ? searxngAccess(read) : null,
+    costs: WEBSEARCH_COSTS_USD.of(read) ?? new Map(),
     cacheSeconds: WEBSEARCH_CACHE.of(read) ?? new Map(),
     cacheBytes: WEBSEARCH_CACHE_MB.of(read) * MIB,
   }
@@ -111,6 +125,20 @@ function searxngAccess(read: Read) {
 /** A base URL without a trailing slash. */
 function base(url: string): string {
   return url.replace(/\/+$/, '')
+}
+
+/** Parses `brave=0.005,searxng=0`. */
+function costs(given: string, setting: string): ReadonlyMap<WebsearchProviderName, Money> {
+  return new Map(
+    given.split(',').map((entry) => {
+      const [name, usd = ''] = entry.split('=').map((part) => part.trim())
+      const provider = PROVIDERS.find((one) => one === name)
+      const cost = parseUsd(usd)
+      if (!provider || cost === null)
+        throw refused(setting, `providers with what a request costs in USD, such as ${COSTS_EXAMPLE}`, given)
+      return [provider, cost] as const
+    }),
+  )
 }
 
 /** Parses `image-search=300,llm-context=60`. */

@@ -106,7 +106,7 @@ export class HeldCall implements OpenCall {
 
   async charge(charge: Charge, stored: StoredAnswer): Promise<Result<Captured, Failure>> {
     const { deps, work, first, place } = this.parts
-    const { charged, tokens, overrun = ZERO } = charge
+    const { charged, tokens, overrun = ZERO, upstreamCost } = charge
     const { incoming, caller } = this.authenticated
     if (overrun > 0) deps.onOverrun(incoming.id, work.model ?? work.operation, overrun)
     incoming.trace?.step('capture')
@@ -114,6 +114,7 @@ export class HeldCall implements OpenCall {
       amount: charged.cost,
       record: caller.kind === 'anonymous' ? null : this.record(charge),
       overrun,
+      upstreamCost,
       ...(first && {
         answer: stored === 'cut' ? first.cut() : first.answer(stored.body, stored.headers, stored.status),
       }),
@@ -204,11 +205,11 @@ export class HeldCall implements OpenCall {
     reportEnd(deps.telemetry, trace, { ...ended, ms: Math.max(0, deps.clock.now() - at) })
   }
 
-  private record({ charged, code = null, tokens, usageSource }: Charge): CallRecord {
+  private record({ charged, code = null, tokens, usageSource, upstreamCost }: Charge): CallRecord {
     const { deps, work } = this.parts
     const now = deps.clock.now()
     const upstream = this.upstreamUse(now)
-    const end = { status: 200, code, charged, now, tokens, model: work.model, usageSource, upstream }
+    const end = { status: 200, code, charged, upstreamCost, now, tokens, model: work.model, usageSource, upstream }
     return callRecord(this.authenticated, work.operation, end)
   }
 }

@@ -17,7 +17,10 @@ export function templateOf(route: Route): string | null {
 
 /** How a call ended, for its row. */
 interface CallEnd
-  extends Pick<CallRecord, 'status' | 'code' | 'charged' | 'upstream' | 'failure' | 'model' | 'usageSource'> {
+  extends Pick<
+    CallRecord,
+    'status' | 'code' | 'charged' | 'upstreamCost' | 'upstream' | 'failure' | 'model' | 'usageSource'
+  > {
   readonly tokens?: TokenCounts | undefined
   readonly now: number
 }
@@ -45,6 +48,7 @@ export function callRecord(
     model: end.model,
     usageSource: end.usageSource,
     charged: end.charged,
+    upstreamCost: end.upstreamCost,
     upstream: end.upstream,
     failure: end.failure,
   }

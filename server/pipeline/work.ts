@@ -70,6 +70,8 @@ export interface Charge {
   readonly usageSource?: UsageSource
   /** What it cost above its hold. The gateway absorbs it. */
   readonly overrun?: Money
+  /** What its upstream costs the operator; absent if not known. */
+  readonly upstreamCost?: Money | undefined
 }
 
 /** How the work ended, or how it goes on. */

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { Challenge, Credential, Receipt } from 'mppx'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
+import { DAY_MS } from '../../server/core/clock'
+import { micros } from '../../server/core/money'
 import { ok } from '../../server/core/result'
 import { expiredChallenge } from '../support/expired-challenge'
 import { type Harness, openHarness } from '../support/harness'
@@ -74,6 +76,22 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
     expect(kept.headers.get('cache-control')).toBe('private')
     expect(await verdict(await paid(credential))).toBe('402 invalid_challenge +challenge')
     expect(gateway.images.asked.length - before).toBe(1)
+  })
+
+  test('is revenue of its method, with what its source cost', async () => {
+    gateway.images.answer = async () => ok({ body: '{"fixture":true}', cost: micros(3000) })
+    expect((await paid(await bought())).status).toBe(200)
+    const now = gateway.clock.now()
+    const day = Math.floor(now / DAY_MS)
+    const sales = await gateway.core.stores.revenue.sales({ first: day, end: day + 1 })
+    const { calls = 0 } = sales[0] ?? {}
+    // The calls of the test above cost what nobody said.
+    expect(sales).toEqual([
+      {
+        ...{ method: 'tempo', calls, charged: micros(5000 * calls), refunded: micros(0) },
+        ...{ upstreamCost: micros(3000), unknownCostCalls: calls - 1 },
+      },
+    ])
   })
 
   describe('402', () => {

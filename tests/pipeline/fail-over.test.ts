@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
+import { micros } from '../../server/core/money'
 import type { UpstreamFailure } from '../../server/core/providers/provider'
 import { err, ok } from '../../server/core/result'
 import { NO_TELEMETRY } from '../../server/core/telemetry/telemetry'
 import { failOver } from '../../server/pipeline/search/fail-over'
+import { withCost } from '../../server/pipeline/search/with-cost'
 import { FixtureProvider } from '../support/harness'
 import { SOMEBODY } from '../support/somebody'
 
@@ -49,6 +51,23 @@ const bodyOf = async (provider = chain(), signal = never) => {
   const answer = await provider.call('q', signal, SOMEBODY)
   return answer.ok ? answer.value.body : answer.error
 }
+
+test('an answer says what the source that gave it costs; one inside the gateway costs nothing', async () => {
+  const costs = failOver(
+    [
+      { provider: withCost(paid, micros(3000)), paid: true },
+      { provider: Object.assign(free, { isLocal: true as const }), paid: false },
+    ],
+    { timeoutMs: 1_000, creditBuysPaid: true, telemetry: NO_TELEMETRY, onTrouble: () => undefined },
+  )
+  const cost = async () => {
+    const answer = await costs.call('q', never, SOMEBODY)
+    return answer.ok ? answer.value.cost : answer.error
+  }
+  expect(await cost()).toBe(micros(3000))
+  paid.failing('error')
+  expect(await cost()).toBe(micros(0))
+})
 
 test('returns the answer of the first source that succeeds, and calls no other', async () => {
   expect(await bodyOf()).toBe('paid')

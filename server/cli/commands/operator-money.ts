@@ -1,10 +1,14 @@
 import type { BookStatement } from '../../http/operator/books-record'
 import type { Reconciled, ReconcileForm } from '../../http/operator/customer-record'
+import type { Revenue } from '../../http/operator/revenue-record'
 import { askServer, readFromServer, UsageError } from '../control-client'
 import { asJson, usd } from '../print'
 import { table } from '../table'
 
-export const MONEY_HELP = `  books MONTH                               print the books of a month such as 2026-11 as CSV: opening balances, every
+export const MONEY_HELP = `  revenue [--by day|operation|model|account|rail] [--from DAY] [--to DAY] [--csv]
+                                            show what calls brought in and cost, credit given and used, and what is owed to
+                                            customers; of the last 30 days unless told otherwise (days are UTC)
+  books MONTH                               print the books of a month such as 2026-11 as CSV: opening balances, every
                                             entry, closing balances
   statement MONTH [--csv]                   show what each ledger account had, got and has; with --csv, also of each customer
                                             both also take --from TIME --to TIME in place of MONTH, and --timezone ZONE
@@ -13,6 +17,7 @@ export const MONEY_HELP = `  books MONTH                               print the
 
 interface Options {
   readonly apply?: boolean | undefined
+  readonly by?: string | undefined
   readonly csv?: boolean | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
@@ -25,6 +30,20 @@ export type Out = (text: string) => void
 type Run = (args: readonly string[], options: Options, out: Out) => Promise<string>
 
 const COMMANDS: Readonly<Record<string, Run>> = {
+  revenue: async (args, { by, from, to, csv, json }, out) => {
+    if (args.length > 0) throw new UsageError('"operator revenue" takes options only, such as --by model; see --help')
+    const query = {
+      ...(by !== undefined && { group_by: by }),
+      ...(from !== undefined && { from }),
+      ...(to !== undefined && { to }),
+    }
+    if (csv) {
+      await readFromServer('revenue-csv', query, out)
+      return ''
+    }
+    const answer = await askServer('revenue', query)
+    return json ? asJson(answer) : revenue(answer as Revenue)
+  },
   books: async (args, options, out) => {
     await readFromServer('books', periodOf('books', args, options), out)
     return ''
@@ -61,6 +80,20 @@ function periodOf(command: string, args: readonly string[], { from, to, timezone
   if (args.length !== (isSpan ? 0 : 1))
     throw new UsageError(`"operator ${command}" takes a month such as 2026-11, or --from TIME --to TIME`)
   return { ...(isSpan ? { from, to } : { month: args[0] }), ...(timezone !== undefined && { timezone }) }
+}
+
+function revenue({ rows, totals, credit, ...shown }: Revenue): string {
+  const line = (name: string, row: Revenue['totals']) => [
+    ...[name, row.calls, usd(row.revenue_micros_usd), usd(row.refunded_micros_usd)],
+    ...[usd(row.upstream_cost_micros_usd), row.unknown_cost_calls, usd(row.margin_micros_usd)],
+  ]
+  const columns = [shown.group_by.toUpperCase(), 'CALLS', 'REVENUE USD', 'REFUNDED', 'COST', 'COST UNKNOWN', 'MARGIN']
+  return [
+    table(columns, [...rows.map((row) => line(row.email ?? (row.name || '-'), row)), line('total', totals)]),
+    `Credit: ${usd(credit.signup_credit_given_micros_usd)} USD at sign-up and ${usd(credit.grants_given_micros_usd)} granted,`,
+    ` ${usd(credit.debited_micros_usd)} taken back, ${usd(credit.used_micros_usd)} used (part of the revenue).\n`,
+    `Overruns: ${usd(shown.overruns_micros_usd)} USD. Owed to customers on ${shown.to}: ${usd(shown.owed_to_customers_micros_usd)} USD.\n`,
+  ].join('')
 }
 
 function statement({ from, to, accounts, kinds, entries, owed_to_customers_micros_usd: owed }: BookStatement): string {

@@ -127,6 +127,7 @@ function parsed(args: readonly string[]) {
         reason: { type: 'string' },
         yes: { type: 'boolean' },
         apply: { type: 'boolean' },
+        by: { type: 'string' },
         csv: { type: 'boolean' },
         from: { type: 'string' },
         to: { type: 'string' },

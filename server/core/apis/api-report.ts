@@ -70,10 +70,21 @@ function upstreamCost(
 ): Money | null {
   if (served === 0) return ZERO
   if (!operation) return null
-  const { price, upstreamCost: each } = operation
-  if (each !== null) return product(each, served)
+  if (operation.upstreamCost !== null) return product(operation.upstreamCost, served)
+  return upstreamCostOf(operation, charged) ?? null
+}
+
+/**
+ * What a successful call that was charged so much cost at the upstream: what is declared, or what the price passes on, before its multiplier.
+ * Undefined if neither says.
+ */
+export function upstreamCostOf(
+  { price, upstreamCost: each }: Pick<ApiOperation, 'price' | 'upstreamCost'>,
+  charged: Money,
+): Money | undefined {
+  if (each !== null) return each
   const multiplier = price.mode === 'reported' ? parseDecimal(price.multiplier) : null
-  if (!multiplier || multiplier.digits === 0n) return null
+  if (!multiplier || multiplier.digits === 0n) return undefined
   return micros(Number((BigInt(charged) * 10n ** BigInt(multiplier.scale)) / multiplier.digits))
 }
 

@@ -25,17 +25,23 @@ export interface BookEntry extends LedgerEntry {
   readonly seq: number
 }
 
-/** The entries of one kind within a period. */
-export interface KindSum {
+/** What entries of one kind moved between two ledger accounts, those of all customers taken together (`customers/paid`). */
+export interface Flow {
   readonly kind: EntryKind
-  readonly entries: number
+  readonly debit: string
+  readonly credit: string
+  /** Before the period, and within it. */
+  readonly earlier: Money
   readonly amount: Money
+  readonly entries: number
 }
 
 /** The books of a period as of one moment: entries that are booked while they are read do not appear. */
 export interface Books {
   /** Every ledger account with a balance or a movement: customers by id, then the gateway's own. */
   balances(): AsyncGenerator<LedgerBalance, void>
+  /** The sums of all entries up to the end of the period. */
+  flows(): Promise<readonly Flow[]>
   /** In the order of commits, in pieces that fit in memory. */
   entries(): AsyncGenerator<readonly BookEntry[], void>
 }

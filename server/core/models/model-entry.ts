@@ -16,7 +16,7 @@ import {
   UPSTREAM_KINDS,
   UPSTREAM_MEMBERS,
 } from './model-file-schema'
-import { type PriceEntry, priceOf } from './price-entry'
+import { type PriceEntry, priceOf, purchasePriceOf } from './price-entry'
 import type { ModelPrice } from './unit-price'
 
 /** An upstream as an operator writes it. */
@@ -44,6 +44,8 @@ export interface ModelEntry {
   /** Several upstreams in order of preference, instead of `upstream`. */
   readonly upstreams?: readonly UpstreamEntry[]
   readonly price: PriceEntry
+  /** What the vendor charges, for reports on margin. */
+  readonly purchase_price?: PriceEntry
   /** Defaults to `text`. */
   readonly purpose?: ModelPurpose
   readonly owned_by?: string
@@ -121,6 +123,9 @@ function modelOf(value: unknown, source: Parameters<typeof parseModelEntry>[1]):
     created: count(entry['created'], `${id}: created`) ?? source.created,
     upstreams,
     price,
+    ...(entry['purchase_price'] !== undefined && {
+      purchasePrice: purchasePriceOf(entry['purchase_price'], { id, purpose, upstreams }),
+    }),
     priceVersion: source.priceVersion(price),
     rechargeRequired: recharge,
     contextTokens: count(entry['context_tokens'], `${id}: context_tokens`),

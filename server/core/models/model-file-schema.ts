@@ -155,6 +155,13 @@ export const ENTRY_MEMBERS = {
     properties: { ...PRICE_MEMBERS, ...UNIT_PRICE_MEMBERS },
     additionalProperties: false,
   },
+  purchase_price: {
+    type: 'object',
+    description:
+      'What the vendor charges you, of the same form as `price`, for reports on margin. Callers never see it.',
+    properties: { ...PRICE_MEMBERS, ...UNIT_PRICE_MEMBERS },
+    additionalProperties: false,
+  },
   purpose: {
     enum: MODEL_PURPOSES,
     default: 'text',
@@ -225,6 +232,9 @@ const TOKEN_PRICE: Schema = {
   properties: { characters: false, images: false },
 }
 
+/** The price to callers and the operator's own have the same form. */
+const bothPrices = (rule: Schema) => ({ price: rule, purchase_price: rule })
+
 /** Published as `docs/models.schema.json`; a test compares the two. */
 export const MODEL_FILE_SCHEMA: Schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -252,11 +262,11 @@ export const MODEL_FILE_SCHEMA: Schema = {
         ],
       },
       // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema
-      then: { properties: { price: { type: 'object', required: ['cache_write'] } } },
+      then: { properties: bothPrices({ type: 'object', required: ['cache_write'] }) },
       allOf: [
-        whenFor(['moderation', 'speech'], { price: onlyMember('characters'), ...ONLY_OPENAI }),
-        whenFor(['images'], { price: onlyMember('images'), ...ONLY_OPENAI }),
-        { if: forPurpose(['moderation', 'speech', 'images']), else: { properties: { price: TOKEN_PRICE } } },
+        whenFor(['moderation', 'speech'], { ...bothPrices(onlyMember('characters')), ...ONLY_OPENAI }),
+        whenFor(['images'], { ...bothPrices(onlyMember('images')), ...ONLY_OPENAI }),
+        { if: forPurpose(['moderation', 'speech', 'images']), else: { properties: bothPrices(TOKEN_PRICE) } },
       ],
     },
   },

@@ -61,6 +61,8 @@ export interface Model {
   /** In order of preference. */
   readonly upstreams: readonly ModelUpstream[]
   readonly price: ModelPrice
+  /** What the operator pays for it; absent if not known. Of the same unit as `price`. */
+  readonly purchasePrice?: ModelPrice
   /** Identifies the price in every charge. */
   readonly priceVersion: string
   /** Whether only accounts that have topped up may call it (spec 2.2). */

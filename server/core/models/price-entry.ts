@@ -42,6 +42,15 @@ export function priceOf(value: unknown, model: Priced): ModelPrice {
   return purpose === 'images' ? imagePrice(value, id) : characterPrice(value, id)
 }
 
+/** The price at which the operator buys, by the same rules. */
+export function purchasePriceOf(value: unknown, model: Priced): ModelPrice {
+  try {
+    return priceOf(value, model)
+  } catch (error) {
+    throw error instanceof BadEntry ? new BadEntry(`purchase_price: ${error.message}`) : error
+  }
+}
+
 function tokenPrice(value: unknown, { id, upstreams }: Priced): TokenPrice {
   const entry = members(value, `the price of ${id}`, PRICE_MEMBERS)
   const usd = (name: string): Money | null =>

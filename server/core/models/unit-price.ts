@@ -43,6 +43,16 @@ export function isUnitPrice(price: ModelPrice): price is UnitPrice {
   return 'unit' in price
 }
 
+/** What the units of a charge line cost at another price, such as the operator's own. Null if that price does not say. */
+export function repricedLine(price: ModelPrice, line: ChargeLine): ChargeLine | null {
+  if (!isUnitPrice(price)) return null
+  const [unit, ...names] = line.item.split(' ')
+  if (price.unit === 'character') return unit === 'characters' ? { ...line, unitPrice: price.amount } : null
+  const named = ({ quality, size }: SizePrice) => [quality, size].filter((name) => name !== null).join(' ')
+  const amount = price.amount ?? price.sizes.find((one) => named(one) === names.join(' '))?.amount
+  return unit === 'images' && amount !== undefined ? { ...line, unitPrice: amount } : null
+}
+
 /** The price per token of a model that writes text or vectors. */
 export function tokenPriceOf({ id, price }: { readonly id: string; readonly price: ModelPrice }): TokenPrice {
   if (isUnitPrice(price)) throw new Error(`${id} has no price per token`)

@@ -154,8 +154,11 @@ export interface ClaimStore {
    * outcome, and to claims that were released after they were sent.
    */
   settled(key: string, reference: string, now: number): Promise<void>
-  /** Marks the response as delivered. The credential is used up, and its stored response is deleted. */
-  served(key: string, now: number, attempt?: number): Promise<boolean>
+  /**
+   * Marks the response as delivered. The credential is used up, and its stored response is deleted. `upstreamCost`: what the upstream cost the
+   * operator, if that is known.
+   */
+  served(key: string, now: number, attempt?: number, upstreamCost?: Money): Promise<boolean>
   /** Stores the response of a caller who disconnected, for the same credential. Null when it cannot be stored. */
   undelivered(key: string, attempt: number, answer: string | null, now: number): Promise<void>
   /** Ends the work on an unpaid claim. `bySettlement`: because the network refused it. Does nothing to a paid claim. */

@@ -28,6 +28,8 @@ export interface Delivery {
   readonly answer: string | null
   /** Whether the payer's connection is closed. */
   isGone(): boolean
+  /** What the upstream cost the operator; absent if not known. */
+  readonly upstreamCost?: Money | undefined
 }
 
 /** One attempt to pay with a claimed credential. It ends with exactly one of `give`, `served` and `release`. */
@@ -112,14 +114,14 @@ export class Payment {
    * Delivers the response. A payer who disconnected during settling gets it by presenting the same credential again, once. A
    * response that was too large to store is then produced again.
    */
-  async give({ answer, isGone }: Delivery): Promise<Result<DeliveredReceipt, PaymentRefusal>> {
+  async give({ answer, isGone, upstreamCost }: Delivery): Promise<Result<DeliveredReceipt, PaymentRefusal>> {
     const { claims, clock } = this.parts
     const { key } = this.claim
     const { attempt } = this.taken
     // After one disconnect this is the last attempt: a response that cannot be stored is not produced a third time.
     const canComeAgain = this.taken.kind !== 'prepaid' || !this.taken.isLast || this.keptAnswer !== null
     if (!canComeAgain || !isGone()) {
-      const isServed = await claims.served(key, clock.now(), attempt)
+      const isServed = await claims.served(key, clock.now(), attempt, upstreamCost)
       this.ended = true
       if (!isServed) return err(IN_PROGRESS)
       if (!canComeAgain || !isGone()) return ok(await this.receipt())

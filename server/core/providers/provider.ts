@@ -1,4 +1,5 @@
 import type { Failure } from '../failure'
+import type { Money } from '../money'
 import type { Result } from '../result'
 
 /** A successful response, which is charged for. `body` is JSON and is sent unchanged. */
@@ -10,6 +11,8 @@ export interface ProviderAnswer {
   readonly ageSeconds?: number
   /** The source that answered, where several are combined. */
   readonly provider?: string
+  /** What it cost the operator; absent if not known. */
+  readonly cost?: Money
 }
 
 /**

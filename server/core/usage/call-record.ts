@@ -75,6 +75,8 @@ export interface CallRecord {
   readonly model?: string | undefined
   readonly usageSource?: UsageSource | undefined
   readonly charged: Charged | null
+  /** What its upstream cost the operator, by the purchase price at that time. Absent if not known. Never shown to the caller. */
+  readonly upstreamCost?: Money | undefined
   /** Absent if no upstream was asked, and in rows of earlier versions. */
   readonly upstream?: UpstreamUse | undefined
   /** Set for a failure. */

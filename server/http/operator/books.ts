@@ -1,12 +1,12 @@
 import type { Operator } from '../../core/accounts/operator'
 import { wrong } from '../../core/accounts/submitted'
 import type { Actor } from '../../core/audit'
-import { type Parameters, parseParameters } from '../../core/catalog/parameters'
+import type { Parameters } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
 import { type Failure, wrongParameters } from '../../core/failure'
-import type { Accounting, BookPeriod, Books, LedgerBalance } from '../../core/ledger/accounting'
-import { ENTRY_KINDS } from '../../core/ledger/entry'
-import { type Money, plus, toUsdNumber, ZERO } from '../../core/money'
+import type { Accounting, BookPeriod, Books, Flow, LedgerBalance } from '../../core/ledger/accounting'
+import type { EntryKind } from '../../core/ledger/entry'
+import { type Money, micros, minus, plus, toUsdNumber, ZERO } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import { periodAround } from '../../core/usage/calendar'
 import { csvLine, csvStream } from '../middleware/csv'
@@ -18,6 +18,7 @@ import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { BOOKS_QUERY, type BookStatement } from './books-record'
 import { operatorGate } from './operator-gate'
+import { queryCommand } from './query-command'
 import type { SocketCommand } from './socket-command'
 
 export interface BooksParts {
@@ -86,33 +87,43 @@ async function* statementLines(books: Books): AsyncGenerator<string, void> {
 }
 
 async function statement({ accounting }: BooksParts, { period }: Named): Promise<BookStatement> {
-  const books = await accounting.books(period)
+  const flows = await (await accounting.books(period)).flows()
   const accounts = new Map<string, LedgerBalance>()
-  for await (const row of books.balances()) {
-    const name = row.account.startsWith('house/') ? row.account : row.account.replace(/^[^/]*/, 'customers')
-    accounts.set(name, added(accounts.get(name) ?? named(name), row))
+  const kinds = new Map<EntryKind, { entries: number; amount: Money }>()
+  for (const { kind, debit, credit, earlier, amount, entries } of flows) {
+    const from = accounts.get(debit) ?? named(debit)
+    accounts.set(debit, balanced(minus(from.opening, earlier), plus(from.debits, amount), from.credits, debit))
+    const to = accounts.get(credit) ?? named(credit)
+    accounts.set(credit, balanced(plus(to.opening, earlier), to.debits, plus(to.credits, amount), credit))
+    const sum = kinds.get(kind) ?? { entries: 0, amount: ZERO }
+    kinds.set(kind, { entries: sum.entries + entries, amount: plus(sum.amount, amount) })
   }
-  const kinds = new Map(ENTRY_KINDS.map((kind) => [kind, { entries: 0, amount: ZERO }]))
-  let entries = 0
-  for await (const piece of books.entries()) {
-    entries += piece.length
-    for (const { kind, amount } of piece) {
-      const sum = kinds.get(kind) ?? { entries: 0, amount: ZERO }
-      kinds.set(kind, { entries: sum.entries + 1, amount: plus(sum.amount, amount) })
-    }
-  }
-  const owed = ['customers/credit', 'customers/paid'].map((name) => accounts.get(name)?.closing ?? ZERO)
   return {
-    ...{ from: isoTime(period.from), to: isoTime(period.to), entries },
-    accounts: [...accounts.values()].map(({ account, opening, debits, credits, closing }) => ({
-      ...{ account, opening_micros_usd: opening, debits_micros_usd: debits },
-      ...{ credits_micros_usd: credits, closing_micros_usd: closing },
-    })),
+    ...{ from: isoTime(period.from), to: isoTime(period.to) },
+    entries: flows.reduce((sum, flow) => sum + flow.entries, 0),
+    accounts: [...accounts.values()]
+      .sort((a, b) => (a.account < b.account ? -1 : 1))
+      .map(({ account, opening, debits, credits, closing }) => ({
+        ...{ account, opening_micros_usd: opening, debits_micros_usd: debits },
+        ...{ credits_micros_usd: credits, closing_micros_usd: closing },
+      })),
     kinds: [...kinds]
       .filter(([, sum]) => sum.entries > 0)
       .map(([kind, sum]) => ({ kind, entries: sum.entries, amount_micros_usd: sum.amount })),
-    owed_to_customers_micros_usd: owed.reduce(plus, ZERO),
+    owed_to_customers_micros_usd: owedTo(flows),
   }
+}
+
+function balanced(opening: Money, debits: Money, credits: Money, account: string): LedgerBalance {
+  return { account, opening, debits, credits, closing: minus(plus(opening, credits), debits) }
+}
+
+/** What customers can spend at the end of the period. */
+export function owedTo(flows: readonly Flow[]): Money {
+  const sign = (account: string) => (account === 'customers/credit' || account === 'customers/paid' ? 1 : 0)
+  return micros(
+    flows.reduce((sum, flow) => sum + (flow.earlier + flow.amount) * (sign(flow.credit) - sign(flow.debit)), 0),
+  )
 }
 
 function named(account: string): LedgerBalance {
@@ -180,15 +191,11 @@ export function bookRoutes(parts: BooksParts & { readonly owners: OwnerSessions 
 }
 
 export function bookCommands(parts: BooksParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
-  const command =
-    (run: (named: Named) => Promise<unknown>): SocketCommand =>
-    async (body) => {
-      const given = (typeof body === 'object' ? body : null) as Readonly<Record<string, unknown>> | null
-      const read = { query: (name: string) => [given?.[name] ?? []].flat().map(String), header: () => null }
-      const query = parseParameters(BOOKS_QUERY, read)
-      const period = query.ok ? periodOf(query.value) : err(wrongParameters(query.error))
-      return period.ok ? ok(await run(period.value)) : period
-    }
+  const command = (run: (named: Named) => Promise<unknown>) =>
+    queryCommand(BOOKS_QUERY, async (query) => {
+      const named = periodOf(query)
+      return named.ok ? ok(await run(named.value)) : named
+    })
   const exported = (file: typeof booksFile) =>
     command(async (named) => {
       await noteExport(parts, actor, named)

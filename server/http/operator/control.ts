@@ -31,6 +31,7 @@ import {
   ResetLinkCommand,
   ResetSecondFactorCommand,
 } from './record'
+import { type RevenueParts, revenueCommands } from './revenue'
 import { type SocketCommand, socketCommand } from './socket-command'
 import { type WebhookCommandParts, webhookCommands } from './webhook-commands'
 
@@ -43,6 +44,7 @@ type ControlParts = CustomerParts &
   CustomerMoneyParts &
   ReconcileParts &
   BooksParts &
+  RevenueParts &
   ApiCommandParts &
   ApiReportNeeds &
   ModelCommandParts &
@@ -103,6 +105,7 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     ...moneySocketCommands(parts, CONSOLE),
     reconcile: reconcileCommand(parts, CONSOLE),
     ...bookCommands(parts, CONSOLE),
+    ...revenueCommands(parts),
     ...apiCommands(parts, CONSOLE),
     ...modelCommands(parts, CONSOLE),
     ...webhookCommands(parts, CONSOLE),

@@ -1,3 +1,5 @@
+import type { ApiOperation } from '../../core/apis/api'
+import { upstreamCostOf } from '../../core/apis/api-report'
 import { decimalOf } from '../../core/apis/prices/decimal'
 import { isSuccess, ReadAnswer } from '../../core/apis/prices/figure'
 import { type CallPrice, chargeFor } from '../../core/apis/prices/price'
@@ -28,7 +30,6 @@ export function streamed(
   { stream, secrets, close }: OpenedStream,
 ): WorkResult {
   const { status, headers, contentType, body } = stream
-  const isWrite = operation.effect === 'write'
   const refused = (problem: typeof NO_FIGURE): WorkResult => {
     close()
     return { kind: 'failed', failure: problem, didNothing: false }
@@ -38,7 +39,7 @@ export function streamed(
   const units = streamUnits(price.price, contentType)
   if (units === null) return refused(NO_FIGURE)
   const meter = new StreamMeter(units, price.price, numberOf)
-  const sale = streamSale(price, meter, numberOf, isWrite)
+  const sale = streamSale(price, meter, numberOf, operation)
   const upstream = `api ${api.name}`
   const onLeak = () => deps.onTrouble(upstream, `${operation.name}: the stream contained our own secret`)
   const head = { status: status === 204 || status === 205 ? 200 : status, headers }
@@ -59,13 +60,17 @@ function streamSale(
   price: CallPrice,
   meter: StreamMeter,
   numberOf: (parameter: string) => number,
-  isWrite: boolean,
+  operation: ApiOperation,
 ): StreamSale {
   const isFixed = price.price.mode === 'fixed'
-  const passed = (code: EndCode) => chargeOf(price, meter.count, numberOf, code)
+  const bought = (charge: Charge): Charge => ({
+    ...charge,
+    upstreamCost: upstreamCostOf(operation, charge.charged.cost),
+  })
+  const passed = (code: EndCode) => bought(chargeOf(price, meter.count, numberOf, code))
   return {
     meter,
-    isWrite,
+    isWrite: operation.effect === 'write',
     chargesBroken: !isFixed,
     stopsWithCaller: null,
     // Each unit is worth a write, so that a death of this process loses as little as possible.
@@ -77,7 +82,7 @@ function streamSale(
     },
     lost: () => (isFixed ? null : passed('gateway_restarted')),
     charge: ({ isWhole, code }) =>
-      isFixed || (isWhole && meter.count === 0) ? full(price, meter, numberOf, code) : passed(code),
+      isFixed || (isWhole && meter.count === 0) ? bought(full(price, meter, numberOf, code)) : passed(code),
     errorEvent: () => null,
   }
 }

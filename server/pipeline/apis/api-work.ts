@@ -1,4 +1,5 @@
 import type { Api, ApiOperation } from '../../core/apis/api'
+import { upstreamCostOf } from '../../core/apis/api-report'
 import type { ApiMatch } from '../../core/apis/api-routes'
 import type { Closings } from '../../core/apis/closings'
 import { decimalOf } from '../../core/apis/prices/decimal'
@@ -244,7 +245,10 @@ function answered(
     body: answer.body as Uint8Array<ArrayBuffer>,
     status: answer.status,
     headers: answer.headers,
-    charge: charge.value,
+    charge: {
+      ...charge.value,
+      upstreamCost: ageSeconds === undefined ? (paid ?? upstreamCostOf(operation, charge.value.charged.cost)) : ZERO,
+    },
     ...(ageSeconds !== undefined && { ageSeconds }),
   }
   if (charge.value.overrun <= 0) return result

@@ -33,6 +33,8 @@ export interface Capture {
   readonly record: CallRecord | null
   /** What the call cost above its hold. The gateway absorbs it. */
   readonly overrun: Money
+  /** What the upstream cost the operator; absent if not known. */
+  readonly upstreamCost?: Money | undefined
   /** The answer under its `Idempotency-Key`, stored in the same commit. */
   readonly answer?: IdempotencyRecord
   /** The answer that a per-request payment buys. */

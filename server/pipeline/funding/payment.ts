@@ -81,7 +81,7 @@ function reservation(payments: Payments, what: Purchase, payment: Payment, onPai
     deadline: payment.deadline,
     keptAnswer: payment.keptAnswer,
     isPaid: payment.isPaid,
-    async capture({ amount, delivery }): Promise<Result<Captured, Failure>> {
+    async capture({ amount, delivery, upstreamCost }): Promise<Result<Captured, Failure>> {
       if (!delivery) throw new Error('a payment capture needs the answer that it buys')
       // What is kept for the payer is sent again as JSON.
       const isJsonAnswer = (delivery.headers['content-type'] ?? 'application/json').startsWith('application/json')
@@ -95,7 +95,7 @@ function reservation(payments: Payments, what: Purchase, payment: Payment, onPai
         const settled = await payment.settle(answer, payment.isPaid ? undefined : amount)
         if (!settled.ok) return err(await refused(payments, what, settled.error))
         await onPaid()
-        const given = await payment.give({ answer, isGone: delivery.isGone })
+        const given = await payment.give({ answer, isGone: delivery.isGone, upstreamCost })
         return given.ok
           ? ok({ cost: given.value.amount, receipt: given.value })
           : err(await refused(payments, what, given.error))

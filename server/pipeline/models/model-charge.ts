@@ -1,7 +1,9 @@
 import type { Clock } from '../../core/clock'
+import type { Model } from '../../core/models/model'
+import type { ModelTokens } from '../../core/models/model-tokens'
 import { costOfLines, tokenLines } from '../../core/models/token-price'
-import { tokenPriceOf } from '../../core/models/unit-price'
-import { min, minus } from '../../core/money'
+import { isUnitPrice, repricedLine, tokenPriceOf } from '../../core/models/unit-price'
+import { type Money, min, minus } from '../../core/money'
 import type { ChargeLine } from '../../core/usage/call-record'
 import type { Charge, EndCode } from '../work'
 import { countedInput, type InputTokens } from './input-tokens'
@@ -28,23 +30,32 @@ export function chargeFor(
     charged: { cost, priceVersion: model.priceVersion, units: 1, unitPrice: cost, lines },
     code,
     tokens,
+    upstreamCost: purchaseCost(model, counted.tokens),
     usageSource: counted.source,
     ...(real > maxCost && { overrun: minus(real, maxCost) }),
   }
 }
 
+/** What tokens of a model cost the operator; undefined if not known. */
+export function purchaseCost({ purchasePrice }: Pick<Model, 'purchasePrice'>, tokens: ModelTokens): Money | undefined {
+  return purchasePrice && !isUnitPrice(purchasePrice) ? costOfLines(tokenLines(purchasePrice, tokens)) : undefined
+}
+
 /** The charge for the characters of a call, or for the pictures that arrived: never for more than it asked for. */
 function unitCharge(
-  { priceVersion }: ValidatedCall['model'],
+  { priceVersion, purchasePrice }: ValidatedCall['model'],
   asked: ChargeLine,
   { units = asked.units, isFinal }: MeteredOutput,
   code: EndCode,
 ): Charge {
-  const lines = [{ ...asked, units: Math.min(asked.units, units) }]
+  const line = { ...asked, units: Math.min(asked.units, units) }
+  const lines = [line]
+  const bought = purchasePrice && repricedLine(purchasePrice, line)
   const cost = costOfLines(lines)
   return {
     charged: { cost, priceVersion, units: 1, unitPrice: cost, lines },
     code,
+    upstreamCost: bought ? costOfLines([bought]) : undefined,
     usageSource: isFinal ? 'exact' : 'estimated',
   }
 }

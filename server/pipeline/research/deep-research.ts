@@ -6,11 +6,12 @@ import { type Failure, failure } from '../../core/failure'
 import type { Model } from '../../core/models/model'
 import { costOfLines, maxTokenCost, tokenLines } from '../../core/models/token-price'
 import { tokenPriceOf } from '../../core/models/unit-price'
-import { type Money, micros, min } from '../../core/money'
+import { type Money, micros, min, plus, ZERO } from '../../core/money'
 import type { CallOrigin, Provider, UpstreamFailure } from '../../core/providers/provider'
 import type { ChargeLine, TokenCounts, UsageSource } from '../../core/usage/call-record'
 import { callUpstream, toFailure } from '../call-upstream'
 import type { ModelDeps } from '../models/model-call'
+import { purchaseCost } from '../models/model-charge'
 import { ask, questionBody } from './research-model'
 import {
   answerPrompt,
@@ -64,6 +65,8 @@ export type ResearchProgress =
 export interface ResearchState {
   readonly lines: readonly ChargeLine[]
   readonly tokens: TokenCounts
+  /** What its steps cost the operator so far; undefined if one of them is not known. */
+  readonly upstreamCost: Money | undefined
   readonly source: UsageSource
   readonly text: string
   readonly queries: readonly string[]
@@ -99,6 +102,7 @@ export class DeepResearch {
   private readonly isLeft: () => boolean
   private readonly report: (progress: ResearchProgress) => void
   private readonly lines: ChargeLine[] = []
+  private upstreamCost: Money | undefined = ZERO
   private tokens: TokenCounts = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
   private source: UsageSource = 'exact'
   private text = ''
@@ -121,8 +125,8 @@ export class DeepResearch {
   }
 
   get state(): ResearchState {
-    const { lines, tokens, source, text, queries, sources } = this
-    return { lines, tokens, source, text, queries, citations: citedSources(text, sources) }
+    const { lines, tokens, upstreamCost, source, text, queries, sources } = this
+    return { lines, tokens, upstreamCost, source, text, queries, citations: citedSources(text, sources) }
   }
 
   /** Whether anything chargeable was done. */
@@ -181,6 +185,7 @@ export class DeepResearch {
     const { text, metered, broken } = answered.value
     for (const line of tokenLines(tokenPriceOf(model), metered.tokens))
       this.lines.push({ ...line, item: `${part} ${line.item}` })
+    this.spent(purchaseCost(model, metered.tokens))
     const { input, output, cacheRead, cacheWrite } = metered.tokens
     this.tokens = {
       input: this.tokens.input + input,
@@ -222,13 +227,19 @@ export class DeepResearch {
     }
     const unitPrice = priceOf(prices, 'llm-context', this.caller.account).amount
     this.lines.push({ item: `search "${query.replaceAll('"', "'")}"`, units: 1, unitPrice, per: 1 })
-    const { body } = answer.value
+    const { body, cost, ageSeconds } = answer.value
+    this.spent(search.isLocal || ageSeconds !== undefined ? ZERO : cost)
     const pages = foundPages(JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)))
     for (const page of pages)
       if (!this.sources.some(({ url }) => url === page.url))
         this.sources.push({ number: this.sources.length + 1, ...page })
     this.report({ step: 'search', query, found: pages.length })
     return null
+  }
+
+  private spent(cost: Money | undefined): void {
+    this.upstreamCost =
+      this.upstreamCost === undefined || cost === undefined ? undefined : plus(this.upstreamCost, cost)
   }
 
   private problemOf(error: UpstreamFailure): Failure {

@@ -274,6 +274,6 @@ class ResearchJob {
     const cost = researchCost(state, this.maxCost)
     const priceVersion = this.parts.catalog.byId(this.call.model)?.priceVersion ?? 'none'
     const charged = { cost, priceVersion, units: 1, unitPrice: cost, lines: state.lines }
-    return { charged, code, tokens: state.tokens, usageSource: state.source }
+    return { charged, code, tokens: state.tokens, upstreamCost: state.upstreamCost, usageSource: state.source }
   }
 }

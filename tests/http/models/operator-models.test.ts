@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Revenue } from '../../../server/http/operator/revenue-record'
 import { type ModelGateway, openModelGateway } from '../../support/model-gateway'
 import { openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
 
@@ -53,6 +54,33 @@ describe("an operator's models", () => {
       "SELECT action FROM audit_log WHERE action LIKE 'model.%' ORDER BY id",
     )
     expect(entries.map(({ action }) => action)).toEqual(['model.put', 'model.put', 'model.remove'])
+  })
+
+  test('with a purchase price say what their calls cost and left, at the price of the time; callers never see it', async () => {
+    const { key } = await gateway.funded()
+    const entry = (input: number, output: number) => ({
+      ...{ id: 'bought', upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` } },
+      ...{ price: { input: 10, output: 20 }, purchase_price: { input, output } },
+    })
+    await order('model-put', { entry: entry(5, 10) })
+    const answer = await gateway.chat(key, { model: 'bought', max_tokens: 100 })
+    await order('model-put', { entry: entry(1, 2) })
+    await gateway.chat(key, { model: 'bought', max_tokens: 100 })
+    const { rows } = (await order('revenue', { group_by: 'model' })).body as unknown as Revenue
+    expect(rows.find(({ name }) => name === 'bought')).toMatchObject({
+      ...{ calls: 2, revenue_micros_usd: 360, upstream_cost_micros_usd: 108, margin_micros_usd: 252 },
+    })
+    // The model of the test above had none.
+    expect(rows.find(({ name }) => name === 'llama')).toMatchObject({ unknown_cost_calls: 2, margin_micros_usd: null })
+    const shown = [
+      await gateway.explained(key, answer.headers.get('x-gateway-request-id') ?? ''),
+      await (await gateway.as(key, '/v1/models/bought')).json(),
+    ]
+    expect(JSON.stringify(shown)).not.toMatch(/purchase|upstream_cost/)
+    const wrong = { ...entry(1, 2), purchase_price: { input: 1 } }
+    expect(JSON.stringify(await order('model-put', { entry: wrong }))).toContain(
+      'purchase_price: bought: price needs input',
+    )
   })
 
   test('are refused if invalid, with every error', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ApiReport } from '../../../server/http/apis/report-record'
+import type { Revenue } from '../../../server/http/operator/revenue-record'
 import { openApiUpstream } from '../../support/api-upstream'
 import { type Harness, openHarness } from '../../support/harness'
 import { closeReconciled, type Owner, read, refusalOf } from './bench'
@@ -42,6 +43,12 @@ describe('the report on APIs', () => {
       target === '/known' ? Response.json({}) : Response.json({ cost: 0.02 }, { status: 200 }),
     )
     expect([await call('/sums/known'), await call('/sums/known'), await call('/sums/billed')]).toEqual([200, 200, 200])
+    // The same cost is kept with each call, for the report on revenue.
+    const revenue = await read<Revenue>(operator.api('/api/operator/revenue?group_by=operation'))
+    expect(revenue.rows).toMatchObject([
+      { name: 'sums.billed', calls: 1, upstream_cost_micros_usd: 20_000, margin_micros_usd: 10_000 },
+      { name: 'sums.known', calls: 2, upstream_cost_micros_usd: 8_000, margin_micros_usd: 12_000 },
+    ])
     upstream.answers(() => new Response('broken', { status: 500 }))
     expect(await call('/sums/known')).toBe(502)
     expect(await reportOf('sums')).toMatchObject({

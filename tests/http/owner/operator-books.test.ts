@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { operatorCommand } from '../../../server/cli/commands/operator'
 import type { BookStatement } from '../../../server/http/operator/books-record'
+import type { Revenue } from '../../../server/http/operator/revenue-record'
 import { type Harness, openHarness } from '../../support/harness'
 import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
 
@@ -125,5 +126,51 @@ describe('the books of a month', () => {
     expect((await refusalOf(operator.api(`/api/operator/books.csv?${backwards}`))).message).toContain('after from')
     expect(printed('books', '2026-13')).rejects.toThrow('month')
     expect(printed('books')).rejects.toThrow('takes a month')
+  })
+})
+
+describe('revenue', () => {
+  const of = (query: string) => read<Revenue>(operator.api(`/api/operator/revenue${query}`))
+
+  test('is the same by day, operation, model and account, less refunds, and the command prints it', async () => {
+    const { requests } = await read<{ requests: { id: string }[] }>(owner.api('/api/requests?status=200'))
+    await read(operator.api(`/api/operator/accounts/${id}/refunds`, { payment: requests[0]?.id, note: 'Sorry' }))
+    const day = new Date(gateway.clock.now()).toISOString().slice(0, 10)
+    const names = { day, operation: 'image-search', model: '', account: id }
+    for (const [by, name] of Object.entries(names)) {
+      const { rows, totals } = await of(`?group_by=${by}`)
+      const sums = {
+        ...{ calls: 3, charged_micros_usd: 15_000, refunded_micros_usd: 5_000, revenue_micros_usd: 10_000 },
+        // Nobody said what this provider costs, so no margin is claimed.
+        ...{ upstream_cost_micros_usd: 0, unknown_cost_calls: 3, margin_micros_usd: null },
+      }
+      expect(rows).toEqual([{ name, email: by === 'account' ? 'grace.hopper@example.com' : null, ...sums }])
+      expect(totals).toEqual(sums)
+      const csv = await (await operator.api(`/api/operator/revenue.csv?group_by=${by}`)).text()
+      expect(lines(csv)[1]).toBe(`${name},3,0.015,0.005,0.01,0,3,`)
+      expect(await printed('revenue', '--by', by, '--csv')).toBe(csv)
+    }
+    expect(await printed('revenue', '--by', 'operation')).toContain('image-search')
+    expect((await of('?to=2026-01-01')).totals.calls).toBe(0)
+  })
+
+  test('by rail says what credit bought; with it, what was given away and what is owed', async () => {
+    const report = await of('?group_by=rail')
+    expect(report.rows).toMatchObject([{ name: 'balance/credit', calls: 3, revenue_micros_usd: 10_000 }])
+    expect(report).toMatchObject({
+      credit: {
+        ...{ signup_credit_given_micros_usd: 6_000_000, grants_given_micros_usd: 5_000_000 },
+        ...{ debited_micros_usd: 1_000_000, used_micros_usd: 10_000 },
+      },
+      ...{ overruns_micros_usd: 0, owed_to_customers_micros_usd: 9_990_000 },
+    })
+    expect((await of('?to=2026-01-01')).owed_to_customers_micros_usd).toBe(0)
+    expect(JSON.parse(await printed('revenue', '--by', 'rail', '--json'))).toEqual(report)
+  })
+
+  test('is refused to support, and for days that are none', async () => {
+    expect(await refusalOf(support.api('/api/operator/revenue'))).toMatchObject({ status: 403 })
+    for (const query of ['?from=2026-02-30', '?from=yesterday', '?from=2026-11-02&to=2026-11-01', '?group_by=weather'])
+      expect(await refusalOf(operator.api(`/api/operator/revenue${query}`))).toMatchObject({ status: 400 })
   })
 })

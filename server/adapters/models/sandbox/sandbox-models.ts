@@ -34,6 +34,7 @@ export const SANDBOX_MODELS: readonly Model[] = MODELS.map(([name, purpose, pric
     },
   ],
   price,
+  purchasePrice: price,
   priceVersion: 'sandbox',
   rechargeRequired: false,
   contextTokens: 524_288,

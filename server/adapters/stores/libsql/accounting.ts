@@ -1,7 +1,7 @@
-import { and, asc, gt, gte, lt, lte, sql } from 'drizzle-orm'
+import { and, asc, gt, gte, lt, lte, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { Accounting, BookEntry, BookPeriod, Books, LedgerBalance } from '../../../core/ledger/accounting'
-import { micros } from '../../../core/money'
+import type { Accounting, BookEntry, BookPeriod, Books, Flow, LedgerBalance } from '../../../core/ledger/accounting'
+import { micros, ZERO } from '../../../core/money'
 import { entries } from './schema/ledger'
 
 /** Entries per statement: a few milliseconds each, so that a long export leaves room for others. */
@@ -41,7 +41,11 @@ export class LibsqlAccounting implements Accounting {
     await this.applied()
     const [row] = await this.db.all<{ last: number }>(sql`SELECT coalesce(max(seq), 0) AS last FROM ${entries}`)
     const last = row?.last ?? 0
-    return { balances: () => this.balances(period, last), entries: () => this.entries(period, last) }
+    return {
+      balances: () => this.balances(period, last),
+      flows: () => this.flows(period, last),
+      entries: () => this.entries(period, last),
+    }
   }
 
   private async *balances(period: BookPeriod, last: number): AsyncGenerator<LedgerBalance, void> {
@@ -85,6 +89,25 @@ export class LibsqlAccounting implements Accounting {
       const ofEnd = rows.filter((row) => row.owner === end?.owner)
       after = end ? { owner: end.owner, seq: Math.max(...ofEnd.map((row) => row.last)) } : { owner, seq: null }
     }
+  }
+
+  private async flows({ from, to }: BookPeriod, last: number): Promise<readonly Flow[]> {
+    const place = (side: SQL) =>
+      sql`iif(${side} LIKE 'house/%', ${side}, 'customers' || substr(${side}, instr(${side}, '/')))`
+    const flows = new Map<string, Flow>()
+    for (let after = 0; after < last; after += this.chunk) {
+      const rows = await this.db.all<Omit<Flow, 'earlier' | 'amount'> & { earlier: number; amount: number }>(sql`
+        SELECT kind, ${place(sql`debit`)} AS debit, ${place(sql`credit`)} AS credit, sum(iif(at < ${from}, amount, 0)) AS earlier,
+          sum(iif(at >= ${from}, amount, 0)) AS amount, sum(at >= ${from}) AS entries
+        FROM ${entries} WHERE seq > ${after} AND seq <= ${Math.min(last, after + this.chunk)} AND at < ${to} GROUP BY 1, 2, 3`)
+      for (const row of rows) {
+        const name = `${row.kind} ${row.debit} ${row.credit}`
+        const { earlier = ZERO, amount = ZERO, entries: count = 0 } = flows.get(name) ?? {}
+        const sums = { earlier: micros(earlier + row.earlier), amount: micros(amount + row.amount) }
+        flows.set(name, { ...row, ...sums, entries: count + row.entries })
+      }
+    }
+    return [...flows.values()]
   }
 
   private async *entries({ from, to }: BookPeriod, last: number): AsyncGenerator<readonly BookEntry[], void> {

@@ -46,6 +46,7 @@ import { LibsqlSignupCredits } from './signup-credits'
 import { LibsqlSocial } from './social'
 import { LibsqlUnknownCheckouts } from './unknown-checkouts'
 import { operationUsage } from './usage/operation-usage'
+import { LibsqlRevenue } from './usage/revenue'
 import { LibsqlUsageReports } from './usage/usage-reports'
 import { LibsqlWebhooks } from './webhooks'
 
@@ -85,6 +86,7 @@ export interface Stores {
   readonly unknownCheckouts: LibsqlUnknownCheckouts
   readonly ledgerCheck: LedgerCheck
   readonly accounting: LibsqlAccounting
+  readonly revenue: LibsqlRevenue
   readonly finder: LibsqlAccountFinder
   readonly settings: LibsqlAccountSettings
   readonly signupCredits: LibsqlSignupCredits
@@ -166,6 +168,7 @@ function operatorStores(db: LibSQLDatabase, applied: () => Promise<void>) {
     unknownCheckouts: new LibsqlUnknownCheckouts(db),
     ledgerCheck: libsqlLedgerCheck(db, applied),
     accounting: new LibsqlAccounting(db, applied),
+    revenue: new LibsqlRevenue(db, applied),
   }
 }
 

@@ -1,6 +1,7 @@
 import { and, desc, eq, gt, inArray, lt, lte, ne, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { makeId, type PaymentId } from '../../../core/ids'
+import type { Money } from '../../../core/money'
 import type { Page } from '../../../core/page'
 import {
   ANSWER_RETENTION_MS,
@@ -122,11 +123,14 @@ export class LibsqlPaymentClaims implements ClaimStore {
     ])
   }
 
-  async served(key: string, now: number, attempt?: number): Promise<boolean> {
+  async served(key: string, now: number, attempt?: number, upstreamCost?: Money): Promise<boolean> {
     const [changed] = await this.db.batch([
       this.db
         .update(payments)
-        .set({ state: 'served', deliveries: sql`${payments.deliveries} + 1`, updatedAt: now })
+        .set({
+          ...{ state: 'served', deliveries: sql`${payments.deliveries} + 1`, updatedAt: now },
+          ...(upstreamCost !== undefined && { upstreamCost }),
+        })
         .where(and(eq(payments.key, key), eq(payments.paid, true), isOfTry(attempt))),
       this.db.run(
         sql`DELETE FROM ${paymentAnswers} WHERE key IN (SELECT key FROM ${payments} WHERE key = ${key} AND state = 'served')`,

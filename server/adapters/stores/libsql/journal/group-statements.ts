@@ -70,7 +70,7 @@ const REQUESTS = insert(
   'requests',
   `id, client_request_id, account_id, key_id, operation, at, status, code, latency_ms, address, input_tokens, output_tokens,
     cache_read_tokens, cache_write_tokens, cost, price_version, unit_price, units, model, usage_source, charge_lines, provider, waiting_ms,
-    upstream_ms, failure`,
+    upstream_ms, failure, upstream_cost`,
 )
 const UNDONE = all(`UPDATE requests SET status = 503, code = 'service_unavailable', cost = 0
   WHERE id IN (SELECT value FROM json_each(?))`)
@@ -101,10 +101,11 @@ const UNDO_ANSWERS = all('DELETE FROM kept_answers WHERE request_id IN (SELECT v
 const ROLLUP = insert(
   'usage_rollup',
   `account_id, slot, key_id, operation, status, model, requests, input_tokens, output_tokens, cache_read_tokens,
-    cache_write_tokens, charged`,
+    cache_write_tokens, upstream_cost, upstream_cost_calls, charged`,
   `ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, input_tokens = input_tokens + excluded.input_tokens,
     output_tokens = output_tokens + excluded.output_tokens, cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens,
-    cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens, charged = charged + excluded.charged`,
+    cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens, upstream_cost = upstream_cost + excluded.upstream_cost,
+    upstream_cost_calls = upstream_cost_calls + excluded.upstream_cost_calls, charged = charged + excluded.charged`,
 )
 const LATENCY = insert(
   'usage_latency',
@@ -219,7 +220,7 @@ function answerRow(k: IdempotencyRecord): unknown[] {
 }
 
 function requestRow(call: CallRecord): unknown[] {
-  const { tokens, charged, upstream, failure } = call
+  const { tokens, charged, upstream, failure, upstreamCost = null } = call
   return [
     call.id,
     call.clientRequestId,
@@ -246,14 +247,18 @@ function requestRow(call: CallRecord): unknown[] {
     upstream?.waitingMs ?? null,
     upstream?.upstreamMs ?? null,
     failure ? JSON.stringify(failure) : null,
+    upstreamCost,
   ]
 }
 
 function rollupRow(call: CallRecord): Addition {
-  const { tokens } = call
+  const { tokens, upstreamCost } = call
   return [
     [call.accountId, Math.floor(call.at / SLOT_MS), call.keyId, call.operation, call.status, call.model ?? ''],
-    [1, tokens.input, tokens.output, tokens.cacheRead, tokens.cacheWrite, call.charged?.cost ?? 0],
+    [
+      ...[1, tokens.input, tokens.output, tokens.cacheRead, tokens.cacheWrite],
+      ...[upstreamCost ?? 0, upstreamCost === undefined ? 0 : 1, call.charged?.cost ?? 0],
+    ],
   ]
 }
 

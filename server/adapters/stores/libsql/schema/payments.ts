@@ -45,6 +45,8 @@ export const payments = sqliteTable(
     looks: integer().notNull().default(0),
     reference: text(),
     lastError: text('last_error'),
+    /** What the upstream of the call cost the operator; null if not known. */
+    upstreamCost: money('upstream_cost'),
     /** When the payment network refused it after its upstream had been called. */
     refusedAt: instant('refused_at'),
     createdAt: instant('created_at').notNull(),

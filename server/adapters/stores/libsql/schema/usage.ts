@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId, CredentialId, RequestId } from '../../../../core/ids'
 import type { DurableHold } from '../../../../core/ledger/journal'
+import { ZERO } from '../../../../core/money'
 import type { ChargeLine, FailureNote, UsageSource } from '../../../../core/usage/call-record'
 import type { PrunedTable } from '../../../../core/usage/retention'
 import { instant, money } from '../driver/columns'
@@ -36,6 +37,8 @@ export const requests = sqliteTable(
     upstreamMs: integer('upstream_ms'),
     /** Why it failed. Removed from charged calls after REQUEST_LOG_DAYS, with the address and the caller's id. */
     failure: text({ mode: 'json' }).$type<FailureNote>(),
+    /** What its upstream cost the operator; null if not known. */
+    upstreamCost: money('upstream_cost'),
   },
   (table) => [
     index('requests_account').on(table.accountId, table.at),
@@ -60,6 +63,9 @@ const sums = {
   cacheReadTokens: integer('cache_read_tokens').notNull(),
   cacheWriteTokens: integer('cache_write_tokens').notNull(),
   charged: money().notNull(),
+  /** What upstreams cost, and of how many calls that is known. */
+  upstreamCost: money('upstream_cost').notNull().default(ZERO),
+  upstreamCostCalls: integer('upstream_cost_calls').notNull().default(0),
 }
 
 /** Sums of the request log per quarter of an hour, so that a chart never scans it (facts/performance). */
