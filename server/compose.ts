@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { type IdentityOptions, openIdentity } from './adapters/identity/identity'
 import { openGuardedFetch } from './adapters/outbound/guarded-fetch'
-import { DataFolderInUse, lockDataFolder } from './adapters/stores/libsql/driver/data-folder-lock'
 import { openStores, type StoreOptions } from './adapters/stores/libsql/open-stores'
 import { MemoryEvents } from './adapters/stores/memory/events'
 import { MemoryHolds } from './adapters/stores/memory/holds'
@@ -39,6 +38,7 @@ import { Closings } from './core/apis/closings'
 import { isSold } from './core/catalog/operations'
 import type { Clock } from './core/clock'
 import { announcedJournal } from './core/events/announced-journal'
+import { assertClock } from './core/ledger/clock-check'
 import { Ledger } from './core/ledger/ledger'
 import { WatchedJournal } from './core/ledger/watched-journal'
 import { type ByteCaps, BytesInProgress } from './core/limits/bytes-in-progress'
@@ -75,6 +75,8 @@ const COMMIT_PATIENCE_MS = 10_000
 
 export interface Surroundings {
   readonly clock: Clock
+  /** Whether a clock is believed that is far from the last entry's time. */
+  readonly acceptsClock: boolean
   /** A monotonic clock, for tests. */
   readonly stopwatch?: Clock
   readonly log: Log
@@ -110,16 +112,6 @@ export async function prepareIndex(
     onProgress: ({ done, total }) => onProgress(done, total),
   })
   return built !== null
-}
-
-/** Locks the data folder for this process. Throws `DataFolderInUse` when another gateway uses it. */
-export function takeDataFolder(config: Config): Promise<{ release(): void }> {
-  return lockDataFolder(config.dataDir)
-}
-
-/** Whether another gateway has the data folder. */
-export function isInUse(error: unknown): boolean {
-  return error instanceof DataFolderInUse
 }
 
 /** The only place that chooses adapters and passes them to the core. Does not listen yet. */
@@ -281,6 +273,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
     },
     holds,
   )
+  if (!surroundings.acceptsClock) assertClock(clock.now(), await stores.lastTimes())
   const { credentials, accounts, prices, reports, statements, operationUsage } = stores
   const isResealed = await resealSecrets(config, stores.sealedTexts, log)
   const apis = new ApiRegistry()

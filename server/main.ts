@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { compose, isInUse, prepareIndex, takeDataFolder } from './compose'
+import { compose, prepareIndex } from './compose'
+import { isInUse, takeDataFolder } from './compose/data-folder'
 import { type Config, dataFolder, logFormat, readConfig } from './config'
 import { ConfigError } from './config/config-error'
 import { HandOver, takeOver } from './hand-over'
@@ -124,7 +125,9 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
       (error) => log.error('request failed', { reason: String(error) }),
     )
   const taken = await takeData(config, openPort)
-  const gateway = await compose(config, { clock: { now: () => Date.now() }, log, onFatal: end })
+  const clock = { now: () => Date.now() }
+  const acceptsClock = process.argv.includes('--accept-clock')
+  const gateway = await compose(config, { clock, acceptsClock, log, onFatal: end })
   const handOver = { current: null as HandOver | null }
   const control = listenControl(
     join(config.dataDir, CONTROL_SOCKET),

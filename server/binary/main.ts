@@ -13,6 +13,8 @@ const HELP = `Usage: gateway-server [up] | COMMAND
 
   up           serve until SIGINT or SIGTERM; also without a command
   up --check   create the data folder and its secret, and do not serve
+  up --accept-clock
+               serve also where the clock is far from the time of the last entry
 
 To configure the gateway, set environment variables such as PORT, HOST and DATA_DIR, or write gateway.yaml (docs/configuration.md).
 Most other commands talk to a running gateway:
@@ -32,7 +34,7 @@ async function begin(args: readonly string[]): Promise<void> {
 }
 
 async function serve(flags: readonly string[]): Promise<void> {
-  const unknown = flags.find((flag) => flag !== '--check')
+  const unknown = flags.find((flag) => !['--check', '--accept-clock'].includes(flag))
   if (unknown !== undefined) throw new Error(`unknown option ${unknown}; see gateway-server --help`)
   await prepareFiles()
   if (!flags.includes('--check')) await import('../main')

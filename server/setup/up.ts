@@ -7,13 +7,14 @@ import { prepareDocsReader } from './docs-reader.ts'
 import { stopWithParents } from './parents.ts'
 import { describeFailure, SetupFailure } from './setup-failure.ts'
 
-const HELP = `Usage: bun run up [--check]
+const HELP = `Usage: bun run up [--check] [--accept-clock]
 
 Sets up what is missing or has changed, then serves the gateway until SIGINT or SIGTERM. Setup installs
 the dependencies, creates the data folder and its secret, and builds the dashboard and the API reference.
 
-  --check     set up, but do not serve
-  -h, --help  print this help
+  --check         set up, but do not serve
+  --accept-clock  serve also where the clock is far from the time of the last entry
+  -h, --help      print this help
 
 To configure the gateway, set environment variables such as PORT, HOST and DATA_DIR: see docs/configuration.md.`
 
@@ -21,7 +22,7 @@ const ROOT = resolve(import.meta.dirname, '../..')
 
 /** Returns what to do next. Uses only built-in modules, because a fresh clone has no others yet. */
 async function setUp(flags: readonly string[]): Promise<'stop' | 'serve'> {
-  const unknown = flags.find((flag) => !['--check', '-h', '--help'].includes(flag))
+  const unknown = flags.find((flag) => !['--check', '--accept-clock', '-h', '--help'].includes(flag))
   if (unknown !== undefined) throw new SetupFailure(`Unknown option ${unknown}; see bun run up --help.`)
   if (flags.includes('-h') || flags.includes('--help')) {
     console.log(HELP)

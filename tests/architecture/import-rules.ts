@@ -410,6 +410,7 @@ export const RULES: readonly Rule[] = [
       'server/stopping.ts',
       'server/hand-over.ts',
       'server/waiting-room.ts',
+      'server/compose/data-folder.ts',
       'server/welcome.ts',
       'server/http/operator/control.ts',
       // Checked before every start.

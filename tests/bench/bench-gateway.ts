@@ -73,6 +73,7 @@ export function openBenchGateway(config: Config, upstream: string, source: 'bare
     ready: async () => true,
   })
   return compose(config, {
+    acceptsClock: true,
     clock: { now: () => Date.now() },
     log: openLog(config.logLevel),
     onFatal: (reason) => {

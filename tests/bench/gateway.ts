@@ -1,4 +1,4 @@
-import { takeDataFolder } from '../../server/compose'
+import { takeDataFolder } from '../../server/compose/data-folder'
 import { freePort, listen } from '../../server/listen'
 import { benchApis, benchConfig, openBenchGateway, paymentSettings } from './bench-gateway'
 import { obey } from './workshop'

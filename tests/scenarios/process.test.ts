@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createClient } from '@libsql/client'
 import { reconcile } from '../support/reconcile'
 import {
   control,
@@ -109,6 +110,33 @@ describe('one server, from start to stop', () => {
     expect(problems).toEqual([])
     expect(charges).toBeGreaterThanOrEqual(statuses.filter((status) => status === 200).length)
   })
+
+  test('a clock before the last entry is refused in one line, and believed with --accept-clock (issue 21.14)', async () => {
+    await change(`INSERT INTO entries (transaction_id, kind, debit, credit, amount, at, description)
+      SELECT 'txn_ahead', kind, debit, credit, amount, at + 86400000, '' FROM entries ORDER BY seq DESC LIMIT 1`)
+    await expect(startServer(folder)).rejects.toThrow(
+      /^the server ended: gateway: the clock of this machine says [^\n]* start once with --accept-clock\n$/,
+    )
+    const accepted = await startServer(folder, {}, undefined, ['--accept-clock'])
+    expect(await accepted.kill('SIGTERM')).toBe(0)
+  })
+
+  test('older code refuses data of newer code in one line, and changes nothing (issue 21.14)', async () => {
+    await change(`INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('of a later version', 4102444800000)`)
+    const before = await change('SELECT * FROM owner')
+    await expect(startServer(folder, {}, undefined, ['--accept-clock'])).rejects.toThrow(
+      /^the server ended: gateway: the data was written by a newer version of the gateway[^\n]*\n$/,
+    )
+    expect(await change('SELECT * FROM owner')).toEqual(before)
+  })
+
+  /** As if somebody else had written to the database. */
+  async function change(sql: string) {
+    const client = createClient({ url: `file:${join(folder, 'gateway.db')}` })
+    const { rows } = await client.execute(sql)
+    client.close()
+    return rows.map((row) => ({ ...row }))
+  }
 })
 
 test('an invalid setting stops the start with one line that names it', async () => {

@@ -152,6 +152,7 @@ export async function openHarness(options: HarnessOptions = {}) {
   const config = readConfig(environment, {})
   const gateway = await compose(config, {
     clock,
+    acceptsClock: true,
     stopwatch: clock.stopwatch,
     log: openLog('debug', (line) => logged.push(line)),
     onFatal: (reason) => fatal.push(reason),

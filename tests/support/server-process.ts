@@ -49,8 +49,9 @@ export async function startServer(
   folder: string,
   env: Readonly<Record<string, string>> = {},
   program?: typeof SOURCE,
+  flags: readonly string[] = [],
 ): Promise<ServerProcess> {
-  const child = Bun.spawn([process.execPath, program ?? (await bundledServer())], {
+  const child = Bun.spawn([process.execPath, program ?? (await bundledServer()), ...flags], {
     cwd: ROOT,
     env: {
       PATH: process.env['PATH'] ?? '',

@@ -5,6 +5,7 @@ import { migrate } from 'drizzle-orm/libsql/migrator'
 import type { SignupBrakes } from '../../../core/accounts/signup-credit'
 import type { ReadOperationUsage } from '../../../core/apis/api-report'
 import type { Clock } from '../../../core/clock'
+import type { LastTimes } from '../../../core/ledger/clock-check'
 import type { RestorableCounters } from '../../../core/ledger/hold'
 import type { DurableHold } from '../../../core/ledger/journal'
 import type { LedgerCheck } from '../../../core/ledger/ledger-check'
@@ -31,6 +32,7 @@ import { WriteQueue } from './driver/write-queue'
 import { TOKEN_TABLES, WriteWatch } from './driver/write-watch'
 import { LibsqlIdempotencyRecords } from './idempotency-records'
 import { type OpenJournal, openJournal } from './journal/open-journal'
+import { lastTimes } from './last-times'
 import { libsqlLedgerCheck } from './ledger-check'
 import { LibsqlLimitRequests } from './limit-requests'
 import migrations from './migrations/meta/_journal.json'
@@ -113,6 +115,8 @@ export interface Stores {
   applied(): Promise<void>
   /** Why the database does not respond now; null if it does. */
   problem(): Promise<string | null>
+  /** When the data was last written to. */
+  lastTimes(): Promise<LastTimes>
   /** Finishes pending writes, then closes. */
   close(): Promise<void>
 }
@@ -203,6 +207,7 @@ async function openHeld(
   const writer = await connect('writer')
   const reader = await connect('reader')
   if (file === null) await firstAnswer(reader, url)
+  await refuseNewerData(writer)
   await migrateWith(writer, options.onTrouble)
   const epoch = await raiseEpoch(writer)
   const writes = new WriteQueue(writer, epoch)
@@ -255,6 +260,7 @@ async function openHeld(
     keptAnswers: new LibsqlIdempotencyRecords(db, applied),
     retention: new LibsqlRetention(db),
     applied,
+    lastTimes: () => lastTimes(db),
     problem: () =>
       reader.send({ op: 'batch', mode: 'read', statements: [{ sql: 'SELECT 1', args: [] }] }).then(
         () => null,
@@ -287,12 +293,25 @@ async function migrateWith(writer: Connection, onTrouble: StoreOptions['onTroubl
     )
 }
 
+/** Older code would write rows that newer code cannot read, or break rules that it does not know. Changes nothing. */
+async function refuseNewerData(writer: Connection): Promise<void> {
+  const ours = Math.max(...migrations.entries.map(({ when }) => when))
+  if ((await lastMigration(writer)) > ours)
+    throw new Error(
+      'the data was written by a newer version of the gateway. Start that version, or restore a copy from before the upgrade',
+    )
+}
+
 /** Whether the database has the last migration, by the rule of Drizzle's migrator, which reads and hashes all of them first. */
 async function isMigrated(writer: Connection): Promise<boolean> {
-  if ((await readNumber(writer, "SELECT count(*) FROM sqlite_master WHERE name = '__drizzle_migrations'")) === 0)
-    return false
-  const applied = await readNumber(writer, 'SELECT max(created_at) FROM __drizzle_migrations')
+  const applied = await lastMigration(writer)
   return migrations.entries.every(({ when }) => when <= applied)
+}
+
+/** Zero for a new database. */
+async function lastMigration(writer: Connection): Promise<number> {
+  const hasAny = await readNumber(writer, "SELECT count(*) FROM sqlite_master WHERE name = '__drizzle_migrations'")
+  return hasAny === 0 ? 0 : readNumber(writer, 'SELECT max(created_at) FROM __drizzle_migrations')
 }
 
 /** Debt that an older gateway could leave when two card events arrived at once. Zero for a database without debts. */
