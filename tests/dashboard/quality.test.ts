@@ -156,8 +156,8 @@ describe('the rail', () => {
     expect(paths.length).toBeGreaterThan(6)
     expect(new Set(paths).size).toBe(paths.length)
     for (const path of paths.filter((one) => one !== '/docs')) {
-      await page.goto(dashboard.origin + path)
-      await page.locator('nav a[aria-current=page]').waitFor()
+      await page.locator(`nav a[href="${path}"]`).click()
+      await page.locator(`nav a[href="${path}"][aria-current=page]`).waitFor()
       expect(`${path} ${await page.getByRole('heading', { level: 1 }).textContent()}`).not.toContain('not found')
     }
     await page.close()

@@ -1,21 +1,22 @@
 import { expect } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { axeFindings, DESK, PHONE, screenshot, sidewaysScroll, type Watched } from './browser'
+import { axeFindings, DESK, PHONE, screenshot, scrolledSideways, type Watched } from './browser'
 
 /** No finding of axe and no sideways scroll, in both themes and at both widths; a picture of each. */
 export async function fitsEverybody(page: Page, name: string): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const [width, size] of [
-      ['desk', DESK],
-      ['phone', PHONE],
-    ] as const) {
+  for (const [width, size] of [
+    ['desk', DESK],
+    ['phone', PHONE],
+  ] as const) {
+    await page.setViewportSize(size)
+    for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      await page.setViewportSize(size)
       const where = `${name} ${colorScheme} ${width}`
       expect(await axeFindings(page), where).toEqual([])
-      expect(await sidewaysScroll(page), where).toBe(0)
+      expect(await scrolledSideways(page), where).toBe(0)
       await screenshot(page, `${name}-${colorScheme}-${width}`)
     }
+  }
   await page.emulateMedia({ colorScheme: 'light' })
   await page.setViewportSize(DESK)
 }
