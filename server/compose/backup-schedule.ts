@@ -10,7 +10,7 @@ import { backupTarget, backupWork } from './backups'
 import { eventWriter } from './webhooks'
 
 interface Parts {
-  readonly stores: { readonly webhooks: Pick<WebhookStore, 'addEvents'> }
+  readonly stores: { readonly webhooks: Pick<WebhookStore, 'addEvents' | 'countLost'> }
   readonly clock: Clock
   readonly log: Log
   readonly threads?: WorkerThreads | undefined

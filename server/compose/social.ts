@@ -34,7 +34,7 @@ interface SocialNeeds {
   readonly events: EventPublisher
   readonly accounts: Pick<AccountStore, 'byId'>
   readonly identity: Pick<Identity, 'user'>
-  readonly stores: { readonly webhooks: Pick<WebhookStore, 'addEvents'> }
+  readonly stores: { readonly webhooks: Pick<WebhookStore, 'addEvents' | 'countLost'> }
   /** Whether everything else is sealed with the newest key. */
   readonly isResealed: boolean
 }

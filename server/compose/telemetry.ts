@@ -23,7 +23,7 @@ interface Parts {
     readonly stores: {
       readonly books: { sums: Readings['books'] }
       readonly journalState: Readings['journal']
-      readonly webhooks: Pick<WebhookStore, 'addEvents'>
+      readonly webhooks: Pick<WebhookStore, 'addEvents' | 'countLost' | 'lostEvents'>
     }
     readonly holds: { openHolds: Readings['holds'] }
     /** Null without metrics. */
@@ -54,6 +54,7 @@ export async function composeTelemetry({ metrics: settings, traces }: Config, pa
       journal: () => core.stores.journalState(),
       holds: () => core.holds.openHolds(),
       openCalls: () => later().pipeline.openCalls.count,
+      lostEvents: () => core.stores.webhooks.lostEvents,
       latencies: () => core.latencies?.read() ?? [],
       upstreams: () => later().models.upstreams([]),
       fuel: () => later().billing.moneyIn.rail.fuel(),

@@ -84,12 +84,13 @@ export function composeWebhooks(config: Config, parts: Parts) {
 }
 
 /** Writes an event that no commit causes, best effort; for operators, without an account. `cause`: the same cause makes one event. */
-export function eventWriter(store: Pick<WebhookStore, 'addEvents'>, clock: Clock, log: Log) {
+export function eventWriter(store: Pick<WebhookStore, 'addEvents' | 'countLost'>, clock: Clock, log: Log) {
   return (type: EventType, cause: string, data: GatewayEvent['data'], accountId: AccountId | null = null): void => {
     const id = `evt_${type.replace('.', '_')}_${cause}`
-    store
-      .addEvents([{ id, type, accountId, keyId: null, at: clock.now(), data }])
-      .catch((error: unknown) => log.error('an event was lost', { type, reason: String(error) }))
+    store.addEvents([{ id, type, accountId, keyId: null, at: clock.now(), data }]).catch((error: unknown) => {
+      store.countLost()
+      log.error('an event was lost', { type, reason: String(error) })
+    })
   }
 }
 

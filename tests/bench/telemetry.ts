@@ -21,6 +21,7 @@ const metrics = new PrometheusMetrics({
   }),
   holds: () => ({ count: 0, amount: 0 }),
   openCalls: () => 0,
+  lostEvents: () => 0,
   latencies: () => latencies.read(),
   upstreams: () => [],
   fuel: async () => null,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DURATION_BUCKETS, NamedSeries } from '../../server/adapters/metrics/series'
+import { eventWriter } from '../../server/compose/webhooks'
 import { ENTRY_KINDS } from '../../server/core/ledger/entry'
 import { err } from '../../server/core/result'
 import { RecentCalls } from '../../server/core/telemetry/recent-calls'
@@ -9,8 +10,10 @@ import type { CallRecord } from '../../server/core/usage/call-record'
 import { RecentLatencies } from '../../server/core/usage/recent-latencies'
 import { MetricsEndpoint } from '../../server/http/system/metrics-endpoint'
 import type { UsageReport } from '../../server/http/usage/record'
+import { openLog } from '../../server/log'
 import { type Harness, openHarness } from '../support/harness'
 import { call } from '../support/ledger-parts'
+import { until } from '../support/until'
 import { keyBench, read } from './owner/bench'
 import { endAndReconcile, IMAGES, IMAGES_CALL, PRICE } from './wire'
 
@@ -98,6 +101,17 @@ describe('GET /metrics', () => {
     // Half an hour later nothing is recent.
     gateway.clock.advance(1_800_000)
     expect([...(await scrape(gateway)).keys()].filter((name) => name.includes('quantile='))).toEqual([])
+  })
+
+  test('counts events that no commit causes and that could not be written', async () => {
+    const { webhooks } = gateway.core.stores
+    const written = webhooks.addEvents.bind(webhooks)
+    webhooks.addEvents = () => Promise.reject(new Error('disk full'))
+    const log = { ...openLog('error'), error: () => undefined }
+    eventWriter(webhooks, gateway.clock, log)('upstream.down', 'test', {})
+    await until(() => webhooks.lostEvents === 1)
+    webhooks.addEvents = written
+    expect((await scrape(gateway)).get('gateway_lost_events_total')).toBe(1)
   })
 
   test('shows the holds of calls in progress', async () => {

@@ -26,6 +26,8 @@ export interface Readings {
   readonly journal: () => JournalState
   readonly holds: () => { readonly count: number; readonly amount: number }
   readonly openCalls: () => number
+  /** Events that could not be written. */
+  readonly lostEvents: () => number
   readonly latencies: () => readonly LatencyReading[]
   readonly upstreams: () => readonly UpstreamReading[]
   /** Null without a relayer. */
@@ -214,7 +216,7 @@ function registerMoney(
   })
 }
 
-function registerQueues(registry: Registry, { journal, openCalls, upstreams }: Readings): void {
+function registerQueues(registry: Registry, { journal, openCalls, upstreams, lostEvents }: Readings): void {
   gauge(registry, 'gateway_open_calls', 'Model, research and streaming calls in progress', openCalls)
   const lag = (name: string, help: string, pick: (state: JournalState) => number) =>
     gauge(registry, `gateway_${name}`, help, () => pick(journal()))
@@ -230,6 +232,14 @@ function registerQueues(registry: Registry, { journal, openCalls, upstreams }: R
     collect() {
       this.reset()
       this.inc(journal().droppedNotes)
+    },
+  })
+  new Counter({
+    ...{ name: 'gateway_lost_events_total', registers: [registry] },
+    help: 'Events for webhooks and notices that no commit causes and that could not be written',
+    collect() {
+      this.reset()
+      this.inc(lostEvents())
     },
   })
   const labelNames = ['upstream']

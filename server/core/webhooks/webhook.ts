@@ -86,6 +86,10 @@ export interface WebhookStore {
 
   /** Adds events that no commit causes; an id that is known is ignored. */
   addEvents(events: readonly NewEvent[]): Promise<void>
+  /** Counts an event that could not be written, for the metrics. */
+  countLost(): void
+  /** How many were lost since the start of the process. */
+  readonly lostEvents: number
   /** Events that were not dispatched, oldest first. */
   waiting(limit: number): Promise<readonly GatewayEvent[]>
   /** Active endpoints of these accounts, and of operators. */

@@ -10,6 +10,7 @@ import { events, noticeMails, noticeReads, webhookDeliveries, webhooks } from '.
 
 /** Endpoints, deliveries and the outbox. Rows of the outbox come from triggers, in the commit that causes them. */
 export class LibsqlWebhooks implements WebhookStore {
+  lostEvents = 0
   private readonly db: LibSQLDatabase
 
   constructor(db: LibSQLDatabase) {
@@ -94,6 +95,10 @@ export class LibsqlWebhooks implements WebhookStore {
       .update(webhookDeliveries)
       .set({ state: 'pending', nextAt: now, expiresAt, error: null })
       .where(eq(webhookDeliveries.id, id))
+  }
+
+  countLost(): void {
+    this.lostEvents++
   }
 
   async addEvents(added: readonly NewEvent[]): Promise<void> {
