@@ -87,6 +87,12 @@ describe('more than 40 imported operations', () => {
     ])
       expect(names).toContain(name)
     expect(names.some((name) => name.startsWith('weather_'))).toBe(false)
+    const { tools = [] } = (await mcp(open, key, 'tools/list')).message.result ?? {}
+    const hints = tools.filter(({ name }) => /^call_/.test(name)).map(({ name, annotations }) => [name, annotations])
+    expect(hints).toMatchObject([
+      ['call_operation', { readOnlyHint: true, destructiveHint: false }],
+      ['call_write_operation', { readOnlyHint: false, destructiveHint: true }],
+    ])
     const found = await callTool(open, key, 'search_operations', { query: 'order thing' })
     expect(found.message.result?.structuredContent).toMatchObject({ operations: [{ operation: 'weather.order' }] })
     const described = await callTool(open, key, 'describe_operation', { operation: 'weather.op7' })

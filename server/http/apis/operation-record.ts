@@ -87,7 +87,7 @@ const Condition = checked<
 )
 
 const Success = form(
-  'Which answers of the upstream are successes, and are charged. Default: every 2xx.',
+  'Which answers of the upstream are successes, and are charged. Default: every 2xx. Beyond 2xx only 400, 404 to 406, 409 to 416 and 422 count, and no stream.',
   {
     min_status: whole('The lowest status.', { minimum: 200, maximum: 599 }),
     max_status: whole('The highest status.', { minimum: 200, maximum: 599 }),

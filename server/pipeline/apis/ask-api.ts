@@ -18,7 +18,7 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 /** The largest error of an upstream that is passed on. */
 const MAX_ERROR_BYTES = 64 * 1024
 
-/** An answer with a status of the 2xx range, with the headers that a caller gets. */
+/** An answer with a status that may be a success, with the headers that a caller gets. */
 export interface ApiAnswer extends UpstreamAnswer {
   readonly contentType: string
   readonly headers: Readonly<Record<string, string>>
@@ -72,7 +72,7 @@ export function validateAnswer(
   secrets: readonly string[],
 ): ApiResult {
   if (leaks(answer, secrets)) return err(LEAK)
-  if (answer.status < 200 || answer.status > 299) return err(notOk(answer, operation.refusedStatuses))
+  if (!isSold(answer.status, operation)) return err(notOk(answer, operation.refusedStatuses))
   if (answer.body.byteLength > 0 && !isServable(answer.contentType)) return err(unservable(answer.contentType))
   return ok({
     status: answer.status,
@@ -80,7 +80,7 @@ export function validateAnswer(
     contentType: answer.contentType,
     header: (name) => answer.headers.get(name),
     headers: headersDown(answer, operation.headersDown),
-    isCacheable: () => isCacheable(answer.headers),
+    isCacheable: () => is2xx(answer.status) && isCacheable(answer.headers),
     memory: () => memoryOf(answer),
   })
 }
@@ -183,6 +183,17 @@ export function unfetched({ kind, reason }: OutboundProblem): AskProblem {
 
 /** Statuses about the caller's request. What is about our credential or our limits there is never passed on. */
 const ABOUT_REQUEST = new Set([400, 404, 405, 406, 409, 410, 411, 412, 413, 414, 415, 416, 422])
+
+function is2xx(status: number): boolean {
+  return status >= 200 && status <= 299
+}
+
+/** Whether an answer with this status may be sold: a 2xx, or what the operator counts as a success although it speaks of the request. */
+function isSold(status: number, { success, refusedStatuses }: SoldOperation['operation']): boolean {
+  if (is2xx(status)) return true
+  const isCounted = status >= success.minStatus && status <= success.maxStatus
+  return isCounted && ABOUT_REQUEST.has(status) && !refusedStatuses.includes(status)
+}
 
 /** Whether a problem says that the API is unwell. */
 export function isApiFault(problem: AskProblem): boolean {

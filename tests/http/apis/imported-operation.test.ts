@@ -7,6 +7,7 @@ import { micros, ZERO } from '../../../server/core/money'
 import { ApiInputs } from '../../../server/pipeline/apis/api-input'
 import { type ApiGateway, openApiGateway } from '../../support/api-upstream'
 import { anApi, anOperation, listing } from '../../support/apis'
+import { oauthApp } from '../../support/oauth'
 import { reconcile } from '../../support/reconcile'
 
 let gateway: ApiGateway | null = null
@@ -363,6 +364,24 @@ describe('the upstream', () => {
     expect(await balance()).toBe(before as never)
   })
 
+  test('is charged for a 404 that the operator counts as a success, which is never kept, and for no 402 in its range', async () => {
+    const success = { minStatus: 200, maxStatus: 404, conditions: [] }
+    const { as, key, balance, upstream } = await selling([{ ...READ, success }], { cacheSeconds: 60 })
+    const before = await balance()
+    const path = '/apis/v1/weather/v1/forecast?city=x'
+    upstream.answers(() => Response.json({ known: false }, { status: 404 }))
+    for (let i = 0; i < 2; i++) {
+      const answer = await as(key, path)
+      expect([answer.status, answer.headers.get('x-cost-micros-usd')]).toEqual([404, '10000'])
+      expect(await answer.json()).toEqual({ known: false })
+    }
+    expect(upstream.calls.length).toBe(2)
+    upstream.answers(() => Response.json({}, { status: 402 }))
+    expect((await as(key, path)).status).toBe(503)
+    expect((before ?? 0) - ((await balance()) ?? 0)).toBe(20_000)
+    await booksAgree()
+  })
+
   test('answers of reads are kept for a while, charged alike, and carry their age', async () => {
     const { as, key, upstream, clock } = await selling([READ], { cacheSeconds: 60 })
     const path = '/apis/v1/weather/v1/forecast?city=x'
@@ -461,6 +480,57 @@ describe('prices by the answer', () => {
     expect((await open.as(second, path)).status).toBe(200)
     expect((await open.as(third, path)).status).toBe(200)
     expect((await open.as(fourth, path)).status).toBe(503)
+    await booksAgree()
+  })
+})
+
+describe('an answer without its figure', () => {
+  const price = {
+    mode: 'units',
+    amount: micros(1000),
+    figure: { kind: 'header', name: 'x-units' },
+    ...{ block: 10, minimum: 2, maximum: 100 },
+  } as const
+
+  test('costs nothing where it is read, and the declared units where something was written', async () => {
+    const { as, key, balance, upstream } = await selling([
+      { ...READ, price: { ...price, onMissing: null } },
+      { id: 'order', method: 'POST', path: '/v1/orders', effect: 'write', price: { ...price, onMissing: 35 } },
+    ])
+    const before = (await balance()) ?? 0
+    const order = () => as(key, '/apis/v1/weather/v1/orders', { method: 'POST' })
+    for (const [units, cost] of [
+      [undefined, '4000'],
+      ['many', '4000'],
+      ['-1', '4000'],
+      ['11', '2000'],
+      ['0', '1000'],
+    ] as const) {
+      upstream.answers(() => Response.json({}, { headers: units === undefined ? {} : { 'x-units': units } }))
+      const answer = await order()
+      expect([units, answer.status, answer.headers.get('x-cost-micros-usd')]).toEqual([units, 200, cost])
+    }
+    expect(before - ((await balance()) ?? 0)).toBe(15_000)
+    upstream.answers(() => Response.json({}))
+    expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(502)
+    expect(before - ((await balance()) ?? 0)).toBe(15_000)
+    await booksAgree()
+  })
+})
+
+describe('an app', () => {
+  test('reads with data:read and writes with apis:write, and neither with the other alone', async () => {
+    const write = { id: 'order', method: 'POST', path: '/v1/orders', effect: 'write' } as const
+    const { as, upstream, owner, account: _, ...open } = await selling([READ, write])
+    const connect = async (scope: string) =>
+      (await oauthApp(open, await owner()).connect(scope, ['/apis/v1'])).access_token
+    const statuses = async (token: string) => [
+      (await as(token, '/apis/v1/weather/v1/forecast?city=x')).status,
+      (await as(token, '/apis/v1/weather/v1/orders', { method: 'POST' })).status,
+    ]
+    expect(await statuses(await connect('data:read offline_access'))).toEqual([200, 403])
+    expect(await statuses(await connect('apis:write offline_access'))).toEqual([403, 200])
+    expect(upstream.calls.map(({ method }) => method)).toEqual(['GET', 'POST'])
     await booksAgree()
   })
 })

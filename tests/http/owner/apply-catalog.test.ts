@@ -127,3 +127,67 @@ test('an operation named like a property of every object has its own price', asy
   expect(plan.added).toEqual(['toString'])
   expect(plan.refused.map(({ reason }) => reason.includes('no price'))).toEqual([true, true])
 })
+
+test('an export with every setting, applied to an empty catalog, is that catalog again', async () => {
+  const query = { in: 'query', required: false, description: 'Which.', style: 'form', explode: true }
+  const operations = [
+    {
+      ...{ id: 'list', method: 'GET', path: '/v1/{place}/things', title: 'List', description: 'Lists things.' },
+      parameters: [
+        { name: 'place', in: 'path', required: true, description: '', style: 'simple', explode: false, schema: true },
+        { ...query, name: 'limit', schema: { type: 'integer', minimum: 1, maximum: 50 }, default: 5 },
+        {
+          ...query,
+          name: 'filter',
+          style: 'deepObject',
+          schema: { type: 'object', properties: { a: { type: 'string' } } },
+        },
+      ],
+      price: { mode: 'units', usd: '0.001', count: '/data', block: 10, minimum: 1, maximum_from: 'query.limit' },
+      success: { min_status: 200, max_status: 201, conditions: [{ pointer: '/ok', equals: null }] },
+      examples: [{ title: 'Two', input: { place: 'x', limit: 2 } }],
+      ...{ upstream_cost_usd: '0.0005', headers_up: ['x-trace-of-ours'], headers_down: ['x-page'], enabled: false },
+    },
+    {
+      ...{ id: 'order', method: 'POST', path: '/v1/orders', effect: 'write', idempotency_header: 'X-Once' },
+      body: { content_type: 'multipart/form-data', required: false, schema: { type: 'object', properties: {} } },
+      price: {
+        mode: 'reported',
+        header: 'x-cost',
+        unit: 'cents',
+        multiplier: '1.25',
+        minimum_usd: '0.01',
+        maximum_usd: '0.5',
+        on_missing: '0.1',
+      },
+      refused_statuses: [409, 422],
+    },
+    {
+      ...{ id: 'tail', method: 'GET', path: '/v1/tail', answer: 'stream' },
+      price: { mode: 'units', usd: '0.00001', count: 'events', maximum: 1000 },
+    },
+  ]
+  const rich = api('rich', {
+    ...{ title: 'Rich', description: 'Has everything.', timeout_ms: 5000, concurrency: 7, cache_seconds: 30 },
+    ...{ auth: 'oauth2:https://login.example/token;client=a;scope=b c;secret=env:UPSTREAM_KEY', enabled: false },
+    ...{ headers: { 'X-Version': '3' }, operations },
+  })
+  const confirmed = async (apis: readonly object[]) =>
+    apply(apis, { confirm: (await read<CatalogPlan>(apply(apis, { dry_run: true }))).confirm })
+  await read(confirmed([rich]))
+  const { apis } = await read<CatalogFile>(order('api-export', {}))
+  expect((await read<CatalogPlan>(apply(apis))).apis).toMatchObject([{ name: 'rich', action: 'unchanged' }])
+
+  const fresh = await openHarness({ env: { UPSTREAM_KEY: 'vendor-secret' } })
+  const elsewhere = (name: string, body: object) =>
+    fresh.gateway.control(
+      new Request(`http://gateway/${name}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    )
+  await read(elsewhere('apply', { catalog: { apis } }))
+  expect(await read<CatalogFile>(elsewhere('api-export', {}))).toMatchObject({ apis: [...apis] })
+  await closeReconciled(fresh)
+})
