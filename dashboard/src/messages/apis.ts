@@ -17,7 +17,7 @@ export const API_TEXT = {
   },
   period: 'Calls with keys, last 30 days.',
   onSale: (enabled: number, all: number) => `${enabled} of ${all}`,
-  states: { on: 'On sale', off: 'Off sale' },
+  states: { on: 'On sale', off: 'Off sale', ready: 'Ready' },
   health: { ok: 'Healthy', failing: 'Failing', idle: 'No recent calls' },
   errorsOf: (failed: number, calls: number) => `${failed} of ${calls} calls failed (5xx) in the last 24 hours`,
   unknownCost: 'Not known',

@@ -168,8 +168,13 @@ export function unfetched({ kind, reason }: OutboundProblem): AskProblem {
   switch (kind) {
     case 'bad_url':
     case 'not_allowed':
-    case 'forbidden_address':
       return { kind: 'unavailable', reason, didNothing: true }
+    case 'forbidden_address':
+      return {
+        kind: 'unavailable',
+        reason: `${reason} (ALLOW_PRIVATE_UPSTREAMS allows addresses of your own network)`,
+        didNothing: true,
+      }
     case 'unreachable':
       // A connection may break after the request went out.
       return { kind: 'unavailable', reason, didNothing: false }

@@ -62,9 +62,10 @@ export async function tryOperation(
     return ask(deps, sold, request.value, timeoutMs)
   })
   if (!result.ok) {
-    const { reason, passThrough } = result.error
+    const { reason, passThrough, status = passThrough?.status ?? null } = result.error
     const preview = passThrough?.body.slice(0, MAX_PREVIEW) ?? null
-    return { ...NOTHING, held, status: passThrough?.status ?? null, preview, problem: `The call failed: ${reason}.` }
+    const hint = status === 401 || status === 403 ? ' Check how the API authenticates to its upstream.' : ''
+    return { ...NOTHING, held, status, preview, problem: `The call failed: ${reason}.${hint}` }
   }
   const answer = result.value
   const read = new ReadAnswer(answer)

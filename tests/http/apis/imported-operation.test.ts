@@ -342,6 +342,20 @@ describe('the upstream', () => {
     expect((await closed.as(closed.key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(503)
   })
 
+  test('that cannot be reached or refuses us: a trial of the operator says what to change', async () => {
+    const { core, gateway: open, upstream } = await selling([READ])
+    const trial = async (baseUrl: string) => {
+      core.apis.replace([anApi({ baseUrl, operations: [anOperation(READ)] })])
+      const body = JSON.stringify({ name: 'weather', operation: 'forecast', input: { city: 'x' } })
+      const headers = { 'content-type': 'application/json' }
+      return (await open.control(new Request('http://gateway/api-test', { method: 'POST', headers, body }))).json()
+    }
+    expect((await trial('http://10.0.0.1')).problem).toContain('ALLOW_PRIVATE_UPSTREAMS')
+    upstream.answers(() => new Response('no key', { status: 401 }))
+    const problem = 'The call failed: status 401. Check how the API authenticates to its upstream.'
+    expect(await trial(upstream.url)).toMatchObject({ status: 401, problem })
+  })
+
   test('is not followed when it redirects', async () => {
     const { as, key, upstream } = await selling([READ], {}, { answer: () => Response.redirect('http://127.0.0.1:1/') })
     expect((await as(key, '/apis/v1/weather/v1/forecast?city=x')).status).toBe(502)

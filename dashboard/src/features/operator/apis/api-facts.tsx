@@ -3,8 +3,10 @@ import { API_TEXT as TEXT } from '../../../messages/apis.ts'
 import { Badge } from '../../../ui/badge.tsx'
 import { costUsd, percent } from '../../../ui/format/money.ts'
 
-export function SaleBadge({ enabled }: { enabled: boolean }) {
-  return <Badge tone={enabled ? 'ok' : 'neutral'}>{enabled ? TEXT.states.on : TEXT.states.off}</Badge>
+/** `waits`: it will be on sale once its API is. */
+export function SaleBadge({ enabled, waits = false }: { enabled: boolean; waits?: boolean }) {
+  const isOn = enabled && !waits
+  return <Badge tone={isOn ? 'ok' : 'neutral'}>{TEXT.states[isOn ? 'on' : enabled ? 'ready' : 'off']}</Badge>
 }
 
 /** A share of failed calls from which an API counts as failing. */

@@ -105,8 +105,9 @@ function jsonHints(document: string) {
 
 function yamlHints(document: string) {
   const head = document.slice(0, MAX_HEAD)
-  const title = /^\s+title:\s*["']?([^"'\n]+)/m.exec(head)?.[1] ?? ''
-  const server = /^servers:\s*\n\s*-\s*url:\s*["']?([^"'\s]+)/m.exec(head)?.[1] ?? ''
+  const inline = /^info:[ \t]*\{.*?\btitle:[ \t]*["']?([^"',}\n]+)/m.exec(head)?.[1]
+  const title = inline ?? /^\s+title:\s*["']?([^"'\n]+)/m.exec(head)?.[1] ?? ''
+  const server = /^servers:\s*(?:\[\s*|-\s*)(?:\{\s*)?url:\s*["']?([^"'\s,}]+)/m.exec(head)?.[1] ?? ''
   return { title: title.trim(), server }
 }
 

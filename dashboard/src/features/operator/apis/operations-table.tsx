@@ -42,7 +42,7 @@ export function OperationsTable({ api, onTry, onPrice }: OperationsTableProps) {
     <Card title={TEXT.operations} flush>
       <Table
         caption={TEXT.operationTable}
-        columns={columnsOf(figuresOf, actions)}
+        columns={columnsOf(api, figuresOf, actions)}
         rowKey={({ id }) => id}
         state={staticRows(api.operations)}
         rowClass={({ enabled }) => (enabled ? undefined : 'text-muted')}
@@ -50,7 +50,7 @@ export function OperationsTable({ api, onTry, onPrice }: OperationsTableProps) {
           <div className="grid gap-2">
             <div className="flex items-start justify-between gap-2">
               <OperationName operation={operation} />
-              <SaleBadge enabled={operation.enabled ?? true} />
+              <SaleBadge enabled={operation.enabled ?? true} waits={!api.enabled} />
             </div>
             <p>{priceText(operation.price)}</p>
             <div className="flex flex-wrap items-center justify-between gap-2">
@@ -74,13 +74,17 @@ type OperationsTableProps = {
 }
 
 function columnsOf(
+  api: ApiDetails,
   figuresOf: (operation: ApiOperation) => ApiFigures | undefined,
   actions: Column<ApiOperation>['cell'],
 ): readonly Column<ApiOperation>[] {
   return [
     { id: 'name', head: HEADS.name, cell: (operation) => <OperationName operation={operation} /> },
     { id: 'price', head: HEADS.price, cell: ({ price }) => priceText(price) },
-    { id: 'state', head: HEADS.state, cell: ({ enabled = true }) => <SaleBadge enabled={enabled} /> },
+    {
+      ...{ id: 'state', head: HEADS.state },
+      cell: ({ enabled = true }) => <SaleBadge enabled={enabled} waits={!api.enabled} />,
+    },
     { id: 'calls', head: columns.calls, numeric: true, cell: (operation) => callsOf(figuresOf(operation)) },
     { id: 'revenue', head: columns.revenue, numeric: true, cell: (operation) => revenueOf(figuresOf(operation)) },
     { id: 'margin', head: columns.margin, numeric: true, cell: (operation) => marginOf(figuresOf(operation)) },
