@@ -88,10 +88,9 @@ describe('more than 40 imported operations', () => {
       expect(names).toContain(name)
     expect(names.some((name) => name.startsWith('weather_'))).toBe(false)
     const { tools = [] } = (await mcp(open, key, 'tools/list')).message.result ?? {}
-    const hints = tools.filter(({ name }) => /^call_/.test(name)).map(({ name, annotations }) => [name, annotations])
-    expect(hints).toMatchObject([
-      ['call_operation', { readOnlyHint: true, destructiveHint: false }],
-      ['call_write_operation', { readOnlyHint: false, destructiveHint: true }],
+    expect(tools.filter(({ name }) => name.startsWith('call_'))).toMatchObject([
+      { name: 'call_operation', annotations: { readOnlyHint: true, destructiveHint: false } },
+      { name: 'call_write_operation', annotations: { readOnlyHint: false, destructiveHint: true } },
     ])
     const found = await callTool(open, key, 'search_operations', { query: 'order thing' })
     expect(found.message.result?.structuredContent).toMatchObject({ operations: [{ operation: 'weather.order' }] })
