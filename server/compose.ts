@@ -22,6 +22,7 @@ import { openSocial } from './compose/social'
 import { StopState } from './compose/stop-state'
 import { composeTelemetry } from './compose/telemetry'
 import { timedJournal } from './compose/timed-journal'
+import { upgradeCopy } from './compose/upgrade-copy'
 import { openUpstreamWallet } from './compose/upstream-payments'
 import { composeWebhooks, eventWriter } from './compose/webhooks'
 import { openWebsearch } from './compose/websearch'
@@ -261,14 +262,14 @@ async function composeCore(config: Config, surroundings: Surroundings) {
   const holds = new MemoryHolds()
   const stores = await openStores(
     {
-      url: config.databaseUrl,
-      authToken: config.databaseAuthToken,
+      ...{ url: config.databaseUrl, authToken: config.databaseAuthToken },
       clock,
       patienceMs: COMMIT_PATIENCE_MS,
       isCounted: isSold,
       signupBrakes: config.signupBrakes,
       onFatal,
       onTrouble: (what, reason) => log.error(`database: ${what}`, { reason }),
+      beforeUpgrade: upgradeCopy(config, surroundings),
       ...(threads && { threads }),
     },
     holds,

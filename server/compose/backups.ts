@@ -2,9 +2,10 @@ import { copyFile, mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { checksum, freeBytes } from '../adapters/backup/files'
 import { openTarget } from '../adapters/backup/open-target'
-import { copyDatabase, examineCopy, SCHEMA_TIME } from '../adapters/stores/libsql/backup/snapshot'
+import { copyDatabase, examineCopy } from '../adapters/stores/libsql/backup/snapshot'
 import { databaseFile } from '../adapters/stores/libsql/driver/database-file'
 import type { WorkerThreads } from '../adapters/stores/libsql/driver/worker-threads'
+import { SCHEMA_TIME } from '../adapters/stores/libsql/upgrade'
 import { hasOperatorContent } from '../adapters/websearch/local/index-file'
 import type { BackupSettings } from '../config/backups'
 import type { BackupParts, BackupProgress, Snapshot } from '../core/backup/backups'
@@ -89,7 +90,8 @@ async function snapshot(place: BackupPlace, folder: string, onProgress: OnProgre
   }
 }
 
-async function copiedFile(path: string): Promise<CopiedFile> {
+/** A file of a copy, with its checksum. */
+export async function copiedFile(path: string): Promise<CopiedFile> {
   return { name: basename(path), bytes: (await stat(path)).size, sha256: await checksum(path) }
 }
 

@@ -6,7 +6,7 @@ import { lockDataFolder } from '../adapters/stores/libsql/driver/data-folder-loc
 import { databaseFile } from '../adapters/stores/libsql/driver/database-file'
 import type { WorkerThreads } from '../adapters/stores/libsql/driver/worker-threads'
 import type { BackupProgress } from '../core/backup/backups'
-import { type CopyManifest, copySize, DATABASE } from '../core/backup/copy'
+import { type CopyManifest, copySize, DATABASE, DATABASE_LOG } from '../core/backup/copy'
 import { BackupProblem, type BackupTarget } from '../core/backup/target'
 import { isoTime } from '../core/clock'
 import { fetchCopy, requireSound } from './backups'
@@ -44,7 +44,7 @@ export async function restoreCopy(options: RestoreOptions): Promise<void> {
   const lock = await lockDataFolder(dataDir)
   // The database is the last to appear.
   const names = [RESTORED, ...copy.files.map(({ name }) => name).filter((name) => name !== DATABASE), DATABASE]
-  const places = new Map(names.map((name) => [name, name === DATABASE ? database : join(dataDir, name)]))
+  const places = new Map(names.map((name) => [name, placeOf(name, dataDir, database)]))
   try {
     await requireEmpty(dataDir, database, places)
     await putFiles(options, places)
@@ -54,6 +54,11 @@ export async function restoreCopy(options: RestoreOptions): Promise<void> {
   } finally {
     lock.release()
   }
+}
+
+function placeOf(name: string, dataDir: string, database: string): string {
+  if (name === DATABASE) return database
+  return name === DATABASE_LOG ? `${database}.log` : join(dataDir, name)
 }
 
 class FolderNotEmpty extends BackupProblem {}

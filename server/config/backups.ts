@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock'
 import { ConfigError } from './config-error'
-import { group, httpUrl, integer, type Read, refused, setting, text } from './setting'
+import { flag, group, httpUrl, integer, type Read, refused, setting, text } from './setting'
 
 /** Copies of the gateway's data. */
 export interface BackupSettings {
@@ -10,6 +10,8 @@ export interface BackupSettings {
   readonly everyMs: number
   /** How many scheduled copies stay. */
   readonly keep: number
+  /** Whether the data of an older gateway is copied before it is upgraded. */
+  readonly beforeUpgrade: boolean
   /** Null if no store is configured. */
   readonly access: StoreAccess | null
   /** The settings with secrets that are set. A copy does not contain them. */
@@ -66,6 +68,11 @@ export const BACKUPS = group(
       since: SINCE,
       doc: 'How many copies stay in `BACKUP_TO`',
     }),
+    BACKUP_BEFORE_UPGRADE: flag({
+      default: true,
+      since: SINCE,
+      doc: 'Whether the data of an older version is copied to `DATA_DIR/before-upgrade` before it is migrated. [How](upgrading.md)',
+    }),
     AWS_ACCESS_KEY_ID: text({ since: SINCE, doc: 'Access to the bucket' }),
     AWS_SECRET_ACCESS_KEY: text({ secret: true, since: SINCE, doc: 'Its secret' }),
     AWS_SESSION_TOKEN: text({ secret: true, since: SINCE, doc: 'For temporary access' }),
@@ -90,6 +97,7 @@ export function backupSettings(
     to,
     everyMs: BACKUP_EVERY.of(read),
     keep: BACKUP_KEEP.of(read),
+    beforeUpgrade: BACKUPS.settings.BACKUP_BEFORE_UPGRADE.of(read),
     access,
     secrets,
     secretMark: secretMark(secretKey),

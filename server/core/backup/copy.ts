@@ -29,6 +29,8 @@ export const MANIFEST = 'manifest.json'
 /** Where the database is in a copy. */
 export const DATABASE = 'gateway.db'
 
+/** Charges that the tables of an older gateway lacked; only in a copy from before an upgrade. */
+export const DATABASE_LOG = 'gateway.db.log'
 /** The search index of an operator's own documents. */
 const INDEX = 'search.db'
 const FORMAT = 1
@@ -80,7 +82,7 @@ export function parseManifest(text: string): CopyManifest | null {
 
 /** Whether a copy may have a file of this name. No other is ever read, written or deleted: a manifest comes from a place of others. */
 export function isCopiedFile(name: unknown): boolean {
-  return name === DATABASE || name === INDEX
+  return name === DATABASE || name === DATABASE_LOG || name === INDEX
 }
 
 function isFile(value: unknown): value is CopiedFile & Json {

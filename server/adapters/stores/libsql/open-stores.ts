@@ -1,7 +1,5 @@
-import { fileURLToPath } from 'node:url'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { drizzle } from 'drizzle-orm/libsql'
-import { migrate } from 'drizzle-orm/libsql/migrator'
 import type { SignupBrakes } from '../../../core/accounts/signup-credit'
 import type { ReadOperationUsage } from '../../../core/apis/api-report'
 import type { Clock } from '../../../core/clock'
@@ -35,7 +33,6 @@ import { type OpenJournal, openJournal } from './journal/open-journal'
 import { lastTimes } from './last-times'
 import { libsqlLedgerCheck } from './ledger-check'
 import { LibsqlLimitRequests } from './limit-requests'
-import migrations from './migrations/meta/_journal.json'
 import { LibsqlModels } from './models'
 import { LibsqlNoticeMails } from './notice-mails'
 import { LibsqlNotices } from './notices'
@@ -47,6 +44,7 @@ import { LibsqlSealedTexts } from './sealed-texts'
 import { LibsqlSignupCredits } from './signup-credits'
 import { LibsqlSocial } from './social'
 import { LibsqlUnknownCheckouts } from './unknown-checkouts'
+import { type UpgradeOptions, upgradeDatabase } from './upgrade'
 import { operationUsage } from './usage/operation-usage'
 import { LibsqlRevenue } from './usage/revenue'
 import { LibsqlUsageReports } from './usage/usage-reports'
@@ -65,6 +63,7 @@ export interface StoreOptions {
   /** Called when the process must stop: another process owns the database, or a worker died. */
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
+  readonly beforeUpgrade?: UpgradeOptions['beforeUpgrade']
   /** How long closing waits for a database that does not respond. */
   readonly closeMs?: number
   /** For tests, which open and close many stores in one process. */
@@ -123,7 +122,6 @@ export interface Stores {
 
 /** Less than the time that a process gets to shut down. */
 const CLOSE_MS = 5_000
-const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url))
 
 /**
  * Opens the database, migrates its schema, takes ownership by raising the epoch, applies what a previous process
@@ -207,8 +205,7 @@ async function openHeld(
   const writer = await connect('writer')
   const reader = await connect('reader')
   if (file === null) await firstAnswer(reader, url)
-  await refuseNewerData(writer)
-  await migrateWith(writer, options.onTrouble)
+  await upgradeDatabase(writer, { file, onTrouble: options.onTrouble, beforeUpgrade: options.beforeUpgrade })
   const epoch = await raiseEpoch(writer)
   const writes = new WriteQueue(writer, epoch)
   closers.push(() => writes.drained())
@@ -276,53 +273,6 @@ function eventStores(db: LibSQLDatabase) {
     noticeMails: new LibsqlNoticeMails(db),
     sealedTexts: new LibsqlSealedTexts(db),
   }
-}
-
-/** Migrations go through the writer directly: before them there is no `owner` row to assert. */
-async function migrateWith(writer: Connection, onTrouble: StoreOptions['onTrouble']): Promise<void> {
-  if (await isMigrated(writer)) return
-  const belowZero = await debtsBelowZero(writer)
-  const unfenced = {
-    batch: (statements: Parameters<WriteQueue['batch']>[0]) => writer.send({ op: 'batch', mode: 'write', statements }),
-  } as WriteQueue // only `batch` is called
-  await migrate(drizzle({ client: sqlClient(writer, () => unfenced, writer) }), { migrationsFolder: MIGRATIONS })
-  if (belowZero > 0)
-    onTrouble(
-      'ledger',
-      `${belowZero} accounts had debt below zero. It is paid balance now, by one entry of kind "offset" each; compare them with the card processor.`,
-    )
-}
-
-/** Older code would write rows that newer code cannot read, or break rules that it does not know. Changes nothing. */
-async function refuseNewerData(writer: Connection): Promise<void> {
-  const ours = Math.max(...migrations.entries.map(({ when }) => when))
-  if ((await lastMigration(writer)) > ours)
-    throw new Error(
-      'the data was written by a newer version of the gateway. Start that version, or restore a copy from before the upgrade',
-    )
-}
-
-/** Whether the database has the last migration, by the rule of Drizzle's migrator, which reads and hashes all of them first. */
-async function isMigrated(writer: Connection): Promise<boolean> {
-  const applied = await lastMigration(writer)
-  return migrations.entries.every(({ when }) => when <= applied)
-}
-
-/** Zero for a new database. */
-async function lastMigration(writer: Connection): Promise<number> {
-  const hasAny = await readNumber(writer, "SELECT count(*) FROM sqlite_master WHERE name = '__drizzle_migrations'")
-  return hasAny === 0 ? 0 : readNumber(writer, 'SELECT max(created_at) FROM __drizzle_migrations')
-}
-
-/** Debt that an older gateway could leave when two card events arrived at once. Zero for a database without debts. */
-async function debtsBelowZero(writer: Connection): Promise<number> {
-  const knowsDebt = await readNumber(writer, "SELECT count(*) FROM pragma_table_info('accounts') WHERE name = 'debt'")
-  return knowsDebt === 0 ? 0 : readNumber(writer, 'SELECT count(*) FROM accounts WHERE debt < 0')
-}
-
-async function readNumber(writer: Connection, sql: string): Promise<number> {
-  const [result] = await writer.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] })
-  return Number(result?.rows[0]?.[0] ?? 0)
 }
 
 async function raiseEpoch(writer: Connection): Promise<number> {

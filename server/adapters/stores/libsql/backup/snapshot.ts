@@ -1,5 +1,7 @@
 import { stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { drizzle } from 'drizzle-orm/libsql'
+import { DATABASE } from '../../../../core/backup/copy'
 import type { LedgerProblem } from '../../../../core/ledger/ledger-check'
 import { sqlClient } from '../driver/sql-client'
 import { Connection } from '../driver/worker-connection'
@@ -7,7 +9,7 @@ import { OWN_THREADS, type WorkerThreads } from '../driver/worker-threads'
 import type { WireResult } from '../driver/worker-wire'
 import { logExtent } from '../journal/log-format'
 import { libsqlLedgerCheck } from '../ledger-check'
-import migrations from '../migrations/meta/_journal.json'
+import { SCHEMA_TIME } from '../upgrade'
 import { readLog } from './read-log'
 
 interface CopyOptions {
@@ -31,6 +33,20 @@ export async function copyDatabase(options: CopyOptions): Promise<void> {
   const log = await readLog(options.from + LOG_SUFFIX)
   await vacuumInto(options)
   if (log.length > 0) await applyLog(options, log)
+}
+
+/** Copies the database of an older gateway, and its log beside it if there is one. Nothing else may write them. Returns the paths. */
+export async function copyUnchanged({
+  from,
+  folder,
+  threads = OWN_THREADS,
+}: Pick<CopyOptions, 'from' | 'threads'> & { readonly folder: string }): Promise<readonly string[]> {
+  const to = join(folder, DATABASE)
+  const log = await readLog(from + LOG_SUFFIX)
+  await vacuumInto({ from, to, threads, onProgress: () => undefined })
+  if (log.length === 0) return [to]
+  await writeFile(to + LOG_SUFFIX, log, { mode: 0o600 })
+  return [to, to + LOG_SUFFIX]
 }
 
 /**
@@ -93,9 +109,6 @@ export interface CopyFacts {
   /** The variables with keys of upstreams that operators' models name. */
   readonly keyVariables: readonly string[]
 }
-
-/** The time of the last migration that this gateway knows. */
-export const SCHEMA_TIME = Math.max(...migrations.entries.map(({ when }) => when))
 
 /** Reads a copy: its schema, and whether its books agree. With `everyPage`, every page and index too. Throws when it is damaged. */
 export async function examineCopy(

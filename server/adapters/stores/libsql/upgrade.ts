@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { drizzle } from 'drizzle-orm/libsql'
+import { migrate } from 'drizzle-orm/libsql/migrator'
+import { isoTime } from '../../../core/clock'
+import { VERSION } from '../../../core/version'
+import { sqlClient } from './driver/sql-client'
+import type { Connection } from './driver/worker-connection'
+import type { WriteQueue } from './driver/write-queue'
+import migrations from './migrations/meta/_journal.json'
+
+const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url))
+
+/** The time of the last migration that this gateway knows. */
+export const SCHEMA_TIME = Math.max(...migrations.entries.map(({ when }) => when))
+
+/** What a start does to the data of an older gateway. */
+export interface Upgrade {
+  /** Null for a database over the network. */
+  readonly file: string | null
+  /** The time of the last migration that the database has. */
+  readonly schema: number
+  /** The names of the migrations to come. */
+  readonly steps: readonly string[]
+  /** How many tables they write anew, which is what takes time. */
+  readonly rebuilds: number
+}
+
+export interface UpgradeOptions {
+  readonly file: string | null
+  readonly onTrouble: (what: string, reason: string) => void
+  /** Called before data of an older gateway is changed, for example to copy it. Nothing is changed if it throws. */
+  readonly beforeUpgrade?: ((upgrade: Upgrade) => Promise<void>) | undefined
+}
+
+/** The data was written by a newer gateway. */
+class NewerData extends Error {}
+
+/**
+ * Brings the tables up to date, all migrations in one transaction. Refuses the data of a newer gateway. Goes through the writer directly:
+ * before the first migration there is no `owner` row to assert.
+ */
+export async function upgradeDatabase(writer: Connection, options: UpgradeOptions): Promise<void> {
+  const applied = await appliedSchema(writer)
+  if (applied !== null && applied > SCHEMA_TIME)
+    throw new NewerData(
+      `the data was written by a newer version of the gateway (its schema is of ${isoTime(applied)}, and ${VERSION} knows those up to ${isoTime(SCHEMA_TIME)}). Start that version, or restore a copy from before the upgrade`,
+    )
+  // By the rule of Drizzle's migrator, which reads and hashes all of them first.
+  const steps = migrations.entries.filter(({ when }) => applied === null || when > applied).map(({ tag }) => tag)
+  if (steps.length === 0) return
+  const { file, beforeUpgrade, onTrouble } = options
+  if (applied !== null) await beforeUpgrade?.({ file, schema: applied, steps, rebuilds: await rebuildsOf(steps) })
+  const belowZero = await debtsBelowZero(writer)
+  try {
+    await runMigrations(writer)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`the database could not be upgraded, and nothing in it was changed: ${reason}`, { cause: error })
+  }
+  if (belowZero > 0)
+    onTrouble(
+      'ledger',
+      `${belowZero} accounts had debt below zero. It is paid balance now, by one entry of kind "offset" each; compare them with the card processor.`,
+    )
+}
+
+async function runMigrations(writer: Connection): Promise<void> {
+  const unfenced = {
+    batch: (statements: Parameters<WriteQueue['batch']>[0]) => writer.send({ op: 'batch', mode: 'write', statements }),
+  } as WriteQueue // only `batch` is called
+  await migrate(drizzle({ client: sqlClient(writer, () => unfenced, writer) }), { migrationsFolder: MIGRATIONS })
+}
+
+/** The time of the last migration that the database has; null for a new database. */
+async function appliedSchema(writer: Connection): Promise<number | null> {
+  if ((await readNumber(writer, "SELECT count(*) FROM sqlite_master WHERE name = '__drizzle_migrations'")) === 0)
+    return null
+  return (await readNumber(writer, 'SELECT max(created_at) FROM __drizzle_migrations')) || null
+}
+
+async function rebuildsOf(steps: readonly string[]): Promise<number> {
+  const texts = await Promise.all(steps.map((tag) => readFile(join(MIGRATIONS, `${tag}.sql`), 'utf8')))
+  return texts.join('\n').match(/CREATE TABLE `__new_/g)?.length ?? 0
+}
+
+/** Debt that an older gateway could leave when two card events arrived at once. Zero for a database without debts. */
+async function debtsBelowZero(writer: Connection): Promise<number> {
+  const knowsDebt = await readNumber(writer, "SELECT count(*) FROM pragma_table_info('accounts') WHERE name = 'debt'")
+  return knowsDebt === 0 ? 0 : readNumber(writer, 'SELECT count(*) FROM accounts WHERE debt < 0')
+}
+
+async function readNumber(writer: Connection, sql: string): Promise<number> {
+  const [result] = await writer.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] })
+  return Number(result?.rows[0]?.[0] ?? 0)
+}

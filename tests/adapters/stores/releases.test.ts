@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { createClient } from '@libsql/client'
+import { openTarget } from '../../../server/adapters/backup/open-target'
+import { restoreCopy } from '../../../server/compose/restore'
+import { findCopy } from '../../../server/core/backup/target'
+import { openHarness } from '../../support/harness'
+import { olderDatabase } from '../../support/older-database'
+import { POOLED_THREADS } from '../../support/pooled-threads'
+import { reconcile } from '../../support/reconcile'
+import { type Expected, RELEASES, SEARCH } from '../../support/release-fixture'
+
+/** Issue 24 point 5. */
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'releases-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const query = async (file: string, sql: string) => {
+  const client = createClient({ url: `file:${file}`, concurrency: 1 })
+  const { rows } = await client.execute(sql)
+  client.close()
+  return rows.map((row) => Object.values(row)[0])
+}
+
+describe.each((await readdir(RELEASES)).map((name) => [basename(name, '.tar.zst')]))(
+  'data of version %s',
+  (version) => {
+    test('opens: the owner signs in, keys work or not as before, the charges of its log are there, the books agree', async () => {
+      const dataDir = join(folder, version)
+      const archive = await Bun.zstdDecompress(await Bun.file(join(RELEASES, `${version}.tar.zst`)).bytes())
+      await new Bun.Archive(archive).extract(dataDir)
+      const expected = (await Bun.file(join(dataDir, 'expected.json')).json()) as Expected
+      const h = await openHarness({ folder: dataDir })
+      expect(h.fatal).toEqual([])
+      const signIn = await h.call('/api/auth/sign-in/email', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ email: expected.email, password: 'correct horse battery' }),
+      })
+      const cookie = signIn.headers
+        .getSetCookie()
+        .map((line) => line.split(';')[0])
+        .join('; ')
+      const account = await (await h.call('/api/account', { headers: { cookie } })).json()
+      expect(account.balance_micros_usd).toBe(expected.balanceMicros)
+      expect((await h.as(expected.secret, SEARCH)).status).toBe(200)
+      expect((await h.as(expected.revokedSecret, SEARCH)).status).toBe(401)
+      await h.close(true)
+      const file = join(dataDir, 'gateway.db')
+      const charged = await query(file, 'SELECT id FROM requests WHERE cost > 0')
+      expect(charged).toEqual(expect.arrayContaining([...expected.charged]))
+      expect(charged).toHaveLength(expected.charged.length + 1)
+      expect((await reconcile(file)).problems).toEqual([])
+    })
+  },
+)
+
+test('an upgrade copies the data first, says how long it may take, and the copy can be restored', async () => {
+  const dataDir = join(folder, 'older')
+  await olderDatabase(dataDir, '0028_upstream_payment_account', async (client) => {
+    await client.execute("INSERT INTO accounts (id, user_id, operator, created_at) VALUES ('acct_1', 'u1', 0, 1)")
+  })
+  await rm(join(dataDir, 'migrations'), { recursive: true })
+  const h = await openHarness({ folder: dataDir })
+  const lines = h.logged.join('')
+  expect(lines).toContain('upgrading the database; it is copied first')
+  expect(lines).toMatch(/its upgrade takes at most about this long \{"seconds":\d+,"bytes":\d+/)
+  await h.close(true)
+  const place = openTarget(join(dataDir, 'before-upgrade'), { access: null, workFolder: '' })
+  const copy = await findCopy(place, null)
+  const restored = join(folder, 'older-restored')
+  const databaseUrl = `file:${join(restored, 'gateway.db')}`
+  const where = { target: place, copy, dataDir: restored, databaseUrl }
+  await restoreCopy({ ...where, now: 0, threads: POOLED_THREADS, onProgress: () => undefined })
+  const steps = (file: string) => query(file, 'SELECT count(*) FROM __drizzle_migrations')
+  expect(await steps(join(restored, 'gateway.db'))).toEqual([28])
+  expect(await query(join(restored, 'gateway.db'), 'SELECT id FROM accounts')).toEqual(['acct_1'])
+})
+
+test('an upgrade that fails changes nothing', async () => {
+  const dataDir = join(folder, 'failing')
+  await olderDatabase(dataDir, '0033_staff', async (client) => {
+    await client.execute('CREATE TABLE notice_mails (in_the_way TEXT)')
+  })
+  await rm(join(dataDir, 'migrations'), { recursive: true })
+  const file = join(dataDir, 'gateway.db')
+  const schema = () => query(file, 'SELECT sql FROM sqlite_master ORDER BY name')
+  const before = await schema()
+  await expect(openHarness({ folder: dataDir })).rejects.toThrow('nothing in it was changed')
+  expect(await schema()).toEqual(before)
+})
+
+test('an older gateway refuses the data of a newer one in one line, and leaves it as it is', async () => {
+  const first = await openHarness()
+  await first.close(true)
+  const file = first.databaseFile
+  const client = createClient({ url: `file:${file}` })
+  await client.execute("INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 4102444800000)")
+  client.close()
+  const epoch = () => query(file, 'SELECT epoch FROM owner')
+  const before = await epoch()
+  const refusal = await openHarness({ folder: first.folder }).catch((error: Error) => error.message)
+  expect(refusal).toContain('a newer version of the gateway (its schema is of 2100-01-01T00:00:00.000Z')
+  expect(refusal).not.toContain('\n')
+  expect(await epoch()).toEqual(before)
+  await rm(first.folder, { recursive: true })
+})
