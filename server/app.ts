@@ -245,7 +245,7 @@ function moneyRoutes(parts: MoneyParts) {
 interface OperatorGroup
   extends CustomerRouteParts,
     CustomerMoneyParts,
-    Omit<ReconcileParts, 'cards'>,
+    ReconcileParts,
     BooksParts,
     RevenueParts,
     ApiCommandParts,

@@ -1,5 +1,7 @@
 import type { Config } from '../config'
 import type { CardRefundStore } from '../core/accounts/card-refund'
+import type { Operator } from '../core/accounts/operator'
+import { Reconciliation, type ReconciliationStore } from '../core/accounts/reconciliation'
 import type { Clock } from '../core/clock'
 import type { IdempotencyRecords } from '../core/idempotency/idempotency-record'
 import type { Accounting } from '../core/ledger/accounting'
@@ -14,6 +16,7 @@ import { startCardComparisons } from '../jobs/card-comparisons'
 import { startCardRefunds } from '../jobs/card-refunds'
 import { startIdempotencyPruning } from '../jobs/idempotency-pruning'
 import { startReceiptChecks } from '../jobs/receipt-checks'
+import { startReconciliations } from '../jobs/reconciliations'
 import { startTopUpChecks } from '../jobs/top-up-checks'
 import type { Log } from '../log'
 import { balanceFunding } from '../pipeline/funding/balance'
@@ -30,10 +33,12 @@ interface Parts {
     readonly cardRefunds: CardRefundStore
     readonly unknownCheckouts: UnknownCheckoutStore
     readonly ledgerCheck: LedgerCheck
+    readonly reconciliations: ReconciliationStore
     readonly accounting: Accounting
     readonly revenue: RevenueReports
   }
   readonly ledger: Ledger
+  readonly operator: Operator
   readonly limiter: Limiter
   readonly clock: Clock
   readonly log: Log
@@ -41,15 +46,24 @@ interface Parts {
 }
 
 /** Everything about incoming money: payments for single requests, top-ups, and idempotency. */
-export async function composeBilling(config: Config, { stores, ledger, limiter, clock, log, telemetry }: Parts) {
+export async function composeBilling(
+  config: Config,
+  { stores, ledger, operator, limiter, clock, log, telemetry }: Parts,
+) {
   const { paymentClaims: claims, keptAnswers: records } = stores
   const { topUps, cards } = composeTopUps(config, {
     ...{ claims, refunds: stores.cardRefunds, unknown: stores.unknownCheckouts, ledger, clock, log },
   })
   const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null, telemetry })
+  const reconciliation = new Reconciliation({
+    ...{ operator, ledgerCheck: stores.ledgerCheck, cards, methods: rail.lasting, claims, clock },
+    store: stores.reconciliations,
+    onTrouble: (what, reason) => log.error(what, { reason }),
+  })
   const pruning = startIdempotencyPruning(records, clock, log)
   const networkJobs = [
     startReceiptChecks({ methods: rail.lasting, claims, clock }, log),
+    startReconciliations(reconciliation, clock, log),
     startTopUpChecks({ methods: rail.lasting, claims, clock }, topUps, log),
     ...(cards ? [startCardComparisons(cards.topUps, log), startCardRefunds(cards.refunds, log)] : []),
   ]
@@ -63,7 +77,12 @@ export async function composeBilling(config: Config, { stores, ledger, limiter, 
     /** For the routes of wallets and owners. */
     routes: {
       ...{ cardRefunds: cards?.refunds ?? null, refundStore: stores.cardRefunds },
-      ...{ ledgerCheck: stores.ledgerCheck, accounting: stores.accounting, revenue: stores.revenue },
+      ...{
+        reconciliation,
+        unknownCheckouts: stores.unknownCheckouts,
+        accounting: stores.accounting,
+        revenue: stores.revenue,
+      },
       ...{ claims, topUps, cards, payments, sandboxTopUps: config.payments.sandboxTopUps },
       // A facilitator settles fixed prices only.
       upToFrom: config.payments.evm?.relayerKey ? config.payments.evm.minAmount : null,

@@ -45,6 +45,12 @@ function lazyCheckout({ cards, baseUrl }: Config, clock: Clock, log: Log): CardC
     state: async (page) => (await open()).state(page),
     topUpOn: async (page) => (await open()).topUpOn(page),
     pageOf: async (payment) => (await open()).pageOf(payment),
+    async *pagesBetween(from, to) {
+      yield* (await open()).pagesBetween(from, to)
+    },
+    async *returnedBetween(from, to) {
+      yield* (await open()).returnedBetween(from, to)
+    },
     returns: async (payment) => (await open()).returns(payment),
     refund: async (refund) => (await open()).refund(refund),
     async message(body, signature) {

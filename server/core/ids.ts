@@ -17,6 +17,7 @@ export type WebhookId = Id<'hook'>
 export type DeliveryId = Id<'dlv'>
 export type NoteId = Id<'note'>
 export type RefundId = Id<'rfd'>
+export type ReconciliationId = Id<'rec'>
 export type AppGrantId = Id<'conn'>
 
 /** The credential of a call as it appears in the log: an API key or an app grant (ADR 12). */
@@ -40,6 +41,7 @@ export type IdPrefix =
   | 'evt'
   | 'note'
   | 'rfd'
+  | 'rec'
 
 /** Of RFC 9562, two bits of which are random. */
 const VARIANTS = '89ab'

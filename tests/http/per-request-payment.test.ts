@@ -2,8 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { Challenge, Credential, Receipt } from 'mppx'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
-import { DAY_MS } from '../../server/core/clock'
+import { DAY_MS, HOUR_MS } from '../../server/core/clock'
 import { micros } from '../../server/core/money'
+import { compareWithChain } from '../../server/core/payments/chain-check'
 import { ok } from '../../server/core/result'
 import { expiredChallenge } from '../support/expired-challenge'
 import { type Harness, openHarness } from '../support/harness'
@@ -92,6 +93,45 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
         ...{ upstreamCost: micros(3000), unknownCostCalls: calls - 1 },
       },
     ])
+  })
+
+  test('is compared with the chain: what moved without a payment, and what is paid without a transfer, is named', async () => {
+    const credential = await bought()
+    expect((await paid(credential)).status).toBe(200)
+    await sandbox.transfer(PAYER, MERCHANT, 1234n)
+    const unsent = await bought()
+    expect((await paid(unsent)).status).toBe(200)
+    const lost = await claim(unsent)
+    const { db, paymentClaims: claims } = gateway.core.stores
+    const changed = `0x${'0'.repeat(64)}`
+    await db.run(`UPDATE payments SET reference = '${changed}', transaction_id = '${changed}' WHERE id = '${lost?.id}'`)
+    const now = Date.now()
+    const compare = (from: number) =>
+      compareWithChain(
+        // Later, so that nothing is under way.
+        {
+          methods: gateway.gateway.rail.lasting,
+          claims,
+          clock: { now: () => now + 2 * HOUR_MS },
+          onTrouble: () => undefined,
+        },
+        { from, to: now + 2 * HOUR_MS },
+        false,
+      )
+    const { problems, ...compared } = await compare(now - HOUR_MS)
+    await db.run(
+      `UPDATE payments SET reference = '${lost?.reference}', transaction_id = '${lost?.transaction}' WHERE id = '${lost?.id}'`,
+    )
+    expect(compared).toMatchObject({ complete: true, booked: 0 })
+    expect(compared.transfers).toBe(compared.payments + 1)
+    expect(problems).toMatchObject([
+      { kind: 'transfer_missing', payment: lost?.id, reference: changed, here: 5000, onChain: 0 },
+      { kind: 'payment_unknown', payment: null, onChain: 1234, payer: PAYER.address.toLowerCase() },
+      { kind: 'payment_unknown', payment: null, reference: lost?.reference, onChain: 5000 },
+    ])
+    expect((await compare(now - HOUR_MS)).problems).toMatchObject([{ kind: 'payment_unknown', onChain: 1234 }])
+    sandbox.setFault('dead')
+    expect(await compare(now - HOUR_MS)).toMatchObject({ complete: false, problems: [] })
   })
 
   describe('402', () => {

@@ -80,6 +80,10 @@ class Processor implements CardCheckout {
     return null
   }
 
+  async *pagesBetween() {}
+
+  async *returnedBetween() {}
+
   async refund() {
     return { kind: 'refused', reason: 'nobody asks for one here' } as const
   }

@@ -1,5 +1,6 @@
 import { afterEach, expect, jest, test } from 'bun:test'
 import { startCardComparisons } from '../../server/jobs/card-comparisons'
+import { startReconciliations } from '../../server/jobs/reconciliations'
 
 const MINUTE_MS = 60_000
 const log = { info: () => undefined, error: () => undefined, warn: () => undefined, debug: () => undefined }
@@ -70,4 +71,37 @@ test('a comparison in progress at the stop is the last', async () => {
   jest.advanceTimersByTime(48 * 60 * MINUTE_MS)
   await settled()
   expect(made).toBe(1)
+})
+
+test('the books are compared daily, three days back, booking nothing; what does not agree is an error, and an unfinished run is repeated in an hour', async () => {
+  jest.useFakeTimers()
+  const lines: string[] = []
+  const asked: object[] = []
+  const ends = [
+    { problems: 0, isComplete: true },
+    { problems: 2, isComplete: false },
+    { problems: 0, isComplete: true },
+  ]
+  const job = startReconciliations(
+    {
+      async run(given) {
+        asked.push(given)
+        const { problems = 0, isComplete = true } = ends[asked.length - 1] ?? {}
+        const result = { ledger: [], missing: [], booked: 0, cards: null, chain: null }
+        return {
+          ...{ id: 'rec_1', actor: 'job', startedAt: 0, endedAt: 0, isApplied: false, isComplete, problems, result },
+        }
+      },
+    },
+    { now: () => 4 * 86_400_000 },
+    { ...log, error: (line) => lines.push(line) },
+  )
+  for (const minutes of [15, 24 * 60, 60]) {
+    jest.advanceTimersByTime(minutes * MINUTE_MS)
+    await settled()
+  }
+  expect(asked).toHaveLength(3)
+  expect(asked[0]).toEqual({ actor: 'job', period: { from: 86_400_000, to: 4 * 86_400_000 }, apply: false })
+  expect(lines).toEqual(['the books do not agree; run "gateway operator reconcile"'])
+  await job.close()
 })

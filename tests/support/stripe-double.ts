@@ -10,6 +10,7 @@ interface Page {
   payment_intent: string | null
   url: string
   expires_at: number
+  created: number
   client_reference_id: string | null
   metadata: Record<string, string>
 }
@@ -43,9 +44,10 @@ export type StripeDouble = ReturnType<typeof openStripeDouble>
  * Stripe as its documents describe it, as far as top-ups need it: Checkout sessions, refunds, disputes, idempotency keys, errors,
  * and messages with its own signature scheme (`t=...,v1=HMAC-SHA256`). It speaks the wire; the real library talks to it.
  */
-export function openStripeDouble() {
+export function openStripeDouble(now: () => number = () => Date.now()) {
   const pages = new Map<string, Page>()
   const returns: Return[] = []
+  const forgotten = new Map<string, Page>()
   const byKey = new Map<string, Page>()
   let isDown = false
   let made = 0
@@ -79,7 +81,7 @@ export function openStripeDouble() {
     }
     const refund: Return = {
       ...{ id: `re_${++made}`, object: 'refund', amount, currency: 'usd', charge: 'ch_1', payment_intent: payment },
-      ...{ created: made, metadata: { refund: form.get('metadata[refund]') ?? '' } },
+      ...{ created: Math.floor(now() / 1000), metadata: { refund: form.get('metadata[refund]') ?? '' } },
       status: refunding === 'pending' ? 'pending' : 'succeeded',
     }
     returns.push(refund)
@@ -97,14 +99,19 @@ export function openStripeDouble() {
       const { pathname, searchParams } = url
       asked.push(`${request.method} ${pathname}${url.search}`)
       const payment = searchParams.get('payment_intent')
+      const since = Number(searchParams.get('created[gte]') ?? 0)
+      const before = Number(searchParams.get('created[lt]') ?? Number.POSITIVE_INFINITY)
+      const isIn = ({ created }: { readonly created: number }) => created >= since && created < before
       const ofPayment = (object: Return['object']) =>
-        returns.filter((given) => given.object === object && given.payment_intent === payment)
+        returns.filter(
+          (given) => given.object === object && (payment === null || given.payment_intent === payment) && isIn(given),
+        )
       if (pathname === '/v1/refunds' && request.method === 'POST') return refunded(request)
       if (pathname === '/v1/refunds') return list(ofPayment('refund'), url)
       if (pathname === '/v1/disputes') return list(ofPayment('dispute'), url)
       if (pathname === '/v1/checkout/sessions' && request.method === 'GET')
         return list(
-          [...pages.values()].filter((page) => page.payment_intent === payment),
+          [...pages.values()].filter((page) => (payment === null || page.payment_intent === payment) && isIn(page)),
           url,
         )
       if (pathname === '/v1/checkout/sessions') {
@@ -123,6 +130,7 @@ export function openStripeDouble() {
           payment_intent: null,
           url: `https://checkout.stripe.test/${id}`,
           expires_at: Number(form.get('expires_at')),
+          created: Math.floor(now() / 1000),
           client_reference_id: form.get('client_reference_id'),
           metadata: { top_up: form.get('metadata[top_up]') ?? '', account: form.get('metadata[account]') ?? '' },
         }
@@ -157,6 +165,15 @@ export function openStripeDouble() {
     pay(id: string, more: Partial<Page> = {}) {
       Object.assign(page(id), { status: 'complete', payment_status: 'paid', payment_intent: `pi_${id}`, ...more })
     },
+    /** The page is not there any more, as after a change of the account at the processor. */
+    forget(id: string) {
+      forgotten.set(id, page(id))
+      pages.delete(id)
+    },
+    remember(id: string) {
+      const found = forgotten.get(id)
+      if (found) pages.set(id, found)
+    },
     expire(id: string) {
       Object.assign(page(id), { status: 'expired' })
     },
@@ -169,7 +186,7 @@ export function openStripeDouble() {
     ): string {
       const id = `${object === 'refund' ? 're' : 'dp'}_${++made}`
       const payment = { charge: `ch_${page}`, payment_intent: `pi_${page}` }
-      returns.push({ id, object, amount, currency: 'usd', ...payment, created: made, status })
+      returns.push({ id, object, amount, currency: 'usd', ...payment, created: Math.floor(now() / 1000), status })
       return id
     },
     /** What becomes of a refund or a dispute. */

@@ -1,5 +1,5 @@
 import type { BookStatement } from '../../http/operator/books-record'
-import type { Reconciled, ReconcileForm } from '../../http/operator/customer-record'
+import type { Reconciled, ReconcileForm, Reconciliations } from '../../http/operator/reconcile-record'
 import type { Revenue } from '../../http/operator/revenue-record'
 import { askServer, readFromServer, UsageError } from '../control-client'
 import { asJson, usd } from '../print'
@@ -12,13 +12,16 @@ export const MONEY_HELP = `  revenue [--by day|operation|model|account|rail] [--
                                             entry, closing balances
   statement MONTH [--csv]                   show what each ledger account had, got and has; with --csv, also of each customer
                                             both also take --from TIME --to TIME in place of MONTH, and --timezone ZONE
-  reconcile [--apply]                       compare the ledger with itself and the card processor, and list what is missing;
-                                            with --apply, book it`
+  reconcile [--apply] [--from TIME] [--to TIME]
+                                            compare the ledger with itself, the card processor and the chains, and list what
+                                            does not agree; with --apply, book it
+  reconcile --history                       show the last comparisons, also the daily ones, and what waits for a decision`
 
 interface Options {
   readonly apply?: boolean | undefined
   readonly by?: string | undefined
   readonly csv?: boolean | undefined
+  readonly history?: boolean | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
   readonly timezone?: string | undefined
@@ -57,9 +60,14 @@ const COMMANDS: Readonly<Record<string, Run>> = {
     const answer = await askServer('statement', period)
     return options.json ? asJson(answer) : statement(answer as BookStatement)
   },
-  reconcile: async (args, { apply, json }) => {
-    if (args.length > 0) throw new UsageError('"operator reconcile" takes no arguments; see --help')
-    const answer = await askServer('reconcile', { apply: apply === true } satisfies ReconcileForm)
+  reconcile: async (args, { apply, from, to, history, json }) => {
+    if (args.length > 0) throw new UsageError('"operator reconcile" takes options only; see --help')
+    if (history) {
+      const answer = await askServer('reconciliations', {})
+      return json ? asJson(answer) : runs(answer as Reconciliations)
+    }
+    const form = { apply: apply === true, ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+    const answer = await askServer('reconcile', form satisfies ReconcileForm)
     return json ? asJson(answer) : reconciled(answer as Reconciled)
   },
 }
@@ -114,19 +122,65 @@ function statement({ from, to, accounts, kinds, entries, owed_to_customers_micro
   return `${from} to ${to}: ${entries} entries\n\n${balances}\n${sums}\nCustomers can still spend ${usd(owed)} USD.\n`
 }
 
-const MICROS = 1_000_000
-
-function reconciled({ ledger, missing, booked, corrected, complete }: Reconciled): string {
+function reconciled({ ledger, missing, booked, cards, chain, complete }: Reconciled): string {
   const lines = [
     ledger.length === 0 ? 'The ledger agrees with itself.' : 'The ledger does not agree with itself:',
     ...ledger.map(({ what, subject, one, other }) => `  - ${what}: ${subject} (${one} and ${other})`),
     missing.length === 0 ? 'No payment page is missing.' : 'Payment pages that are unknown here:',
     ...missing.map(
       (page) =>
-        `  - ${page.page}: ${page.amount_micros_usd / MICROS} USD, ${page.state}, ${page.account ?? 'no account'}${page.bookable ? '' : ' (cannot be booked)'}`,
+        `  - ${page.page}: ${usd(page.amount_micros_usd)} USD, ${page.state}, ${page.account ?? 'no account'}${page.bookable ? '' : ' (cannot be booked)'}`,
     ),
-    ...(booked + corrected > 0 ? [`Booked ${booked} top-ups, corrected ${corrected} refunds and disputes.`] : []),
-    ...(complete ? [] : ['The card processor stopped answering; run it again.']),
+    ...(cards ? cardLines(cards) : []),
+    ...(chain ? chainLines(chain) : []),
+    ...(booked > 0 ? [`Booked ${booked} missing top-ups.`] : []),
+    ...(complete ? [] : ['The card processor or a node did not answer, or the period is too long; run it again.']),
   ]
   return `${lines.join('\n')}\n`
+}
+
+function cardLines({
+  from,
+  to,
+  compared,
+  differences,
+  corrected,
+}: NonNullable<Reconciled['cards']>): readonly string[] {
+  const span = `${compared} card payments (${from.slice(0, 10)} to ${to.slice(0, 10)})`
+  return [
+    differences.length === 0 ? `${span} agree with the processor.` : `${span} were compared. These differ:`,
+    ...differences.map(
+      (one) =>
+        `  - ${one.what} ${one.id} of ${one.payment}: ${usd(one.at_processor_micros_usd)} USD at the processor, ${usd(one.here_micros_usd)} here`,
+    ),
+    ...(corrected > 0 ? [`Corrected ${corrected} payments.`] : []),
+  ]
+}
+
+function chainLines({ payments, transfers, problems, booked }: NonNullable<Reconciled['chain']>): readonly string[] {
+  const span = `${payments} payments by wallet and ${transfers} transfers`
+  return [
+    problems.length === 0 ? `${span} agree.` : `${span} were compared. These differ:`,
+    ...problems.map(
+      (one) =>
+        `  - ${one.kind}: ${one.payment ?? one.payer ?? '-'} ${one.reference ?? ''} (${usd(one.on_chain_micros_usd)} USD on the chain, ${usd(one.here_micros_usd)} here)`,
+    ),
+    ...(booked > 0 ? [`Booked ${booked} payments that came through late.`] : []),
+  ]
+}
+
+function runs({ runs: listed, unknown_pages: unknown }: Reconciliations): string {
+  const rows = listed.map((run) => [
+    ...[run.started_at, run.actor, run.applied ? 'yes' : 'no', run.complete ? 'yes' : 'no', run.problems],
+  ])
+  const waiting = unknown.map(
+    ({ page, payment, messages, first_at: at }) =>
+      `  - ${page} (${payment ?? 'no top-up'}), ${messages} messages since ${at}`,
+  )
+  const pages = waiting.length === 0 ? '' : `\nPayment pages that are unknown here:\n${waiting.join('\n')}\n`
+  return (
+    (rows.length === 0
+      ? 'No comparison has run yet.\n'
+      : table(['STARTED', 'BY', 'APPLIED', 'COMPLETE', 'PROBLEMS'], rows)) + pages
+  )
 }

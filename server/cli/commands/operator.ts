@@ -128,6 +128,7 @@ function parsed(args: readonly string[]) {
         yes: { type: 'boolean' },
         apply: { type: 'boolean' },
         by: { type: 'string' },
+        history: { type: 'boolean' },
         csv: { type: 'boolean' },
         from: { type: 'string' },
         to: { type: 'string' },

@@ -1,10 +1,17 @@
 import type { Clock } from '../clock'
-import { type AccountId, makeId, type RequestId } from '../ids'
+import { type AccountId, makeId, type PaymentId, type RequestId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { Ledger } from '../ledger/ledger'
-import { type Money, minus } from '../money'
+import { type Money, minus, ZERO } from '../money'
 import { pagedRows } from '../page'
-import type { CardCheckout, CardMessage, CardReturn, CardState, UnknownCheckoutStore } from '../payments/card-checkout'
+import type {
+  CardCheckout,
+  CardMessage,
+  CardReturn,
+  CardState,
+  ListedPage,
+  UnknownCheckoutStore,
+} from '../payments/card-checkout'
 import type { Claim, ClaimStore } from '../payments/claim'
 import type { Fate } from '../payments/method'
 import { type TopUps, topUpClaim } from './top-ups'
@@ -24,6 +31,19 @@ export interface CardComparison {
   readonly failed: number
   /** False when the comparison stopped before the oldest payment. */
   readonly complete: boolean
+}
+
+/** What the processor has, and the ledger has not, or the other way round. */
+export interface CardDifference {
+  /** `payment`: a top-up that is paid and not booked. `unknown_there`: one that is booked, and that the processor does not know. */
+  readonly what: 'payment' | 'refund' | 'dispute' | 'unknown_there'
+  readonly page: string
+  /** The processor's id of it. */
+  readonly id: string
+  readonly payment: PaymentId
+  readonly account: AccountId | null
+  readonly atProcessor: Money
+  readonly here: Money
 }
 
 /** A page of ours that the database does not know. */
@@ -105,7 +125,7 @@ export class CardTopUps {
   private async keepUnknown(page: string): Promise<void> {
     const topUp = await this.card.topUpOn(page)
     if (!topUp) return
-    if (await this.unknown.keep(page, this.clock.now()))
+    if (await this.unknown.keep(page, topUp.id, this.clock.now()))
       this.onTrouble('card', `the page ${page} of top-up ${topUp.id} is unknown here. Run "gateway operator reconcile"`)
   }
 
@@ -185,7 +205,7 @@ export class CardTopUps {
    * Corrects the ledger to match the processor's state of a page: the top-up if it was paid, then its refunds and disputes. Runs
    * once at a time per page, so that the latest state is written last. Returns the number of corrections.
    */
-  private reconcilePage(page: string): Promise<number> {
+  reconcilePage(page: string): Promise<number> {
     return this.mutex.take(page, async () => {
       const claim = await this.claims.find(keyOf(page))
       const paid = claim && (await this.paid(claim))
@@ -208,11 +228,31 @@ export class CardTopUps {
     return this.claims.find(claim.key)
   }
 
+  /** Compares a page with the ledger, and changes nothing. */
+  async compare(listed: ListedPage): Promise<readonly CardDifference[]> {
+    const { id: page, topUp, state, amount, payment } = listed
+    const claim = await this.claims.find(keyOf(page))
+    const place = { page, payment: claim?.id ?? topUp.id, account: claim?.account ?? topUp.account }
+    if (!claim) {
+      // An open page that is unknown may be paid yet; an expired one never was.
+      if (state !== 'expired') await this.unknown.keep(page, topUp.id, this.clock.now())
+      return []
+    }
+    if (claim.state !== 'served')
+      return state === 'paid' ? [{ ...place, what: 'payment', id: page, atProcessor: amount, here: ZERO }] : []
+    const differences: CardDifference[] = []
+    for (const { kind, id, amount: taken, ours } of payment ? await this.card.returns(payment) : []) {
+      const { takenBack } = await this.ledger.booked(returnName(id, ours))
+      if (taken !== takenBack) differences.push({ ...place, what: kind, id, atProcessor: taken, here: takenBack })
+    }
+    return differences
+  }
+
   /** Books the difference between a refund or dispute and its ledger entries. Returns false when they match. */
   private async reconcileReturn(account: AccountId, topUp: string, cardReturn: CardReturn): Promise<boolean> {
     const { kind, id, amount, ours } = cardReturn
     // The money of a refund that was asked for here was booked before the processor was asked.
-    const name = ours === null ? `card:${id}` : refundReference(ours)
+    const name = returnName(id, ours)
     const { references, takenBack } = await this.ledger.booked(name)
     if (amount === takenBack) return false
     // The reference numbers the corrections, so that two made from the same ledger state cannot both be booked.
@@ -243,6 +283,11 @@ class NotBooked extends Error {
 
 const TAKEN_BACK = { refund: 'Refund of top-up', dispute: 'Disputed top-up' } as const
 const RETURNED = { refund: 'Failed refund of top-up', dispute: 'Won dispute of top-up' } as const
+
+/** The ledger's reference of a refund or dispute. */
+function returnName(id: string, ours: string | null): string {
+  return ours === null ? `card:${id}` : refundReference(ours)
+}
 
 /** The ledger's reference of a refund that an operator asked for. */
 export function refundReference(id: string): string {

@@ -20,9 +20,17 @@ export interface CardState {
   readonly topUp: { readonly id: PaymentId; readonly account: AccountId } | null
 }
 
+/** A page as the processor lists it. */
+export interface ListedPage extends CardState {
+  readonly id: string
+  readonly topUp: NonNullable<CardState['topUp']>
+}
+
 /** A page that this gateway opened, and that its database does not know: it was restored from an older copy. */
 export interface UnknownCheckout {
   readonly page: string
+  /** The top-up that it is for. Null in rows from before it was stored. */
+  readonly payment: PaymentId | null
   readonly messages: number
   readonly firstAt: number
   readonly lastAt: number
@@ -31,7 +39,7 @@ export interface UnknownCheckout {
 /** Pages that the processor told us of and that are unknown here, until they are resolved. */
 export interface UnknownCheckoutStore {
   /** Keeps a page, or counts one more message about it. Returns whether it is new. */
-  keep(page: string, now: number): Promise<boolean>
+  keep(page: string, payment: PaymentId, now: number): Promise<boolean>
   unresolved(): Promise<readonly UnknownCheckout[]>
   resolve(page: string, now: number): Promise<void>
 }
@@ -70,6 +78,10 @@ export interface CardCheckout {
   topUpOn(page: string): Promise<CardState['topUp']>
   /** The page on which a payment was made, or null when the page is not ours. */
   pageOf(payment: string): Promise<string | null>
+  /** Every page of ours that was opened from `from` to before `to` (ms). */
+  pagesBetween(from: number, to: number): AsyncIterable<ListedPage>
+  /** The payments of which a refund or dispute was made in that time. */
+  returnedBetween(from: number, to: number): AsyncIterable<string>
   /** Every refund and dispute of a payment, in any state. */
   returns(payment: string): Promise<readonly CardReturn[]>
   /**

@@ -102,6 +102,25 @@ export type Fate =
   | { readonly kind: 'never' }
   | { readonly kind: 'open' }
 
+/** A transfer of the token to the recipient, as its network has it. */
+export interface Transfer {
+  /** The transaction. */
+  readonly reference: string
+  readonly payer: string
+  /** In the token's smallest unit. */
+  readonly units: bigint
+  /** Null if the node does not say. */
+  readonly at: number | null
+}
+
+/** What a recipient got. Methods that share a recipient share its `network`. */
+export interface ReceivedTransfers {
+  /** Identifies chain, token and recipient. */
+  readonly network: string
+  /** From `from` to before `to` (ms). Null if there are too many to compare at once. Throws when the node does not answer. */
+  between(from: number, to: number): Promise<readonly Transfer[] | null>
+}
+
 /**
  * A way to pay. Only `settle` moves money. It is safe to repeat, because the network accepts each credential once. An unreachable
  * network is a return value, not an exception.
@@ -131,6 +150,8 @@ export interface PaymentMethod {
   receiptHeaders?(read: ReadCredential, receipt: Receipt, amount: Money): Readonly<Record<string, string>>
   /** What the gateway's relayer has left to pay for gas, in whole coins, when it was last read; null before. Absent without a relayer. */
   fuel?(): number | null
+  /** What its recipient got. Absent where the network has no record of it. */
+  readonly received?: ReceivedTransfers
   /** The payer's balance in the token's smallest unit. Null when the network does not answer. */
   balance(payer: string): Promise<bigint | null>
 }

@@ -17,7 +17,7 @@ import { type CustomerMoneyParts, moneySocketCommands } from './customer-money'
 import { customerSocketCommands } from './customer-socket'
 import { type ModelCommandParts, modelCommands } from './model-commands'
 import { OperatorCommands } from './operator-commands'
-import { type ReconcileParts, reconcileCommand } from './reconcile'
+import { type ReconcileParts, reconcileCommands } from './reconcile'
 import {
   ApproveCommand,
   DeclineCommand,
@@ -103,7 +103,7 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     'api-report': socketCommand(NoBody, async () => ok(await readApiReport(parts))),
     ...customerSocketCommands(parts, CONSOLE),
     ...moneySocketCommands(parts, CONSOLE),
-    reconcile: reconcileCommand(parts, CONSOLE),
+    ...reconcileCommands(parts, CONSOLE),
     ...bookCommands(parts, CONSOLE),
     ...revenueCommands(parts),
     ...apiCommands(parts, CONSOLE),

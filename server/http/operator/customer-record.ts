@@ -12,7 +12,6 @@ import {
   nextCursor,
   oneOf,
   orNull,
-  partialForm,
   prose,
   record,
   text,
@@ -194,35 +193,3 @@ export const OneRefund = record('The refund.', { refund: Refund })
 export type OneRefund = Static<typeof OneRefund>
 export const RefundList = record('Refunds of card payments, newest first.', { refunds: listOf(Refund, 'The refunds.') })
 export type RefundList = Static<typeof RefundList>
-
-export const ReconcileForm = partialForm('What to do with what is missing.', {
-  apply: yesOrNo('Whether to book it. Default: only list it.'),
-})
-export type ReconcileForm = Static<typeof ReconcileForm>
-
-export const Reconciled = record('The books against themselves and against the card processor.', {
-  ledger: listOf(
-    record('Two figures that must be equal.', {
-      what: text('What does not agree.'),
-      subject: text('Id of the account or call.'),
-      one: whole('One figure, in micro-USD.'),
-      other: whole('The other.'),
-    }),
-    'What does not agree within the ledger. Empty is good.',
-  ),
-  missing: listOf(
-    record('A payment page of this gateway that its database does not know.', {
-      page: text("The processor's id of it."),
-      payment: orNull(text('Id of its top-up.')),
-      account: orNull(text('Id of its account.')),
-      state: oneOf(['open', 'paid', 'expired'], 'What the processor says of it.'),
-      amount_micros_usd: microsUsd('Its amount.'),
-      bookable: yesOrNo('Whether `apply` books it: it is paid, and its account is known.'),
-    }),
-    'Pages that were missing when this began.',
-  ),
-  booked: whole('How many of them were booked.', { minimum: 0 }),
-  corrected: whole('Refunds and disputes that were corrected with `apply`.', { minimum: 0 }),
-  complete: yesOrNo('Whether the processor answered throughout.'),
-})
-export type Reconciled = Static<typeof Reconciled>

@@ -1,54 +1,121 @@
-import type { CardTopUps } from '../../core/accounts/card-top-ups'
-import type { Operator } from '../../core/accounts/operator'
+import { parseInstant } from '../../core/accounts/instant'
+import type { Reconciliation, ReconciliationRun } from '../../core/accounts/reconciliation'
+import { wrong } from '../../core/accounts/submitted'
 import type { Actor } from '../../core/audit'
-import type { LedgerCheck } from '../../core/ledger/ledger-check'
-import { ok } from '../../core/result'
+import { isoTime } from '../../core/clock'
+import { type Failure, wrongParameters } from '../../core/failure'
+import type { UnknownCheckoutStore } from '../../core/payments/card-checkout'
+import { err, ok, type Result } from '../../core/result'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
-import { type Reconciled, ReconcileForm } from './customer-record'
 import type { Answer } from './operator-commands'
 import { operatorGate } from './operator-gate'
+import { type Reconciled, ReconcileForm, type Reconciliations } from './reconcile-record'
+import { NoBody } from './record'
 import { type SocketCommand, socketCommand } from './socket-command'
 
 export interface ReconcileParts {
-  readonly operator: Operator
-  readonly ledgerCheck: LedgerCheck
-  /** Null if no card processor is configured. */
-  readonly cards: { readonly topUps: CardTopUps } | null
+  readonly reconciliation: Reconciliation
+  readonly unknownCheckouts: Pick<UnknownCheckoutStore, 'unresolved'>
+  readonly now: () => number
 }
 
-/** Checks the ledger against itself and the card processor; with `apply`, books what is missing. */
+const MAX_RUNS = 20
+
+/** Compares the books with themselves, the card processor and the chains; with `apply`, books what is missing. */
 async function reconcile(
-  { operator, ledgerCheck, cards }: ReconcileParts,
+  { reconciliation, now }: ReconcileParts,
   actor: Actor,
-  { apply = false }: ReconcileForm,
+  form: ReconcileForm,
 ): Answer<Reconciled> {
-  const missing = (await cards?.topUps.missing()) ?? []
-  const booked = apply ? ((await cards?.topUps.bookMissing(missing)) ?? 0) : 0
-  const compared = apply ? await cards?.topUps.compareAll(() => undefined) : undefined
-  if (apply) await operator.noteBooks(actor, 'books.reconcile', { booked, corrected: compared?.corrected ?? 0 })
-  return ok({
-    ledger: [...(await ledgerCheck())],
+  const period = periodOf(form, now())
+  if (!period.ok) return period
+  return ok(reconciledRecord(await reconciliation.run({ actor, period: period.value, apply: form.apply ?? false })))
+}
+
+function periodOf({ from, to }: ReconcileForm, now: number): Result<{ from: number; to: number } | null, Failure> {
+  if (from === undefined && to === undefined) return ok(null)
+  const [start, end] = [parseInstant(from ?? ''), to === undefined ? now : parseInstant(to)]
+  if (start === null) return err(wrongParameters([wrong('from', 'is needed with to', from ?? null)]))
+  if (end === null || end <= start) return err(wrongParameters([wrong('to', 'must be after from', to ?? null)]))
+  return ok({ from: start, to: end })
+}
+
+/** What the last comparisons found, and pages that wait for a decision. */
+async function reconciliations({ reconciliation, unknownCheckouts }: ReconcileParts): Promise<Reconciliations> {
+  const [runs, unknown] = await Promise.all([reconciliation.newest(MAX_RUNS), unknownCheckouts.unresolved()])
+  const [last] = runs
+  return {
+    runs: runs.map(({ id, actor, startedAt, endedAt, isApplied, isComplete, problems }) => ({
+      ...{ id, actor, started_at: isoTime(startedAt), ended_at: isoTime(endedAt) },
+      ...{ applied: isApplied, complete: isComplete, problems },
+    })),
+    last: last ? reconciledRecord(last) : null,
+    unknown_pages: unknown.map(({ page, payment, messages, firstAt, lastAt }) => ({
+      ...{ page, payment, messages, first_at: isoTime(firstAt), last_at: isoTime(lastAt) },
+    })),
+  }
+}
+
+export function reconcileRoutes(parts: ReconcileParts & { readonly owners: OwnerSessions }) {
+  const { operator, order } = operatorGate(parts.owners)
+  return routeGroup({ name: 'operator-reconcile', prefix: '/api/operator' })
+    .post(
+      '/reconcile',
+      ({ context }): Promise<Reconciled> =>
+        order(context, ReconcileForm, (actor, form) => reconcile(parts, actor, form)),
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .get(
+      '/reconciliations',
+      async ({ context }): Promise<Reconciliations> => {
+        await operator(context)
+        return reconciliations(parts)
+      },
+      UNDOCUMENTED,
+    )
+}
+
+export function reconcileCommands(parts: ReconcileParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
+  return {
+    reconcile: socketCommand(ReconcileForm, (form) => reconcile(parts, actor, form)),
+    reconciliations: socketCommand(NoBody, async () => ok(await reconciliations(parts))),
+  }
+}
+
+function reconciledRecord({
+  id,
+  actor,
+  startedAt,
+  isApplied,
+  isComplete,
+  problems,
+  result,
+}: ReconciliationRun): Reconciled {
+  const { ledger, missing, booked, cards, chain } = result
+  return {
+    ...{ id, actor, started_at: isoTime(startedAt), applied: isApplied, complete: isComplete, problems },
+    ...{ booked, corrected: cards?.corrected ?? 0 },
+    ledger: [...ledger],
     missing: missing.map(({ page, topUp, state, amount, bookable }) => ({
       ...{ page, payment: topUp?.id ?? null, account: topUp?.account ?? null },
       ...{ state, amount_micros_usd: amount, bookable },
     })),
-    booked,
-    corrected: compared?.corrected ?? 0,
-    complete: compared?.complete ?? true,
-  })
-}
-
-export function reconcileRoutes(parts: ReconcileParts & { readonly owners: OwnerSessions }) {
-  const { order } = operatorGate(parts.owners)
-  return routeGroup({ name: 'operator-reconcile', prefix: '/api/operator' }).post(
-    '/reconcile',
-    ({ context }): Promise<Reconciled> => order(context, ReconcileForm, (actor, form) => reconcile(parts, actor, form)),
-    { parse: 'none', ...UNDOCUMENTED },
-  )
-}
-
-export function reconcileCommand(parts: ReconcileParts, actor: Actor): SocketCommand {
-  return socketCommand(ReconcileForm, (form) => reconcile(parts, actor, form))
+    cards: cards && {
+      ...{ from: isoTime(cards.from), to: isoTime(cards.to), compared: cards.compared },
+      ...{ corrected: cards.corrected, complete: cards.complete },
+      differences: cards.differences.map(({ what, id: there, payment, account, atProcessor, here }) => ({
+        ...{ what, id: there, payment, account, at_processor_micros_usd: atProcessor, here_micros_usd: here },
+      })),
+    },
+    chain: chain && {
+      ...{ from: isoTime(chain.from), to: isoTime(chain.to), payments: chain.payments, transfers: chain.transfers },
+      ...{ booked: chain.booked, complete: chain.complete },
+      problems: chain.problems.map(({ here, onChain, at, ...problem }) => ({
+        ...{ ...problem, here_micros_usd: here, on_chain_micros_usd: onChain },
+        at: at === null ? null : isoTime(at),
+      })),
+    },
+  }
 }

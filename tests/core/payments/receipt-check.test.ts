@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { micros } from '../../../server/core/money'
+import { compareWithChain } from '../../../server/core/payments/chain-check'
 import { Payments } from '../../../server/core/payments/payments'
 import { recheckReceipts } from '../../../server/core/payments/receipt-check'
 import { FixturePayment } from '../../support/fixture-payment'
@@ -95,4 +96,24 @@ test('one that was refused after it was sent, and then submitted by someone else
   expect(await claims.find(sent.key)).toMatchObject({ state: 'paid_unserved', paid: true })
   expect(await claims.take(sent, now)).toMatchObject({ kind: 'prepaid' })
   expect((await recheckReceipts(parts)).found).toEqual([])
+})
+
+test('of any period, one that was refused and then went through is named by the comparison, and owed once with apply', async () => {
+  now += 3 * DAY_MS
+  const claims = stores.paymentClaims
+  const claim = newClaim({ method: 'fixture', createdAt: now })
+  await claims.take(claim, now)
+  await claims.settling(claim.key, 1, now)
+  await claims.release(claim.key, 'reverted', true, now)
+  network.moved.push(claim.transaction)
+  const made = now
+  now += 30 * DAY_MS
+  const parts = { methods: async () => [network], claims, clock, onTrouble: () => undefined }
+  const compare = (apply: boolean, to = made + 1) => compareWithChain(parts, { from: made - DAY_MS, to }, apply)
+  const problem = { kind: 'not_booked', payment: claim.id, reference: claim.transaction, here: 0 }
+  expect(await compare(false)).toMatchObject({ booked: 0, problems: [problem] })
+  expect((await compare(true, made)).problems).toEqual([])
+  expect(await compare(true)).toMatchObject({ booked: 1, problems: [problem] })
+  expect(await compare(true)).toMatchObject({ booked: 0, problems: [] })
+  expect(await claims.find(claim.key)).toMatchObject({ state: 'paid_unserved', paid: true })
 })

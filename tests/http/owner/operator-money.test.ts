@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type { OneRefund, Reconciled, Refund, RefundList } from '../../../server/http/operator/customer-record'
+import type { OneRefund, Refund, RefundList } from '../../../server/http/operator/customer-record'
+import type { Reconciled, Reconciliations } from '../../../server/http/operator/reconcile-record'
 import type { OneOperatorAccount } from '../../../server/http/operator/record'
 import { type Harness, openHarness } from '../../support/harness'
 import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/stripe-double'
@@ -274,10 +275,84 @@ describe('a webhook of a payment page that the database does not know', () => {
 })
 
 describe('reconcile', () => {
+  const reconcile = (form: object) => read<Reconciled>(operator.api('/api/operator/reconcile', form))
+  /** A payment page of 25 USD, paid, of which no message came. */
+  const paidUnheard = async () => {
+    const { topup } = await read<{ topup: { id: string } }>(
+      owner.api('/api/topups', { amount: '25.00', method: 'card' }),
+      201,
+    )
+    const page = stripe.newestPage().id
+    stripe.pay(page)
+    return { topup: topup.id, page }
+  }
+  const ofMine = ({ cards }: Reconciled) => cards?.differences.filter(({ account }) => account === id)
+
   test('names an account whose balance is not the sum of its entries', async () => {
     await gateway.core.stores.db.run(`UPDATE accounts SET paid = paid + 7 WHERE id = '${id}'`)
-    const { ledger } = await read<Reconciled>(operator.api('/api/operator/reconcile', {}))
+    const { ledger } = await reconcile({})
     await gateway.core.stores.db.run(`UPDATE accounts SET paid = paid - 7 WHERE id = '${id}'`)
     expect(ledger).toMatchObject([{ subject: id, one: 7, other: 0 }])
+  })
+
+  test('lists payments, refunds and disputes whose message never came, and books them once with apply', async () => {
+    const [{ topup, page }, lost] = [await paidUnheard(), await paidUnheard()]
+    await gateway.core.stores.db.run(`DELETE FROM payments WHERE id = '${lost.topup}'`)
+    const listed = await reconcile({})
+    const payment = { what: 'payment', id: page, payment: topup, at_processor_micros_usd: usd(25), here_micros_usd: 0 }
+    expect(ofMine(listed)).toEqual([{ ...payment, account: id }] as never)
+    expect(listed.missing).toMatchObject([{ page: lost.page, payment: lost.topup, account: id, bookable: true }])
+    expect((await balance()).paid).toBe(0 as never)
+    const booked = await Promise.all([reconcile({ apply: true }), reconcile({ apply: true })])
+    expect(booked.map(({ complete }) => complete)).toEqual([true, true])
+    expect(await balance()).toMatchObject({ paid: usd(50) })
+    stripe.giveBack('refund', page, 300)
+    stripe.giveBack('dispute', lost.page, 1000)
+    expect(ofMine(await reconcile({}))).toMatchObject([
+      { what: 'dispute', payment: lost.topup, at_processor_micros_usd: usd(10), here_micros_usd: 0 },
+      { what: 'refund', payment: topup, at_processor_micros_usd: usd(3), here_micros_usd: 0 },
+    ])
+    expect(await reconcile({ apply: true })).toMatchObject({ corrected: 2 })
+    expect(await reconcile({ apply: true })).toMatchObject({ corrected: 0, missing: [], cards: { differences: [] } })
+    expect(await balance()).toMatchObject({ paid: usd(37) })
+  })
+
+  test('compares any period, and names a top-up that the processor does not know', async () => {
+    const { page, topup } = await paidUnheard()
+    const now = gateway.clock.now()
+    const at = (ms: number) => new Date(ms).toISOString()
+    const before = await reconcile({ from: at(now - 9 * 86_400_000), to: at(now - 86_400_000) })
+    expect(before).toMatchObject({ cards: { compared: 0, differences: [] } })
+    await reconcile({ apply: true, from: at(now - 86_400_000) })
+    expect(await balance()).toMatchObject({ paid: usd(25) })
+    stripe.forget(page)
+    expect(ofMine(await reconcile({ apply: true }))).toMatchObject([{ what: 'unknown_there', payment: topup }])
+    expect(await balance()).toMatchObject({ paid: usd(25) })
+    stripe.remember(page)
+    for (const wrong of [{ from: 'yesterday' }, { to: at(now) }, { from: at(now), to: at(now - 1) }])
+      expect(await refusalOf(operator.api('/api/operator/reconcile', wrong))).toMatchObject({ status: 400 })
+  })
+
+  test('books nothing of what it could not read to the end, and remembers what each comparison found', async () => {
+    const { page, topup } = await paidUnheard()
+    stripe.setDown(true)
+    expect(await reconcile({ apply: true })).toMatchObject({ complete: false, booked: 0, cards: { complete: false } })
+    stripe.setDown(false)
+    await gateway.core.stores.db.run(`DELETE FROM payments WHERE id = '${topup}'`)
+    const run = await reconcile({})
+    const {
+      runs,
+      last,
+      unknown_pages: waiting,
+    } = await read<Reconciliations>(operator.api('/api/operator/reconciliations'))
+    expect(runs.slice(0, 2)).toMatchObject([
+      { id: run.id, complete: true, applied: false, problems: 1 },
+      { complete: false, applied: true },
+    ])
+    expect(last).toEqual(run)
+    expect(waiting).toMatchObject([{ page, payment: topup, messages: 1 }])
+    await reconcile({ apply: true })
+    expect((await read<Reconciliations>(operator.api('/api/operator/reconciliations'))).unknown_pages).toEqual([])
+    expect(await balance()).toMatchObject({ paid: usd(25) })
   })
 })

@@ -46,6 +46,7 @@ const ROUTES: [string, string, unknown][] = [
   ['GET', '/accounts/:id/refunds', undefined],
   ['POST', '/accounts/:id/limits', { limits: { rpm: 1000, tpm: 1000, concurrency: 10 } }],
   ['POST', '/reconcile', {}],
+  ['GET', '/reconciliations', undefined],
   ['GET', '/revenue', undefined],
   ['GET', '/revenue.csv', undefined],
   ['GET', '/books.csv', undefined],

@@ -8,6 +8,7 @@ import { authorizations } from './evm-authorizations'
 import { type EvmCredential, isOfX402, readEvmCredential } from './evm-credential'
 import { type EvmNetwork, type EvmOptions, evmNetwork } from './evm-network'
 import { evmWire } from './evm-wire'
+import { receivedTransfers } from './received'
 import { reasonOf, refusalOf } from './refusals'
 
 /**
@@ -78,6 +79,7 @@ export function evmMethod(options: EvmOptions, shared: EvmNetwork = evmNetwork(o
         ? { 'payment-response': header(`eip155:${chainId}`) }
         : { 'x-payment-response': header(networkInV1(chainId)) }
     },
+    received: receivedTransfers(shared.reads, options),
     balance,
     fuel,
   }

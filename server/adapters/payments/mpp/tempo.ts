@@ -43,6 +43,7 @@ import { readPaymentScheme } from './credential-text'
 import { type BlockHead, blockBefore } from './eip3009'
 import { type ChainOptions, transportOf } from './evm-chain'
 import { isNodeTrouble } from './node-trouble'
+import { receivedTransfers } from './received'
 import { reasonOf, refusalOf } from './refusals'
 
 export interface TempoOptions extends ChainOptions {
@@ -139,6 +140,7 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
       const problem = await watch.checkAgain()
       return problem === null ? outcome : { kind: 'unknown', reason: problem, isOurs: true }
     },
+    received: receivedTransfers(client, options),
     lookUp: (handle) => lookUp(client, handle, options).catch(() => ({ kind: 'open' })),
     async balance(payer) {
       try {

@@ -11,6 +11,7 @@ import { movedByRelayer } from './moved-by-relayer'
 import { isNodeTrouble, isRevert } from './node-trouble'
 import { hasSettled, permitFateOf, permitName } from './permit-fate'
 import { isSignedByPayer, PERMIT2, type Permit, settleCall, UPTO_PROXY } from './permit2'
+import { receivedTransfers } from './received'
 import { reasonOf } from './refusals'
 import { readUpto, type UptoPayment, uptoWire } from './upto-wire'
 
@@ -81,6 +82,7 @@ export function uptoMethod(options: EvmOptions, network: EvmNetwork & Relayed): 
       const text = JSON.stringify({ ...settled, amount: String(units(amount)) })
       return { 'payment-response': Buffer.from(text).toString('base64') }
     },
+    received: receivedTransfers(network.reads, options),
     balance,
   }
 }

@@ -21,6 +21,8 @@ const PAGE_MS = 30 * 60_000
 const TIMEOUT_MS = 10_000
 /** How old a signed webhook may be, so that a stolen one cannot be replayed later (Stripe's default). */
 const TOLERANCE_SECONDS = 300
+/** Items per request of a list. */
+const PAGE = 100
 /** The maximum number of items that the library pages through. */
 const MAX_RETURNS = 10_000
 
@@ -63,14 +65,24 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
       return { id: page.id, url: page.url, expiresAt }
     },
     async state(id): Promise<CardState> {
-      const page = await answered(stripe.checkout.sessions.retrieve(id))
-      return {
-        state: page.payment_status === 'paid' ? 'paid' : page.status === 'expired' ? 'expired' : 'open',
-        amount: fromCents(page.amount_total ?? 0),
-        currency: (page.currency ?? '').toUpperCase(),
-        payment: idOf(page.payment_intent),
-        topUp: topUpOf(page.metadata),
+      return stateOf(await answered(stripe.checkout.sessions.retrieve(id)))
+    },
+    async *pagesBetween(from, to) {
+      for await (const page of listed(stripe.checkout.sessions.list({ created: secondsOf(from, to), limit: PAGE }))) {
+        const { topUp, ...state } = stateOf(page)
+        if (topUp) yield { ...state, topUp, id: page.id }
       }
+    },
+    async *returnedBetween(from, to) {
+      const created = secondsOf(from, to)
+      for (const list of [
+        stripe.refunds.list({ created, limit: PAGE }),
+        stripe.disputes.list({ created, limit: PAGE }),
+      ])
+        for await (const { payment_intent } of listed<Stripe.Refund | Stripe.Dispute>(list)) {
+          const payment = idOf(payment_intent)
+          if (payment) yield payment
+        }
     },
     topUpOn: (id) => readTopUp(stripe, id),
     async pageOf(payment) {
@@ -104,6 +116,29 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
         throw error
       }
     },
+  }
+}
+
+function stateOf(page: Stripe.Checkout.Session): CardState {
+  return {
+    state: page.payment_status === 'paid' ? 'paid' : page.status === 'expired' ? 'expired' : 'open',
+    amount: fromCents(page.amount_total ?? 0),
+    currency: (page.currency ?? '').toUpperCase(),
+    payment: idOf(page.payment_intent),
+    topUp: topUpOf(page.metadata),
+  }
+}
+
+function secondsOf(from: number, to: number): Stripe.RangeQueryParam {
+  return { gte: Math.floor(from / 1000), lt: Math.ceil(to / 1000) }
+}
+
+/** All items of a list, fetched page by page. */
+async function* listed<T>(list: AsyncIterable<T>): AsyncGenerator<T, void> {
+  try {
+    yield* list
+  } catch (error) {
+    await answered(Promise.reject(error))
   }
 }
 

@@ -38,6 +38,7 @@ import { LibsqlNoticeMails } from './notice-mails'
 import { LibsqlNotices } from './notices'
 import { LibsqlPaymentClaims } from './payment-claims'
 import { LibsqlPrices } from './prices'
+import { LibsqlReconciliations } from './reconciliations'
 import { LibsqlRetention } from './retention'
 import { keptHolds } from './schema/usage'
 import { LibsqlSealedTexts } from './sealed-texts'
@@ -86,6 +87,7 @@ export interface Stores {
   readonly cardRefunds: LibsqlCardRefunds
   readonly unknownCheckouts: LibsqlUnknownCheckouts
   readonly ledgerCheck: LedgerCheck
+  readonly reconciliations: LibsqlReconciliations
   readonly accounting: LibsqlAccounting
   readonly revenue: LibsqlRevenue
   readonly finder: LibsqlAccountFinder
@@ -169,6 +171,7 @@ function operatorStores(db: LibSQLDatabase, applied: () => Promise<void>) {
     cardRefunds: new LibsqlCardRefunds(db),
     unknownCheckouts: new LibsqlUnknownCheckouts(db),
     ledgerCheck: libsqlLedgerCheck(db, applied),
+    reconciliations: new LibsqlReconciliations(db),
     accounting: new LibsqlAccounting(db, applied),
     revenue: new LibsqlRevenue(db, applied),
   }

@@ -1,5 +1,6 @@
 import { asc, eq, isNull, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { PaymentId } from '../../../core/ids'
 import type { UnknownCheckout, UnknownCheckoutStore } from '../../../core/payments/card-checkout'
 import { unknownCheckouts } from './schema/operator-money'
 
@@ -12,22 +13,22 @@ export class LibsqlUnknownCheckouts implements UnknownCheckoutStore {
     this.db = db
   }
 
-  async keep(page: string, now: number): Promise<boolean> {
+  async keep(page: string, payment: PaymentId, now: number): Promise<boolean> {
     const [row] = await this.db
       .insert(unknownCheckouts)
-      .values({ page, firstAt: now, lastAt: now })
+      .values({ page, payment, firstAt: now, lastAt: now })
       .onConflictDoUpdate({
         target: unknownCheckouts.page,
-        set: { messages: sql`${unknownCheckouts.messages} + 1`, lastAt: now },
+        set: { messages: sql`${unknownCheckouts.messages} + 1`, lastAt: now, payment },
       })
       .returning({ messages: unknownCheckouts.messages })
     return row?.messages === 1
   }
 
   unresolved(): Promise<readonly UnknownCheckout[]> {
-    const { page, messages, firstAt, lastAt, resolvedAt } = unknownCheckouts
+    const { page, payment, messages, firstAt, lastAt, resolvedAt } = unknownCheckouts
     return this.db
-      .select({ page, messages, firstAt, lastAt })
+      .select({ page, payment, messages, firstAt, lastAt })
       .from(unknownCheckouts)
       .where(isNull(resolvedAt))
       .orderBy(asc(firstAt))

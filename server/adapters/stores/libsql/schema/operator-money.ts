@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { CardRefund } from '../../../../core/accounts/card-refund'
-import type { AccountId, PaymentId, RefundId } from '../../../../core/ids'
+import type { ReconciliationResult } from '../../../../core/accounts/reconciliation'
+import type { AccountId, PaymentId, ReconciliationId, RefundId } from '../../../../core/ids'
 import { instant, money } from '../driver/columns'
 
 /** Refunds of card payments that operators asked for. A row is durable before the processor is asked, and says what became of it. */
@@ -29,10 +30,25 @@ export const cardRefunds = sqliteTable(
   ],
 )
 
+/** What comparisons of the books with themselves, the card processor and the chains found: the newest runs. */
+export const reconciliations = sqliteTable('reconciliations', {
+  id: text().$type<ReconciliationId>().primaryKey(),
+  /** `job`, or who asked for it. */
+  actor: text().notNull(),
+  startedAt: instant('started_at').notNull(),
+  endedAt: instant('ended_at').notNull(),
+  isApplied: integer('is_applied', { mode: 'boolean' }).notNull(),
+  /** False if something did not answer. */
+  isComplete: integer('is_complete', { mode: 'boolean' }).notNull(),
+  problems: integer().notNull(),
+  result: text({ mode: 'json' }).$type<ReconciliationResult>().notNull(),
+})
+
 /** Payment pages that the processor reported and that are unknown here, such as after a restore. Kept until they are resolved. */
 export const unknownCheckouts = sqliteTable('unknown_checkouts', {
   page: text().primaryKey(),
-  payment: text(),
+  /** The top-up that it is for. */
+  payment: text().$type<PaymentId>(),
   messages: integer().notNull().default(1),
   firstAt: instant('first_at').notNull(),
   lastAt: instant('last_at').notNull(),
