@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -6,6 +6,7 @@ import { openGuardedFetch } from '../../../server/adapters/outbound/guarded-fetc
 import { buildIndex } from '../../../server/adapters/websearch/local/build/build-index'
 import { ensureIndex } from '../../../server/adapters/websearch/local/build/ensure-index'
 import { type LocalWebsearch, openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
+import { FileReader } from '../../../server/adapters/websearch/local/own/file-reader'
 import { OwnIndex } from '../../../server/adapters/websearch/local/own/own-index'
 import { bodyOf, type ContextBody, type ImageBody } from '../websearch-local/bodies'
 import {
@@ -20,6 +21,8 @@ import {
 import { onePagePdf, PNG_2_BY_3 } from './own-files'
 
 const fetch = openGuardedFetch({ userAgent: 'test', permits: () => true })
+/** One process for all tests: its start takes longer than a test. */
+const reader = new FileReader()
 let folder: ReturnType<typeof temporaryFolder>
 let sources: { nodeModules: string; projectRoot: string }
 let indexPath: string
@@ -33,7 +36,7 @@ beforeEach(async () => {
   indexPath = join(folder.path, 'data', 'search.db')
   docs = join(folder.path, 'docs')
   await buildIndex({ indexPath, ...sources })
-  own = new OwnIndex({ indexPath, fetch })
+  own = new OwnIndex({ indexPath, fetch, reader })
   search = openLocalWebsearch({ indexPath, baseUrl: BASE_URL, now: () => NOW })
   writeFiles(docs, {
     'guide.md': `---
@@ -62,6 +65,8 @@ afterEach(async () => {
   await search.close()
   folder.remove()
 })
+
+afterAll(() => reader.close())
 
 const ask = (q: string, more = {}) => bodyOf<ContextBody>(search.context, contextInput(q, more))
 const see = (q: string) => bodyOf<ImageBody>(search.images, imageInput(q))
@@ -259,7 +264,8 @@ describe('an address', () => {
 describe('list, remove and status', () => {
   test('show and undo what was added', async () => {
     const before = await own.totals()
-    await own.add({ location: docs, site: 'Bees', baseUrl: 'https://docs.example' })
+    // With a process of its own, as in the command.
+    await new OwnIndex({ indexPath, fetch }).add({ location: docs, site: 'Bees', baseUrl: 'https://docs.example' })
     expect(await own.list()).toMatchObject([
       {
         id: 1,

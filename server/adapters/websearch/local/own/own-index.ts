@@ -7,7 +7,7 @@ import { whileAlone } from '../build/index-lock'
 import { beginDraft, type IndexDraft, readIndex } from '../index-file'
 import { WITHOUT_BUILT_IN } from '../index-schema'
 import { selectRows } from '../query/select-rows'
-import { FileReader, type FileReaderLimits } from './file-reader'
+import { FileReader } from './file-reader'
 import { type OwnContent, type SourceSettings, Unreadable } from './own-content'
 import { removeFile, type SourceRow, sourceRows, writeFile, writeSource } from './own-tables'
 import { folderFiles, isAddress, type SourceFile, siteNameOf, webFiles } from './source-files'
@@ -15,8 +15,8 @@ import { folderFiles, isAddress, type SourceFile, siteNameOf, webFiles } from '.
 export interface OwnIndexOptions {
   readonly indexPath: string
   readonly fetch: OutboundFetch
-  /** Limits of the process that reads files. */
-  readonly limits?: Partial<FileReaderLimits>
+  /** Reads the files of every addition. If absent, each addition starts a process that reads and ends it. */
+  readonly reader?: FileReader
 }
 
 export interface AddRequest {
@@ -63,7 +63,7 @@ export class OwnIndex {
    */
   async add(request: AddRequest, onProgress: (done: number, total: number) => void = () => {}): Promise<AddReport> {
     const location = isAddress(request.location) ? new URL(request.location).href : resolve(request.location)
-    const { indexPath, fetch, limits } = this.options
+    const { indexPath, fetch } = this.options
     return whileAlone(indexPath, async () => {
       const rows = await this.sources()
       const known = rows.find((row) => row.location === location)
@@ -73,8 +73,10 @@ export class OwnIndex {
       const id = known?.id ?? Math.max(0, ...rows.map((row) => row.id)) + 1
       const source = { id, location, settings, addedAt: known?.addedAt ?? now, readAt: now }
       const isNew = JSON.stringify(known?.settings) !== JSON.stringify(settings)
-      const reader = new FileReader(limits)
-      return new SourceReading(indexPath, source, reader).run(files, isNew, onProgress).finally(() => reader.close())
+      const reader = this.options.reader ?? new FileReader()
+      return new SourceReading(indexPath, source, reader).run(files, isNew, onProgress).finally(() => {
+        if (!this.options.reader) reader.close()
+      })
     })
   }
 
