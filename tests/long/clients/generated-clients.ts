@@ -144,7 +144,10 @@ export async function runGenerator(name: GeneratorName, env: Readonly<Record<str
 async function firstProblem(steps: readonly Step[], folder: string, env: Record<string, string>) {
   for (const step of steps) {
     const { code, out, problems } = await output(step, folder, env)
-    if (code !== 0) return lastLine(problems) || lastLine(out) || `it ended with ${code}`
+    if (code === 0) continue
+    // Maven's last lines are advice.
+    const error = `${out}\n${problems}`.split('\n').find((line) => /error\b/i.test(line))
+    return error ?? (lastLine(problems) || `it ended with ${code}`)
   }
   return null
 }

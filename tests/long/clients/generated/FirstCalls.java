@@ -1,16 +1,19 @@
 import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
+import java.util.Collections;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.ApiException;
+import org.openapitools.client.ApiResponse;
 import org.openapitools.client.api.DataApi;
 import org.openapitools.client.api.ModelsApi;
 import org.openapitools.client.auth.HttpBearerAuth;
+import org.openapitools.client.model.ChatCompletions200Response;
 import org.openapitools.client.model.ChatCompletionsRequest;
 import org.openapitools.client.model.ChatCompletionsRequestMessagesInner;
+import org.openapitools.client.model.ImageSearchResult;
 
 /** Makes the first calls and prints one JSON line for each: what it was, and why it failed if it did. */
 public class FirstCalls {
@@ -21,17 +24,18 @@ public class FirstCalls {
         ((HttpBearerAuth) client.getAuthentication("apiKey")).setBearerToken(System.getenv("GATEWAY_API_KEY"));
 
         run("a paid search", () -> {
-            var answer = new DataApi(client).imageSearchWithHttpInfo(
+            ApiResponse<ImageSearchResult> answer = new DataApi(client).imageSearchWithHttpInfo(
                 "otters", null, null, null, null, null, null, null, null, null, null, null, null);
             long cost = Long.parseLong(answer.getHeaders().get("x-cost-micros-usd").get(0));
             return cost > 0 && answer.getData().getResults() != null;
         });
         run("a chat", () -> {
-            var message = new ChatCompletionsRequestMessagesInner()
+            ChatCompletionsRequestMessagesInner message = new ChatCompletionsRequestMessagesInner()
                 .role(ChatCompletionsRequestMessagesInner.RoleEnum.USER)
                 .content("Hello");
-            var request = new ChatCompletionsRequest().model("gpt-4o").messages(List.of(message));
-            var answer = new ModelsApi(client).chatCompletions(request, null, null, null, null);
+            ChatCompletionsRequest request =
+                new ChatCompletionsRequest().model("gpt-4o").messages(Collections.singletonList(message));
+            ChatCompletions200Response answer = new ModelsApi(client).chatCompletions(request, null, null, null, null);
             return !answer.getChoices().get(0).getMessage().getContent().isEmpty();
         });
         System.exit(0);
