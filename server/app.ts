@@ -38,6 +38,7 @@ import { priceRoutes } from './http/billing/price-routes'
 import { type BillingParts, billingRoutes } from './http/billing/routes'
 import { topUpRoutes } from './http/billing/top-up-routes'
 import { walletRoutes } from './http/billing/wallet-routes'
+import { type GuideParts, guideRoutes } from './http/guide/routes'
 import { keyRecordRoutes } from './http/keys/history-routes'
 import { appKeyRoutes, keyRoutes } from './http/keys/routes'
 import { mcpRoutes } from './http/mcp/routes'
@@ -98,7 +99,8 @@ export interface AppParts
     AccountParts,
     MoneyParts,
     OperatorGroup,
-    OpenParts {
+    OpenParts,
+    GuideParts {
   // Two groups use different sides of these.
   readonly limitRequests: LimitRequests
   readonly cards: CardMessageParts['cards']
@@ -120,6 +122,7 @@ export function app(parts: AppParts) {
     .use(tryRoutes(parts, endpoints, async (request) => (await built.promise)(request)))
     .use(openRoutes(parts))
     .use(schemaRoutes())
+    .use(guideRoutes(parts))
     .use(docsRoutes({ ...parts, imported: () => importedDocuments(parts.apis.routes, parts.upToFrom) }))
   endpoints.replace(EndpointTable.ofGateway(web.routes, importedRouteTable(parts.apis, parts.upToFrom)))
   built.resolve((request) => web.handle(request))

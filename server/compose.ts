@@ -11,6 +11,7 @@ import { app } from './app'
 import { agentInterfaces, composeAgents } from './compose/agents'
 import { composeBackups } from './compose/backup-schedule'
 import { composeBilling } from './compose/billing'
+import { composeGuide } from './compose/guide'
 import { composeImported } from './compose/imported-apis'
 import { indexSources } from './compose/index-sources'
 import { composeModels, openModelCatalog } from './compose/models'
@@ -146,7 +147,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     ...agentInterfaces(config, { ...core, identity, ownOrigins, clock }),
     gate: new Gate({ auth, journal: core.journal, telemetry, baseUrl: config.baseUrl }),
     contexts: { clock, intake: core.intake, addressOf: clientAddresses(config, log) },
-    ...{ ...webhooks.routes, ...observed.routes },
+    ...{ ...webhooks.routes, ...observed.routes, guide: composeGuide(ROOT) },
     owners: new OwnerSessions({ identity, signUp, accounts, ledger, ownOrigins, secondFactors: config.secondFactors }),
     dashboard: surroundings.dashboard ?? (await loadDashboard(DASHBOARD)),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),

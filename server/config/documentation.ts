@@ -2,7 +2,7 @@ import { SETTING_GROUPS } from './all-settings'
 import { SECRETS } from './configuration-file'
 import type { JsonSchema, Setting, SettingGroup } from './setting'
 
-/** Where the running gateway and docs/ have the schema. */
+/** Where docs/ has the schema. */
 export const SCHEMA_FILE = 'gateway.schema.json'
 const FIRST_VERSION = '0.1.0'
 
@@ -20,7 +20,7 @@ const FILE = `## The configuration file
 \`gateway.yaml\` in \`DATA_DIR\`, or the file that \`CONFIG_FILE\` names. A setting has the same name there as in the environment:
 
 \`\`\`yaml
-# yaml-language-server: $schema=https://api.example.com/docs/${SCHEMA_FILE}
+# yaml-language-server: $schema=https://api.example.com/schemas/gateway.json
 BASE_URL: https://api.example.com
 TRUSTED_PROXIES: [10.0.0.5, 10.1.0.0/16]
 WEBSEARCH_CACHE:
@@ -34,7 +34,7 @@ ${SECRETS}:
 Lists may be lists, \`WEBSEARCH_CACHE\` may be a map, and \`UPSTREAM_WALLET_TOKENS\` a list of maps. Under \`${SECRETS}\` are the variables
 that models name as \`key_env\` and imported APIs as \`UPSTREAM_...\`. A name that is no setting stops the start.
 \`DATA_DIR\`, \`CONFIG_FILE\` and \`NODE_ENV\` come from the environment only. Editors complete and check the file with its JSON Schema:
-[${SCHEMA_FILE}](${SCHEMA_FILE}) here, \`/docs/${SCHEMA_FILE}\` on the running gateway, \`bun run gateway config schema\` in a terminal.
+[${SCHEMA_FILE}](${SCHEMA_FILE}) here, \`/schemas/gateway.json\` on the running gateway, \`bun run gateway config schema\` in a terminal.
 
 ## Secrets from files
 

@@ -219,6 +219,8 @@ export const RULES: readonly Rule[] = [
   // Copies of the data, in folders and S3-compatible stores.
   { files: ['server/adapters/backup/**'], may: [CORE, SELF], packages: ['node:*'] },
   { files: ['server/adapters/sealing/**'], may: [CORE, SELF], packages: [CRYPTO] },
+  // The documentation: read, rendered and indexed.
+  { files: ['server/adapters/guide/**'], may: [CORE, SELF], packages: ['node:*', 'stemmer'] },
   // Calls to other people's servers, behind the port of core/outbound.
   // The sandbox counts tokens with a tokenizer.
   {
@@ -301,6 +303,12 @@ export const RULES: readonly Rule[] = [
     files: ['server/http/middleware/validate-body.ts'],
     may: [CORE, 'server/http/middleware/**', 'server/http/openapi/json-schema.ts'],
     packages: ['@sinclair/typebox'],
+  },
+  {
+    // The policy of its pages has the hash of their style.
+    files: ['server/http/guide/**'],
+    may: [CORE, SELF, 'server/http/openapi/documented.ts'],
+    packages: ['elysia', CRYPTO],
   },
   // The built dashboard, read from disk once.
   {

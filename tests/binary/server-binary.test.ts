@@ -78,6 +78,7 @@ describe.skipIf(!canIsolate)(
       const dashboard = await fetch(url, { headers: { accept: 'text/html' } })
       expect(await dashboard.text()).toContain('<div id="root">')
       expect((await fetch(url + SEARCH)).status).toBe(402)
+      expect(await (await fetch(`${url}/docs/guide/configuration`)).text()).toContain('<h2 id="backups">')
       const owner = await signUp(url, 'ada@example.com')
       const { secret } = await owner.api('/api/keys', { name: 'first', spending_limit: 1 })
       const authorization = { authorization: `Bearer ${secret}` }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium } from 'playwright-core'
 import { browserPath } from '../../../server/setup/browser'
+import { axeFindings, DESK, PHONE, screenshot, sidewaysScroll, visit } from '../../support/browser'
 import { type Harness, openHarness } from '../../support/harness'
 
 const FLAGS = [
@@ -65,4 +66,25 @@ test('/docs shows the operations, logs nothing to the console, and requests noth
   if (screenshot) await page.screenshot({ path: screenshot })
   expect(said).toEqual([])
   expect(foreign).toEqual([])
+})
+
+test('/docs/guide is read and searched on a desk and on a phone, in light and dark', async () => {
+  const { page, complaints } = await visit(browser, gateway.config.baseUrl, '/docs/guide/configuration')
+  for (const size of [DESK, PHONE]) {
+    await page.setViewportSize(size)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await axeFindings(page)).toEqual([])
+      await screenshot(page, `guide-${colorScheme}-${size.width}`)
+    }
+    expect(await sidewaysScroll(page)).toBe(0)
+  }
+  await page.getByLabel('Search the guide').fill('who is operator')
+  await page.keyboard.press('Enter')
+  await page.locator('.hit a').first().click()
+  expect(page.url()).toEndWith('/docs/guide/operating#who-is-operator')
+  await page.getByRole('link', { name: 'Pages', exact: true }).click()
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Configuration' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Configuration' }).waitFor()
+  expect(complaints()).toEqual([])
 })
