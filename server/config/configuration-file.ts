@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ALL_SETTINGS } from './all-settings'
 import { ConfigError } from './config-error'
+import { readLimited } from './read-limited'
 import { similarName } from './similar-names'
 import type { Member } from './yaml-members'
 
@@ -10,7 +11,7 @@ const DEFAULT_NAME = 'gateway.yaml'
 /** The member with the secrets that models (`key_env`) and imported APIs (`UPSTREAM_*`) name. */
 export const SECRETS = 'secrets'
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
-const MAX_BYTES = 1024 * 1024
+const MAX_BYTES = 64 * 1024
 
 export interface FileSettings {
   readonly path: string
@@ -50,9 +51,9 @@ export function readConfigurationFile(named: string | null, dataDir: string): Fi
 
 function content(path: string): { text: string; isOpen: boolean } {
   try {
-    const { size, mode } = statSync(path)
-    if (size > MAX_BYTES) throw new ConfigError(`${path} is larger than 1 MB, so it is not a configuration file`)
-    return { text: readFileSync(path, 'utf8'), isOpen: (mode & 0o007) !== 0 }
+    const found = readLimited(path, MAX_BYTES)
+    if (found === null) throw new ConfigError(`${path} is larger than 64 KB, so it is not a configuration file`)
+    return { text: found.text, isOpen: (found.mode & 0o007) !== 0 }
   } catch (failure) {
     if (failure instanceof ConfigError) throw failure
     throw new ConfigError(`The configuration file ${path} cannot be read: ${systemReason(failure)}`)

@@ -1,7 +1,7 @@
-import { readFileSync, statSync } from 'node:fs'
 import { ALL_SETTINGS } from './all-settings'
 import { ConfigError } from './config-error'
 import { readConfigurationFile, systemReason } from './configuration-file'
+import { readLimited } from './read-limited'
 import type { Read } from './setting'
 import { similarName } from './similar-names'
 
@@ -123,10 +123,10 @@ function secretOf(path: string, name: string, warnings: string[]): string {
 
 function readSecret(path: string, name: string): { text: string; mode: number } {
   try {
-    const { size, mode } = statSync(path)
-    if (size > MAX_SECRET_BYTES) throw new ConfigError(`${name}: ${path} is larger than 64 KB, so it is not a secret`)
+    const found = readLimited(path, MAX_SECRET_BYTES)
+    if (found === null) throw new ConfigError(`${name}: ${path} is larger than 64 KB, so it is not a secret`)
     // Editors and `echo` end a file with a newline, which is not part of the secret.
-    return { text: readFileSync(path, 'utf8').replace(/\r?\n$/, ''), mode }
+    return { text: found.text.replace(/\r?\n$/, ''), mode: found.mode }
   } catch (failure) {
     if (failure instanceof ConfigError) throw failure
     throw new ConfigError(

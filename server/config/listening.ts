@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { isLoopbackHost } from '../core/credentials/address'
 import { Allowlist } from '../core/credentials/allowlist'
 import { ConfigError } from './config-error'
-import { choice, flag, group, integer, list, type Read, refused, setting } from './setting'
+import { choice, flag, group, integer, list, quoted, type Read, refused, setting } from './setting'
 
 const MAX_DRAIN_SECONDS = 86_400
 /** In production, what a load balancer needs to notice. */
@@ -166,7 +166,7 @@ function proxies(entries: readonly string[], name: string): Allowlist {
     const min = address.includes(':') ? MIN_PREFIX.v6 : MIN_PREFIX.v4
     if (prefix !== undefined && /^\d+$/.test(prefix) && Number(prefix) < min)
       throw new ConfigError(
-        `${name} contains ${entry}, with which callers could choose their own address. Name your proxies only, such as 10.0.0.5 or 10.1.0.0/16`,
+        `${name} contains ${quoted(entry)}, with which callers could choose their own address. Name your proxies only, such as 10.0.0.5 or 10.1.0.0/16`,
       )
   }
   return networks(entries, name)
@@ -178,7 +178,7 @@ export function networks(entries: readonly string[], name: string): Allowlist {
   if (parsed.ok) return parsed.value
   const { entry, rule } = parsed.error
   throw new ConfigError(
-    `${name} must be addresses or CIDR ranges, separated by commas, such as 10.0.0.0/8,::1, but "${entry}" ${rule}`,
+    `${name} must be addresses or CIDR ranges, separated by commas, such as 10.0.0.0/8,::1, but ${quoted(entry)} ${rule}`,
   )
 }
 

@@ -88,9 +88,10 @@ export function refused(name: string, rule: string, text: string | null): Config
 
 const MAX_QUOTED = 80
 
-/** On one line, whatever the text contains. */
-function quoted(text: string): string {
-  return JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}...` : text)
+/** On one line, whatever the text contains, and without the password of a URL. */
+export function quoted(text: string): string {
+  const shown = text.replaceAll(/\/\/[^/\s]*@/g, '//...@')
+  return JSON.stringify(shown.length > MAX_QUOTED ? `${shown.slice(0, MAX_QUOTED)}...` : shown)
 }
 
 export function integer<const D extends number | null>(

@@ -1,7 +1,7 @@
 import { isOperationName } from '../core/catalog/operations'
 import { type Money, parseUsd } from '../core/money'
 import { ConfigError } from './config-error'
-import { group, httpUrl, integer, list, type Read, refused, setting, text } from './setting'
+import { group, httpUrl, integer, list, quoted, type Read, refused, setting, text } from './setting'
 
 export type WebsearchProviderName = 'local' | 'brave' | 'searxng'
 
@@ -103,7 +103,7 @@ function providerOrder(entries: readonly string[], name: string, given: string):
     return found
   })
   if (new Set(order).size !== order.length)
-    throw new ConfigError(`${name} must name each provider once, not "${given}"`)
+    throw new ConfigError(`${name} must name each provider once, not ${quoted(given)}`)
   return order
 }
 

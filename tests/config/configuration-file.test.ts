@@ -123,6 +123,16 @@ UPSTREAM_WALLET_TOKENS:
     )
   })
 
+  test('that never ends, that is nested without end, or that repeats itself by aliases is refused at once', () => {
+    const named = (path: string) => message(() => readConfig({ SECRET_KEY, CONFIG_FILE: path }, {}))
+    expect(named('/dev/zero')).toContain('/dev/zero is larger than 64 KB')
+    expect(named(file(`PORT: ${'['.repeat(3_000)}`))).toContain('is not valid YAML')
+    const laughs = Array.from({ length: 9 }, (_, i) => `&l${i + 1} [${`*l${i},`.repeat(9)}]`)
+    expect(named(file(`PORT: [&l0 x, ${laughs.join(', ')}]`))).toContain('PORT must be a value, not an alias')
+    expect(named(file('__proto__: { PORT: 1 }'))).toContain('__proto__ is not a setting')
+    expect(config('secrets: { __proto__: x, constructor: y }').port).toBe(3000)
+  })
+
   test('holds the secrets that models and APIs name, and warns while others may read them', () => {
     const key = file('sk-from-a-file\n')
     const yaml = `secrets:\n  OPENAI_API_KEY: sk-1\n  VENDOR_KEY_FILE: ${key}\n  UPSTREAM_WEATHER_KEY_FILE: ${key}\n`
@@ -144,6 +154,13 @@ describe('a secret in a file', () => {
     const { apis } = read({ UPSTREAM_KEY_FILE: file(' two lines\n\n') })
     expect(Object.fromEntries(apis.secrets)).toEqual({ UPSTREAM_KEY: ' two lines\n' })
     expect(readConfig({ SECRET_KEY_FILE: file(`${SECRET_KEY}\r\n`) }, {}).secretKey).toBe(SECRET_KEY)
+  })
+
+  test('may come from a pipe, and ends where a secret is too long', () => {
+    const script = `import { readConfig } from '${join(import.meta.dir, '../../server/config')}'; console.log(readConfig({ SECRET_KEY_FILE: '/dev/stdin' }, {}).secretKey)`
+    const { stdout } = Bun.spawnSync([process.execPath, '-e', script], { stdin: Buffer.from(`${SECRET_KEY}\n`) })
+    expect(stdout.toString()).toBe(`${SECRET_KEY}\n`)
+    expect(message(() => read({ METRICS_TOKEN_FILE: '/dev/zero' }))).toContain('larger than 64 KB')
   })
 
   test('is refused beside the variable, when it is empty, and for a setting that is no secret', () => {

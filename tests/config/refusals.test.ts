@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '../../server/config'
+import { ALL_SETTINGS } from '../../server/config/all-settings'
 import { freePort, listen } from '../../server/listen'
 import { secureFolder } from '../../server/setup/secure-folder'
 import { openHarness } from '../support/harness'
@@ -74,6 +75,21 @@ describe('a wrong setting stops the start with one line that names it and an exa
     expect(line).toContain(name)
     expect(line).toContain(example)
     expect(line).not.toContain('hunter2')
+  })
+
+  test('no message repeats a secret, of whatever setting, nor the password of a URL', async () => {
+    for (const setting of ALL_SETTINGS.values()) {
+      const values = [
+        'https://user:hunter2@x.example/',
+        'hunter2://user:hunter2@x',
+        ...(setting.secret ? ['hunter2'] : []),
+      ]
+      for (const value of values.filter((_, at) => setting.secret || at === 0))
+        expect([setting.name, await lineOf(() => setting.of(() => value))]).toEqual([
+          setting.name,
+          expect.not.stringContaining('hunter2'),
+        ])
+    }
   })
 
   test('names of other programs, and of other settings that are set too, are left alone', async () => {
