@@ -7,6 +7,7 @@ import {
   DESK,
   openDashboard,
   PHONE,
+  picture,
   screenshot,
   sidewaysScroll,
 } from '../support/browser'
@@ -53,6 +54,7 @@ describe('the overview', () => {
     await figure('Spend today').getByText('$0.03', { exact: true }).waitFor()
     await owner.api(`/api/keys/${web.id}`, { spending_limit: 0.02 }, 'PATCH')
     await page.getByText('"web" has used up its spending limit.', { exact: true }).waitFor()
+    await picture(page, 'dashboard')
     for (const colorScheme of ['light', 'dark'] as const)
       for (const size of [DESK, PHONE]) {
         await page.emulateMedia({ colorScheme })

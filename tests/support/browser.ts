@@ -240,6 +240,15 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true })
 }
 
+/** Makes a picture of the documents anew: `PICTURES=1 bun test tests/dashboard/usage.test.ts`. */
+export async function picture(page: Page, name: string): Promise<void> {
+  if (!process.env['PICTURES']) return
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize(DESK)
+  await drawn(page)
+  await page.screenshot({ path: join(ROOT, 'docs', 'images', `${name}.png`) })
+}
+
 /** The gateway must know its own address before it listens. */
 export function freePort(): number {
   const probe = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })

@@ -46,6 +46,7 @@ export function agentGuide(document: OpenApiDocument, origin: string): string {
     '',
     `- [OpenAPI 3.1](${origin}/openapi.json): every route with its schemas, limits and errors`,
     `- [Human-readable docs](${origin}/docs)`,
+    `- [Guide](${origin}/docs/guide): how to use and run this gateway, with a search`,
     '',
   ].join('\n')
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { markdownHtml } from '../../../server/adapters/guide/markdown-html'
 import { type Harness, openHarness } from '../../support/harness'
 
@@ -47,6 +47,19 @@ describe('/docs/guide', () => {
       expect([name, pages.has(path)]).toEqual([name, true])
     }
     expect(pages.has(`${BASE}/start`)).toBe(true)
+  })
+
+  test('in the repository too, every link between documents leads to a file', () => {
+    const root = join(DOCS, '..')
+    const documents = readdirSync(DOCS, { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`)
+    const missing = ['README.md', ...documents.filter((name) => name.endsWith('.md'))].flatMap((path) => {
+      const text = readFileSync(join(root, path), 'utf8').replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, '')
+      return [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)]
+        .map(([, target = '']) => target)
+        .filter((target) => !/^(https?:|mailto:)/.test(target) && !existsSync(join(root, dirname(path), target)))
+        .map((target) => `${path}: ${target}`)
+    })
+    expect(missing).toEqual([])
   })
 
   test('begins with the index by reader, which the menu of every page shows', async () => {
