@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { dataFolder } from '../config'
 import { prepareDataFolder } from '../setup/data-folder'
 import { secureFolder } from '../setup/secure-folder'
@@ -65,8 +66,10 @@ async function runCommand(args: readonly string[]): Promise<void> {
   if (['--help', '-h', 'help'].includes(args[0] ?? '')) process.stdout.write(HELP)
   // It reads and writes the search index on this machine.
   if (args[0] === 'index') await prepareFiles(true)
+  if (args[0] === 'doctor' && !existsSync(dataFolder()))
+    throw new Error(`there is no folder ${dataFolder()}: start the gateway once, or set DATA_DIR as the gateway has it`)
   // They open databases, whose native addon is among the files. A secret made here would not be that of the copy.
-  if (args[0] === 'operator' && /^(backup|restore)$/.test(args[1] ?? '')) await unpackAlone()
+  if (args[0] === 'doctor' || (args[0] === 'operator' && /^(backup|restore)$/.test(args[1] ?? ''))) await unpackAlone()
   process.exitCode = await run(ALL_COMMANDS, args, REAL_TERMINAL)
 }
 

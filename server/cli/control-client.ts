@@ -12,8 +12,8 @@ export class UsageError extends Error {}
 type Body = Readonly<Record<string, unknown>>
 
 /** Sends an operator command to the running server, over the socket in its data folder. */
-export async function askServer(command: string, body: Body): Promise<unknown> {
-  return resultOf(await ask(command, body))
+export async function askServer(command: string, body: Body, dataDir?: string): Promise<unknown> {
+  return resultOf(await ask(command, body, dataDir))
 }
 
 /** The same for a command that answers with a file, which is passed on piece by piece. */
@@ -27,8 +27,11 @@ export async function readFromServer(command: string, body: Body, out: (text: st
   for await (const piece of answer.body) out(decoder.decode(piece, { stream: true }))
 }
 
-async function ask(command: string, body: Body): Promise<Response> {
-  const folder = resolve(process.env['DATA_DIR'] || 'data')
+async function ask(
+  command: string,
+  body: Body,
+  folder = resolve(process.env['DATA_DIR'] || 'data'),
+): Promise<Response> {
   const unix = join(folder, SOCKET)
   if (!existsSync(unix))
     throw new Refused(`no gateway is running on ${folder}. Start it with "bun run up", or set DATA_DIR`)

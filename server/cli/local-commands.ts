@@ -11,6 +11,12 @@ const LOCAL_COMMANDS: readonly Command[] = [
       terminal.out(await (await import('./local/config-command')).configCommand(args, terminal)),
   },
   {
+    name: 'doctor',
+    summary: 'check what the gateway on this machine needs, and that its books agree',
+    usage: '',
+    run: async (args, terminal) => (await import('./local/doctor-command')).doctorCommand(args, terminal),
+  },
+  {
     name: 'index',
     summary: 'add your own documents to the search index on this machine',
     usage: '',

@@ -118,8 +118,14 @@ describe.skipIf(!canIsolate)(
       expect((await run('operator', 'ready')).code).toBe(0)
       const listed = await run('operator', 'list')
       expect(listed.output).toContain('ada@example.com')
+      const copied = await run('operator', 'backup', '/data/copies', '--verify')
+      expect(copied).toMatchObject({ code: 0, output: expect.stringContaining('/data/copies/gateway-') })
       server.kill('SIGTERM')
       expect(await server.exited).toBe(0)
+      environment['DATA_DIR'] = '/data/restored'
+      expect((await run('operator', 'restore', '/data/copies')).output).toContain('its books agree')
+      expect((await run('doctor')).output).toContain('the books agree')
+      environment['DATA_DIR'] = '/data'
       const unpacked = (await readdir(join(folder, 'data', 'tmp'))).filter((name) => name.startsWith('gateway-files-'))
       expect(unpacked).toHaveLength(1)
       expect((await readdir(folder)).sort()).toEqual([...files, 'page.html', 'weather.json'].sort())

@@ -15,13 +15,25 @@ export async function copyFileDurably(from: string, to: string): Promise<void> {
   await syncFile(to)
 }
 
-/** The bytes that this user can still write on the disk that a path is on, or will be on. */
-export async function freeBytes(path: string): Promise<number> {
+export interface DiskLeft {
+  readonly bytes: number
+  /** How many more files it takes. */
+  readonly files: number
+}
+
+/** What this user can still write on the disk that a path is on, or will be on. */
+export async function diskLeft(path: string): Promise<DiskLeft> {
   for (let at = path; ; at = dirname(at)) {
     const found = await statfs(at).catch(() => null)
-    if (found) return found.bavail * found.bsize
-    if (at === dirname(at)) return Number.POSITIVE_INFINITY
+    // Some file systems do not count files.
+    if (found)
+      return { bytes: found.bavail * found.bsize, files: found.files === 0 ? Number.POSITIVE_INFINITY : found.ffree }
+    if (at === dirname(at)) return { bytes: Number.POSITIVE_INFINITY, files: Number.POSITIVE_INFINITY }
   }
+}
+
+export async function freeBytes(path: string): Promise<number> {
+  return (await diskLeft(path)).bytes
 }
 
 /** The SHA-256 of a file, in hex. */

@@ -2,12 +2,14 @@ import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { drizzle } from 'drizzle-orm/libsql'
 import { DATABASE } from '../../../../core/backup/copy'
+import type { LastTimes } from '../../../../core/ledger/clock-check'
 import type { LedgerProblem } from '../../../../core/ledger/ledger-check'
 import { sqlClient } from '../driver/sql-client'
 import { Connection } from '../driver/worker-connection'
 import { OWN_THREADS, type WorkerThreads } from '../driver/worker-threads'
 import type { WireResult } from '../driver/worker-wire'
 import { logExtent } from '../journal/log-format'
+import { lastTimes } from '../last-times'
 import { libsqlLedgerCheck } from '../ledger-check'
 import { SCHEMA_TIME } from '../upgrade'
 import { readLog } from './read-log'
@@ -22,6 +24,7 @@ interface CopyOptions {
 
 const PROGRESS_MS = 250
 const MAX_BATCH = 4096
+const NEVER: LastTimes = { entry: null, audit: null }
 const LOG_SUFFIX = '.log'
 
 /**
@@ -108,6 +111,7 @@ export interface CopyFacts {
   readonly problems: readonly LedgerProblem[] | null
   /** The variables with keys of upstreams that operators' models name. */
   readonly keyVariables: readonly string[]
+  readonly last: LastTimes
 }
 
 /** Reads a copy: its schema, and whether its books agree. With `everyPage`, every page and index too. Throws when it is damaged. */
@@ -121,12 +125,13 @@ export async function examineCopy(
       if (found.join() !== 'ok') throw new Error(`the database is damaged: ${found.join('; ')}`)
     }
     const schema = Number((await rows(copy, 'SELECT max(created_at) FROM __drizzle_migrations'))[0]?.[0] ?? 0)
-    if (schema !== SCHEMA_TIME) return { schema, problems: null, keyVariables: [] }
+    if (schema !== SCHEMA_TIME) return { schema, problems: null, keyVariables: [], last: NEVER }
     const models = await rows(copy, "SELECT DISTINCT json_extract(entry, '$.key_env') FROM models")
     const noWrites = { batch: () => Promise.reject(new Error('a copy is not written')) }
     const db = drizzle({ client: sqlClient(copy, () => noWrites, copy) })
     const problems = await libsqlLedgerCheck(db, async () => undefined)()
-    return { schema, problems, keyVariables: models.flatMap(([name]) => (typeof name === 'string' ? [name] : [])) }
+    const keyVariables = models.flatMap(([name]) => (typeof name === 'string' ? [name] : []))
+    return { schema, problems, keyVariables, last: await lastTimes(db) }
   })
 }
 
