@@ -15,7 +15,7 @@ import { composeGuide } from './compose/guide'
 import { composeImported } from './compose/imported-apis'
 import { indexSources } from './compose/index-sources'
 import { composeModels, openModelCatalog } from './compose/models'
-import { moneyLog } from './compose/money-log'
+import { MoneyLog } from './compose/money-log'
 import { openMailers, ownerSettings, passwordResets, signInEvents, signUpConfirmation } from './compose/owner-mail'
 import { resealSecrets } from './compose/resealing'
 import { composeRetention } from './compose/retention'
@@ -46,6 +46,7 @@ import { WatchedJournal } from './core/ledger/watched-journal'
 import { type ByteCaps, BytesInProgress } from './core/limits/bytes-in-progress'
 import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
+import { MAIL_FAILED } from './core/mail/mailer'
 import { formatUsd } from './core/money'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
 import type { Telemetry } from './core/telemetry/telemetry'
@@ -287,7 +288,8 @@ async function composeCore(config: Config, surroundings: Surroundings) {
   const events = new MemoryEvents()
   const charges = new WatchedJournal(stores.journal, () => stopwatch.now())
   const latencies = config.metrics && new RecentLatencies(clock)
-  const journal = timedJournal(moneyLog(announcedJournal(charges, events), log), latencies)
+  const money = new MoneyLog(log)
+  const journal = timedJournal(money.around(announcedJournal(charges, events)), latencies)
   const writeEvent = eventWriter(stores.webhooks, clock, log)
   const onReversalFailure = (request: string, reason: string) => {
     log.error('a charge could not be reversed', { request, reason })
@@ -307,8 +309,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
     strangers: guardedFetch(config, outbound),
     audit: stores.audit,
     events,
-    ...{ holds, credentials, accounts, prices },
-    ...{ journal, latencies },
+    ...{ holds, credentials, accounts, prices, journal, latencies, money },
     checks: { database: () => stores.problem(), charges: () => charges.problem() },
     ...{ reports, operationUsage, statements },
     ledger,
@@ -352,7 +353,7 @@ function composeIdentity(
     ...passwordResets({ ...parts, mailer: linkMailer, baseUrl: config.baseUrl, appGrants }),
     signInEvents: signInEvents({
       ...{ ...parts, mailer, writeEvent: eventWriter(stores.webhooks, clock, log) },
-      onMailFailure: (reason) => log.error('mail', { reason }),
+      onMailFailure: (reason) => log.error(MAIL_FAILED, { reason }),
     }),
     confirmation: signUpConfirmation({ mailer: linkMailer, config, signUp, clock }),
     db: stores.db,

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { CallLog } from '../server/compose/call-log'
+import { MoneyLog } from '../server/compose/money-log'
 import type { LogFormat } from '../server/config'
+import type { LedgerEntry } from '../server/core/ledger/entry'
+import { micros } from '../server/core/money'
 import { openLog } from '../server/log'
 
 function open(format: LogFormat = 'text') {
@@ -121,5 +124,35 @@ describe('the log of calls', () => {
     expect(lines.slice(12)).toEqual([
       'info more calls were refused or failed {"code":"rate_limit_exceeded","calls":9990}',
     ])
+  })
+
+  test('says once a minute how many calls were not paid for, by reason, and none of them alone', () => {
+    const { lines, calls } = openCalls()
+    const unpaid = { ...limited, status: 402 }
+    for (let i = 0; i < 700; i++) calls.callEnded({ ...unpaid, code: 'payment_required' })
+    for (let i = 0; i < 3; i++) calls.callEnded({ ...unpaid, code: 'insufficient_balance' })
+    expect(lines).toEqual([])
+    calls.summarize()
+    expect(lines).toEqual([
+      'info calls were not paid for in the last minute {"code":"payment_required","calls":700}',
+      'info calls were not paid for in the last minute {"code":"insufficient_balance","calls":3}',
+    ])
+  })
+})
+
+describe('the log of money', () => {
+  const entry = { kind: 'payment', accountId: null, amount: micros(5000), debit: 'house/payments' } as LedgerEntry
+
+  test('has ten lines a second of each kind, and counts the rest, so that a flood of payments hides no dispute', async () => {
+    const { lines, log } = open()
+    const money = new MoneyLog(log, () => 0)
+    const journal = money.around({ append: async () => ({ kind: 'committed' }), note: () => undefined })
+    for (let i = 0; i < 1_000; i++) await journal.append({ entries: [entry] })
+    await journal.append({ entries: [{ ...entry, kind: 'dispute' }] })
+    await journal.append({ entries: [{ ...entry, kind: 'charge' }] })
+    expect(lines).toHaveLength(11)
+    expect(lines.at(-1)).toBe('info money {"kind":"dispute","usd":"0.005","from":"payments"}')
+    money.summarize()
+    expect(lines.slice(11)).toEqual(['info more of the same {"what":"payment","count":990}'])
   })
 })

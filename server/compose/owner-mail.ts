@@ -26,7 +26,7 @@ import type { AccountStore } from '../core/accounts/store'
 import { type Actor, type AuditTrail, auditEntry } from '../core/audit'
 import type { Clock } from '../core/clock'
 import type { CredentialStore } from '../core/credentials/store'
-import type { Mail, Mailer } from '../core/mail/mailer'
+import { MAIL_FAILED, type Mail, type Mailer } from '../core/mail/mailer'
 import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Social } from '../http/social/record'
 import type { Log } from '../log'
@@ -96,7 +96,7 @@ export function ownerSettings(
   const tellOwner = (mail: Mail) =>
     void mailer
       ?.send(mail)
-      .catch((error: unknown) => log.error('mail', { reason: error instanceof Error ? error.message : '' }))
+      .catch((error: unknown) => log.error(MAIL_FAILED, { reason: error instanceof Error ? error.message : '' }))
   return {
     settings,
     audit,
@@ -111,7 +111,7 @@ export function ownerSettings(
       onSignUpConfirmed: (userId) => signUp.confirm(userId),
       ...{ identity, accounts, audit, mailer, linkMailer, clock },
       ...{ secret: config.secretKey, baseUrl: config.baseUrl },
-      onMailFailure: (reason) => log.error('mail', { reason }),
+      onMailFailure: (reason) => log.error(MAIL_FAILED, { reason }),
     }),
   }
 }

@@ -1,6 +1,7 @@
 import type { Readings } from '../adapters/metrics/prometheus'
 import type { Config } from '../config'
 import type { TraceSettings } from '../config/traces'
+import type { OperatorActs } from '../core/audit'
 import { type Clock, isoTime } from '../core/clock'
 import { isLoopbackHost } from '../core/credentials/address'
 import { RecentCalls } from '../core/telemetry/recent-calls'
@@ -12,6 +13,8 @@ import type { Readiness } from '../http/system/readiness'
 import type { Log } from '../log'
 import type { ModelBackend } from '../pipeline/models/model-backend'
 import { CallLog } from './call-log'
+import type { MoneyLog } from './money-log'
+import { openOperatorLog } from './operator-log'
 import { eventWriter } from './webhooks'
 
 interface Parts {
@@ -24,7 +27,9 @@ interface Parts {
       readonly books: { sums: Readings['books'] }
       readonly journalState: Readings['journal']
       readonly webhooks: Pick<WebhookStore, 'addEvents' | 'countLost' | 'lostEvents'>
+      readonly operatorActs: OperatorActs
     }
+    readonly money: Pick<MoneyLog, 'summarize'>
     readonly holds: { openHolds: Readings['holds'] }
     /** Null without metrics. */
     readonly latencies: { read: Readings['latencies'] } | null
@@ -44,6 +49,7 @@ export async function composeTelemetry({ metrics: settings, traces }: Config, pa
   const { log, core, later } = parts
   const health = upstreamHealth(parts)
   const calls = new CallLog(log)
+  const acts = await openOperatorLog(core.stores.operatorActs, log)
   const recent = new RecentCalls({ now: () => performance.now() })
   // Libraries are loaded only if they are configured.
   const isReady = async () => (await later().readiness.status()).status === 'ready'
@@ -87,7 +93,9 @@ export async function composeTelemetry({ metrics: settings, traces }: Config, pa
     /** Null without metrics. */
     endpoint: metrics && new MetricsEndpoint({ metrics, token: settings.token, isLoopback }),
     async close() {
+      await acts.close()
       calls.summarize()
+      core.money.summarize()
       metrics?.close()
       await tracer?.close()
     },

@@ -10,7 +10,7 @@ import type { ApiKey } from '../core/credentials/api-key'
 import type { CredentialStore } from '../core/credentials/store'
 import type { AccountId, LimitRequestId } from '../core/ids'
 import type { Ledger } from '../core/ledger/ledger'
-import type { Mailer } from '../core/mail/mailer'
+import { MAIL_FAILED, type Mailer } from '../core/mail/mailer'
 import type { UsageReports } from '../core/usage/reports'
 import { Delivering } from '../core/webhooks/delivering'
 import type { EventType, GatewayEvent } from '../core/webhooks/event'
@@ -55,7 +55,7 @@ export function composeWebhooks(config: Config, parts: Parts) {
   const delivering = new Delivering({ ...{ store, send, sealing, clock, onError }, describe: describer(parts) })
   const links = new UnsubscribeLinks(config.secretKey, config.baseUrl)
   const { noticeMails } = stores
-  const onFailure = (reason: string) => log.error('mail', { reason })
+  const onFailure = (reason: string) => log.error(MAIL_FAILED, { reason })
   const { mailer, ledger } = parts
   const mailing = mailer && { store: noticeMails, mailer, clock, baseUrl: config.baseUrl, links, onFailure }
   const mails = mailing && new NoticeMails(mailing)

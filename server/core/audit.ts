@@ -47,6 +47,12 @@ export interface AuditFilter {
   readonly to: number | null
 }
 
+/** Follows what operators and support did, in the order of commits. */
+export interface OperatorActs {
+  /** Those after a position, and the position of the last entry; with null, only the position. */
+  after(position: number | null): Promise<{ readonly acts: readonly AuditEntry[]; readonly position: number }>
+}
+
 /** Reads the audit log. Entries come newest first, and an unknown cursor returns null. */
 export interface AuditTrail {
   /** Changes to one key of an account. */

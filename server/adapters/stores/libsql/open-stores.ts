@@ -2,6 +2,7 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { drizzle } from 'drizzle-orm/libsql'
 import type { SignupBrakes } from '../../../core/accounts/signup-credit'
 import type { ReadOperationUsage } from '../../../core/apis/api-report'
+import type { OperatorActs } from '../../../core/audit'
 import type { Clock } from '../../../core/clock'
 import type { LastTimes } from '../../../core/ledger/clock-check'
 import type { RestorableCounters } from '../../../core/ledger/hold'
@@ -36,6 +37,7 @@ import { LibsqlLimitRequests } from './limit-requests'
 import { LibsqlModels } from './models'
 import { LibsqlNoticeMails } from './notice-mails'
 import { LibsqlNotices } from './notices'
+import { operatorActs } from './operator-acts'
 import { LibsqlPaymentClaims } from './payment-claims'
 import { LibsqlPrices } from './prices'
 import { LibsqlReconciliations } from './reconciliations'
@@ -84,6 +86,7 @@ export interface Stores {
   readonly accounts: LibsqlAccounts
   readonly limitRequests: LibsqlLimitRequests
   readonly notes: LibsqlAccountNotes
+  readonly operatorActs: OperatorActs
   readonly cardRefunds: LibsqlCardRefunds
   readonly unknownCheckouts: LibsqlUnknownCheckouts
   readonly ledgerCheck: LedgerCheck
@@ -168,6 +171,7 @@ function operatorStores(db: LibSQLDatabase, applied: () => Promise<void>) {
   return {
     notes: new LibsqlAccountNotes(db),
     finder: new LibsqlAccountFinder(db, applied),
+    operatorActs: operatorActs(db),
     cardRefunds: new LibsqlCardRefunds(db),
     unknownCheckouts: new LibsqlUnknownCheckouts(db),
     ledgerCheck: libsqlLedgerCheck(db, applied),
