@@ -49,6 +49,7 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/settings', label: pagesOf.settings, icon: SettingsIcon },
   { to: '/operator', label: pagesOf.operator, icon: Wrench, operator: 'support', exact: true },
   { to: '/operator/apis', label: pagesOf.operatorApis, icon: Webhook, operator: true },
+  { to: '/operator/money', label: pagesOf.operatorMoney, icon: CreditCard, operator: true },
   { to: '/operator/audit', label: pagesOf.operatorAudit, icon: ScrollText, operator: true },
 ]
 

@@ -150,6 +150,7 @@ const pages = [
   page('/settings', () => import('./pages/settings.tsx'), 'Settings'),
   page('/operator', () => import('./pages/operator.tsx'), 'Operator'),
   page('/operator/audit', () => import('./pages/operator-audit.tsx'), 'OperatorAudit'),
+  page('/operator/money', () => import('./pages/operator-money.tsx'), 'OperatorMoney'),
   page('/operator/accounts/$id', () => import('./pages/operator-account.tsx'), 'OperatorAccount'),
   page('/operator/apis', () => import('./pages/operator-apis.tsx'), 'OperatorApis'),
   page('/operator/apis/$name', () => import('./pages/operator-api.tsx'), 'OperatorApi'),

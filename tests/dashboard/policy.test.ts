@@ -6,7 +6,7 @@ import { until } from '../support/until'
 
 const PAGES = [
   ...['/', '/welcome', '/keys', '/apps', '/billing', '/limits', '/social', '/settings', '/operator', '/usage'],
-  ...['/webhooks', '/notices', '/audit', '/operator/audit', '/requests/req_none'],
+  ...['/webhooks', '/notices', '/audit', '/operator/audit', '/operator/money', '/requests/req_none'],
   ...['/playground', '/sign-in', '/sign-up', '/forgot-password', '/reset-password', '/confirm-email', '/consent'],
   ...['/device', '/no-such-page'],
 ]

@@ -1,4 +1,4 @@
-import { queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type {
   CustomerAudit,
   CustomerDetails,
@@ -23,6 +23,26 @@ const customer = (id: string) => api.operator.accounts({ id })
 /** One customer, as operators and support see it. */
 export const customerQuery = (id: string) =>
   queryOptions({ queryKey: ['operator', 'customer', id], queryFn: () => unwrap(customer(id).get()) })
+
+export type CustomerUsage = Awaited<ReturnType<typeof fetchUsage>>
+
+/** The last 30 days before a time (UNIX seconds), by UTC day and by operation. */
+export const customerUsageQuery = (id: string, end: number) =>
+  queryOptions({ queryKey: ['operator', 'customer', id, 'usage', end], queryFn: () => fetchUsage(id, end) })
+
+function fetchUsage(id: string, end: number) {
+  const query = { start_time: end - 30 * 86_400, end_time: end, bucket_width: '1d', group_by: 'operation' }
+  return unwrap(customer(id).usage.get({ query }))
+}
+
+export const customerLedgerQuery = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: ['operator', 'customer', id, 'transactions'],
+    queryFn: ({ pageParam }) =>
+      unwrap(customer(id).transactions.get({ query: { limit: 25, ...(pageParam !== null && { cursor: pageParam }) } })),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  })
 
 export const customerKeysQuery = (id: string) =>
   queryOptions({

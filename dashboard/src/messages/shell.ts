@@ -44,6 +44,7 @@ export const SHELL_TEXT = {
     settings: 'Settings',
     operator: 'Operator',
     operatorApis: 'APIs',
+    operatorMoney: 'Money',
     welcome: 'Your first request',
     signIn: 'Sign in',
     signUp: 'Create your account',

@@ -6,6 +6,7 @@ import { failureFrom, toFailure } from '../api/client/failure.ts'
 import { type Customer, customerQuery, endSessions, exportPath, resetSecondFactor } from '../api/customer.ts'
 import { useOperatorAction } from '../features/operator/action-form.tsx'
 import type { CustomerDialogName } from '../features/operator/customer/customer-dialogs.tsx'
+import { SpendCard, TransactionsCard } from '../features/operator/customer/customer-spend.tsx'
 import {
   ChangesTable,
   KeysTable,
@@ -91,6 +92,7 @@ function Details({ customer }: { customer: Customer }) {
         </Card>
       )}
       <RefusedTable customer={customer} />
+      <SpendCard id={account.id} />
       <Notes customer={customer} onAdd={() => open('note')} />
       <KeysTable id={account.id} />
       <PaymentsTable
@@ -98,6 +100,7 @@ function Details({ customer }: { customer: Customer }) {
         onRefund={isOperator ? (payment) => setDialog({ what: 'refund', payment }) : null}
       />
       <RefundsTable id={account.id} />
+      <TransactionsCard id={account.id} />
       <ChangesTable id={account.id} />
       {dialog && (
         <Suspense>

@@ -1,0 +1,81 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { toFailure } from '../../../api/client/failure.ts'
+import { listState } from '../../../api/client/list-state.ts'
+import { type CustomerUsage, customerLedgerQuery, customerUsageQuery } from '../../../api/customer.ts'
+import { CUSTOMER_TEXT as TEXT } from '../../../messages/customer.ts'
+import { operationName } from '../../../messages/requests.ts'
+import { chartSlots } from '../../../ui/charts/chart-slots.ts'
+import { UsageChart } from '../../../ui/charts/usage-chart.tsx'
+import { Failed } from '../../../ui/feedback/failure.tsx'
+import { Empty, Loading } from '../../../ui/feedback/states.tsx'
+import { costUsd, grouped } from '../../../ui/format/money.ts'
+import { useNow } from '../../../ui/format/time.tsx'
+import { Card } from '../../../ui/layout/card.tsx'
+import { type Column, staticRows, Table } from '../../../ui/layout/table.tsx'
+import { LedgerTable } from '../../../ui/requests/ledger-table.tsx'
+
+type OperationSpend = NonNullable<CustomerUsage['groups']>[number]
+
+const { spendColumns: HEADS } = TEXT
+const COLUMNS: readonly Column<OperationSpend>[] = [
+  { id: 'operation', head: HEADS.operation, cell: ({ name }) => operationName(String(name)) },
+  { id: 'calls', head: HEADS.calls, numeric: true, cell: ({ requests }) => grouped(requests) },
+  { id: 'failed', head: HEADS.failed, numeric: true, cell: ({ failed_requests: failed }) => grouped(failed) },
+  { id: 'spend', head: HEADS.spend, numeric: true, cell: ({ charged_micros_usd: usd }) => costUsd(usd) },
+]
+
+/** What a customer spent in the last 30 days, by day and by operation. */
+export function SpendCard({ id }: { id: string }) {
+  const now = useNow()
+  const query = useQuery(customerUsageQuery(id, Math.ceil(now / 86_400_000) * 86_400))
+  const { data } = query
+  const used = data && data.totals.requests > 0 ? data : null
+  return (
+    <Card title={TEXT.spend} flush>
+      <div className="grid gap-4 px-4 pb-4 sm:px-6">
+        {query.error && (
+          <Failed failure={toFailure(query.error)} onRetry={() => void query.refetch()} isStale={!!data} />
+        )}
+        {!data && !query.error && <Loading rows={6} />}
+        {used && (
+          <UsageChart
+            title={TEXT.spend}
+            slots={chartSlots(used.buckets, (at) => [used.buckets[at]?.charged_micros_usd ?? 0], now)}
+            series={[HEADS.spend]}
+            format={(value) => costUsd(Math.round(value))}
+            zone="UTC"
+          />
+        )}
+      </div>
+      {data && (
+        <Table
+          caption={TEXT.spendByOperation}
+          columns={COLUMNS}
+          rowKey={({ name }) => String(name)}
+          state={staticRows(data.groups ?? [])}
+          card={({ name, requests, charged_micros_usd: usd }) => (
+            <div className="flex items-start justify-between gap-3">
+              <span>{operationName(String(name))}</span>
+              <span>
+                {grouped(requests)}, {costUsd(usd)}
+              </span>
+            </div>
+          )}
+          empty={<Empty>{TEXT.noSpend}</Empty>}
+        />
+      )}
+    </Card>
+  )
+}
+
+/** The transactions of a customer, newest first. */
+export function TransactionsCard({ id }: { id: string }) {
+  const found = useInfiniteQuery(customerLedgerQuery(id))
+  return (
+    <Card title={TEXT.transactions} flush>
+      <LedgerTable
+        state={{ rows: found.data?.pages.flatMap(({ transactions }) => transactions), ...listState(found) }}
+      />
+    </Card>
+  )
+}

@@ -1,0 +1,66 @@
+import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
+import { operationName } from '../../messages/requests.ts'
+import { Empty } from '../feedback/states.tsx'
+import { costUsd } from '../format/money.ts'
+import { TimeAgo } from '../format/time.tsx'
+import { type Column, Table, type TableState } from '../layout/table.tsx'
+
+const { columns: HEADS } = TEXT
+
+/** A transaction of an account. */
+interface LedgerLine {
+  readonly id: string
+  readonly at: string
+  readonly kind: keyof typeof TEXT.kinds
+  readonly description: string
+  readonly amount_micros_usd: number
+  readonly balance_after_micros_usd: number
+}
+
+const COLUMNS: readonly Column<LedgerLine>[] = [
+  { id: 'at', head: HEADS.at, cell: ({ at }) => <TimeAgo at={at} /> },
+  { id: 'what', head: HEADS.what, cell: (line) => <LineDescription line={line} /> },
+  { id: 'amount', head: HEADS.amount, numeric: true, cell: ({ amount_micros_usd }) => costUsd(amount_micros_usd) },
+  {
+    id: 'after',
+    head: HEADS.after,
+    numeric: true,
+    cell: ({ balance_after_micros_usd }) => costUsd(balance_after_micros_usd),
+  },
+]
+
+/** Transactions of one account, newest first. */
+export function LedgerTable({ state }: { state: TableState<LedgerLine> }) {
+  return (
+    <Table
+      caption={TEXT.ledgerTable}
+      columns={COLUMNS}
+      rowKey={({ id }) => id}
+      state={state}
+      card={(line) => (
+        <div className="grid gap-1">
+          <div className="flex items-start justify-between gap-4">
+            <LineDescription line={line} />
+            <span className="font-medium">{costUsd(line.amount_micros_usd)}</span>
+          </div>
+          <div className="small flex justify-between gap-4 text-muted">
+            <TimeAgo at={line.at} />
+            <span>{costUsd(line.balance_after_micros_usd)}</span>
+          </div>
+        </div>
+      )}
+      empty={<Empty>{TEXT.noLedger}</Empty>}
+    />
+  )
+}
+
+function LineDescription({ line: { kind, description } }: { line: LedgerLine }) {
+  const name = TEXT.kinds[kind]
+  const more = kind === 'charge' ? operationName(description) : description
+  return (
+    <span className="grid">
+      <span className="font-medium">{name}</span>
+      {more !== name && <span className="small text-muted wrap-anywhere">{more}</span>}
+    </span>
+  )
+}
