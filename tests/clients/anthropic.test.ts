@@ -104,7 +104,7 @@ describe('@anthropic-ai/sdk', () => {
     expect(calls).toBe(3)
   })
 
-  test('an abort does not end the call at the vendor: it goes to its end, and nothing stays held', async () => {
+  test('an abort does not end the call at the vendor: the call runs to its end, and no hold remains', async () => {
     const go = Promise.withResolvers<void>()
     const signals: AbortSignal[] = []
     vendor.answer = ({ signal }) => {

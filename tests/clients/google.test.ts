@@ -89,7 +89,7 @@ describe('@google/genai', () => {
     expect(problem).toBeInstanceOf(ApiError)
   })
 
-  test('an abort does not end the call at the vendor: it goes to its end, and nothing stays held', async () => {
+  test('an abort does not end the call at the vendor: the call runs to its end, and no hold remains', async () => {
     const go = Promise.withResolvers<void>()
     const signals: AbortSignal[] = []
     const [first, last] = gemini.events(['Hel', 'lo'], { promptTokenCount: 5, candidatesTokenCount: 2 })

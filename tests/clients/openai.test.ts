@@ -60,7 +60,7 @@ describe('openai', () => {
     expect((await runner.totalUsage()).total_tokens).toBe(14)
   })
 
-  test('tools: the sandbox calls one, and says what it answered', async () => {
+  test('tools: the sandbox calls one, and repeats its result', async () => {
     const runner = client.chat.completions.runTools({
       model: 'sandbox/echo',
       messages: [{ role: 'user', content: 'Paris' }],
@@ -120,7 +120,7 @@ describe('openai', () => {
     expect(calls).toBe(2)
   })
 
-  test('under an Idempotency-Key a reply that was lost is had again by its own retry, for one charge', async () => {
+  test('under an Idempotency-Key, its own retry gets the reply that was lost, for one charge', async () => {
     vendor.answer = () => openAi.plain('Hi', { input: 10, output: 4 })
     vendor.received.length = 0
     const before = (await balance()).paid
@@ -169,7 +169,7 @@ describe('openai', () => {
     expect([tries, vendor.received.length]).toEqual([3, 1])
   })
 
-  test('under an Idempotency-Key a stream that its caller left goes to its end, and the next try has the whole', async () => {
+  test('under an Idempotency-Key, a stream that its caller left runs to its end, and the next try gets all of it', async () => {
     const gate = Promise.withResolvers<void>()
     const events = openAi.words(['Hel', 'lo'], { input: 10, output: 4 })
     vendor.received.length = 0
@@ -191,7 +191,7 @@ describe('openai', () => {
     expect([text, vendor.received.length]).toEqual(['Hello', 1])
   })
 
-  test('an abort does not end the call at the vendor: it goes to its end, and nothing stays held', async () => {
+  test('an abort does not end the call at the vendor: the call runs to its end, and no hold remains', async () => {
     const go = Promise.withResolvers<void>()
     const signals: AbortSignal[] = []
     vendor.answer = ({ signal }) => {

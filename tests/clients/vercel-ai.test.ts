@@ -43,7 +43,7 @@ describe.each(['openai', 'openai, by default', 'anthropic', 'google'])('ai, over
     expect((await usage).outputTokens).toBe(2)
   })
 
-  test('calls a tool and goes on with what it said', async () => {
+  test('calls a tool and continues with its result', async () => {
     const weather = tool({
       description: 'The weather of a city',
       inputSchema: jsonSchema<{ city: string }>({
@@ -62,7 +62,7 @@ describe.each(['openai', 'openai, by default', 'anthropic', 'google'])('ai, over
     expect(text).toContain('It rains in Paris.')
   })
 
-  test('tells our refusal as its own error', async () => {
+  test('reports our refusal as its own error', async () => {
     const problem = await generateText({ model: model('nobody'), prompt: 'x', maxRetries: 0 }).catch(
       (error: unknown) => error,
     )

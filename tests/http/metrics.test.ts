@@ -189,7 +189,7 @@ describe('GET /metrics', () => {
     await plain.close()
   })
 
-  test('says after a restart what it said before, for every kind of entry', async () => {
+  test('reports the same money after a restart, for every kind of entry', async () => {
     const first = await openHarness({ env: { METRICS_TOKEN: TOKEN } })
     const account = await first.account(5)
     const key = await first.key(account)

@@ -156,7 +156,7 @@ describe('upstream failures (spec 7, spec-answers 2, 4)', () => {
   })
 
   describe('the caller hangs up (spec-answers 4)', () => {
-    test('before the call: nothing is charged, and nobody is asked', async () => {
+    test('before the call: nothing is charged, and no upstream is called', async () => {
       const before = gateway.images.asked.length
       await call({ signal: AbortSignal.abort() })
       await expectUncharged()

@@ -93,7 +93,7 @@ class World {
   }
 }
 
-test('no interleaving, of a clock that goes back as well, takes the calls of one period over its budget, none is refused that fits, and the counters are the calls', async () => {
+test('in any order of calls, also when the clock goes back, a period never exceeds its budget, a call that fits is never refused, and the counters equal the calls', async () => {
   await fc.assert(
     fc.asyncProperty(budgets, fc.array(backAndForth, { maxLength: 80 }), async (budget, steps) => {
       const world = new World()
@@ -123,7 +123,7 @@ test('no interleaving, of a clock that goes back as well, takes the calls of one
   )
 })
 
-test('a budget that changes under way never counts less than the calls of the running period, nor lets them pass it further', async () => {
+test('a budget that changes during a period counts at least the calls of that period, and never lets them exceed it further', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.oneof({ weight: 6, arbitrary: step }, { weight: 1, arbitrary: budgets }), { maxLength: 80 }),

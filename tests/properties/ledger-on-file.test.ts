@@ -20,7 +20,7 @@ const step = fc.record({
   limit: fc.option(fc.nat(300)),
 })
 
-test('on a real file with failing, late and lost commits, every sum agrees and every caller paid what it was told', async () => {
+test('on a real file with failing, late and lost commits, every sum agrees and every caller paid what its answer reported', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { minLength: 30, maxLength: 80, size: 'max' }),

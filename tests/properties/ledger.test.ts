@@ -265,8 +265,8 @@ class World {
   }
 }
 
-describe('the ledger, whatever happens in whatever order', () => {
-  test('never grants what is not there, agrees with its journal after every step, and charges exactly what it said', async () => {
+describe('the ledger, under any events in any order', () => {
+  test('never holds more than the balance, agrees with its journal after every step, and charges exactly what it reported', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(action, { minLength: 20, maxLength: 90, size: 'max' }),

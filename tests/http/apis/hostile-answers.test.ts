@@ -136,7 +136,7 @@ test('early hints and trailers of an upstream are not passed on', async () => {
   expect(await spent()).toBe(10_000)
 })
 
-test('a second answer behind the first reaches nobody: not the next caller on the same connection either', async () => {
+test('a second answer behind the first is dropped: the next caller on the same connection does not get it', async () => {
   const answer = (text: string) => `${head(`Content-Length: ${text.length}`)}${text}`
   const [ada, bob] = [await buyer(), await buyer()]
   // Once in the same packet, and once later, while the connection waits for the next request.

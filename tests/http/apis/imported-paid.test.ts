@@ -104,7 +104,7 @@ describe('an imported operation that is paid for by itself (spec 5.3, spec-answe
     })
   })
 
-  test('that an operator made free needs a key: nobody pays nothing', async () => {
+  test('that an operator made free needs a key: there is no payment of zero', async () => {
     const operator = { kind: 'operator', id: 'test', address: null } as const
     await gateway.core.operator.setPrice(operator, 'weather.forecast', null, micros(0))
     const answer = await gateway.call(PATH)

@@ -73,7 +73,7 @@ describe('before anything is signed, a challenge is refused that', () => {
     expect([upstream.calls.length, await spent(), await states()]).toEqual([1, 0, []])
   })
 
-  test('is none, or is too long', async () => {
+  test('is missing, or is too long', async () => {
     const answers = [
       new Response('pay me', { status: 402 }),
       new Response('', { status: 402, headers: { 'payment-required': 'not base64 json' } }),

@@ -158,7 +158,7 @@ describe.each(Object.entries(WIRES))('Idempotency-Key on %s (spec-answers 5)', (
 })
 
 describe('a model call under an Idempotency-Key whose caller hangs up (ADR 17)', () => {
-  test('goes on: the model is asked once, it is charged once, and the repeat gets the answer', async () => {
+  test('continues: the model is called once, charged once, and the repeat gets the answer', async () => {
     const gate = Promise.withResolvers<void>()
     const asked = Promise.withResolvers<void>()
     vendor.answer = async () => {
@@ -203,7 +203,7 @@ describe('a model call under an Idempotency-Key whose caller hangs up (ADR 17)',
     expect([vendor.received.length, await paid()]).toEqual([2, COST])
   })
 
-  test('goes on to the end of its stream, and the repeat gets the whole of it', async () => {
+  test('continues to the end of its stream, and the repeat gets all of it', async () => {
     const gate = Promise.withResolvers<void>()
     const events = openAi.words(['Hel', 'lo'], COUNTS)
     vendor.answer = () =>

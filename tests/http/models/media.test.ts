@@ -237,7 +237,7 @@ describe('POST /v1/moderations', () => {
 })
 
 describe('models without a price per token', () => {
-  test('are listed with the price that they have, and chat with nobody', async () => {
+  test('are listed with their price, and cannot be used for chat', async () => {
     const { key } = await gateway.funded()
     const { data } = (await (await gateway.as(key, '/v1/models')).json()) as { data: { id: string; pricing: object }[] }
     const priced = Object.fromEntries(data.map(({ id, pricing }) => [id, pricing]))

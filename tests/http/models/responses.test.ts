@@ -86,7 +86,7 @@ describe.each(MODELS)('POST /v1/responses of the model %p (spec 4.6)', (model) =
     })
   })
 
-  test('a quote is what is held, and calls nobody', async () => {
+  test('a quote equals the amount that would be held, and calls no vendor', async () => {
     const { key, balance } = await gateway.funded()
     const quoted = await respond(key, model, {}, { headers: { 'x-cost-mode': 'quote' } })
     const { quote } = (await quoted.json()) as { quote: { cost_micros_usd: number } }
@@ -145,7 +145,7 @@ describe.each(MODELS)('POST /v1/responses of the model %p (spec 4.6)', (model) =
     expect((await balance()).paid).toBe(10_000_000)
   })
 
-  test('without usage is charged by estimate, and a plain answer that is none is not', async () => {
+  test('a stream without usage is charged by estimate, and a plain answer that is no response is not charged', async () => {
     const { key, balance } = await gateway.funded()
     const { usage: _, ...silent } = RESPONSE
     vendor.answer = ({ path }) => (path.startsWith('/native') ? Response.json(silent) : openAi.plain('Hi', null))
@@ -171,7 +171,7 @@ describe.each(MODELS)('POST /v1/responses of the model %p (spec 4.6)', (model) =
     expect([other.status, await errorOf(other)]).toMatchObject([409, { code: 'idempotency_conflict' }])
   })
 
-  test('too dear for the balance names the cap that would fit, and asks nobody', async () => {
+  test('that costs more than the balance is refused with the output cap that would fit, and calls no vendor', async () => {
     const { key } = await gateway.funded(0.01)
     const refused = await respond(key, model, { max_output_tokens: 5_000 })
     expect(refused.status).toBe(402)

@@ -70,7 +70,7 @@ describe('a property whose cost the token price does not cover', () => {
     expect((await quoted({ best_of: 20 })) - (await quoted({}))).toBeCloseTo(19 * 10 * 10 + 13 * 3.125, -1)
   })
 
-  test('is none of those that SDKs send', async () => {
+  test('is not among the members that SDKs send', async () => {
     const { key } = await gateway.funded()
     const body = { ...hello, model: 'gpt', user: 'u', metadata: {}, store: false, parallel_tool_calls: true, seed: 1 }
     vendor.answer = () => openAi.plain('Hi', { input: 10, output: 4 })

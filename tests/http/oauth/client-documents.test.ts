@@ -173,7 +173,7 @@ describe('a document that cannot be used', () => {
     expect(fetched).toHaveLength(1)
   })
 
-  test('at a private address is not fetched, and not told apart from a host that does not answer', async () => {
+  test('at a private address is not fetched, and gets the same error as a host that does not answer', async () => {
     for (const host of ['127.0.0.1', '169.254.169.254', '[::1]', 'intranet.example'])
       expect(reasonOf(await opened(`https://${host}/app.json`))[2]).toContain('its document could not be fetched')
   })

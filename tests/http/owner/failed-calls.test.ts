@@ -110,7 +110,7 @@ test('a charged call is explained with its times beside its arithmetic', async (
   expect(await explainedCall(IMAGES)).toMatchObject({ provider: 'cache' })
 })
 
-test('no row keeps anything that its caller sent, wherever it stood', async () => {
+test('no row stores anything that its caller sent, from any part of the request', async () => {
   const quoted = [CANARY, `"${CANARY}"`, `a"${CANARY}`, `$${CANARY}`, `|foo$boost=${CANARY}`, `$site=${CANARY} x"y`]
   const queries = Object.keys({ ...IMAGE_SEARCH.parameters, ...LLM_CONTEXT.parameters }).flatMap((name) =>
     quoted.map((value) => `${name}=${encodeURIComponent(value)}`),

@@ -110,7 +110,7 @@ describe('the books of a month', () => {
     expect((await of('month=2026-11&timezone=Europe/Berlin')).from).toBe('2026-10-31T23:00:00.000Z')
   })
 
-  test('are refused to support, and for a period that is none; the command says which', async () => {
+  test('are refused to support, and for an invalid period; the command names it', async () => {
     for (const path of ['books.csv', 'statement', 'statement.csv']) {
       expect(await refusalOf(support.api(`/api/operator/${path}?month=2026-11`))).toMatchObject({ status: 403 })
       for (const query of [
@@ -168,7 +168,7 @@ describe('revenue', () => {
     expect(JSON.parse(await printed('revenue', '--by', 'rail', '--json'))).toEqual(report)
   })
 
-  test('is refused to support, and for days that are none', async () => {
+  test('is refused to support, and for invalid days', async () => {
     expect(await refusalOf(support.api('/api/operator/revenue'))).toMatchObject({ status: 403 })
     for (const query of ['?from=2026-02-30', '?from=yesterday', '?from=2026-11-02&to=2026-11-01', '?group_by=weather'])
       expect(await refusalOf(operator.api(`/api/operator/revenue${query}`))).toMatchObject({ status: 400 })

@@ -192,7 +192,7 @@ describe('the refund of a card payment', () => {
     expect((await balance()).paid).toBe(usd(20) as never)
   })
 
-  test('goes on where a crash left it: before the booking, after it, and with the processor away', async () => {
+  test('continues where a crash interrupted it: before the booking, after it, and with the processor away', async () => {
     const { id: payment, page } = await paid()
     const row = (name: string, state: Refund['state']) => ({
       ...{

@@ -193,7 +193,7 @@ describe('without the second factor', () => {
     expect((await withCode(await challenge(owner.email), totp(link))).status).toBe(429)
   })
 
-  test('the wishes of a body to trust the device, to skip the session or to begin another are overruled', async () => {
+  test('members of a body that would trust the device, skip the session or begin another are ignored', async () => {
     const { owner, link, codes } = await protectedOwner()
     const trusting = await post(
       '/api/auth/two-factor/verify-totp',
@@ -229,7 +229,7 @@ describe('a recovery code', () => {
     expect((await auditRows(gateway)).some(({ action }) => action === 'account.recovery_code_used')).toBe(true)
   })
 
-  test('of the database is none: what is stored there signs in nobody', async () => {
+  test('read from the database does not sign in: only its hash is stored', async () => {
     const { owner } = await protectedOwner()
     const [row] = await gateway.core.stores.db.all<{ codes: string }>(
       `SELECT backup_codes AS codes FROM identity_two_factor WHERE user_id = (SELECT id FROM identity_user WHERE email = '${owner.email}')`,

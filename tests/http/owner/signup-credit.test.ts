@@ -230,7 +230,7 @@ describe('a sign-up where mail is configured', () => {
     expect(await enter('mine@example.com')).toMatchObject({ signup_credit: 'granted' })
   })
 
-  test('whose credit a crash kept from the ledger gets it at the next sign-in', async () => {
+  test('gets the credit at the next sign-in if a crash kept it out of the ledger', async () => {
     await open('crash@example.com', '192.0.5.1')
     const mail = await mailbox.next()
     const { db } = gateway.core.stores

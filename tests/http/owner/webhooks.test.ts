@@ -100,7 +100,7 @@ describe('an event', () => {
     expect(JSON.stringify(await read(owner.api('/api/webhooks')))).not.toContain(made.secret)
   })
 
-  test('reaches only whom it concerns and who asked for it', async () => {
+  test('reaches only the accounts it concerns, at endpoints that subscribe to it', async () => {
     const stranger = await gateway.owner()
     await create({ url: url('/stranger') }, stranger)
     await create({ url: url('/revoked'), events: ['key.revoked'] })
@@ -187,7 +187,7 @@ describe('an event about a record that is gone', () => {
 })
 
 describe('an endpoint', () => {
-  test('that hangs with 10,000 queued delays neither another one nor a call', async () => {
+  test('that hangs with 10,000 events queued delays no other endpoint and no call', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     held.push(resolve)
     answer = (path) => (path === '/hangs' ? promise.then(() => new Response('late')) : new Response('ok'))

@@ -349,7 +349,7 @@ describe('what the network refuses, and what goes wrong on the way: nothing is c
     expect((await costsNothing(() => write('follow', { target_user_id: GRACE.id }))).status).toBe(404)
   })
 
-  test('504 when nobody knows what became of a write: it was sent once, may have happened, and is not charged', async () => {
+  test('504 when the outcome of a write is unknown: it was sent once, may have happened, and is not charged', async () => {
     await fault('lost_answer')
     const content = sentence()
     const { status, error } = await costsNothing(() => write('post', { content }))
