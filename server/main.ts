@@ -17,13 +17,16 @@ import { claimNotice, readyLine, welcome } from './welcome'
 type Gateway = Awaited<ReturnType<typeof compose>>
 type Lock = Awaited<ReturnType<typeof takeDataFolder>>
 
+/** The format of lines to stderr, of the environment until the settings are read. */
+let format = logFormat()
+
 /** The log, once the settings are read. */
 let output: LogOutput | null = null
 
 /** Writes a line before the log is open, or that ends the process: to stderr, and to a log file too. */
 function tell(level: 'warn' | 'error', message: string): void {
-  if (output?.isFile) openLog('debug', output.write, undefined, logFormat())[level](message)
-  if (logFormat() === 'json') openLog('debug', undefined, undefined, 'json')[level](message)
+  if (output?.isFile) openLog('debug', output.write, undefined, format)[level](message)
+  if (format === 'json') openLog('debug', undefined, undefined, 'json')[level](message)
   else process.stderr.write(`gateway: ${message}\n`)
 }
 
@@ -64,6 +67,7 @@ async function secureDataFolder(): Promise<void> {
 function settings(): Config {
   try {
     const config = readConfig()
+    format = config.logFormat
     for (const warning of config.warnings) tell('warn', warning)
     return config.port === 0 ? readConfig({ PORT: String(freePort(config.host)) }) : config
   } catch (error) {

@@ -46,6 +46,7 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { to: '/webhooks', label: pagesOf.webhooks, icon: Send },
   { to: '/audit', label: pagesOf.audit, icon: ScrollText },
   { to: '/docs', label: SHELL_TEXT.help, icon: BookOpen, outside: true },
+  { to: '/docs/guide', label: SHELL_TEXT.guide, icon: BookOpen, outside: true },
   { to: '/settings', label: pagesOf.settings, icon: SettingsIcon },
   { to: '/operator', label: pagesOf.operator, icon: Wrench, operator: 'support', exact: true },
   { to: '/operator/apis', label: pagesOf.operatorApis, icon: Webhook, operator: true },

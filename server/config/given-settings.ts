@@ -44,7 +44,7 @@ export function givenSettings(environment: Environment, dataDir: string): GivenS
     if (text?.trim()) fromEnvironment.set(name, { text, from: ENVIRONMENT })
   }
   refuseMistyped(fromEnvironment)
-  if (file?.isOpen && [...fromFile.keys()].some(isSecret))
+  if (file?.isOpen && [...fromFile.keys()].some((name) => isSecret(name) && !name.endsWith(FILE)))
     warnings.push(`${file.path} contains secrets, but other users may read it. Run: chmod o= ${file.path}`)
   const given = new Map([
     ...withSecretFiles(fromFile, isSecret, warnings),

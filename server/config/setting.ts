@@ -104,7 +104,7 @@ export function integer<const D extends number | null>(
   ) as Unnamed<Value<number, D>>
 }
 
-export function whole(name: string, text: string, min: number, max: number): number {
+function whole(name: string, text: string, min: number, max: number): number {
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
   if (!(value >= min && value <= max)) throw refused(name, `an integer from ${min} to ${max}`, text)
   return value

@@ -74,6 +74,8 @@ describe.skipIf(!canIsolate)(
 
     test('serves the dashboard, takes a paid call, imports an API, indexes a page, and keeps all of it over a restart', async () => {
       expect(await run('up', '--check')).toEqual({ code: 0, output: '' })
+      await writeFile(join(folder, 'data/gateway.yaml'), 'LOG_LEVEL: info\n', { mode: 0o644 })
+      expect((await run('config', 'check')).output).toContain('valid (environment and /data/gateway.yaml)')
       let server = await serve()
       const dashboard = await fetch(url, { headers: { accept: 'text/html' } })
       expect(await dashboard.text()).toContain('<div id="root">')

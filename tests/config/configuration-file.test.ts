@@ -140,6 +140,8 @@ UPSTREAM_WALLET_TOKENS:
     expect([models.keyOf('OPENAI_API_KEY'), models.keyOf('VENDOR_KEY')]).toEqual(['sk-1', 'sk-from-a-file'])
     expect(Object.fromEntries(apis.secrets)).toEqual({ UPSTREAM_WEATHER_KEY: 'sk-from-a-file' })
     expect(warnings).toEqual([])
+    const paths = file(`METRICS_TOKEN_FILE: ${file('x'.repeat(32))}\nPORT: 4100\n`, 0o644)
+    expect(readConfig({ SECRET_KEY, CONFIG_FILE: paths }, {}).warnings).toEqual([])
     const open = file(yaml, 0o644)
     expect(readConfig({ SECRET_KEY, CONFIG_FILE: open }, {}).warnings).toEqual([
       `${open} contains secrets, but other users may read it. Run: chmod o= ${open}`,

@@ -15,6 +15,7 @@ export const SHELL_TEXT = {
   keyNamed: (name: string) => `Key: ${name}`,
   noneFound: 'No results.',
   help: 'API docs',
+  guide: 'Guide',
   live: 'Live',
   connecting: 'Connecting…',
   asOf: (time: string) => `As of ${time}`,

@@ -12,11 +12,11 @@ type Encoding = 'br' | 'gzip'
 /** The documents that every client may ask for again: they have an ETag, and their compressed form is kept. */
 const DOCUMENTS =
   /^https?:\/\/[^/]+\/(openapi\.json|openapi\/operations|llms\.txt|schemas\/|\.well-known\/|v1\/catalog(\?|$))/
-/** What is compressed on each request: the owner's lists. A GET never shows a secret: it is shown once, by the POST that made it. */
-const LISTS = /^https?:\/\/[^/]+\/api\//
+/** What is compressed on each request: the owner's lists, and the guide. A GET never shows a secret: it is shown once, by the POST that made it. */
+const LISTS = /^https?:\/\/[^/]+\/(api\/|docs\/guide)/
 
 /**
- * Compresses documents and the owner's lists of over 1 KB, off this thread, and answers 304 where the client has the document already. Streams,
+ * Compresses documents, the guide and the owner's lists of over 1 KB, off this thread, and answers 304 where the client has the document already. Streams,
  * priced answers and answers that show a secret are never touched.
  */
 export class CompressedResponses {
@@ -27,7 +27,8 @@ export class CompressedResponses {
     const isDocument = DOCUMENTS.test(request.url)
     const { headers } = response
     if (response.status !== 200) return response
-    if (headers.has('content-encoding') || !/json|^text\/plain/.test(headers.get('content-type') ?? '')) return response
+    if (headers.has('content-encoding') || !/json|^text\/(plain|html)/.test(headers.get('content-type') ?? ''))
+      return response
     const body = new Uint8Array(await response.arrayBuffer())
     const etag = isDocument ? `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` : null
     headers.append('vary', 'accept-encoding')

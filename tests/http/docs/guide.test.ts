@@ -99,6 +99,16 @@ describe('/docs/guide', () => {
     expect(page).not.toContain(' style="')
   })
 
+  test('is compressed, and a picture is not compressed again', async () => {
+    const get = (path: string) =>
+      gateway.gateway.fetch(new Request(`http://localhost${BASE}${path}`, { headers: { 'accept-encoding': 'br' } }))
+    const page = await get('/configuration')
+    expect(page.headers.get('content-encoding')).toBe('br')
+    expect((await page.bytes()).length).toBeLessThan(16_000)
+    const picture = await get('/images/dashboard.png')
+    expect([picture.headers.get('content-type'), picture.headers.get('content-encoding')]).toEqual(['image/png', null])
+  })
+
   test('answers an address without a page with 404 and the menu, whatever it says', async () => {
     for (const path of [
       'nosuch',
