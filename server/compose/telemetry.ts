@@ -45,7 +45,7 @@ interface Parts {
 }
 
 /** What observes calls: the log, and metrics and traces if they are configured. */
-export async function composeTelemetry({ metrics: settings, traces }: Config, parts: Parts) {
+export async function composeTelemetry({ metrics: settings, traces, backup }: Config, parts: Parts) {
   const { log, core, later } = parts
   const health = upstreamHealth(parts)
   const calls = new CallLog(log)
@@ -89,6 +89,7 @@ export async function composeTelemetry({ metrics: settings, traces }: Config, pa
     routes: {
       ...{ recentCalls: () => recent.read(), journalState: () => core.stores.journalState(), isReady },
       problems: () => later().readiness.problems(),
+      backupReading: () => ({ ...later().backups.commands.backups.reading(), isScheduled: backup.to !== null }),
     },
     /** Null without metrics. */
     endpoint: metrics && new MetricsEndpoint({ metrics, token: settings.token, isLoopback }),

@@ -110,6 +110,7 @@ describe("the operator's page", () => {
     await becomes(async () => (await acme.getByRole('cell').allTextContents())[1], '5')
     const health = page.getByRole('region', { name: 'Health' })
     await health.getByText('Ready', { exact: true }).waitFor()
+    await health.getByText('No backups are scheduled').waitFor()
     await health.getByText(/^upstream_error: \d+$/).waitFor()
     await health.getByText(/^openai .*: \d+, \d+ failed, \d+ ms on average$/).waitFor()
     await fitsEverybody(page, 'operator-upstreams')

@@ -224,6 +224,7 @@ describe('GET /api/operator/health', () => {
       ...{ ready: true, problems: [], calls: 2, codes: [{ code: 'missing_parameter', calls: 1 }] },
       upstreams: [{ name: 'fixture', requests: 1, failures: 0 }],
       tables_reject: false,
+      backups: { scheduled: false, newest_at: null, failing: false },
     })
     await endAndReconcile(gateway)
   })

@@ -32,6 +32,7 @@ export async function diskLeft(path: string): Promise<DiskLeft> {
   }
 }
 
+/** The bytes of `diskLeft`. */
 export async function freeBytes(path: string): Promise<number> {
   return (await diskLeft(path)).bytes
 }

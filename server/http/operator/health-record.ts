@@ -1,7 +1,9 @@
 import type { Static } from '@sinclair/typebox'
+import type { BackupReading } from '../../core/backup/backups'
+import { isoTime } from '../../core/clock'
 import type { RecentReading } from '../../core/telemetry/recent-calls'
 import type { JournalState } from '../../core/telemetry/telemetry'
-import { listOf, record, text, whole, yesOrNo } from '../openapi/json-schema'
+import { instant, listOf, orNull, record, text, whole, yesOrNo } from '../openapi/json-schema'
 
 const count = (description: string) => whole(description, { minimum: 0 })
 
@@ -31,13 +33,24 @@ export const Health = record('The health of the gateway.', {
   tables_behind_ms: count('How far the tables are behind the log of charges.'),
   tables_behind_bytes: count('How many bytes of it they do not have yet.'),
   tables_reject: yesOrNo('Whether the database rejects writes.'),
+  backups: record('The copies of the data.', {
+    scheduled: yesOrNo('Whether copies are made by themselves.'),
+    newest_at: orNull(instant('When the newest copy was taken that is known.'), 'none'),
+    failing: yesOrNo('Whether the last backup failed.'),
+  }),
 })
 export type Health = Static<typeof Health>
+
+interface HealthState {
+  readonly isReady: boolean
+  readonly problems: Readonly<Record<string, string>>
+  readonly backups: BackupReading & { readonly isScheduled: boolean }
+}
 
 export function healthRecord(
   recent: RecentReading,
   journal: JournalState,
-  { isReady, problems }: { isReady: boolean; problems: Readonly<Record<string, string>> },
+  { isReady, problems, backups }: HealthState,
 ): Health {
   return {
     ready: isReady,
@@ -50,5 +63,10 @@ export function healthRecord(
     tables_behind_ms: Math.round(journal.unappliedMs),
     tables_behind_bytes: journal.unappliedBytes,
     tables_reject: journal.isBehind,
+    backups: {
+      scheduled: backups.isScheduled,
+      newest_at: backups.newestAt === null ? null : isoTime(backups.newestAt),
+      failing: backups.isFailing,
+    },
   }
 }

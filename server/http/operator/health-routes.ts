@@ -1,3 +1,4 @@
+import type { BackupReading } from '../../core/backup/backups'
 import type { RecentReading } from '../../core/telemetry/recent-calls'
 import type { JournalState } from '../../core/telemetry/telemetry'
 import type { OwnerSessions } from '../middleware/owner-session'
@@ -12,16 +13,19 @@ export interface HealthParts {
   readonly problems: () => Promise<Readonly<Record<string, string>>>
   readonly recentCalls: () => RecentReading
   readonly journalState: () => JournalState
+  readonly backupReading: () => BackupReading & { readonly isScheduled: boolean }
 }
 
 /** The health of the gateway, for the operator's page. */
-export function operatorHealthRoutes({ owners, isReady, problems, recentCalls, journalState }: HealthParts) {
+export function operatorHealthRoutes(parts: HealthParts) {
+  const { owners, isReady, problems, recentCalls, journalState, backupReading } = parts
   const { operator } = operatorGate(owners)
   return routeGroup({ name: 'operator-health', prefix: '/api/operator' }).get(
     '/health',
     async ({ context }): Promise<Health> => {
       await operator(context)
-      return healthRecord(recentCalls(), journalState(), { isReady: await isReady(), problems: await problems() })
+      const state = { isReady: await isReady(), problems: await problems(), backups: backupReading() }
+      return healthRecord(recentCalls(), journalState(), state)
     },
     UNDOCUMENTED,
   )

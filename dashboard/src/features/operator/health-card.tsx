@@ -6,6 +6,7 @@ import { Badge } from '../../ui/badge.tsx'
 import { Failed } from '../../ui/feedback/failure.tsx'
 import { Loading } from '../../ui/feedback/states.tsx'
 import { grouped } from '../../ui/format/money.ts'
+import { formatDateTime } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 
 const { health: TEXT } = OPERATOR_TEXT
@@ -33,7 +34,7 @@ function Status({ ready, tables_reject }: HealthReading) {
   return tables_reject ? <Badge tone="warn">{TEXT.rejecting}</Badge> : <Badge tone="ok">{TEXT.ready}</Badge>
 }
 
-function Reading({ calls, seconds, codes, upstreams, problems, ...behind }: HealthReading) {
+function Reading({ calls, seconds, codes, upstreams, problems, backups, ...behind }: HealthReading) {
   return (
     <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-2 lg:grid-cols-4">
       {problems.length > 0 && (
@@ -59,8 +60,17 @@ function Reading({ calls, seconds, codes, upstreams, problems, ...behind }: Heal
         name={TEXT.behind}
         lines={[TEXT.commits(grouped(behind.commit_wait_ms)), TEXT.tables(grouped(behind.tables_behind_ms))]}
       />
+      <Fact name={TEXT.backups} lines={backupLines(backups)} />
     </dl>
   )
+}
+
+function backupLines({ scheduled, newest_at: at, failing }: HealthReading['backups']): readonly string[] {
+  return [
+    ...(at === null ? [] : [formatDateTime(at)]),
+    ...(failing ? [TEXT.backupFailed] : []),
+    ...(scheduled ? [] : [TEXT.notScheduled]),
+  ]
 }
 
 function Fact({ name, lines }: { name: string; lines: readonly string[] }) {

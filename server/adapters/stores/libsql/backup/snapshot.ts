@@ -56,7 +56,7 @@ export async function copyUnchanged({
  * Copies one SQLite file as it is at one moment. In a thread and connection of its own: neither the writer nor the readers of the gateway
  * wait for it.
  */
-export async function vacuumInto({ from, to, onProgress, threads = OWN_THREADS }: CopyOptions): Promise<void> {
+async function vacuumInto({ from, to, onProgress, threads = OWN_THREADS }: CopyOptions): Promise<void> {
   await withConnection(from, 'copier', threads, async (source) => {
     const [row] = await rows(source, 'SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()')
     const total = Number(row?.[0] ?? 0)
