@@ -11,6 +11,7 @@ import { app } from './app'
 import { agentInterfaces, composeAgents } from './compose/agents'
 import { composeBackups } from './compose/backup-schedule'
 import { composeBilling } from './compose/billing'
+import { clientAddresses } from './compose/client-addresses'
 import { composeGuide } from './compose/guide'
 import { composeImported } from './compose/imported-apis'
 import { indexSources } from './compose/index-sources'
@@ -59,7 +60,6 @@ import { Intake } from './http/middleware/intake'
 import { normalizeUrl } from './http/middleware/normalize-url'
 import { OwnerSessions } from './http/middleware/owner-session'
 import { type DataProviders, PricedCalls, pricedRoutes } from './http/middleware/priced'
-import { addressReader } from './http/middleware/request-context'
 import { securedResponse } from './http/middleware/secured-response'
 import { controlHandler } from './http/operator/control'
 import { Thumbnails } from './http/search/thumbnails'
@@ -248,12 +248,6 @@ function securedBy({ baseUrl, corsOrigins }: Config, answer: (request: Request) 
     const response = securedResponse(answered, request.url, isHttps)
     return isCompressible(request) ? compressed.of(request, response) : response
   }
-}
-
-function clientAddresses({ trustedProxies, trustedProxyHeader }: Config, log: Log) {
-  return addressReader({ addresses: trustedProxies, header: trustedProxyHeader }, (problem) =>
-    log.warn('client address is unknown', { problem }),
-  )
 }
 
 const STOPWATCH: Clock = { now: () => performance.now() }

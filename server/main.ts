@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { compose, prepareIndex } from './compose'
 import { isInUse, takeDataFolder } from './compose/data-folder'
+import { logSelfCheck } from './compose/self-check'
 import { type Config, dataFolder, logFormat, readConfig } from './config'
 import { ConfigError } from './config/config-error'
 import { HandOver, takeOver } from './hand-over'
@@ -167,6 +168,10 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
   const isFresh = (await gateway.accounts.count()) === 0
   const took = performance.now() - started
   announce(config, welcome(config.baseUrl, took, isFresh), readyLine(config.baseUrl, took))
+  if (config.production) {
+    const { lastTimes } = gateway.core.stores
+    void logSelfCheck(config, { now: clock.now, lastTimes, needsOperator: gateway.needsOperator }, log)
+  }
   if (await gateway.needsOperator()) {
     const mayBeFirst = isFresh && config.firstAccountIsOperator
     const notice = claimNotice(config.baseUrl, gateway.setupToken.issue(), mayBeFirst)

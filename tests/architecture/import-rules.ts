@@ -419,6 +419,7 @@ export const RULES: readonly Rule[] = [
       'server/hand-over.ts',
       'server/waiting-room.ts',
       'server/compose/data-folder.ts',
+      'server/compose/self-check.ts',
       'server/welcome.ts',
       'server/http/operator/control.ts',
       // Checked before every start.

@@ -22,7 +22,7 @@ describe('signals', () => {
     await listModels('one', 'two')
     server = await startServer(folder, {
       ...{ LOG_FILE: log, MODELS_FILE: models, SANDBOX_MODELS: 'false' },
-      ...{ DRAIN_NOTICE_SECONDS: '600' },
+      ...{ DRAIN_NOTICE_SECONDS: '600', NODE_ENV: 'production', SEALING_KEYS: `k1:${'A'.repeat(43)}=` },
     })
     const owner = await signUp(server.url, 'ada@example.com')
     headers = { authorization: `Bearer ${(await owner.api('/api/keys', { name: 'signals' })).secret}` }
@@ -40,6 +40,11 @@ describe('signals', () => {
     return data.map(({ id }: { id: string }) => id)
   }
   const logged = (text: string) => until(async () => (await readFile(log, 'utf8').catch(() => '')).includes(text))
+
+  test('a start in production checks its surroundings (issue 21 point 10)', async () => {
+    await logged('warn self-check {"check":"backups","problem":')
+    await logged('info self-check {"check":"sandbox","state":"off"}')
+  })
 
   test('SIGHUP opens the moved log again, and reads the models again', async () => {
     expect(await listed()).toEqual(['one', 'two'])

@@ -106,6 +106,7 @@ export function openStripeDouble(now: () => number = () => Date.now()) {
         returns.filter(
           (given) => given.object === object && (payment === null || given.payment_intent === payment) && isIn(given),
         )
+      if (pathname === '/v1/balance') return Response.json({ object: 'balance', available: [], pending: [] })
       if (pathname === '/v1/refunds' && request.method === 'POST') return refunded(request)
       if (pathname === '/v1/refunds') return list(ofPayment('refund'), url)
       if (pathname === '/v1/disputes') return list(ofPayment('dispute'), url)

@@ -11,7 +11,29 @@ export interface SmtpSettings {
 
 /** Mail over SMTP, one connection per message: this service sends few. */
 export function openSmtpMailer({ url, from }: SmtpSettings): Mailer {
-  const transport = createTransport({
+  const transport = transportTo(url)
+  return {
+    async send({ to, subject, text, headers = {} }) {
+      await transport.sendMail({ from, to: { name: '', address: to }, subject, text, headers: { ...headers } })
+    },
+  }
+}
+
+/** Why no mail can be sent now; null if the server answers and accepts the password. Sends nothing. */
+export async function smtpProblem({ url }: SmtpSettings): Promise<string | null> {
+  const transport = transportTo(url)
+  try {
+    await transport.verify()
+    return null
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  } finally {
+    transport.close()
+  }
+}
+
+function transportTo(url: string) {
+  return createTransport({
     url,
     connectionTimeout: PATIENCE_MS,
     greetingTimeout: PATIENCE_MS,
@@ -20,9 +42,4 @@ export function openSmtpMailer({ url, from }: SmtpSettings): Mailer {
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  return {
-    async send({ to, subject, text, headers = {} }) {
-      await transport.sendMail({ from, to: { name: '', address: to }, subject, text, headers: { ...headers } })
-    },
-  }
 }

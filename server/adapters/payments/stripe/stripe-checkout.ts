@@ -2,13 +2,11 @@ import Stripe from 'stripe'
 import type { AccountId, PaymentId } from '../../../core/ids'
 import { type Money, micros, ZERO } from '../../../core/money'
 import type { CardCheckout, CardMessage, CardReturn, CardState } from '../../../core/payments/card-checkout'
+import { openStripe, type StripeAccess } from './stripe-access'
 
-export interface StripeOptions {
-  readonly secretKey: string
+export interface StripeOptions extends StripeAccess {
   /** The webhook signing secret (`whsec_...`). */
   readonly webhookSecret: string
-  /** Stripe's API URL; a test server in tests. */
-  readonly apiUrl: string
   /** The URL to which the owner returns. */
   readonly returnUrl: string
   readonly now: () => number
@@ -18,7 +16,6 @@ export interface StripeOptions {
 const MICROS_PER_CENT = 10_000
 /** Stripe's shortest lifetime of a checkout page. */
 const PAGE_MS = 30 * 60_000
-const TIMEOUT_MS = 10_000
 /** How old a signed webhook may be, so that a stolen one cannot be replayed later (Stripe's default). */
 const TOLERANCE_SECONDS = 300
 /** Items per request of a list. */
@@ -28,15 +25,7 @@ const MAX_RETURNS = 10_000
 
 /** Top-ups with Stripe Checkout. */
 export function stripeCheckout(options: StripeOptions): CardCheckout {
-  const api = new URL(options.apiUrl)
-  const stripe = new Stripe(options.secretKey, {
-    host: api.hostname,
-    port: api.port || (api.protocol === 'https:' ? 443 : 80),
-    protocol: api.protocol === 'https:' ? 'https' : 'http',
-    timeout: TIMEOUT_MS,
-    maxNetworkRetries: 1,
-    telemetry: false,
-  })
+  const stripe = openStripe(options)
   return {
     async open({ id, account, email, amount }) {
       const expiresAt = options.now() + PAGE_MS
