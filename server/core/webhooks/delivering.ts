@@ -13,9 +13,14 @@ const PAUSED_AFTER_MS = 72 * HOUR_MS
 const EVENTS_AT_ONCE = 100
 const EXPIRED_EVERY_MS = MINUTE_MS
 /**
- * Attempts in progress: endpoints that fail share places of their own, one for each, so that they take none from those that answer.
+ * Attempts in progress: endpoints that fail or are slow share places of their own, one for each, so that they take none from those that
+ * answer. Bun sends at most 256 requests at once, those of calls included, and queues the rest: receivers that hang must not fill them.
  */
-const PLACES = { healthy: { each: 4, all: 512 }, failing: { each: 1, all: 64 } } as const
+const PLACES = { healthy: { each: 4, all: 64 }, failing: { each: 1, all: 32 } } as const
+/** An endpoint whose last attempt took longer is slow. */
+const SLOW_MS = 2 * SECOND_MS
+/** More than these are forgotten, and get their place again when they are slow again. */
+const MAX_SLOW = 10_000
 
 type Lane = keyof typeof PLACES
 
@@ -31,6 +36,12 @@ export class Delivering {
   private readonly sending = new Map<DeliveryId, Promise<void>>()
   private readonly busy: Record<Lane, Map<WebhookId, number>> = { healthy: new Map(), failing: new Map() }
   private inAll: Record<Lane, number> = { healthy: 0, failing: 0 }
+  /** Whether an endpoint found all places of the lane taken in this round. */
+  private isFull: Record<Lane, boolean> = { healthy: false, failing: false }
+  private readonly slow = new Set<WebhookId>()
+  /** When each endpoint that is due last began an attempt. */
+  private turns = new Map<WebhookId, number>()
+  private turn = 0
   private readonly starting = new KeyedMutex()
   private expiredAt = Number.NEGATIVE_INFINITY
 
@@ -59,7 +70,21 @@ export class Delivering {
       this.expiredAt = now
       await this.store.expire(now)
     }
-    for (const webhook of await this.store.due(now)) await this.start(webhook, now)
+    const due = await this.store.due(now)
+    this.isFull = { healthy: false, failing: false }
+    for (const webhook of this.inTurn(due)) await this.start(webhook, now)
+  }
+
+  /** First those of accounts with the fewest attempts in progress, then who waited longest: nobody can keep all places. */
+  private inTurn(due: readonly Webhook[]): readonly Webhook[] {
+    const busy = new Map<AccountId, number>()
+    for (const { id, accountId } of due) {
+      const own = (this.busy.healthy.get(id) ?? 0) + (this.busy.failing.get(id) ?? 0)
+      busy.set(accountId, (busy.get(accountId) ?? 0) + own)
+    }
+    this.turns = new Map(due.map(({ id }) => [id, this.turns.get(id) ?? 0]))
+    const waited = (of: Webhook) => [busy.get(of.accountId) ?? 0, this.turns.get(of.id) ?? 0] as const
+    return due.toSorted((a, b) => waited(a)[0] - waited(b)[0] || waited(a)[1] - waited(b)[1])
   }
 
   /** Resolves when no attempt is in progress. */
@@ -106,10 +131,13 @@ export class Delivering {
   }
 
   private async startDue(webhook: Webhook, now: number): Promise<void> {
-    const lane: Lane = webhook.failingSince === null ? 'healthy' : 'failing'
+    const lane: Lane = webhook.failingSince === null && !this.slow.has(webhook.id) ? 'healthy' : 'failing'
     const { each, all } = PLACES[lane]
-    const free = () => Math.min(each - (this.busy[lane].get(webhook.id) ?? 0), all - this.inAll[lane])
+    const ownFree = () => each - (this.busy[lane].get(webhook.id) ?? 0)
+    const free = () => Math.min(ownFree(), all - this.inAll[lane])
+    if (ownFree() > 0 && free() <= 0) this.isFull[lane] = true
     if (free() <= 0) return
+    this.turns.set(webhook.id, ++this.turn)
     // What is being sent is still due, also if it arrives while this is read.
     const sent = new Set(this.sending.keys())
     for (const delivery of await this.store.dueOf(webhook.id, now, each * 2)) {
@@ -128,6 +156,8 @@ export class Delivering {
   }
 
   private async goOn(webhook: Webhook): Promise<void> {
+    // Others wait for the place: the next round gives it to them.
+    if (this.isFull.healthy || this.slow.has(webhook.id)) return
     try {
       await this.start({ ...webhook, failingSince: null }, this.clock.now())
     } catch (error) {
@@ -153,6 +183,7 @@ export class Delivering {
         ? { status: null, body: null, error: 'The secret could not be decrypted. Rotate it.', durationMs: 0 }
         : await this.send({ url: webhook.url, eventId, at, body, secrets, signal })
     if (signal.aborted) return false
+    this.remember(webhook.id, attempt)
     const isDelivered = attempt.status !== null && attempt.status >= 200 && attempt.status < 300
     const now = this.clock.now()
     const failingSince = isDelivered ? null : (webhook.failingSince ?? at)
@@ -163,6 +194,12 @@ export class Delivering {
       isPaused ? pausedEvent(webhook, failingSince, now) : null,
     )
     return isDelivered
+  }
+
+  private remember(id: WebhookId, { durationMs }: Attempt): void {
+    if (durationMs <= SLOW_MS) this.slow.delete(id)
+    else if (this.slow.size < MAX_SLOW) this.slow.add(id)
+    else this.slow.clear()
   }
 
   private secretsOf({ id, secret, previousSecret, previousUntil }: Webhook): readonly string[] | null {

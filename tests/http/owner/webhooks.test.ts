@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { Webhook } from 'standardwebhooks'
+import { KeyRing } from '../../../server/adapters/sealing/key-ring'
+import { auditEntry } from '../../../server/core/audit'
+import { makeId } from '../../../server/core/ids'
+import { webhookPlace } from '../../../server/core/webhooks/webhooks'
 import { type Harness, openHarness } from '../../support/harness'
 import { until } from '../../support/until'
 import { closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
@@ -183,6 +187,52 @@ describe('an event about a record that is gone', () => {
     await round()
     expect(received.map(({ body }) => JSON.parse(body).type).sort()).toEqual(['key.created', 'key.disabled'])
     expect(gateway.logged.join('')).toContain('unreadable')
+  })
+})
+
+/** Endpoints of a stranger at a receiver that holds its answers, each with 20 deliveries queued. Returns what lets it answer. */
+async function crowd(endpoints: number, { status, isFailing }: { status: number; isFailing: boolean }) {
+  const stranger = await read<{ id: `acct_${string}` }>((await gateway.owner()).api('/api/account'))
+  const { promise, resolve } = Promise.withResolvers<void>()
+  held.push(resolve)
+  answer = (path) => (path === '/crowd' ? promise.then(() => new Response('', { status })) : new Response('ok'))
+  const { webhooks, db } = gateway.core.stores
+  const ring = new KeyRing(gateway.config.sealingKeys)
+  const at = gateway.clock.now()
+  const audit = () => auditEntry({ at, actor: { kind: 'system', id: 'test', address: null }, action: 'webhook.create' })
+  for (let i = 0; i < endpoints; i++) {
+    const id = makeId('hook', at)
+    const secret = ring.seal(`whsec_${btoa('x'.repeat(32))}`, webhookPlace(id, 'secret'))
+    const settings = { url: url('/crowd'), events: [], status: 'active', failingSince: isFailing ? at : null } as const
+    const none = { previousSecret: null, previousUntil: null }
+    await webhooks.create({ id, accountId: stranger.id, secret, createdAt: at, ...settings, ...none }, audit())
+    await db.run(sql`INSERT INTO webhook_deliveries (id, webhook_id, event_id, type, body, state, created_at, next_at, expires_at)
+      SELECT 'dlv_' || ${id} || value, ${id}, 'evt_' || value, 'key.created', '{}', 'pending', ${at}, ${at}, ${at + 24 * HOUR_MS}
+      FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]')`)
+  }
+  return resolve
+}
+const arrivedAt = (path: string) => received.filter((one) => one.path === path).length
+
+describe('many endpoints of one account that hang', () => {
+  test.each([
+    { lane: 'and fail', endpoints: 70, most: 32, crowded: { status: 500, isFailing: true } },
+    { lane: 'and then answer', endpoints: 20, most: 64, crowded: { status: 200, isFailing: false } },
+  ])('$lane take neither the places of another one nor all connections', async ({ endpoints, most, crowded }) => {
+    const release = await crowd(endpoints, crowded)
+    const made = await create({ url: url('/alive') })
+    if (crowded.isFailing)
+      await gateway.core.stores.db.run(sql`UPDATE webhooks SET failing_since = ${gateway.clock.now()}`)
+    await gateway.gateway.delivering.run()
+    await until(() => arrivedAt('/crowd') >= most)
+    await keyBench(owner).create()
+    await gateway.gateway.delivering.run()
+    expect(arrivedAt('/crowd')).toBe(most)
+    release()
+    await gateway.gateway.delivering.settled()
+    await round()
+    expect((await log(made)).map(({ attempts }) => attempts)).toEqual([1])
+    expect(arrivedAt('/alive')).toBe(1)
   })
 })
 
