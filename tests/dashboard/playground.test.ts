@@ -1,15 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ok } from '../../server/core/result'
-import {
-  axeFindings,
-  becomes,
-  type Dashboard,
-  DESK,
-  openDashboard,
-  PHONE,
-  screenshot,
-  sidewaysScroll,
-} from '../support/browser'
+import { axeFindings, becomes, type Dashboard, openDashboard } from '../support/browser'
+import { fitsEverybody } from '../support/page-checks'
 
 type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
 
@@ -52,14 +44,7 @@ describe('the playground', () => {
     expect(drawn).toBeGreaterThan(0)
     const { key } = await (await owner.api(`/api/keys/${id}`)).json()
     expect(key.spent_micros_usd).toBe(5000)
-    for (const colorScheme of ['light', 'dark'] as const)
-      for (const size of [DESK, PHONE]) {
-        await page.emulateMedia({ colorScheme })
-        await page.setViewportSize(size)
-        expect(await axeFindings(page)).toEqual([])
-        expect(await sidewaysScroll(page)).toBe(0)
-        await screenshot(page, `playground-${colorScheme}-${size.width}`)
-      }
+    await fitsEverybody(page, 'playground')
     await page.getByRole('tab', { name: 'Headers' }).click()
     await page.getByText('Requests left this minute', { exact: true }).waitFor()
     await page.close()

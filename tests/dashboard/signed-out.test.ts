@@ -1,13 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import {
-  axeFindings,
-  becomes,
-  type Dashboard,
-  openDashboard,
-  PHONE,
-  screenshot,
-  sidewaysScroll,
-} from '../support/browser'
+import { axeFindings, becomes, type Dashboard, openDashboard } from '../support/browser'
+import { fitsEverybody } from '../support/page-checks'
 
 let dashboard: Dashboard
 beforeAll(async () => {
@@ -76,15 +69,7 @@ describe('the page layout', () => {
     const { page, complaints } = await dashboard.visit('/')
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
     await page.getByText('$2.00').locator('visible=true').first().waitFor()
-    for (const theme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme: theme })
-      for (const size of [{ width: 1280, height: 800 }, PHONE]) {
-        await page.setViewportSize(size)
-        expect(await axeFindings(page)).toEqual([])
-        expect(await sidewaysScroll(page)).toBe(0)
-        await screenshot(page, `overview-${theme}-${size.width}`)
-      }
-    }
+    await fitsEverybody(page, 'overview')
     await page.close()
     expect(complaints()).toEqual([])
   })

@@ -55,14 +55,7 @@ describe('the overview', () => {
     await owner.api(`/api/keys/${web.id}`, { spending_limit: 0.02 }, 'PATCH')
     await page.getByText('"web" has used up its spending limit.', { exact: true }).waitFor()
     await picture(page, 'dashboard')
-    for (const colorScheme of ['light', 'dark'] as const)
-      for (const size of [DESK, PHONE]) {
-        await page.emulateMedia({ colorScheme })
-        await page.setViewportSize(size)
-        expect(await axeFindings(page)).toEqual([])
-        expect(await sidewaysScroll(page)).toBe(0)
-        await screenshot(page, `overview-${colorScheme}-${size.width}`)
-      }
+    await fitsEverybody(page, 'overview')
     await page.close()
     expect(complaints()).toEqual([])
   })
@@ -102,14 +95,7 @@ describe('usage', () => {
     const table = page.getByRole('table', { name: 'Spend by key' })
     await becomes(() => table.getByRole('row').count(), 25)
     expect(await table.getByRole('row').last().textContent()).toContain('$0.025')
-    for (const colorScheme of ['light', 'dark'] as const)
-      for (const size of [DESK, PHONE]) {
-        await page.emulateMedia({ colorScheme })
-        await page.setViewportSize(size)
-        expect(await axeFindings(page)).toEqual([])
-        expect(await sidewaysScroll(page)).toBe(0)
-        await screenshot(page, `usage-${colorScheme}-${size.width}`)
-      }
+    await fitsEverybody(page, 'usage')
     await page.setViewportSize(DESK)
     await page.getByLabel('Group by').selectOption('operation')
     await page.getByRole('table', { name: 'Usage by endpoint' }).getByText('LLM context').waitFor()

@@ -8,7 +8,7 @@ import {
   Unreadable,
 } from './own-content'
 
-export interface FileReaderLimits {
+interface FileReaderLimits {
   /** The time limit per file. */
   readonly timeoutMs: number
   /** The memory limit of the process while it reads a file. */
