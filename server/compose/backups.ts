@@ -11,7 +11,6 @@ import type { BackupSettings } from '../config/backups'
 import type { BackupParts, BackupProgress, Snapshot } from '../core/backup/backups'
 import { type CopiedFile, type CopyManifest, copySize, DATABASE } from '../core/backup/copy'
 import { BackupProblem, type BackupTarget } from '../core/backup/target'
-import type { LedgerProblem } from '../core/ledger/ledger-check'
 import { VERSION } from '../core/version'
 import { indexSources } from './index-sources'
 
@@ -44,7 +43,7 @@ export function backupWork(place: BackupPlace): Pick<BackupParts, 'snapshot' | '
       const folder = await mkdtemp(join(temporary, 'verify-'))
       try {
         await fetchCopy(target, copy, (file) => join(folder, file), onProgress)
-        await requireSound(join(folder, DATABASE), place.threads)
+        await requireSound(join(folder, DATABASE), copy, place.threads)
       } finally {
         await rm(folder, { recursive: true, force: true })
       }
@@ -80,10 +79,10 @@ async function snapshot(place: BackupPlace, folder: string, onProgress: OnProgre
     everyPage: false,
     ...(threads && { threads }),
   })
-  requireAgreement(problems ?? [])
   return {
-    version: VERSION,
-    schema,
+    ...{ version: VERSION, schema },
+    // Such data is copied all the same: a problem must not cost the backups too.
+    problems: problems?.length ?? 0,
     files: await Promise.all(paths.map(copiedFile)),
     secrets: [...new Set([...backup.secrets, ...keyVariables])],
     secretMark: backup.secretMark,
@@ -122,8 +121,12 @@ export async function fetchCopy(
   }
 }
 
-/** Throws `BackupProblem` unless a database that was copied can be read, and its books agree. */
-export async function requireSound(database: string, threads?: WorkerThreads): Promise<void> {
+/** Throws `BackupProblem` unless a database that was copied can be read, and its books agree, or disagree as the original's did. */
+export async function requireSound(
+  database: string,
+  { problems: known }: Pick<CopyManifest, 'problems'>,
+  threads?: WorkerThreads,
+): Promise<void> {
   const { schema, problems } = await examineCopy(database, { everyPage: true, ...(threads && { threads }) }).catch(
     (error: unknown) => {
       throw new BackupProblem(`the copy cannot be opened: ${error instanceof Error ? error.message : error}`)
@@ -131,13 +134,9 @@ export async function requireSound(database: string, threads?: WorkerThreads): P
   )
   if (schema > SCHEMA_TIME)
     throw new BackupProblem(`a newer gateway made the copy, and this one is ${VERSION}: use the newer one`)
-  requireAgreement(problems ?? [])
-}
-
-function requireAgreement(problems: readonly LedgerProblem[]): void {
-  const [first] = problems
-  if (first)
+  const [first] = problems ?? []
+  if (first && problems && problems.length > known)
     throw new BackupProblem(
-      `the books of the copy do not agree (${problems.length} differences; ${first.what}: ${first.subject}). Run "gateway operator reconcile" on the original`,
+      `the books of the copy disagree in ${problems.length} places, and those of the original did in ${known}; ${first.what}: ${first.subject}`,
     )
 }

@@ -87,7 +87,7 @@ async function putFiles(options: RestoreOptions, places: Places): Promise<void> 
     throw new BackupProblem(`${dataDir} has ${free} bytes left; the copy has ${copySize(copy)}`)
   await fetchCopy(target, copy, draftOf, onProgress)
   onProgress({ step: 'checking', bytes: 0, total: 0 })
-  await requireSound(draftOf(DATABASE), threads)
+  await requireSound(draftOf(DATABASE), copy, threads)
   const note = { copy: copy.name, taken_at: isoTime(copy.takenAt), restored_at: isoTime(now), from: target.location }
   await writeFile(draftOf(RESTORED), `${JSON.stringify(note, null, 2)}\n`)
   for (const [name, path] of places) {

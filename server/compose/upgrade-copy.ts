@@ -46,7 +46,7 @@ export function upgradeCopy({ dataDir, backup }: Pick<Config, 'dataDir' | 'backu
       const paths = await copyUnchanged({ from: file, folder: draft.folder, ...(threads && { threads }) })
       const files = await Promise.all(paths.map(copiedFile))
       const { secrets, secretMark } = backup
-      const copy = { name, takenAt: now, version: `before ${VERSION}`, schema, files, secrets, secretMark }
+      const copy = { name, takenAt: now, version: `before ${VERSION}`, schema, problems: 0, files, secrets, secretMark }
       await draft.publish(copy, () => undefined)
       for (const old of surplusCopies(await target.copies(), KEPT, secretMark)) await target.remove(old)
       // A table that is written anew is at most the whole database.

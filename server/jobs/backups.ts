@@ -37,6 +37,8 @@ export function startBackups({ backups, target, everyMs, keep, clock, onFailure 
       bytes: copySize(copy),
       removed: removed.length,
     })
+    if (copy.problems > 0)
+      log.error('the books of the copy disagree; run "gateway operator reconcile"', { problems: copy.problems })
   }
   return startJob(run, {
     everyMs: MINUTE_MS,

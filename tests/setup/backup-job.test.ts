@@ -25,7 +25,7 @@ test('a backup is made when the newest copy is old enough, again 15 minutes afte
     fetch: async () => undefined,
     remove: async ({ name }) => void stored.splice(0, 1, ...stored.slice(0, 1).filter((copy) => copy.name !== name)),
   }
-  const snapshot = { version: '0.2.0', schema: 1, files: [], secrets: [], secretMark: 'mine' }
+  const snapshot = { version: '0.2.0', schema: 1, problems: 0, files: [], secrets: [], secretMark: 'mine' }
   stored.push({ ...snapshot, name: 'gateway-20261122T230000Z-aaaaaa', takenAt: now - HOUR_MS })
   const backups = new Backups({
     clock: { now: () => now },

@@ -70,9 +70,10 @@ export function progressLines(tell: Tell) {
 }
 
 /** What an operator does with a new copy. */
-export function copyText({ name, bytes, files, secrets }: BackupCopy, location: string): string {
+export function copyText({ name, bytes, files, secrets, problems }: BackupCopy, location: string): string {
   return [
     `${location}/${name}: ${size(bytes)}, ${files.join(' and ')}`,
+    ...(problems > 0 ? [`Its books disagree in ${problems} places: run "gateway operator reconcile".`] : []),
     'The copy has customers’ data and no secrets. To restore it elsewhere, bring these settings, with the same values:',
     ...secrets.map((secret) => `  ${secret}${secret === 'SECRET_KEY' ? ', or the file secret_key in DATA_DIR' : ''}`),
     `Then: DATA_DIR=... gateway operator restore ${location}/${name}`,

@@ -75,7 +75,11 @@ async function restored(text: string, isJson: boolean, tell: Output['err']): Pro
   const { dataDir, databaseUrl } = readingPlace()
   await restoreCopy({ target, copy, dataDir, databaseUrl, now: Date.now(), onProgress: progressLines(tell) })
   if (isJson) return asJson(copyRecord(copy))
-  return `${dataDir} has the data of ${copy.name} now, and its books agree.\n${secretLines(copy)}Start the gateway; then run "gateway operator reconcile".\n`
+  return `${dataDir} has the data of ${copy.name} now, and ${booksOf(copy)}.\n${secretLines(copy)}Start the gateway; then run "gateway operator reconcile".\n`
+}
+
+function booksOf({ problems }: CopyManifest): string {
+  return problems === 0 ? 'its books agree' : `its books disagree in ${problems} places, as those of the original did`
 }
 
 function secretLines({ secrets, secretMark: mark }: CopyManifest): string {
@@ -102,7 +106,7 @@ function currentMark(): string | null {
 async function verified(text: string, isJson: boolean, tell: Output['err']): Promise<string> {
   const { target, copy } = await named(text)
   await backupWork(readingPlace()).verify(target, copy, progressLines(tell))
-  return isJson ? asJson(copyRecord(copy)) : `${copy.name} is complete, it opens, and its books agree.\n`
+  return isJson ? asJson(copyRecord(copy)) : `${copy.name} is complete, it opens, and ${booksOf(copy)}.\n`
 }
 
 async function listed(text: string | undefined, isJson: boolean): Promise<string> {

@@ -15,12 +15,13 @@ export interface Snapshot {
   readonly version: string
   readonly schema: number
   readonly files: readonly CopiedFile[]
+  readonly problems: number
   readonly secrets: readonly string[]
   readonly secretMark: string
 }
 
 export interface BackupParts {
-  /** Writes a consistent copy of the data to an empty folder. Throws `BackupProblem` when its books do not agree. */
+  /** Writes a consistent copy of the data to an empty folder. Throws `BackupProblem` when it cannot. */
   readonly snapshot: (folder: string, onProgress: (progress: BackupProgress) => void) => Promise<Snapshot>
   /** Fetches a copy, compares it with its checksums, opens it and reconciles its books. Throws `BackupProblem`. */
   readonly verify: (

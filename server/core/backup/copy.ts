@@ -18,6 +18,8 @@ export interface CopyManifest {
   /** The time of the last migration of its schema. */
   readonly schema: number
   readonly files: readonly CopiedFile[]
+  /** In how many places the books disagree, as those of the original did; 0 is good. */
+  readonly problems: number
   /** The settings with secrets that the gateway had. The copy needs them and does not contain them. */
   readonly secrets: readonly string[]
   /** Shows whether a SECRET_KEY is that of the copy, without revealing it. */
@@ -63,7 +65,7 @@ export function manifestText(manifest: CopyManifest): string {
 export function parseManifest(text: string): CopyManifest | null {
   const stored = parsed(text)
   if (!isJson(stored) || stored['format'] !== FORMAT) return null
-  const { name, version, schema, secret_mark: secretMark } = stored
+  const { name, version, schema, problems, secret_mark: secretMark } = stored
   const takenAt = Date.parse(String(stored['taken_at']))
   const files = listOf(stored['files']).filter(isFile)
   const isWhole =
@@ -71,13 +73,14 @@ export function parseManifest(text: string): CopyManifest | null {
     isCopyName(name) &&
     typeof version === 'string' &&
     typeof schema === 'number' &&
+    typeof problems === 'number' &&
     typeof secretMark === 'string' &&
     Number.isFinite(takenAt) &&
     files.length === listOf(stored['files']).length &&
     files.some((file) => file.name === DATABASE)
   if (!isWhole) return null
   const secrets = listOf(stored['secrets']).filter((secret) => typeof secret === 'string')
-  return { name, takenAt, version, schema, files, secrets, secretMark }
+  return { name, takenAt, version, schema, problems, files, secrets, secretMark }
 }
 
 /** Whether a copy may have a file of this name. No other is ever read, written or deleted: a manifest comes from a place of others. */

@@ -28,6 +28,7 @@ export const BackupCopy = record('A complete copy.', {
   taken_at: instant('When it was taken.'),
   bytes: count('Its size.'),
   version: text('The version of the gateway that made it.'),
+  problems: count('In how many places its books disagree, as those of the original did.'),
   files: listOf(text('A file.'), 'Its files.'),
   secrets: listOf(text('The name of a setting.'), 'Settings with secrets that it needs and does not contain.'),
 })
@@ -73,6 +74,7 @@ export function copyRecord(copy: CopyManifest): BackupCopy {
     taken_at: isoTime(copy.takenAt),
     bytes: copySize(copy),
     version: copy.version,
+    problems: copy.problems,
     files: copy.files.map((file) => file.name),
     secrets: [...copy.secrets],
   }

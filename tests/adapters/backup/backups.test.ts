@@ -228,6 +228,22 @@ test('a copy of a newer gateway is refused in one line', async () => {
   await expect(restore(target, newer, join(folder, 'newer-restored'))).rejects.toThrow('a newer gateway made the copy')
 })
 
+test('books that disagree do not cost the backups: such a copy says so, verifies and can be restored; a copy that is worse is refused', async () => {
+  const set = async (file: string, change: number) => {
+    const client = createClient({ url: `file:${file}`, concurrency: 1 })
+    await client.execute(`UPDATE accounts SET credit = credit + ${change}`)
+    client.close()
+  }
+  const target = place('disagreeing')
+  await set(h.databaseFile, 1)
+  const { copy } = await backup(target, { verify: true })
+  await set(h.databaseFile, -1)
+  expect(copy.problems).toBe(1)
+  await restore(target, copy, join(folder, 'disagreeing-restored'))
+  const lying = { ...copy, problems: 0 }
+  await expect(restore(target, lying, join(folder, 'lying-restored'))).rejects.toThrow('disagree in 1 places')
+})
+
 test('a place that cannot be used is named, with what to do', async () => {
   expect(() => openTarget('s3://backups/x', { access: null, workFolder: '' })).toThrow('needs AWS_ACCESS_KEY_ID')
   expect(() => openTarget('s3:backups', { access: s3.access, workFolder: '' })).toThrow('s3://bucket/prefix')
@@ -262,6 +278,15 @@ test('an operator starts a backup over the socket, reads its status and the list
 test('the version is that of package.json', () => expect(VERSION).toBe(version))
 
 test('the newest copy stays, whatever the number to keep', () => {
-  const copy = { name: copyName(0), takenAt: 0, version: '', schema: 0, files: [], secrets: [], secretMark: 'm' }
+  const copy = {
+    name: copyName(0),
+    takenAt: 0,
+    version: '',
+    schema: 0,
+    problems: 0,
+    files: [],
+    secrets: [],
+    secretMark: 'm',
+  }
   expect(surplusCopies([copy], 0, 'm')).toEqual([])
 })
