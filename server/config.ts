@@ -88,6 +88,17 @@ function givenSecrets({ texts }: GivenSettings): readonly string[] {
   return ['SECRET_KEY', ...names.filter((name) => name !== 'SECRET_KEY')]
 }
 
+/** Names the settings that have other values now than `before`, or none. Throws `ConfigError` if they cannot be read. */
+export function changedSettings(before: Environment, now: Environment): readonly string[] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(now)])]
+  return names.filter((name) => ALL_SETTINGS.has(name) && before[name]?.trim() !== now[name]?.trim()).sort()
+}
+
+/** The values of all settings that are given now, from the environment and files. */
+export function givenTexts(environment: Environment = process.env): Environment {
+  return givenSettings(environment, dataFolder(environment)).texts
+}
+
 /** Validates the settings that are given. Throws `ConfigError` for the first invalid one. */
 export function validConfig(given: GivenSettings, dataDir: string): Config {
   const { read, texts, warnings } = given

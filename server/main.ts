@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { compose, prepareIndex } from './compose'
 import { isInUse, takeDataFolder } from './compose/data-folder'
 import { logSelfCheck } from './compose/self-check'
-import { type Config, dataFolder, logFormat, readConfig } from './config'
+import { type Config, changedSettings, dataFolder, givenTexts, logFormat, readConfig } from './config'
 import { ConfigError } from './config/config-error'
 import { HandOver, takeOver } from './hand-over'
 import { CONTROL_SOCKET } from './http/operator/control'
@@ -87,8 +87,10 @@ async function reload({ reloadModels }: Pick<Gateway, 'reloadModels'>, log: Log)
   try {
     const changed = await reloadModels()
     log.info('SIGHUP: the log was opened again and MODELS_FILE read; all other settings need a restart', { changed })
+    const settings = changedSettings(givenAtStart, givenTexts())
+    if (settings.length > 0) log.warn('SIGHUP: settings have changed; restart the gateway to use them', { settings })
   } catch (error) {
-    log.error('SIGHUP: MODELS_FILE could not be read; the models stay as they were', { reason: reasonOf(error) })
+    log.error('SIGHUP: MODELS_FILE or a setting could not be read; they stay as they were', { reason: reasonOf(error) })
   }
 }
 
@@ -193,6 +195,7 @@ function progress(log: Log): (done: number, total: number) => void {
 const started = performance.now()
 await secureDataFolder().catch((error: unknown) => end(reasonOf(error)))
 const config = settings()
+const givenAtStart = givenTexts()
 output = openOutput(config)
 const log = openLog(config.logLevel, output.write, undefined, config.logFormat)
 await start(config, log, started).catch((error: unknown) => end(reasonOf(error)))

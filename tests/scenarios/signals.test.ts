@@ -53,14 +53,22 @@ describe('signals', () => {
     process.kill(server.pid, 'SIGHUP')
     await logged('all other settings need a restart {"changed":["one","three"]}')
     expect(await listed()).toEqual(['three', 'two'])
+    expect(await readFile(log, 'utf8')).not.toContain('restart the gateway')
     expect(await readFile(`${log}.1`, 'utf8')).not.toContain('SIGHUP')
     expect(server.output()).not.toContain('SIGHUP')
+  })
+
+  test('SIGHUP names the settings of gateway.yaml that need a restart, and not their values', async () => {
+    await writeFile(join(folder, 'gateway.yaml'), 'ANON_RPM: 7\nMETRICS_TOKEN: only-tests-know-this-token-of-metrics\n')
+    process.kill(server.pid, 'SIGHUP')
+    await logged('restart the gateway to use them {"settings":["ANON_RPM","METRICS_TOKEN"]}')
+    expect(await readFile(log, 'utf8')).not.toContain('only-tests-know')
   })
 
   test('SIGHUP with models that cannot be used changes nothing and says why', async () => {
     await writeFile(models, '{"models": [')
     process.kill(server.pid, 'SIGHUP')
-    await logged('the models stay as they were {"reason":')
+    await logged('they stay as they were {"reason":')
     expect(await listed()).toEqual(['three', 'two'])
     expect((await call()).status).toBe(200)
   })
