@@ -53,6 +53,7 @@ import type { ResearchCalls } from './http/models/research-calls'
 import { modelRoutes } from './http/models/routes'
 import { docsRoutes } from './http/openapi/routes'
 import { operatorAccountRoutes } from './http/operator/account-routes'
+import { type AfterRestoreParts, afterRestoreRoutes } from './http/operator/after-restore'
 import type { ApiCommandParts } from './http/operator/api-commands'
 import { type ApiReportParts, operatorApiReportRoutes } from './http/operator/api-report-routes'
 import { operatorApiActRoutes, operatorApiRoutes } from './http/operator/api-routes'
@@ -249,6 +250,7 @@ interface OperatorGroup
   extends CustomerRouteParts,
     CustomerMoneyParts,
     ReconcileParts,
+    AfterRestoreParts,
     BooksParts,
     RevenueParts,
     ApiCommandParts,
@@ -271,6 +273,7 @@ function operatorGroup(parts: OperatorGroup) {
     .use(customerActRoutes(parts))
     .use(customerMoneyRoutes(parts))
     .use(reconcileRoutes(parts))
+    .use(afterRestoreRoutes(parts))
     .use(bookRoutes(parts))
     .use(revenueRoutes(parts))
     .use(operatorApiRoutes(parts))

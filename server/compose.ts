@@ -8,6 +8,7 @@ import { MemoryWindows } from './adapters/stores/memory/windows'
 import { ensureIndex } from './adapters/websearch/local/build/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
+import { composeAfterRestore } from './compose/after-restore'
 import { agentInterfaces, composeAgents } from './compose/agents'
 import { composeBackups } from './compose/backup-schedule'
 import { composeBilling } from './compose/billing'
@@ -137,11 +138,12 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const webhooks = composeWebhooks(config, { ...core, ...mailers, clock, log })
   const retention = composeRetention(config, { stores, clock, log, stopwatch })
   const backups = composeBackups(config, { ...surroundings, stores })
+  const restored = await composeAfterRestore(config, { ...surroundings, restoreChecks: stores.restoreChecks })
   const stopping = new StopState(core.events)
   const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: stopping.isAnnounced })
   const settings = ownerSettings({ ...core, ...linked, identity, config, clock, ...mailers, log })
   const { baseUrl } = config
-  const shared = { ...core, ...models, ...imported, ...settings, ...people, ...billing.routes, baseUrl }
+  const shared = { ...core, ...models, ...imported, ...settings, ...people, ...billing.routes, ...restored, baseUrl }
   const web = app({
     ...shared,
     ...linked,

@@ -42,4 +42,10 @@ export const reconciliationsQuery = queryOptions({
   queryFn: () => unwrap(api.operator.reconciliations.get()),
 })
 
+/** Whether this data was restored from a copy, and whether an operator looked at it since. */
+export const restoreQuery = queryOptions({
+  queryKey: ['operator', 'after-restore'],
+  queryFn: () => unwrap(api.operator['after-restore'].get()),
+})
+
 export const reconcile = (apply: boolean) => unwrap(api.operator.reconcile.post({ apply }))

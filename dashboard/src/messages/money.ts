@@ -57,6 +57,9 @@ export const MONEY_TEXT = {
   owedAtEnd: (usd: string) => `Customers could spend ${usd} at its end.`,
   compareText:
     'Compares the ledger with itself, the card payments of the last 120 days with their processor, and payments by wallet of the last 7 days with their chains. A daily job compares the last three days.',
+  restored: (day: string) =>
+    `This data was restored from a copy of ${day}. Keys and sessions that were stopped since work again. Run "gateway operator after-restore" on the server.`,
+  restoredChecked: (day: string, checked: string) => `Restored from a copy of ${day}, and checked on ${checked}.`,
   run: 'Compare now',
   apply: 'Compare and book what is missing',
   ran: (problems: number) => (problems === 0 ? 'Everything agrees.' : `${problems} things do not agree.`),

@@ -1,3 +1,5 @@
+import { resolve } from 'node:path'
+import type { AfterRestore, AfterRestoreCommand } from '../../http/operator/after-restore-record'
 import type { BookStatement } from '../../http/operator/books-record'
 import type { Reconciled, ReconcileForm, Reconciliations } from '../../http/operator/reconcile-record'
 import type { Revenue } from '../../http/operator/revenue-record'
@@ -5,7 +7,12 @@ import { askServer, readFromServer, UsageError } from '../control-client'
 import { asJson, usd } from '../print'
 import { table } from '../table'
 
-export const MONEY_HELP = `  revenue [--by day|operation|model|account|rail] [--from DAY] [--to DAY] [--csv]
+export const MONEY_HELP = `  after-restore [--lost DATABASE] [--disable-keys] [--apply]
+                                            list what needs a look after data was restored from an older copy; with --apply,
+                                            end all sessions and book what is missing. --lost is the database file that was
+                                            lost, if it can be read: keys and accounts that were stopped since are stopped
+                                            again. --disable-keys disables every key; its owner can enable it
+  revenue [--by day|operation|model|account|rail] [--from DAY] [--to DAY] [--csv]
                                             show what calls brought in and cost, credit given and used, and what is owed to
                                             customers; of the last 30 days unless told otherwise (days are UTC)
   books MONTH                               print the books of a month such as 2026-11 as CSV: opening balances, every
@@ -20,6 +27,8 @@ export const MONEY_HELP = `  revenue [--by day|operation|model|account|rail] [--
 interface Options {
   readonly apply?: boolean | undefined
   readonly by?: string | undefined
+  readonly 'disable-keys'?: boolean | undefined
+  readonly lost?: string | undefined
   readonly csv?: boolean | undefined
   readonly history?: boolean | undefined
   readonly from?: string | undefined
@@ -59,6 +68,16 @@ const COMMANDS: Readonly<Record<string, Run>> = {
     }
     const answer = await askServer('statement', period)
     return options.json ? asJson(answer) : statement(answer as BookStatement)
+  },
+  'after-restore': async (args, { apply, lost, 'disable-keys': disable, json }) => {
+    if (args.length > 0) throw new UsageError('"operator after-restore" takes options only; see --help')
+    const form = {
+      apply: apply === true,
+      disable_keys: disable === true,
+      ...(lost !== undefined && { lost_database: resolve(lost) }),
+    }
+    const answer = await askServer('after-restore', form satisfies AfterRestoreCommand)
+    return json ? asJson(answer) : restored(answer as AfterRestore)
   },
   reconcile: async (args, { apply, from, to, history, json }) => {
     if (args.length > 0) throw new UsageError('"operator reconcile" takes options only; see --help')
@@ -120,6 +139,32 @@ function statement({ from, to, accounts, kinds, entries, owed_to_customers_micro
     kinds.map((sum) => [sum.kind, sum.entries, usd(sum.amount_micros_usd)]),
   )
   return `${from} to ${to}: ${entries} entries\n\n${balances}\n${sums}\nCustomers can still spend ${usd(owed)} USD.\n`
+}
+
+function restored({ restored: from, applied, keys, lost, reconciled: found, ...counts }: AfterRestore): string {
+  const lines = [
+    `The data is a copy of ${from.taken_at} (${from.copy}), restored at ${from.restored_at}.`,
+    ...(applied ? [`Ended ${counts.ended_sessions} sessions. Disabled ${counts.disabled_keys} keys.`] : []),
+    ...(lost
+      ? [
+          `Since the copy ${lost.keys.length} keys were revoked or disabled and ${lost.suspensions.length} accounts suspended:`,
+          ...lost.keys.map(
+            ({ id, account, action, done }) => `  - ${action} ${id} of ${account}${done ? ': done' : ''}`,
+          ),
+          ...lost.suspensions.map(({ account, done }) => `  - suspend ${account}${done ? ': done' : ''}`),
+          `${lost.new_keys} keys and ${lost.new_accounts} accounts were made since. They are unknown here.`,
+        ]
+      : [
+          'Keys that were revoked since work again, and which they are cannot be known without the lost database (--lost).',
+          `${counts.live_keys} keys work${counts.live_keys > keys.length ? '; the oldest' : ''}:`,
+          ...keys.map(({ id, account, shown, name }) => `  - ${id}  ${shown}  ${account}  ${name}`),
+        ]),
+    '',
+  ]
+  const last = from.checked_at
+    ? `Checked at ${from.checked_at}.\n`
+    : 'Nobody has completed this check yet: run it with --apply.\n'
+  return lines.join('\n') + reconciled(found) + last
 }
 
 function reconciled({ ledger, missing, booked, cards, chain, complete }: Reconciled): string {

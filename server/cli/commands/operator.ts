@@ -129,6 +129,8 @@ function parsed(args: readonly string[]) {
         apply: { type: 'boolean' },
         by: { type: 'string' },
         history: { type: 'boolean' },
+        lost: { type: 'string' },
+        'disable-keys': { type: 'boolean' },
         csv: { type: 'boolean' },
         from: { type: 'string' },
         to: { type: 'string' },

@@ -10,7 +10,7 @@ import type { Claim, ClaimStore } from '../payments/claim'
 import { err, ok, type Result } from '../result'
 import { isUnavailable } from '../unavailable'
 import type { CardRefund, CardRefundStore } from './card-refund'
-import { refundReference } from './card-top-ups'
+import { refundReference, returnReference } from './card-top-ups'
 
 /** One cent: what card processors count in. */
 const CENT = 10_000
@@ -53,7 +53,9 @@ export class CardRefunds {
       if (!claim) return err(failure('resource_not_found', `The payment ${wanted.payment} does not exist.`))
       if (claim.method !== 'card' || claim.state !== 'served' || !claim.account || !claim.reference)
         return err(failure('invalid_state', 'Only a card payment that was booked can be refunded by its processor.'))
-      const left = await this.left(claim, claim.reference)
+      const others = await this.otherReturns(claim, claim.reference)
+      if (!(await this.areBooked(others))) return err(UNBOOKED)
+      const left = await this.left(claim, others)
       const amount = wanted.amount ?? left
       if (amount > left || amount <= 0)
         return err(
@@ -91,14 +93,30 @@ export class CardRefunds {
   }
 
   /** What can still be refunded: paid, minus everything that went back, is on its way back, or is disputed. */
-  private async left(claim: Claim, payment: string): Promise<Money> {
-    const { card, store } = this.parts
-    const asked = (await store.ofPayment(claim.id)).filter(({ state }) => state !== 'refused' && state !== 'failed')
-    const others = (await card.returns(payment)).filter(
-      ({ ours, state }) => state !== 'failed' && !asked.some(({ id }) => id === ours),
-    )
-    const gone = [...asked, ...others].reduce((sum, { amount }) => plus(sum, amount), ZERO)
+  private async left(claim: Claim, others: readonly CardReturn[]): Promise<Money> {
+    const gone = [...(await this.asked(claim)), ...others].reduce((sum, { amount }) => plus(sum, amount), ZERO)
     return micros(Math.max(0, claim.amount - gone))
+  }
+
+  /** Refunds and disputes at the processor that no row here explains. */
+  private async otherReturns(claim: Claim, payment: string): Promise<readonly CardReturn[]> {
+    const asked = await this.asked(claim)
+    const returns = await this.parts.card.returns(payment)
+    return returns.filter(({ ours, state }) => state !== 'failed' && !asked.some(({ id }) => id === ours))
+  }
+
+  private async asked({ id }: Claim): Promise<readonly CardRefund[]> {
+    const all = await this.parts.store.ofPayment(id)
+    return all.filter(({ state }) => state !== 'refused' && state !== 'failed')
+  }
+
+  /** Whether the ledger knows these returns. One that it does not know may be the refund that is asked for, from before a restore. */
+  private async areBooked(returns: readonly CardReturn[]): Promise<boolean> {
+    for (const { id, ours, amount } of returns) {
+      const { takenBack } = await this.parts.ledger.booked(returnReference(id, ours))
+      if (takenBack !== amount) return false
+    }
+    return true
   }
 
   private async again(known: CardRefund, wanted: NewCardRefund): Promise<Result<CardRefund, Failure>> {
@@ -189,6 +207,10 @@ export class CardRefunds {
   }
 }
 
+const UNBOOKED = failure(
+  'invalid_state',
+  'The card processor has a refund or dispute of this payment that is not booked here, as after a restore. Nothing was refunded. Run "gateway operator reconcile --apply" (or the page Money), and look whether this refund was already made.',
+)
 const ELSEWHERE = failure('invalid_state', 'Another refund has this reference. Look it up, or use another reference.')
 
 function isOpen({ state }: CardRefund): boolean {

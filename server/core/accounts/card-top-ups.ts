@@ -242,7 +242,7 @@ export class CardTopUps {
       return state === 'paid' ? [{ ...place, what: 'payment', id: page, atProcessor: amount, here: ZERO }] : []
     const differences: CardDifference[] = []
     for (const { kind, id, amount: taken, ours } of payment ? await this.card.returns(payment) : []) {
-      const { takenBack } = await this.ledger.booked(returnName(id, ours))
+      const { takenBack } = await this.ledger.booked(returnReference(id, ours))
       if (taken !== takenBack) differences.push({ ...place, what: kind, id, atProcessor: taken, here: takenBack })
     }
     return differences
@@ -252,7 +252,7 @@ export class CardTopUps {
   private async reconcileReturn(account: AccountId, topUp: string, cardReturn: CardReturn): Promise<boolean> {
     const { kind, id, amount, ours } = cardReturn
     // The money of a refund that was asked for here was booked before the processor was asked.
-    const name = returnName(id, ours)
+    const name = returnReference(id, ours)
     const { references, takenBack } = await this.ledger.booked(name)
     if (amount === takenBack) return false
     // The reference numbers the corrections, so that two made from the same ledger state cannot both be booked.
@@ -285,7 +285,7 @@ const TAKEN_BACK = { refund: 'Refund of top-up', dispute: 'Disputed top-up' } as
 const RETURNED = { refund: 'Failed refund of top-up', dispute: 'Won dispute of top-up' } as const
 
 /** The ledger's reference of a refund or dispute. */
-function returnName(id: string, ours: string | null): string {
+export function returnReference(id: string, ours: string | null): string {
   return ours === null ? `card:${id}` : refundReference(ours)
 }
 

@@ -8,6 +8,7 @@ import { FAILURES, failureBody, type OnFault, problemOf } from '../middleware/fa
 import type { Intake } from '../middleware/intake'
 import { OPERATOR_BODY, readJson } from '../middleware/json-body'
 import type { Readiness } from '../system/readiness'
+import { type AfterRestoreParts, afterRestoreCommand } from './after-restore'
 import { type ApiCommandParts, apiCommands } from './api-commands'
 import { type ApiReportNeeds, readApiReport } from './api-report'
 import { type BackupCommandParts, backupCommands } from './backup-commands'
@@ -43,6 +44,7 @@ const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
 type ControlParts = CustomerParts &
   CustomerMoneyParts &
   ReconcileParts &
+  AfterRestoreParts &
   BooksParts &
   RevenueParts &
   ApiCommandParts &
@@ -104,6 +106,7 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     ...customerSocketCommands(parts, CONSOLE),
     ...moneySocketCommands(parts, CONSOLE),
     ...reconcileCommands(parts, CONSOLE),
+    'after-restore': afterRestoreCommand(parts, CONSOLE),
     ...bookCommands(parts, CONSOLE),
     ...revenueCommands(parts),
     ...apiCommands(parts, CONSOLE),

@@ -84,7 +84,7 @@ export function reconcileCommands(parts: ReconcileParts, actor: Actor): Readonly
   }
 }
 
-function reconciledRecord({
+export function reconciledRecord({
   id,
   actor,
   startedAt,

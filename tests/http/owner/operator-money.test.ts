@@ -235,6 +235,17 @@ describe('the refund of a card payment', () => {
     expect(await balance()).toMatchObject({ paid: usd(25), posted: usd(27), toppedUp: usd(25) })
   })
 
+  test('waits until refunds and disputes that the processor has are booked: one of them may be this refund, from before a restore', async () => {
+    const { id: payment, page } = await paid()
+    stripe.giveBack('refund', page, 300)
+    expect((await refusalOf(refund(payment, { usd: '3' }))).message).toContain('reconcile --apply')
+    expect(sent(page)).toHaveLength(1)
+    await read(operator.api('/api/operator/reconcile', { apply: true }))
+    const { refund: rest } = await read<OneRefund>(refund(payment))
+    expect(rest.amount_micros_usd).toBe(usd(22))
+    expect(await balance()).toMatchObject({ paid: 0, debt: 0 })
+  })
+
   test("of another's account, of no card, or by an unknown id is refused", async () => {
     const { id: payment } = await paid()
     const stranger = await gateway.owner()

@@ -47,6 +47,8 @@ const ROUTES: [string, string, unknown][] = [
   ['POST', '/accounts/:id/limits', { limits: { rpm: 1000, tpm: 1000, concurrency: 10 } }],
   ['POST', '/reconcile', {}],
   ['GET', '/reconciliations', undefined],
+  ['GET', '/after-restore', undefined],
+  ['POST', '/after-restore', {}],
   ['GET', '/revenue', undefined],
   ['GET', '/revenue.csv', undefined],
   ['GET', '/books.csv', undefined],

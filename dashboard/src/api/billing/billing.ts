@@ -29,12 +29,7 @@ export const ledgerQuery = infiniteQueryOptions({
 export const topUp = (input: { amount: string; method: 'card' | 'sandbox' }) => unwrap(api.topups.post({ ...input }))
 
 export type TopUp = Awaited<ReturnType<typeof topUp>>['topup']
-export type LedgerLine = Awaited<ReturnType<typeof ledgerPage>>['transactions'][number]
 export type OnePayment = Awaited<ReturnType<typeof paymentPage>>['payments'][number]
-
-function ledgerPage() {
-  return unwrap(api.transactions.get())
-}
 
 function paymentPage() {
   return unwrap(api.payments.get())

@@ -41,6 +41,7 @@ import { operatorActs } from './operator-acts'
 import { LibsqlPaymentClaims } from './payment-claims'
 import { LibsqlPrices } from './prices'
 import { LibsqlReconciliations } from './reconciliations'
+import { LibsqlRestoreChecks } from './restore-checks'
 import { LibsqlRetention } from './retention'
 import { keptHolds } from './schema/usage'
 import { LibsqlSealedTexts } from './sealed-texts'
@@ -91,6 +92,7 @@ export interface Stores {
   readonly unknownCheckouts: LibsqlUnknownCheckouts
   readonly ledgerCheck: LedgerCheck
   readonly reconciliations: LibsqlReconciliations
+  readonly restoreChecks: LibsqlRestoreChecks
   readonly accounting: LibsqlAccounting
   readonly revenue: LibsqlRevenue
   readonly finder: LibsqlAccountFinder
@@ -167,7 +169,7 @@ async function closedInTime(
 }
 
 /** What only operators use. */
-function operatorStores(db: LibSQLDatabase, applied: () => Promise<void>) {
+function operatorStores(db: LibSQLDatabase, clock: Clock, applied: () => Promise<void>) {
   return {
     notes: new LibsqlAccountNotes(db),
     finder: new LibsqlAccountFinder(db, applied),
@@ -176,6 +178,7 @@ function operatorStores(db: LibSQLDatabase, applied: () => Promise<void>) {
     unknownCheckouts: new LibsqlUnknownCheckouts(db),
     ledgerCheck: libsqlLedgerCheck(db, applied),
     reconciliations: new LibsqlReconciliations(db),
+    restoreChecks: new LibsqlRestoreChecks(db, clock),
     accounting: new LibsqlAccounting(db, applied),
     revenue: new LibsqlRevenue(db, applied),
   }
@@ -213,7 +216,7 @@ async function openHeld(
   const reader = await connect('reader')
   if (file === null) await firstAnswer(reader, url)
   await upgradeDatabase(writer, { file, onTrouble: options.onTrouble, beforeUpgrade: options.beforeUpgrade })
-  const epoch = await raiseEpoch(writer)
+  const epoch = await raiseEpoch(writer, options.clock.now())
   const writes = new WriteQueue(writer, epoch)
   closers.push(() => writes.drained())
   const tokenWrites = new WriteWatch(TOKEN_TABLES)
@@ -245,7 +248,7 @@ async function openHeld(
     credentials,
     accounts,
     limitRequests: new LibsqlLimitRequests(db, accounts),
-    ...operatorStores(db, applied),
+    ...operatorStores(db, options.clock, applied),
     settings: new LibsqlAccountSettings(db, applied),
     signupCredits: new LibsqlSignupCredits(db, options.signupBrakes),
     prices,
@@ -282,9 +285,15 @@ function eventStores(db: LibSQLDatabase) {
   }
 }
 
-async function raiseEpoch(writer: Connection): Promise<number> {
-  const sql = 'UPDATE owner SET epoch = epoch + 1, asserted = epoch + 1, last_group = 0 WHERE id = 1 RETURNING epoch'
-  const [result] = await writer.send({ op: 'batch', mode: 'write', statements: [{ sql, args: [] }] })
+/**
+ * Raises the epoch by one, and at least to the time in seconds: what is restored from an older copy begins above every epoch that the
+ * original ever had.
+ */
+async function raiseEpoch(writer: Connection, now: number): Promise<number> {
+  const sql =
+    'UPDATE owner SET epoch = max(epoch + 1, ?1), asserted = max(epoch + 1, ?1), last_group = 0 WHERE id = 1 RETURNING epoch'
+  const args = [Math.max(0, Math.floor(now / 1000))]
+  const [result] = await writer.send({ op: 'batch', mode: 'write', statements: [{ sql, args }] })
   const epoch = Number(result?.rows[0]?.[0])
   if (!Number.isSafeInteger(epoch)) throw new Error('the database has no owner row')
   return epoch

@@ -1,7 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { failureFrom } from '../../../api/client/failure.ts'
 import { listState } from '../../../api/client/list-state.ts'
-import { type Reconciliation, type ReconciliationRun, reconcile, reconciliationsQuery } from '../../../api/money.ts'
+import {
+  type Reconciliation,
+  type ReconciliationRun,
+  reconcile,
+  reconciliationsQuery,
+  restoreQuery,
+} from '../../../api/money.ts'
 import { MONEY_TEXT as TEXT } from '../../../messages/money.ts'
 import { Button } from '../../../ui/button.tsx'
 import { FormFailure } from '../../../ui/feedback/failure.tsx'
@@ -32,6 +38,7 @@ export function CompareView() {
   const { data } = query
   return (
     <div className="grid min-w-0 gap-6">
+      <RestoreNotice />
       <Card title={TEXT.compare}>
         <p className="text-muted">{TEXT.compareText}</p>
         <div className="flex flex-wrap gap-2">
@@ -65,6 +72,20 @@ export function CompareView() {
         />
       </Card>
     </div>
+  )
+}
+
+/** Says that this data is a copy, until somebody looked at what that means. */
+function RestoreNotice() {
+  const restored = useQuery(restoreQuery).data?.restored
+  if (!restored) return null
+  const taken = restored.taken_at.slice(0, 10)
+  return restored.checked_at === null ? (
+    <p role="status" className="rounded-md bg-warn-soft px-4 py-3 text-warn wrap-anywhere">
+      {TEXT.restored(taken)}
+    </p>
+  ) : (
+    <p className="text-muted">{TEXT.restoredChecked(taken, restored.checked_at.slice(0, 10))}</p>
   )
 }
 

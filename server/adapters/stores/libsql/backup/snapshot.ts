@@ -135,7 +135,8 @@ export async function examineCopy(
   })
 }
 
-async function withConnection<T>(
+/** Opens one database file while `use` runs, in a thread of its own. */
+export async function withConnection<T>(
   file: string,
   role: 'copier' | 'writer' | 'reader',
   threads: WorkerThreads,
@@ -150,7 +151,7 @@ async function withConnection<T>(
   }
 }
 
-async function rows(connection: Connection, sql: string): Promise<WireResult['rows']> {
+export async function rows(connection: Connection, sql: string): Promise<WireResult['rows']> {
   const [result] = await connection.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] })
   return result?.rows ?? []
 }

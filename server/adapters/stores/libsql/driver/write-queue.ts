@@ -51,7 +51,7 @@ export class WriteQueue {
    * Returns the number of the last committed group; null if another process owns the database.
    */
   async fenceOff(): Promise<number | null> {
-    // Other processes raise the epoch by one, so a large step is recognizable as ours.
+    // Other processes raise the epoch by one, or to the time: a large random step is recognizable as ours.
     const next = this.currentEpoch + 2 + Math.floor(Math.random() * 2 ** 32)
     this.raisedTo.add(next)
     const results = await this.enqueue(this.urgent, () => [

@@ -44,6 +44,13 @@ export const reconciliations = sqliteTable('reconciliations', {
   result: text({ mode: 'json' }).$type<ReconciliationResult>().notNull(),
 })
 
+/** Restores of this data from a copy after which an operator looked at it. */
+export const restoreChecks = sqliteTable('restore_checks', {
+  restoredAt: instant('restored_at').primaryKey(),
+  checkedAt: instant('checked_at').notNull(),
+  actor: text().notNull(),
+})
+
 /** Payment pages that the processor reported and that are unknown here, such as after a restore. Kept until they are resolved. */
 export const unknownCheckouts = sqliteTable('unknown_checkouts', {
   page: text().primaryKey(),

@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openTarget } from '../../../server/adapters/backup/open-target'
+import { operatorCommand } from '../../../server/cli/commands/operator'
+import { restoreCopy } from '../../../server/compose/restore'
+import type { AfterRestore } from '../../../server/http/operator/after-restore-record'
+import type { OneRefund } from '../../../server/http/operator/customer-record'
+import { type Harness, openHarness } from '../../support/harness'
+import { POOLED_THREADS } from '../../support/pooled-threads'
+import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/stripe-double'
+import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
+
+let folder: string
+let stripe: StripeDouble
+let original: Harness
+let gateway: Harness
+const dataDir = process.env['DATA_DIR']
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'after-restore-'))
+  stripe = openStripeDouble()
+})
+afterAll(async () => {
+  if (dataDir === undefined) delete process.env['DATA_DIR']
+  else process.env['DATA_DIR'] = dataDir
+  await closeReconciled(gateway)
+  await rm(original.folder, { recursive: true, force: true })
+  await stripe.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const usd = (amount: number) => amount * 1_000_000
+const open = (more: { folder?: string } = {}) =>
+  openHarness({
+    running: true,
+    env: { STRIPE_SECRET_KEY: STRIPE_KEY, STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET, STRIPE_API_URL: stripe.url },
+    ...more,
+  })
+
+/** The operator's API, after a sign-in. */
+async function signIn(harness: Harness) {
+  const headers = { 'content-type': 'application/json' }
+  const body = JSON.stringify({ email: 'root@example.com', password: 'correct horse battery' })
+  const answer = await harness.call('/api/auth/sign-in/email', { method: 'POST', headers, body })
+  expect(answer.status).toBe(200)
+  const cookie = answer.headers.getSetCookie().map((line) => line.split(';')[0])
+  return {
+    api: (path: string, form?: unknown) =>
+      harness.call(path, {
+        method: form === undefined ? 'GET' : 'POST',
+        headers: { ...headers, cookie: cookie.join('; ') },
+        ...(form !== undefined && { body: JSON.stringify(form) }),
+      }),
+  }
+}
+
+/** A card payment of 25 USD that is booked. */
+async function paid(owner: Owner): Promise<string> {
+  const form = { amount: '25.00', method: 'card' }
+  const { topup } = await read<{ topup: { id: string } }>(owner.api('/api/topups', form), 201)
+  stripe.pay(stripe.newestPage().id)
+  const { body, headers } = stripe.message('checkout.session.completed', { id: stripe.newestPage().id })
+  expect((await original.call('/api/webhooks/stripe', { method: 'POST', headers, body })).status).toBe(200)
+  return topup.id
+}
+
+/** Makes a copy of the gateway, and restores it into a folder of its own. */
+async function restored(): Promise<string> {
+  const target = openTarget(join(folder, 'copies'), { access: null, workFolder: '' })
+  const { backups } = original.gateway.backups.commands
+  await backups.start({ target, verify: false, keep: null }).result
+  const [copy] = await target.copies()
+  if (!copy) throw new Error('no copy')
+  const into = join(folder, 'restored')
+  await mkdir(into)
+  const databaseUrl = `file:${join(into, 'gateway.db')}`
+  await restoreCopy({
+    ...{ target, copy, dataDir: into, databaseUrl, now: Date.now() },
+    ...{ threads: POOLED_THREADS, onProgress: () => undefined },
+  })
+  return into
+}
+
+async function printed(...words: string[]): Promise<string> {
+  const control = Bun.serve({ unix: join(gateway.folder, 'control.sock'), fetch: gateway.gateway.control })
+  process.env['DATA_DIR'] = gateway.folder
+  try {
+    return await operatorCommand(
+      words,
+      () => false,
+      () => undefined,
+    )
+  } finally {
+    await control.stop(true)
+  }
+}
+
+test('after a restore from an older copy no refund doubles, no payment is lost, and what was stopped since is stopped again', async () => {
+  original = await open()
+  await original.owner('root@example.com')
+  const owner = await original.owner('customer@example.com')
+  const bench = keyBench(owner)
+  const [stays, stolen, rotated, paused] = [
+    await bench.create(),
+    await bench.create(),
+    await bench.create(),
+    await bench.create(),
+  ]
+  const spammer = await original.owner('spam@example.com')
+  const spammers = (await read<AccountBody>(spammer.api('/api/account'))).id
+  const { secret: spam } = await keyBench(spammer).create()
+  const first = await paid(owner)
+  const epochs = (harness: Harness) => harness.core.stores.db.all<{ epoch: number }>('SELECT epoch FROM owner')
+  const into = await restored()
+
+  // All of this is not in the copy.
+  const { id } = await read<AccountBody>(owner.api('/api/account'))
+  const operator = await signIn(original)
+  const refundForm = { payment: first, usd: '10', note: 'Asked by mail' }
+  await read(operator.api(`/api/operator/accounts/${id}/refunds`, refundForm))
+  await paid(owner)
+  await bench.move(stolen.key.id, 'revoke')
+  await bench.rotate(rotated.key.id)
+  await bench.move(paused.key.id, 'disable')
+  await bench.create()
+  await read(operator.api(`/api/operator/accounts/${spammers}/suspend`, { reason: 'Spam.' }))
+  const [{ epoch: before } = { epoch: 0 }] = await epochs(original)
+  await original.close(true)
+
+  gateway = await open({ folder: into })
+  expect(gateway.logged.join('\n')).toContain('after-restore')
+  const [{ epoch } = { epoch: 0 }] = await epochs(gateway)
+  expect(epoch).toBeGreaterThanOrEqual(before)
+  for (const { secret } of [stays, stolen, rotated, paused]) expect(await callWith(gateway, secret)).toBe('200')
+  const again = await signIn(gateway)
+  const balance = async () => (await gateway.core.ledger.balance(id as `acct_${string}`))?.paid
+  expect(await balance()).toBe(usd(25) as never)
+
+  // The operator does not know that it was refunded, and asks again, under another reference.
+  const path = `/api/operator/accounts/${id}/refunds`
+  expect((await refusalOf(again.api(path, refundForm))).message).toContain('reconcile')
+  expect(stripe.refunds()).toHaveLength(1)
+
+  const listed = await read<AfterRestore>(again.api('/api/operator/after-restore', {}))
+  expect(listed).toMatchObject({ applied: false, live_keys: 5, lost: null, restored: { checked_at: null } })
+  expect(listed.reconciled.missing).toMatchObject([{ account: id, amount_micros_usd: usd(25), bookable: true }])
+  expect(listed.reconciled.cards?.differences).toMatchObject([{ what: 'refund', at_processor_micros_usd: usd(10) }])
+  expect(await balance()).toBe(usd(25) as never)
+
+  const lost = join(original.folder, 'gateway.db')
+  const text = await printed('after-restore', '--lost', lost, '--apply')
+  expect(text).toContain(`revoke ${stolen.key.id} of ${id}: done`)
+  expect(text).toContain(`suspend ${spammers}: done`)
+  expect(await balance()).toBe(usd(40) as never)
+  const states = await Promise.all([stays, stolen, rotated, paused].map(({ secret }) => callWith(gateway, secret)))
+  expect(states).toEqual(['200', '401 invalid_api_key', '401 invalid_api_key', '401 api_key_disabled'])
+  expect(await callWith(gateway, spam)).toBe('403 account_suspended')
+  expect(await refusalOf(again.api('/api/operator/after-restore'))).toMatchObject({ status: 401 })
+  const row = (await auditRows(gateway)).findLast(({ action }) => action === 'books.after_restore')
+  expect(row).toMatchObject({ actor_id: 'console' })
+
+  // What is left can be refunded, and no more; the second run finds nothing.
+  const operatorAgain = await signIn(gateway)
+  const rest = await read<OneRefund>(operatorAgain.api(path, { payment: first, note: 'The rest' }))
+  expect(rest.refund.amount_micros_usd).toBe(usd(15))
+  const second = JSON.parse(await printed('after-restore', '--lost', lost, '--apply', '--json')) as AfterRestore
+  expect(second.reconciled).toMatchObject({ problems: 0, booked: 0, corrected: 0 })
+  expect(second.restored.checked_at).not.toBeNull()
+  expect(await balance()).toBe(usd(25) as never)
+  expect(stripe.refunds().map(({ amount }) => amount)).toEqual([1000, 1500])
+})
+
+test('without the lost database all keys can be disabled; a file that is no database, and data that was never restored, are refused', async () => {
+  await expect(printed('after-restore', '--lost', join(folder, 'none.db'))).rejects.toThrow('There is no database')
+  await expect(printed('after-restore', '--lost', join(import.meta.dir, 'bench.ts'))).rejects.toThrow('cannot be read')
+  const { live_keys: live } = JSON.parse(await printed('after-restore', '--json')) as AfterRestore
+  expect(live).toBe(2)
+  expect(await printed('after-restore', '--disable-keys', '--apply')).toContain('Disabled 2 keys.')
+  const { live_keys: left } = JSON.parse(await printed('after-restore', '--json')) as AfterRestore
+  expect(left).toBe(0)
+  const fresh = await openHarness()
+  const answer = await fresh.gateway.control(
+    new Request('http://gateway/after-restore', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    }),
+  )
+  expect(JSON.stringify(await answer.json())).toContain('was not restored')
+  await fresh.close()
+})
