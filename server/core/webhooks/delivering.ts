@@ -1,7 +1,7 @@
 import { type Clock, HOUR_MS, isoTime, MINUTE_MS, SECOND_MS } from '../clock'
 import type { AccountId, DeliveryId, WebhookId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
-import type { Sealing } from '../sealing'
+import type { Place, Sealing } from '../sealing'
 import { type GatewayEvent, type NewEvent, OPERATOR_EVENTS } from './event'
 import type { Attempt, Delivery, SendWebhook, Webhook, WebhookStore } from './webhook'
 import { newDelivery, webhookPlace } from './webhooks'
@@ -202,13 +202,18 @@ export class Delivering {
     else this.slow.clear()
   }
 
+  /** The current secret first; null if no key opens it. */
   private secretsOf({ id, secret, previousSecret, previousUntil }: Webhook): readonly string[] | null {
+    const current = this.opened(secret, webhookPlace(id, 'secret'))
+    if (current === null) return null
     const overlaps = previousSecret !== null && previousUntil !== null && this.clock.now() < previousUntil
+    const previous = overlaps ? this.opened(previousSecret, webhookPlace(id, 'previous_secret')) : null
+    return previous === null ? [current] : [current, previous]
+  }
+
+  private opened(sealed: string, place: Place): string | null {
     try {
-      const current = this.sealing.open(secret, webhookPlace(id, 'secret')).text
-      return overlaps
-        ? [current, this.sealing.open(previousSecret, webhookPlace(id, 'previous_secret')).text]
-        : [current]
+      return this.sealing.open(sealed, place).text
     } catch {
       return null
     }

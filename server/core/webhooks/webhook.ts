@@ -79,8 +79,6 @@ export interface WebhookStore {
   deliveries(webhook: WebhookId, limit: number, after: DeliveryId | null): Promise<readonly Delivery[]>
   delivery(webhook: WebhookId, id: DeliveryId): Promise<Delivery | null>
   addDelivery(delivery: Delivery): Promise<void>
-  /** How many test events an account's endpoints were sent since `from`. */
-  testsSince(account: AccountId, from: number): Promise<number>
   /** Makes a delivery due again. */
   retry(id: DeliveryId, now: number, expiresAt: number): Promise<void>
 

@@ -7,6 +7,7 @@ import { KeyedMutex } from '../keyed-mutex'
 import { err, ok, type Result } from '../result'
 import type { Place, Sealing } from '../sealing'
 import { type EventType, OPERATOR_EVENTS, TEST_EVENT } from './event'
+import { MinuteBrake } from './minute-brake'
 import type { Delivery, Webhook, WebhookStore } from './webhook'
 
 /** Whose endpoints they are. Operators also receive the events of the whole gateway. */
@@ -25,6 +26,7 @@ type Outcome<T> = Promise<Result<T, Failure>>
 
 const MAX_WEBHOOKS = 10
 const TESTS_PER_MINUTE = 10
+const RESENDS_PER_MINUTE = 60
 /** How long a delivery is retried. */
 const RETRIED_MS = DAY_MS
 /** How long the previous secret signs beside a new one. */
@@ -43,6 +45,8 @@ export class Webhooks {
   private readonly clock: Clock
   private readonly allowsPrivate: boolean
   private readonly mutex = new KeyedMutex()
+  private readonly tests = new MinuteBrake(TESTS_PER_MINUTE)
+  private readonly resends = new MinuteBrake(RESENDS_PER_MINUTE)
 
   /** `allowsPrivate`: receivers may be private addresses, and need no https. */
   constructor(parts: { store: WebhookStore; sealing: Sealing; clock: Clock; allowsPrivate: boolean }) {
@@ -99,16 +103,28 @@ export class Webhooks {
   rotate(owner: WebhookOwner, id: string): Outcome<{ webhook: Webhook; secret: string }> {
     return this.changing(owner, id, async (webhook) => {
       const secret = newSecret()
-      const previous = this.sealing.open(webhook.secret, webhookPlace(webhook.id, 'secret')).text
+      const previous = this.previousOf(webhook)
       const change = {
         secret: this.sealing.seal(secret, webhookPlace(webhook.id, 'secret')),
-        previousSecret: this.sealing.seal(previous, webhookPlace(webhook.id, 'previous_secret')),
-        previousUntil: this.clock.now() + OVERLAP_MS,
+        previousSecret: previous,
+        previousUntil: previous === null ? null : this.clock.now() + OVERLAP_MS,
       }
       const rotated: Webhook = { ...webhook, ...change }
       await this.store.update(webhook.id, change, this.audit(owner, 'webhook.rotate', rotated))
       return ok({ webhook: rotated, secret })
     })
+  }
+
+  /** The secret as the previous one; null if no key opens it, so that a rotation is the way out. */
+  private previousOf({ id, secret }: Webhook): string | null {
+    try {
+      return this.sealing.seal(
+        this.sealing.open(secret, webhookPlace(id, 'secret')).text,
+        webhookPlace(id, 'previous_secret'),
+      )
+    } catch {
+      return null
+    }
   }
 
   /** Sends an event without content, to try the endpoint. */
@@ -117,13 +133,7 @@ export class Webhooks {
       const now = this.clock.now()
       const paused = refuseIfPaused(webhook)
       if (paused) return err(paused)
-      if ((await this.store.testsSince(owner.accountId, now - MINUTE_MS)) >= TESTS_PER_MINUTE)
-        return err(
-          failure('rate_limit_exceeded', `You can send ${TESTS_PER_MINUTE} test events a minute. Try again later.`, {
-            limitSource: 'account',
-            retryAfterSeconds: MINUTE_MS / 1000,
-          }),
-        )
+      if (!this.tests.take(owner.accountId, now)) return err(tooMany(`send ${TESTS_PER_MINUTE} test events`))
       const body = JSON.stringify({ type: TEST_EVENT, timestamp: isoTime(now), data: { webhook_id: webhook.id } })
       const eventId = makeId('evt', now)
       const delivery = newDelivery({ webhookId: webhook.id, eventId, type: TEST_EVENT, body }, now)
@@ -150,6 +160,7 @@ export class Webhooks {
       const delivery = await this.store.delivery(webhook.id, deliveryId as DeliveryId) // as above
       if (!delivery) return err(failure('resource_not_found', 'This delivery does not exist.'))
       const now = this.clock.now()
+      if (!this.resends.take(owner.accountId, now)) return err(tooMany(`resend ${RESENDS_PER_MINUTE} deliveries`))
       const expiresAt = now + RETRIED_MS
       await this.store.retry(delivery.id, now, expiresAt)
       return ok({ ...delivery, state: 'pending', nextAt: now, expiresAt, error: null })
@@ -207,6 +218,13 @@ function newSecret(): string {
 
 function refuseIfPaused({ status }: Webhook): Failure | null {
   return status === 'paused' ? failure('invalid_state', 'This webhook is paused. Set it to active first.') : null
+}
+
+function tooMany(what: string): Failure {
+  return failure('rate_limit_exceeded', `You can ${what} a minute. Try again later.`, {
+    limitSource: 'account',
+    retryAfterSeconds: MINUTE_MS / 1000,
+  })
 }
 
 function unknownWebhook(): Failure {

@@ -154,10 +154,10 @@ export const WEBHOOK_DOCS = {
     ...COMMON,
     id: 'resendWebhookDelivery',
     summary: 'Send a delivery again',
-    description: 'Sends the delivery again, with the same `webhook-id` and body.',
+    description: 'Sends the delivery again, with the same `webhook-id` and body. At most 60 a minute.',
     ids: { ...ID, ...DELIVERY_ID },
     answers: QUEUED,
-    failures: ['resource_not_found', 'invalid_state', ...WRITE_FAILURES],
+    failures: ['resource_not_found', 'invalid_state', 'rate_limit_exceeded', ...WRITE_FAILURES],
   },
 } as const satisfies Record<string, RouteDocs>
 

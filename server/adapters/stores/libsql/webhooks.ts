@@ -1,8 +1,8 @@
-import { and, asc, count, desc, eq, gt, inArray, lt, lte, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, lt, lte, or, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId, DeliveryId, WebhookId } from '../../../core/ids'
-import { type GatewayEvent, type NewEvent, TEST_EVENT } from '../../../core/webhooks/event'
+import type { GatewayEvent, NewEvent } from '../../../core/webhooks/event'
 import type { Delivery, Webhook, WebhookStore } from '../../../core/webhooks/webhook'
 import { auditRow } from './audit-row'
 import { accounts, auditLog } from './schema/accounts'
@@ -73,21 +73,6 @@ export class LibsqlWebhooks implements WebhookStore {
 
   async addDelivery(delivery: Delivery): Promise<void> {
     await this.db.insert(webhookDeliveries).values(delivery)
-  }
-
-  async testsSince(account: AccountId, from: number): Promise<number> {
-    const [row] = await this.db
-      .select({ sent: count() })
-      .from(webhookDeliveries)
-      .innerJoin(webhooks, eq(webhooks.id, webhookDeliveries.webhookId))
-      .where(
-        and(
-          eq(webhooks.accountId, account),
-          eq(webhookDeliveries.type, TEST_EVENT),
-          gt(webhookDeliveries.createdAt, from),
-        ),
-      )
-    return row?.sent ?? 0
   }
 
   async retry(id: DeliveryId, now: number, expiresAt: number): Promise<void> {
