@@ -95,7 +95,13 @@ export async function compareWithChain(
     problems.push(problemOf('not_booked', claim, late, { here: 0, onChain: claim.amount }))
     if (apply) sums.booked += await booked(parts, claim, late)
   }
-  return { ...period, ...sums, problems: problems.slice(0, MAX_PROBLEMS) }
+  return { ...period, ...sums, problems: problems.sort(byWeight).slice(0, MAX_PROBLEMS) }
+}
+
+/** Anybody can send dust to a recipient: it must not hide what matters. */
+function byWeight(a: ChainProblem, b: ChainProblem): number {
+  const isStranger = ({ kind }: ChainProblem) => Number(kind === 'payment_unknown')
+  return isStranger(a) - isStranger(b) || b.onChain - a.onChain
 }
 
 /** The chains of these methods, each once: two methods may share a recipient. */

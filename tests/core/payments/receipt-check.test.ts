@@ -117,3 +117,26 @@ test('of any period, one that was refused and then went through is named by the 
   expect(await compare(true)).toMatchObject({ booked: 0, problems: [] })
   expect(await claims.find(claim.key)).toMatchObject({ state: 'paid_unserved', paid: true })
 })
+
+test('a thousand transfers of dust hide neither a payment without a transfer nor the largest of what nobody explains', async () => {
+  now += 40 * DAY_MS
+  const lost = await paid()
+  now += DAY_MS
+  const dust = Array.from({ length: 1500 }, (_, n) => ({ reference: `0x${n}`, payer: '0xa', units: 1n, at: now }))
+  const received = {
+    network: 'fixture',
+    between: async () => [...dust, { reference: '0xbig', payer: '0xb', units: 7_000_000n, at: now }],
+  }
+  const parts = { methods: async () => [Object.assign(network, { received })], claims: stores.paymentClaims, clock }
+  const { problems, transfers } = await compareWithChain(
+    { ...parts, onTrouble: () => undefined },
+    { from: now - 2 * DAY_MS, to: now },
+    false,
+  )
+  expect(transfers).toBe(1501)
+  expect(problems).toHaveLength(1000)
+  const claim = (await stores.paymentClaims.list({ state: null, account: null, purpose: null }, 1, null))?.rows[0]
+  expect(claim?.transaction).toBe(lost)
+  expect(problems[0]).toMatchObject({ kind: 'transfer_missing', payment: claim?.id, here: 5000 })
+  expect(problems[1]).toMatchObject({ kind: 'payment_unknown', reference: '0xbig' })
+})

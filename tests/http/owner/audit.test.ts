@@ -157,6 +157,7 @@ const ELSEWHERE = [
   'POST /api/settings/close', // settings.test.ts
   'DELETE /api/social/:id', // social.test.ts
   'POST /api/operator/accounts/:id/refunds', // operator-money.test.ts
+  'POST /api/operator/after-restore', // after-restore.test.ts
   'POST /api/operator/accounts/:id/second-factor-reset', // second-factor.test.ts
   'POST /api/operator/accounts/:id/erase', // operator-customers.test.ts; keys and sessions have entries of their own
   'POST /api/operator/apis/import', // operator-apis.test.ts
