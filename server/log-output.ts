@@ -4,6 +4,8 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 export class LogOutput {
   private readonly path: string | null
   private file: number | null = null
+  /** Whether the file ends within a line that it did not take whole. */
+  private isTorn = false
 
   /** Throws if the file cannot be opened. */
   constructor(path: string | null) {
@@ -20,8 +22,7 @@ export class LogOutput {
   }
 
   readonly write = (line: string): void => {
-    if (this.file !== null && wrote(this.file, line)) return
-    process.stderr.write(line)
+    if (this.file === null || !this.append(this.file, line)) process.stderr.write(line)
   }
 
   /** Opens the file by its name again, after something moved it. If that throws, lines go to the old file. */
@@ -29,16 +30,21 @@ export class LogOutput {
     if (this.path === null) return
     const old = this.file
     this.file = openSync(this.path, 'a', 0o600)
+    this.isTorn = false
     if (old !== null) closeSync(old)
   }
-}
 
-function wrote(file: number, line: string): boolean {
-  const bytes = Buffer.from(line)
-  try {
-    for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done)
-    return true
-  } catch {
-    return false
+  /** Returns false if the file does not take the whole line. */
+  private append(file: number, line: string): boolean {
+    const bytes = Buffer.from(this.isTorn ? `\n${line}` : line)
+    let done = 0
+    try {
+      while (done < bytes.length) done += writeSync(file, bytes, done)
+      this.isTorn = false
+      return true
+    } catch {
+      if (done > 0) this.isTorn = true
+      return false
+    }
   }
 }

@@ -43,8 +43,8 @@ export async function stopInOrder(running: Running, signal: string, hurry: Promi
   await gateway.streamsEnded(drainMs)
   await web.stop(Math.max(LAST_RESPONSES_MS, until - performance.now()))
   for (const close of closers) await close()
-  log.info('stopped')
   log.flush()
+  log.info('stopped')
 }
 
 /** How long a stop waits for calls in progress. */

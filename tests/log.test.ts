@@ -1,10 +1,12 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, spyOn, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { CallLog } from '../server/compose/call-log'
 import { MoneyLog } from '../server/compose/money-log'
 import type { LogFormat } from '../server/config'
 import type { LedgerEntry } from '../server/core/ledger/entry'
 import { micros } from '../server/core/money'
 import { openLog } from '../server/log'
+import { LogOutput } from '../server/log-output'
 
 function open(format: LogFormat = 'text') {
   const lines: string[] = []
@@ -154,5 +156,24 @@ describe('the log of money', () => {
     expect(lines.at(-1)).toBe('info money {"kind":"dispute","usd":"0.005","from":"payments"}')
     money.summarize()
     expect(lines.slice(11)).toEqual(['info more of the same {"what":"payment","count":990}'])
+  })
+})
+
+describe('the file of the log', () => {
+  test.skipIf(!existsSync('/dev/full'))('that takes no lines loses none: they go to stderr', () => {
+    const stderr = spyOn(process.stderr, 'write').mockImplementation(() => true)
+    try {
+      const output = new LogOutput('/dev/full')
+      output.write('one\n')
+      output.reopen()
+      output.write('two\n')
+      expect(stderr.mock.calls.map(([line]) => line)).toEqual(['one\n', 'two\n'])
+    } finally {
+      stderr.mockRestore()
+    }
+  })
+
+  test('that cannot be opened is an error of the start', () => {
+    expect(() => new LogOutput('/nowhere/gateway.log')).toThrow('ENOENT')
   })
 })

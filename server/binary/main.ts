@@ -37,6 +37,8 @@ async function begin(args: readonly string[]): Promise<void> {
 async function serve(flags: readonly string[]): Promise<void> {
   const unknown = flags.find((flag) => !['--check', '--accept-clock'].includes(flag))
   if (unknown !== undefined) throw new Error(`unknown option ${unknown}; see gateway-server --help`)
+  // A hang-up ends neither this nor the server.
+  process.on('SIGHUP', () => undefined)
   await prepareFiles()
   if (!flags.includes('--check')) await import('../main')
 }

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync } from 'node:fs'
-import { rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { reconcile } from '../support/reconcile'
 import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
+import { until } from '../support/until'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 
@@ -32,7 +33,8 @@ describe.skipIf(!canMount)('a full disk', () => {
 
   beforeAll(async () => {
     folder = await dataFolder()
-    server = await startServer(folder, { DATABASE_URL: `file:${join(small, 'gateway.db')}` })
+    const [DATABASE_URL, LOG_FILE] = [`file:${join(small, 'gateway.db')}`, join(small, 'gateway.log')]
+    server = await startServer(folder, { DATABASE_URL, LOG_FILE })
     const owner = await signUp(server.url, 'ada@example.com')
     await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })
     headers = { authorization: `Bearer ${(await owner.api('/api/keys', { name: 'full' })).secret}` }
@@ -58,11 +60,17 @@ describe.skipIf(!canMount)('a full disk', () => {
     const told = await (await control(folder, 'ready', {})).json()
     expect(told.problems).toEqual({ charges: expect.stringMatching(/no space left|no more bytes/i) })
 
+    // The log's own file is on that disk: what it does not take goes to stderr.
+    const log = async () => (await readFile(join(small, 'gateway.log'), 'utf8')) + server.output()
+    await until(async () => /^\S+ error database: log \{"reason":/m.test(await log()))
+
     await rm(filler)
     expect((await fetch(`${server.url}/ready`)).status).toBe(200)
     expect((await call()).status).toBe(200)
     expect(await balance()).toBe(before - (served.length + 1) * 5000)
     expect(await server.kill('SIGTERM')).toBe(0)
+    const lines = (await readFile(join(small, 'gateway.log'), 'utf8')).trimEnd().split('\n')
+    expect(lines.at(-1)).toMatch(/^\S+ info stopped$/)
     const { problems, charges } = await reconcile(join(small, 'gateway.db'))
     expect({ problems, charges }).toEqual({ problems: [], charges: served.length + 2 })
   })
