@@ -53,6 +53,7 @@ import { formatUsd } from './core/money'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
 import type { Telemetry } from './core/telemetry/telemetry'
 import { RecentLatencies } from './core/usage/recent-latencies'
+import { PRODUCT } from './core/version'
 import { CompressedResponses, isCompressible } from './http/middleware/compressed-response'
 import { Cors } from './http/middleware/cors'
 import type { OnFault } from './http/middleware/failures'
@@ -229,7 +230,7 @@ function pipelineDeps(
 }
 
 function guardedFetch({ baseUrl }: Config, given: OutboundFetch | undefined): OutboundFetch {
-  return given ?? openGuardedFetch({ userAgent: `paid-api-gateway/0.1 (+${baseUrl})` })
+  return given ?? openGuardedFetch({ userAgent: `${PRODUCT} (+${baseUrl})` })
 }
 
 function sourcesOf({

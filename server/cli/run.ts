@@ -1,4 +1,5 @@
 import { printable } from '../core/plain-text'
+import { VERSION } from '../core/version'
 import type { Command } from './command'
 import { Refused, UsageError } from './control-client'
 import type { Terminal } from './terminal'
@@ -13,6 +14,10 @@ export async function run(
   try {
     if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
       terminal.out(help(commands))
+      return 0
+    }
+    if (name === '--version') {
+      terminal.out(`${VERSION}\n`)
       return 0
     }
     const command = commands.find((one) => one.name === name)
@@ -44,7 +49,7 @@ function help(commands: readonly Command[]): string {
 
 ${commands.map(({ name, summary }) => `  ${name.padEnd(widest)}   ${summary}`).join('\n')}
 
-Run "gateway COMMAND --help" for the options of a command.
+Run "gateway COMMAND --help" for the options of a command, and "gateway --version" for its version.
 
 Exit codes: 0 success, 1 refused by the gateway, 2 wrong usage (nothing was sent).
 `

@@ -13,6 +13,7 @@ import type { SecretsOf } from '../core/apis/secrets'
 import type { Clock } from '../core/clock'
 import { parseAddress } from '../core/credentials/address'
 import type { OutboundFetch } from '../core/outbound/outbound-fetch'
+import { PRODUCT } from '../core/version'
 import { ApiCalls } from '../http/apis/api-calls'
 import type { Log } from '../log'
 import { ApiInputs } from '../pipeline/apis/api-input'
@@ -78,7 +79,7 @@ function upstreamOptions({ baseUrl, apis: { privateUpstreams } }: Config): Guard
     const address = parseAddress(text)
     return address !== null && !isNeverAllowed(address) && (privateUpstreams?.includes(address) ?? false)
   }
-  return { userAgent: `paid-api-gateway/0.1 (+${baseUrl})`, permits }
+  return { userAgent: `${PRODUCT} (+${baseUrl})`, permits }
 }
 
 function secretsOf({ sealingKeys, apis: { secrets } }: Config): SecretsOf {

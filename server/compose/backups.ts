@@ -1,4 +1,4 @@
-import { copyFile, mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { checksum, freeBytes } from '../adapters/backup/files'
 import { openTarget } from '../adapters/backup/open-target'
@@ -11,6 +11,7 @@ import type { BackupSettings } from '../config/backups'
 import type { BackupParts, BackupProgress, Snapshot } from '../core/backup/backups'
 import { type CopiedFile, type CopyManifest, copySize, DATABASE } from '../core/backup/copy'
 import { BackupProblem, type BackupTarget } from '../core/backup/target'
+import { HOUR_MS } from '../core/clock'
 import { VERSION } from '../core/version'
 import { indexSources } from './index-sources'
 
@@ -26,6 +27,8 @@ export interface BackupPlace {
 
 /** Below DATA_DIR: what is on its way to a store, or read back. */
 const TEMPORARY = 'tmp'
+const VERIFYING = 'verify-'
+const ABANDONED_MS = HOUR_MS
 /** A copy may be larger than its estimate, and other files grow meanwhile. */
 const SPARE = 1.1
 
@@ -40,7 +43,8 @@ export function backupWork(place: BackupPlace): Pick<BackupParts, 'snapshot' | '
     async verify(target, copy, onProgress) {
       const temporary = join(place.dataDir, TEMPORARY)
       await mkdir(temporary, { recursive: true, mode: 0o700 })
-      const folder = await mkdtemp(join(temporary, 'verify-'))
+      await removeAbandoned(temporary)
+      const folder = await mkdtemp(join(temporary, VERIFYING))
       try {
         await fetchCopy(target, copy, (file) => join(folder, file), onProgress)
         await requireSound(join(folder, DATABASE), copy, place.threads)
@@ -48,6 +52,15 @@ export function backupWork(place: BackupPlace): Pick<BackupParts, 'snapshot' | '
         await rm(folder, { recursive: true, force: true })
       }
     },
+  }
+}
+
+/** What verifications that were killed left behind. */
+async function removeAbandoned(temporary: string): Promise<void> {
+  for (const name of await readdir(temporary)) {
+    if (!name.startsWith(VERIFYING)) continue
+    const { mtimeMs } = await stat(join(temporary, name))
+    if (Date.now() - mtimeMs > ABANDONED_MS) await rm(join(temporary, name), { recursive: true, force: true })
   }
 }
 

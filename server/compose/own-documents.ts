@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { openGuardedFetch } from '../adapters/outbound/guarded-fetch'
 import { ensureIndex } from '../adapters/websearch/local/build/ensure-index'
 import { OwnIndex } from '../adapters/websearch/local/own/own-index'
+import { PRODUCT } from '../core/version'
 import { indexSources } from './index-sources'
 
 export interface OwnDocumentsOptions {
@@ -14,7 +15,7 @@ export interface OwnDocumentsOptions {
   readonly onBuild: (done: number, total: number) => void
 }
 
-const USER_AGENT = 'paid-api-gateway/0.1 (index)'
+const USER_AGENT = `${PRODUCT} (index)`
 
 /** Opens the operator's own documents in the search index. Builds the index first if it is missing or outdated. */
 export async function openOwnDocuments(options: OwnDocumentsOptions): Promise<OwnIndex> {

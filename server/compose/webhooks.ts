@@ -12,6 +12,7 @@ import type { AccountId, LimitRequestId } from '../core/ids'
 import type { Ledger } from '../core/ledger/ledger'
 import { MAIL_FAILED, type Mailer } from '../core/mail/mailer'
 import type { UsageReports } from '../core/usage/reports'
+import { PRODUCT } from '../core/version'
 import { Delivering } from '../core/webhooks/delivering'
 import type { EventType, GatewayEvent } from '../core/webhooks/event'
 import { type NoticeMailStore, NoticeMails, UnsubscribeLinks } from '../core/webhooks/notice-mails'
@@ -97,7 +98,7 @@ export function eventWriter(store: Pick<WebhookStore, 'addEvents' | 'countLost'>
 /** Public receivers; private ones where the operator allows them. Link-local and metadata addresses never. */
 function webhookFetch({ baseUrl, webhooksAllowPrivate }: Config) {
   return openGuardedFetch({
-    userAgent: `paid-api-gateway/0.1 (+${baseUrl})`,
+    userAgent: `${PRODUCT} (+${baseUrl})`,
     permits(text) {
       const address = parseAddress(text)
       return webhooksAllowPrivate && address !== null && !isNeverAllowed(address)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { VERSION } from '../../server/core/version'
 import { type Harness, openHarness } from '../support/harness'
 import { oauthApp } from '../support/oauth'
 import { reconcile } from '../support/reconcile'
@@ -275,6 +276,11 @@ describe('exit codes', () => {
     expect((await cli.run('balance')).code).toBe(1)
     expect(cli.slept).toHaveLength(5)
     expect(Math.max(...cli.slept)).toBeGreaterThan(29_000)
+  })
+
+  test('the version is told', async () => {
+    await using cli = await openCli(gateway)
+    expect(await cli.run('--version')).toMatchObject({ code: 0, out: `${VERSION}\n` })
   })
 
   test('help exits with 0 and needs no gateway', async () => {

@@ -1,8 +1,7 @@
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
 import { err } from '../../core/result'
+import { PRODUCT } from '../../core/version'
 import { Deadline, oneHop } from './one-hop'
-
-const USER_AGENT = 'paid-api-gateway/0.1'
 
 /**
  * Fetches URLs that the operator configured, which may be private. Bounded like every outbound call; it follows
@@ -13,7 +12,7 @@ export const trustedFetch: OutboundFetch = async (request) => {
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     return err({ kind: 'bad_url', reason: 'not an http or https URL' })
   const headers = new Headers(request.headers)
-  if (!headers.has('user-agent')) headers.set('user-agent', USER_AGENT)
+  if (!headers.has('user-agent')) headers.set('user-agent', PRODUCT)
   const method = request.method ?? 'GET'
   return oneHop({
     url,
