@@ -44,6 +44,9 @@ export interface MailReader {
   readonly email: string
   readonly operator: boolean
   readonly kinds: readonly EventType[]
+  readonly mailedAt: number | null
+  /** The newest event of the gateway that was mailed. */
+  readonly mailedSeq: number
 }
 
 /** What an owner is mailed. */
@@ -56,12 +59,17 @@ export interface NoticeMailStore {
   choiceOf(account: AccountId): Promise<MailChoice>
   /** What is absent stays. */
   choose(account: AccountId, choice: Partial<MailChoice>, audit: AuditEntry): Promise<void>
-  /** Dispatched events that were not mailed, oldest first, but for those of accounts that were mailed since `mailedSince`. */
+  /**
+   * Dispatched events that were not mailed, oldest first, but for those of accounts that were mailed since `mailedSince`: so many of
+   * accounts, and so many of the gateway, from the first on that an operator was not mailed who is not left out.
+   */
   unmailed(from: number, mailedSince: number, limit: number): Promise<readonly GatewayEvent[]>
   /** The owners of these accounts, and all operators. */
   readers(of: readonly AccountId[]): Promise<readonly MailReader[]>
   /** Notes, before it is sent, that an account is mailed: a mail server that fails is asked again after the same pause. */
   begin(account: AccountId, at: number): Promise<void>
+  /** Notes the newest event of the gateway that an operator was mailed. */
+  sent(account: AccountId, seq: number): Promise<void>
   /** These events, and all from before `until`, are not mailed again. */
   finish(events: readonly GatewayEvent[], until: number): Promise<void>
 }
@@ -106,7 +114,10 @@ export class NoticeMails {
     for (const reader of readers) {
       if (signal.aborted) return
       const events = waiting.filter((event) => isFor(reader, event))
-      if (events.length > 0 && !(await this.send(reader, events, now))) for (const event of events) done.delete(event)
+      if (events.length === 0) continue
+      const isPaused = reader.mailedAt !== null && reader.mailedAt > now - DIGEST_MS
+      // Another operator may have had them in a mail.
+      if (isPaused || !(await this.send(reader, events, now))) for (const event of events) done.delete(event)
     }
     await this.store.finish([...done], stale)
   }
@@ -115,6 +126,8 @@ export class NoticeMails {
     await this.store.begin(reader.accountId, now)
     try {
       await this.mailer.send(noticeMail(reader.email, events, this.baseUrl, this.links.of(reader.accountId)))
+      const ofGateway = events.findLast(({ accountId }) => accountId === null)
+      if (ofGateway) await this.store.sent(reader.accountId, ofGateway.seq)
       return true
     } catch (error) {
       this.onFailure(error instanceof Error ? error.message : '')
@@ -123,7 +136,8 @@ export class NoticeMails {
   }
 }
 
-function isFor({ accountId, operator, kinds }: MailReader, event: GatewayEvent): boolean {
+function isFor({ accountId, operator, kinds, mailedSeq }: MailReader, event: GatewayEvent): boolean {
+  if (event.accountId === null && event.seq <= mailedSeq) return false
   const isOperators = OPERATOR_EVENTS.some((type) => type === event.type)
   return kinds.some((kind) => kind === event.type) && (isOperators ? operator : event.accountId === accountId)
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
 import type { AccountId } from '../../../server/core/ids'
 import { periodAround } from '../../../server/core/usage/calendar'
 import type { EventType } from '../../../server/core/webhooks/event'
@@ -125,6 +126,35 @@ test('operators are mailed the events of the gateway, others are not; an unknown
   expect(await refusalOf(owner.api('/api/notices/mail', { kinds: ['nothing'] }, 'PATCH'))).toMatchObject({
     code: 'invalid_parameter',
   })
+})
+
+test('each operator is mailed the events of the gateway once, and at most every 15 minutes', async () => {
+  const second = await newOwner()
+  await gateway.core.stores.db.run(sql`UPDATE accounts SET operator = 1 WHERE id = ${second.id}`)
+  gateway.clock.advance(PAUSE_MS)
+  await happens(second.id, 'balance.low')
+  await round()
+  await mailbox.next()
+  await happens(null, 'ledger.alarm')
+  await round()
+  const first = await mailbox.next()
+  expect([first.to === second.email, first.text.includes('ledger.alarm')]).toEqual([false, true])
+  gateway.clock.advance(60_000)
+  await happens(null, 'upstream.down')
+  await round()
+  // The second operator was mailed 1 minute ago, the first one too.
+  expect(mailbox.received).toEqual([])
+  gateway.clock.advance(PAUSE_MS)
+  await round()
+  await round()
+  const mails = [await mailbox.next(), await mailbox.next()]
+  const kinds = (text: string) => ['ledger.alarm', 'upstream.down'].filter((kind) => text.includes(kind)).join()
+  expect(mails.map(({ to, text }) => `${to === second.email ? 'second' : 'first'} ${kinds(text)}`).sort()).toEqual([
+    'first upstream.down',
+    'second ledger.alarm,upstream.down',
+  ])
+  expect(mailbox.received).toEqual([])
+  await gateway.core.stores.db.run(sql`UPDATE accounts SET operator = 0 WHERE id = ${second.id}`)
 })
 
 describe('the weekly summary', () => {

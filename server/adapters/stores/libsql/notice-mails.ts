@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, isNull, like, lt, lte, not, or } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, isNotNull, isNull, like, lt, lte, not, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { SpendSummaryStore, SummaryReader } from '../../../core/accounts/spend-summaries'
 import type { AuditEntry } from '../../../core/audit'
@@ -51,20 +51,27 @@ export class LibsqlNoticeMails implements NoticeMailStore, SpendSummaryStore {
   }
 
   async unmailed(from: number, mailedSince: number, limit: number): Promise<readonly GatewayEvent[]> {
-    const rows = await this.db
+    const isRested = or(isNull(noticeMails.mailedAt), lte(noticeMails.mailedAt, mailedSince))
+    const seen = this.db
+      .select({ seq: sql`min(coalesce(${noticeMails.mailedSeq}, 0))` })
+      .from(accounts)
+      .leftJoin(noticeMails, eq(noticeMails.accountId, accounts.id))
+      .where(and(eq(accounts.operator, true), isRested))
+    const isWaiting = and(eq(events.mailed, false), eq(events.dispatched, true), gt(events.at, from))
+    const ofAccounts = await this.db
       .select({ event: events })
       .from(events)
       .leftJoin(noticeMails, eq(noticeMails.accountId, events.accountId))
-      .where(
-        and(
-          eq(events.mailed, false),
-          eq(events.dispatched, true),
-          gt(events.at, from),
-          or(isNull(noticeMails.mailedAt), lte(noticeMails.mailedAt, mailedSince)),
-        ),
-      )
+      .where(and(isWaiting, isNotNull(events.accountId), isRested))
       .orderBy(asc(events.seq))
       .limit(limit)
+    const ofGateway = await this.db
+      .select({ event: events })
+      .from(events)
+      .where(and(isWaiting, isNull(events.accountId), gt(events.seq, seen)))
+      .orderBy(asc(events.seq))
+      .limit(limit)
+    const rows = [...ofAccounts, ...ofGateway].toSorted((a, b) => a.event.seq - b.event.seq)
     return rows.map(({ event: { dispatched: _, mailed: __, ...event } }) => event)
   }
 
@@ -75,6 +82,8 @@ export class LibsqlNoticeMails implements NoticeMailStore, SpendSummaryStore {
         email: identityUser.email,
         operator: accounts.operator,
         kinds: noticeMails.kinds,
+        mailedAt: noticeMails.mailedAt,
+        mailedSeq: sql<number>`coalesce(${noticeMails.mailedSeq}, 0)`,
       })
       .from(accounts)
       .innerJoin(identityUser, eq(identityUser.id, accounts.userId))
@@ -88,6 +97,10 @@ export class LibsqlNoticeMails implements NoticeMailStore, SpendSummaryStore {
       .insert(noticeMails)
       .values({ accountId: account, mailedAt: at })
       .onConflictDoUpdate({ target: noticeMails.accountId, set: { mailedAt: at } })
+  }
+
+  async sent(account: AccountId, seq: number): Promise<void> {
+    await this.db.update(noticeMails).set({ mailedSeq: seq }).where(eq(noticeMails.accountId, account))
   }
 
   async finish(mailed: readonly GatewayEvent[], until: number): Promise<void> {

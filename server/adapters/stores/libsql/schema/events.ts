@@ -87,6 +87,8 @@ export const noticeMails = sqliteTable('notice_mails', {
   /** Null for what is mailed by default. */
   kinds: text({ mode: 'json' }).$type<Webhook['events']>(),
   mailedAt: instant('mailed_at'),
+  /** The newest event of the gateway that was mailed: each is mailed to several operators, to each once. */
+  mailedSeq: integer('mailed_seq').notNull().default(0),
   weeklySummary: integer('weekly_summary', { mode: 'boolean' }).notNull().default(false),
   /** The end of the last week whose summary was dealt with; null after the owner chose it. */
   summarizedUntil: instant('summarized_until'),
