@@ -124,6 +124,27 @@ export function apiStoreContract(name: string, open: () => Promise<ApisUnderTest
       expect(await store.all()).toEqual([])
     })
 
+    test('reads the price of a read without on_missing, which operations from before may have', async () => {
+      const missing = { ...forecast.price, onMissing: 5 } as const
+      const write = {
+        method: 'POST',
+        effect: 'write',
+        toolName: 'old_order',
+        priceVersion: makeId('price', NOON),
+      } as const
+      const old = anApi({
+        name: 'old',
+        operations: [
+          anOperation({ price: missing, toolName: 'old_forecast', priceVersion: makeId('price', NOON) }),
+          anOperation({ id: 'order', price: missing, ...write }),
+        ],
+      })
+      expect(await store.write([saving(old)])).toBe(true)
+      const prices = (await store.all())[0]?.operations.map(({ price }) => price)
+      expect(prices).toEqual([forecast.price, missing])
+      expect(await store.write([removing(old, NOON)])).toBe(true)
+    })
+
     test('saves a thousand operations in one change', async () => {
       const operations = Array.from({ length: 1_001 }, (_, i) =>
         anOperation({ id: `op${i}`, path: `/v1/op${i}`, toolName: `big_op${i}`, priceVersion: makeId('price', NOON) }),

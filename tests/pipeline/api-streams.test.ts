@@ -60,13 +60,20 @@ const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
   'base64 in JSON': (text) => Buffer.from(text).toString('base64').replaceAll('/', '\\/'),
   'base64 in a URL': (text) => encodeURIComponent(Buffer.from(text).toString('base64')),
   'a URL': encodeURIComponent,
+  'JSON in JSON': (text) => JSON.stringify(JSON.stringify(text)),
+  'JSON with escaped slashes in JSON': (text) => JSON.stringify(JSON.stringify(text).replaceAll('/', '\\/')),
+  HTML: (text) => Bun.escapeHTML(text),
+  'HTML with numbers': (text) => text.replace(/[^\w]/gu, (character) => `&#${character.codePointAt(0)};`),
+  'HTML with hexadecimal numbers': (text) =>
+    text.replace(/[^\w]/gu, (character) => `&#x${character.codePointAt(0)?.toString(16).toUpperCase()};`),
+  'base64 in HTML': (text) => Buffer.from(text).toString('base64').replaceAll('/', '&#x2F;').replaceAll('+', '&#43;'),
   'every byte percent-encoded': (text) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join(''),
 }
 
 test.each(Object.entries(ENCODINGS))(
   'a secret in %s never passes, whatever is around it and however it is split',
   (_, encode) => {
-    const secret = 'key~?>?/+ü"9b1'
+    const secret = `key~?>?/+ü"9'&<b1`
     const around = fc.string({ maxLength: 20 })
     fc.assert(
       fc.property(around, around, fc.array(fc.nat()), (before, after, places) => {

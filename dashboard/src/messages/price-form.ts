@@ -47,7 +47,7 @@ export const PRICE_FORM_TEXT = {
     units: 'Units if the answer has no figure',
     reported: 'USD if the answer has no figure',
   },
-  onMissingHint: 'Required for writes, which have taken effect by then.',
+  onMissingHint: 'For writes, which have taken effect by then. A read is free without its figure.',
   example: 'Example',
   exampleUnits: 'Units in an answer',
   exampleBill: 'Upstream bill',

@@ -38,11 +38,13 @@ export function publicAddress(text: string): KnownAddress | null {
 const NEVER_OPEN = listOf([
   '169.254.0.0/16',
   '168.63.129.16',
-  '100.100.100.200',
+  '100.100.100.200', // metadata of Alibaba
+  '192.0.0.192', // metadata of Oracle
   '0.0.0.0/8',
   '224.0.0.0/3',
   'fe80::/10',
-  'fd00:ec2::254',
+  'fd00:ec2::/32', // metadata of AWS and the credentials of its pods
+  'fd20:ce::254', // metadata of Google Cloud
 ])
 
 /** Whether an address is closed even where an operator allows private ones. */

@@ -41,7 +41,10 @@ const Units = form(
       'Or the query parameter that bounds them, such as `query.limit`: an integer with minimum, maximum and default.',
       { pattern: '^query\\..+', maxLength: 110 },
     ),
-    on_missing: whole('Units of a write whose answer has no figure. Needed for writes.', UNITS),
+    on_missing: whole(
+      'Units of a write whose answer has no figure. Needed for writes, refused for reads: they are free then.',
+      UNITS,
+    ),
   },
   ['block', 'minimum', 'maximum', 'maximum_from', 'on_missing'],
 )
@@ -59,7 +62,9 @@ const Reported = form(
     multiplier: MULTIPLIER,
     minimum_usd: usdText('US dollars that are charged at least. Default: "0".'),
     maximum_usd: usdText('US dollars that are charged at most, and held before the call.'),
-    on_missing: usdText('US dollars for a write whose answer has no figure. Needed for writes.'),
+    on_missing: usdText(
+      'US dollars for a write whose answer has no figure. Needed for writes, refused for reads: they are free then.',
+    ),
   },
   ['pointer', 'header', 'multiplier', 'minimum_usd', 'on_missing'],
 )

@@ -180,7 +180,7 @@ function needlesOf(secret: string): Needle[] {
   return [plain, hex, ...[0, 1, 2].map((before) => base64Of(bytes, before))]
 }
 
-/** A character as it is, escaped as in JSON, and as in a URL. */
+/** A character as it is, escaped as in JSON (also in JSON that is text in JSON), as in a URL, and as in HTML. */
 function spellingsOf(character: string): Spelling[] {
   const units = [...character.split('')].map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'))
   const escaped = [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`)
@@ -190,6 +190,27 @@ function spellingsOf(character: string): Spelling[] {
     spelling(`\\${character}`),
     spelling(escaped.join(''), true),
     ...(character === ' ' ? [spelling('+')] : []),
+    // Nobody escapes letters and digits in these.
+    ...(/[\dA-Za-z]/.test(character)
+      ? []
+      : [
+          spelling(`\\\\${character}`),
+          spelling(`\\\\\\${character}`),
+          spelling(units.map((unit) => `\\\\u${unit}`).join(''), true),
+          ...entitiesOf(character),
+        ]),
+  ]
+}
+
+const NAMED_ENTITIES: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": 'apos' }
+
+/** A character as in HTML: `&#39;`, `&#039;`, `&#x27;` or `&apos;`. */
+function entitiesOf(character: string): Spelling[] {
+  const code = character.codePointAt(0) ?? 0
+  const named = NAMED_ENTITIES[character]
+  return [
+    ...[spelling(`&#${code};`), spelling(`&#0${code};`), spelling(`&#x${code.toString(16)};`, true)],
+    ...(named === undefined ? [] : [spelling(`&${named};`)]),
   ]
 }
 
@@ -219,9 +240,8 @@ class Spellings {
 const PLAIN = new Spellings(spellingsOf)
 const HEX = new Spellings((digit) => [spelling(digit, true)])
 const BASE64 = new Spellings((character) => {
-  if (character === '+') return [spelling('+'), spelling('-'), spelling('%2b', true), spelling('\\u002b', true)]
-  if (character !== '/') return [spelling(character)]
-  return [spelling('/'), spelling('_'), spelling('\\/'), spelling('%2f', true), spelling('\\u002f', true)]
+  if (character === '+') return [...spellingsOf('+'), spelling('-')]
+  return character === '/' ? [...spellingsOf('/'), spelling('_')] : [spelling(character)]
 })
 
 function spelling(text: string, fold = false): Spelling {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { publicAddress } from '../../../server/adapters/outbound/public-address'
+import { parseAddress } from '../../../server/core/credentials/address'
+import { isNeverAllowed, publicAddress } from '../../../server/adapters/outbound/public-address'
 
 describe('an address given by a stranger', () => {
   test.each([
@@ -75,5 +76,31 @@ describe('an address given by a stranger', () => {
   test.each(['', 'localhost', '1.2.3', '01.2.3.4', '256.1.1.1', 'fe80::1%eth0', '2606:4700::1%0', ':::'])(
     'what is not a plain IP address is not public: %p',
     (text) => expect(publicAddress(text)).toBeNull(),
+  )
+})
+
+describe('where the operator allows private addresses', () => {
+  const isClosed = (text: string) => {
+    const address = parseAddress(text)
+    return address !== null && isNeverAllowed(address)
+  }
+
+  test.each([
+    '169.254.169.254',
+    '169.254.170.2',
+    '168.63.129.16',
+    '100.100.100.200',
+    '192.0.0.192',
+    'fe80::a9fe:a9fe',
+    'fd00:ec2::254',
+    'fd00:ec2::23',
+    'fd20:ce::254',
+    '::ffff:169.254.169.254',
+    '0.0.0.0',
+    '255.255.255.255',
+  ])('%s stays closed: it answers with credentials of the machine', (text) => expect(isClosed(text)).toBe(true))
+
+  test.each(['10.0.0.1', '127.0.0.1', '::1', 'fd00::1', '192.168.1.1'])('%s may be allowed', (text) =>
+    expect(isClosed(text)).toBe(false),
   )
 })

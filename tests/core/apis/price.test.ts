@@ -76,6 +76,12 @@ describe('units', () => {
     expect(cost(units({ onMissing: 20 }), '{}')).toBe(micros(2000))
   })
 
+  test('a missing figure is no claim of the upstream, although it counts more than this request allows', () => {
+    const price = units({ block: 1, maximum: { parameter: 'query.limit' }, onMissing: 20 })
+    const charge = chargeFor({ price, version: 'v' }, null, () => 5)
+    expect(charge).toMatchObject({ ok: true, value: { charged: { cost: 5000, units: 5 }, overrun: 0 } })
+  })
+
   test('the charge includes its calculation', () => {
     const charge = chargeFor({ price: units(), version: 'v' }, parseDecimal('37'), none)
     expect(charge.ok && charge.value.charged.lines).toEqual([

@@ -90,6 +90,11 @@ describe('creating an API', () => {
       'on_missing',
     ],
     [
+      'of a read with on_missing, which is free without its figure',
+      { price: { mode: 'units', usd: '0.1', count: '/n', maximum: 5, on_missing: 1 } },
+      'writes only',
+    ],
+    [
       'of a million units at a million',
       { price: { mode: 'units', usd: '1000000', count: '/n', maximum: 1_000_000 } },
       '1000000 USD',
@@ -256,6 +261,32 @@ describe('importing a document', () => {
       { id: 'forecast', upstream_cost_usd: '0.004', success: { max_status: 200 }, parameters: [{ name: 'city' }] },
       { id: 'brandNew' },
     ])
+  })
+
+  test('again keeps what the operator set, but what was a read is a write once its method changes', async () => {
+    const write = { operationId: 'forecast', responses: { 200: { description: 'Done.' } } }
+    await read(importing(form('moved', { document: document({ '/v1/forecast': get('forecast') }) })))
+    await read(change('moved', { operations: [{ id: 'forecast', answer: 'stream', effect: 'read' }] }))
+    const next = { name: 'moved', document: document({ '/v1/forecast': { ...get('forecast') } }) }
+    expect((await read<ImportPlan>(importing(next, '?dry_run=true'))).api.operations).toMatchObject([
+      { answer: 'stream', effect: 'read' },
+    ])
+    const moved = { name: 'moved', document: document({ '/v1/forecast': { post: write } }) }
+    const plan = await read<ImportPlan>(importing(moved, '?dry_run=true'))
+    expect(plan.api.operations).toMatchObject([{ method: 'POST', effect: 'write', answer: 'stream' }])
+    const changed = await read<OneApi>(change('moved', { operations: [{ id: 'forecast', method: 'DELETE' }] }))
+    expect(changed.api.operations).toMatchObject([{ method: 'DELETE', effect: 'write' }])
+  })
+
+  test('takes one price for reads and writes: what it says of missing figures is for the writes', async () => {
+    const price = { mode: 'units', usd: '0.1', count: '/n', block: 1, minimum: 0, maximum: 5 }
+    const post = { operationId: 'order', responses: { 200: { description: 'Done.' } } }
+    const mixed = document({ '/v1/forecast': get('forecast'), '/v1/orders': { post } })
+    const plan = await read<ImportPlan>(
+      importing(form('mixed', { document: mixed, price: { ...price, on_missing: 2 } }), '?dry_run=true'),
+    )
+    expect(plan.refused).toEqual([])
+    expect(plan.api.operations.map((one) => one.price)).toEqual([price as never, { ...price, on_missing: 2 } as never])
   })
 
   test('refuses operations without a price, by name, and a document without anything to sell', async () => {

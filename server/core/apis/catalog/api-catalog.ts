@@ -343,12 +343,19 @@ function changedForm(previous: Api, change: ApiChange) {
     const { method, path, price } = { ...known.get(one.id), ...one }
     if (method === undefined || path === undefined || price === undefined)
       errors.push(parameterError(`operations.${one.id.slice(0, 64)}`, 'is new, so it needs method, path and price'))
-    else known.set(one.id, { ...known.get(one.id), ...one, method, path, price })
+    else known.set(one.id, { ...settingsFor(known.get(one.id), method), ...one, method, path, price })
   }
   const form: ApiForm = { ...before, ...settings, operations: [...known.values()] }
   const moved = secretOrigins(form) !== secretOrigins(before)
   const dropped = moved && change.auth === undefined && 'secret' in before.auth
   return { form: dropped ? { ...form, auth: { kind: 'none' as const } } : form, errors, dropped }
+}
+
+/** What stays of an operation that gets this method: a GET that becomes a POST is a write, unless its effect is given again. */
+function settingsFor(operation: OperationForm | undefined, method: OperationForm['method']): Partial<OperationForm> {
+  if (!operation || operation.method === method) return operation ?? {}
+  const { effect: _, ...others } = operation
+  return others
 }
 
 function auditDetail(api: Api, previous: Api | null): Record<string, unknown> {

@@ -1,6 +1,7 @@
 import type { Api, ApiOperation, ApiPrice } from '../api'
 import { clashes } from '../api-routes'
 import { operationProblems } from '../api-rules'
+import { priceFor } from '../prices/price-rules'
 import type { OperationForm } from './catalog-form'
 import type { ImportedDocument, ImportedOperation, RefusedPart } from './imported'
 
@@ -11,7 +12,7 @@ export interface ImportPrices {
 
 /**
  * The operations of a document as they would be sold. What the operator said of those that are there already stays: prices, success,
- * effect, costs, further headers, and whether they are enabled. Operations without a price are refused by name.
+ * effect (of the same method), streaming, costs, further headers, and whether they are enabled. Operations without a price are refused by name.
  */
 export function pricedOperations(
   document: ImportedDocument,
@@ -25,8 +26,12 @@ export function pricedOperations(
   const refused: RefusedPart[] = [...document.refused]
   for (const imported of document.operations) {
     const old = was.get(imported.id)
-    const itsPrice = own.get(imported.id) ?? own.get(placeOf(imported)) ?? price ?? old?.price
-    if (itsPrice) operations.push(keepOperatorSettings(imported, old, itsPrice))
+    const settings = keepOperatorSettings(imported, old)
+    const ownPrice = own.get(imported.id) ?? own.get(placeOf(imported))
+    const shared = price ?? old?.price
+    // One price for all serves reads and writes: `on_missing` is for its writes.
+    const itsPrice = ownPrice ?? (shared && priceFor(settings.effect, shared))
+    if (itsPrice) operations.push({ ...settings, price: itsPrice })
     else refused.push({ name: placeOf(imported), reason: 'It has no price. Give one price for all, or one for it.' })
   }
   return { operations, refused }
@@ -59,12 +64,13 @@ export function soldPart(api: Api): { readonly api: Api; readonly refused: reado
 function keepOperatorSettings(
   imported: ImportedOperation,
   old: ApiOperation | undefined,
-  price: ApiPrice,
-): OperationForm {
-  if (!old) return { ...imported, price }
-  const { success, upstreamCost, effect, idempotencyHeader, refusedStatuses, headersUp, enabled } = old
-  const own = { success, upstreamCost, effect, idempotencyHeader, refusedStatuses, headersUp, enabled }
-  return { ...imported, ...own, headersDown: [...new Set([...imported.headersDown, ...old.headersDown])], price }
+): Omit<OperationForm, 'price'> & Pick<ApiOperation, 'effect'> {
+  if (!old) return imported
+  const { success, upstreamCost, idempotencyHeader, refusedStatuses, headersUp, enabled, answer } = old
+  // What was said of a GET does not make the POST of the same name a read.
+  const effect = old.method === imported.method ? { effect: old.effect } : {}
+  const own = { success, upstreamCost, ...effect, idempotencyHeader, refusedStatuses, headersUp, enabled, answer }
+  return { ...imported, ...own, headersDown: [...new Set([...imported.headersDown, ...old.headersDown])] }
 }
 
 function placeOf({ method, path }: Pick<ApiOperation, 'method' | 'path'>): string {

@@ -11,10 +11,12 @@ type Auth = Pick<Api, 'auth'>
 
 /**
  * Why an operation cannot be sold at its price, or null. The maximum that a call can cost must follow from the price or from the
- * request, and a write must say what it costs when its figure is missing: it has taken effect by then.
+ * request, and a write must say what it costs when its figure is missing: it has taken effect by then. A read must not: it is free then.
  */
 export function priceProblem(operation: Priced, { auth }: Auth): string | null {
   const { price, effect, answer } = operation
+  if (effect === 'read' && price.mode !== 'fixed' && price.onMissing !== null)
+    return 'has on_missing, which is for writes only: a read whose answer has no figure is free'
   const isPaid = price.mode === 'reported' && price.figure.kind === 'paid'
   if (isPaid !== (auth.kind === '402'))
     return isPaid
@@ -27,6 +29,13 @@ export function priceProblem(operation: Priced, { auth }: Auth): string | null {
   if (effect === 'write' && price.onMissing === null)
     return 'needs on_missing: a write that was done must cost something known when the answer has no figure'
   return price.mode === 'units' ? unitsProblem(price, operation) : reportedProblem(price)
+}
+
+/** The price of an operation with this effect: what it says of missing figures is for writes. */
+export function priceFor(effect: ApiOperation['effect'], price: ApiPrice): ApiPrice {
+  return effect === 'write' || price.mode === 'fixed' || price.onMissing === null
+    ? price
+    : { ...price, onMissing: null }
 }
 
 const TOO_MUCH = 'must not let one call cost more than 1000000 USD'

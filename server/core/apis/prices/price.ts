@@ -89,7 +89,8 @@ function unitCharge(
   const counted = Math.min(units, most)
   const blocks = blocksOf(price, counted)
   const cost = times(amount, blocks)
-  const beyond = safely(BigInt(blocksOf(price, units)) * BigInt(amount))
+  // Without a figure, the upstream claims nothing: `on_missing` may be above the maximum of this request.
+  const beyond = figure === null ? cost : safely(BigInt(blocksOf(price, units)) * BigInt(amount))
   const item = [
     `${counted} units`,
     ...(figure === null ? ['(not reported)'] : []),

@@ -2,6 +2,7 @@ import { asc, desc, eq, inArray } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { Api, ApiOperation, ApiPrice } from '../../../../core/apis/api'
 import type { ApiStore, ApiWrite, StoredPrice } from '../../../../core/apis/api-store'
+import { priceFor } from '../../../../core/apis/prices/price-rules'
 import type { ImportedName } from '../../../../core/catalog/operation'
 import { KeyedMutex } from '../../../../core/keyed-mutex'
 import { auditRow } from '../audit-row'
@@ -128,7 +129,8 @@ function nameOf(change: ApiWrite): string {
 function operationOf(row: typeof apiOperations.$inferSelect, price: ApiPrice | undefined): ApiOperation {
   if (!price) throw new Error(`the price ${row.priceVersion} of ${row.name} is not stored`)
   const { api: _api, position: _position, definition, ...columns } = row
-  return { ...definition, ...columns, price }
+  // Prices from before 2026-11-23 may say what a read costs without its figure: nothing.
+  return { ...definition, ...columns, price: priceFor(definition.effect, price) }
 }
 
 function rowOf(api: string, operation: ApiOperation, position: number): typeof apiOperations.$inferInsert {
