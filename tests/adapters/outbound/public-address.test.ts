@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { parseAddress } from '../../../server/core/credentials/address'
 import { isNeverAllowed, publicAddress } from '../../../server/adapters/outbound/public-address'
+import { parseAddress } from '../../../server/core/credentials/address'
 
 describe('an address given by a stranger', () => {
   test.each([
