@@ -27,6 +27,15 @@ export function apiStoreContract(name: string, open: () => Promise<ApisUnderTest
 
     const first = makeId('price', NOON)
     const second = makeId('price', NOON)
+    const counted = {
+      mode: 'units',
+      amount: micros(1000),
+      figure: { kind: 'pointer', pointer: '/data' },
+      block: 10,
+      minimum: 0,
+      maximum: { parameter: 'limit' },
+      onMissing: null,
+    } as const
     const forecast = anOperation({
       priceVersion: first,
       parameters: [
@@ -40,15 +49,7 @@ export function apiStoreContract(name: string, open: () => Promise<ApisUnderTest
           explode: true,
         },
       ],
-      price: {
-        mode: 'units',
-        amount: micros(1000),
-        figure: { kind: 'pointer', pointer: '/data' },
-        block: 10,
-        minimum: 0,
-        maximum: { parameter: 'limit' },
-        onMissing: null,
-      },
+      price: counted,
     })
     const weather = anApi({
       auth: { kind: 'header', name: 'x-api-key', secret: { from: 'environment', name: 'UPSTREAM_KEY' } },
@@ -125,7 +126,7 @@ export function apiStoreContract(name: string, open: () => Promise<ApisUnderTest
     })
 
     test('reads the price of a read without on_missing, which operations from before may have', async () => {
-      const missing = { ...forecast.price, onMissing: 5 } as const
+      const missing = { ...counted, onMissing: 5 } as const
       const write = {
         method: 'POST',
         effect: 'write',
@@ -141,7 +142,7 @@ export function apiStoreContract(name: string, open: () => Promise<ApisUnderTest
       })
       expect(await store.write([saving(old)])).toBe(true)
       const prices = (await store.all())[0]?.operations.map(({ price }) => price)
-      expect(prices).toEqual([forecast.price, missing])
+      expect(prices).toEqual([counted, missing])
       expect(await store.write([removing(old, NOON)])).toBe(true)
     })
 
