@@ -60,6 +60,8 @@ describe('the configuration', () => {
     ['WEBSEARCH_COSTS_USD', '0.005'],
     ['WEBSEARCH_COSTS_USD', 'brave=-1'],
     ['WEBSEARCH_COSTS_USD', 'bing=0.005'],
+    ['SOCIAL_COSTS_USD', 'image-search=0.01'],
+    ['SOCIAL_COSTS_USD', 'social-post'],
     ['WEBSEARCH_CACHE_MB', '0'],
     ['WEBSEARCH_CACHE_MB', '1.5'],
     ['SOCIAL_PROVIDER', 'nosuch'],
@@ -224,6 +226,7 @@ describe('the configuration', () => {
       clientSecret: null,
       apiUrl: 'https://api.x.com',
       authorizeUrl: 'https://x.com/i/oauth2/authorize',
+      costs: new Map(),
     })
     const production = { NODE_ENV: 'production', SEALING_KEYS: `k1:${'A'.repeat(43)}=`, ...x }
     expect(() => read({ ...production, X_API_URL: 'http://api.example.com' })).toThrow('X_API_URL')

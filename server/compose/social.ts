@@ -11,6 +11,7 @@ import { keyState } from '../core/credentials/api-key'
 import type { CredentialStore } from '../core/credentials/store'
 import type { EventPublisher } from '../core/events/live-events'
 import type { AccountId, KeyId } from '../core/ids'
+import { ZERO } from '../core/money'
 import { Approvals } from '../core/social/approvals'
 import type { OnSocialFailing, SocialChange } from '../core/social/changes'
 import { LinkedAccounts } from '../core/social/linked-accounts'
@@ -92,7 +93,20 @@ function composed(
   const approvals = new Approvals(parts)
   const linking = new Linking({ ...parts, approvals })
   const overHttps = config.baseUrl.startsWith('https:')
-  return { network, store, creditBuys, keyOf, linking, approvals, overHttps, accounts: new LinkedAccounts(parts) }
+  const { social } = config
+  const costOf = (price: string) =>
+    social.provider === 'sandbox' ? ZERO : social.provider === 'x' ? social.costs.get(price) : undefined
+  return {
+    network,
+    store,
+    creditBuys,
+    costOf,
+    keyOf,
+    linking,
+    approvals,
+    overHttps,
+    accounts: new LinkedAccounts(parts),
+  }
 }
 
 /** Most links whose failures are remembered; beyond it the unique id of the event alone prevents a second one. */

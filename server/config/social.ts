@@ -1,5 +1,7 @@
+import { PRICE_NAMES } from '../core/catalog/operations'
+import { type Money, parseUsd } from '../core/money'
 import { ConfigError } from './config-error'
-import { choice, group, httpUrl, type Read, refused, text } from './setting'
+import { choice, group, httpUrl, type Read, refused, setting, text } from './setting'
 
 export type SocialConfig =
   | { readonly provider: 'sandbox' }
@@ -11,7 +13,11 @@ export type SocialConfig =
       readonly clientSecret: string | null
       readonly apiUrl: string
       readonly authorizeUrl: string
+      /** What a unit costs the operator, by the name of its price. Absent: not known. */
+      readonly costs: ReadonlyMap<string, Money>
     }
+
+const COSTS_EXAMPLE = 'social-post=0.01,social-user=0.005'
 
 export const SOCIAL = group('Social network', 'More in [social-network.md](social-network.md).', {
   SOCIAL_PROVIDER: choice({
@@ -32,11 +38,35 @@ export const SOCIAL = group('Social network', 'More in [social-network.md](socia
     example: 'https://x.com/i/oauth2/authorize',
     doc: 'Another address where people approve your app',
   }),
+  SOCIAL_COSTS_USD: setting(
+    {
+      default: null,
+      example: COSTS_EXAMPLE,
+      doc: `What X charges you for each success, by operation, for [reports on margin](operating.md#revenue-and-margin): \`${COSTS_EXAMPLE}\`; \`social-post-with-address\` for posts with a URL, \`social-dm-threads\` for each message. Others count as unknown`,
+    },
+    { anyOf: [{ type: 'object', additionalProperties: { type: 'number' } }, { type: 'string' }] },
+    costs,
+  ),
 })
+
+/** Parses `social-post=0.01,social-user=0.005`. */
+function costs(given: string, name: string): ReadonlyMap<string, Money> {
+  return new Map(
+    given.split(',').map((entry) => {
+      const [operation = '', usd = ''] = entry.split('=').map((part) => part.trim())
+      const cost = parseUsd(usd)
+      const isSocial = operation.startsWith('social-') && PRICE_NAMES.some((known) => known === operation)
+      if (!isSocial || cost === null)
+        throw refused(name, `social operations with what each costs in USD, such as ${COSTS_EXAMPLE}`, given)
+      return [operation, cost] as const
+    }),
+  )
+}
 
 /** Reads which social network to use. The sandbox is the default, except in production. */
 export function socialConfig(read: Read, production: boolean): SocialConfig {
   const { settings } = SOCIAL
+  const upstreamCosts = settings.SOCIAL_COSTS_USD.of(read) ?? new Map()
   const provider = settings.SOCIAL_PROVIDER.of(read) ?? (production ? 'none' : 'sandbox')
   if (provider !== 'x') return { provider }
   const clientId = settings.X_CLIENT_ID.of(read)
@@ -46,6 +76,7 @@ export function socialConfig(read: Read, production: boolean): SocialConfig {
     provider,
     clientId,
     clientSecret: settings.X_CLIENT_SECRET.of(read),
+    costs: upstreamCosts,
     apiUrl: address('X_API_URL', settings.X_API_URL.of(read), production),
     authorizeUrl: address('X_AUTHORIZE_URL', settings.X_AUTHORIZE_URL.of(read), production),
   }

@@ -82,7 +82,7 @@ describe('Money', () => {
     await table('Revenue by operation')
       .getByRole('row', { name: /Image search 1/ })
       .waitFor()
-    await page.getByText('1 calls have no purchase price').waitFor()
+    await page.getByText('Not known for 1 of 1 calls').waitFor()
     await fitsEverybody(page, 'operator-money')
     await page.getByLabel('Group by').selectOption('account')
     await table('Revenue by customer')

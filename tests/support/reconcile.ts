@@ -71,7 +71,16 @@ export async function reconcile(file: string): Promise<Reconciliation> {
         LEFT JOIN (SELECT account_id, sum(charged) AS charged FROM usage_rollup GROUP BY account_id) u USING (account_id)
         WHERE l.charged <> coalesce(u.charged, 0)`,
     )
-    const rolled = ['requests', 'input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens', 'charged']
+    const rolled = [
+      'requests',
+      'input_tokens',
+      'output_tokens',
+      'cache_read_tokens',
+      'cache_write_tokens',
+      'charged',
+      'upstream_cost',
+      'upstream_cost_calls',
+    ]
     const sumsBy = (day: string, table: string) =>
       `SELECT account_id, ${day} AS day, key_id, operation, status, model, ${rolled.map((sum) => `sum(${sum})`)}
        FROM ${table} GROUP BY 1, 2, 3, 4, 5, 6`

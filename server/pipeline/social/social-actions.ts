@@ -12,6 +12,7 @@ import {
   SOCIAL_USER,
 } from '../../core/catalog/social-actions'
 import { type Failure, failure } from '../../core/failure'
+import { type Money, times } from '../../core/money'
 import type { Provider, UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
 import type { LinkedAccounts, UseFailure } from '../../core/social/linked-accounts'
@@ -65,6 +66,8 @@ export interface SocialParts {
   readonly keyOf: (id: string) => Promise<LinkingKey | null>
   /** Whether signup credit may pay. By default it buys nothing that costs the operator money. */
   readonly creditBuys: boolean
+  /** What a unit costs the operator, by the name of its price; undefined if not known. */
+  readonly costOf: (price: string) => Money | undefined
 }
 
 /**
@@ -101,7 +104,12 @@ function sale<T extends ParameterTable>(
       )
       if (!outcome.ok) return err(toUpstreamFailure(outcome.error, operation.effect === 'write'))
       const { data, items } = outcome.value
-      return ok({ body: JSON.stringify({ data }), ...(items !== undefined && { units: items }) })
+      const cost = social.costOf(operation.metering?.priceName(input) ?? operation.name)
+      return ok({
+        body: JSON.stringify({ data }),
+        ...(items !== undefined && { units: items }),
+        ...(cost !== undefined && { cost: times(cost, items ?? 1) }),
+      })
     },
   })
   return { operation, provider }

@@ -174,3 +174,11 @@ describe('revenue', () => {
       expect(await refusalOf(operator.api(`/api/operator/revenue${query}`))).toMatchObject({ status: 400 })
   })
 })
+
+test('a comparison is printed, and the last ones with --history', async () => {
+  expect(await printed('reconcile')).toBe('The ledger agrees with itself.\nNo payment page is missing.\n')
+  const history = await printed('reconcile', '--history')
+  expect(history).toMatch(/console +no +yes +0/)
+  expect(JSON.parse(await printed('reconcile', '--history', '--json'))).toMatchObject({ runs: [{ problems: 0 }] })
+  await expect(printed('reconcile', 'now')).rejects.toThrow('takes options only')
+})

@@ -28,6 +28,7 @@ describe('the real network (SOCIAL_PROVIDER=x), against a double of it on a sock
         X_CLIENT_ID: double.clientId,
         X_CLIENT_SECRET: double.clientSecret,
         X_API_URL: double.url,
+        SOCIAL_COSTS_USD: 'social-post=0.01,social-post-with-address=0.05',
         BASE_URL: 'https://gateway.example',
       },
     })
@@ -63,6 +64,18 @@ describe('the real network (SOCIAL_PROVIDER=x), against a double of it on a sock
     const answer = await post('Hello')
     expect([answer.status, answer.headers.get('x-cost-micros-usd')]).toEqual([200, '15000'])
     expect(double.postsSaying('Hello')).toBe(1)
+    // What the network charges the operator is kept with the call; a read without a price is unknown.
+    await post('See https://example.com')
+    await as('/apis/v1/social/user_social')
+    await gateway.core.stores.applied()
+    const calls = await gateway.core.stores.db.all<{ operation: string; cost: number | null }>(
+      'SELECT operation, upstream_cost AS cost FROM requests WHERE cost > 0 ORDER BY id',
+    )
+    expect(calls).toEqual([
+      { operation: 'social-post', cost: 10_000 },
+      { operation: 'social-post', cost: 50_000 },
+      { operation: 'social-user', cost: null },
+    ])
   })
 
   test.each([

@@ -75,7 +75,7 @@ function RevenueFigures({ report: { totals, to, owed_to_customers_micros_usd: ow
         {TEXT.charged(grouped(calls))}
       </Figure>
       <Figure label={TEXT.cost} value={costUsd(cost ?? 0)}>
-        {unknown > 0 ? TEXT.costUnknown(grouped(unknown)) : TEXT.costKnown}
+        {unknown > 0 ? TEXT.costUnknown(grouped(unknown), grouped(calls)) : TEXT.costKnown}
       </Figure>
       <Figure label={TEXT.margin} value={margin === null ? TEXT.noMargin : costUsd(margin)}>
         {margin === null ? TEXT.noMarginText : TEXT.ofRevenue(percent(margin, revenue))}
