@@ -75,7 +75,7 @@ async function restored(text: string, isJson: boolean, tell: Output['err']): Pro
   const { dataDir, databaseUrl } = readingPlace()
   await restoreCopy({ target, copy, dataDir, databaseUrl, now: Date.now(), onProgress: progressLines(tell) })
   if (isJson) return asJson(copyRecord(copy))
-  return `${dataDir} has the data of ${copy.name} now, and ${booksOf(copy)}.\n${secretLines(copy)}Start the gateway; then run "gateway operator reconcile".\n`
+  return `${dataDir} has the data of ${copy.name} now, and ${booksOf(copy)}.\n${secretLines(copy)}Start the gateway; then run "gateway operator after-restore", before customers use it.\n`
 }
 
 function booksOf({ problems }: CopyManifest): string {

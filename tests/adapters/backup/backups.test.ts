@@ -181,6 +181,19 @@ describe.each([
   })
 })
 
+test('a store that fails in the middle keeps nothing of the copy, and its answer is told without a key of it', async () => {
+  const target = bucket('breaking')
+  const good = await backup(target)
+  s3.fail.puts = 100
+  const failure = await backup(target, { keep: 1 }).catch((error: Error) => error.message)
+  s3.fail.puts = 0
+  expect(failure).toStartWith('s3://backups/breaking failed: ')
+  expect(failure).not.toContain(s3.access.secretAccessKey)
+  expect(await target.copies()).toEqual([good.copy])
+  const names = [...s3.objects.keys()].filter((name) => name.startsWith('breaking/'))
+  expect(names.filter((name) => !name.includes(good.copy.name))).toEqual([])
+})
+
 test('a damaged copy is not restored, leaves nothing, and the next restore succeeds', async () => {
   const target = place('damaged')
   const { copy } = await backup(target)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { createClient } from '@libsql/client'
@@ -58,6 +58,13 @@ describe.each((await readdir(RELEASES)).map((name) => [basename(name, '.tar.zst'
     })
   },
 )
+
+test('every version that was released has its data here', async () => {
+  const changelog = await readFile(join(import.meta.dir, '../../../docs/CHANGELOG.md'), 'utf8')
+  const released = [...changelog.matchAll(/^## (\d+\.\d+\.\d+) \(\d{4}-\d\d-\d\d\)$/gm)].map(([, version]) => version)
+  expect(released.length).toBeGreaterThan(0)
+  expect((await readdir(RELEASES)).sort()).toEqual(released.map((version) => `${version}.tar.zst`).sort())
+})
 
 test('an upgrade copies the data first, says how long it may take, and the copy can be restored', async () => {
   const dataDir = join(folder, 'older')
