@@ -24,7 +24,12 @@ export async function readFromServer(command: string, body: Body, out: (text: st
     return
   }
   const decoder = new TextDecoder()
-  for await (const piece of answer.body) out(decoder.decode(piece, { stream: true }))
+  try {
+    for await (const piece of answer.body) out(decoder.decode(piece, { stream: true }))
+  } catch (error) {
+    // Whoever reads has enough, such as `head`.
+    if (Object(error).code !== 'EPIPE') throw error
+  }
 }
 
 async function ask(

@@ -76,6 +76,13 @@ describe('the books of a month', () => {
     expect(row).toMatchObject({ actor_kind: 'operator', actor_id: 'console' })
   })
 
+  test('end quietly when whoever reads the command has enough', async () => {
+    const closed = () => {
+      throw Object.assign(new Error('broken pipe'), { code: 'EPIPE' })
+    }
+    expect(await operatorCommand(['books', monthOf(gateway.clock.now())], () => false, closed)).toBe('')
+  })
+
   test('have a statement by ledger account and in total, as JSON, CSV and text', async () => {
     const month = monthOf(gateway.clock.now())
     const statement = await read<BookStatement>(operator.api(`/api/operator/statement?month=${month}`))
