@@ -206,6 +206,8 @@ test('when the upstream that speaks Responses is down, the next one serves the c
 })
 
 describe('what is refused', () => {
+  const user = (...content: object[]) => ({ role: 'user', content })
+  const FILM = { type: 'video_url', video_url: { url: 'https://films.example/1.mp4' } }
   test.each([
     [{ background: true }, 422, 'background'],
     [{ previous_response_id: 'resp_1' }, 422, 'previous_response_id'],
@@ -214,6 +216,14 @@ describe('what is refused', () => {
     [{ tools: [{ type: 'custom', name: 'c' }] }, 422, 'tools.custom'],
     [{ include: ['code_interpreter_call.outputs'] }, 422, 'include.code_interpreter_call.outputs'],
     [{ input: 7 }, 400, 'input'],
+    [{ instructions: ['Be brief'] }, 400, 'instructions'],
+    // A text that is a list would be parts of a chat: a picture or a film for the price of its URL.
+    [{ input: [user({ type: 'input_text', text: [FILM] })] }, 422, 'input.input_text'],
+    [
+      { input: [user({ type: 'input_text', text: [FILM] }, { type: 'input_text', text: 'Hi' })] },
+      422,
+      'input.input_text',
+    ],
   ])('%j, before anything is held or asked', async (more, status, param) => {
     const { key } = await gateway.funded()
     const refused = await respond(key, 'chat', more)

@@ -75,10 +75,11 @@ export class ChatMessages {
   private contentOf(content: unknown): unknown {
     if (typeof content === 'string') return content
     const [first, ...more] = manyOf(content)
-    if (more.length === 0 && isJson(first) && first['type'] === 'input_text') return first['text']
+    if (more.length === 0 && isJson(first) && first['type'] === 'input_text') return this.textOf(first)
     return manyOf(content).map((part) => {
-      const { type, text, image_url: url, detail } = isJson(part) ? part : {}
-      if (type === 'input_text') return { type: 'text', text }
+      const { type, image_url: url, detail } = isJson(part) ? part : {}
+      // Only text: as a list it would be parts of a chat, whose tokens nobody has counted.
+      if (type === 'input_text') return { type: 'text', text: this.textOf(part) }
       if (type === 'input_image' && typeof url === 'string')
         return { type: 'image_url', image_url: { url, ...(DETAILS.has(detail) && { detail }) } }
       this.beyond ??= `input.${jsonText(type)}`

@@ -31,7 +31,7 @@ export const RESPONSES: ModelWire = {
     const read = readBody(bytes)
     if (!read.ok) return read
     const { json, members } = read.value
-    const { model, input, stream = false, store } = json
+    const { model, input, instructions = null, stream = false, store } = json
     if (model === undefined) return missing('model')
     if (typeof model !== 'string') return wrong('model', 'must be the id of a model')
     const stateful = statefulMember(json)
@@ -39,6 +39,7 @@ export const RESPONSES: ModelWire = {
     if (input === undefined) return missing('input')
     if (typeof input !== 'string' && (!Array.isArray(input) || input.length === 0 || !input.every(isJson)))
       return wrong('input', 'must be text or a list of items')
+    if (typeof instructions !== 'string' && instructions !== null) return wrong('instructions', 'must be text')
     if (typeof stream !== 'boolean' && stream !== null) return wrong('stream', 'must be true or false')
     if (store !== undefined && store !== null && typeof store !== 'boolean')
       return wrong('store', 'must be true or false')
