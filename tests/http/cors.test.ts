@@ -63,7 +63,7 @@ test('a page of any other origin may call nothing, and null is no origin', async
 })
 
 test('documents may be read by every page', async () => {
-  for (const path of ['/openapi.json', '/v1/catalog']) {
+  for (const path of ['/openapi.json', '/v1/catalog', '/.well-known/x402', '/.well-known/mcp/server.json']) {
     const answer = await send(path, { origin: 'https://any.example' })
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, '*'])
   }
