@@ -1,6 +1,8 @@
 import type { Keys } from '../../core/accounts/keys'
 import { accepted, wrong } from '../../core/accounts/submitted'
 import { failure } from '../../core/failure'
+import { parsedJson } from '../../core/json'
+import { beyondBounds, JsonScan, SERVED_BODY_BOUNDS } from '../../core/json-bounds'
 import { Failed, notFound, taken } from '../middleware/failures'
 import { readJson, withTakenBody } from '../middleware/json-body'
 import { OwnKeyRequest } from '../middleware/own-key-request'
@@ -13,6 +15,7 @@ import { TriedCall } from './record'
 
 /** A form of a call, which may have files, and the call that it belongs to. */
 const MAX_FORM_BYTES = 17 * 1024 * 1024
+const CALL_FIELD = 'call'
 const FORM_FIELD = 'form.'
 const UNREADABLE_FORM = failure('invalid_request', 'The form must have a field "call" with the call as JSON.')
 
@@ -60,7 +63,7 @@ async function sentCall(context: RequestContext): Promise<SentCall> {
     return { call: taken(await readJson(context)), form: null }
   const request = taken(await withTakenBody(context, MAX_FORM_BYTES))
   const fields = await request.formData().catch(() => null)
-  const call = jsonIn(fields?.get('call'))
+  const call = jsonIn(fields?.get(CALL_FIELD))
   if (!fields || call === undefined) throw new Failed(UNREADABLE_FORM)
   const form = new FormData()
   for (const [name, value] of fields) {
@@ -71,12 +74,12 @@ async function sentCall(context: RequestContext): Promise<SentCall> {
   return { call, form }
 }
 
+/** Bounded like every body that this thread parses. */
 function jsonIn(text: unknown): unknown {
-  try {
-    return typeof text === 'string' ? JSON.parse(text) : undefined
-  } catch {
-    return undefined
-  }
+  if (typeof text !== 'string') return undefined
+  if (!new JsonScan(SERVED_BODY_BOUNDS).push(new TextEncoder().encode(text)))
+    throw new Failed(failure('invalid_request', beyondBounds(SERVED_BODY_BOUNDS)))
+  return parsedJson(text)
 }
 
 /** The call that was described. Its form goes out in the content type that its headers name. */

@@ -196,6 +196,11 @@ describe('a form of an imported operation', () => {
     const file = new FormData()
     file.append('call', new File(['{}'], 'call.json'))
     expect((await sendForm(file)).status).toBe(400)
+    for (const tooMuch of [`[${'{},'.repeat(20_001)}0]`, '['.repeat(101)]) {
+      const wide = new FormData()
+      wide.append('call', tooMuch)
+      expect(await refusalOf(sendForm(wide))).toMatchObject({ message: expect.stringContaining('nested deeper than') })
+    }
     const headers = { 'content-type': 'multipart/form-data; boundary=x', cookie: owner.cookie }
     expect((await gateway.call('/api/try', { method: 'POST', headers, body: 'no parts' })).status).toBe(400)
   })
