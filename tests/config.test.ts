@@ -174,7 +174,7 @@ describe('the configuration', () => {
       expect(websearch.cacheBytes).toBe(2 * 1024 * 1024)
     })
 
-    test('knows what a request to a provider costs once it is told', () => {
+    test('knows the cost of a request to a provider from its setting', () => {
       expect(read().websearch.costs.size).toBe(0)
       const { costs } = read({ WEBSEARCH_COSTS_USD: 'brave=0.005, searxng=0' }).websearch
       expect(Object.fromEntries(costs)).toEqual({ brave: micros(5000), searxng: micros(0) })

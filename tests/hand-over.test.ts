@@ -20,7 +20,7 @@ describe('a gateway whose successor announces itself', () => {
   }
   const SAME = { host: '127.0.0.1', port: 3000 }
 
-  test('says how long it takes, and leaves when it is told', async () => {
+  test('says how long it takes, and leaves on request', async () => {
     const { done, ask } = running()
     const answer = await ask('/hand-over/announce', SAME)
     expect(await answer?.json()).toEqual({ notice_seconds: 0, drain_seconds: 35 })

@@ -278,7 +278,7 @@ describe('exit codes', () => {
     expect(Math.max(...cli.slept)).toBeGreaterThan(29_000)
   })
 
-  test('the version is told', async () => {
+  test('--version prints the version', async () => {
     await using cli = await openCli(gateway)
     expect(await cli.run('--version')).toMatchObject({ code: 0, out: `${VERSION}\n` })
   })

@@ -48,7 +48,7 @@ async function doctor(env: Record<string, string>, now = h.clock.now()): Promise
 
 const of = ({ findings }: Diagnosis, check: string) => findings.filter((one) => one.check === check)
 
-test('a sound gateway that does not run passes, and is told that no backups are scheduled', async () => {
+test('a sound gateway that does not run passes, with the hint that no backups are scheduled', async () => {
   const diagnosis = await doctor({})
   expect(diagnosis.findings.filter(({ status }) => status === 'fail')).toEqual([])
   expect(diagnosis).toMatchObject({ code: 0, status: 'ok' })

@@ -483,7 +483,7 @@ describe('a request that is paid for by a signed authorization: evm and x402, ve
       expect(await moved(async () => expect(await verdict(await paid(paying))).toBe('200 ok'))).toBe(PRICE_UNITS)
     })
 
-    test('a payer who empties the wallet meanwhile: 402, the answer is not delivered, nothing moves', async () => {
+    test('a payer who empties the wallet during the call: 402, the answer is not delivered, nothing moves', async () => {
       const thief = stranger()
       await sandbox.mint(thief.address, PRICE_UNITS)
       const paying = await buy(IMAGES_CALL, {}, thief)

@@ -149,7 +149,7 @@ describe('payment (spec 1.3, 4, 7, spec-answers 2, 5)', () => {
       expect(await refusalOf(gateway.as(key, IMAGES_CALL))).toMatchObject({ status: 402, price: { amount: '3' } })
     })
 
-    test('of everybody is also what a caller without a key is told', async () => {
+    test('of everybody is also the price that a caller without a key sees', async () => {
       await setPrice(null, 12_500)
       const refusal = await refusalOf(gateway.call(IMAGES_CALL))
       await setPrice(null, null)

@@ -450,7 +450,7 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
       expect(await moved(async () => expect(await verdict(await paid(credential))).toBe('200 ok'))).toBe(PRICE_UNITS)
     })
 
-    test('a payer who empties the wallet meanwhile: 402, the answer is not delivered, nothing moves', async () => {
+    test('a payer who empties the wallet during the call: 402, the answer is not delivered, nothing moves', async () => {
       const thief = stranger()
       await sandbox.transfer(PAYER, thief.address, 100_000n)
       const credential = await bought(IMAGES_CALL, {}, thief)

@@ -181,7 +181,7 @@ describe.each([
   })
 })
 
-test('a store that fails in the middle keeps nothing of the copy, and its answer is told without a key of it', async () => {
+test('a store that fails in the middle keeps nothing of the copy; the failure is reported without its key', async () => {
   const target = bucket('breaking')
   const good = await backup(target)
   s3.fail.puts = 100

@@ -139,7 +139,7 @@ describe('connections that are kept open', () => {
     expect(lookUps).toEqual(['both.test', 'nowhere.test', 'nowhere.test'])
   })
 
-  test('have a read sent again when they died meanwhile', async () => {
+  test('have a read sent again when they closed while idle', async () => {
     endsIdle = true
     expect([await call(at('idle.test')), await call(at('idle.test'))]).toEqual([200, 200])
     expect(seen).toEqual(['1 GET idle.test', '1 GET idle.test', '2 GET idle.test'])

@@ -99,7 +99,7 @@ describe('a hold of a stream (spec-answers 4)', () => {
     expect((await reconcile(parts.file)).problems).toEqual([])
   })
 
-  test('is charged at the start even if the owner lowered the limit meanwhile', async () => {
+  test('is charged at the start even if the owner lowered the limit in between', async () => {
     const first = await opened()
     const account = await first.account(1_000_000)
     const key = await first.key(account, 600_000)

@@ -456,7 +456,7 @@ describe('a price that follows from the answer, settled up to its maximum (issue
     }
   })
 
-  test('is refused where the payment would have to come first: nobody knows how much', async () => {
+  test('is refused where the payment would have to come first, because the amount is not known yet', async () => {
     const payer = 'trudy'
     for (let i = 0; i < 3; i++) {
       upTo.sendings.push('refuse')

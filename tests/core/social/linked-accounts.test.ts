@@ -160,14 +160,14 @@ describe("a renewal reads the session again first (the caller's copy may be stal
     expect(social.network.refreshes).toBe(refreshes + 1)
   })
 
-  test('and never acts as an account linked meanwhile', async () => {
+  test('and never acts as an account that was linked in between', async () => {
     const key = await social.linked()
     const { outcome, actors } = await refusedWhile(key, () => social.link(key))
     expect(codeOf(outcome)).toBe('social_session_required')
     expect(actors).toHaveLength(1)
   })
 
-  test('and leaves a session that was revoked meanwhile unchanged', async () => {
+  test('and leaves a session that was revoked in between unchanged', async () => {
     const key = await social.linked()
     const { refreshes } = social.network
     const { outcome } = await refusedWhile(key, async () => {

@@ -135,7 +135,7 @@ describe('a callback', () => {
     expect(social.network.revoked.slice(revoked)).toEqual([expect.stringMatching(/^refresh-/)])
   })
 
-  test('for a key that was revoked meanwhile links nothing, and revokes its grant', async () => {
+  test('links nothing if its key was revoked in the meantime, and revokes its grant', async () => {
     const key = await social.key()
     const { state } = await social.linking.start(key, [], OWNER)
     social.state.keyIsLive = false

@@ -136,7 +136,7 @@ describe.each(Object.entries(WIRES))('Idempotency-Key on %s (spec-answers 5)', (
     expect([vendor.received.length, await paid()]).toEqual([1, COST])
   })
 
-  test('another body under the key is 409 in the error shape of its SDK, is not charged, and is not worth a retry', async () => {
+  test('another body under the key is 409 in the error shape of its SDK, is not charged, and tells the SDK not to retry', async () => {
     vendor.answer = wire.vendor
     await (await ask('two')).text()
     const refused = await ask('two', { tools: [] })

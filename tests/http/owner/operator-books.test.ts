@@ -161,7 +161,7 @@ describe('revenue', () => {
     expect((await of('?to=2026-01-01')).totals.calls).toBe(0)
   })
 
-  test('by rail says what credit bought; with it, what was given away and what is owed', async () => {
+  test('by rail shows what signup credit bought, what was given away and what is owed to customers', async () => {
     const report = await of('?group_by=rail')
     expect(report.rows).toMatchObject([{ name: 'balance/credit', calls: 3, revenue_micros_usd: 10_000 }])
     expect(report).toMatchObject({

@@ -162,7 +162,7 @@ describe('an approval that nobody confirms', () => {
     expect(await actsWith(key)).toBe('linked')
   })
 
-  test('is revoked even if the gateway restarted meanwhile', async () => {
+  test('is revoked even if the gateway restarted in between', async () => {
     const before = await openHarness()
     const key = await before.key(await before.account())
     await questionOf(await comeBack(before, await decide(before, await startLink(before, key), 'approve', '1002')))
@@ -176,7 +176,7 @@ describe('an approval that nobody confirms', () => {
     await after.close()
   })
 
-  test('links nothing if the key was revoked meanwhile, and is revoked', async () => {
+  test('links nothing if the key was revoked in between, and is revoked', async () => {
     const account = await gateway.account()
     const key = await gateway.key(account)
     const question = await approved(key, '1004')

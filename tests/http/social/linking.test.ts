@@ -177,7 +177,7 @@ describe('GET /apis/v1/social/oauth_callback (spec 4.3)', () => {
     expect(page.text).not.toContain('evil.example')
   })
 
-  test('for a key that was revoked meanwhile links nothing', async () => {
+  test('links nothing if its key was revoked in the meantime', async () => {
     const account = await gateway.account()
     const made = await gateway.key(account)
     const query = await decide(gateway, await startLink(gateway, made))
