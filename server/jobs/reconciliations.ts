@@ -1,5 +1,5 @@
 import type { Reconciliation } from '../core/accounts/reconciliation'
-import { type Clock, DAY_MS } from '../core/clock'
+import { type Clock, DAY_MS, HOUR_MS } from '../core/clock'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
@@ -13,7 +13,8 @@ const DAYS = 3
 /** Compares the books with themselves, the card processor and the chains every day, and reports what does not agree. Books nothing. */
 export function startReconciliations(reconciliation: Pick<Reconciliation, 'run'>, clock: Clock, log: Log): Job {
   const compare = async () => {
-    const to = clock.now()
+    // Payment pages live for half an hour: what is younger may still be on its way.
+    const to = clock.now() - HOUR_MS
     const period = { from: to - DAYS * DAY_MS, to }
     const { id, problems, isComplete } = await reconciliation.run({ actor: 'job', period, apply: false })
     const found = { reconciliation: id, problems, complete: isComplete }

@@ -93,7 +93,7 @@ test('the books are compared daily, three days back, booking nothing; what does 
         }
       },
     },
-    { now: () => 4 * 86_400_000 },
+    { now: () => 4 * 86_400_000 + 60 * MINUTE_MS },
     { ...log, error: (line) => lines.push(line) },
   )
   for (const minutes of [15, 24 * 60, 60]) {
