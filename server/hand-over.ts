@@ -15,7 +15,7 @@ const LEAVE = '/hand-over/leave'
 
 interface Parts {
   readonly config: Pick<Config, 'takeOver' | 'port' | 'host' | 'drainNoticeSeconds'>
-  readonly web: Pick<Listening, 'retireConnections' | 'keepConnections'>
+  readonly web: Pick<Listening, 'retireConnections' | 'keepConnections' | 'closePort'>
   readonly stopping: { announce(): void; takeBack(): void }
   readonly drainMs: () => number
   /** Closes the port, and ends the process when its calls have ended. */
@@ -66,7 +66,11 @@ export class HandOver {
 
   private async told(): Promise<Response> {
     if (this.absence) clearTimeout(this.absence)
-    this.parts.leave()
+    // Right after the event loop accepted all connections that came: those that the kernel still has when the port closes are reset.
+    setImmediate(() => {
+      this.parts.web.closePort()
+      this.parts.leave()
+    })
     return Response.json({})
   }
 }

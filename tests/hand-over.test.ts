@@ -10,7 +10,7 @@ describe('a gateway whose successor announces itself', () => {
     const note = (what: string) => () => void done.push(what)
     const handOver = new HandOver({
       config: { takeOver, host: '127.0.0.1', port: 3000, drainNoticeSeconds: 0 },
-      web: { retireConnections: note('retire'), keepConnections: note('keep') },
+      web: { retireConnections: note('retire'), keepConnections: note('keep'), closePort: note('close') },
       stopping: { announce: note('announce'), takeBack: note('take back') },
       ...{ drainMs: () => 35_000, leave: note('leave'), maxAbsenceMs: 1 },
     })
@@ -25,7 +25,8 @@ describe('a gateway whose successor announces itself', () => {
     const answer = await ask('/hand-over/announce', SAME)
     expect(await answer?.json()).toEqual({ notice_seconds: 0, drain_seconds: 35 })
     expect((await ask('/hand-over/leave'))?.status).toBe(200)
-    expect(done).toEqual(['announce', 'retire', 'leave'])
+    await until(() => done.includes('leave'))
+    expect(done).toEqual(['announce', 'retire', 'close', 'leave'])
   })
 
   test('serves on when the successor does not come', async () => {
