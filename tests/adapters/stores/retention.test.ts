@@ -197,6 +197,22 @@ test('old entries of the audit log, events that were sent, and deliveries that e
   await stores.close()
 })
 
+test('old deliveries that are sent again, and events that wait, keep none behind them', async () => {
+  const stores = await openTestStores()
+  const old = NOON - 10 * DAY
+  const numbers = sql.raw(`json_each('[${Array.from({ length: 30 }, (_, i) => i + 100)}]')`)
+  await stores.db.run(sql`INSERT INTO webhook_deliveries (id, webhook_id, event_id, type, body, state, created_at, next_at, expires_at)
+    SELECT 'dlv_' || value, 'hook_1', value, 't', '{}', iif(value < 110, 'pending', 'delivered'), ${old}, ${old}, ${old} FROM ${numbers}`)
+  await stores.db.run(sql`INSERT INTO events (id, type, at, data, dispatched)
+    SELECT 'evt_' || value, 'key.expiring', ${old}, '{}', value >= 110 FROM ${numbers}`)
+  for (const table of ['webhook_deliveries', 'events'] as const) {
+    while (await stores.retention.prune(table, NOON - DAY, 5));
+    const left = await stores.db.all<{ rows: number }>(sql`SELECT count(*) AS rows FROM ${sql.identifier(table)}`)
+    expect(left).toEqual([{ rows: 10 }])
+  }
+  await stores.close()
+})
+
 test('a database from before has its calls, audit entries and triggers afterwards, and counts latencies from then on', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-rows-'))
   const account = `acct_${'1'.repeat(32)}` as const

@@ -79,30 +79,32 @@ export class LibsqlRetention implements RetentionStore {
     return rowsAffected === maxRows
   }
 
-  /** Events that are still to be sent stay. */
+  /** Events that are still to be sent stay. They are left out first, so that they stop none behind them. */
   private async pruneEvents(before: number, maxRows: number): Promise<boolean> {
     const { seq, at, dispatched } = events
-    const oldest = this.db.select({ seq, at, dispatched }).from(events).orderBy(asc(seq)).limit(maxRows).as('oldest')
-    const old = this.db
-      .select({ seq: oldest.seq })
-      .from(oldest)
-      .where(and(lt(oldest.at, before), oldest.dispatched))
+    const oldest = this.db
+      .select({ seq, at })
+      .from(events)
+      .where(eq(dispatched, true))
+      .orderBy(asc(seq))
+      .limit(maxRows)
+      .as('oldest')
+    const old = this.db.select({ seq: oldest.seq }).from(oldest).where(lt(oldest.at, before))
     const { rowsAffected } = await this.db.delete(events).where(inArray(seq, old))
     return rowsAffected === maxRows
   }
 
+  /** The same for deliveries: an owner may send old ones again. */
   private async pruneDeliveries(before: number, maxRows: number): Promise<boolean> {
     const { id, createdAt, state } = webhookDeliveries
     const oldest = this.db
-      .select({ id, createdAt, state })
+      .select({ id, createdAt })
       .from(webhookDeliveries)
+      .where(ne(state, 'pending'))
       .orderBy(asc(id))
       .limit(maxRows)
       .as('oldest')
-    const old = this.db
-      .select({ id: oldest.id })
-      .from(oldest)
-      .where(and(lt(oldest.createdAt, before), ne(oldest.state, 'pending')))
+    const old = this.db.select({ id: oldest.id }).from(oldest).where(lt(oldest.createdAt, before))
     const { rowsAffected } = await this.db.delete(webhookDeliveries).where(inArray(id, old))
     return rowsAffected === maxRows
   }
