@@ -73,7 +73,7 @@ function openMailer({ mail }: Pick<Config, 'mail'>): Mailer | null {
 
 /** What the Settings page needs. */
 export function ownerSettings(
-  parts: Omit<ConstructorParameters<typeof AccountClosing>[0], 'settings' | 'staff' | 'onClosing'> & {
+  parts: Omit<ConstructorParameters<typeof AccountClosing>[0], 'settings' | 'staff' | 'onClosing' | 'forgetEvents'> & {
     appGrants: AppGrants
     social: Social | null
     stores: {
@@ -105,7 +105,10 @@ export function ownerSettings(
     mailer,
     tellOwner,
     tellSecurity: (email: string, change: SecurityChange) => tellOwner(securityMail(email, change)),
-    closing: new AccountClosing({ ...parts, settings, staff: parts.operator, onClosing: onClosing(parts) }),
+    closing: new AccountClosing({
+      ...{ ...parts, settings, staff: parts.operator, onClosing: onClosing(parts) },
+      forgetEvents: (account) => stores.webhooks.forget(account),
+    }),
     signUp,
     emailChanges: new EmailChanges({
       onSignUpConfirmed: (userId) => signUp.confirm(userId),

@@ -45,6 +45,9 @@ const NEVER_OPEN = listOf([
   'fe80::/10',
   'fd00:ec2::/32', // metadata of AWS and the credentials of its pods
   'fd20:ce::254', // metadata of Google Cloud
+  '64:ff9b::/32', // NAT64, which leads to any IPv4 address, these included
+  '2002::/16', // 6to4, the same
+  '::a9fe:0/112', // 169.254.0.0/16, compatible
 ])
 
 /** Whether an address is closed even where an operator allows private ones. */

@@ -3,6 +3,7 @@ import type { Clock } from '../clock'
 import { keyState } from '../credentials/api-key'
 import type { CredentialStore } from '../credentials/store'
 import { type Failure, wrongParameters } from '../failure'
+import type { AccountId } from '../ids'
 import type { Ledger } from '../ledger/ledger'
 import { type Money, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
@@ -40,6 +41,8 @@ export class AccountClosing {
     clock: Clock
     /** What other parts do when an account closes, such as unlinking social accounts. Each must be idempotent. */
     onClosing: readonly ((owner: DepartingOwner) => Promise<unknown>)[]
+    /** Removes the events of the account, also those of its closing. */
+    forgetEvents: (account: AccountId) => Promise<void>
   }
 
   constructor(parts: AccountClosing['parts']) {
@@ -77,6 +80,7 @@ export class AccountClosing {
         detail: { forfeited_micros_usd: forfeited },
       }),
     )
+    await this.parts.forgetEvents(account.id)
     await settings.forgetTraces(account.id)
     await identity.forget(account.userId, `${account.id}@deleted.invalid`)
     return ok(forfeited)

@@ -105,6 +105,6 @@ export interface WebhookStore {
     health: Pick<Webhook, 'id' | 'failingSince' | 'status'>,
     notice: NewEvent | null,
   ): Promise<void>
-  /** Ends deliveries whose time is over. */
+  /** Ends deliveries whose time is over, and removes those of endpoints that are gone. */
   expire(now: number): Promise<void>
 }

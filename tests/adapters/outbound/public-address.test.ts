@@ -96,6 +96,10 @@ describe('where the operator allows private addresses', () => {
     'fd00:ec2::23',
     'fd20:ce::254',
     '::ffff:169.254.169.254',
+    '::169.254.169.254',
+    '64:ff9b::a9fe:a9fe',
+    '64:ff9b:1::a9fe:a9fe',
+    '2002:a9fe:a9fe::1',
     '0.0.0.0',
     '255.255.255.255',
   ])('%s stays closed: it answers with credentials of the machine', (text) => expect(isClosed(text)).toBe(true))

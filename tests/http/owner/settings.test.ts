@@ -156,6 +156,7 @@ describe('closing the account', () => {
   test('revokes the keys, ends the sessions, deletes the identity, keeps the ledger, and names what is forfeited', async () => {
     const owner = await gateway.owner()
     const { id } = await accountOf(owner)
+    await read(owner.api('/api/webhooks', { url: 'https://203.0.113.7/hook' }), 201)
     const { secret } = await keyBench(owner).create()
     await callWith(gateway, secret)
     const stream = eventSource(await gateway.call('/api/events', { headers: { cookie: owner.cookie } }))
@@ -176,6 +177,14 @@ describe('closing the account', () => {
     expect(await db.all(`SELECT address FROM requests WHERE account_id = '${id}' AND address <> ''`)).toEqual([])
     expect(await db.all(`SELECT count(*) AS n FROM requests WHERE account_id = '${id}'`)).toEqual([{ n: 1 }])
     expect(await db.all(`SELECT count(*) AS n FROM entries WHERE account_id = '${id}'`)).toEqual([{ n: 2 }])
+    // Dispatched while the account was closed.
+    await db.run(`INSERT INTO webhook_deliveries (id, webhook_id, event_id, type, body, state, created_at, next_at, expires_at)
+      VALUES ('dlv_1', 'hook_gone', 'evt_1', 'key.revoked', '{}', 'pending', 1, 1, 9e12)`)
+    gateway.clock.advance(60_000)
+    await gateway.gateway.delivering.run()
+    for (const table of ['events', 'webhooks', 'notice_mails'])
+      expect(await db.all(`SELECT * FROM ${table} WHERE account_id = '${id}'`)).toEqual([])
+    expect(await db.all('SELECT * FROM webhook_deliveries')).toEqual([])
     const mine = (await auditRows(gateway)).filter((row) => row.account_id === id)
     expect(mine.every((row) => row.address === null)).toBe(true)
     expect(mine.at(-1)).toMatchObject({ action: 'account.close', detail: '{"forfeited_micros_usd":1995000}' })

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, lt, lte, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, lt, lte, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId, DeliveryId, WebhookId } from '../../../core/ids'
@@ -161,10 +161,16 @@ export class LibsqlWebhooks implements WebhookStore {
   }
 
   async expire(now: number): Promise<void> {
-    await this.db
-      .update(webhookDeliveries)
-      .set({ state: 'failed' })
-      .where(and(sql`${webhookDeliveries.state} = 'pending'`, lte(webhookDeliveries.expiresAt, now)))
+    const isPending = sql`${webhookDeliveries.state} = 'pending'`
+    const known = this.db.select({ id: webhooks.id }).from(webhooks)
+    await this.db.batch([
+      // Their endpoint was removed while their event was dispatched.
+      this.db.delete(webhookDeliveries).where(and(isPending, notInArray(webhookDeliveries.webhookId, known))),
+      this.db
+        .update(webhookDeliveries)
+        .set({ state: 'failed' })
+        .where(and(isPending, lte(webhookDeliveries.expiresAt, now))),
+    ])
   }
 
   private async log(where: SQL | undefined, limit: number): Promise<readonly Delivery[]> {
