@@ -9,6 +9,7 @@ export const TABLE_HOMES: Readonly<Record<string, TableHome>> = {
   owner: 'each',
   audit_log: 'each',
   events: 'each',
+  restore_checks: 'each',
 
   identity_user: 'control',
   identity_session: 'control',

@@ -5,10 +5,10 @@ import { join, relative } from 'node:path'
 import { createClient } from '@libsql/client'
 import { getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { TABLE_HOMES, type TableHome } from '../../../server/adapters/stores/libsql/schema/homes'
-import { writeMigratedDatabase } from '../../support/migrated-database'
+import { TABLE_HOMES, type TableHome } from '../../server/adapters/stores/libsql/schema/homes'
+import { writeMigratedDatabase } from '../support/migrated-database'
 
-const SERVER = join(import.meta.dir, '..', '..', '..', 'server')
+const SERVER = join(import.meta.dir, '..', '..', 'server')
 const STORES = join(SERVER, 'adapters', 'stores', 'libsql')
 const SCHEMA = join(STORES, 'schema')
 
@@ -70,7 +70,9 @@ describe('homes of tables', () => {
     const rows = await schemaOf<{ name: string }>(
       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '\\_\\_%' ESCAPE '\\'",
     )
-    expect(rows.map(({ name }) => name).sort()).toEqual(Object.keys(TABLE_HOMES).sort())
+    expect(rows.map(({ name }) => name).sort(), 'name the home of a new table in schema/homes.ts').toEqual(
+      Object.keys(TABLE_HOMES).sort(),
+    )
   })
 
   test('no foreign key leads from one home to the other', async () => {
