@@ -1,4 +1,4 @@
-import type { ApiPrice } from '../core/apis/api'
+import type { ApiOperation, ApiPrice } from '../core/apis/api'
 import type { ApiMatch, ApiRoutes, SoldOperation } from '../core/apis/api-routes'
 import { inputSchema } from '../core/apis/input-schema'
 import { isJson, jsonText } from '../core/json'
@@ -24,7 +24,11 @@ export interface ToolRights {
   readonly list: readonly string[] | null
   /** Operations that are a tool each, however many there are. */
   readonly pinned: readonly string[]
+  /** What an operation costs this caller. */
+  readonly priceOf: PriceOf
 }
+
+type PriceOf = (operation: ApiOperation) => ApiPrice
 
 /**
  * The imported operations that a caller may call, as tools: one each up to 40, and beyond that tools that search, describe, quote and call,
@@ -36,20 +40,22 @@ export function importedTools(routes: ApiRoutes, rights: ToolRights): Tool[] {
     return one && rights.mayCall(soldRoute(matchOf(one))) ? one : null
   }
   const sold = callable(routes, rights, find)
-  if (sold.length <= MAX_TOOLS) return sold.map(operationTool)
-  return [...catalogTools(sold, find), ...found(rights.pinned, find).map(operationTool)]
+  const { priceOf } = rights
+  const tool = (one: SoldOperation) => operationTool(one, priceOf(one.operation))
+  if (sold.length <= MAX_TOOLS) return sold.map(tool)
+  return [...catalogTools(sold, find, priceOf), ...found(rights.pinned, find).map(tool)]
 }
 
 /** Those that a caller without a key may pay for: one tool each up to 40, and beyond that tools that search, describe, quote and call. */
-export function payableTools(routes: ApiRoutes): Tool[] {
+export function payableTools(routes: ApiRoutes, priceOf: PriceOf): Tool[] {
   const { payable } = indexOf(routes)
-  if (payable.length <= MAX_TOOLS) return payable.map(operationTool)
+  if (payable.length <= MAX_TOOLS) return payable.map((one) => operationTool(one, priceOf(one.operation)))
   const find = (name: string): SoldOperation | null => {
     const one = routes.byName(name)
     return one && isPayable(one) ? one : null
   }
   // All of them are reads. Whoever pays for a call needs no key.
-  return catalogTools(payable, find)
+  return catalogTools(payable, find, priceOf)
     .filter(({ isReadOnly }) => isReadOnly)
     .map((tool) => ({ ...tool, route: tool.isLong ? PAID : PUBLIC }))
 }
@@ -100,18 +106,19 @@ function matchOf(sold: SoldOperation): ApiMatch {
   return { ...sold, values: {} }
 }
 
-/** Caches the tool of each operation, which is immutable. */
-const TOOLS = new WeakMap<SoldOperation['operation'], Tool>()
+/** Caches the latest tool of each operation, which is immutable: few accounts have their own prices. */
+const TOOLS = new WeakMap<ApiOperation, { readonly costs: string; readonly tool: Tool }>()
 
-function operationTool(sold: SoldOperation): Tool {
+function operationTool(sold: SoldOperation, price: ApiPrice): Tool {
   const { operation } = sold
+  const costs = priceText(price)
   const cached = TOOLS.get(operation)
-  if (cached) return cached
+  if (cached?.costs === costs) return cached.tool
   const schema = inputSchema(operation)
   const tool: Tool = {
     name: operation.toolName,
     title: operation.title,
-    description: `${operation.description} ${priceText(operation.price)}`.trim(),
+    description: `${operation.description} ${costs}`.trim(),
     inputSchema: {
       ...Object(schema),
       type: 'object',
@@ -123,7 +130,7 @@ function operationTool(sold: SoldOperation): Tool {
     route: soldRoute(matchOf(sold)),
     call: (input) => operationCall(sold, input),
   }
-  TOOLS.set(operation, tool)
+  TOOLS.set(operation, { costs, tool })
   return tool
 }
 
@@ -146,7 +153,15 @@ function operationCall(
 }
 
 /** The tools that replace one tool per operation in a large catalog. */
-function catalogTools(sold: readonly SoldOperation[], find: (name: string) => SoldOperation | null): Tool[] {
+function catalogTools(
+  sold: readonly SoldOperation[],
+  find: (name: string) => SoldOperation | null,
+  priceOf: PriceOf,
+): Tool[] {
+  const shortOf = ({ operation }: SoldOperation) => {
+    const { name, title, description, effect } = operation
+    return { operation: name, title, description, price: priceText(priceOf(operation)), effect }
+  }
   const named = (input: Readonly<Record<string, unknown>>) => find(jsonText(input['operation']))
   const withInput = (isRead: boolean | null, isQuote: boolean) => (given: Readonly<Record<string, unknown>>) => {
     const { operation: _name, input = {}, ...options } = given
@@ -216,11 +231,6 @@ function schemaOf(properties: Record<string, unknown>, required: readonly string
 
 function known(answer: Readonly<Record<string, unknown>>): ToolCall {
   return { method: 'GET', path: '/mcp', headers: {}, body: undefined, known: answer }
-}
-
-function shortOf({ operation }: SoldOperation) {
-  const { name, title, description, price, effect } = operation
-  return { operation: name, title, description, price: priceText(price), effect }
 }
 
 function priceText(price: ApiPrice): string {

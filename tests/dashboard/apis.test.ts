@@ -252,7 +252,7 @@ describe("the operator's APIs page", () => {
         },
       },
       '/v1/alerts': {
-        get: { operationId: 'getAlerts', summary: 'Alerts', responses: { 200: { description: 'Alerts.' } } },
+        post: { operationId: 'getAlerts', summary: 'Alerts', responses: { 200: { description: 'Alerts.' } } },
       },
     })
     const before = await stored('again')
@@ -268,6 +268,7 @@ describe("the operator's APIs page", () => {
     await page.getByText('$0.01 per call').waitFor()
     await page.getByText('Changed: text, parameters').waitFor()
     await page.getByRole('checkbox', { name: 'Sell Alerts' }).check()
+    expect(await page.getByText('Changes data').count()).toBe(1)
     await fitsEverybody(page, 'apis-again')
     await page.getByRole('button', { name: 'Review changes' }).click()
     const confirming = page.getByRole('dialog', { name: 'Change again?' })
@@ -278,6 +279,7 @@ describe("the operator's APIs page", () => {
     expect(await stored('again')).toEqual(before)
     await confirming.getByRole('button', { name: 'Apply changes' }).click()
     await page.getByText('again updated.').waitFor()
+    await page.getByRole('row', { name: /Alerts.*Changes data/ }).waitFor()
     const { operations } = await stored('again')
     expect(operations.map(({ id, price }: { id: string; price: { usd: string } }) => [id, price.usd]).sort()).toEqual([
       ['getAlerts', '0.5'],

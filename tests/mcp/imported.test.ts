@@ -12,6 +12,8 @@ afterEach(async () => {
   gateway = null
 })
 
+const OPERATOR = { kind: 'operator', id: 'test', address: null } as const
+
 const CITY: ApiParameter = {
   ...{ name: 'city', in: 'path', required: true, description: 'A place.', style: 'simple', explode: false },
   schema: { type: 'string' },
@@ -43,6 +45,20 @@ describe('few imported operations', () => {
     const wrong = await callTool(open, key, 'weather_forecast', { town: 'x' })
     expect(wrong.message.result?.isError).toBe(true)
     expect(open.upstream.calls).toHaveLength(1)
+  })
+
+  test('say what they cost this account', async () => {
+    const { open, account, key } = await selling([FORECAST])
+    const other = await open.key(await open.account(5))
+    const costs = async (of: typeof key) => {
+      const { message } = await mcp(open, of, 'tools/list')
+      return (message.result?.tools ?? []).find(({ name }) => name === 'weather_forecast')?.description
+    }
+    await open.core.operator.setPrice(OPERATOR, 'weather.forecast', account.id, micros(2500))
+    expect(await costs(key)).toContain('0.0025 USD')
+    expect(await costs(other)).toContain('0.01 USD')
+    await open.core.operator.setPrice(OPERATOR, 'weather.forecast', null, micros(30_000))
+    expect(await costs(other)).toContain('0.03 USD')
   })
 
   test('are not tools for a key that may not call them', async () => {

@@ -37,6 +37,7 @@ export const API_TEXT = {
   operations: 'Operations',
   operationTable: 'Operations of this API',
   noOperations: 'This API has no operations. Import its document again.',
+  changesData: 'Changes data',
   operationColumns: { name: 'Operation', price: 'Price', state: 'Status', act: 'Actions' },
   closed: 'Closed to accounts',
   closedTable: 'Operations that are closed to accounts',

@@ -18,7 +18,8 @@ export function plainTitle(value: unknown): string {
 /** A description of a stranger as plain text. Line breaks stay. */
 export function plainDescription(value: unknown): string {
   if (typeof value !== 'string') return ''
-  const plain = printable(withoutTags(value.slice(0, MAX_READ)).replaceAll(/\r\n?/g, '\n'))
+  // Hidden characters first: without them, what follows a `<` may be a tag.
+  const plain = withoutTags(printable(value.slice(0, MAX_READ).replaceAll(/\r\n?/g, '\n')))
     .replaceAll(/[^\S\n]+/g, ' ')
     .replaceAll(/ ?\n ?/g, '\n')
     .replaceAll(/\n{3,}/g, '\n\n')

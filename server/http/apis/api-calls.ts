@@ -1,9 +1,6 @@
-import type { ApiOperation } from '../../core/apis/api'
 import type { ApiMatch } from '../../core/apis/api-routes'
-import type { CallPrice } from '../../core/apis/prices/price'
-import { operatorPrice, type PriceStore } from '../../core/catalog/prices'
+import { soldPrice } from '../../core/apis/prices/sold-price'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
-import type { AccountId } from '../../core/ids'
 import { err, ok, type Result } from '../../core/result'
 import type { ApiInput, ApiInputs, FormFields, SentBody } from '../../pipeline/apis/api-input'
 import { type ApiDeps, apiWork } from '../../pipeline/apis/api-work'
@@ -78,7 +75,7 @@ export class ApiCalls {
     const workOf = (input: Result<ApiInput, Failure>) => {
       if (!input.ok) return input
       const { caller } = authenticated
-      const price = callPrice(this.deps.prices, match.operation, caller.kind === 'anonymous' ? null : caller.account.id)
+      const price = soldPrice(this.deps.prices, match.operation, caller.kind === 'anonymous' ? null : caller.account.id)
       return apiWork(this.apis, { match, input: input.value, price, hops: hopsIn(header(HOPS_HEADER)) }, authenticated)
     }
     const prepare = () => {
@@ -93,17 +90,6 @@ export class ApiCalls {
 
 function hopsIn(text: string | null): number {
   return text !== null && /^\d{1,4}$/.test(text) ? Number(text) : 0
-}
-
-/** The operation's price, or the amount that the operator set for everyone or for this account. What an upstream reports has no amount. */
-function callPrice(
-  prices: PriceStore,
-  { name, price, priceVersion }: ApiOperation,
-  account: AccountId | null,
-): CallPrice {
-  const set = price.mode === 'reported' ? null : operatorPrice(prices, name, account)
-  if (!set || price.mode === 'reported') return { price, version: priceVersion }
-  return { price: { ...price, amount: set.amount }, version: set.version }
 }
 
 async function sentBody(context: GatedContext, { operation }: ApiMatch): Promise<Result<SentBody, Failure>> {

@@ -1,6 +1,7 @@
 import type { ApiRoutes, SoldOperation } from '../../core/apis/api-routes'
 import type { ApiRegistry } from '../../core/apis/api-store'
 import { inputNames, inputSchema } from '../../core/apis/input-schema'
+import { soldPrice } from '../../core/apis/prices/sold-price'
 import type { Operation } from '../../core/catalog/operation'
 import { OPERATIONS } from '../../core/catalog/operations'
 import type { ParameterTable } from '../../core/catalog/parameters'
@@ -55,7 +56,7 @@ export function catalogRoutes({ apis, prices, upToFrom }: Parts) {
   const indexOf = (routes: ApiRoutes) => {
     const index =
       indexes.get(routes) ??
-      [...builtIn, ...[...routes.operations].map((sold) => importedEntry(sold, upToFrom))].sort(byName)
+      [...builtIn, ...[...routes.operations].map((sold) => importedEntry(sold, { prices, upToFrom }))].sort(byName)
     indexes.set(routes, index)
     return index
   }
@@ -85,14 +86,15 @@ export function catalogRoutes({ apis, prices, upToFrom }: Parts) {
   )
 }
 
-function importedEntry({ api, operation }: SoldOperation, upToFrom: UpToFrom): Entry {
+function importedEntry({ api, operation }: SoldOperation, { prices, upToFrom }: Omit<Parts, 'apis'>): Entry {
   const { name, method, path, title, description, effect, parameters, examples } = operation
   const inputs = inputNames(parameters)
   return {
     ...{ name, kind: 'imported', api: api.name, text: [name, title, description, api.title].join(' ').toLowerCase() },
     record: () => ({
       ...{ name, api: api.name, api_title: api.title, method, path: `/apis/v1/${api.name}${path}`, title, description },
-      ...{ effect, pay_per_request: isPayable({ api, operation }, upToFrom), price: priceRecordOf(operation.price) },
+      ...{ effect, pay_per_request: isPayable({ api, operation }, upToFrom) },
+      price: priceRecordOf(soldPrice(prices, operation, null).price),
       input_schema: inputSchema(operation),
       parameters: parameters.map(({ name, in: place }, i) => ({ input: inputs[i] ?? name, name, in: place })),
       body_type: operation.body?.contentType ?? null,

@@ -1,4 +1,5 @@
 import type { ApiRegistry } from '../../core/apis/api-store'
+import { soldPrice } from '../../core/apis/prices/sold-price'
 import { OPERATIONS } from '../../core/catalog/operations'
 import { type PriceStore, priceOf } from '../../core/catalog/prices'
 import { type Failure, failure } from '../../core/failure'
@@ -53,14 +54,23 @@ export function mcpRoutes(parts: McpParts, endpoints: Endpoints) {
 }
 
 function allTools(parts: McpParts, account: AccountId | null, context: GatedContext): readonly Tool[] {
-  return [...builtInTools(parts, account), ...importedTools(parts.apis.routes, rightsOf(context))]
+  return [...builtInTools(parts, account), ...importedTools(parts.apis.routes, rightsOf(parts, account, context))]
 }
 
-function rightsOf({ reply, authenticated: { caller } }: GatedContext): ToolRights {
+function rightsOf(
+  parts: McpParts,
+  account: AccountId | null,
+  { reply, authenticated: { caller } }: GatedContext,
+): ToolRights {
   const mayCall = (route: Route) => reply.forbids(route) === null
-  if (caller.kind !== 'key') return { mayCall, list: null, pinned: [] }
+  const priceOf = importedPrices(parts, account)
+  if (caller.kind !== 'key') return { mayCall, list: null, pinned: [], priceOf }
   const { allowedEndpoints, pinnedOperations } = caller.key
-  return { mayCall, list: allowedEndpoints.length > 0 ? allowedEndpoints : null, pinned: pinnedOperations }
+  return { mayCall, list: allowedEndpoints.length > 0 ? allowedEndpoints : null, pinned: pinnedOperations, priceOf }
+}
+
+function importedPrices({ prices }: McpParts, account: AccountId | null): ToolRights['priceOf'] {
+  return (operation) => soldPrice(prices, operation, account).price
 }
 
 function builtInTools({ prices }: McpParts, account: AccountId | null): readonly Tool[] {
@@ -72,7 +82,10 @@ function builtInTools({ prices }: McpParts, account: AccountId | null): readonly
 }
 
 function paidTools(parts: McpParts, account: AccountId | null): readonly Tool[] {
-  return [...builtInTools(parts, account).filter(takesPayment), ...payableTools(parts.apis.routes)]
+  return [
+    ...builtInTools(parts, account).filter(takesPayment),
+    ...payableTools(parts.apis.routes, importedPrices(parts, account)),
+  ]
 }
 
 /** Whether a call of a tool can be paid for by itself. */

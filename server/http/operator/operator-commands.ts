@@ -7,6 +7,7 @@ import type { Operator } from '../../core/accounts/operator'
 import { resetLink, type SecurityChange } from '../../core/accounts/owner-mails'
 import type { AccountStore } from '../../core/accounts/store'
 import { wrong } from '../../core/accounts/submitted'
+import type { ApiRegistry } from '../../core/apis/api-store'
 import type { Actor } from '../../core/audit'
 import type { PriceStore } from '../../core/catalog/prices'
 import { isoTime } from '../../core/clock'
@@ -49,6 +50,7 @@ export interface OperatorParts {
   readonly accounts: AccountStore
   readonly ledger: Ledger
   readonly prices: PriceStore
+  readonly apis: ApiRegistry
   readonly identity: Identity
   readonly search: AccountSearch
   readonly baseUrl: string
@@ -96,6 +98,11 @@ export class OperatorCommands {
   }
 
   async setPrice(actor: Actor, { operation, usd, account: name }: NewPrice): Answer<OperatorPrice> {
+    const imported = this.parts.apis.routes.byName(operation)
+    if (usd !== null && imported?.operation.price.mode === 'reported')
+      return err(
+        failure('invalid_state', 'This operation costs what its upstream reports. Change its multiplier instead.'),
+      )
     const account = name === undefined ? ok(null) : await this.find(name)
     if (!account.ok) return account
     const amount = usd === null ? null : readable(parseUsd(usd))

@@ -320,6 +320,22 @@ describe('removing an API', () => {
   })
 })
 
+describe('a price that the operator sets for everyone', () => {
+  const setting = (operation: string, usd: string | null) => operator.api('/api/operator/prices', { operation, usd })
+
+  test('is what the catalog shows, and cannot be set where the upstream says what a call cost', async () => {
+    const reported = { mode: 'reported', pointer: '/cost', unit: 'usd', maximum_usd: '1' }
+    const bill = { ...FORECAST, id: 'bill', path: '/v1/bill', price: reported }
+    const { api } = await create({ operations: [FORECAST, bill] })
+    const shown = async () => (await catalog(`api=${api.name}`)).operations.map(({ price }) => Object(price).usd)
+    await read(setting(`${api.name}.forecast`, '0.03'))
+    expect(await shown()).toEqual([undefined, '0.03'])
+    await read(setting(`${api.name}.forecast`, null))
+    expect(await shown()).toEqual([undefined, '0.01'])
+    expect(await refusalOf(setting(`${api.name}.bill`, '0.03'))).toMatchObject({ status: 409, code: 'invalid_state' })
+  })
+})
+
 describe('the public catalog', () => {
   test('needs no key, has built-in and imported operations, and finds them by words', async () => {
     const { api } = await create({

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type ApiDetails, type ApiFigures, type ApiOperation, apiReportQuery, changeApi } from '../../../api/apis.ts'
 import { API_TEXT as TEXT } from '../../../messages/apis.ts'
 import { UI_TEXT } from '../../../messages/ui.ts'
+import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Empty } from '../../../ui/feedback/states.tsx'
 import { priceText } from '../../../ui/format/api-price.ts'
@@ -97,11 +98,19 @@ function callsOf(figures: ApiFigures | undefined): string {
   return figures ? shortCount(figures.calls) : '-'
 }
 
-export function OperationName({ operation }: { operation: Pick<ApiOperation, 'title' | 'method' | 'path'> }) {
-  const { title, method, path } = operation
+/** Writes are marked as in the catalogue: keys without a list may not call them. */
+export function OperationName({
+  operation,
+}: {
+  operation: Pick<ApiOperation, 'title' | 'method' | 'path' | 'effect'>
+}) {
+  const { title, method, path, effect } = operation
   return (
     <div className="grid min-w-40">
-      <span className="font-medium wrap-anywhere">{title ?? `${method} ${path}`}</span>
+      <span className="flex flex-wrap items-center gap-x-2">
+        <span className="font-medium wrap-anywhere">{title ?? `${method} ${path}`}</span>
+        {effect === 'write' && <Badge tone="warn">{TEXT.changesData}</Badge>}
+      </span>
       <span className="code text-muted wrap-anywhere">
         {method} {path}
       </span>
