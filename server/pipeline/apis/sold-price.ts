@@ -1,7 +1,7 @@
-import { operatorPrice, type PriceStore } from '../../catalog/prices'
-import type { AccountId } from '../../ids'
-import type { ApiOperation } from '../api'
-import type { CallPrice } from './price'
+import type { ApiOperation } from '../../core/apis/api'
+import type { CallPrice } from '../../core/apis/prices/price'
+import { operatorPrice, type PriceStore } from '../../core/catalog/prices'
+import type { AccountId } from '../../core/ids'
 
 /** The operation's price, or the amount that the operator set for everyone or for this account. What an upstream reports has no amount. */
 export function soldPrice(
