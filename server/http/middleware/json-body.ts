@@ -52,7 +52,7 @@ export async function readJsonChunks(
   return taken.ok ? ok({ ...taken.value, parts: parts() }) : taken
 }
 
-/** The request with its body read into memory, for handlers that parse it themselves. JSON is checked against the bounds. */
+/** The request with its body read into memory, for handlers that parse it themselves. JSON and forms are checked against their bounds. */
 export async function withTakenBody(source: BodySource, maxBytes: number): Promise<Result<Request, Failure>> {
   const { request } = source
   if (!request.body) return ok(request)
@@ -63,7 +63,33 @@ export async function withTakenBody(source: BodySource, maxBytes: number): Promi
   const { method, headers, signal } = request
   const { chunks, byteLength, giveBack } = taken.value
   giveBack()
-  return ok(new Request(request.url, { method, headers, signal, body: Buffer.concat(chunks, byteLength) }))
+  const body = Buffer.concat(chunks, byteLength)
+  if (hasTooManyFields(body, headers.get('content-type') ?? '')) return err(TOO_MANY_FIELDS)
+  return ok(new Request(request.url, { method, headers, signal, body }))
+}
+
+/** A form is parsed by the serving thread: a mebibyte of empty fields would block it for 600 ms. */
+const MAX_FORM_FIELDS = 1000
+const TOO_MANY_FIELDS = failure(
+  'invalid_request',
+  `The form has more than ${MAX_FORM_FIELDS} fields, or a boundary that is not one of RFC 2046.`,
+)
+/** The whole value, so that no parser can read another one. */
+const BOUNDARY =
+  /^multipart\/form-data *; *(?:charset=[\w-]+ *; *)?boundary=("?)([\w'()+,./:=?-]{1,70})\1 *(?:; *charset=[\w-]+)?$/i
+
+function hasTooManyFields(body: Buffer, contentType: string): boolean {
+  const type = contentType.trim()
+  if (/^application\/x-www-form-urlencoded\b/i.test(type)) return occursMoreThan(MAX_FORM_FIELDS, body, '&')
+  if (!/^multipart\/form-data\b/i.test(type)) return false
+  const boundary = BOUNDARY.exec(type)?.[2]
+  return boundary === undefined || occursMoreThan(MAX_FORM_FIELDS, body, `--${boundary}`)
+}
+
+function occursMoreThan(max: number, bytes: Buffer, text: string): boolean {
+  let count = 0
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + text.length)) if (++count > max) return true
+  return false
 }
 
 interface BoundsCheck {

@@ -201,6 +201,11 @@ describe('a form of an imported operation', () => {
       wide.append('call', tooMuch)
       expect(await refusalOf(sendForm(wide))).toMatchObject({ message: expect.stringContaining('nested deeper than') })
     }
+    const many = formOf(
+      'key_1',
+      Array.from({ length: 1000 }, () => ['form.a', '']),
+    )
+    expect(await refusalOf(sendForm(many))).toMatchObject({ message: expect.stringContaining('more than 1000 fields') })
     const headers = { 'content-type': 'multipart/form-data; boundary=x', cookie: owner.cookie }
     expect((await gateway.call('/api/try', { method: 'POST', headers, body: 'no parts' })).status).toBe(400)
   })
