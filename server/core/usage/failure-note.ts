@@ -18,6 +18,7 @@ const ABOUT_INPUT: Partial<Record<FailureCode, string>> = {
   not_acceptable: 'The gateway does not answer in the type that Accept asks for.',
   estimated_price_exceeds_max_price: 'The call could cost more than X-Max-Price-USD.',
   resource_not_found: 'There is nothing with this id.',
+  ip_not_allowed: "The call did not come from the key's list of allowed addresses.",
 }
 
 /** A parameter of ours, or a property that looks like one. A name that a caller made up may be anything, even a secret. */
@@ -40,8 +41,10 @@ export function failureNote(problem: Failure, route: string | null): FailureNote
   return { route, message: rule === null ? general : `${param} ${rule}${more}`, param, rule }
 }
 
-function nameOf({ param }: Failure): string | null {
-  return param !== undefined && PLAIN_NAME.test(param) ? param : null
+function nameOf({ code, param }: Failure): string | null {
+  if (param === undefined || !PLAIN_NAME.test(param)) return null
+  // What follows may be the type of a part of a message, which is a value.
+  return code === 'unsupported_parameter' ? (param.split(/[.[]/)[0] ?? null) : param
 }
 
 /** A place within a body by names that may be kept, such as `/items/0/price`. */

@@ -31,6 +31,13 @@ test('of other failures the message is kept, cut at 300 characters; of what an u
   expect(failureNote(failure('upstream_error', 'm', { passThrough }), '/v1/x').message).toContain('status 418')
 })
 
+test("neither a caller's address nor the type of a part of a message is kept", () => {
+  const blocked = failure('ip_not_allowed', "198.51.100.9 is not in this key's list of allowed addresses.")
+  expect(failureNote(blocked, null).message).toBe("The call did not come from the key's list of allowed addresses.")
+  const part = failure('unsupported_parameter', 'messages.hunter is not available', { param: 'messages.hunter' })
+  expect(failureNote(part, null)).toMatchObject({ param: 'messages', message: expect.not.stringContaining('hunter') })
+})
+
 // A pattern that takes exponential time would not end.
 test.each(['a.'.repeat(50_000), '[1]'.repeat(50_000), `/${'a is '.repeat(20_000)}`])(
   'a long hostile name is not kept',
