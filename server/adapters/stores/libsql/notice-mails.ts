@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, isNotNull, isNull, like, lt, lte, not, or, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { SpendSummaryStore, SummaryReader } from '../../../core/accounts/spend-summaries'
 import type { AuditEntry } from '../../../core/audit'
@@ -14,19 +14,18 @@ import { auditRow } from './audit-row'
 import { accountSettings } from './schema/account-settings'
 import { accounts, auditLog } from './schema/accounts'
 import { events, noticeMails } from './schema/events'
-import { identityUser } from './schema/identity'
+import type { LibsqlUserAddresses } from './user-addresses'
 
 const SEQS_AT_ONCE = 500
-
-/** A closed account has no address. */
-const HAS_ADDRESS = not(like(identityUser.email, '%.invalid'))
 
 /** What owners are mailed, and which events were. */
 export class LibsqlNoticeMails implements NoticeMailStore, SpendSummaryStore {
   private readonly db: LibSQLDatabase
+  private readonly addresses: Pick<LibsqlUserAddresses, 'addedTo'>
 
-  constructor(db: LibSQLDatabase) {
+  constructor(db: LibSQLDatabase, addresses: Pick<LibsqlUserAddresses, 'addedTo'>) {
     this.db = db
+    this.addresses = addresses
   }
 
   async choiceOf(account: AccountId): Promise<MailChoice> {
@@ -79,17 +78,19 @@ export class LibsqlNoticeMails implements NoticeMailStore, SpendSummaryStore {
     const rows = await this.db
       .select({
         accountId: accounts.id,
-        email: identityUser.email,
+        userId: accounts.userId,
         operator: accounts.operator,
         kinds: noticeMails.kinds,
         mailedAt: noticeMails.mailedAt,
         mailedSeq: sql<number>`coalesce(${noticeMails.mailedSeq}, 0)`,
       })
       .from(accounts)
-      .innerJoin(identityUser, eq(identityUser.id, accounts.userId))
       .leftJoin(noticeMails, eq(noticeMails.accountId, accounts.id))
-      .where(and(or(inArray(accounts.id, [...of]), eq(accounts.operator, true)), HAS_ADDRESS))
-    return rows.map(({ kinds, ...reader }) => ({ ...reader, kinds: kinds ?? MAILED_BY_DEFAULT }))
+      .where(or(inArray(accounts.id, [...of]), eq(accounts.operator, true)))
+    return (await this.addresses.addedTo(rows)).map(({ kinds, ...reader }) => ({
+      ...reader,
+      kinds: kinds ?? MAILED_BY_DEFAULT,
+    }))
   }
 
   async begin(account: AccountId, at: number): Promise<void> {
@@ -115,18 +116,18 @@ export class LibsqlNoticeMails implements NoticeMailStore, SpendSummaryStore {
   }
 
   async summaryReaders(): Promise<readonly SummaryReader[]> {
-    return await this.db
+    const rows = await this.db
       .select({
         accountId: accounts.id,
-        email: identityUser.email,
+        userId: accounts.userId,
         timezone: accountSettings.timezone,
         summarizedUntil: noticeMails.summarizedUntil,
       })
       .from(noticeMails)
       .innerJoin(accounts, eq(accounts.id, noticeMails.accountId))
-      .innerJoin(identityUser, eq(identityUser.id, accounts.userId))
       .leftJoin(accountSettings, eq(accountSettings.accountId, noticeMails.accountId))
-      .where(and(eq(noticeMails.weeklySummary, true), HAS_ADDRESS))
+      .where(eq(noticeMails.weeklySummary, true))
+    return await this.addresses.addedTo(rows)
   }
 
   async moveSummaryMark(account: AccountId, from: number | null, to: number | null): Promise<boolean> {

@@ -52,6 +52,7 @@ import { type UpgradeOptions, upgradeDatabase } from './upgrade'
 import { operationUsage } from './usage/operation-usage'
 import { LibsqlRevenue } from './usage/revenue'
 import { LibsqlUsageReports } from './usage/usage-reports'
+import { LibsqlUserAddresses } from './user-addresses'
 import { LibsqlWebhooks } from './webhooks'
 
 export interface StoreOptions {
@@ -280,7 +281,7 @@ function eventStores(db: LibSQLDatabase) {
   return {
     webhooks: new LibsqlWebhooks(db),
     notices: new LibsqlNotices(db),
-    noticeMails: new LibsqlNoticeMails(db),
+    noticeMails: new LibsqlNoticeMails(db, new LibsqlUserAddresses(db)),
     sealedTexts: new LibsqlSealedTexts(db),
   }
 }
