@@ -11,6 +11,10 @@ const PAUSES_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS,
 /** An endpoint that failed this long is paused. */
 const PAUSED_AFTER_MS = 72 * HOUR_MS
 const EVENTS_AT_ONCE = 100
+/** The log of an endpoint keeps its newest deliveries: an owner makes as many as they like. */
+const KEPT_DELIVERIES = 10_000
+/** After so many new ones and attempts the log is cut. */
+const CUT_EVERY = 500
 const EXPIRED_EVERY_MS = MINUTE_MS
 /**
  * Attempts in progress: endpoints that fail or are slow share places of their own, one for each, so that they take none from those that
@@ -43,6 +47,8 @@ export class Delivering {
   private turns = new Map<WebhookId, number>()
   private turn = 0
   private readonly starting = new KeyedMutex()
+  /** New deliveries and attempts of each endpoint since its log was cut. */
+  private readonly sinceCut = new Map<WebhookId, number>()
   private expiredAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: {
@@ -113,7 +119,15 @@ export class Delivering {
         .map(({ id: webhookId }) => newDelivery({ webhookId, eventId, type, body }, now))
     })
     await this.store.dispatch(described, deliveries)
+    for (const { webhookId } of deliveries) await this.count(webhookId)
     return waiting.length === EVENTS_AT_ONCE
+  }
+
+  /** Cuts the log of an endpoint now and then, and at the first delivery after a start. */
+  private async count(id: WebhookId): Promise<void> {
+    const counted = (this.sinceCut.get(id) ?? CUT_EVERY) + 1
+    this.sinceCut.set(id, counted < CUT_EVERY ? counted : 0)
+    if (counted >= CUT_EVERY) await this.store.cutLog(id, KEPT_DELIVERIES)
   }
 
   /** An event whose record cannot be read is sent as it was stored, so that it stops none behind it. */
@@ -193,6 +207,7 @@ export class Delivering {
       { id: webhook.id, failingSince, status: isPaused ? 'paused' : 'active' },
       isPaused ? pausedEvent(webhook, failingSince, now) : null,
     )
+    await this.count(webhook.id)
     return isDelivered
   }
 

@@ -105,6 +105,8 @@ export interface WebhookStore {
     health: Pick<Webhook, 'id' | 'failingSince' | 'status'>,
     notice: NewEvent | null,
   ): Promise<void>
+  /** Removes all but the newest deliveries of an endpoint, also those that wait. */
+  cutLog(webhook: WebhookId, kept: number): Promise<void>
   /** Ends deliveries whose time is over, and removes those of endpoints that are gone. */
   expire(now: number): Promise<void>
 }

@@ -175,3 +175,21 @@ describe('an account gets an event', () => {
     expect(JSON.parse(changed?.data ?? '')).toEqual({ tier: 'growth', previous_tier: 'free' })
   })
 })
+
+test('the log of an endpoint keeps its newest 10,000 deliveries, however many events its owner makes', async () => {
+  const owner = await gateway.owner()
+  const { webhook } = await read<{ webhook: { id: string } }>(
+    owner.api('/api/webhooks', { url: 'https://203.0.113.7/hook' }),
+    201,
+  )
+  const { db } = gateway.core.stores
+  await db.run(sql`INSERT INTO webhook_deliveries (id, webhook_id, event_id, type, body, state, created_at, next_at, expires_at)
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10049)
+    SELECT 'dlv_' || printf('%012x', i), ${webhook.id}, 'evt_' || i, 'key.created', '{}', 'delivered', 1, 1, 1 FROM n`)
+  await keyBench(owner).create()
+  await gateway.gateway.delivering.run()
+  await gateway.gateway.delivering.settled()
+  const [log] = await db.all(sql`SELECT count(*) AS rows, sum(created_at > 1) AS newer
+    FROM webhook_deliveries WHERE webhook_id = ${webhook.id}`)
+  expect(log).toMatchObject({ rows: 10_000, newer: 1 })
+})
