@@ -48,7 +48,7 @@ class Node {
   /** By their text, with percent-escapes resolved: `%65xport` is `export` to every server. */
   readonly literals = new Map<string, Node>()
   /** By their text in lower case: many servers do not tell them apart. */
-  readonly folded = new Map<string, Node>()
+  readonly folded = new Map<string, Node[]>()
   /** The longest fixed text first. */
   readonly partials: Partial[] = []
   parameter: Node | null = null
@@ -178,9 +178,11 @@ function childOf(node: Node, segment: string): Node {
   const parts = /^([^{]*)\{[^{}]+\}(.*)$/.exec(segment)
   if (!parts) {
     const text = decoded(segment) ?? segment
-    const child = node.literals.get(text) ?? new Node()
+    const known = node.literals.get(text)
+    if (known) return known
+    const child = new Node()
     node.literals.set(text, child)
-    if (!node.folded.has(text.toLowerCase())) node.folded.set(text.toLowerCase(), child)
+    node.folded.set(text.toLowerCase(), [...(node.folded.get(text.toLowerCase()) ?? []), child])
     return child
   }
   const [prefix = '', suffix = ''] = parts.slice(1).map((fixed) => decoded(fixed) ?? fixed)
@@ -248,25 +250,33 @@ function walk(node: Node, segments: readonly Segment[], i: number, values: (stri
   const found = literal && walk(literal, segments, i + 1, values)
   if (found) return found
   const folded = text === null ? undefined : node.folded.get(text.toLowerCase())
-  if (folded && folded !== literal && walk(folded, segments, i + 1, [])) return 'folded'
+  if (folded?.some((other) => other !== literal && walk(other, segments, i + 1, []))) return 'folded'
   const whole = text ?? raw
   const tries = node.partials
-    .filter(
-      ({ prefix, suffix }) =>
-        whole.length > prefix.length + suffix.length && whole.startsWith(prefix) && whole.endsWith(suffix),
-    )
+    .filter((partial) => surrounds(partial, whole, (part) => part.toLowerCase()))
     .map((partial) => ({
       node: partial.node,
       value: text?.slice(partial.prefix.length, text.length - partial.suffix.length) ?? null,
+      isFolded: !surrounds(partial, whole, (part) => part),
     }))
-  if (node.parameter && raw !== '') tries.push({ node: node.parameter, value: text })
+  if (node.parameter && raw !== '') tries.push({ node: node.parameter, value: text, isFolded: false })
   for (const tried of tries) {
+    if (tried.isFolded) {
+      if (walk(tried.node, segments, i + 1, [])) return 'folded'
+      continue
+    }
     values.push(tried.value)
     const deeper = walk(tried.node, segments, i + 1, values)
     if (deeper) return deeper
     values.pop()
   }
   return null
+}
+
+/** Whether a segment has the fixed text of a partial around something. */
+function surrounds({ prefix, suffix }: Partial, whole: string, as: (part: string) => string): boolean {
+  if (whole.length <= prefix.length + suffix.length) return false
+  return as(whole).startsWith(as(prefix)) && as(whole).endsWith(as(suffix))
 }
 
 /** Characters that some servers read as the end of a segment, a path or a line, and escapes that survived one decoding. */

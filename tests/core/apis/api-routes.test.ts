@@ -37,6 +37,17 @@ describe('the operation of a request', () => {
     expect(matched(routes, 'GET', '/Accounts/AC1')).toEqual({ id: 'op1', Sid: 'AC1' })
   })
 
+  test('a path that is that of another operation but for the case of its letters matches nothing', () => {
+    const routes = new ApiRoutes([
+      api('GET /v1/Report{no}.pdf', 'GET /v1/{name}', 'GET /{any}/x', 'GET /B/y', 'GET /b/x'),
+    ])
+    expect(matched(routes, 'GET', '/v1/Report5.pdf')).toEqual({ id: 'op0', no: '5' })
+    for (const path of ['/v1/report5.pdf', '/v1/REPORT5.PDF', '/v1/%52EPORT5.pdf', '/B/x'])
+      expect([path, matched(routes, 'GET', path)]).toEqual([path, { kind: 'unknown' }])
+    expect(matched(routes, 'GET', '/v1/other')).toEqual({ id: 'op1', name: 'other' })
+    expect(matched(routes, 'GET', '/c/x')).toEqual({ id: 'op2', any: 'c' })
+  })
+
   test('unknown paths, trailing slashes and other APIs match nothing', () => {
     const routes = new ApiRoutes([api('GET /a/{b}')])
     for (const path of ['/a', '/a/', '/a/b/', '/A/b', '/', '', 'a/b'])
