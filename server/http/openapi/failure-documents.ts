@@ -117,5 +117,6 @@ function failureExample(code: FailureCode, price: Money | undefined, path: strin
     ...(status === 429 && { retryAfterSeconds: 12, limitSource: code === 'upstream_rate_limit' ? 'upstream' : 'key' }),
     ...(status === 402 && { price: price ?? ZERO }),
   })
-  return { summary: FAILURE_MEANINGS[code], value: failureBody(problem, 'req_01a1fdfa942070008c603d2632ddc21a', path) }
+  // No summary: it would repeat the message, and with it the document is a seventh larger on the wire.
+  return { value: failureBody(problem, 'req_01a1fdfa942070008c603d2632ddc21a', path) }
 }
