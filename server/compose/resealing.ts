@@ -7,14 +7,16 @@ import type { Log } from '../log'
  * Seals the secrets of webhooks and imported APIs with the newest key, before anything reads them. Returns whether older keys can be
  * removed as far as these are concerned.
  */
-export async function resealSecrets({ sealingKeys }: Config, texts: SealedTexts, log: Log): Promise<boolean> {
+export async function resealSecrets({ sealingKeys }: Config, all: readonly SealedTexts[], log: Log): Promise<boolean> {
   if (sealingKeys.length < 2) return true
   let isComplete = true
   const onTrouble = (reason: string) => {
     isComplete = false
     log.warn('sealing', { reason })
   }
-  const resealed = await resealTexts({ texts, sealing: new KeyRing(sealingKeys), onTrouble })
+  const sealing = new KeyRing(sealingKeys)
+  let resealed = 0
+  for (const texts of all) resealed += await resealTexts({ texts, sealing, onTrouble })
   if (resealed > 0) log.info('sealing: secrets of webhooks and APIs were sealed with the newest key', { resealed })
   return isComplete
 }

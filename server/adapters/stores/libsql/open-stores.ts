@@ -8,6 +8,7 @@ import type { LastTimes } from '../../../core/ledger/clock-check'
 import type { RestorableCounters } from '../../../core/ledger/hold'
 import type { DurableHold } from '../../../core/ledger/journal'
 import type { LedgerCheck } from '../../../core/ledger/ledger-check'
+import type { SealedTexts } from '../../../core/secrets/resealing'
 import type { JournalState } from '../../../core/telemetry/telemetry'
 import { LibsqlAccountFinder, LibsqlAccountNotes } from './account-notes'
 import { LibsqlAccountSettings } from './account-settings'
@@ -16,6 +17,7 @@ import { LibsqlAccounting } from './accounting'
 import { LibsqlAccounts } from './accounts'
 import { LibsqlApis } from './apis/api-store'
 import { LibsqlClosings } from './apis/closings'
+import { LibsqlSealedApis } from './apis/sealed-apis'
 import { LibsqlUpstreamPayments } from './apis/upstream-payments'
 import { LibsqlAuditTrail } from './audit-trail'
 import { LibsqlBookings } from './bookings'
@@ -44,7 +46,7 @@ import { LibsqlReconciliations } from './reconciliations'
 import { LibsqlRestoreChecks } from './restore-checks'
 import { LibsqlRetention } from './retention'
 import { keptHolds } from './schema/usage'
-import { LibsqlSealedTexts } from './sealed-texts'
+import { LibsqlSealedWebhooks } from './sealed-webhooks'
 import { LibsqlSignupCredits } from './signup-credits'
 import { LibsqlSocial } from './social'
 import { LibsqlUnknownCheckouts } from './unknown-checkouts'
@@ -102,7 +104,7 @@ export interface Stores {
   readonly prices: LibsqlPrices
   readonly audit: LibsqlAuditTrail
   readonly social: LibsqlSocial
-  readonly sealedTexts: LibsqlSealedTexts
+  readonly sealedTexts: readonly SealedTexts[]
   readonly models: LibsqlModels
   readonly apis: LibsqlApis
   readonly upstreamPayments: LibsqlUpstreamPayments
@@ -282,7 +284,7 @@ function eventStores(db: LibSQLDatabase) {
     webhooks: new LibsqlWebhooks(db),
     notices: new LibsqlNotices(db),
     noticeMails: new LibsqlNoticeMails(db, new LibsqlUserAddresses(db)),
-    sealedTexts: new LibsqlSealedTexts(db),
+    sealedTexts: [new LibsqlSealedWebhooks(db), new LibsqlSealedApis(db)],
   }
 }
 
