@@ -29,9 +29,12 @@ describe('a CSV line (RFC 4180)', () => {
     expect(records(csvLine([cell, 'next']))).toEqual([[cell, 'next']])
   })
 
-  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1'])('defuses the formula in %j', (cell) => {
-    expect(records(csvLine([cell]))).toEqual([[`'${cell}`]])
-  })
+  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '＝1+1', '＋1', '－1', '＠SUM(A1)'])(
+    'defuses the formula in %j',
+    (cell) => {
+      expect(records(csvLine([cell]))).toEqual([[`'${cell}`]])
+    },
+  )
 
   test('is one record with the same cells, whatever they hold, and no cell begins a formula', () => {
     const cell = fc.string({

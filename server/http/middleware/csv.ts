@@ -4,7 +4,7 @@ const CSV_TYPE = 'text/csv; charset=utf-8'
 
 /**
  * A CSV line (RFC 4180). A cell that a spreadsheet would treat as a formula gets a leading quote, because it may contain what
- * a caller sent.
+ * a caller sent. Full-width signs begin a formula in East Asian spreadsheets.
  */
 export function csvLine(cells: readonly (string | number | null)[]): string {
   return `${cells.map(cell).join(',')}\r\n`
@@ -13,7 +13,7 @@ export function csvLine(cells: readonly (string | number | null)[]): string {
 function cell(value: string | number | null): string {
   if (value === null) return ''
   if (typeof value === 'number') return String(value)
-  const safe = /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : value
+  const safe = /^[=+\-@\t\r\n＝＋－＠]/.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
