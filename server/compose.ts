@@ -5,7 +5,6 @@ import { openStores, type StoreOptions } from './adapters/stores/libsql/open-sto
 import { MemoryEvents } from './adapters/stores/memory/events'
 import { MemoryHolds } from './adapters/stores/memory/holds'
 import { MemoryWindows } from './adapters/stores/memory/windows'
-import { ensureIndex } from './adapters/websearch/local/build/ensure-index'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
 import { composeAfterRestore } from './compose/after-restore'
@@ -21,6 +20,7 @@ import { MoneyLog } from './compose/money-log'
 import { openMailers, ownerSettings, passwordResets, signInEvents, signUpConfirmation } from './compose/owner-mail'
 import { resealSecrets } from './compose/resealing'
 import { composeRetention } from './compose/retention'
+import { SearchIndex } from './compose/search-index'
 import { openSocial } from './compose/social'
 import { StopState } from './compose/stop-state'
 import { composeTelemetry } from './compose/telemetry'
@@ -107,18 +107,6 @@ interface ClosableProviders extends DataProviders {
   close?(): Promise<void>
 }
 
-/** Builds the search index if it is missing or outdated; returns whether it did. Runs off this thread while the server serves. */
-export async function prepareIndex(
-  config: Config,
-  onProgress: (done: number, total: number) => void,
-): Promise<boolean> {
-  const built = await ensureIndex({
-    ...indexSources(config.dataDir),
-    onProgress: ({ done, total }) => onProgress(done, total),
-  })
-  return built !== null
-}
-
 /** The only place that chooses adapters and passes them to the core. Does not listen yet. */
 export async function compose(config: Config, surroundings: Surroundings) {
   const { clock, log, stopwatch = STOPWATCH } = surroundings
@@ -141,7 +129,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const backups = composeBackups(config, { ...surroundings, stores })
   const restored = await composeAfterRestore(config, { ...surroundings, restoreChecks: stores.restoreChecks })
   const stopping = new StopState(core.events)
-  const readiness = new Readiness({ ...core, ...models, ...sourcesOf(providers), isDraining: stopping.isAnnounced })
+  const { index, ...parts } = readinessParts(config, core.checks, providers)
+  const readiness = new Readiness({ ...models, ...parts, isDraining: stopping.isAnnounced })
   const settings = ownerSettings({ ...core, ...linked, identity, config, clock, ...mailers, log })
   const { baseUrl } = config
   const shared = { ...core, ...models, ...imported, ...settings, ...people, ...billing.routes, ...restored, baseUrl }
@@ -185,7 +174,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     longestCallMs: () => Math.max(models.longestCallMs(), ...core.apis.routes.apis.map(({ timeoutMs }) => timeoutMs)),
     /** Resolves when no call is in progress. Aborts those that still run after `maxMs`. */
     streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
-    ...{ stopping, reloadModels: core.reloadModels },
+    ...{ stopping, reloadModels: core.reloadModels, index },
     async close() {
       await Promise.all([webhooks.close(), billing.close(), retention.close(), backups.close()])
       await Promise.all([imported.upstreamPayments?.close(), providers.close?.(), models.close(), observed.close()])
@@ -233,11 +222,17 @@ function guardedFetch({ baseUrl }: Config, given: OutboundFetch | undefined): Ou
   return given ?? openGuardedFetch({ userAgent: `${PRODUCT} (+${baseUrl})` })
 }
 
-function sourcesOf({
-  sources,
-  context,
-}: ClosableProviders): Pick<ConstructorParameters<typeof Readiness>[0], 'sources'> {
-  return { sources: sources ?? (async () => ({ search: await context.ready() })) }
+function readinessParts(
+  { dataDir }: Config,
+  checks: Awaited<ReturnType<typeof composeCore>>['checks'],
+  { sources, context }: ClosableProviders,
+) {
+  const index = new SearchIndex(indexSources(dataDir), () => context.ready())
+  return {
+    index,
+    checks: { ...checks, search: () => index.problem() },
+    sources: sources ?? (async () => ({ search: await context.ready() })),
+  }
 }
 
 /** Normalizes the URL of each request, adds security headers to each response and compresses those that may be. */

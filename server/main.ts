@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { compose, prepareIndex } from './compose'
+import { compose } from './compose'
 import { isInUse, takeDataFolder } from './compose/data-folder'
 import { logSelfCheck } from './compose/self-check'
 import { type Config, changedSettings, dataFolder, givenTexts, logFormat, readConfig } from './config'
@@ -166,7 +166,7 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
   handOver.current = new HandOver({ config, web, stopping, drainMs: () => drainMsOf(config, gateway), leave })
   onHangUp = () => void reload(gateway, log)
   void gateway.rail.open()
-  await prepareIndex(config, progress(log))
+  await gateway.index.prepare(progress(log))
   const isFresh = (await gateway.accounts.count()) === 0
   const took = performance.now() - started
   announce(config, welcome(config.baseUrl, took, isFresh), readyLine(config.baseUrl, took))

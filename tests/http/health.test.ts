@@ -42,13 +42,37 @@ describe('/health and /ready', () => {
     }
     const told = {
       status: 'ready',
-      checks: { database: true, charges: true },
+      checks: { database: true, charges: true, search: true },
       problems: {},
       sources: { search: false },
       models: [],
     }
     expect(await (await operator.api('/ready')).json()).toEqual(told)
     expect(await gateway.readiness()).toEqual(told)
+  })
+
+  test('/ready is 503 while the first index is built and no provider can search, and 200 as soon as one can', async () => {
+    gateway.context.isReady = false
+    const building = Promise.withResolvers<null>()
+    const built = gateway.gateway.index.prepare(
+      () => {},
+      () => building.promise,
+    )
+    const answer = await gateway.call('/ready')
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(await answer.json()).toEqual({ status: 'not_ready', code: 'search_unavailable' })
+    expect(await gateway.readiness()).toMatchObject({
+      checks: { search: false },
+      problems: { search: 'the search index is being built; the log shows how far it is' },
+    })
+
+    // An older index, or another provider, answers meanwhile.
+    gateway.context.isReady = true
+    expect((await gateway.call('/ready')).status).toBe(200)
+    gateway.context.isReady = false
+    building.resolve(null)
+    await built
+    expect((await gateway.call('/ready')).status).toBe(200)
   })
 
   test('neither needs a key or counts toward a rate limit', async () => {

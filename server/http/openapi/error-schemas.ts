@@ -95,7 +95,9 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     'Whether calls can be served.',
     {
       status: oneOf(['ready', 'not_ready', 'draining'], 'The status.'),
-      code: text('What fails, when `not_ready`: `database_unavailable` or `charges_unavailable`.'),
+      code: text(
+        'What fails, when `not_ready`: `database_unavailable`, `charges_unavailable` or `search_unavailable`.',
+      ),
       checks: opaque({
         type: 'object',
         description:

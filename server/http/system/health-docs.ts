@@ -25,7 +25,7 @@ export const HEALTH_DOCS = {
       200: { description: 'Ready.', schema: ref('Ready'), examples: { ready: READY } },
       503: {
         description:
-          'Not ready: the database is not responding, calls cannot be charged, or the server is shutting down.',
+          'Not ready: the database is not responding, calls cannot be charged, the first search index is being built, or the server is shutting down.',
         schema: ref('Ready'),
         examples: { not_ready: NOT_READY },
         headers: ['Retry-After'],
