@@ -7,7 +7,9 @@ import type { Operator } from '../../core/accounts/operator'
 import { resetLink, type SecurityChange } from '../../core/accounts/owner-mails'
 import type { AccountStore } from '../../core/accounts/store'
 import { wrong } from '../../core/accounts/submitted'
+import type { SoldOperation } from '../../core/apis/api-routes'
 import type { ApiRegistry } from '../../core/apis/api-store'
+import { priceProblem } from '../../core/apis/prices/price-rules'
 import type { Actor } from '../../core/audit'
 import type { PriceStore } from '../../core/catalog/prices'
 import { isoTime } from '../../core/clock'
@@ -15,7 +17,7 @@ import { type Failure, failure, wrongParameters } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import { limitsOf, MAX_KEYS, tierOf } from '../../core/limits/tier'
-import { formatUsd, parseUsd, ZERO } from '../../core/money'
+import { formatUsd, type Money, parseUsd, ZERO } from '../../core/money'
 import type { Page } from '../../core/page'
 import { err, ok, type Result } from '../../core/result'
 import { limitRequestRecord } from '../account/limit-request-record'
@@ -98,14 +100,12 @@ export class OperatorCommands {
   }
 
   async setPrice(actor: Actor, { operation, usd, account: name }: NewPrice): Answer<OperatorPrice> {
-    const imported = this.parts.apis.routes.byName(operation)
-    if (usd !== null && imported?.operation.price.mode === 'reported')
-      return err(
-        failure('invalid_state', 'This operation costs what its upstream reports. Change its multiplier instead.'),
-      )
     const account = name === undefined ? ok(null) : await this.find(name)
     if (!account.ok) return account
     const amount = usd === null ? null : readable(parseUsd(usd))
+    const imported = this.parts.apis.routes.byName(operation)
+    const problem = imported && amount !== null ? amountProblem(imported, amount) : null
+    if (problem !== null) return err(failure('invalid_state', problem))
     const set = await this.parts.operator.setPrice(actor, operation, account.value?.id ?? null, amount)
     return set.ok ? ok(priceRecord(set.value)) : set
   }
@@ -225,4 +225,12 @@ export async function findAccount(
       param: 'account',
     }),
   )
+}
+
+/** Why an operator cannot set this amount for an imported operation, or null. */
+function amountProblem({ api, operation }: SoldOperation, amount: Money): string | null {
+  const { name, price } = operation
+  if (price.mode === 'reported') return `${name} costs what its upstream reports. Change its multiplier instead.`
+  const problem = priceProblem({ ...operation, price: { ...price, amount } }, api)
+  return problem === null ? null : `The price of ${name} ${problem}.`
 }

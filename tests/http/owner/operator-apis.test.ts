@@ -333,6 +333,8 @@ describe('a price that the operator sets for everyone', () => {
     await read(setting(`${api.name}.forecast`, null))
     expect(await shown()).toEqual([undefined, '0.01'])
     expect(await refusalOf(setting(`${api.name}.bill`, '0.03'))).toMatchObject({ status: 409, code: 'invalid_state' })
+    expect(await refusalOf(setting(`${api.name}.forecast`, '1000001'))).toMatchObject({ status: 409 })
+    expect(await shown()).toEqual([undefined, '0.01'])
   })
 })
 
