@@ -145,8 +145,8 @@ export class Reply {
   /** A charged success. Its log row was written with the charge. */
   private served({ status = 200, body, headers, cost, receipt, readings }: Ended<'served'>): Response {
     this.report(status, null)
-    // A pay-per-request response belongs to the payer alone, so shared caches must not keep it.
-    const paid = receipt ? { ...receipt.headers, 'cache-control': 'private' } : {}
+    // What was paid for belongs to its payer alone. Shared caches keep a GET whose key was not in `Authorization`, unless told not to.
+    const paid = { ...receipt?.headers, 'cache-control': 'private' }
     return this.send(status, body, { 'x-cost-micros-usd': String(cost), ...paid, ...headers }, readings)
   }
 

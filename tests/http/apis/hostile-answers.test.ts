@@ -60,7 +60,7 @@ async function buyer() {
   const key = await gateway.key(account, { allowed_endpoints: names })
   const balance = async () => Number((await gateway.core.ledger.balance(account.id))?.available)
   const before = await balance()
-  return { get: (path = PATH) => gateway.as(key, path), spent: async () => before - (await balance()) }
+  return { key, get: (path = PATH) => gateway.as(key, path), spent: async () => before - (await balance()) }
 }
 
 test.each<[string, Writing]>([
@@ -134,6 +134,19 @@ test('early hints and trailers of an upstream are not passed on', async () => {
   const answer = await get()
   expect([answer.status, await answer.text(), answer.headers.get('x-extra')]).toEqual([200, '{}', null])
   expect(await spent()).toBe(10_000)
+})
+
+test('an answer that a shared cache would keep, since its key was not in Authorization, is private', async () => {
+  write = (socket) =>
+    socket.write(
+      `${head('Content-Length: 2', 'Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT', 'Cache-Control: public')}{}`,
+    )
+  const { key } = await buyer()
+  for (const headers of [{ 'x-api-key': key.secret }, { authorization: `Bearer ${key.secret}` }]) {
+    const answer = await gateway.call(PATH, { headers })
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'private'])
+    expect(answer.headers.get('last-modified')).not.toBeNull()
+  }
 })
 
 test('a second answer behind the first is dropped: the next caller on the same connection does not get it', async () => {
