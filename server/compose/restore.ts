@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { freeBytes, syncFile } from '../adapters/backup/files'
-import { lockDataFolder } from '../adapters/stores/libsql/driver/data-folder-lock'
+import { DataFolderInUse, lockDataFolder } from '../adapters/stores/libsql/driver/data-folder-lock'
 import { databaseFile } from '../adapters/stores/libsql/driver/database-file'
 import type { WorkerThreads } from '../adapters/stores/libsql/driver/worker-threads'
 import type { BackupProgress } from '../core/backup/backups'
@@ -41,7 +41,9 @@ export async function restoreCopy(options: RestoreOptions): Promise<void> {
       'DATABASE_URL is a database server. Restore a copy as a file: leave DATABASE_URL out, or restore the server with its own tools',
     )
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  const lock = await lockDataFolder(dataDir)
+  const lock = await lockDataFolder(dataDir).catch((error: unknown) => {
+    throw error instanceof DataFolderInUse ? new BackupProblem(error.message) : error
+  })
   // The database is the last to appear.
   const names = [RESTORED, ...copy.files.map(({ name }) => name).filter((name) => name !== DATABASE), DATABASE]
   const places = new Map(names.map((name) => [name, placeOf(name, dataDir, database)]))

@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { createClient } from '@libsql/client'
 import { version } from '../../../package.json'
 import { openTarget } from '../../../server/adapters/backup/open-target'
+import { lockDataFolder } from '../../../server/adapters/stores/libsql/driver/data-folder-lock'
 import { backupWork } from '../../../server/compose/backups'
 import { RESTORED, restoreCopy } from '../../../server/compose/restore'
 import { type CopyManifest, copyName, MANIFEST, surplusCopies } from '../../../server/core/backup/copy'
-import { type BackupTarget, findCopy } from '../../../server/core/backup/target'
+import { BackupProblem, type BackupTarget, findCopy } from '../../../server/core/backup/target'
 import { VERSION } from '../../../server/core/version'
 import { openS3Server } from '../../support/doubles/s3-server'
 import { type Harness, type MadeKey, openHarness } from '../../support/harness'
@@ -176,6 +177,11 @@ describe.each([
     const dataDir = join(folder, `${copy.name}-full`)
     await Bun.write(join(dataDir, 'notes.txt'), 'mine')
     await expect(restore(target, copy, dataDir)).rejects.toThrow('is not empty: it has notes.txt')
+    const running = await lockDataFolder(dataDir)
+    const refused = await restore(target, copy, dataDir).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(BackupProblem)
+    expect(String(refused)).toContain('is in use by another gateway')
+    running.release()
     expect(await readdir(dataDir)).toContain('notes.txt')
     expect(await readdir(dataDir)).not.toContain('gateway.db')
   })
