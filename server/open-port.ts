@@ -14,8 +14,9 @@ export function openPort<T>({ host, port }: Address, serve: () => T, prefix = ''
     return serve()
   } catch (failure) {
     const code = failure instanceof Error && 'code' in failure ? failure.code : ''
-    // Bun says of a name that does not resolve that the port is in use.
-    if (code === 'EADDRNOTAVAIL' || (code === 'EADDRINUSE' && isIP(host) === 0 && host !== 'localhost'))
+    // For a name that does not resolve Bun reports whatever error came before: EADDRINUSE, EINVAL or ENOENT.
+    const isOtherName = isIP(host) === 0 && host !== 'localhost' && code !== 'EACCES'
+    if (code === 'EADDRNOTAVAIL' || isOtherName)
       throw new PortError(
         `${prefix}HOST=${host} is not an address of this machine. Use one, such as ${prefix}HOST=127.0.0.1, or 0.0.0.0 for all`,
       )

@@ -77,7 +77,8 @@ function knownSetting(name: string, at: string): void {
   if (setting?.environmentOnly)
     throw new ConfigError(`${at}: ${name} cannot be in the configuration file. Set it in the environment`)
   if (setting && (bare === name || setting.secret)) return
-  const similar = similarName(name, ALL_SETTINGS.keys())
+  const capitals = name.toUpperCase()
+  const similar = ALL_SETTINGS.has(capitals) ? capitals : similarName(name, ALL_SETTINGS.keys())
   const hint =
     similar === null ? `A secret that a model or an API names belongs under "${SECRETS}"` : `Did you mean ${similar}?`
   throw new ConfigError(`${at}: ${shown(name)} is not a setting. ${hint}`)

@@ -98,7 +98,7 @@ UPSTREAM_WALLET_TOKENS:
   test.each([
     ['PROT: 3000', 'PROT is not a setting'],
     ['TRUSTED_PROXY: 10.0.0.1', 'Did you mean TRUSTED_PROXIES?'],
-    ['port: 3000', 'port is not a setting'],
+    ['port: 3000', 'port is not a setting. Did you mean PORT?'],
     ['OPENAI_API_KEY: hunter2', 'belongs under "secrets"'],
     ['DATA_DIR: /srv', 'DATA_DIR cannot be in the configuration file'],
     ['PORT_FILE: /srv/port', 'PORT_FILE is not a setting'],

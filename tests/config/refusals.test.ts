@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { readConfig } from '../../server/config'
 import { ALL_SETTINGS } from '../../server/config/all-settings'
 import { freePort, listen } from '../../server/listen'
+import { openPort } from '../../server/open-port'
 import { secureFolder } from '../../server/setup/secure-folder'
 import { openHarness } from '../support/harness'
 
@@ -126,6 +127,11 @@ describe('a wrong setting stops the start with one line that names it and an exa
     expect(await start({ ACME_KEY: 'sk-1' })).toBe('not refused')
   })
 
+  test('a file of models that does not exist', async () => {
+    const line = await lineOf(() => openHarness({ env: { MODELS_FILE: '/nosuch/models.json' } }))
+    expect(line).toContain('MODELS_FILE: /nosuch/models.json could not be read')
+  })
+
   test('a database that does not answer', async () => {
     const line = await lineOf(() => openHarness({ env: { DATABASE_URL: 'http://127.0.0.1:1?authToken=hunter2' } }))
     expect(line).toContain('The database at 127.0.0.1:1 does not answer')
@@ -141,6 +147,14 @@ describe('a wrong setting stops the start with one line that names it and an exa
         'HOST=203.0.113.9 is not an address of this machine. Use one, such as HOST=127.0.0.1, or 0.0.0.0 for all',
       )
     expect(await open('nosuch.invalid', 0)).toContain('HOST=nosuch.invalid is not an address of this machine')
+    for (const code of ['ENOENT', 'EINVAL', 'EADDRINUSE']) {
+      const serve = () => {
+        throw Object.assign(new Error(`${code}: listen`), { code })
+      }
+      expect(await lineOf(() => openPort({ host: 'nosuch', port: 3000 }, serve))).toContain(
+        'HOST=nosuch is not an address',
+      )
+    }
     const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: handle })
     expect(await open('127.0.0.1', taken.port ?? 0)).toContain(`PORT=${taken.port} is in use by another process`)
     await taken.stop(true)

@@ -30,7 +30,9 @@ async function contentOf(path: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(path, 'utf8'))
   } catch (error) {
-    throw new ModelsFileError(`${path} could not be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new ModelsFileError(
+      `MODELS_FILE: ${path} could not be read: ${error instanceof Error ? error.message : String(error)}`,
+    )
   }
 }
 
