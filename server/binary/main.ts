@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dataFolder } from '../config'
 import { prepareDataFolder } from '../setup/data-folder'
+import { allowManyRequests } from '../setup/outbound-requests'
 import { secureFolder } from '../setup/secure-folder'
 import { unpackFiles } from './files'
 
@@ -37,6 +38,7 @@ async function begin(args: readonly string[]): Promise<void> {
 async function serve(flags: readonly string[]): Promise<void> {
   const unknown = flags.find((flag) => !['--check', '--accept-clock'].includes(flag))
   if (unknown !== undefined) throw new Error(`unknown option ${unknown}; see gateway-server --help`)
+  allowManyRequests([process.execPath, ...Bun.argv.slice(2)])
   // A hang-up ends neither this nor the server.
   process.on('SIGHUP', () => undefined)
   await prepareFiles()

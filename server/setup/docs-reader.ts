@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
+import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
 import { contentHash, Stamp } from './stamp.ts'
 import { step } from './step.ts'
 
@@ -11,6 +11,7 @@ const READER = 'node_modules/@scalar/api-reference'
 const PUT_AT = 'dashboard/dist/vendor/scalar.js'
 /** The next higher quality takes ten times as long for 8 % less. */
 const BROTLI_QUALITY = 9
+const ZSTD_LEVEL = 12
 
 /**
  * Adds the reader of `/docs`, compressed, to the built dashboard, unless it is there. Returns whether it did. The reader is a
@@ -33,8 +34,14 @@ export async function prepareDocsReader(root: string): Promise<boolean> {
       [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
       [constants.BROTLI_PARAM_SIZE_HINT]: plain.length,
     }
-    const [br, gz] = await Promise.all([promisify(brotliCompress)(plain, { params }), promisify(gzip)(plain)])
-    await Promise.all([writeFile(target, plain), writeFile(`${target}.br`, br), writeFile(`${target}.gz`, gz)])
+    const zstd = { params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } }
+    const [br, zst, gz] = await Promise.all([
+      promisify(brotliCompress)(plain, { params }),
+      promisify(zstdCompress)(plain, zstd),
+      promisify(gzip)(plain),
+    ])
+    const files = { '': plain, '.br': br, '.zst': zst, '.gz': gz }
+    await Promise.all(Object.entries(files).map(([extension, content]) => writeFile(target + extension, content)))
     await stamp.write(content)
   })
   return true

@@ -4,6 +4,7 @@ import { buildDashboard } from './dashboard-build.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { installDependencies } from './dependencies.ts'
 import { prepareDocsReader } from './docs-reader.ts'
+import { allowManyRequests } from './outbound-requests.ts'
 import { stopWithParents } from './parents.ts'
 import { describeFailure, SetupFailure } from './setup-failure.ts'
 
@@ -19,6 +20,7 @@ the dependencies, creates the data folder and its secret, and builds the dashboa
 To configure the gateway, set environment variables such as PORT, HOST and DATA_DIR: see docs/configuration.md.`
 
 const ROOT = resolve(import.meta.dirname, '../..')
+const COMMAND = [process.execPath, ...process.execArgv, ...process.argv.slice(1)]
 
 /** Returns what to do next. Uses only built-in modules, because a fresh clone has no others yet. */
 async function setUp(flags: readonly string[]): Promise<'stop' | 'serve'> {
@@ -49,9 +51,10 @@ async function setUp(flags: readonly string[]): Promise<'stop' | 'serve'> {
 function restart(): never {
   const { execve } = process
   if (execve === undefined) throw new SetupFailure('The dependencies are installed. Run the same command again.')
-  return execve(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)])
+  return execve(process.execPath, COMMAND)
 }
 
+allowManyRequests(COMMAND)
 // From the first step on: a set-up can take minutes. A hang-up ends neither it nor the server.
 stopWithParents()
 process.on('SIGHUP', () => undefined)

@@ -126,6 +126,29 @@ describe('up on a fresh checkout', () => {
     expect((await up(['--check'])).stderr).toStartWith('Installing dependencies')
   })
 
+  test.skipIf(process.platform === 'win32')(
+    'sends a request while 300 others wait for an upstream that hangs',
+    async () => {
+      await makeCheckout()
+      await writeFile(
+        join(root, 'server/main.ts'),
+        `let waiting = 0
+      let all = () => {}
+      const arrived = new Promise((resolve) => { all = resolve })
+      const server = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 0, fetch(request) {
+        if (request.url.endsWith('/quick')) return new Response('answered')
+        if (++waiting === 300) all()
+        return new Promise(() => {})
+      } })
+      for (let i = 0; i < 300; i++) fetch(server.url).catch(() => {})
+      await arrived
+      console.log(await (await fetch(server.url + 'quick')).text())
+      process.exit(0)`,
+      )
+      expect((await up()).stdout).toEndWith('answered\n')
+    },
+  )
+
   test('does not serve with --check, and uses DATA_DIR and SECRET_KEY', async () => {
     await makeCheckout()
     const run = await up(['--check'], { DATA_DIR: 'elsewhere', SECRET_KEY: 'from the environment' })

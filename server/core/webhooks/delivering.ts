@@ -18,7 +18,8 @@ const CUT_EVERY = 500
 const EXPIRED_EVERY_MS = MINUTE_MS
 /**
  * Attempts in progress: endpoints that fail or are slow share places of their own, one for each, so that they take none from those that
- * answer. Bun sends at most 256 requests at once, those of calls included, and queues the rest: receivers that hang must not fill them.
+ * answer. Bun bounds the requests that it sends at once, those of calls included (256 if nothing sets another number), and queues the rest:
+ * receivers that hang must not fill them.
  */
 const PLACES = { healthy: { each: 4, all: 64 }, failing: { each: 1, all: 32 } } as const
 /** An endpoint whose last attempt took longer is slow. */
