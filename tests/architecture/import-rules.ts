@@ -313,12 +313,13 @@ export const RULES: readonly Rule[] = [
   // The built dashboard, read from disk once.
   {
     files: ['server/http/system/dashboard-files.ts'],
-    may: [CORE],
+    may: [CORE, 'server/http/middleware/accepted-encoding.ts'],
     packages: [CRYPTO, 'node:fs/promises', 'node:path'],
   },
   {
     // It compresses off the serving thread.
     files: ['server/http/middleware/compressed-response.ts'],
+    may: ['server/http/middleware/accepted-encoding.ts'],
     packages: [CRYPTO, 'node:zlib', 'node:util'],
   },
   {

@@ -95,7 +95,10 @@ test('a port that another program has, a clock that is wrong, and files that oth
     status: 'fail',
     message: expect.stringContaining('before the last entry'),
   })
-  expect(of(diagnosis, 'permissions')[0]).toMatchObject({ status: 'warn', advice: `chmod go= ${secret}` })
+  // The umask of the process that runs the tests decides what else others can read.
+  expect(of(diagnosis, 'permissions')).toContainEqual(
+    expect.objectContaining({ status: 'warn', advice: `chmod go= ${secret}` }),
+  )
 })
 
 test('books that do not agree, and an old copy, are found', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { type Harness, openHarness } from '../support/harness'
 
 let gateway: Harness
@@ -20,6 +20,11 @@ describe('the OpenAPI document', () => {
     const bytes = Buffer.from(await br.arrayBuffer())
     expect(bytes.byteLength).toBeLessThan(150_000)
     expect(brotliDecompressSync(bytes).toString()).toBe(plain)
+    const zstd = await get('/openapi.json', { 'accept-encoding': 'gzip, zstd' })
+    expect(zstd.headers.get('content-encoding')).toBe('zstd')
+    const packed = Buffer.from(await zstd.arrayBuffer())
+    expect(packed.byteLength).toBeLessThan(150_000)
+    expect(zstdDecompressSync(packed).toString()).toBe(plain)
     const gz = await get('/openapi.json', { 'accept-encoding': 'gzip, br;q=0' })
     const zipped = Buffer.from(await gz.arrayBuffer())
     expect(zipped.byteLength).toBeLessThan(150_000)

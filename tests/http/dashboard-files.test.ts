@@ -2,7 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
+import {
+  brotliCompressSync,
+  brotliDecompressSync,
+  gunzipSync,
+  gzipSync,
+  zstdCompressSync,
+  zstdDecompressSync,
+} from 'node:zlib'
 import { type DashboardFiles, loadDashboard } from '../../server/http/system/dashboard-files.ts'
 
 const PAGE = '<!doctype html><title>A page</title>'
@@ -21,6 +28,7 @@ beforeAll(async () => {
   await writeFile(join(dist, 'favicon.svg'), '<svg/>')
   await writeFile(join(dist, 'assets/main-a1b2.js'), SCRIPT)
   await writeFile(join(dist, 'assets/main-a1b2.js.br'), brotliCompressSync(SCRIPT))
+  await writeFile(join(dist, 'assets/main-a1b2.js.zst'), zstdCompressSync(SCRIPT))
   await writeFile(join(dist, 'assets/main-a1b2.js.gz'), gzipSync(SCRIPT))
   dashboard = await loadDashboard(dist)
 })
@@ -92,12 +100,18 @@ describe('a file', () => {
       const { headers } = response
       return { encoding: headers.get('content-encoding'), etag: headers.get('etag'), body: await response.bytes() }
     }
-    const [br, gzip, plain] = await Promise.all([load('gzip, deflate, br'), load('br;q=0, GZIP;q=0.5'), load('zstd')])
-    expect([br.encoding, gzip.encoding, plain.encoding]).toEqual(['br', 'gzip', null])
+    const [br, zstd, gzip, plain] = await Promise.all([
+      load('gzip, deflate, br, zstd'),
+      load('gzip, zstd'),
+      load('br;q=0, GZIP;q=0.5'),
+      load('deflate'),
+    ])
+    expect([br.encoding, zstd.encoding, gzip.encoding, plain.encoding]).toEqual(['br', 'zstd', 'gzip', null])
     expect(brotliDecompressSync(br.body).toString()).toBe(SCRIPT)
+    expect(zstdDecompressSync(zstd.body).toString()).toBe(SCRIPT)
     expect(gunzipSync(gzip.body).toString()).toBe(SCRIPT)
     expect(Buffer.from(plain.body).toString()).toBe(SCRIPT)
-    expect(new Set([br.etag, gzip.etag, plain.etag]).size).toBe(3)
+    expect(new Set([br.etag, zstd.etag, gzip.etag, plain.etag]).size).toBe(4)
   })
 })
 
@@ -122,6 +136,7 @@ describe('a request that the dashboard does not serve', () => {
     '/robots.txt',
     '/keys/report.csv',
     '/assets/main-a1b2.js.br',
+    '/assets/main-a1b2.js.zst',
   ])('is %s', (path) => {
     expect(get(path)).toBeNull()
   })

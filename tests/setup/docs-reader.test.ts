@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { prepareDocsReader } from '../../server/setup/docs-reader.ts'
 
 let root: string
@@ -28,12 +28,13 @@ test('a checkout without the API reference has nothing to prepare', async () => 
   expect(await prepareDocsReader(root)).toBe(false)
 })
 
-test('the API reference is copied in three encodings, once per version, and again when the dashboard was rebuilt', async () => {
+test('the API reference is copied in four encodings, once per version, and again when the dashboard was rebuilt', async () => {
   await install('1.0.0')
   expect(await prepareDocsReader(root)).toBe(true)
   const plain = await placed()
   expect(plain.toString()).toBe('console.log("reader 1.0.0")')
   expect(brotliDecompressSync(await placed('.br'))).toEqual(plain)
+  expect(zstdDecompressSync(await placed('.zst'))).toEqual(plain)
   expect(gunzipSync(await placed('.gz'))).toEqual(plain)
   expect(await prepareDocsReader(root)).toBe(false)
 

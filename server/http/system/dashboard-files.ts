@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
+import { acceptedEncoding, ENCODINGS, type Encoding } from '../middleware/accepted-encoding'
 
 /** The built dashboard, kept in memory. */
 export type DashboardFiles = {
@@ -11,13 +12,12 @@ export type DashboardFiles = {
   answer(request: Request): Response | null
 }
 
-type Encoding = 'br' | 'gzip' | 'identity'
 type StoredFile = {
   type: string
   /** Whether it is a page. Pages carry security headers, and the index page serves paths without a file. */
   html: boolean
   cacheControl: string
-  bodies: ReadonlyMap<Encoding, StoredBody>
+  bodies: ReadonlyMap<Encoding | 'identity', StoredBody>
 }
 type StoredBody = { bytes: Uint8Array<ArrayBuffer>; etag: string }
 
@@ -62,7 +62,7 @@ const AUTH_PAGES: ReadonlySet<string> = new Set([
 const AUTH_PAGE_HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 
 /**
- * Reads the folder once, with the .br and .gz files of the build; restart to pick up a later build. If the folder or its index.html
+ * Reads the folder once, with the compressed files of the build; restart to pick up a later build. If the folder or its index.html
  * is missing, `/` says that the dashboard has not been built.
  */
 export async function loadDashboard(distDir: string): Promise<DashboardFiles> {
@@ -89,17 +89,23 @@ async function readFiles(distDir: string): Promise<Map<string, StoredFile>> {
   const contents = new Map(await Promise.all(paths.map(async (path) => [path, await readFile(path)] as const)))
   const files = new Map<string, StoredFile>()
   for (const [path, content] of contents) {
-    if (/\.(br|gz)$/.test(path)) continue
+    if (/\.(br|zst|gz)$/.test(path)) continue
     const urlPath = `/${relative(distDir, path).split(sep).join('/')}`
-    files.set(urlPath, storedFile(urlPath, content, contents.get(`${path}.br`), contents.get(`${path}.gz`)))
+    files.set(
+      urlPath,
+      storedFile(urlPath, content, (extension) => contents.get(path + extension)),
+    )
   }
   return files
 }
 
-function storedFile(path: string, plain: Buffer, br: Buffer | undefined, gz: Buffer | undefined): StoredFile {
+const EXTENSIONS: Readonly<Record<Encoding, string>> = { br: '.br', zstd: '.zst', gzip: '.gz' }
+
+function storedFile(path: string, plain: Buffer, compressed: (extension: string) => Buffer | undefined): StoredFile {
   const hash = createHash('sha256').update(plain).digest('base64url').slice(0, 22)
-  const bodies = new Map<Encoding, StoredBody>()
-  for (const [encoding, content] of [['br', br] as const, ['gzip', gz] as const, ['identity', plain] as const]) {
+  const contents = ENCODINGS.map((encoding) => [encoding, compressed(EXTENSIONS[encoding])] as const)
+  const bodies = new Map<Encoding | 'identity', StoredBody>()
+  for (const [encoding, content] of [...contents, ['identity', plain] as const]) {
     // Each encoding has different bytes, so it needs its own tag.
     if (content) bodies.set(encoding, { bytes: new Uint8Array(content), etag: `"${hash}-${encoding}"` })
   }
@@ -114,7 +120,8 @@ function storedFile(path: string, plain: Buffer, br: Buffer | undefined, gz: Buf
 }
 
 function answerFile(file: StoredFile, request: Request, isAuthPage: boolean): Response {
-  const encoding = chooseEncoding(request.headers.get('accept-encoding') ?? '', file.bodies)
+  const offered = ENCODINGS.filter((one) => file.bodies.has(one))
+  const encoding = acceptedEncoding(request.headers.get('accept-encoding'), offered) ?? 'identity'
   const body = file.bodies.get(encoding)
   if (body === undefined) throw new Error('every stored file has its plain bytes')
   const headers = new Headers({
@@ -152,19 +159,6 @@ function isPage(path: string): boolean {
 function wantsJson(request: Request): boolean {
   const accept = (request.headers.get('accept') ?? '').toLowerCase()
   return /\bapplication\/(?:[\w.+-]+\+)?json\b/.test(accept) && !accept.includes('text/html')
-}
-
-/** The smallest encoding that the caller accepts. Apart from `q=0`, weights are ignored: smaller always wins. */
-function chooseEncoding(accepted: string, bodies: StoredFile['bodies']): Encoding {
-  const taken = new Set(
-    accepted
-      .toLowerCase()
-      .split(',')
-      .filter((part) => !/;\s*q=0(\.0*)?\s*$/.test(part))
-      .map((part) => part.split(';', 1)[0]?.trim()),
-  )
-  const smallestFirst = ['br', 'gzip'] as const
-  return smallestFirst.find((encoding) => taken.has(encoding) && bodies.has(encoding)) ?? 'identity'
 }
 
 function isKnown(etag: string, ifNoneMatch: string | null): boolean {
