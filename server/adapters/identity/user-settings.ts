@@ -7,6 +7,7 @@ import {
   identitySession,
   identityTwoFactor,
   identityUser,
+  identityVerification,
 } from '../stores/libsql/schema/identity'
 import type { IdentityDatabase } from './identity-database'
 
@@ -56,6 +57,8 @@ export function userSettings(
     async forget(userId, email) {
       // The password first: from here on nobody can sign in with the old one.
       await db.delete(identityAccount).where(eq(identityAccount.userId, userId))
+      // A link to a new password that was sent before would make a new one.
+      await db.delete(identityVerification).where(eq(identityVerification.value, userId))
       await db.delete(identityTwoFactor).where(eq(identityTwoFactor.userId, userId))
       await db.delete(identityPasskey).where(eq(identityPasskey.userId, userId))
       await db.delete(identitySession).where(eq(identitySession.userId, userId))

@@ -31,6 +31,11 @@ export interface Account {
   readonly createdAt: number
 }
 
+/** The address of a closed account, in place of the owner's. Nothing is ever sent there. */
+export function closedEmail(account: AccountId): string {
+  return `${account}@deleted.invalid`
+}
+
 export function staffRole({ operator, support }: Pick<Account, 'operator' | 'support'>): StaffRole | null {
   if (operator) return 'operator'
   return support ? 'support' : null

@@ -7,7 +7,7 @@ import type { AccountId } from '../ids'
 import type { Ledger } from '../ledger/ledger'
 import { type Money, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
-import { type Account, staffRole } from './account'
+import { type Account, closedEmail, staffRole } from './account'
 import type { AccountSettingsStore } from './account-settings'
 import type { AppGrants } from './app-grants'
 import type { IdentitySettings } from './identity'
@@ -69,9 +69,11 @@ export class AccountClosing {
     await appGrants.disconnect(account, 'all', owner.actor)
     const forfeited = (await ledger.balance(account.id))?.posted ?? ZERO
     const at = clock.now()
+    // As it is now: it may have been suspended while its keys were revoked.
+    const { suspension, ...now } = (await accounts.byId(account.id)) ?? account
     await accounts.update(
-      // As it is now: it may have been suspended while its keys were revoked.
-      (await accounts.byId(account.id)) ?? account,
+      // The reason may say who somebody is.
+      { ...now, suspension: suspension && { ...suspension, reason: 'The account is closed.' } },
       auditEntry({
         at,
         actor: owner.actor,
@@ -82,7 +84,10 @@ export class AccountClosing {
     )
     await this.parts.forgetEvents(account.id)
     await settings.forgetTraces(account.id)
-    await identity.forget(account.userId, `${account.id}@deleted.invalid`)
+    await identity.forget(account.userId, closedEmail(account.id))
+    // A role that it was given meanwhile; from here on it gets none.
+    const closed = await accounts.byId(account.id)
+    if (closed && staffRole(closed)) await staff.setRole(owner.actor, account.id, null)
     return ok(forfeited)
   }
 

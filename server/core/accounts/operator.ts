@@ -51,6 +51,7 @@ export class Operator {
     return this.mutex.take(id, async () => {
       const account = await this.accounts.byId(id)
       if (!account) return err(noAccount(id))
+      if (await this.accounts.isClosed(id)) return err(CLOSED)
       // A balance beyond 2^53 could be written but not read back, and the next start would fail.
       const balance = await this.ledger.balance(id)
       if (!Number.isSafeInteger((balance?.posted ?? 0) + amount))
@@ -141,7 +142,10 @@ export class Operator {
     return this.roles.take('roles', async () => {
       const all = await this.accounts.list(Number.POSITIVE_INFINITY, null)
       const previous = all.find((account) => account.id === id)
-      if (previous?.operator && role !== 'operator' && !all.some((other) => other.operator && other.id !== id))
+      const isClosed = await this.accounts.isClosed(id)
+      if (isClosed && role) return err(CLOSED)
+      const isLast = previous?.operator && !isClosed && !(await this.hasOperatorBeside(all, id))
+      if (isLast && role !== 'operator')
         return err(
           failure('invalid_state', 'This is the only operator of this gateway. Make another account operator first.'),
         )
@@ -151,6 +155,13 @@ export class Operator {
           : ok({ ...account, operator: role === 'operator', support: role === 'support' }),
       )
     })
+  }
+
+  /** Nobody can sign in to a closed account, so one that has the role is no operator. */
+  private async hasOperatorBeside(all: readonly Account[], id: AccountId): Promise<boolean> {
+    for (const account of all)
+      if (account.operator && account.id !== id && !(await this.accounts.isClosed(account.id))) return true
+    return false
   }
 
   /** From the next request on, the account's keys, apps and sessions are refused with the reason. Its money stays. */
@@ -238,6 +249,8 @@ export class Operator {
     return auditEntry({ at, actor, accountId, action, detail, before })
   }
 }
+
+const CLOSED = failure('invalid_state', 'This account is closed for good.')
 
 function noAccount(id: string): Failure {
   return failure('resource_not_found', `No such account: ${id.slice(0, 60)}.`)

@@ -1,4 +1,4 @@
-import type { Account } from '../../core/accounts/account'
+import { type Account, staffRole } from '../../core/accounts/account'
 import type { AccountNotes } from '../../core/accounts/account-notes'
 import type { AccountClosing } from '../../core/accounts/closing'
 import type { Keys } from '../../core/accounts/keys'
@@ -6,7 +6,7 @@ import { resetLink, resetMail, suspensionMail } from '../../core/accounts/owner-
 import { wrong } from '../../core/accounts/submitted'
 import { type Actor, auditEntry } from '../../core/audit'
 import { isoTime } from '../../core/clock'
-import { failure, wrongParameters } from '../../core/failure'
+import { type Failure, failure, wrongParameters } from '../../core/failure'
 import { makeId } from '../../core/ids'
 import type { Mail, Mailer } from '../../core/mail/mailer'
 import { ZERO } from '../../core/money'
@@ -27,7 +27,7 @@ import type {
   RoleCommand,
   SuspendCommand,
 } from './customer-record'
-import { type Answer, findAccount, OperatorCommands, type OperatorParts } from './operator-commands'
+import { type Answer, findAccount, NOBODY_SIGNS_IN, OperatorCommands, type OperatorParts } from './operator-commands'
 import type { OneOperatorAccount, SecondFactorReset } from './record'
 import { whyPaidCallsFail } from './why-402'
 
@@ -98,6 +98,8 @@ export class CustomerCommands {
   async actOnKey(actor: Actor, { account: name, key, action }: KeyActionCommand): Answer<{ readonly key: KeyRecord }> {
     const account = await findAccount(this.parts, name)
     if (!account.ok) return account
+    const reserved = await this.reservedForOperators(actor, account.value)
+    if (reserved) return err(reserved)
     const changed = await this.parts.keys[action](await this.ownerOf(account.value, actor), key)
     return changed.ok ? ok({ key: await keyRecord(changed.value, { ...this.parts, now: this.parts.now() }) }) : changed
   }
@@ -106,6 +108,8 @@ export class CustomerCommands {
   async endSessions(actor: Actor, { account: name }: AccountCommand): Answer<EndedSessions> {
     const account = await findAccount(this.parts, name)
     if (!account.ok) return account
+    const reserved = await this.reservedForOperators(actor, account.value)
+    if (reserved) return err(reserved)
     const { identity, operator } = this.parts
     const ended = await identity.endSessions(account.value.userId, { all: true })
     await operator.note(actor, account.value.id, 'account.sessions_end', { ended })
@@ -116,7 +120,8 @@ export class CustomerCommands {
   async resetPassword(actor: Actor, { account: name }: AccountCommand): Answer<PasswordReset> {
     const account = await findAccount(this.parts, name)
     if (!account.ok) return account
-    const { identity, operator, baseUrl, mailer } = this.parts
+    const { identity, operator, baseUrl, mailer, accounts } = this.parts
+    if (await accounts.isClosed(account.value.id)) return err(NOBODY_SIGNS_IN)
     const user = await identity.user(account.value.userId)
     const token = user && (await identity.resetToken(user.email))
     if (!user || !token) return err(wrongParameters([wrong('account', 'has no password', name)]))
@@ -169,6 +174,15 @@ export class CustomerCommands {
     if (!account.ok) return account
     await this.parts.operator.note(actor, account.value.id, 'account.export')
     return ok(accountExport(this.parts, await this.ownerOf(account.value, actor)))
+  }
+
+  /** Support looks after customers: it must not be able to keep an operator out. */
+  private async reservedForOperators(actor: Actor, account: Account): Promise<Failure | null> {
+    if (!staffRole(account) || account.userId === actor.id) return null
+    const by = await this.parts.accounts.byUser(actor.id)
+    return by && !by.operator
+      ? failure('insufficient_permissions', 'This account has a role. Only operators can act on it.')
+      : null
   }
 
   private async ownerOf(account: Account, actor: Actor) {

@@ -46,6 +46,8 @@ import {
 
 const MAX_LISTED = 1000
 
+export const NOBODY_SIGNS_IN = failure('invalid_state', 'This account is closed for good. Nobody can sign in to it.')
+
 export interface OperatorParts {
   readonly operator: Operator
   readonly limitRequests: LimitRequests
@@ -129,7 +131,8 @@ export class OperatorCommands {
   async resetLink(actor: Actor, form: ResetLinkCommand): Answer<ResetLink> {
     const account = await this.find(form.account)
     if (!account.ok) return account
-    const { identity, operator, baseUrl } = this.parts
+    const { identity, operator, baseUrl, accounts } = this.parts
+    if (await accounts.isClosed(account.value.id)) return err(NOBODY_SIGNS_IN)
     const user = await identity.user(account.value.userId)
     const token = user && (await identity.resetToken(user.email))
     if (!token) return err(wrongParameters([wrong('account', 'has no user who can sign in', form.account)]))

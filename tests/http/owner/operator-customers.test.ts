@@ -158,6 +158,22 @@ describe('support', () => {
       })
     expect(await auditRows(gateway)).toEqual(before)
   })
+
+  test('acts on its own keys, and on no keys or sessions of an operator', async () => {
+    const { key, secret } = await keyBench(operator).create()
+    const rootId = (await accountOf(operator)).id
+    for (const [path, body] of [
+      [`/keys/${key.id}`, { action: 'revoke' }],
+      ['/end-sessions', {}],
+    ] as const)
+      expect(await refusalOf(support.api(at(rootId, path), body))).toMatchObject({
+        status: 403,
+        code: 'insufficient_permissions',
+      })
+    expect(await callWith(gateway, secret)).toBe('200')
+    const own = await keyBench(support).create()
+    await read(support.api(at(supportId, `/keys/${own.key.id}`), { action: 'revoke' }))
+  })
 })
 
 describe('roles', () => {
@@ -266,13 +282,20 @@ describe('erasing a customer', () => {
   test('needs the id again; exports before; nothing personal is left, and the books still add up', async () => {
     const { key, secret } = await keyBench(owner).create({ name: 'the laptop of Grace', note: 'Room 7' })
     await gateway.as(secret, IMAGES, { headers: { 'x-request-id': 'grace-1' } })
-    await owner.api('/api/limit-requests', {
-      peak_rpm: 9,
-      peak_tpm: 9,
-      endpoints: ['image-search'],
-      use_case: 'Grace plans.',
-    })
+    const { request: asked } = await read<{ request: { id: string } }>(
+      owner.api('/api/limit-requests', {
+        peak_rpm: 900,
+        peak_tpm: 900_000,
+        endpoints: ['image-search'],
+        use_case: 'Grace plans to read many images.',
+      }),
+      201,
+    )
     await read(support.api(at(id, '/notes'), { text: 'Grace called.' }))
+    await read(operator.api(`/api/operator/limit-requests/${asked.id}/decline`, { reason: 'No, Grace.' }))
+    await read(support.api(at(id, '/suspend'), { reason: 'Grace sent spam.' }))
+    await read(support.api(at(id, '/lift'), { reason: 'Grace said sorry.' }))
+    await read(support.api(at(id, '/suspend'), { reason: 'Grace did it again.' }))
     const data = await (await operator.api(at(id, '/export'))).text()
     for (const text of [owner.email, 'the laptop of Grace', 'grace-1']) expect(data).toContain(text)
     expect(await refusalOf(operator.api(at(id, '/erase'), { confirm: 'yes' }))).toMatchObject({ status: 400 })
@@ -280,9 +303,11 @@ describe('erasing a customer', () => {
     expect(erased.forfeited_micros_usd).toBe(1_995_000)
     expect(await callWith(gateway, secret)).toBe('401 invalid_api_key')
     expect((await owner.api('/api/account')).status).toBe(401)
-    const tables = ['requests', 'keys', 'audit_log', 'limit_requests', 'account_notes', 'identity_user', 'connections']
-    for (const table of tables) {
-      const rows = JSON.stringify(await gateway.core.stores.db.all(`SELECT * FROM ${table}`))
+    const { db } = gateway.core.stores
+    const tables = await db.all<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")
+    expect(tables.length).toBeGreaterThan(30)
+    for (const { name: table } of tables) {
+      const rows = JSON.stringify(await db.all(`SELECT * FROM "${table}"`))
       for (const personal of [owner.email, 'Grace', 'grace-1', 'Room 7'])
         expect(`${table} ${rows.includes(personal)}`).toBe(`${table} false`)
     }
@@ -295,5 +320,38 @@ describe('erasing a customer', () => {
     ])
     const closed = await read<OneOperatorAccount>(operator.api(at(id, '/suspend'), { reason: 'Closed.' }))
     expect(closed.account.email).toEndWith('@deleted.invalid')
+  })
+
+  test('is for good: no link to a new password opens the account, and it gets no role, credit or place among operators', async () => {
+    const rootId = (await accountOf(operator)).id
+    const link = (await read<PasswordReset>(operator.api(at(id, '/password-reset'), {}))).link ?? ''
+    await read(operator.api(at(id, '/erase'), { confirm: id }))
+    const reset = await gateway.call('/api/auth/reset-password', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        token: new URL(link).hash.slice('#token='.length),
+        newPassword: 'a new horse, still correct',
+      }),
+    })
+    expect(reset.status).toBe(400)
+    for (const [path, body] of [
+      ['/password-reset', {}],
+      ['/role', { role: 'operator' }],
+      ['/grants', { usd: '5' }],
+    ] as const)
+      expect(await refusalOf(operator.api(at(id, path), body))).toMatchObject({ status: 409, code: 'invalid_state' })
+    // As data from before this rule: the role counts for nothing, and can be taken away.
+    const closed = await gateway.core.accounts.byId(id as `acct_${string}`)
+    if (!closed) throw new Error('erased accounts stay')
+    const { auditEntry } = await import('../../../server/core/audit')
+    const actor = { kind: 'operator', id: 'console', address: null } as const
+    const audit = { at: gateway.clock.now(), actor, accountId: closed.id, action: 'account.role' }
+    await gateway.core.accounts.update({ ...closed, operator: true }, auditEntry(audit))
+    for (const other of await gateway.core.accounts.list(Number.POSITIVE_INFINITY, null))
+      if (other.operator && ![rootId, id].includes(other.id))
+        await read(operator.api(at(other.id, '/role'), { role: null }))
+    expect(await refusalOf(operator.api(at(rootId, '/role'), { role: null }))).toMatchObject({ status: 409 })
+    await read(operator.api(at(id, '/role'), { role: null }))
   })
 })

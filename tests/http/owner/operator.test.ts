@@ -164,3 +164,31 @@ describe('an operator', () => {
     })
   })
 })
+
+/** What support may do: no money, limits, prices, exports, resets or roles. */
+const FOR_SUPPORT = [
+  ...['GET /accounts', 'GET /accounts/:id', 'GET /accounts/:id/usage', 'GET /accounts/:id/requests'],
+  ...['GET /accounts/:id/requests/:request', 'GET /accounts/:id/transactions', 'GET /accounts/:id/payments'],
+  ...['GET /accounts/:id/keys', 'GET /accounts/:id/audit', 'GET /accounts/:id/refunds', 'POST /accounts/:id/suspend'],
+  ...['POST /accounts/:id/lift', 'POST /accounts/:id/notes', 'POST /accounts/:id/end-sessions'],
+  'POST /accounts/:id/keys/:key',
+]
+
+test('support is refused every route but those of its work', async () => {
+  const support = await gateway.owner('support@example.com')
+  const supportId = (await read<AccountBody>(support.api('/api/account'))).id
+  await read(operator.api(`/api/operator/accounts/${supportId}/role`, { role: 'support' }))
+  const before = await auditRows(gateway)
+  const allowed: string[] = []
+  for (const [method, path, body] of ROUTES) {
+    const isAllowed = FOR_SUPPORT.includes(`${method} ${path}`)
+    // Of an account that does not exist where support may act: nothing changes.
+    const where = `/api/operator${path.replace(':id', isAllowed ? 'acct_none' : id)}`
+    const answer = await support.api(where, body, method)
+    const text = await answer.text()
+    if (answer.status !== 403) allowed.push(`${method} ${path}`)
+    else expect(text).toContain('insufficient_permissions')
+  }
+  expect(allowed.sort()).toEqual([...FOR_SUPPORT].sort())
+  expect(await auditRows(gateway)).toEqual(before)
+})

@@ -55,13 +55,13 @@ export class LibsqlAccountSettings implements AccountSettingsStore {
       if (forgotten.length < FORGOTTEN_AT_ONCE) break
     }
     const without = (column: Column) =>
-      sql`json_remove(${column}, '$.email', '$.from', '$.to', '$.name', '$.note', '$.allowedIps')`
+      sql`json_remove(${column}, '$.email', '$.from', '$.to', '$.name', '$.note', '$.reason', '$.allowedIps')`
     await this.db.batch([
       this.db
         .update(auditLog)
         .set({ address: null, detail: without(auditLog.detail), before: without(auditLog.before) })
         .where(eq(auditLog.accountId, account)),
-      this.db.update(limitRequests).set({ useCase: '' }).where(eq(limitRequests.accountId, account)),
+      this.db.update(limitRequests).set({ useCase: '', reason: null }).where(eq(limitRequests.accountId, account)),
       this.db.update(connections).set({ lastAddress: null }).where(eq(connections.accountId, account)),
       this.db.delete(accountNotes).where(eq(accountNotes.accountId, account)),
     ])
