@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { closedUsers } from './adapters/identity/closed-users'
 import { type IdentityOptions, openIdentity } from './adapters/identity/identity'
 import { openGuardedFetch } from './adapters/outbound/guarded-fetch'
 import { openStores, type StoreOptions } from './adapters/stores/libsql/open-stores'
@@ -314,7 +315,10 @@ async function composeCore(config: Config, surroundings: Surroundings) {
       isOnSale: (name) => apis.routes.byName(name) !== null,
       isModel: (id) => catalog.byId(id) !== null,
     }),
-    operator: new Operator({ accounts, prices, ledger, clock, events, audit: stores.audit }),
+    operator: new Operator({
+      ...{ accounts, prices, ledger, clock, events },
+      ...{ audit: stores.audit, isClosed: closedUsers(stores.db) },
+    }),
     limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),
     setupToken,
     signUp: new SignUp({

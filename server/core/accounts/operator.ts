@@ -21,6 +21,7 @@ export class Operator {
   private readonly clock: Clock
   private readonly events: EventPublisher
   private readonly trail: AuditTrail
+  private readonly isClosed: (account: Account) => Promise<boolean>
   private readonly mutex = new KeyedMutex()
   private readonly roles = new KeyedMutex()
 
@@ -31,6 +32,8 @@ export class Operator {
     clock: Clock
     events: EventPublisher
     audit: AuditTrail
+    /** Whether it was closed for good: nobody can sign in to it again. */
+    isClosed: (account: Account) => Promise<boolean>
   }) {
     this.accounts = parts.accounts
     this.prices = parts.prices
@@ -38,6 +41,7 @@ export class Operator {
     this.clock = parts.clock
     this.events = parts.events
     this.trail = parts.audit
+    this.isClosed = parts.isClosed
   }
 
   /** Adds credit. A `reference` is never booked twice. */
@@ -51,7 +55,7 @@ export class Operator {
     return this.mutex.take(id, async () => {
       const account = await this.accounts.byId(id)
       if (!account) return err(noAccount(id))
-      if (await this.accounts.isClosed(id)) return err(CLOSED)
+      if (await this.isClosed(account)) return err(CLOSED)
       // A balance beyond 2^53 could be written but not read back, and the next start would fail.
       const balance = await this.ledger.balance(id)
       if (!Number.isSafeInteger((balance?.posted ?? 0) + amount))
@@ -142,7 +146,7 @@ export class Operator {
     return this.roles.take('roles', async () => {
       const all = await this.accounts.list(Number.POSITIVE_INFINITY, null)
       const previous = all.find((account) => account.id === id)
-      const isClosed = await this.accounts.isClosed(id)
+      const isClosed = previous !== undefined && (await this.isClosed(previous))
       if (isClosed && role) return err(CLOSED)
       const isLast = previous?.operator && !isClosed && !(await this.hasOperatorBeside(all, id))
       if (isLast && role !== 'operator')
@@ -159,8 +163,7 @@ export class Operator {
 
   /** Nobody can sign in to a closed account, so one that has the role is no operator. */
   private async hasOperatorBeside(all: readonly Account[], id: AccountId): Promise<boolean> {
-    for (const account of all)
-      if (account.operator && account.id !== id && !(await this.accounts.isClosed(account.id))) return true
+    for (const account of all) if (account.operator && account.id !== id && !(await this.isClosed(account))) return true
     return false
   }
 

@@ -8,8 +8,6 @@ import type { Account } from './account'
  */
 export interface AccountStore {
   byId(id: AccountId): Promise<Account | null>
-  /** Whether it was closed for good: nobody can sign in to it again. */
-  isClosed(id: AccountId): Promise<boolean>
   byUser(userId: string): Promise<Account | null>
   count(): Promise<number>
   /** Newest first, starting after `after`. */

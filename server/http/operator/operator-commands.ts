@@ -1,4 +1,4 @@
-import { type Account, staffRole } from '../../core/accounts/account'
+import { type Account, closedEmail, staffRole } from '../../core/accounts/account'
 import type { AccountSearch } from '../../core/accounts/account-search'
 import type { Identity } from '../../core/accounts/identity'
 import type { LimitRequest } from '../../core/accounts/limit-request'
@@ -131,9 +131,9 @@ export class OperatorCommands {
   async resetLink(actor: Actor, form: ResetLinkCommand): Answer<ResetLink> {
     const account = await this.find(form.account)
     if (!account.ok) return account
-    const { identity, operator, baseUrl, accounts } = this.parts
-    if (await accounts.isClosed(account.value.id)) return err(NOBODY_SIGNS_IN)
+    const { identity, operator, baseUrl } = this.parts
     const user = await identity.user(account.value.userId)
+    if (user?.email === closedEmail(account.value.id)) return err(NOBODY_SIGNS_IN)
     const token = user && (await identity.resetToken(user.email))
     if (!token) return err(wrongParameters([wrong('account', 'has no user who can sign in', form.account)]))
     await operator.noteResetLink(actor, account.value.id)

@@ -1,6 +1,6 @@
-import { and, eq, gt } from 'drizzle-orm'
+import { eq, gt } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import { type Account, closedEmail } from '../../../core/accounts/account'
+import type { Account } from '../../../core/accounts/account'
 import type { AccountStore } from '../../../core/accounts/store'
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId } from '../../../core/ids'
@@ -8,7 +8,6 @@ import type { RestorableCounters } from '../../../core/ledger/hold'
 import { auditRow } from './audit-row'
 import { RESTORE_BATCH, restoredRows } from './journal/restored-rows'
 import { accounts, auditLog } from './schema/accounts'
-import { identityUser } from './schema/identity'
 
 /** Accounts in memory, written through. Balances live in the counters and the ledger, not here. */
 export class LibsqlAccounts implements AccountStore {
@@ -38,13 +37,6 @@ export class LibsqlAccounts implements AccountStore {
 
   async byId(id: AccountId): Promise<Account | null> {
     return this.ids.get(id) ?? null
-  }
-
-  async isClosed(id: AccountId): Promise<boolean> {
-    const account = this.ids.get(id)
-    if (!account) return false
-    const isForgotten = and(eq(identityUser.id, account.userId), eq(identityUser.email, closedEmail(id)))
-    return (await this.db.select({ id: identityUser.id }).from(identityUser).where(isForgotten)).length > 0
   }
 
   /** Queries a user that is not in memory: it was not loaded at startup, or its commit was acknowledged too late. */
