@@ -293,9 +293,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
     if (!(await ledger.settleDurable(durable)))
       onReversalFailure(durable.call.id, 'an unfinished stream could not be charged')
   return {
-    stores,
-    isResealed,
-    apis,
+    ...{ stores, isResealed, apis },
     paying: await openUpstreamWallet(config, stores.upstreamPayments, clock),
     apiClosings,
     /** Requests to addresses that strangers supply. */
