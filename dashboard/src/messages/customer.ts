@@ -17,6 +17,7 @@ export const CUSTOMER_TEXT = {
   spend: 'Spend of the last 30 days',
   spendByOperation: 'Spend by operation',
   noSpend: 'No calls in the last 30 days.',
+  calls: (count: number) => (count === 1 ? '1 call' : `${count.toLocaleString('en')} calls`),
   spendColumns: { operation: 'Operation', calls: 'Calls', failed: 'Failed', spend: 'Spend' },
   transactions: 'Transactions',
   keys: 'API keys',

@@ -18,7 +18,7 @@ export function Operator() {
       <Page title={SHELL_TEXT.pagesOf.operator} lead={OPERATOR_TEXT.lead}>
         {isOperator && <HealthCard />}
         {isOperator && <PendingRequestsCard />}
-        <AccountsCard />
+        <AccountsCard isOperator={isOperator} />
         {isOperator && <UpstreamsCard />}
         {isOperator && <PricesCard />}
       </Page>

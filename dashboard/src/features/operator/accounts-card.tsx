@@ -24,12 +24,12 @@ const { accountColumns: HEADS } = TEXT
 const MICROS = 1_000_000
 type OpenDialog = { what: 'grant' | 'limits'; account: AccountLine } | null
 
-/** All accounts, with search and the operator's actions. */
-export function AccountsCard() {
+/** All accounts, with search and the operator's actions; support has none here. */
+export function AccountsCard({ isOperator }: { isOperator: boolean }) {
   const [search, setSearch] = useState('')
   const [dialog, setDialog] = useState<OpenDialog>(null)
   const accounts = useInfiniteQuery(accountsQuery(search))
-  const menu = (account: AccountLine) => <AccountMenu account={account} onChoose={setDialog} />
+  const menu = (account: AccountLine) => isOperator && <AccountMenu account={account} onChoose={setDialog} />
   return (
     <Card title={TEXT.accounts} flush aside={<Search onSearch={setSearch} search={search} />}>
       <Table

@@ -57,7 +57,7 @@ export function SpendCard({ id }: { id: string }) {
             <div className="flex items-start justify-between gap-3">
               <span>{operationName(String(name))}</span>
               <span>
-                {grouped(requests)}, {costUsd(usd)}
+                {TEXT.calls(requests)} · {costUsd(usd)}
               </span>
             </div>
           )}

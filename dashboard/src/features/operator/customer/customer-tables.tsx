@@ -41,7 +41,7 @@ export function RefusedTable({ customer }: { customer: Customer }) {
         columns={REFUSED}
         rowKey={({ request_id: id }) => id}
         state={staticRows(customer.last_402)}
-        card={({ request_id: id, code, meaning }) => <Two first={`${code} · ${id}`} second={meaning} />}
+        card={({ request_id: id, code, meaning, at }) => <Two first={`${code} · ${id}`} second={meaning} at={at} />}
         empty={<Empty>{TEXT.noneRefused}</Empty>}
       />
     </Card>
@@ -156,6 +156,7 @@ export function PaymentsTable({
             <Two
               first={`${costUsd(payment.amount_micros_usd)} · ${payment.method} · ${payment.state}`}
               second={payment.id}
+              at={payment.created_at}
             />
             {menu(payment)}
           </div>
@@ -190,7 +191,13 @@ export function RefundsTable({ id }: { id: string }) {
         columns={REFUNDS}
         rowKey={(refund) => refund.id ?? refund.payment}
         state={{ rows: refunds.data, ...listState(refunds) }}
-        card={(refund) => <Two first={`${costUsd(refund.amount_micros_usd)} · ${refund.state}`} second={refund.note} />}
+        card={(refund) => (
+          <Two
+            first={`${costUsd(refund.amount_micros_usd)} · ${refund.state}`}
+            second={refund.note}
+            at={refund.created_at}
+          />
+        )}
         empty={null}
       />
     </Card>
@@ -213,18 +220,24 @@ export function ChangesTable({ id }: { id: string }) {
         columns={CHANGES}
         rowKey={(change) => change.id}
         state={{ rows: changes.data, ...listState(changes) }}
-        card={(change) => <Two first={`${change.action} · ${change.by}`} second={change.ip} />}
+        card={(change) => <Two first={`${change.action} · ${change.by}`} second={change.ip} at={change.at} />}
         empty={<Empty>{TEXT.noChanges}</Empty>}
       />
     </Card>
   )
 }
 
-function Two({ first, second }: { first: string; second: string | null }) {
+/** With `at` for a card, which has no column for the time. */
+function Two({ first, second, at }: { first: string; second: string | null; at?: string }) {
   return (
     <span className="grid min-w-0">
       <span className="wrap-anywhere">{first}</span>
       {second && <span className="small text-muted wrap-anywhere">{second}</span>}
+      {at && (
+        <span className="small text-muted">
+          <TimeAgo at={at} />
+        </span>
+      )}
     </span>
   )
 }
