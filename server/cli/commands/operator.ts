@@ -224,7 +224,9 @@ function accountTable(accounts: readonly OperatorAccount[]): string {
     ['ACCOUNT', 'EMAIL', 'TIER', 'RPM', 'TPM', 'CONCURRENCY', 'BALANCE USD'],
     accounts.map((account) => [
       account.id,
-      `${account.email ?? '-'}${account.operator ? ' (operator)' : ''}`,
+      [account.email ?? '-', account.role && `(${account.role})`, account.suspension && '(suspended)']
+        .filter(Boolean)
+        .join(' '),
       account.tier,
       account.limits.rpm,
       account.limits.tpm,

@@ -76,6 +76,18 @@ describe('the books of a month', () => {
     expect(row).toMatchObject({ actor_kind: 'operator', actor_id: 'console' })
   })
 
+  test('are not the only list of a command: accounts say who is staff, and who is suspended', async () => {
+    await read(operator.api(`/api/operator/accounts/${id}/suspend`, { reason: 'A look.' }))
+    const listed = await printed('list')
+    await read(operator.api(`/api/operator/accounts/${id}/lift`, { reason: 'All is well.' }))
+    for (const text of [
+      'root@example.com (operator)',
+      'support@example.com (support)',
+      'hopper@example.com (suspended)',
+    ])
+      expect(listed).toContain(text)
+  })
+
   test('end quietly when whoever reads the command has enough', async () => {
     const closed = () => {
       throw Object.assign(new Error('broken pipe'), { code: 'EPIPE' })
