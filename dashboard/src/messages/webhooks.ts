@@ -7,6 +7,7 @@ export const WEBHOOK_TEXT = {
   none: 'No endpoints. Add one to receive events.',
   columns: { url: 'URL', events: 'Events', status: 'Status', created: 'Created', actions: 'Actions' },
   all: 'All events',
+  madeBy: (app: string) => `Set up by the app “${app}”. Paused when you disconnect it.`,
   active: 'Active',
   paused: 'Paused',
   failing: 'Failing',

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../audit'
-import type { AccountId, DeliveryId, WebhookId } from '../ids'
+import type { AccountId, AppGrantId, DeliveryId, WebhookId } from '../ids'
 import type { EventType, GatewayEvent, NewEvent } from './event'
 
 /** An endpoint of an owner that receives events. */
@@ -19,6 +19,15 @@ export interface Webhook {
   /** Of the first failed attempt since the last success. */
   readonly failingSince: number | null
   readonly createdAt: number
+  /** The app that made it or chose its URL, with which it is paused; null for its owner. */
+  readonly app: WebhookApp | null
+}
+
+/** An app that acts for an owner: its connection. */
+export interface WebhookApp {
+  readonly id: AppGrantId
+  readonly name: string
+  readonly disconnectedAt: number | null
 }
 
 export type DeliveryState = 'pending' | 'delivered' | 'failed'
@@ -99,7 +108,10 @@ export interface WebhookStore {
   due(now: number): Promise<readonly Webhook[]>
   /** Due deliveries of an endpoint, the longest due first. */
   dueOf(webhook: WebhookId, now: number, limit: number): Promise<readonly Delivery[]>
-  /** Stores an attempt with the endpoint's health, and the event for its owner when it is paused. */
+  /**
+   * Stores an attempt with the endpoint's health. A delivery that was sent again during the attempt stays due, and one that ended is
+   * not retried. Also stores the event for its owner when it is paused.
+   */
   finish(
     delivery: Delivery,
     health: Pick<Webhook, 'id' | 'failingSince' | 'status'>,

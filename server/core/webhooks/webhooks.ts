@@ -8,13 +8,15 @@ import { err, ok, type Result } from '../result'
 import type { Place, Sealing } from '../sealing'
 import { type EventType, OPERATOR_EVENTS, TEST_EVENT } from './event'
 import { MinuteBrake } from './minute-brake'
-import type { Delivery, Webhook, WebhookStore } from './webhook'
+import type { Delivery, Webhook, WebhookApp, WebhookStore } from './webhook'
 
 /** Whose endpoints they are. Operators also receive the events of the whole gateway. */
 export interface WebhookOwner {
   readonly accountId: AccountId
   readonly actor: Actor
   readonly account: { readonly operator: boolean }
+  /** The app that acts for the owner, if one does. */
+  readonly app?: WebhookApp
 }
 
 export interface WebhookForm {
@@ -74,6 +76,7 @@ export class Webhooks {
         ...{ id, accountId: owner.accountId, url: form.url, events: [...new Set(form.events)], status: 'active' },
         secret: this.sealing.seal(secret, webhookPlace(id, 'secret')),
         ...{ previousSecret: null, previousUntil: null, failingSince: null, createdAt },
+        app: owner.app ?? null,
       }
       await this.store.create(webhook, this.audit(owner, 'webhook.create', webhook))
       return ok({ webhook, secret })
@@ -85,7 +88,13 @@ export class Webhooks {
       const broken = this.broken(owner, { url: form.url ?? webhook.url, events: form.events ?? webhook.events })
       if (broken) return err(broken)
       const isResumed = form.status === 'active' && webhook.status === 'paused'
-      const change = { url: webhook.url, ...form, ...(isResumed && { failingSince: null }) }
+      // Whoever chooses where events go answers for it; so does who resumes what a disconnected app left.
+      const isTaken = (form.url ?? webhook.url) !== webhook.url || (isResumed && webhook.app?.disconnectedAt != null)
+      const change = {
+        ...{ url: webhook.url, ...form },
+        ...(isResumed && { failingSince: null }),
+        ...(isTaken && { app: owner.app ?? null }),
+      }
       const changed: Webhook = { ...webhook, ...change }
       await this.store.update(webhook.id, change, this.audit(owner, 'webhook.change', changed, webhook))
       return ok(changed)

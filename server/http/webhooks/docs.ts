@@ -24,6 +24,7 @@ const WEBHOOK: OneWebhook['webhook'] = {
   failing_since: null,
   previous_secret_until: null,
   created_at: AT,
+  created_by: null,
 }
 const SECRET = { webhook: WEBHOOK, secret: `whsec_${'3o'.padEnd(43, 'x')}=` }
 const DELIVERY: OneDelivery['delivery'] = {

@@ -54,6 +54,15 @@ export const WebhookRecord = record('An endpoint that receives events.', {
   failing_since: orNull(instant('When it began to fail; null while it works.')),
   previous_secret_until: orNull(instant('Until when the secret before the last rotation signs too.')),
   created_at: instant('When it was created.'),
+  created_by: orNull(
+    record(
+      'The app that made it or last chose its URL; null for yourself. It is paused when this app is disconnected.',
+      {
+        id: text('Id of the connection, as in usage.'),
+        name: text('What the app calls itself.'),
+      },
+    ),
+  ),
 })
 export type WebhookRecord = Static<typeof WebhookRecord>
 
@@ -111,13 +120,14 @@ export const UnreadNotices = record('What is unread.', { unread: whole('How many
 export type UnreadNotices = Static<typeof UnreadNotices>
 
 export function webhookRecord(webhook: Webhook, now: number): WebhookRecord {
-  const { id, url, events, status, failingSince, previousUntil, createdAt } = webhook
+  const { id, url, events, status, failingSince, previousUntil, createdAt, app } = webhook
   const overlaps = previousUntil !== null && previousUntil > now
   return {
     ...{ id, url, events, status },
     failing_since: failingSince === null ? null : isoTime(failingSince),
     previous_secret_until: overlaps ? isoTime(previousUntil) : null,
     created_at: isoTime(createdAt),
+    created_by: app && { id: app.id, name: app.name },
   }
 }
 

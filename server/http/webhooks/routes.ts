@@ -80,6 +80,7 @@ function appOwner(context: RequestContext): WebhookOwner {
   return {
     accountId: account.id,
     account,
+    app: grant,
     actor: { kind: 'app', id: grant.id, address: formatAddress(context.address) },
   }
 }

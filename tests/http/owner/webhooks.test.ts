@@ -6,6 +6,7 @@ import { auditEntry } from '../../../server/core/audit'
 import { makeId } from '../../../server/core/ids'
 import { webhookPlace } from '../../../server/core/webhooks/webhooks'
 import { type Harness, openHarness } from '../../support/harness'
+import { oauthApp } from '../../support/oauth'
 import { until } from '../../support/until'
 import { closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
 
@@ -204,7 +205,7 @@ async function crowd(endpoints: number, { status, isFailing }: { status: number;
     const id = makeId('hook', at)
     const secret = ring.seal(`whsec_${btoa('x'.repeat(32))}`, webhookPlace(id, 'secret'))
     const settings = { url: url('/crowd'), events: [], status: 'active', failingSince: isFailing ? at : null } as const
-    const none = { previousSecret: null, previousUntil: null }
+    const none = { previousSecret: null, previousUntil: null, app: null }
     await webhooks.create({ id, accountId: stranger.id, secret, createdAt: at, ...settings, ...none }, audit())
     await db.run(sql`INSERT INTO webhook_deliveries (id, webhook_id, event_id, type, body, state, created_at, next_at, expires_at)
       SELECT 'dlv_' || ${id} || value, ${id}, 'evt_' || value, 'key.created', '{}', 'pending', ${at}, ${at}, ${at + 24 * HOUR_MS}
@@ -368,6 +369,117 @@ describe('an endpoint', () => {
     gateway.clock.advance(5_000)
     await round()
     expect(received.map((event) => isSignedBy(secret, event))).toEqual([true])
+  })
+
+  test('that an app made is paused with the app: what waited and what comes is not sent', async () => {
+    const app = oauthApp(gateway, owner)
+    const connected = async () => (await app.connect('webhooks:write offline_access', ['/v1'])).access_token
+    const byApp = async (token: string, path = '', body: unknown = { url: url('/app') }, method = 'POST') =>
+      (await (
+        await gateway.as(token, `/v1/webhooks${path}`, {
+          ...{ method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } },
+        })
+      ).json()) as Made
+    const patch = (made: Made, body: unknown) => read(owner.api(`/api/webhooks/${made.webhook.id}`, body, 'PATCH'))
+    const token = await connected()
+    const own = await create({ url: url('/own') })
+    const moved = await create({ url: url('/before') })
+    await byApp(token, `/${moved.webhook.id}`, { url: url('/moved') }, 'PATCH')
+    const made = await byApp(token)
+    const taken = await byApp(token)
+    await patch(taken, { url: url('/taken') })
+    const maker = { created_by: { id: expect.stringMatching(/^conn_/), name: 'Gateway command line' } }
+    expect(await one(made)).toMatchObject({ status: 'active', ...maker })
+    expect(await one(moved)).toMatchObject({ status: 'active', ...maker })
+    expect([await one(own), await one(taken)]).toMatchObject([{ created_by: null }, { created_by: null }])
+    answer = () => new Response('no', { status: 500 })
+    const keys = keyBench(owner)
+    await keys.create()
+    await round()
+    const toApp = () => received.filter(({ path }) => path === '/app' || path === '/moved')
+    expect(new Set(toApp().map(({ path }) => path))).toEqual(new Set(['/app', '/moved']))
+    received = []
+    answer = () => new Response('ok')
+    await read(owner.api('/api/apps/disconnect', undefined, 'POST'))
+    expect([await one(made), await one(moved)]).toMatchObject([
+      { status: 'paused', ...maker },
+      { status: 'paused', ...maker },
+    ])
+    expect([await one(own), await one(taken)]).toMatchObject([{ status: 'active' }, { status: 'active' }])
+    expect((await log(made))[0]).toMatchObject({ status: 'failed', error: expect.stringContaining('disconnected') })
+    await keys.create()
+    gateway.clock.advance(HOUR_MS)
+    await round()
+    expect(received.map(({ path }) => path)).toContain('/own')
+    expect(toApp()).toEqual([])
+    // The owner takes over what the app left, and nothing old is sent.
+    await patch(made, { status: 'active' })
+    expect(await one(made)).toMatchObject({ status: 'active', created_by: null })
+    await round()
+    expect(toApp()).toEqual([])
+    // A request of the app that was still running.
+    const { db } = gateway.core.stores
+    await db.run(sql`insert into webhooks (id, account_id, url, events, status, secret, created_at, connection_id)
+      select 'hook_late', account_id, url, events, 'active', secret, created_at, connection_id from webhooks where id = ${moved.webhook.id}`)
+    await db.run(sql`update webhooks set status = 'active' where id = ${moved.webhook.id}`)
+    expect(await db.all(sql`select status from webhooks where connection_id is not null`)).toEqual([
+      { status: 'paused' },
+      { status: 'paused' },
+    ])
+    // The migration finds who made those of before it, as often as it runs.
+    const file = new URL('../../../server/adapters/stores/libsql/migrations/0040_webhooks_of_apps.sql', import.meta.url)
+    const backfill = (await Bun.file(file).text()).split('--> statement-breakpoint').at(-1) ?? ''
+    await db.run(sql`delete from webhooks where id = 'hook_late'`)
+    await db.run(sql`update webhooks set status = 'active', connection_id = null`)
+    for (let run = 0; run < 2; run++) {
+      await db.run(sql.raw(backfill))
+      expect(await one(made)).toMatchObject({ status: 'paused', ...maker })
+      expect(await one(own)).toMatchObject({ status: 'active', created_by: null })
+    }
+  })
+
+  test('that is sent again during an attempt is sent after it', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    held.push(resolve)
+    answer = () => promise.then(() => new Response('ok'))
+    const made = await create({ events: ['key.disabled'] })
+    await read(owner.api(`/api/webhooks/${made.webhook.id}/test`, undefined, 'POST'), 202)
+    await gateway.gateway.delivering.run()
+    await until(() => received.length === 1)
+    const [delivery] = await log(made)
+    await read(owner.api(`/api/webhooks/${made.webhook.id}/deliveries/${delivery?.id}/resend`, undefined, 'POST'), 202)
+    resolve()
+    await gateway.gateway.delivering.settled()
+    await round()
+    expect(received).toHaveLength(2)
+    expect(await log(made)).toMatchObject([{ status: 'delivered', attempts: 2 }])
+  })
+
+  test("of a former operator is sent no operators' events, and its log shows none", async () => {
+    const operator = await gateway.owner('second@example.com')
+    const { id } = await read<{ id: string }>(operator.api('/api/account'))
+    const { db, webhooks } = gateway.core.stores
+    await db.run(sql`update accounts set operator = 1 where id = ${id}`)
+    const made = await create({}, operator)
+    const path = `/api/webhooks/${made.webhook.id}/deliveries`
+    const types = async () => (await read<Deliveries>(operator.api(path))).deliveries.map(({ type }) => type)
+    const at = gateway.clock.now()
+    const event = { type: 'upstream.down' as const, accountId: null, keyId: null, at, data: {} }
+    answer = () => new Response('no', { status: 500 })
+    await webhooks.addEvents([{ ...event, id: 'evt_down' }])
+    await keyBench(operator).create()
+    await round()
+    expect((await types()).toSorted()).toEqual(['key.created', 'upstream.down'])
+    const { deliveries } = await read<Deliveries>(operator.api(path))
+    const reserved = deliveries.find(({ type }) => type === 'upstream.down')
+    await db.run(sql`update accounts set operator = 0 where id = ${id}`)
+    answer = () => new Response('ok')
+    received = []
+    gateway.clock.advance(HOUR_MS)
+    await round()
+    expect(received.map(({ body }) => JSON.parse(body).type)).toEqual(['key.created'])
+    expect(await types()).toEqual(['key.created'])
+    expect((await refusalOf(operator.api(`${path}/${reserved?.id}/resend`, undefined, 'POST'))).status).toBe(404)
   })
 
   test('is deleted with its log', async () => {

@@ -14,7 +14,7 @@ type OnAction = (action: WebhookAction, webhook: Webhook) => void
 export function WebhooksTable({ state, onAction }: { state: TableState<Webhook>; onAction: OnAction }) {
   const { columns } = TEXT
   const all: readonly Column<Webhook>[] = [
-    { id: 'url', head: columns.url, cell: ({ url }) => <span className="code wrap-anywhere">{url}</span> },
+    { id: 'url', head: columns.url, cell: (webhook) => <Target webhook={webhook} /> },
     { id: 'events', head: columns.events, cell: eventsOf },
     { id: 'status', head: columns.status, cell: (webhook) => <Health webhook={webhook} /> },
     { id: 'created', head: columns.created, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
@@ -35,7 +35,7 @@ export function WebhooksTable({ state, onAction }: { state: TableState<Webhook>;
       empty={<Empty>{TEXT.none}</Empty>}
       card={(webhook) => (
         <div className="grid gap-3">
-          <span className="code wrap-anywhere">{webhook.url}</span>
+          <Target webhook={webhook} />
           <div className="flex flex-wrap items-center justify-between gap-2">
             <span className="small text-muted wrap-anywhere">{eventsOf(webhook)}</span>
             <Health webhook={webhook} />
@@ -44,6 +44,15 @@ export function WebhooksTable({ state, onAction }: { state: TableState<Webhook>;
         </div>
       )}
     />
+  )
+}
+
+function Target({ webhook: { url, created_by: app } }: { webhook: Webhook }) {
+  return (
+    <span className="wrap-anywhere">
+      <span className="code">{url}</span>
+      {app && <span className="small text-muted block">{TEXT.madeBy(app.name)}</span>}
+    </span>
   )
 }
 

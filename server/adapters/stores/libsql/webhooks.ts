@@ -2,10 +2,11 @@ import { and, asc, desc, eq, inArray, lt, lte, notInArray, or, type SQL, sql } f
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId, DeliveryId, WebhookId } from '../../../core/ids'
-import type { GatewayEvent, NewEvent } from '../../../core/webhooks/event'
+import { type GatewayEvent, type NewEvent, OPERATOR_EVENTS } from '../../../core/webhooks/event'
 import type { Delivery, Webhook, WebhookStore } from '../../../core/webhooks/webhook'
 import { auditRow } from './audit-row'
 import { accounts, auditLog } from './schema/accounts'
+import { connections } from './schema/connections'
 import { events, noticeMails, noticeReads, webhookDeliveries, webhooks } from './schema/events'
 
 /** Endpoints, deliveries and the outbox. Rows of the outbox come from triggers, in the commit that causes them. */
@@ -18,24 +19,33 @@ export class LibsqlWebhooks implements WebhookStore {
   }
 
   async of(account: AccountId): Promise<readonly Webhook[]> {
-    return this.db.select().from(webhooks).where(eq(webhooks.accountId, account)).orderBy(desc(webhooks.id))
+    const rows = await this.select().where(eq(webhooks.accountId, account)).orderBy(desc(webhooks.id))
+    return rows.map(webhookOf)
   }
 
   async byId(account: AccountId, id: WebhookId): Promise<Webhook | null> {
-    const [row] = await this.db
-      .select()
-      .from(webhooks)
-      .where(and(eq(webhooks.id, id), eq(webhooks.accountId, account)))
-    return row ?? null
+    const [row] = await this.select().where(and(eq(webhooks.id, id), eq(webhooks.accountId, account)))
+    return row ? webhookOf(row) : null
   }
 
   async create(webhook: Webhook, audit: AuditEntry): Promise<void> {
-    await this.db.batch([this.db.insert(webhooks).values(webhook), this.db.insert(auditLog).values(auditRow(audit))])
+    await this.db.batch([
+      this.db.insert(webhooks).values({ ...webhook, connectionId: webhook.app?.id ?? null }),
+      this.db.insert(auditLog).values(auditRow(audit)),
+    ])
   }
 
-  async update(id: WebhookId, settings: Partial<Omit<Webhook, 'id' | 'accountId'>>, audit: AuditEntry): Promise<void> {
+  async update(
+    id: WebhookId,
+    { app, ...settings }: Partial<Omit<Webhook, 'id' | 'accountId'>>,
+    audit: AuditEntry,
+  ): Promise<void> {
+    const maker = app === undefined ? {} : { connectionId: app?.id ?? null }
     await this.db.batch([
-      this.db.update(webhooks).set(settings).where(eq(webhooks.id, id)),
+      this.db
+        .update(webhooks)
+        .set({ ...settings, ...maker })
+        .where(eq(webhooks.id, id)),
       this.db.insert(auditLog).values(auditRow(audit)),
     ])
   }
@@ -78,7 +88,13 @@ export class LibsqlWebhooks implements WebhookStore {
   async retry(id: DeliveryId, now: number, expiresAt: number): Promise<void> {
     await this.db
       .update(webhookDeliveries)
-      .set({ state: 'pending', nextAt: now, expiresAt, error: null })
+      // Another expiry than before, by which `finish` sees that this happened during an attempt.
+      .set({
+        state: 'pending',
+        nextAt: now,
+        expiresAt: sql`max(${webhookDeliveries.expiresAt} + 1, ${expiresAt})`,
+        error: null,
+      })
       .where(eq(webhookDeliveries.id, id))
   }
 
@@ -100,11 +116,12 @@ export class LibsqlWebhooks implements WebhookStore {
 
   async receivers(of: readonly AccountId[]): Promise<readonly (Webhook & { readonly operator: boolean })[]> {
     const rows = await this.db
-      .select({ webhook: webhooks, operator: accounts.operator })
+      .select({ webhook: webhooks, app: APP, operator: accounts.operator })
       .from(webhooks)
+      .leftJoin(connections, eq(connections.id, webhooks.connectionId))
       .innerJoin(accounts, eq(accounts.id, webhooks.accountId))
       .where(and(eq(webhooks.status, 'active'), or(inArray(webhooks.accountId, [...of]), eq(accounts.operator, true))))
-    return rows.map(({ webhook, operator }) => ({ ...webhook, operator }))
+    return rows.map(({ operator, ...row }) => ({ ...webhookOf(row), operator }))
   }
 
   async dispatch(dispatched: readonly GatewayEvent[], deliveries: readonly Delivery[]): Promise<void> {
@@ -121,11 +138,9 @@ export class LibsqlWebhooks implements WebhookStore {
 
   async due(now: number): Promise<readonly Webhook[]> {
     const one = sql`SELECT 1 FROM ${webhookDeliveries} WHERE ${webhookDeliveries.webhookId} = ${webhooks.id}
-      AND ${webhookDeliveries.state} = 'pending' AND ${webhookDeliveries.nextAt} <= ${now}`
-    return this.db
-      .select()
-      .from(webhooks)
-      .where(and(eq(webhooks.status, 'active'), sql`EXISTS (${one})`))
+      AND ${webhookDeliveries.state} = 'pending' AND ${webhookDeliveries.nextAt} <= ${now} AND ${isForReceiver}`
+    const rows = await this.select().where(and(eq(webhooks.status, 'active'), sql`EXISTS (${one})`))
+    return rows.map(webhookOf)
   }
 
   async dueOf(webhook: WebhookId, now: number, limit: number): Promise<readonly Delivery[]> {
@@ -137,6 +152,9 @@ export class LibsqlWebhooks implements WebhookStore {
           eq(webhookDeliveries.webhookId, webhook),
           sql`${webhookDeliveries.state} = 'pending'`,
           lte(webhookDeliveries.nextAt, now),
+          // It may have been paused since it was read.
+          sql`EXISTS (SELECT 1 FROM ${webhooks} WHERE ${webhooks.id} = ${webhook} AND ${webhooks.status} = 'active')`,
+          isForReceiver,
         ),
       )
       .orderBy(asc(webhookDeliveries.nextAt))
@@ -148,9 +166,17 @@ export class LibsqlWebhooks implements WebhookStore {
     { id, failingSince, status }: Pick<Webhook, 'id' | 'failingSince' | 'status'>,
     notice: NewEvent | null,
   ): Promise<void> {
-    const { id: deliveryId, ...outcome } = delivery
+    const { id: deliveryId, state, nextAt, expiresAt, ...outcome } = delivery
+    const row = webhookDeliveries
+    // During the attempt the delivery may have been sent again, which stays due, or ended.
+    const after = sql`CASE WHEN ${row.expiresAt} <> ${expiresAt} OR (${row.state} = 'failed' AND ${state} = 'pending')
+      THEN ${row.state} ELSE ${state} END`
+    const next = sql`iif(${row.expiresAt} <> ${expiresAt}, ${row.nextAt}, ${nextAt})`
     await this.db.batch([
-      this.db.update(webhookDeliveries).set(outcome).where(eq(webhookDeliveries.id, deliveryId)),
+      this.db
+        .update(row)
+        .set({ ...outcome, state: after, nextAt: next })
+        .where(eq(row.id, deliveryId)),
       this.db
         .update(webhooks)
         // The owner may have paused it meanwhile.
@@ -181,9 +207,33 @@ export class LibsqlWebhooks implements WebhookStore {
     ])
   }
 
-  private async log(where: SQL | undefined, limit: number): Promise<readonly Delivery[]> {
-    return this.db.select().from(webhookDeliveries).where(where).orderBy(desc(webhookDeliveries.id)).limit(limit)
+  private select() {
+    return this.db
+      .select({ webhook: webhooks, app: APP })
+      .from(webhooks)
+      .leftJoin(connections, eq(connections.id, webhooks.connectionId))
   }
+
+  private async log(where: SQL | undefined, limit: number): Promise<readonly Delivery[]> {
+    return this.db
+      .select()
+      .from(webhookDeliveries)
+      .where(and(where, isForReceiver))
+      .orderBy(desc(webhookDeliveries.id))
+      .limit(limit)
+  }
+}
+
+/** An account that is no longer operator gets no operators' events, also none that were queued or logged before. */
+const isForReceiver = sql`(${notInArray(webhookDeliveries.type, [...OPERATOR_EVENTS])} OR EXISTS (
+  SELECT 1 FROM ${webhooks} JOIN ${accounts} ON ${accounts.id} = ${webhooks.accountId}
+  WHERE ${webhooks.id} = ${webhookDeliveries.webhookId} AND ${accounts.operator} = 1))`
+
+const APP = { id: connections.id, name: connections.name, disconnectedAt: connections.disconnectedAt }
+
+function webhookOf({ webhook, app }: { webhook: typeof webhooks.$inferSelect; app: Webhook['app'] }): Webhook {
+  const { connectionId: _, ...row } = webhook
+  return { ...row, app }
 }
 
 const EVENT = {

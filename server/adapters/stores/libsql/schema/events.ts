@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { AccountId, DeliveryId, KeyId, PoolId, WebhookId } from '../../../../core/ids'
+import type { AccountId, AppGrantId, DeliveryId, KeyId, PoolId, WebhookId } from '../../../../core/ids'
 import type { DeliveryState, Webhook } from '../../../../core/webhooks/webhook'
 import { instant, money } from '../driver/columns'
 
@@ -44,8 +44,13 @@ export const webhooks = sqliteTable(
     previousUntil: instant('previous_until'),
     failingSince: instant('failing_since'),
     createdAt: instant('created_at').notNull(),
+    /** The app that made it or chose its URL; null for its owner. Triggers pause it when that app is disconnected. */
+    connectionId: text('connection_id').$type<AppGrantId>(),
   },
-  (table) => [index('webhooks_account').on(table.accountId)],
+  (table) => [
+    index('webhooks_account').on(table.accountId),
+    index('webhooks_connection').on(table.connectionId).where(sql`${table.connectionId} IS NOT NULL`),
+  ],
 )
 
 /** Events on their way to an endpoint, and the log of those that arrived or failed. */
