@@ -17,12 +17,16 @@ export type Audience = (typeof AUDIENCES)[number]
 
 /** The prefix of access tokens, by which the gateway and secret scanners recognise them. */
 export const ACCESS_TOKEN_PREFIX = 'gwat_'
+export const REFRESH_TOKEN_PREFIX = 'gwrt_'
 
-/** What an access token grants. */
-export interface TokenGrant {
+export interface TokenHolder {
   /** The user's id in the sign-in library. */
   readonly userId: string
   readonly clientId: string
+}
+
+/** What an access token grants. */
+export interface TokenGrant extends TokenHolder {
   readonly scopes: ReadonlySet<Scope>
   readonly audiences: ReadonlySet<Audience>
   readonly expiresAt: number
@@ -59,6 +63,8 @@ export interface OAuthGrants {
   /** Whether `byToken` found this token before in this process. Needs no query, but does not prove that it is still valid. */
   wasGood(token: string): boolean
   app(clientId: string): Promise<OAuthApp | null>
+  /** The owner and the app of an access or refresh token, whether or not it is still valid; null for any other text. */
+  holder(token: string): Promise<TokenHolder | null>
   /** Apps that can call now, or could after a refresh. */
   apps(userId: string, now: number): Promise<readonly GrantedApp[]>
   /** Deletes all tokens, codes and consents of one app or of all apps in one batch. Idempotent. */

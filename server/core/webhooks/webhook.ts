@@ -82,6 +82,8 @@ export interface WebhookStore {
   update(id: WebhookId, settings: Partial<Omit<Webhook, 'id' | 'accountId'>>, audit: AuditEntry): Promise<void>
   /** Removes the endpoint with its deliveries. */
   remove(id: WebhookId, audit: AuditEntry): Promise<void>
+  /** Pauses the endpoints of an app, whose deliveries that wait are not sent. */
+  pauseOfApp(holder: { readonly userId: string; readonly clientId: string }): Promise<void>
   /** Removes the events, endpoints and deliveries of an account that closes. */
   forget(account: AccountId): Promise<void>
   /** Newest first. */

@@ -108,6 +108,11 @@ export class Webhooks {
     })
   }
 
+  /** Pauses what an app made that gave its access back. */
+  pauseOfApp(holder: { readonly userId: string; readonly clientId: string }): Promise<void> {
+    return this.store.pauseOfApp(holder)
+  }
+
   /** A new secret. The one before signs beside it for a day, so that the receiver can change over without a gap. */
   rotate(owner: WebhookOwner, id: string): Outcome<{ webhook: Webhook; secret: string }> {
     return this.changing(owner, id, async (webhook) => {

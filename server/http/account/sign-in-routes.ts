@@ -3,8 +3,10 @@ import type { Identity } from '../../core/accounts/identity'
 import type { SecurityChange } from '../../core/accounts/owner-mails'
 import { type AuditTrail, auditEntry } from '../../core/audit'
 import { formatAddress } from '../../core/credentials/address'
+import type { OAuthGrants } from '../../core/credentials/oauth-grant'
 import { failure } from '../../core/failure'
 import { parsedJson } from '../../core/json'
+import type { Webhooks } from '../../core/webhooks/webhooks'
 import { Failed, taken } from '../middleware/failures'
 import { withTakenBody } from '../middleware/json-body'
 import { type Owner, type OwnerSessions, SIGNED_IN_AT_ANY_TIME, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
@@ -22,6 +24,8 @@ export interface SignInParts {
   readonly identity: Identity
   /** Mails the owner about a change of how they sign in. */
   readonly tellSecurity: (email: string, change: SecurityChange) => void
+  readonly grants: OAuthGrants
+  readonly webhooks: Webhooks
   readonly now: () => number
 }
 
@@ -78,6 +82,8 @@ export function signInRoutes(identity: Identity, parts: SignInParts) {
         if (answer.ok && !keepsApps(url)) await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere')
         return answer
       }
+      if (url.pathname === '/api/auth/oauth2/revoke')
+        return givenBack(parts, context, (sent) => identity.handle(sent, caller))
       if (GRANTS.has(url.pathname)) return grant(parts, context, (sent) => identity.handle(sent, caller))
       const change = SECURITY_CHANGES[url.pathname]
       if (change) {
@@ -108,6 +114,21 @@ async function grant(
   const isDeclined = Reflect.get(Object(parsedJson(await sent.clone().text())), 'accept') === false
   await owners.owner(context, isDeclined ? undefined : SIGNED_IN_AT_ANY_TIME)
   return handle(sent)
+}
+
+/** An app that revokes its last token keeps its limit for when it comes back, but receives no more events. */
+async function givenBack(
+  { grants, webhooks, now }: SignInParts,
+  context: RequestContext,
+  handle: (request: Request) => Promise<Response>,
+): Promise<Response> {
+  const sent = taken(await withTakenBody(context, MAX_BODY_BYTES))
+  const holder = await grants.holder(new URLSearchParams(await sent.clone().text()).get('token') ?? '')
+  const answer = await handle(sent)
+  if (!answer.ok || !holder) return answer
+  const left = await grants.apps(holder.userId, now())
+  if (!left.some(({ clientId }) => clientId === holder.clientId)) await webhooks.pauseOfApp(holder)
+  return answer
 }
 
 /** The first code of an authenticator app, from a session: from here on it is the second factor. */

@@ -438,6 +438,22 @@ describe('an endpoint', () => {
     }
   })
 
+  test('that an app made is paused when the app revokes its last token', async () => {
+    const app = oauthApp(gateway, owner)
+    const tokens = await app.connect('webhooks:write offline_access', ['/v1'])
+    const sent = { method: 'POST', body: JSON.stringify({ url: url('/app') }) }
+    const headers = { 'content-type': 'application/json' }
+    const made = (await (await gateway.as(tokens.access_token, '/v1/webhooks', { ...sent, headers })).json()) as Made
+    const revoke = (token: string) => app.form('/oauth2/revoke', { client_id: 'gateway-cli', token })
+    expect((await revoke(tokens.access_token)).status).toBe(200)
+    expect(await one(made)).toMatchObject({ status: 'active' })
+    expect((await revoke(tokens.refresh_token)).status).toBe(200)
+    expect(await one(made)).toMatchObject({ status: 'paused' })
+    await keyBench(owner).create()
+    await round()
+    expect(received).toEqual([])
+  })
+
   test('that is sent again during an attempt is sent after it', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     held.push(resolve)

@@ -7,9 +7,11 @@ import {
   type GrantedApp,
   type OAuthApp,
   type OAuthGrants,
+  REFRESH_TOKEN_PREFIX,
   SCOPES,
   type Scope,
   type TokenGrant,
+  type TokenHolder,
 } from '../../../core/credentials/oauth-grant'
 import { identityVerification } from '../../stores/libsql/schema/identity'
 import {
@@ -96,6 +98,18 @@ export class LibraryGrants implements OAuthGrants {
     return row && !row.disabled ? appOf(row) : null
   }
 
+  async holder(token: string): Promise<TokenHolder | null> {
+    const isRefresh = token.startsWith(REFRESH_TOKEN_PREFIX)
+    if (!isRefresh && !token.startsWith(ACCESS_TOKEN_PREFIX)) return null
+    const tokens = isRefresh ? oauthRefreshToken : oauthAccessToken
+    const { userId, clientId } = tokens
+    const [row] = await this.db
+      .select({ userId, clientId })
+      .from(tokens)
+      .where(eq(tokens.token, storedForm(token)))
+    return row?.userId ? { userId: row.userId, clientId: row.clientId } : null
+  }
+
   async apps(userId: string, now: number): Promise<readonly GrantedApp[]> {
     const at = new Date(now)
     const live = await Promise.all(
@@ -153,7 +167,7 @@ export class LibraryGrants implements OAuthGrants {
   }
 }
 
-/** As the library stores it. */
+/** As the library stores it. Both prefixes have the same length. */
 function storedForm(token: string): string {
   return createHash('sha256').update(token.slice(ACCESS_TOKEN_PREFIX.length)).digest('base64url')
 }

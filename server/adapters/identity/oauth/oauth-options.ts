@@ -1,6 +1,6 @@
 import { type ClientDiscovery, oauthDeviceAuthorization, oauthProvider } from '@better-auth/oauth-provider'
 import type { BetterAuthPlugin } from 'better-auth'
-import { ACCESS_TOKEN_PREFIX, SCOPES } from '../../../core/credentials/oauth-grant'
+import { ACCESS_TOKEN_PREFIX, REFRESH_TOKEN_PREFIX, SCOPES } from '../../../core/credentials/oauth-grant'
 
 /** The CLI's client: seeded by the gateway, never registered by a caller. */
 export const CLI_CLIENT_ID = 'gateway-cli'
@@ -39,7 +39,7 @@ export function oauthPlugins(origin: string, clientDiscovery: ClientDiscovery | 
       refreshTokenExpiresIn: 30 * 24 * HOUR_SECONDS,
       refreshTokenReuseInterval: REFRESH_GRACE_SECONDS,
       codeExpiresIn: 2 * MINUTE_SECONDS,
-      prefix: { opaqueAccessToken: ACCESS_TOKEN_PREFIX, refreshToken: 'gwrt_', clientSecret: 'gwcs_' },
+      prefix: { opaqueAccessToken: ACCESS_TOKEN_PREFIX, refreshToken: REFRESH_TOKEN_PREFIX, clientSecret: 'gwcs_' },
       // Our own pages show what is needed; nobody may edit client and resource records.
       clientPrivileges: () => false,
       resourcePrivileges: () => false,

@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, inArray, lt, lte, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
+import type { TokenHolder } from '../../../core/credentials/oauth-grant'
 import type { AccountId, DeliveryId, WebhookId } from '../../../core/ids'
 import { type GatewayEvent, type NewEvent, OPERATOR_EVENTS } from '../../../core/webhooks/event'
 import type { Delivery, Webhook, WebhookStore } from '../../../core/webhooks/webhook'
@@ -55,6 +56,22 @@ export class LibsqlWebhooks implements WebhookStore {
       this.db.insert(auditLog).values(auditRow(audit)),
       this.db.delete(webhookDeliveries).where(eq(webhookDeliveries.webhookId, id)),
       this.db.delete(webhooks).where(eq(webhooks.id, id)),
+    ])
+  }
+
+  async pauseOfApp({ userId, clientId }: TokenHolder): Promise<void> {
+    const grants = this.db
+      .select({ id: connections.id })
+      .from(connections)
+      .innerJoin(accounts, eq(accounts.id, connections.accountId))
+      .where(and(eq(accounts.userId, userId), eq(connections.clientId, clientId)))
+    const own = this.db.select({ id: webhooks.id }).from(webhooks).where(inArray(webhooks.connectionId, grants))
+    await this.db.batch([
+      this.db
+        .update(webhookDeliveries)
+        .set({ state: 'failed', error: 'The app that made this webhook gave its access back.' })
+        .where(and(sql`${webhookDeliveries.state} = 'pending'`, inArray(webhookDeliveries.webhookId, own))),
+      this.db.update(webhooks).set({ status: 'paused' }).where(inArray(webhooks.connectionId, grants)),
     ])
   }
 
