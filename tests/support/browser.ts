@@ -10,7 +10,7 @@ import { runAxe } from './axe'
 import { builtDashboard } from './built-dashboard'
 import { openHarness } from './harness'
 import { reconcile } from './reconcile'
-import { drawn, emptyTabs, openTab, openTabs } from './tabs'
+import { drawn, openTab, openTabs } from './tabs'
 
 const ROOT = join(import.meta.dir, '..', '..')
 /** Looked at by people, never kept in git. */
@@ -157,7 +157,6 @@ function isRunning(pid: number): boolean {
 /** Leaves to the next test file a browser that knows nothing of this one: no page, no cookie, nothing stored at the origin. */
 async function forget(browser: BrowserContext, origin: string): Promise<void> {
   for (const page of openTabs(browser)) await page.close()
-  await emptyTabs()
   await browser.clearCookies()
   const page = await openTab(browser)
   const session = await browser.newCDPSession(page)
