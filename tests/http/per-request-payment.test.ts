@@ -126,8 +126,8 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
     expect(compared.transfers).toBe(compared.payments + 1)
     expect(problems).toMatchObject([
       { kind: 'transfer_missing', payment: lost?.id, reference: changed, here: 5000, onChain: 0 },
-      { kind: 'payment_unknown', payment: null, onChain: 1234, payer: PAYER.address.toLowerCase() },
       { kind: 'payment_unknown', payment: null, reference: lost?.reference, onChain: 5000 },
+      { kind: 'payment_unknown', payment: null, onChain: 1234, payer: PAYER.address.toLowerCase() },
     ])
     expect((await compare(now - HOUR_MS)).problems).toMatchObject([{ kind: 'payment_unknown', onChain: 1234 }])
     sandbox.setFault('dead')
