@@ -14,7 +14,7 @@ const MAX_BODY_BYTES = 64 * 1024
  * Every endpoint served under the base path. The library has more (social sign-in, mail, account deletion);
  * an endpoint that a new version adds stays closed until it is listed here.
  */
-const ENDPOINTS: ReadonlyMap<string, 'GET' | 'POST'> = new Map([
+export const ENDPOINTS: ReadonlyMap<string, 'GET' | 'POST'> = new Map([
   ['/sign-up/email', 'POST'],
   ['/sign-in/email', 'POST'],
   ['/sign-out', 'POST'],

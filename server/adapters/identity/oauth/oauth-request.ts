@@ -18,7 +18,7 @@ const SMALL = 16 * 1024
 const INTROSPECTION = '/oauth2/introspect'
 
 /** Endpoints for apps, not people: no cookies, any origin, errors as in RFC 6749 5.2. */
-const PROTOCOL: ReadonlyMap<string, ProtocolEndpoint> = new Map([
+export const PROTOCOL: ReadonlyMap<string, ProtocolEndpoint> = new Map([
   ['/oauth2/token', { mediaTypes: [FORM], maxBytes: SMALL }],
   ['/oauth2/revoke', { mediaTypes: [FORM], maxBytes: SMALL }],
   [INTROSPECTION, { mediaTypes: [FORM], maxBytes: SMALL }],
