@@ -293,7 +293,7 @@ class SettledStream {
     if (this.stopped === 'shutdown') return SHUTTING_DOWN
     return failure(
       this.stopped === 'silent' ? 'upstream_timeout' : 'upstream_error',
-      'The model stopped in the middle of its response.',
+      'The upstream stopped in the middle of its response.',
     )
   }
 

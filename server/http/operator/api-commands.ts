@@ -4,7 +4,7 @@ import type { SoldOperation } from '../../core/apis/api-routes'
 import type { ApiCatalog, Changed } from '../../core/apis/catalog/api-catalog'
 import { givenAuth } from '../../core/apis/catalog/assemble-api'
 import type { ApiForm, ImportForm } from '../../core/apis/catalog/catalog-form'
-import type { Actor } from '../../core/audit'
+import { type Actor, type AuditTrail, auditEntry } from '../../core/audit'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { Json } from '../../core/json'
@@ -49,16 +49,18 @@ export interface ApiCommandParts {
   readonly apiCatalog: ApiCatalog
   /** Asks the upstream of an operation once, without a charge. */
   readonly tryApi: (sold: SoldOperation, input: Json) => Promise<Trial>
+  readonly audit: AuditTrail
+  readonly now: () => number
 }
 
 /** What an operator can order about APIs, over the control socket and over HTTP. Bodies are already validated by their schemas. */
 export class ApiCommands {
   private readonly catalog: ApiCatalog
-  private readonly tryApi: ApiCommandParts['tryApi']
+  private readonly parts: Pick<ApiCommandParts, 'tryApi' | 'audit' | 'now'>
 
-  constructor({ apiCatalog, tryApi }: ApiCommandParts) {
+  constructor({ apiCatalog, ...parts }: ApiCommandParts) {
     this.catalog = apiCatalog
-    this.tryApi = tryApi
+    this.parts = parts
   }
 
   list(): ApiList {
@@ -110,13 +112,16 @@ export class ApiCommands {
     return done.ok ? ok(importPlanRecord(done.value.plan, done.value.applied)) : done
   }
 
-  /** Also of what is not enabled: before it goes live. */
-  async test(name: string, { operation: id, input }: NewTrial): Answer<ApiTrial> {
+  /** Also of what is not enabled: before it goes live. The trial of a write is audited before it is sent: it acts at the upstream. */
+  async test(actor: Actor, name: string, { operation: id, input }: NewTrial): Answer<ApiTrial> {
     const api = this.catalog.byName(name)
     const operation = api?.operations.find((one) => one.id === id)
     if (!api || !operation)
       return err(failure('resource_not_found', `There is no operation ${`${name}.${id}`.slice(0, 105)}.`))
-    return ok(trialRecord(await this.tryApi({ api, operation }, { ...input })))
+    const { tryApi, audit, now } = this.parts
+    const detail = { operation: `${name}.${id}` }
+    if (operation.effect === 'write') await audit.write(auditEntry({ at: now(), actor, action: 'api.try', detail }))
+    return ok(trialRecord(await tryApi({ api, operation }, { ...input })))
   }
 
   async apply(actor: Actor, file: unknown, dryRun: boolean, confirm: string | undefined): Answer<CatalogPlan> {
@@ -169,7 +174,7 @@ export function apiCommands(parts: ApiCommandParts, actor: Actor): Readonly<Reco
     'api-import': socketCommand(ImportCommand, (form) =>
       orders.importDocument(actor, form.import, form.dry_run === true),
     ),
-    'api-test': socketCommand(TrialCommand, ({ name, ...trial }) => orders.test(name, trial)),
+    'api-test': socketCommand(TrialCommand, ({ name, ...trial }) => orders.test(actor, name, trial)),
     'api-export': socketCommand(NoBody, async () => ok(orders.export())),
     apply: socketCommand(ApplyCommand, ({ catalog: file, dry_run = false, confirm }) =>
       orders.apply(actor, file, dry_run, confirm),

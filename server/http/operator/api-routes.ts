@@ -106,8 +106,8 @@ export function operatorApiActRoutes(parts: ApiCommandParts & { readonly owners:
     .post(
       '/:name/test',
       async ({ context, params }): Promise<ApiTrial> => {
-        await operator(context)
-        return taken(await orders.test(params.name, await readBody(NewTrial, context, undefined, OPERATOR_BODY)))
+        const actor = { ...(await operator(context)).actor, kind: 'operator' as const }
+        return taken(await orders.test(actor, params.name, await readBody(NewTrial, context, undefined, OPERATOR_BODY)))
       },
       { parse: 'none', ...documented(API_DOCS.test) },
     )

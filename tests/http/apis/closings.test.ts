@@ -10,6 +10,7 @@ import { auditRows, read, refusalOf } from '../owner/bench'
 const APIS = '/api/operator/apis'
 const PATH = '/apis/v1/weather/v1/forecast'
 const ENV = { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', CREDIT_BUYS_PAID_PROVIDERS: 'true' }
+const FIXED = { mode: 'fixed', usd: '0.01' }
 const PRICE = { mode: 'units', usd: '0.001', count: '/data', maximum: 10 }
 
 let gateway: Harness | null = null
@@ -143,4 +144,21 @@ test('a new price opens an operation, another setting does not', async () => {
   expect((await show()).closed).toEqual([])
   expect(await statusFor(secret)).toBe(200)
   expect(await statusFor(secret)).toBe(200)
+})
+
+test('the trial of a write is audited before it is sent, and that of a read is not', async () => {
+  upstream = openApiUpstream(() => Response.json({ ok: true }))
+  gateway = await openHarness({ env: ENV })
+  const operator = await gateway.owner()
+  const operations = ['GET', 'POST'].map((method) => ({
+    id: method.toLowerCase(),
+    method,
+    path: '/v1/x',
+    price: FIXED,
+  }))
+  await read(operator.api(APIS, { name: 'weather', base_url: upstream.url, auth: 'none', operations }), 201)
+  for (const operation of ['get', 'post']) await read(operator.api(`${APIS}/weather/test`, { operation, input: {} }))
+  const tried = (await auditRows(gateway)).filter(({ action }) => action === 'api.try')
+  expect(tried.map(({ detail }) => detail)).toEqual([JSON.stringify({ operation: 'weather.post' })])
+  expect(upstream.calls).toHaveLength(2)
 })
