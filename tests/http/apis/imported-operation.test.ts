@@ -305,7 +305,7 @@ describe('headers', () => {
     for (const name of ['set-cookie', 'location', 'access-control-allow-origin', 'refresh', 'x-hidden'])
       expect(answer.headers.get(name)).toBeNull()
     expect(answer.headers.get('x-request-id')).not.toBe('theirs')
-    expect([answer.headers.get('x-cost-micros-usd'), answer.headers.get('cache-control')]).toEqual(['10000', null])
+    expect([answer.headers.get('x-cost-micros-usd'), answer.headers.get('cache-control')]).toEqual(['10000', 'private'])
   })
 
   test.each([
