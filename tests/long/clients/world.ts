@@ -57,7 +57,7 @@ async function tempoUrl(folder: string): Promise<string> {
   return network.rpcUrl
 }
 
-/** A real gateway with a real key, in front of the vendor's double. */
+/** A real gateway, in front of the vendor's double. */
 export async function openWorld(vendorCommand: readonly string[], pays: boolean) {
   const vendor = await startVendor(vendorCommand)
   const evm = pays ? await openEvmSandbox() : null
@@ -73,16 +73,18 @@ export async function openWorld(vendorCommand: readonly string[], pays: boolean)
   }
   const server = await startServer(folder, env)
   const owner = await signUp(server.url, 'ada@example.com')
-  const { secret } = await owner.api('/api/keys', { name: 'clients' })
+  const shared = {
+    GATEWAY_ORIGIN: server.url,
+    OWNER_COOKIE: owner.cookie,
+    PAYER_KEY: PUBLISHED_ACCOUNTS[0].key,
+    TEMPO_RPC_URL: pays ? await tempoUrl(folder) : '',
+    TEMPO_CHAIN_ID: String(SANDBOX_CHAIN_ID),
+  }
   return {
-    /** What a client's script reads. */
-    env: {
-      GATEWAY_ORIGIN: server.url,
-      GATEWAY_API_KEY: String(secret),
-      OWNER_COOKIE: owner.cookie,
-      PAYER_KEY: PUBLISHED_ACCOUNTS[0].key,
-      TEMPO_RPC_URL: pays ? await tempoUrl(folder) : '',
-      TEMPO_CHAIN_ID: String(SANDBOX_CHAIN_ID),
+    /** What a client's script reads. Each client has a key of its own, and with it its own limit of requests a minute. */
+    async envOf(name: string): Promise<Record<string, string>> {
+      const { secret } = await owner.api('/api/keys', { name: name.slice(0, 64) })
+      return { ...shared, GATEWAY_API_KEY: String(secret) }
     },
     /** Ends everything. Rejects when the sums of the ledger do not agree. */
     async close() {
