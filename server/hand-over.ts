@@ -36,7 +36,7 @@ export class HandOver {
     this.parts = parts
   }
 
-  /** Null for a request that is none of its business. */
+  /** The response to a message of the hand-over; null for any other request. */
   answer(request: Request): Promise<Response> | null {
     const { pathname } = new URL(request.url)
     if (pathname === ANNOUNCE) return this.announced(request)

@@ -28,7 +28,7 @@ interface Running {
 export async function stopInOrder(running: Running, signal: string, hurry: Promise<unknown>): Promise<void> {
   const { config, log, web, gateway, closers } = running
   gateway.stopping.announce()
-  // Proxies keep connections: each is told to close with its next response, so that none is cut while a request arrives.
+  // Proxies keep connections open: each closes after its next response, so that none is cut while a request arrives.
   web.retireConnections()
   const noticeMs = config.drainNoticeSeconds * 1000
   if (noticeMs > 0) {

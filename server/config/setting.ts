@@ -63,7 +63,7 @@ export function group<const U extends Readonly<Record<string, Unnamed<unknown>>>
   return { title, intro, settings: named as { readonly [K in keyof U]: ReturnType<U[K]> } }
 }
 
-/** Declares a setting whose value `parse` reads from its text; null stands for one that is not set and has no default. */
+/** Declares a setting whose value `parse` reads from its text; the value is null if it is not set and has no default. */
 export function setting<T, D extends string | null>(
   about: About & { readonly default: D },
   schema: JsonSchema,

@@ -94,15 +94,17 @@ for (const name of ['nginx', 'caddy'] as const)
       await removeFolder(data)
     })
 
-    test.skipIf(name !== 'caddy')('a request without a body waits while the port is closed', async () => {
-      const port = await freePort()
-      await startBefore(port)
-      await until(async () => (await fetch(origin).catch(() => null))?.ok === true)
-      const waiting = get('/late')
-      const upstream = Bun.serve({ hostname: '127.0.0.1', port, fetch: () => new Response('waited for') })
-      expect(await (await waiting).text()).toBe('waited for')
-      await upstream.stop(true)
-    })
+    // nginx answers 502 at once while the port is closed (docs/operating.md).
+    if (name === 'caddy')
+      test('a request without a body waits while the port is closed', async () => {
+        const port = await freePort()
+        await startBefore(port)
+        await until(async () => (await fetch(origin).catch(() => null))?.ok === true)
+        const waiting = get('/late')
+        const upstream = Bun.serve({ hostname: '127.0.0.1', port, fetch: () => new Response('waited for') })
+        expect(await (await waiting).text()).toBe('waited for')
+        await upstream.stop(true)
+      })
 
     test('a GET whose connection breaks after it was sent is not sent again: it may have been charged', async () => {
       const seen: string[] = []

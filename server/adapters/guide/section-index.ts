@@ -73,7 +73,7 @@ export class SectionIndex {
     return weight * (` ${wordsOf(heading).join(' ')} `.includes(` ${phrase} `) ? PHRASE_BONUS : 1)
   }
 
-  /** The last word of a query may not be finished: if no section has it, it stands for the words that begin with it. */
+  /** The last word of a query may not be finished: if no section has it, the words that begin with it match. */
   private found(term: string, isLast: boolean): ReadonlyMap<number, number> {
     const exact = this.postings.get(term)
     if (exact || !isLast || term.length < 3) return exact ?? new Map()

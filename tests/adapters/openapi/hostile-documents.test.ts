@@ -130,7 +130,7 @@ describe('a hostile document is imported in part or refused:', () => {
     expect(refused.map(({ name }) => name)).toEqual(['/b?', 'GET /a'])
   })
 
-  test('a tag that is none until its hidden character is removed', async () => {
+  test('a tag that appears only once its hidden character is removed', async () => {
     const description = 'Now <\u200bimg src=x onerror=alert(1)> and <\u202escript>.'
     const parameters = [{ name: 'a', in: 'query', description, schema: { type: 'string', description } }]
     const text = document({ '/a': { get: { operationId: 'a', description, parameters } } })
