@@ -1,5 +1,4 @@
 import type { Operation } from '../core/catalog/operation'
-import { ZERO } from '../core/money'
 import type { Provider } from '../core/providers/provider'
 import { type AnswerHeaders, originOf } from './call'
 import { callUpstream, HUNG_UP } from './call-upstream'
@@ -47,11 +46,10 @@ async function ask<I>(
   if (!answer.ok) return { kind: 'failed', ...answer.error }
   // A hang-up may abort only a provider that costs nothing.
   if (source.isLocal && hangUp.aborted) return { kind: 'failed', failure: HUNG_UP, didNothing: true }
-  const { body, units = 1, ageSeconds, provider: answering, cost } = answer.value
+  const { body, units = 1, ageSeconds, provider: answering, cost: upstreamCost } = answer.value
   if (ageSeconds !== undefined) open.asked('cache')
   else if (answering !== undefined) open.asked(answering)
   const age = ageSeconds === undefined ? {} : { ageSeconds }
-  const upstreamCost = source.isLocal || ageSeconds !== undefined ? ZERO : cost
   return { kind: 'answer', body, charge: { charged: quote.charge(units), upstreamCost }, ...age }
 }
 

@@ -1,5 +1,6 @@
+import { ZERO } from '../core/money'
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
-import { err, type Result } from '../core/result'
+import { err, ok, type Result } from '../core/result'
 import type { Telemetry } from '../core/telemetry/telemetry'
 import { isSourceFault } from '../core/telemetry/upstream-health'
 
@@ -20,7 +21,10 @@ export function isHangUp(stop: AbortSignal | null): boolean {
   return stop?.aborted === true && stop.reason !== DEADLINE
 }
 
-/** Calls a provider with a deadline, and reports the request. Answers from a cache, and refusals of the gateway's own, are none. */
+/**
+ * Calls a provider with a deadline, and reports the request. Answers from a cache, and refusals of the gateway's own, are none. What is
+ * answered from a cache or inside the gateway costs the operator nothing.
+ */
 export async function withDeadline<I>(
   provider: Provider<I>,
   input: I,
@@ -29,15 +33,14 @@ export async function withDeadline<I>(
 ): Promise<Result<ProviderAnswer, UpstreamFailure>> {
   const startedAt = performance.now()
   const answer = await inTime(provider, input, origin, within)
-  const isRequest = answer.ok
-    ? answer.value.ageSeconds === undefined
-    : answer.error.kind !== 'refused' && !isHangUp(within.stop)
+  const isCached = answer.ok && answer.value.ageSeconds !== undefined
+  const isRequest = answer.ok ? !isCached : answer.error.kind !== 'refused' && !isHangUp(within.stop)
   if (isRequest && !provider.isChain) {
     const failure = answer.ok ? null : answer.error
     const isFault = failure !== null && isSourceFault(failure)
     within.telemetry.upstreamEnded(provider.name, performance.now() - startedAt, failure?.kind ?? null, isFault)
   }
-  return answer
+  return answer.ok && (isCached || provider.isLocal) ? ok({ ...answer.value, cost: ZERO }) : answer
 }
 
 /**

@@ -227,8 +227,8 @@ export class DeepResearch {
     }
     const unitPrice = priceOf(prices, 'llm-context', this.caller.account).amount
     this.lines.push({ item: `search "${query.replaceAll('"', "'")}"`, units: 1, unitPrice, per: 1 })
-    const { body, cost, ageSeconds } = answer.value
-    this.spent(search.isLocal || ageSeconds !== undefined ? ZERO : cost)
+    const { body, cost } = answer.value
+    this.spent(cost)
     const pages = foundPages(JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)))
     for (const page of pages)
       if (!this.sources.some(({ url }) => url === page.url))

@@ -1,4 +1,3 @@
-import { ZERO } from '../../core/money'
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
 import type { Telemetry } from '../../core/telemetry/telemetry'
@@ -61,7 +60,7 @@ async function attempts<I>(
     const share = Math.max(1, Math.floor((end - performance.now()) / (providers.length - i)))
     const late = `${provider.name} did not answer within its share of the time`
     const answer = await withDeadline(provider, input, origin, { timeoutMs: share, stop: signal, late, telemetry })
-    if (answer.ok) return ok({ ...answer.value, provider: provider.name, ...(provider.isLocal && { cost: ZERO }) })
+    if (answer.ok) return ok({ ...answer.value, provider: provider.name })
     if (answer.error.kind === 'invalid_input' || answer.error.kind === 'refused') return answer
     first ??= answer
     if (signal.aborted) break
