@@ -144,19 +144,16 @@ class Place implements Ticket {
     return taken
   }
 
-  finish(actualTokens: number): Promise<void> | null {
+  finish(actualTokens: number): Promise<unknown> | null {
     if (!this.isOpen) return null
     this.isOpen = false
     const { windows, reserved, subjects } = this
     for (const release of this.releases) release()
-    let last: Promise<unknown> | null = null
-    const wait = (adjusted: Usage | Promise<Usage>) => {
-      if (adjusted instanceof Promise) last = last ? Promise.all([last, adjusted]) : adjusted
-    }
+    const adjusted: (Usage | Promise<Usage>)[] = []
     for (const { name, tokens, minute } of reserved)
-      wait(windows.adjust(name, { ...NOTHING, tokens: actualTokens - tokens }, minute))
-    for (const { name } of subjects) wait(windows.adjust(name, PLACE_BACK, 0))
-    return last
+      adjusted.push(windows.adjust(name, { ...NOTHING, tokens: actualTokens - tokens }, minute))
+    for (const { name } of subjects) adjusted.push(windows.adjust(name, PLACE_BACK, 0))
+    return adjusted.some((one) => one instanceof Promise) ? Promise.all(adjusted) : null
   }
 }
 
