@@ -210,11 +210,9 @@ function askWith<T>(
   send: Send<T>,
 ): Asked<T> {
   const { id: requestId, trace } = authenticated.incoming
+  const ids = { requestId, hops, traceparent: trace?.handedOn ?? null }
   return withCredentials(deps, match, timeoutMs, (credentials, leftMs) => {
-    const request = upstreamRequest(match, written, credentials, {
-      ...{ requestId, hops },
-      traceparent: trace?.handedOn ?? null,
-    })
+    const request = upstreamRequest(match, written, credentials, ids)
     if (request.ok) return send(request.value, { timeoutMs: leftMs, signal })
     return err({ kind: 'error', reason: request.error, didNothing: true })
   })
