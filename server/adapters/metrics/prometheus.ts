@@ -226,22 +226,10 @@ function registerQueues(registry: Registry, { journal, openCalls, upstreams, los
   lag('tables_unapplied_bytes', 'Bytes of the log not in the tables yet', ({ unappliedBytes }) => unappliedBytes)
   lag('tables_unapplied_seconds', 'How long the oldest of them has waited', ({ unappliedMs }) => unappliedMs / 1000)
   lag('tables_rejecting', '1 while the database rejects the batches of the log', ({ isBehind }) => (isBehind ? 1 : 0))
-  new Counter({
-    ...{ name: 'gateway_dropped_log_rows_total', registers: [registry] },
-    help: 'Rows of uncharged calls that were dropped from the request log under load',
-    collect() {
-      this.reset()
-      this.inc(journal().droppedNotes)
-    },
-  })
-  new Counter({
-    ...{ name: 'gateway_lost_events_total', registers: [registry] },
-    help: 'Events for webhooks and notices that no commit causes and that could not be written',
-    collect() {
-      this.reset()
-      this.inc(lostEvents())
-    },
-  })
+  const droppedHelp = 'Rows of uncharged calls that were dropped from the request log under load'
+  counter(registry, 'gateway_dropped_log_rows_total', droppedHelp, () => journal().droppedNotes)
+  const lostHelp = 'Events for webhooks and notices that no commit causes and that could not be written'
+  counter(registry, 'gateway_lost_events_total', lostHelp, lostEvents)
   const labelNames = ['upstream']
   const registers = [registry]
   new Gauge({
@@ -275,13 +263,9 @@ function registerProcess(registry: Registry, { isReady }: Readings, loop: Durati
   gauge(registry, 'process_start_time_seconds', 'Start of the process, in UNIX seconds', () =>
     Math.round(Date.now() / 1000 - process.uptime()),
   )
-  new Counter({
-    ...{ name: 'process_cpu_seconds_total', registers, help: 'CPU time of the process in seconds' },
-    collect() {
-      this.reset()
-      const { user, system } = process.cpuUsage()
-      this.inc((user + system) / 1e6)
-    },
+  counter(registry, 'process_cpu_seconds_total', 'CPU time of the process in seconds', () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1e6
   })
   new Gauge({
     ...{ name: 'gateway_ready', registers, help: '1 while calls can be served and charged' },
@@ -309,6 +293,17 @@ function gauge(registry: Registry, name: string, help: string, read: () => numbe
     ...{ name, help, registers: [registry] },
     collect() {
       this.set(read())
+    },
+  })
+}
+
+/** What is counted elsewhere. */
+function counter(registry: Registry, name: string, help: string, read: () => number): void {
+  new Counter({
+    ...{ name, help, registers: [registry] },
+    collect() {
+      this.reset()
+      this.inc(read())
     },
   })
 }
