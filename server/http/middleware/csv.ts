@@ -26,23 +26,39 @@ export function csvFile<T>(
   page: ReadPage<T>,
   line: (row: T) => string,
 ): Response {
-  return downloadedFile({ name, type: CSV_TYPE, head: csvLine(head) }, page, line)
+  return csvStream(name, head, linesOf(page, line))
 }
 
 /** Streams rows as JSON lines: one object a line. */
 export function jsonLinesFile<T>(name: string, page: ReadPage<T>, record: (row: T) => object): Response {
-  return downloadedFile(
-    { name, type: 'application/x-ndjson', head: '' },
-    page,
-    (row) => `${JSON.stringify(record(row))}\n`,
-  )
+  const lines = linesOf(page, (row) => `${JSON.stringify(record(row))}\n`)
+  return downloadedFile({ name, type: 'application/x-ndjson', head: '' }, lines)
 }
 
-/** Streams lines as a CSV file to download, as fast as the client reads. */
+/** Streams lines as a CSV file to download. */
 export function csvStream(name: string, head: readonly string[], lines: AsyncGenerator<string, void>): Response {
+  return downloadedFile({ name, type: CSV_TYPE, head: csvLine(head) }, lines)
+}
+
+/** The lines of each page together. A page may be empty although more follow. */
+async function* linesOf<T>(page: ReadPage<T>, line: (row: T) => string): AsyncGenerator<string, void> {
+  let cursor: string | null = null
+  do {
+    const next: Page<T> | null = await page(cursor)
+    const lines = next?.rows.map(line).join('') ?? ''
+    if (lines !== '') yield lines
+    cursor = next?.next ?? null
+  } while (cursor !== null)
+}
+
+/** Streams a file as fast as the client reads, so that a long one costs no memory. */
+function downloadedFile(
+  { name, type, head }: { readonly name: string; readonly type: string; readonly head: string },
+  lines: AsyncGenerator<string, void>,
+): Response {
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(csvLine(head))),
+    start: (controller) => controller.enqueue(encoder.encode(head)),
     async pull(controller) {
       const { value, done } = await lines.next()
       if (done) controller.close()
@@ -52,38 +68,10 @@ export function csvStream(name: string, head: readonly string[], lines: AsyncGen
       await lines.return()
     },
   })
-  return new Response(body, { headers: fileHeaders(name, CSV_TYPE) })
-}
-
-/** Streams a file page by page as the client reads, so that a long one costs no memory. */
-function downloadedFile<T>(
-  { name, type, head }: { readonly name: string; readonly type: string; readonly head: string },
-  page: ReadPage<T>,
-  line: (row: T) => string,
-): Response {
-  const encoder = new TextEncoder()
-  let cursor: string | null = null
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(head)),
-    async pull(controller) {
-      let lines = ''
-      // A page may be empty although more follow, and a pull that enqueues nothing is not repeated.
-      do {
-        const next: Page<T> | null = await page(cursor)
-        lines = next?.rows.map(line).join('') ?? ''
-        cursor = next?.next ?? null
-      } while (lines === '' && cursor !== null)
-      if (lines !== '') controller.enqueue(encoder.encode(lines))
-      if (cursor === null) controller.close()
-    },
-  })
-  return new Response(body, { headers: fileHeaders(name, type) })
-}
-
-function fileHeaders(name: string, type: string): Record<string, string> {
-  return {
+  const headers = {
     'content-type': type,
     'content-disposition': `attachment; filename="${name}"`,
     'cache-control': 'no-store',
   }
+  return new Response(body, { headers })
 }
