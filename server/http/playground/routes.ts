@@ -2,7 +2,7 @@ import type { Keys } from '../../core/accounts/keys'
 import { accepted, wrong } from '../../core/accounts/submitted'
 import { failure } from '../../core/failure'
 import { parsedJson } from '../../core/json'
-import { beyondBounds, JsonScan, SERVED_BODY_BOUNDS } from '../../core/json-bounds'
+import { beyondBounds, isWithin, SERVED_BODY_BOUNDS } from '../../core/json-bounds'
 import { Failed, notFound, taken } from '../middleware/failures'
 import { readJson, withTakenBody } from '../middleware/json-body'
 import { OwnKeyRequest } from '../middleware/own-key-request'
@@ -77,7 +77,7 @@ async function sentCall(context: RequestContext): Promise<SentCall> {
 /** Bounded like every body that this thread parses. */
 function jsonIn(text: unknown): unknown {
   if (typeof text !== 'string') return undefined
-  if (!new JsonScan(SERVED_BODY_BOUNDS).push(new TextEncoder().encode(text)))
+  if (!isWithin(new TextEncoder().encode(text), SERVED_BODY_BOUNDS))
     throw new Failed(failure('invalid_request', beyondBounds(SERVED_BODY_BOUNDS)))
   return parsedJson(text)
 }
