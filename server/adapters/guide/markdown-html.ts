@@ -24,7 +24,7 @@ export function markdownHtml(markdown: string, linkOf: LinkOf): Rendered {
       ...BLOCKS,
       ...INLINE,
       heading: (children, { level }) => {
-        const text = plain(children)
+        const text = unescaped(children.replaceAll(/<[^>]*>/g, ''))
         const id = unique(slug(text), ids)
         headings.push({ level, id, text })
         const anchor = `<a class="anchor" href="#${id}" aria-label="Link to ${Bun.escapeHTML(text)}">#</a>`
@@ -80,10 +80,9 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '&#x27;': "'",
 }
 
-function plain(html: string): string {
-  return html
-    .replaceAll(/<[^>]*>/g, '')
-    .replaceAll(/&(?:amp|lt|gt|quot|#x27);/g, (entity) => ENTITIES[entity] ?? entity)
+/** Undoes `Bun.escapeHTML`. */
+export function unescaped(text: string): string {
+  return text.replaceAll(/&(?:amp|lt|gt|quot|#x27);/g, (entity) => ENTITIES[entity] ?? entity)
 }
 
 function slug(text: string): string {

@@ -1,12 +1,17 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join, posix } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import type { Guide, GuideHit, GuidePage, GuideShelf } from '../../core/guide/guide'
-import { markdownHtml } from './markdown-html'
+import {
+  GUIDE_PATH,
+  type Guide,
+  type GuideHit,
+  type GuidePage,
+  type GuideShelf,
+  guideAddress,
+} from '../../core/guide/guide'
+import { markdownHtml, unescaped } from './markdown-html'
 import { type GuideSection, SectionIndex } from './section-index'
 
-/** Where the gateway serves the guide. */
-const BASE = '/docs/guide'
 /** Pages whose place is not their name: the index is the first page. */
 const PLACES: Readonly<Record<string, string>> = { 'README.md': 'start', 'docs/README.md': '' }
 const DECISIONS = 'docs/adr'
@@ -33,7 +38,7 @@ export async function openGuide(root: string): Promise<Guide> {
   const pages = new Map<string, GuidePage>()
   const sections: GuideSection[] = []
   const files = new Map<string, { type: string; bytes: Uint8Array<ArrayBuffer> }>()
-  const links = new Map(paths.map((path) => [path, addressOf(path)]))
+  const links = new Map(paths.map((path) => [path, guideAddress(below(path))]))
   let index = ''
   for (const path of paths) {
     const content = await readFile(join(root, path))
@@ -77,11 +82,6 @@ function below(path: string): string {
   )
 }
 
-function addressOf(path: string): string {
-  const place = below(path)
-  return place === '' ? BASE : `${BASE}/${place}`
-}
-
 function pageOf(path: string, markdown: string, links: ReadonlyMap<string, string>): GuidePage {
   const { html, headings } = markdownHtml(markdown, (href) => linkOf(href, path, links))
   return { path: below(path), title: headings[0]?.text ?? path, html, headings }
@@ -91,14 +91,14 @@ function pageOf(path: string, markdown: string, links: ReadonlyMap<string, strin
 function linkOf(href: string, from: string, links: ReadonlyMap<string, string>): string | null {
   const [file = '', hash] = href.split('#')
   const path = posix.join(posix.dirname(from), decodeURIComponent(file)).replace(/\/$/, '')
-  const address = path === DECISIONS ? `${BASE}/adr` : links.get(path)
+  const address = path === DECISIONS ? guideAddress('adr') : links.get(path)
   return address === undefined ? null : `${address}${hash === undefined ? '' : `#${hash}`}`
 }
 
 function decisions(pages: ReadonlyMap<string, GuidePage>): GuidePage {
   const items = [...pages.values()]
     .filter(({ path }) => path.startsWith('adr/'))
-    .map(({ path, title }) => `<li><a href="${BASE}/${path}">${Bun.escapeHTML(title)}</a></li>`)
+    .map(({ path, title }) => `<li><a href="${guideAddress(path)}">${Bun.escapeHTML(title)}</a></li>`)
   const title = 'Decisions'
   return { path: 'adr', title, html: `<h1 id="decisions">${title}</h1>\n<ul>${items.join('\n')}</ul>\n`, headings: [] }
 }
@@ -114,7 +114,7 @@ function shelvesOf(
     if (reader === undefined) return []
     const found = [...paragraph.matchAll(/\[([^\]]+)\]\(([^)]+)\)/g)].flatMap(([, title = '', href = '']) => {
       const path = linkOf(href, 'docs/README.md', links)
-        ?.slice(BASE.length + 1)
+        ?.slice(GUIDE_PATH.length + 1)
         .replace(/#.*$/, '')
       return path !== undefined && pages.has(path) ? [{ path, title: sentence(title) }] : []
     })
@@ -136,12 +136,8 @@ function sectionsOf({ path, title, html, headings }: GuidePage): readonly GuideS
   })
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#x27': "'" }
-
 function plain(html: string): string {
-  return html
-    .replaceAll(/<[^>]*>/g, ' ')
-    .replaceAll(/&(amp|lt|gt|quot|#x27);/g, (entity, name: string) => ENTITIES[name] ?? entity)
+  return unescaped(html.replaceAll(/<[^>]*>/g, ' '))
     .replaceAll(/\s+/g, ' ')
     .trim()
 }

@@ -1,3 +1,6 @@
+/** Where the gateway serves the guide. */
+export const GUIDE_PATH = '/docs/guide'
+
 /** A heading of a page, for links to it. */
 export interface GuideHeading {
   readonly level: number
@@ -13,6 +16,11 @@ export interface GuidePage {
   /** Safe HTML: the renderer escapes everything that is not its own markup. */
   readonly html: string
   readonly headings: readonly GuideHeading[]
+}
+
+/** The address of a page or file of the guide, by its path below it. */
+export function guideAddress(path: string): string {
+  return path === '' ? GUIDE_PATH : `${GUIDE_PATH}/${path}`
 }
 
 /** A section that answers a search. */

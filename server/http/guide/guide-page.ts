@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Guide, GuideHit, GuidePage } from '../../core/guide/guide'
-
-const BASE = '/docs/guide'
+import { GUIDE_PATH, type Guide, type GuideHit, type GuidePage, guideAddress } from '../../core/guide/guide'
 
 const STYLE = `
 :root{color-scheme:light dark;--text:#1c2024;--muted:#5b6470;--line:#d9dde2;--soft:#f3f5f7;--back:#fff;--link:#1f5fbf}
@@ -54,7 +52,7 @@ const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; img-src 's
 
 /** A page of the guide. */
 export function guidePage(guide: Guide, page: GuidePage): Response {
-  return respond(guide, page.title, `${page.html}`, { path: page.path, contents: contentsOf(page) })
+  return respond(guide, page.title, page.html, { path: page.path, contents: contentsOf(page) })
 }
 
 /** What a search found. */
@@ -72,7 +70,7 @@ export function missingGuidePage(guide: Guide): Response {
 }
 
 function hitHtml({ path, page, heading, id, snippet }: GuideHit): string {
-  const address = `${addressOf(path)}${id === '' ? '' : `#${encodeURIComponent(id)}`}`
+  const address = `${guideAddress(path)}${id === '' ? '' : `#${encodeURIComponent(id)}`}`
   const title = heading === '' ? page : `${page} › ${heading}`
   return `<div class="hit"><a href="${Bun.escapeHTML(address)}">${Bun.escapeHTML(title)}</a><p>${Bun.escapeHTML(snippet)}</p></div>`
 }
@@ -85,15 +83,11 @@ function contentsOf({ headings }: GuidePage): string {
   return `<nav class="side contents" aria-label="On this page"><h2>On this page</h2><ul>${items.join('')}</ul></nav>`
 }
 
-function addressOf(path: string): string {
-  return path === '' ? BASE : `${BASE}/${path}`
-}
-
 function menuOf(guide: Guide, current: string | undefined): string {
   const shelves = guide.shelves().map(({ reader, pages }) => {
     const items = pages.map(({ path, title }) => {
       const here = path === current ? ' aria-current="page"' : ''
-      return `<li><a href="${addressOf(path)}"${here}>${Bun.escapeHTML(title)}</a></li>`
+      return `<li><a href="${guideAddress(path)}"${here}>${Bun.escapeHTML(title)}</a></li>`
     })
     return `<h2>${Bun.escapeHTML(reader)}</h2><ul>${items.join('')}</ul>`
   })
@@ -119,8 +113,8 @@ function respond(guide: Guide, title: string, body: string, { path, query = '', 
 </head>
 <body>
 <a class="skip" href="#content">Skip to content</a>
-<header><a href="${BASE}">Guide</a><nav aria-label="Gateway"><a class="to-menu" href="#pages">Pages</a><a href="/">Dashboard</a><a href="/docs">API reference</a></nav>
-<form role="search" action="${BASE}"><input type="search" name="q" value="${Bun.escapeHTML(query)}" maxlength="200" aria-label="Search the guide" placeholder="Search the guide" required><button>Search</button></form></header>
+<header><a href="${GUIDE_PATH}">Guide</a><nav aria-label="Gateway"><a class="to-menu" href="#pages">Pages</a><a href="/">Dashboard</a><a href="/docs">API reference</a></nav>
+<form role="search" action="${GUIDE_PATH}"><input type="search" name="q" value="${Bun.escapeHTML(query)}" maxlength="200" aria-label="Search the guide" placeholder="Search the guide" required><button>Search</button></form></header>
 <div class="layout"><main id="content">${body}</main>${menuOf(guide, path)}${contents}</div>
 </body>
 </html>

@@ -1,9 +1,8 @@
 import { Elysia } from 'elysia'
-import type { Guide } from '../../core/guide/guide'
+import { GUIDE_PATH, type Guide } from '../../core/guide/guide'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { guidePage, missingGuidePage, searchPage } from './guide-page'
 
-const BASE = '/docs/guide'
 const SCHEMA = 'gateway.schema.json'
 const MAX_QUERY = 200
 
@@ -15,8 +14,8 @@ export interface GuideParts {
 /** The documentation of the project, for people: pages, their pictures, a search, and the JSON Schema of `gateway.yaml`. */
 export function guideRoutes({ guide }: GuideParts) {
   return new Elysia({ name: 'guide' })
-    .get(BASE, async ({ query }) => pageOrHits(await guide(), query['q']), UNDOCUMENTED)
-    .get(`${BASE}/*`, async ({ params }) => pageOrFile(await guide(), params['*']), UNDOCUMENTED)
+    .get(GUIDE_PATH, async ({ query }) => pageOrHits(await guide(), query['q']), UNDOCUMENTED)
+    .get(`${GUIDE_PATH}/*`, async ({ params }) => pageOrFile(await guide(), params['*']), UNDOCUMENTED)
     .get('/schemas/gateway.json', async () => pageOrFile(await guide(), SCHEMA), UNDOCUMENTED)
 }
 
