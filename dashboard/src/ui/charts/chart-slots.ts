@@ -5,17 +5,21 @@ interface Bucket {
   readonly end_time: number
 }
 
-/** Converts the buckets of a report into chart slots. `values` returns the value of each series in a bucket. */
+/**
+ * Converts the buckets of a report into chart slots. `values` returns the value of each series in a bucket. The labels are in the reader's
+ * time zone, unless `zone` is given.
+ */
 export function chartSlots(
   buckets: readonly Bucket[],
   values: (at: number) => readonly number[],
   nowMs: number,
+  zone?: string,
 ): readonly ChartSlot[] {
   const seconds = (buckets[0]?.end_time ?? 0) - (buckets[0]?.start_time ?? 0)
   const form = seconds > 3_600 ? DAYS : seconds <= 60 ? MINUTES : buckets.length > 24 ? HOURS_OF_DAYS : HOURS
   return buckets.map(({ start_time: start, end_time: end }, at) => ({
     key: start,
-    label: new Date(start * 1000).toLocaleString('en-GB', form),
+    label: new Date(start * 1000).toLocaleString('en-GB', { ...form, timeZone: zone }),
     values: values(at),
     running: end * 1000 > nowMs && start * 1000 <= nowMs,
   }))

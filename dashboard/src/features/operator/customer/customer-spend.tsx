@@ -40,7 +40,7 @@ export function SpendCard({ id }: { id: string }) {
         {used && (
           <UsageChart
             title={TEXT.spend}
-            slots={chartSlots(used.buckets, (at) => [used.buckets[at]?.charged_micros_usd ?? 0], now)}
+            slots={chartSlots(used.buckets, (at) => [used.buckets[at]?.charged_micros_usd ?? 0], now, 'UTC')}
             series={[HEADS.spend]}
             format={(value) => costUsd(Math.round(value))}
             zone="UTC"

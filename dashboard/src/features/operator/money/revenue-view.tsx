@@ -14,6 +14,7 @@ import {
 import { MONEY_TEXT as TEXT } from '../../../messages/money.ts'
 import { operationName } from '../../../messages/requests.ts'
 import { buttonClass } from '../../../ui/button.tsx'
+import { chartSlots } from '../../../ui/charts/chart-slots.ts'
 import { UsageChart } from '../../../ui/charts/usage-chart.tsx'
 import { Failed } from '../../../ui/feedback/failure.tsx'
 import { Empty, Loading } from '../../../ui/feedback/states.tsx'
@@ -91,11 +92,13 @@ function RevenueChart({ report: { rows, from, to } }: { report: RevenueReport })
   const now = useNow()
   const byDay = new Map(rows.map((row) => [row.name, row.revenue_micros_usd]))
   const count = Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1
-  const slots = Array.from({ length: count }, (_, at) => {
-    const key = Date.parse(from) + at * DAY_MS
-    const label = new Date(key).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
-    return { key, label, values: [byDay.get(dateOf(key)) ?? 0], running: dateOf(key) === dateOf(now) }
-  })
+  const days = Array.from({ length: count }, (_, at) => Date.parse(from) + at * DAY_MS)
+  const slots = chartSlots(
+    days.map((day) => ({ start_time: day / 1000, end_time: (day + DAY_MS) / 1000 })),
+    (at) => [byDay.get(dateOf(days[at] ?? 0)) ?? 0],
+    now,
+    'UTC',
+  )
   return (
     <Card title={TEXT.perDay}>
       {rows.length === 0 ? (
