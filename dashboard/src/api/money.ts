@@ -10,6 +10,7 @@ export type RevenueGrouping = Revenue['group_by']
 export type Statement = BookStatement
 export type Reconciliation = Reconciled
 export type ReconciliationRun = Reconciliations['runs'][number]
+export type UnknownPage = Reconciliations['unknown_pages'][number]
 
 export interface RevenueAsked {
   /** UTC days. */

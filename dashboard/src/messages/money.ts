@@ -25,7 +25,7 @@ export const MONEY_TEXT = {
   none: 'No revenue in this period.',
   by: (group: string) => `By ${group.toLowerCase()}`,
   table: (group: string) => `Revenue by ${group.toLowerCase()}`,
-  columns: { name: '', calls: 'Calls', revenue: 'Revenue', cost: 'Cost', margin: 'Margin' },
+  columns: { calls: 'Calls', revenue: 'Revenue', cost: 'Cost', margin: 'Margin' },
   unnamed: { account: 'Pay-per-request calls', model: 'Calls without a model', operation: 'Other', day: '', rail: '' },
   rails: { 'balance/credit': 'Balance: credit', 'balance/paid': 'Balance: paid money' } as Readonly<
     Record<string, string>
@@ -64,7 +64,6 @@ export const MONEY_TEXT = {
   apply: 'Compare and book what is missing',
   ran: (problems: number) => (problems === 0 ? 'Everything agrees.' : `${problems} things do not agree.`),
   last: 'Last comparison',
-  agree: 'Everything agrees.',
   incomplete: 'The card processor or a node did not answer, or there was too much to compare. Run it again.',
   found: 'What did not agree',
   foundColumns: { what: 'What', of: 'Of', there: 'There', here: 'Here' },

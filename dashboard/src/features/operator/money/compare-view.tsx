@@ -7,6 +7,7 @@ import {
   reconcile,
   reconciliationsQuery,
   restoreQuery,
+  type UnknownPage,
 } from '../../../api/money.ts'
 import { MONEY_TEXT as TEXT } from '../../../messages/money.ts'
 import { Button } from '../../../ui/button.tsx'
@@ -31,7 +32,7 @@ interface Found {
 export function CompareView() {
   const query = useQuery(reconciliationsQuery)
   const running = useOperatorAction(
-    (apply: boolean) => reconcile(apply),
+    reconcile,
     () => TEXT.compare,
     () => undefined,
   )
@@ -164,9 +165,7 @@ function foundBy({ ledger, missing, cards, chain }: Reconciliation): readonly Fo
   ]
 }
 
-type Waiting = { page: string; payment: string | null; messages: number; first_at: string }
-
-function WaitingCard({ pages }: { pages: readonly Waiting[] }) {
+function WaitingCard({ pages }: { pages: readonly UnknownPage[] }) {
   const { waitingColumns: heads } = TEXT
   return (
     <Card title={TEXT.waiting} flush>
