@@ -5,7 +5,7 @@ import { type ApiSettings, apiSettings } from './config/apis'
 import { BACKUPS, type BackupSettings, backupSettings, storeAccess } from './config/backups'
 import { type CardSettings, cardSettings } from './config/card-payments'
 import { type DataSettings, databaseUrl, dataSettings } from './config/data'
-import { type Environment, type GivenSettings, givenSettings } from './config/given-settings'
+import { type Environment, type GivenSettings, givenSettings, isOwnSecret } from './config/given-settings'
 import { LISTENING, type ListeningSettings, listeningSettings } from './config/listening'
 import { type MailConfig, mailConfig } from './config/mail'
 import { type ModelSettings, modelSettings } from './config/model-settings'
@@ -66,7 +66,12 @@ export function dataFolder(environment: Environment = process.env): string {
 /** Reads and validates all settings. Throws `ConfigError` for the first invalid one. `overrides` take precedence. */
 export function readConfig(overrides: Environment = {}, inherited: Environment = process.env): Config {
   const environment = { ...inherited, ...overrides }
-  return validConfig(givenSettings(environment, dataFolder(environment)), dataFolder(environment))
+  return validConfig(givenNow(environment), dataFolder(environment))
+}
+
+/** All settings that are given now, by the environment and files. A file that is a pipe can be read once. */
+export function givenNow(environment: Environment = process.env): GivenSettings {
+  return givenSettings(environment, dataFolder(environment))
 }
 
 /** The settings of what works without the others, on a machine that may not have them yet: where data and its copies are. */
@@ -84,7 +89,7 @@ export function storageSettings(environment: Environment = process.env) {
 
 /** The names of the secrets that are set, which a copy of the data does not contain. */
 function givenSecrets({ texts }: GivenSettings): readonly string[] {
-  const names = Object.keys(texts).filter((name) => ALL_SETTINGS.get(name)?.secret ?? /^UPSTREAM_./.test(name))
+  const names = Object.keys(texts).filter(isOwnSecret)
   return ['SECRET_KEY', ...names.filter((name) => name !== 'SECRET_KEY')]
 }
 
@@ -92,11 +97,6 @@ function givenSecrets({ texts }: GivenSettings): readonly string[] {
 export function changedSettings(before: Environment, now: Environment): readonly string[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(now)])]
   return names.filter((name) => ALL_SETTINGS.has(name) && before[name]?.trim() !== now[name]?.trim()).sort()
-}
-
-/** The values of all settings that are given now, from the environment and files. */
-export function givenTexts(environment: Environment = process.env): Environment {
-  return givenSettings(environment, dataFolder(environment)).texts
 }
 
 /** Validates the settings that are given. Throws `ConfigError` for the first invalid one. */

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { compose } from './compose'
 import { isInUse, takeDataFolder } from './compose/data-folder'
 import { logSelfCheck } from './compose/self-check'
-import { type Config, changedSettings, dataFolder, givenTexts, logFormat, readConfig } from './config'
+import { type Config, changedSettings, dataFolder, givenNow, logFormat, validConfig } from './config'
 import { ConfigError } from './config/config-error'
 import { HandOver, takeOver } from './hand-over'
 import { CONTROL_SOCKET } from './http/operator/control'
@@ -65,12 +65,17 @@ async function secureDataFolder(): Promise<void> {
   await secureFolder(dataFolder(), (line) => tell('warn', line))
 }
 
-function settings(): Config {
+/** The settings, with a free port for 0, and the texts that they were given as. */
+function settings() {
   try {
-    const config = readConfig()
+    const given = givenNow()
+    const config = validConfig(given, dataFolder())
     format = config.logFormat
     for (const warning of config.warnings) tell('warn', warning)
-    return config.port === 0 ? readConfig({ PORT: String(freePort(config.host)) }) : config
+    if (config.port !== 0) return { config, texts: given.texts }
+    const port = String(freePort(config.host))
+    const read = (name: string) => (name === 'PORT' ? port : given.read(name))
+    return { config: validConfig({ ...given, read }, dataFolder()), texts: given.texts }
   } catch (error) {
     if (error instanceof ConfigError || error instanceof PortError) end(error.message)
     throw error
@@ -87,7 +92,7 @@ async function reload({ reloadModels }: Pick<Gateway, 'reloadModels'>, log: Log)
   try {
     const changed = await reloadModels()
     log.info('SIGHUP: the log was opened again and MODELS_FILE read; all other settings need a restart', { changed })
-    const settings = changedSettings(givenAtStart, givenTexts())
+    const settings = changedSettings(textsAtStart, givenNow().texts)
     if (settings.length > 0) log.warn('SIGHUP: settings have changed; restart the gateway to use them', { settings })
   } catch (error) {
     log.error('SIGHUP: MODELS_FILE or a setting could not be read; they stay as they were', { reason: reasonOf(error) })
@@ -135,10 +140,10 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
   const clock = { now: () => Date.now() }
   const acceptsClock = process.argv.includes('--accept-clock')
   const gateway = await compose(config, { clock, acceptsClock, log, onFatal: end })
-  const handOver = { current: null as HandOver | null }
+  let handOver: HandOver | null = null
   const control = listenControl(
     join(config.dataDir, CONTROL_SOCKET),
-    async (request) => handOver.current?.answer(request) ?? gateway.control(request),
+    async (request) => handOver?.answer(request) ?? gateway.control(request),
   )
   const { metrics: settings } = config
   const { metrics: endpoint } = gateway
@@ -163,7 +168,7 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
     void stop('hand-over')
   }
   const { stopping } = gateway
-  handOver.current = new HandOver({ config, web, stopping, drainMs: () => drainMsOf(config, gateway), leave })
+  handOver = new HandOver({ config, web, stopping, drainMs: () => drainMsOf(config, gateway), leave })
   onHangUp = () => void reload(gateway, log)
   void gateway.rail.open()
   await gateway.index.prepare(progress(log))
@@ -194,8 +199,7 @@ function progress(log: Log): (done: number, total: number) => void {
 
 const started = performance.now()
 await secureDataFolder().catch((error: unknown) => end(reasonOf(error)))
-const config = settings()
-const givenAtStart = givenTexts()
+const { config, texts: textsAtStart } = settings()
 output = openOutput(config)
 const log = openLog(config.logLevel, output.write, undefined, config.logFormat)
 await start(config, log, started).catch((error: unknown) => end(reasonOf(error)))

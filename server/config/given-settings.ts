@@ -91,7 +91,7 @@ function isSecret(name: string): boolean {
 }
 
 /** In the environment, other programs have names too. */
-function isOwnSecret(name: string): boolean {
+export function isOwnSecret(name: string): boolean {
   return ALL_SETTINGS.get(name)?.secret ?? /^UPSTREAM_./.test(name)
 }
 

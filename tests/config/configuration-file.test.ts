@@ -165,6 +165,18 @@ describe('a secret in a file', () => {
     expect(message(() => read({ METRICS_TOKEN_FILE: '/dev/zero' }))).toContain('larger than 64 KB')
   })
 
+  test('from a pipe is read once by a start, also for PORT=0', () => {
+    const server = join(import.meta.dir, '../../server/main.ts')
+    const { stderr } = Bun.spawnSync(['sh', '-c', 'printf %s "$PIPED" | exec "$0" "$1"', process.execPath, server], {
+      env: {
+        ...{ PATH: process.env['PATH'], DATA_DIR: mkdtempSync(join(FOLDER, 'data-')), PORT: '0', PIPED: SECRET_KEY },
+        // The start ends here, after it has read all settings.
+        ...{ SECRET_KEY_FILE: '/dev/stdin', LOG_FILE: '/nowhere/gateway.log' },
+      },
+    })
+    expect(stderr.toString()).toStartWith('gateway: LOG_FILE cannot be opened')
+  })
+
   test('is refused beside the variable, when it is empty, and for a setting that is no secret', () => {
     expect(message(() => read({ SECRET_KEY_FILE: file(SECRET_KEY) }))).toContain('are both set. Remove one of them')
     expect(message(() => read({ METRICS_TOKEN_FILE: file('\n') }))).toContain('is empty')
