@@ -1,7 +1,8 @@
 import { PRICE_NAMES } from '../core/catalog/operations'
-import { type Money, parseUsd } from '../core/money'
+import type { Money } from '../core/money'
 import { ConfigError } from './config-error'
-import { choice, group, httpUrl, type Read, refused, setting, text } from './setting'
+import { costs } from './costs'
+import { choice, group, httpUrl, type Read, refused, text } from './setting'
 
 export type SocialConfig =
   | { readonly provider: 'sandbox' }
@@ -38,31 +39,16 @@ export const SOCIAL = group('Social network', 'More in [social-network.md](socia
     example: 'https://x.com/i/oauth2/authorize',
     doc: 'Another address where people approve your app',
   }),
-  SOCIAL_COSTS_USD: setting(
+  SOCIAL_COSTS_USD: costs(
     {
-      default: null,
       since: '0.2.0',
       example: COSTS_EXAMPLE,
       doc: `What X charges you for each success, by operation, for [reports on margin](operating.md#revenue-and-margin): \`${COSTS_EXAMPLE}\`; \`social-post-with-address\` for posts with a URL, \`social-dm-threads\` for each message. Others count as unknown`,
     },
-    { anyOf: [{ type: 'object', additionalProperties: { type: 'number' } }, { type: 'string' }] },
-    costs,
+    (name) => PRICE_NAMES.find((known) => known === name && known.startsWith('social-')),
+    'social operations with what each costs in USD',
   ),
 })
-
-/** Parses `social-post=0.01,social-user=0.005`. */
-function costs(given: string, name: string): ReadonlyMap<string, Money> {
-  return new Map(
-    given.split(',').map((entry) => {
-      const [operation = '', usd = ''] = entry.split('=').map((part) => part.trim())
-      const cost = parseUsd(usd)
-      const isSocial = operation.startsWith('social-') && PRICE_NAMES.some((known) => known === operation)
-      if (!isSocial || cost === null)
-        throw refused(name, `social operations with what each costs in USD, such as ${COSTS_EXAMPLE}`, given)
-      return [operation, cost] as const
-    }),
-  )
-}
 
 /** Reads which social network to use. The sandbox is the default, except in production. */
 export function socialConfig(read: Read, production: boolean): SocialConfig {

@@ -1,6 +1,7 @@
 import { isOperationName } from '../core/catalog/operations'
-import { type Money, parseUsd } from '../core/money'
+import type { Money } from '../core/money'
 import { ConfigError } from './config-error'
+import { costs } from './costs'
 import { group, httpUrl, integer, list, quoted, type Read, refused, setting, text } from './setting'
 
 export type WebsearchProviderName = 'local' | 'brave' | 'searxng'
@@ -56,14 +57,13 @@ export const SEARCH = group('Search', '', {
     },
     (engines) => engines.filter(Boolean),
   ),
-  WEBSEARCH_COSTS_USD: setting(
+  WEBSEARCH_COSTS_USD: costs(
     {
-      default: null,
       example: COSTS_EXAMPLE,
       doc: `What a request to a provider costs you, for [reports on margin](operating.md#revenue-and-margin): \`${COSTS_EXAMPLE}\`. The embedded search costs nothing; others without a cost count as unknown`,
     },
-    { anyOf: [{ type: 'object', additionalProperties: { type: 'number' } }, { type: 'string' }] },
-    costs,
+    (name) => PROVIDERS.find((one) => one === name),
+    'providers with what a request costs in USD',
   ),
   WEBSEARCH_CACHE: setting(
     {
@@ -125,20 +125,6 @@ function searxngAccess(read: Read) {
 /** A base URL without a trailing slash. */
 function base(url: string): string {
   return url.replace(/\/+$/, '')
-}
-
-/** Parses `brave=0.005,searxng=0`. */
-function costs(given: string, setting: string): ReadonlyMap<WebsearchProviderName, Money> {
-  return new Map(
-    given.split(',').map((entry) => {
-      const [name, usd = ''] = entry.split('=').map((part) => part.trim())
-      const provider = PROVIDERS.find((one) => one === name)
-      const cost = parseUsd(usd)
-      if (!provider || cost === null)
-        throw refused(setting, `providers with what a request costs in USD, such as ${COSTS_EXAMPLE}`, given)
-      return [provider, cost] as const
-    }),
-  )
 }
 
 /** Parses `image-search=300,llm-context=60`. */

@@ -1,0 +1,24 @@
+import { type Money, parseUsd } from '../core/money'
+import { refused, setting } from './setting'
+
+/**
+ * What each of several things costs the operator in USD: `name=0.01,name=0.005`, in the configuration file also a map. `known` returns the thing
+ * of a name, and `rule` says to people what is listed.
+ */
+export function costs<N extends string>(
+  about: { readonly doc: string; readonly example: string; readonly since?: string },
+  known: (name: string) => N | undefined,
+  rule: string,
+) {
+  const schema = { anyOf: [{ type: 'object', additionalProperties: { type: 'number' } }, { type: 'string' }] }
+  return setting({ ...about, default: null }, schema, (given, setting): ReadonlyMap<N, Money> => {
+    const entries = given.split(',').map((entry) => {
+      const [text = '', usd = ''] = entry.split('=').map((part) => part.trim())
+      const name = known(text)
+      const cost = parseUsd(usd)
+      if (name === undefined || cost === null) throw refused(setting, `${rule}, such as ${about.example}`, given)
+      return [name, cost] as const
+    })
+    return new Map(entries)
+  })
+}
