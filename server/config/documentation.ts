@@ -1,10 +1,9 @@
 import { SETTING_GROUPS } from './all-settings'
 import { SECRETS } from './configuration-file'
-import type { JsonSchema, Setting, SettingGroup } from './setting'
+import { FIRST_VERSION, type JsonSchema, type Setting, type SettingGroup } from './setting'
 
 /** Where docs/ has the schema. */
 export const SCHEMA_FILE = 'gateway.schema.json'
-const FIRST_VERSION = '0.1.0'
 
 const INTRO = `# Configuration
 

@@ -51,7 +51,7 @@ export interface SettingGroup<S extends Readonly<Record<string, Setting>> = Read
   readonly settings: S
 }
 
-const FIRST_VERSION = '0.1.0'
+export const FIRST_VERSION = '0.1.0'
 
 /** Declares a group. The keys of `unnamed` are the names of the variables. */
 export function group<const U extends Readonly<Record<string, Unnamed<unknown>>>>(
@@ -157,7 +157,7 @@ export function list<T, const D extends string | null = null>(
   return setting({ ...about, default: about.default ?? null }, schema, each) as Unnamed<Value<T, D>>
 }
 
-/** An http or https URL without credentials, query and fragment. `secure`: only https, but for this machine. */
+/** An http or https URL. Only a secret one may have credentials, query and fragment. */
 export function httpUrl<const D extends string | null = null>(
   about: About & { readonly default?: D; readonly example: string },
 ): Unnamed<Value<string, D>> {

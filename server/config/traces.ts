@@ -1,4 +1,4 @@
-import { choice, flag, group, integer, type Read, refused, setting, text } from './setting'
+import { choice, flag, group, httpUrl, integer, type Read, refused, setting, text } from './setting'
 
 /** How the standard variables of OpenTelemetry name a sampler. */
 const SAMPLERS = [
@@ -45,16 +45,11 @@ export const TRACES = group(
   'Traces',
   'The standard variables of OpenTelemetry. Sends traces to a collector by OTLP over HTTP ([more](operating.md#traces)).',
   {
-    OTEL_EXPORTER_OTLP_ENDPOINT: setting(
-      { ...ENDPOINT, otherwise: 'no traces', doc: 'Base URL of the collector' },
-      { type: 'string', format: 'uri' },
-      collector,
-    ),
-    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
-      { ...ENDPOINT, doc: 'Its whole URL for traces' },
-      { type: 'string', format: 'uri' },
-      collector,
-    ),
+    OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl({
+      ...{ ...ENDPOINT, otherwise: 'no traces' },
+      doc: 'Base URL of the collector',
+    }),
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl({ ...ENDPOINT, doc: 'Its whole URL for traces' }),
     OTEL_EXPORTER_OTLP_HEADERS: setting(
       { ...HEADERS, doc: 'Headers for it, in URL encoding' },
       { type: 'string' },
@@ -144,19 +139,12 @@ export function traceSettings(read: Read): TraceSettings | null {
 
 function endpoint(read: Read): string | null {
   const own = TRACES.settings.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.of(read)
-  if (own !== null) return own.href
-  const url = TRACES.settings.OTEL_EXPORTER_OTLP_ENDPOINT.of(read)
-  if (url === null) return null
+  if (own !== null) return own
+  const base = TRACES.settings.OTEL_EXPORTER_OTLP_ENDPOINT.of(read)
+  if (base === null) return null
+  const url = new URL(base)
   url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/traces`
   return url.href
-}
-
-function collector(given: string, name: string): URL {
-  const url = URL.parse(given)
-  // It may contain a password, so the message does not repeat it.
-  if (!url || !['http:', 'https:'].includes(url.protocol))
-    throw refused(name, `a URL such as ${ENDPOINT.example}`, null)
-  return url
 }
 
 function ratio(given: string, name: string): number {
