@@ -59,7 +59,7 @@ export function usd<const D extends string | null>(about: {
   return setting({ ...about, example: '0.005' }, { anyOf: [{ type: 'number' }, { type: 'string' }] }, positiveUsd)
 }
 
-function positiveUsd(given: string, name: string): Money {
+export function positiveUsd(given: string, name: string): Money {
   const amount = parseUsd(given)
   if (!amount) throw refused(name, 'an amount of USD above zero such as 0.005', given)
   return amount

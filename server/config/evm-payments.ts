@@ -1,6 +1,15 @@
 import type { Money } from '../core/money'
 import { type ChainPace, chainDefaults, chainPace } from './chain-defaults'
-import { chainAddress, chainId, neededFor, nodeUrl, privateKey, refusePublished, usd } from './chain-values'
+import {
+  chainAddress,
+  chainId,
+  neededFor,
+  nodeUrl,
+  positiveUsd,
+  privateKey,
+  refusePublished,
+  usd,
+} from './chain-values'
 import { ConfigError } from './config-error'
 import { group, integer, type Read, refused, setting, text } from './setting'
 
@@ -159,8 +168,7 @@ function gasSettings(read: Read, chain: number): Pick<EvmSettings, 'gas' | 'minA
   const perPayment = settings.PAYMENTS_MAX_GAS_USD.of(read)
   const coin =
     settings.PAYMENTS_EVM_NATIVE_USD.of(read) ??
-    settings.PAYMENTS_EVM_NATIVE_USD.of(() => chainDefaults(chain).coinUsd) ??
-    perPayment
+    positiveUsd(chainDefaults(chain).coinUsd, settings.PAYMENTS_EVM_NATIVE_USD.name)
   return {
     gas: {
       maxFeePerGas: settings.PAYMENTS_EVM_MAX_FEE_GWEI.of(read),
