@@ -77,7 +77,7 @@ export function givenNow(environment: Environment = process.env): GivenSettings 
 /** The settings of what works without the others, on a machine that may not have them yet: where data and its copies are. */
 export function storageSettings(environment: Environment = process.env) {
   const dataDir = dataFolder(environment)
-  const given = givenSettings(environment, dataDir)
+  const given = givenNow(environment)
   return {
     dataDir,
     databaseUrl: databaseUrl(given.read, dataDir),

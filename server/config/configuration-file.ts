@@ -68,7 +68,7 @@ export function systemReason(failure: unknown): string {
     EACCES: 'this user may not read it',
     EISDIR: 'it is a folder',
   }
-  return known[code] ?? code ?? 'unknown reason'
+  return known[code] ?? (code || 'unknown reason')
 }
 
 function knownSetting(name: string, at: string): void {

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
-import { dataFolder, validConfig } from '../../config'
+import { dataFolder, givenNow, validConfig } from '../../config'
 import { ALL_SETTINGS } from '../../config/all-settings'
 import { ConfigError } from '../../config/config-error'
 import { configurationSchema } from '../../config/documentation'
-import { type GivenSettings, givenSettings } from '../../config/given-settings'
+import type { GivenSettings } from '../../config/given-settings'
 import { Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
@@ -82,7 +82,7 @@ function found(env: Env): { problems: string[]; warnings: readonly string[]; fil
   }
   let given: GivenSettings | null = null
   attempt(() => {
-    given = givenSettings(env, dataFolder(env))
+    given = givenNow(env)
     const { read } = given
     for (const setting of ALL_SETTINGS.values()) attempt(() => setting.of(read))
     validConfig(given, dataFolder(env))
@@ -93,7 +93,7 @@ function found(env: Env): { problems: string[]; warnings: readonly string[]; fil
 
 function givenOrRefused(env: Env): GivenSettings {
   try {
-    return givenSettings(env, dataFolder(env))
+    return givenNow(env)
   } catch (error) {
     throw error instanceof ConfigError ? new Refused(error.message) : error
   }

@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { databaseFileOf, examineData } from '../../compose/data-health'
-import { type Config, dataFolder, storageSettings, validConfig } from '../../config'
-import { givenSettings } from '../../config/given-settings'
+import { type Config, dataFolder, givenNow, storageSettings, validConfig } from '../../config'
 import type { LastTimes } from '../../core/ledger/clock-check'
 import { askServer, Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
@@ -102,7 +101,7 @@ async function examined(env: Environment, now: number): Promise<readonly Finding
 }
 
 function checkSettings(env: Environment, dataDir: string, valid: Config[]): readonly Found[] {
-  const given = givenSettings(env, dataDir)
+  const given = givenNow(env)
   valid.push(validConfig(given, dataDir))
   const { warnings } = given
   return warnings.length === 0 ? [ok('every setting is valid')] : warnings.map((text) => warn(text, 'Change it'))
