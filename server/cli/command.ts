@@ -31,8 +31,17 @@ Uses the API key in GATEWAY_API_KEY if it is set, otherwise the sign-in of "gate
 
 /** Parses the words and flags of a command. Throws `UsageError` for unknown flags. */
 export function parsed<const F extends NonNullable<Flags>>(args: readonly string[], options: F) {
+  return parsedWith(args, { ...COMMON_FLAGS, ...options })
+}
+
+/** The same for a command that has none of the common flags, and perhaps no words. */
+export function parsedWith<const F extends NonNullable<Flags>>(
+  args: readonly string[],
+  options: F,
+  allowPositionals = true,
+) {
   try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: { ...COMMON_FLAGS, ...options } })
+    return parseArgs({ args: [...args], allowPositionals, options })
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error))
   }

@@ -9,6 +9,11 @@ export class Refused extends Error {}
 /** An invalid command. Nothing was sent: exit code 2. */
 export class UsageError extends Error {}
 
+/** Whether a gateway runs on a data folder, or was killed there. */
+export function hasServer(dataDir: string): boolean {
+  return existsSync(join(dataDir, SOCKET))
+}
+
 type Body = Readonly<Record<string, unknown>>
 
 /** Sends an operator command to the running server, over the socket in its data folder. */
@@ -37,11 +42,10 @@ async function ask(
   body: Body,
   folder = resolve(process.env['DATA_DIR'] || 'data'),
 ): Promise<Response> {
-  const unix = join(folder, SOCKET)
-  if (!existsSync(unix))
+  if (!hasServer(folder))
     throw new Refused(`no gateway is running on ${folder}. Start it with "bun run up", or set DATA_DIR`)
   return fetch(`http://gateway/${command}`, {
-    unix,
+    unix: join(folder, SOCKET),
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import type {
   ApiChange,
   ApiImport,
@@ -11,6 +10,7 @@ import type {
   OneApi,
 } from '../../http/apis/record'
 import type { ApiReport } from '../../http/apis/report-record'
+import { parsedWith } from '../command'
 import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
@@ -131,11 +131,7 @@ const FLAGS = {
 } as const
 
 function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: FLAGS })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
+  return parsedWith(args, FLAGS)
 }
 
 type Values = ReturnType<typeof parsed>['values']

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import type {
   AccountsAndPrices,
   ApproveCommand,
@@ -20,6 +19,7 @@ import type {
   ResetSecondFactorCommand,
   SecondFactorReset,
 } from '../../http/operator/record'
+import { parsedWith } from '../command'
 import { askServer, Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
@@ -113,34 +113,26 @@ export async function operatorCommand(
 }
 
 function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        account: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-        json: { type: 'boolean' },
-        none: { type: 'boolean' },
-        note: { type: 'string' },
-        reference: { type: 'string' },
-        reason: { type: 'string' },
-        yes: { type: 'boolean' },
-        apply: { type: 'boolean' },
-        by: { type: 'string' },
-        history: { type: 'boolean' },
-        lost: { type: 'string' },
-        'disable-keys': { type: 'boolean' },
-        csv: { type: 'boolean' },
-        from: { type: 'string' },
-        to: { type: 'string' },
-        timezone: { type: 'string' },
-        verify: { type: 'boolean' },
-      },
-    })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
+  return parsedWith(args, {
+    account: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+    json: { type: 'boolean' },
+    none: { type: 'boolean' },
+    note: { type: 'string' },
+    reference: { type: 'string' },
+    reason: { type: 'string' },
+    yes: { type: 'boolean' },
+    apply: { type: 'boolean' },
+    by: { type: 'string' },
+    history: { type: 'boolean' },
+    lost: { type: 'string' },
+    'disable-keys': { type: 'boolean' },
+    csv: { type: 'boolean' },
+    from: { type: 'string' },
+    to: { type: 'string' },
+    timezone: { type: 'string' },
+    verify: { type: 'boolean' },
+  })
 }
 
 type Options = ReturnType<typeof parsed>['values']

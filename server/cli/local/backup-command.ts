@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { resolve } from 'node:path'
 import { type BackupPlace, backupTarget, backupWork } from '../../compose/backups'
 import { restoreCopy } from '../../compose/restore'
 import { dataFolder, readConfig, storageSettings } from '../../config'
@@ -9,12 +7,11 @@ import { Backups } from '../../core/backup/backups'
 import { type CopyManifest, isCopyName } from '../../core/backup/copy'
 import { BackupProblem, type BackupTarget, findCopy } from '../../core/backup/target'
 import { copyRecord } from '../../http/operator/backup-record'
+import { parsedWith } from '../command'
 import { copyText, listText, progressLines } from '../commands/operator-backup'
-import { Refused, UsageError } from '../control-client'
+import { hasServer, Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
 import type { Terminal } from '../terminal'
-
-const CONTROL_SOCKET = 'control.sock'
 
 type Output = Pick<Terminal, 'err'>
 
@@ -32,7 +29,7 @@ export async function localBackupCommand(args: readonly string[], { err }: Outpu
     if (command === 'restore') return await restored(one('restore', rest), isJson, err)
     const [first, ...more] = rest
     if (first === 'verify') return await verified(one('backup verify', more), isJson, err)
-    if (existsSync(join(dataFolder(), CONTROL_SOCKET))) return null
+    if (hasServer(dataFolder())) return null
     if (first === 'list') return await listed(more[0], isJson)
     return await backedUp(first, values.verify === true, isJson, err)
   } catch (error) {
@@ -41,12 +38,7 @@ export async function localBackupCommand(args: readonly string[], { err }: Outpu
 }
 
 function parsed(args: readonly string[]) {
-  const options = { json: { type: 'boolean' }, verify: { type: 'boolean' } } as const
-  try {
-    return parseArgs({ args: [...args], allowPositionals: true, options })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
+  return parsedWith(args, { json: { type: 'boolean' }, verify: { type: 'boolean' } })
 }
 
 function one(command: string, args: readonly string[]): string {

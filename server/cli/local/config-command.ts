@@ -1,9 +1,9 @@
-import { parseArgs } from 'node:util'
 import { dataFolder, givenNow, validConfig } from '../../config'
 import { ALL_SETTINGS } from '../../config/all-settings'
 import { ConfigError } from '../../config/config-error'
 import { configurationSchema } from '../../config/documentation'
 import type { GivenSettings } from '../../config/given-settings'
+import { parsedWith } from '../command'
 import { Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
@@ -47,15 +47,11 @@ export async function configCommand(
 }
 
 function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { all: { type: 'boolean' }, help: { type: 'boolean', short: 'h' }, json: { type: 'boolean' } },
-    })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
+  return parsedWith(args, {
+    all: { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
+    json: { type: 'boolean' },
+  })
 }
 
 type Env = Terminal['env']

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { databaseFileOf, examineData } from '../../compose/data-health'
 import { type Config, dataFolder, givenNow, storageSettings, validConfig } from '../../config'
 import type { LastTimes } from '../../core/ledger/clock-check'
-import { askServer, Refused, UsageError } from '../control-client'
+import { parsedWith } from '../command'
+import { askServer, hasServer, Refused } from '../control-client'
 import { asJson } from '../print'
 import type { Terminal } from '../terminal'
 import {
@@ -35,7 +34,6 @@ Exit codes: 0 nothing failed, 1 something did, 2 wrong usage.
 `
 
 const MARKS = { ok: 'ok  ', warn: 'WARN', fail: 'FAIL' } as const
-const SOCKET = 'control.sock'
 const NEVER: LastTimes = { entry: null, audit: null }
 
 type Environment = Terminal['env']
@@ -55,14 +53,7 @@ export async function doctorCommand(
 }
 
 function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
-    }).values
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
+  return parsedWith(args, { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } }, false).values
 }
 
 function line({ check, status, message, advice }: Finding): string {
@@ -89,7 +80,7 @@ async function examined(env: Environment, now: number): Promise<readonly Finding
     return findings
   }
   const isOwn = await check('permissions', () => checkPermissions(dataDir))
-  const isRunning = existsSync(join(dataDir, SOCKET))
+  const isRunning = hasServer(dataDir)
   await check('gateway', () => (isRunning ? checkGateway(dataDir) : [ok('it does not run')]))
   await checkData(check, env, now, isOwn)
   await check('limits', checkLimits)

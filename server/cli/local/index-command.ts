@@ -1,11 +1,11 @@
 import { existsSync, watch } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { SingleBar } from 'cli-progress'
 import { openOwnDocuments } from '../../compose/own-documents'
 import { printable } from '../../core/plain-text'
 import { secureFolder } from '../../setup/secure-folder'
+import { parsedWith } from '../command'
 import { Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
@@ -89,22 +89,14 @@ async function opened(
 }
 
 function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        'allow-private': { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-        json: { type: 'boolean' },
-        site: { type: 'string' },
-        url: { type: 'string' },
-        watch: { type: 'boolean' },
-      },
-    })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
+  return parsedWith(args, {
+    'allow-private': { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
+    json: { type: 'boolean' },
+    site: { type: 'string' },
+    url: { type: 'string' },
+    watch: { type: 'boolean' },
+  })
 }
 
 type Options = ReturnType<typeof parsed>['values']

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { Mppx, tempo } from 'mppx/client'
 import { type Address, createClient, type Hex, http } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -8,6 +7,7 @@ import { prepareTransactionRequest, readContract, sendRawTransactionSync, signTr
 import { tempoLocalnet } from 'viem/chains'
 import { Abis, Actions } from 'viem/tempo'
 import { PUBLISHED_ACCOUNTS } from '../../core/payments/published-accounts'
+import { parsedWith } from '../command'
 import { askServer, Refused, UsageError } from '../control-client'
 
 const WALLET_HELP = `Usage: bun run gateway wallet COMMAND
@@ -51,11 +51,7 @@ export async function walletCommand(args: readonly string[]): Promise<string> {
 }
 
 function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: { help: { type: 'boolean', short: 'h' } } })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
+  return parsedWith(args, { help: { type: 'boolean', short: 'h' } })
 }
 
 async function fund(text: string): Promise<string> {
