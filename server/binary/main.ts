@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dataFolder } from '../config'
-import { prepareDataFolder } from '../setup/data-folder'
+import { needsSecretFile, prepareDataFolder } from '../setup/data-folder'
 import { allowManyRequests } from '../setup/outbound-requests'
 import { secureFolder } from '../setup/secure-folder'
 import { unpackFiles } from './files'
@@ -49,7 +49,7 @@ async function serve(flags: readonly string[]): Promise<void> {
 async function prepareFiles(documents = false): Promise<void> {
   process.umask(0o077)
   const folder = dataFolder()
-  await prepareDataFolder(folder, !process.env['SECRET_KEY'] && !process.env['SECRET_KEY_FILE'])
+  await prepareDataFolder(folder, needsSecretFile(process.env))
   await unpackFiles(folder, documents)
 }
 

@@ -8,6 +8,11 @@ import { isSystemError } from './system-error.ts'
 const SECRET_FILE = 'secret_key'
 const SECRET_BYTES = 32
 
+/** Whether the secret must be a file in the data folder: the environment has none, and names no other file. */
+export function needsSecretFile({ SECRET_KEY, SECRET_KEY_FILE }: NodeJS.ProcessEnv): boolean {
+  return !SECRET_KEY && !SECRET_KEY_FILE
+}
+
 /**
  * Creates the data folder (0700, see `secureFolder`) and, with `makeSecret`, the secret file in it (0600), if they are missing. An
  * existing secret is never overwritten, because all sessions and payment challenges depend on it. If two processes start at once,

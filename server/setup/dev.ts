@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { prepareDataFolder } from './data-folder.ts'
+import { needsSecretFile, prepareDataFolder } from './data-folder.ts'
 
 /**
  * `bun run dev`: the server, restarted when its files change, and the dashboard with hot reloading. Open the URL that Vite prints; it
@@ -9,10 +9,7 @@ const ROOT = join(import.meta.dirname, '..', '..')
 const port = process.env['PORT'] ?? '3000'
 const webPort = process.env['WEB_PORT'] ?? '5173'
 
-await prepareDataFolder(
-  resolve(ROOT, process.env['DATA_DIR'] || 'data'),
-  !process.env['SECRET_KEY'] && !process.env['SECRET_KEY_FILE'],
-)
+await prepareDataFolder(resolve(ROOT, process.env['DATA_DIR'] || 'data'), needsSecretFile(process.env))
 const children = [
   // The browser sends writes from the page that Vite serves, so that must be the gateway's origin.
   run(['--watch', '--no-clear-screen', 'server/main.ts'], { PORT: port, BASE_URL: `http://127.0.0.1:${webPort}` }),

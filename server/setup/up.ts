@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { bunVersionProblem } from './bun-version.ts'
 import { buildDashboard } from './dashboard-build.ts'
-import { prepareDataFolder } from './data-folder.ts'
+import { needsSecretFile, prepareDataFolder } from './data-folder.ts'
 import { installDependencies } from './dependencies.ts'
 import { prepareDocsReader } from './docs-reader.ts'
 import { allowManyRequests } from './outbound-requests.ts'
@@ -36,9 +36,8 @@ async function setUp(flags: readonly string[]): Promise<'stop' | 'serve'> {
 
   // A relative DATA_DIR must mean the same folder from wherever this is called.
   process.chdir(ROOT)
-  const { DATA_DIR, SECRET_KEY, SECRET_KEY_FILE } = process.env
   if (await installDependencies(ROOT)) restart()
-  await prepareDataFolder(resolve(DATA_DIR || 'data'), !SECRET_KEY && !SECRET_KEY_FILE)
+  await prepareDataFolder(resolve(process.env['DATA_DIR'] || 'data'), needsSecretFile(process.env))
   await buildDashboard(ROOT)
   await prepareDocsReader(ROOT)
   return flags.includes('--check') ? 'stop' : 'serve'
