@@ -16,16 +16,11 @@ export class CallLog {
   /** `now` must be monotonic. */
   constructor(log: Pick<Log, 'info'>, now?: () => number) {
     this.log = log
-    this.lines = new LineBudget(
-      (code, calls) => log.info('more calls were refused or failed', { code, calls }),
-      now && { now },
-    )
+    this.lines = new LineBudget((code, calls) => log.info('more calls were refused or failed', { code, calls }), now)
     this.unpaid = new LineBudget(
       (code, calls) => log.info('calls were not paid for in the last minute', { code, calls }),
-      {
-        ...(now && { now }),
-        perSecond: 0,
-      },
+      now,
+      0,
     )
   }
 

@@ -25,7 +25,8 @@ export class LineBudget {
   /** `now` must be monotonic. With `perSecond` 0, every line is counted. */
   constructor(
     report: (key: string, count: number) => void,
-    { now = () => performance.now(), perSecond = LINES_PER_SECOND }: { now?: () => number; perSecond?: number } = {},
+    now: () => number = () => performance.now(),
+    perSecond = LINES_PER_SECOND,
   ) {
     this.report = report
     this.now = now

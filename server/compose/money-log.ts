@@ -27,7 +27,7 @@ export class MoneyLog {
   /** `now` must be monotonic. */
   constructor(log: Pick<Log, 'info'>, now?: () => number) {
     this.log = log
-    this.lines = new LineBudget((kind, count) => log.info('more of the same', { what: kind, count }), now && { now })
+    this.lines = new LineBudget((kind, count) => log.info('more of the same', { what: kind, count }), now)
   }
 
   /** The same journal, with the log. */
