@@ -19,7 +19,7 @@ interface Parts {
 /** Backups on an operator's command, and on the schedule of BACKUP_TO. */
 export function composeBackups(config: Config, { stores, clock, log, threads }: Parts) {
   const { dataDir, databaseUrl, backup } = config
-  const place = { dataDir, databaseUrl, backup, ...(threads && { threads }) }
+  const place = { dataDir, databaseUrl, backup, threads }
   const backups = new Backups({ ...backupWork(place), clock })
   const configured = backup.to === null ? null : backupTarget(backup.to, place)
   const writeEvent = eventWriter(stores.webhooks, clock, log)

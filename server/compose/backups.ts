@@ -22,7 +22,7 @@ export interface BackupPlace {
   readonly dataDir: string
   readonly databaseUrl: string
   readonly backup: Pick<BackupSettings, 'access' | 'secrets' | 'secretMark'>
-  readonly threads?: WorkerThreads
+  readonly threads?: WorkerThreads | undefined
 }
 
 /** Below DATA_DIR: what is on its way to a store, or read back. */
@@ -78,7 +78,7 @@ async function snapshot(place: BackupPlace, folder: string, onProgress: OnProgre
     throw new BackupProblem(`${folder} has ${free} bytes left; the copy needs about ${size + indexBytes}`)
   const database = join(folder, DATABASE)
   await copyDatabase({
-    ...{ from, to: database, ...(threads && { threads }) },
+    ...{ from, to: database, threads },
     onProgress: (bytes, total) => onProgress({ step: 'copying', bytes, total }),
   })
   const paths = [database]
@@ -88,10 +88,7 @@ async function snapshot(place: BackupPlace, folder: string, onProgress: OnProgre
     paths.push(join(folder, basename(index)))
   }
   onProgress({ step: 'checking', bytes: 0, total: 0 })
-  const { schema, problems, keyVariables } = await examineCopy(database, {
-    everyPage: false,
-    ...(threads && { threads }),
-  })
+  const { schema, problems, keyVariables } = await examineCopy(database, { everyPage: false, threads })
   return {
     ...{ version: VERSION, schema },
     // Such data is copied all the same: a problem must not cost the backups too.
@@ -140,11 +137,9 @@ export async function requireSound(
   { problems: known }: Pick<CopyManifest, 'problems'>,
   threads?: WorkerThreads,
 ): Promise<void> {
-  const { schema, problems } = await examineCopy(database, { everyPage: true, ...(threads && { threads }) }).catch(
-    (error: unknown) => {
-      throw new BackupProblem(`the copy cannot be opened: ${error instanceof Error ? error.message : error}`)
-    },
-  )
+  const { schema, problems } = await examineCopy(database, { everyPage: true, threads }).catch((error: unknown) => {
+    throw new BackupProblem(`the copy cannot be opened: ${error instanceof Error ? error.message : error}`)
+  })
   if (schema > SCHEMA_TIME)
     throw new BackupProblem(`a newer gateway made the copy, and this one is ${VERSION}: use the newer one`)
   const [first] = problems ?? []

@@ -25,7 +25,7 @@ export const diskOf = (path: string): Promise<DiskLeft> => diskLeft(path)
 
 /** Reads a database file: its schema, whether its books agree, and whether its log can be read. Changes nothing. */
 export async function examineData(file: string, threads?: WorkerThreads): Promise<DataHealth> {
-  const facts = await examineCopy(file, { everyPage: false, ...(threads && { threads }) })
+  const facts = await examineCopy(file, { everyPage: false, threads })
   const log = await readLog(`${file}.log`)
   const age = facts.schema === SCHEMA_TIME ? 'current' : facts.schema < SCHEMA_TIME ? 'older' : 'newer'
   return { ...facts, bytes: (await stat(file)).size, logBytes: log.length, age }

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import type { Config } from '../config'
-import { isoTime } from '../core/clock'
+import { HOUR_MS, isoTime } from '../core/clock'
 import type { LastTimes } from '../core/ledger/clock-check'
 import type { Log } from '../log'
 
@@ -139,5 +139,5 @@ function sandbox({ models, social, payments }: Settings): Outcome {
 function backups({ backup }: Settings): Outcome {
   return backup.to === null
     ? { problem: 'no copies are scheduled: set BACKUP_TO, or copy the data by other means' }
-    : { state: `every ${Math.round(backup.everyMs / 3_600_000)} h to ${backup.to}` }
+    : { state: `every ${Math.round(backup.everyMs / HOUR_MS)} h to ${backup.to}` }
 }

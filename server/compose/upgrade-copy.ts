@@ -43,7 +43,7 @@ export function upgradeCopy({ dataDir, backup }: Pick<Config, 'dataDir' | 'backu
         throw new Error(
           `the database must be copied before its upgrade: that needs ${needed} bytes, and ${dataDir} has ${free} left. Free some, or set BACKUP_BEFORE_UPGRADE=false`,
         )
-      const paths = await copyUnchanged({ from: file, folder: draft.folder, ...(threads && { threads }) })
+      const paths = await copyUnchanged({ from: file, folder: draft.folder, threads })
       const files = await Promise.all(paths.map(copiedFile))
       const { secrets, secretMark } = backup
       const copy = { name, takenAt: now, version: `before ${VERSION}`, schema, problems: 0, files, secrets, secretMark }

@@ -1,12 +1,12 @@
 import type { Reconciliation } from '../core/accounts/reconciliation'
-import { type Clock, DAY_MS, HOUR_MS } from '../core/clock'
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
 /** Startup has enough to do. */
-const FIRST_MS = 15 * 60_000
+const FIRST_MS = 15 * MINUTE_MS
 /** After a comparison that could not be completed. */
-const RETRY_MS = 60 * 60_000
+const RETRY_MS = HOUR_MS
 /** More than a day, so that a day that was missed is made up for. */
 const DAYS = 3
 

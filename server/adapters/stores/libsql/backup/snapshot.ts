@@ -19,7 +19,7 @@ interface CopyOptions {
   readonly to: string
   /** Called with the bytes that were written and their number in the end, which is an estimate. */
   readonly onProgress: (bytes: number, total: number) => void
-  readonly threads?: WorkerThreads
+  readonly threads?: WorkerThreads | undefined
 }
 
 const PROGRESS_MS = 250
@@ -117,7 +117,7 @@ export interface CopyFacts {
 /** Reads a copy: its schema, and whether its books agree. With `everyPage`, every page and index too. Throws when it is damaged. */
 export async function examineCopy(
   file: string,
-  { everyPage, threads = OWN_THREADS }: { readonly everyPage: boolean; readonly threads?: WorkerThreads },
+  { everyPage, threads = OWN_THREADS }: { readonly everyPage: boolean; readonly threads?: WorkerThreads | undefined },
 ): Promise<CopyFacts> {
   return withConnection(file, 'reader', threads, async (copy) => {
     if (everyPage) {
