@@ -83,13 +83,7 @@ describe('a second factor', () => {
     await page.getByText('On. 9 recovery codes left.').waitFor()
 
     // So are the codes.
-    const reset = await dashboard.gateway.control(
-      new Request('http://gateway/reset-second-factor', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ account: owner.accountId }),
-      }),
-    )
+    const reset = await dashboard.control('reset-second-factor', { account: owner.accountId })
     expect(reset.status).toBe(200)
     await signIn(page, owner.email)
     await heading(page, 'Overview')

@@ -216,13 +216,9 @@ describe('a forgotten password', () => {
     await page.getByRole('button', { name: 'Send link' }).click()
     await page.getByText(`bun run gateway operator reset-link ${owner.email}`).waitFor()
     await fitsEverybody(page, 'forgot-password')
-    const answer = await dashboard.gateway.control(
-      new Request('http://gateway/reset-link', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ account: (await (await owner.api('/api/account')).json()).id }),
-      }),
-    )
+    const answer = await dashboard.control('reset-link', {
+      account: (await (await owner.api('/api/account')).json()).id,
+    })
     const { link } = (await answer.json()) as { link: string }
     const { pathname, hash } = new URL(link)
     for (const outcome of ['set', 'over']) {

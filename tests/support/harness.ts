@@ -166,6 +166,14 @@ export async function openHarness(options: HarnessOptions = {}) {
   const { core } = gateway
   const call = (path: string, init: RequestInit = {}) =>
     gateway.app.handle(new Request(`http://localhost:${config.port}${path}`, init))
+  const control = (command: string, body: unknown = {}) =>
+    gateway.control(
+      new Request(`http://gateway/${command}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    )
   let people = 0
   return {
     folder,
@@ -185,8 +193,10 @@ export async function openHarness(options: HarnessOptions = {}) {
       headers.set('authorization', `Bearer ${typeof key === 'string' ? key : key.secret}`)
       return call(path, { ...init, headers })
     },
+    /** An operator's command, as the command line sends it. */
+    control,
     /** What `/ready` tells an operator, over the control socket. */
-    readiness: async () => (await gateway.control(new Request('http://gateway/ready', { method: 'POST' }))).json(),
+    readiness: async () => (await control('ready')).json(),
     /** An account without an owner who could sign in: fast. 2 USD of signup credit, and `extraUsd` of granted credit. */
     async account(extraUsd = 0, limits: Limits | null = WIDE): Promise<Account> {
       const account = await core.signUp.openAccount(`user-${++people}`)

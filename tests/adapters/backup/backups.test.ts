@@ -275,8 +275,7 @@ test('a place that cannot be used is named, with what to do', async () => {
 
 test('an operator starts a backup over the socket, reads its status and the list; it is in the audit log', async () => {
   const order = async (command: string, body: object) => {
-    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-    const answer = await h.gateway.control(new Request(`http://gateway/${command}`, init))
+    const answer = await h.control(command, body)
     return { status: answer.status, ...(await answer.json()) }
   }
   expect(await order('backup', {})).toMatchObject({ status: 409, error: { code: 'invalid_state' } })

@@ -39,13 +39,7 @@ beforeAll(async () => {
   key = { id: made.key.id, secret: made.secret }
   await linkKey(gateway, key.secret)
   const { link } = (await (
-    await gateway.gateway.control(
-      new Request('http://gateway/reset-link', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ account: (await (await owner.api('/api/account')).json()).id }),
-      }),
-    )
+    await gateway.control('reset-link', { account: (await (await owner.api('/api/account')).json()).id })
   ).json()) as { link: string }
   await owner.api(`/api/keys/${key.id}/disable`, {})
   await owner.api('/api/apps/gateway-cli/limit', { spending_limit: 1 })

@@ -343,12 +343,10 @@ describe('the upstream', () => {
   })
 
   test('that cannot be reached or refuses us: a trial of the operator says what to change', async () => {
-    const { core, gateway: open, upstream } = await selling([READ])
+    const { core, control, upstream } = await selling([READ])
     const trial = async (baseUrl: string) => {
       core.apis.replace([anApi({ baseUrl, operations: [anOperation(READ)] })])
-      const body = JSON.stringify({ name: 'weather', operation: 'forecast', input: { city: 'x' } })
-      const headers = { 'content-type': 'application/json' }
-      return (await open.control(new Request('http://gateway/api-test', { method: 'POST', headers, body }))).json()
+      return (await control('api-test', { name: 'weather', operation: 'forecast', input: { city: 'x' } })).json()
     }
     expect((await trial('http://10.0.0.1')).problem).toContain('ALLOW_PRIVATE_UPSTREAMS')
     upstream.answers(() => new Response('no key', { status: 401 }))

@@ -61,18 +61,10 @@ test('/schemas/catalog.json is a JSON Schema that accepts an export and refuses 
     ...{ name: 'weather', base_url: 'https://api.weather.example', auth: 'none' },
     operations: [{ id: 'forecast', method: 'GET', path: '/v1/forecast', price: { mode: 'fixed', usd: '0.01' } }],
   }
-  const order = (name: string, body: object) =>
-    gateway.gateway.control(
-      new Request(`http://gateway/${name}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
-    )
   expect(judge({ apis: [entry] })).toBe(true)
   expect(judge({ apis: [{ ...entry, bass_url: 'x' }] })).toBe(false)
-  expect((await order('apply', { catalog: { apis: [entry] } })).status).toBe(200)
-  const exported: unknown = await (await order('api-export', {})).json()
+  expect((await gateway.control('apply', { catalog: { apis: [entry] } })).status).toBe(200)
+  const exported: unknown = await (await gateway.control('api-export', {})).json()
   expect(judge(exported), JSON.stringify(judge.errors)).toBe(true)
   await gateway.close()
 })

@@ -15,13 +15,7 @@ afterAll(async () => {
 })
 
 async function order(command: string, body: object) {
-  const answer = await gateway.gateway.control(
-    new Request(`http://gateway/${command}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    }),
-  )
+  const answer = await gateway.control(command, body)
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
 }
 

@@ -30,13 +30,7 @@ const change = (owner: Owner, query = '', current = OLD) =>
   owner.api(`/api/auth/change-password${query}`, { currentPassword: current, newPassword: NEW })
 
 async function resetPassword(owner: Owner) {
-  const answer = await gateway.gateway.control(
-    new Request('http://gateway/reset-link', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ account: (await (await owner.api('/api/account')).json()).id }),
-    }),
-  )
+  const answer = await gateway.control('reset-link', { account: (await (await owner.api('/api/account')).json()).id })
   const { link } = (await answer.json()) as { link: string }
   return gateway.call('/api/auth/reset-password', {
     method: 'POST',

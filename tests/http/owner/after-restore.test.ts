@@ -180,13 +180,7 @@ test('without the lost database all keys can be disabled; a file that is no data
   const { live_keys: left } = JSON.parse(await printed('after-restore', '--json')) as AfterRestore
   expect(left).toBe(0)
   const fresh = await openHarness()
-  const answer = await fresh.gateway.control(
-    new Request('http://gateway/after-restore', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{}',
-    }),
-  )
+  const answer = await fresh.control('after-restore')
   expect(JSON.stringify(await answer.json())).toContain('was not restored')
   await fresh.close()
 })

@@ -15,19 +15,12 @@ afterAll(async () => {
 
 type Owner = Awaited<ReturnType<Harness['owner']>>
 
-async function order(command: string, body: Record<string, unknown>): Promise<Response> {
-  const headers = { 'content-type': 'application/json' }
-  return gateway.gateway.control(
-    new Request(`http://gateway/${command}`, { method: 'POST', headers, body: JSON.stringify(body) }),
-  )
-}
-
 /** An owner who may have so many live keys. */
 async function ownerOf(keys: number) {
   const owner = await gateway.owner()
   await owner.api('/api/keys')
   const [newest] = await gateway.core.accounts.list(1, null)
-  expect((await order('keys', { account: newest?.id, keys })).status).toBe(200)
+  expect((await gateway.control('keys', { account: newest?.id, keys })).status).toBe(200)
   return { owner, account: newest?.id }
 }
 
@@ -76,17 +69,19 @@ describe('an account has a maximum number of live keys (issue 14.13)', () => {
     const { owner, account } = await ownerOf(1)
     const first = await create(owner, 'first')
     expect(first.status).toBe(201)
-    expect(await (await order('keys', { account, keys: 2 })).json()).toMatchObject({
+    expect(await (await gateway.control('keys', { account, keys: 2 })).json()).toMatchObject({
       account: { id: account, most_keys: 2 },
     })
     expect(await verdict(create(owner, 'second'))).toBe(201)
-    await order('keys', { account, keys: 1 })
+    await gateway.control('keys', { account, keys: 1 })
     expect(await verdict(create(owner, 'third'))).toBe(409)
     const { keys } = (await (await owner.api('/api/keys')).json()) as { keys: { status: string }[] }
     expect(keys.map(({ status }) => status)).toEqual(['active', 'active'])
-    expect(await (await order('keys', { account, keys: null })).json()).toMatchObject({ account: { most_keys: 1000 } })
+    expect(await (await gateway.control('keys', { account, keys: null })).json()).toMatchObject({
+      account: { most_keys: 1000 },
+    })
     for (const keys of [0, -1, 1.5, '3'])
-      expect([keys, (await order('keys', { account, keys })).status]).toEqual([keys, 400])
+      expect([keys, (await gateway.control('keys', { account, keys })).status]).toEqual([keys, 400])
   })
 
   test('is 1,000 by default', async () => {

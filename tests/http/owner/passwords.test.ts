@@ -105,13 +105,7 @@ describe('a forgotten password', () => {
       status: 409,
       code: 'invalid_state',
     })
-    const answer = await silent.gateway.control(
-      new Request('http://gateway/reset-link', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ account: (await (await owner.api('/api/account')).json()).id }),
-      }),
-    )
+    const answer = await silent.control('reset-link', { account: (await (await owner.api('/api/account')).json()).id })
     const { link } = await read<{ link: string }>(answer)
     expect(link).toStartWith(`${silent.config.baseUrl}/reset-password#token=`)
     await read(reset(tokenIn(link), NEW, silent))

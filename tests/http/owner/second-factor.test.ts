@@ -254,14 +254,7 @@ describe('a lost device', () => {
   test('is replaced by an operator: all sessions end, the password alone signs in, and it is in the audit', async () => {
     const { owner, cookie } = await protectedOwner()
     const { id } = await read<{ id: string }>(apiAs(cookie)('/api/account'))
-    const reset = () =>
-      gateway.gateway.control(
-        new Request('http://gateway/reset-second-factor', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ account: id }),
-        }),
-      )
+    const reset = () => gateway.control('reset-second-factor', { account: id })
     expect(await read<unknown>(reset())).toEqual({ email: owner.email, reset: true })
     expect((await apiAs(cookie)('/api/account')).status).toBe(401)
     expect(kept(await post('/api/auth/sign-in/email', { email: owner.email, password: PASSWORD }))).toContain(

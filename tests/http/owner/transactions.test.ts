@@ -39,16 +39,7 @@ afterAll(() => closeReconciled(gateway))
 const list = (query = '') => read<TransactionPage>(owner.api(`/api/transactions${query}`))
 
 /** A command of the operator's desk that must succeed. */
-const command = (name: string, body: unknown) =>
-  read(
-    gateway.gateway.control(
-      new Request(`http://gateway/${name}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
-    ),
-  )
+const command = (name: string, body: unknown) => read(gateway.control(name, body))
 
 describe('GET /api/transactions', () => {
   test('lists kind, amount and the balance after every movement, newest first (spec-answers 3, 4)', async () => {
