@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { operatorCommand } from '../../server/cli/commands/operator'
 import { curlRequest, shellWords } from '../http/docs/shell-words'
 import { openHarness } from '../support/harness'
+import { openOperatorConsole } from '../support/operator-console'
 import { reconcile } from '../support/reconcile'
 import { freePort } from '../support/served-gateway'
 import { until } from '../support/until'
@@ -18,7 +18,6 @@ interface Block {
 
 let folder: string
 let page: readonly Block[]
-const before = process.env['DATA_DIR']
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gateway-sell-'))
   const port = await freePort()
@@ -30,11 +29,7 @@ beforeAll(async () => {
     ...{ language, file: file ?? null, text: block },
   }))
 })
-afterAll(async () => {
-  if (before === undefined) delete process.env['DATA_DIR']
-  else process.env['DATA_DIR'] = before
-  await rm(folder, { recursive: true, force: true })
-})
+afterAll(() => rm(folder, { recursive: true, force: true }))
 
 test('the commands of docs/sell-your-api.md lead from an OpenAPI file to a paid call', async () => {
   for (const { file, text } of page) if (file !== null) await writeFile(join(folder, file), text)
@@ -44,8 +39,7 @@ test('the commands of docs/sell-your-api.md lead from an OpenAPI file to a paid 
     [...start.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name ?? '', value ?? '']),
   )
   const gateway = await openHarness({ env })
-  const control = Bun.serve({ unix: join(gateway.folder, 'control.sock'), fetch: gateway.gateway.control })
-  process.env['DATA_DIR'] = gateway.folder
+  const operatorConsole = openOperatorConsole(gateway)
   const upstream = Bun.spawn(['bun', join(folder, 'weather.ts')], { stdio: ['ignore', 'inherit', 'inherit'] })
   const account = await gateway.account(1)
   const { secret } = await gateway.key(account)
@@ -56,7 +50,7 @@ test('the commands of docs/sell-your-api.md lead from an OpenAPI file to a paid 
   } finally {
     upstream.kill()
     await upstream.exited
-    control.stop(true)
+    await operatorConsole.close()
     await gateway.close(true)
   }
   const outputs = (part: string) => [...said].filter(([command]) => command.includes(part)).map(([, output]) => output)
@@ -85,11 +79,7 @@ test('the commands of docs/sell-your-api.md lead from an OpenAPI file to a paid 
     const [line = '', target] = command.split(' > ')
     const words = shellWords(line, {}).map((word) => (/\.yaml$/.test(word) ? join(folder, word) : word))
     expect(words.slice(0, 4)).toEqual(['bun', 'run', 'gateway', 'operator'])
-    const output = await operatorCommand(
-      words.slice(4),
-      () => false,
-      () => undefined,
-    )
+    const output = await operatorConsole.run(...words.slice(4))
     if (target !== undefined) await writeFile(join(folder, target), output)
     return output
   }

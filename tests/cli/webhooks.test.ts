@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { operatorCommand } from '../../server/cli/commands/operator'
 import type { DeliveryPage, OneWebhook, WebhookList, WebhookWithSecret } from '../../server/http/webhooks/record'
 import { type Harness, openHarness } from '../support/harness'
 import { oauthApp } from '../support/oauth'
+import { openOperatorConsole } from '../support/operator-console'
 import { reconcile } from '../support/reconcile'
 import { openCli } from './fake-terminal'
 
@@ -13,9 +13,8 @@ let operator: Owner
 let owner: Owner
 let cli: Awaited<ReturnType<typeof openCli>>
 let receiver: Bun.Server<undefined>
-let control: Bun.Server<undefined>
+let operatorConsole: ReturnType<typeof openOperatorConsole>
 const received: { path: string; id: string | null; type: string }[] = []
-const dataDir = process.env['DATA_DIR']
 
 beforeAll(async () => {
   receiver = Bun.serve({
@@ -41,13 +40,10 @@ beforeAll(async () => {
     },
   })
   expect((await cli.run('login')).code).toBe(0)
-  control = Bun.serve({ unix: `${gateway.folder}/control.sock`, fetch: gateway.gateway.control })
-  process.env['DATA_DIR'] = gateway.folder
+  operatorConsole = openOperatorConsole(gateway)
 })
 afterAll(async () => {
-  if (dataDir === undefined) delete process.env['DATA_DIR']
-  else process.env['DATA_DIR'] = dataDir
-  await control.stop(true)
+  await operatorConsole.close()
   await cli[Symbol.asyncDispose]()
   await gateway.close(true)
   await receiver.stop(true)
@@ -63,13 +59,6 @@ async function webhooks(...words: string[]) {
   return { out, err }
 }
 const asJson = async <T>(...words: string[]) => JSON.parse((await webhooks(...words, '--json')).out) as T
-
-const operate = (...words: string[]) =>
-  operatorCommand(
-    words,
-    () => false,
-    () => undefined,
-  )
 
 /** A round of deliveries, and all that it sends. */
 async function round() {
@@ -163,7 +152,7 @@ describe('webhooks', () => {
 })
 
 describe('operator webhooks', () => {
-  const run = (...words: string[]) => operate('webhooks', ...words)
+  const run = (...words: string[]) => operatorConsole.run('webhooks', ...words)
 
   test('receive the events of the gateway; the only operator needs no name', async () => {
     const output = await run('add', url('/gateway'), '--events', 'ledger.alarm')
@@ -190,10 +179,10 @@ describe('operator webhooks', () => {
   test('are never those of a customer, and with several operators one is named', async () => {
     const { id } = (await (await owner.api('/api/account')).json()) as { id: string }
     expect(await run('list', '--account', id).catch(String)).toContain('is not an operator')
-    await operate('role', id, 'operator')
+    await operatorConsole.run('role', id, 'operator')
     expect(await run('list').catch(String)).toContain('several operators')
     expect(await run('list', '--account', id)).toBe('No webhooks.\n')
-    await operate('role', id, '--none')
+    await operatorConsole.run('role', id, '--none')
     expect(await run('--help')).toContain('operator webhooks COMMAND')
   })
 })

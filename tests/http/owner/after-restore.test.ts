@@ -3,11 +3,11 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openTarget } from '../../../server/adapters/backup/open-target'
-import { operatorCommand } from '../../../server/cli/commands/operator'
 import { restoreCopy } from '../../../server/compose/restore'
 import type { AfterRestore } from '../../../server/http/operator/after-restore-record'
 import type { OneRefund } from '../../../server/http/operator/customer-record'
 import { type Harness, openHarness } from '../../support/harness'
+import { openOperatorConsole } from '../../support/operator-console'
 import { POOLED_THREADS } from '../../support/pooled-threads'
 import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/stripe-double'
 import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
@@ -16,14 +16,13 @@ let folder: string
 let stripe: StripeDouble
 let original: Harness
 let gateway: Harness
-const dataDir = process.env['DATA_DIR']
+let operatorConsole: ReturnType<typeof openOperatorConsole>
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'after-restore-'))
   stripe = openStripeDouble()
 })
 afterAll(async () => {
-  if (dataDir === undefined) delete process.env['DATA_DIR']
-  else process.env['DATA_DIR'] = dataDir
+  await operatorConsole.close()
   await closeReconciled(gateway)
   await rm(original.folder, { recursive: true, force: true })
   await stripe.close()
@@ -82,19 +81,7 @@ async function restored(): Promise<string> {
   return into
 }
 
-async function printed(...words: string[]): Promise<string> {
-  const control = Bun.serve({ unix: join(gateway.folder, 'control.sock'), fetch: gateway.gateway.control })
-  process.env['DATA_DIR'] = gateway.folder
-  try {
-    return await operatorCommand(
-      words,
-      () => false,
-      () => undefined,
-    )
-  } finally {
-    await control.stop(true)
-  }
-}
+const printed = (...words: string[]) => operatorConsole.run(...words)
 
 test('after a restore from an older copy no refund doubles, no payment is lost, and what was stopped since is stopped again', async () => {
   original = await open()
@@ -129,6 +116,7 @@ test('after a restore from an older copy no refund doubles, no payment is lost, 
   await original.close(true)
 
   gateway = await open({ folder: into })
+  operatorConsole = openOperatorConsole(gateway)
   expect(gateway.logged.join('\n')).toContain('after-restore')
   const [{ epoch } = { epoch: 0 }] = await epochs(gateway)
   expect(epoch).toBeGreaterThanOrEqual(before)

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { join } from 'node:path'
 import { operatorCommand } from '../../../server/cli/commands/operator'
 import type { BookStatement } from '../../../server/http/operator/books-record'
 import type { Revenue } from '../../../server/http/operator/revenue-record'
 import { type Harness, openHarness } from '../../support/harness'
+import { openOperatorConsole } from '../../support/operator-console'
 import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
 
 let gateway: Harness
@@ -11,8 +11,7 @@ let operator: Owner
 let support: Owner
 let owner: Owner
 let id: string
-let control: ReturnType<typeof Bun.serve>
-const before = process.env['DATA_DIR']
+let operatorConsole: ReturnType<typeof openOperatorConsole>
 beforeAll(async () => {
   gateway = await openHarness()
   operator = await gateway.owner('root@example.com')
@@ -25,29 +24,14 @@ beforeAll(async () => {
   for (const _ of [1, 2, 3]) expect(await callWith(gateway, secret)).toBe('200')
   await read(operator.api(`/api/operator/accounts/${id}/grants`, { usd: '5', note: '=HYPERLINK("x")' }))
   await read(operator.api(`/api/operator/accounts/${id}/debits`, { usd: '1', note: 'Too much' }))
-  control = Bun.serve({ unix: join(gateway.folder, 'control.sock'), fetch: gateway.gateway.control })
-  process.env['DATA_DIR'] = gateway.folder
+  operatorConsole = openOperatorConsole(gateway)
 })
 afterAll(async () => {
-  if (before === undefined) delete process.env['DATA_DIR']
-  else process.env['DATA_DIR'] = before
-  await control.stop(true)
+  await operatorConsole.close()
   await closeReconciled(gateway)
 })
 
-/** What a command prints, files included. */
-async function printed(...words: string[]): Promise<string> {
-  let file = ''
-  const text = await operatorCommand(
-    words,
-    () => false,
-    (piece) => {
-      file += piece
-    },
-  )
-  return file + text
-}
-
+const printed = (...words: string[]) => operatorConsole.run(...words)
 const monthOf = (at: number) => new Date(at).toISOString().slice(0, 7)
 const lines = (csv: string) => csv.trimEnd().split('\r\n')
 
