@@ -7,14 +7,14 @@ import { version } from '../../../package.json'
 import { openTarget } from '../../../server/adapters/backup/open-target'
 import { lockDataFolder } from '../../../server/adapters/stores/libsql/driver/data-folder-lock'
 import { backupWork } from '../../../server/compose/backups'
-import { RESTORED, restoreCopy } from '../../../server/compose/restore'
+import { RESTORED } from '../../../server/compose/restore'
 import { type CopyManifest, copyName, MANIFEST, surplusCopies } from '../../../server/core/backup/copy'
 import { BackupProblem, type BackupTarget, findCopy } from '../../../server/core/backup/target'
 import { VERSION } from '../../../server/core/version'
 import { openS3Server } from '../../support/doubles/s3-server'
 import { type Harness, type MadeKey, openHarness } from '../../support/harness'
-import { POOLED_THREADS } from '../../support/pooled-threads'
 import { reconcile } from '../../support/reconcile'
+import { restoredCopy } from '../../support/restored-copy'
 import { until } from '../../support/until'
 
 /** Issue 24 point 4. */
@@ -48,13 +48,8 @@ async function backup(target: BackupTarget, { verify = false, keep = null as num
   return h.gateway.backups.commands.backups.start({ target, verify, keep }).result
 }
 
-function restore(target: BackupTarget, copy: CopyManifest, dataDir: string): Promise<void> {
-  const databaseUrl = `file:${join(dataDir, 'gateway.db')}`
-  return restoreCopy({
-    ...{ target, copy, dataDir, databaseUrl, now: h.clock.now() },
-    ...{ threads: POOLED_THREADS, onProgress: () => undefined },
-  })
-}
+const restore = (target: BackupTarget, copy: CopyManifest, dataDir: string) =>
+  restoredCopy({ target, copy, dataDir, now: h.clock.now() })
 
 /** Makes one paid call; its id if it was answered 200. */
 async function call(): Promise<string | null> {
@@ -91,8 +86,7 @@ test('a copy that is made under load has every call that was answered before it 
   expect(during).toBeGreaterThan(0)
 
   const dataDir = join(folder, 'load-restored')
-  await restore(place('load'), copy, dataDir)
-  const file = join(dataDir, 'gateway.db')
+  const file = await restore(place('load'), copy, dataDir)
   const kept = await chargedCalls(file)
   expect(before.filter((id) => !kept.has(id))).toEqual([])
   expect((await reconcile(file)).problems).toEqual([])
@@ -110,11 +104,10 @@ test('a copy has the charges that are only in the log, because the database take
   const { copy } = await backup(place('stuck'))
   await lock.rollback()
   blocker.close()
-  const dataDir = join(folder, 'stuck-restored')
-  await restore(place('stuck'), copy, dataDir)
-  const kept = await chargedCalls(join(dataDir, 'gateway.db'))
+  const file = await restore(place('stuck'), copy, join(folder, 'stuck-restored'))
+  const kept = await chargedCalls(file)
   expect(charged.filter((id) => id === null || !kept.has(id))).toEqual([])
-  expect((await reconcile(join(dataDir, 'gateway.db'))).problems).toEqual([])
+  expect((await reconcile(file)).problems).toEqual([])
 })
 
 describe.each([

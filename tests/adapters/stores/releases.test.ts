@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { createClient } from '@libsql/client'
 import { openTarget } from '../../../server/adapters/backup/open-target'
-import { restoreCopy } from '../../../server/compose/restore'
 import { findCopy } from '../../../server/core/backup/target'
 import { openHarness } from '../../support/harness'
 import { olderDatabase } from '../../support/older-database'
-import { POOLED_THREADS } from '../../support/pooled-threads'
 import { reconcile } from '../../support/reconcile'
 import { type Expected, RELEASES, SEARCH } from '../../support/release-fixture'
+import { restoredCopy } from '../../support/restored-copy'
 
 /** Issue 24 point 5. */
 let folder: string
@@ -79,13 +78,10 @@ test('an upgrade copies the data first, says how long it may take, and the copy 
   await h.close(true)
   const place = openTarget(join(dataDir, 'before-upgrade'), { access: null, workFolder: '' })
   const copy = await findCopy(place, null)
-  const restored = join(folder, 'older-restored')
-  const databaseUrl = `file:${join(restored, 'gateway.db')}`
-  const where = { target: place, copy, dataDir: restored, databaseUrl }
-  await restoreCopy({ ...where, now: 0, threads: POOLED_THREADS, onProgress: () => undefined })
+  const restored = await restoredCopy({ target: place, copy, dataDir: join(folder, 'older-restored'), now: 0 })
   const steps = (file: string) => query(file, 'SELECT count(*) FROM __drizzle_migrations')
-  expect(await steps(join(restored, 'gateway.db'))).toEqual([28])
-  expect(await query(join(restored, 'gateway.db'), 'SELECT id FROM accounts')).toEqual(['acct_1'])
+  expect(await steps(restored)).toEqual([28])
+  expect(await query(restored, 'SELECT id FROM accounts')).toEqual(['acct_1'])
 })
 
 test('an upgrade that fails changes nothing', async () => {

@@ -3,12 +3,11 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openTarget } from '../../../server/adapters/backup/open-target'
-import { restoreCopy } from '../../../server/compose/restore'
 import type { AfterRestore } from '../../../server/http/operator/after-restore-record'
 import type { OneRefund } from '../../../server/http/operator/customer-record'
 import { type Harness, openHarness } from '../../support/harness'
 import { openOperatorConsole } from '../../support/operator-console'
-import { POOLED_THREADS } from '../../support/pooled-threads'
+import { restoredCopy } from '../../support/restored-copy'
 import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/stripe-double'
 import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
 
@@ -73,11 +72,7 @@ async function restored(): Promise<string> {
   if (!copy) throw new Error('no copy')
   const into = join(folder, 'restored')
   await mkdir(into)
-  const databaseUrl = `file:${join(into, 'gateway.db')}`
-  await restoreCopy({
-    ...{ target, copy, dataDir: into, databaseUrl, now: Date.now() },
-    ...{ threads: POOLED_THREADS, onProgress: () => undefined },
-  })
+  await restoredCopy({ target, copy, dataDir: into, now: Date.now() })
   return into
 }
 
