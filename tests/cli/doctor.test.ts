@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
 import { doctorCommand } from '../../server/cli/local/doctor-command'
 import { listenControl } from '../../server/listen'
+import { executeOn } from '../support/database-file'
 import { type Harness, openHarness } from '../support/harness'
 import { freePort } from '../support/served-gateway'
 
@@ -104,12 +104,8 @@ test('a port that another program has, a clock that is wrong, and files that oth
 test('books that do not agree, and an old copy, are found', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'doctor-'))
   const file = join(folder, 'gateway.db')
-  const client = createClient({ url: `file:${h.databaseFile}`, concurrency: 1 })
-  await client.execute({ sql: 'VACUUM INTO ?', args: [file] })
-  client.close()
-  const copy = createClient({ url: `file:${file}`, concurrency: 1 })
-  await copy.execute('UPDATE accounts SET credit = credit + 1')
-  copy.close()
+  await executeOn(h.databaseFile, 'VACUUM INTO ?', [file])
+  await executeOn(file, 'UPDATE accounts SET credit = credit + 1')
   await chmod(folder, 0o700)
   await chmod(file, 0o600)
   const target = join(folder, 'copies')

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
+import { executeOn } from '../support/database-file'
 import { reconcile } from '../support/reconcile'
 import {
   control,
@@ -132,10 +132,7 @@ describe('one server, from start to stop', () => {
 
   /** As if somebody else had written to the database. */
   async function change(sql: string) {
-    const client = createClient({ url: `file:${join(folder, 'gateway.db')}` })
-    const { rows } = await client.execute(sql)
-    client.close()
-    return rows.map((row) => ({ ...row }))
+    return (await executeOn(join(folder, 'gateway.db'), sql)).map((row) => ({ ...row }))
   }
 })
 

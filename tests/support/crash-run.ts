@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
 import { openApiUpstream } from './api-upstream'
+import { chargedIds } from './database-file'
 import { type Reconciliation, reconcile } from './reconcile'
 import { freePort } from './served-gateway'
 import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from './server-process'
@@ -128,11 +128,4 @@ async function loadUntilKilled(
   await beforeKill()
   await server.kill('SIGKILL')
   await clients
-}
-
-async function chargedIds(database: string): Promise<Set<string>> {
-  const client = createClient({ url: `file:${database}` })
-  const { rows } = await client.execute('SELECT id FROM requests WHERE cost > 0')
-  client.close()
-  return new Set(rows.map((row) => String(row['id'])))
 }

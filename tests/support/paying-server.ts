@@ -1,4 +1,4 @@
-import { createClient } from '@libsql/client'
+import { executeOn } from './database-file'
 import { MERCHANT, openPaymentSandbox } from './payment-sandbox'
 import { reconcile } from './reconcile'
 import { dataFolder, removeFolder, type ServerProcess, startServer } from './server-process'
@@ -53,9 +53,10 @@ export async function openPayingServer(env: Record<string, string> = {}, open: (
     received: () => sandbox.balance(MERCHANT),
     /** How many payments the database has in each state, read past the server. */
     async states(): Promise<Record<string, number>> {
-      const client = createClient({ url: `file:${folder}/gateway.db` })
-      const { rows } = await client.execute('SELECT state, count(*) AS number FROM payments GROUP BY state')
-      client.close()
+      const rows = await executeOn(
+        `${folder}/gateway.db`,
+        'SELECT state, count(*) AS number FROM payments GROUP BY state',
+      )
       return Object.fromEntries(rows.map(({ state, number }) => [String(state), Number(number)]))
     },
     /** Stops it, and gives what of the books does not agree. */

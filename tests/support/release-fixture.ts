@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
 import { version } from '../../package.json'
+import { executeOn } from './database-file'
 import { openHarness } from './harness'
 
 /** The folder of data that released versions left: `VERSION.tar.zst`. */
@@ -41,8 +42,7 @@ async function writeFixture(): Promise<void> {
   const blocker = createClient({ url: `file:${h.databaseFile}`, concurrency: 1 })
   const lock = await blocker.transaction('write')
   charged.push(await call(), await call())
-  const reader = createClient({ url: `file:${h.databaseFile}`, concurrency: 1 })
-  await reader.execute({ sql: 'VACUUM INTO ?', args: [join(folder, 'gateway.db')] })
+  await executeOn(h.databaseFile, 'VACUUM INTO ?', [join(folder, 'gateway.db')])
   await cp(`${h.databaseFile}.log`, join(folder, 'gateway.db.log'))
   await lock.rollback()
   const account = (await (await owner.api('/api/account')).json()) as { balance_micros_usd: number }

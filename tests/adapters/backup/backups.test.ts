@@ -11,6 +11,7 @@ import { RESTORED } from '../../../server/compose/restore'
 import { type CopyManifest, copyName, MANIFEST, surplusCopies } from '../../../server/core/backup/copy'
 import { BackupProblem, type BackupTarget, findCopy } from '../../../server/core/backup/target'
 import { VERSION } from '../../../server/core/version'
+import { chargedIds, executeOn } from '../../support/database-file'
 import { openS3Server } from '../../support/doubles/s3-server'
 import { type Harness, type MadeKey, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
@@ -58,13 +59,6 @@ async function call(): Promise<string | null> {
   return answer.status === 200 ? answer.headers.get('x-request-id') : null
 }
 
-async function chargedCalls(file: string): Promise<ReadonlySet<unknown>> {
-  const client = createClient({ url: `file:${file}` })
-  const { rows } = await client.execute('SELECT id FROM requests WHERE cost > 0')
-  client.close()
-  return new Set(rows.map((row) => row['id']))
-}
-
 test('a copy that is made under load has every call that was answered before it began, and a gateway goes on with it', async () => {
   const answered: string[] = []
   let isDone = false
@@ -87,7 +81,7 @@ test('a copy that is made under load has every call that was answered before it 
 
   const dataDir = join(folder, 'load-restored')
   const file = await restore(place('load'), copy, dataDir)
-  const kept = await chargedCalls(file)
+  const kept = await chargedIds(file)
   expect(before.filter((id) => !kept.has(id))).toEqual([])
   expect((await reconcile(file)).problems).toEqual([])
   const again = await openHarness({ folder: dataDir })
@@ -105,7 +99,7 @@ test('a copy has the charges that are only in the log, because the database take
   await lock.rollback()
   blocker.close()
   const file = await restore(place('stuck'), copy, join(folder, 'stuck-restored'))
-  const kept = await chargedCalls(file)
+  const kept = await chargedIds(file)
   expect(charged.filter((id) => id === null || !kept.has(id))).toEqual([])
   expect((await reconcile(file)).problems).toEqual([])
 })
@@ -231,9 +225,7 @@ test('a copy of a newer gateway is refused in one line', async () => {
   const target = place('newer')
   const { copy } = await backup(target)
   const file = join(folder, 'newer', copy.name, 'gateway.db')
-  const client = createClient({ url: `file:${file}` })
-  await client.execute("INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 99999999999999)")
-  client.close()
+  await executeOn(file, "INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 99999999999999)")
   const bytes = await readFile(file)
   const sha256 = new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
   const newer = { ...copy, files: [{ name: 'gateway.db', bytes: bytes.length, sha256 }] }
@@ -241,15 +233,11 @@ test('a copy of a newer gateway is refused in one line', async () => {
 })
 
 test('books that disagree do not cost the backups: such a copy says so, verifies and can be restored; a copy that is worse is refused', async () => {
-  const set = async (file: string, change: number) => {
-    const client = createClient({ url: `file:${file}`, concurrency: 1 })
-    await client.execute(`UPDATE accounts SET credit = credit + ${change}`)
-    client.close()
-  }
+  const credit = (change: number) => executeOn(h.databaseFile, 'UPDATE accounts SET credit = credit + ?', [change])
   const target = place('disagreeing')
-  await set(h.databaseFile, 1)
+  await credit(1)
   const { copy } = await backup(target, { verify: true })
-  await set(h.databaseFile, -1)
+  await credit(-1)
   expect(copy.problems).toBe(1)
   await restore(target, copy, join(folder, 'disagreeing-restored'))
   const lying = { ...copy, problems: 0 }
@@ -280,9 +268,7 @@ test('an operator starts a backup over the socket, reads its status and the list
     last_success: { name, location: to, copy: { version: VERSION } },
   })
   expect((await order('backup-list', { to })).copies).toHaveLength(1)
-  const client = createClient({ url: `file:${h.databaseFile}` })
-  const { rows } = await client.execute("SELECT detail FROM audit_log WHERE action = 'backup.start'")
-  client.close()
+  const rows = await executeOn(h.databaseFile, "SELECT detail FROM audit_log WHERE action = 'backup.start'")
   expect(rows.map((row) => JSON.parse(String(row['detail'])))).toEqual([{ name, location: to }])
 })
 

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { createClient } from '@libsql/client'
 import { openTarget } from '../../../server/adapters/backup/open-target'
 import { findCopy } from '../../../server/core/backup/target'
+import { chargedIds, executeOn } from '../../support/database-file'
 import { openHarness } from '../../support/harness'
 import { olderDatabase } from '../../support/older-database'
 import { reconcile } from '../../support/reconcile'
@@ -18,12 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-const query = async (file: string, sql: string) => {
-  const client = createClient({ url: `file:${file}`, concurrency: 1 })
-  const { rows } = await client.execute(sql)
-  client.close()
-  return rows.map((row) => Object.values(row)[0])
-}
+const query = async (file: string, sql: string) => (await executeOn(file, sql)).map((row) => Object.values(row)[0])
 
 describe.each((await readdir(RELEASES)).map((name) => [basename(name, '.tar.zst')]))(
   'data of version %s',
@@ -50,7 +45,7 @@ describe.each((await readdir(RELEASES)).map((name) => [basename(name, '.tar.zst'
       expect((await h.as(expected.revokedSecret, SEARCH)).status).toBe(401)
       await h.close(true)
       const file = join(dataDir, 'gateway.db')
-      const charged = await query(file, 'SELECT id FROM requests WHERE cost > 0')
+      const charged = [...(await chargedIds(file))]
       expect(charged).toEqual(expect.arrayContaining([...expected.charged]))
       expect(charged).toHaveLength(expected.charged.length + 1)
       expect((await reconcile(file)).problems).toEqual([])
@@ -101,9 +96,7 @@ test('an older gateway refuses the data of a newer one in one line, and leaves i
   const first = await openHarness()
   await first.close(true)
   const file = first.databaseFile
-  const client = createClient({ url: `file:${file}` })
-  await client.execute("INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 4102444800000)")
-  client.close()
+  await executeOn(file, "INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 4102444800000)")
   const epoch = () => query(file, 'SELECT epoch FROM owner')
   const before = await epoch()
   const refusal = await openHarness({ folder: first.folder }).catch((error: Error) => error.message)
