@@ -175,6 +175,26 @@ export async function openHarness(options: HarnessOptions = {}) {
       }),
     )
   let people = 0
+  const credentials = (email: string): RequestInit => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Ada', email, password: 'correct horse battery' }),
+  })
+  /** `api` sends the session cookie and JSON. */
+  const session = async (email: string, answer: Response) => {
+    if (answer.status !== 200) throw new Error(await answer.text())
+    const cookie = answer.headers
+      .getSetCookie()
+      .map((line) => line.split(';')[0])
+      .join('; ')
+    const api = (path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST', headers = {}) =>
+      call(path, {
+        method,
+        headers: { cookie, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+    return { email, cookie, api }
+  }
   return {
     folder,
     databaseFile: join(folder, 'gateway.db'),
@@ -216,7 +236,7 @@ export async function openHarness(options: HarnessOptions = {}) {
       return { id: made.value.key.id, secret: made.value.secret }
     },
     /**
-     * A person who signed up over HTTP. `api` sends the session cookie and JSON. `send`: how the sign-up goes out. `confirm`: reads
+     * A person who signed up over HTTP. `send`: how the sign-up goes out. `confirm`: reads
      * the mail of a gateway that asks for it, before the sign-in.
      */
     async owner(
@@ -224,28 +244,12 @@ export async function openHarness(options: HarnessOptions = {}) {
       send: typeof call = call,
       confirm?: (email: string) => Promise<void>,
     ) {
-      const post = (path: string) =>
-        send(path, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ name: 'Ada', email, password: 'correct horse battery' }),
-        })
-      const signedUp = await post('/api/auth/sign-up/email')
+      const signedUp = await send('/api/auth/sign-up/email', credentials(email))
       await confirm?.(email)
-      const answer = confirm ? await post('/api/auth/sign-in/email') : signedUp
-      if (answer.status !== 200) throw new Error(await answer.text())
-      const cookie = answer.headers
-        .getSetCookie()
-        .map((line) => line.split(';')[0])
-        .join('; ')
-      const api = (path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST', headers = {}) =>
-        call(path, {
-          method,
-          headers: { cookie, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-          ...(body !== undefined && { body: JSON.stringify(body) }),
-        })
-      return { email, cookie, api }
+      return session(email, confirm ? await send('/api/auth/sign-in/email', credentials(email)) : signedUp)
     },
+    /** Another session of somebody who signed up. */
+    signIn: async (email: string) => session(email, await call('/api/auth/sign-in/email', credentials(email))),
     async close(keepFolder = false): Promise<void> {
       await gateway.close()
       if (!keepFolder) await rm(folder, { recursive: true, force: true })

@@ -30,16 +30,8 @@ describe.each((await readdir(RELEASES)).map((name) => [basename(name, '.tar.zst'
       const expected = (await Bun.file(join(dataDir, 'expected.json')).json()) as Expected
       const h = await openHarness({ folder: dataDir })
       expect(h.fatal).toEqual([])
-      const signIn = await h.call('/api/auth/sign-in/email', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ email: expected.email, password: 'correct horse battery' }),
-      })
-      const cookie = signIn.headers
-        .getSetCookie()
-        .map((line) => line.split(';')[0])
-        .join('; ')
-      const account = await (await h.call('/api/account', { headers: { cookie } })).json()
+      const owner = await h.signIn(expected.email)
+      const account = await (await owner.api('/api/account')).json()
       expect(account.balance_micros_usd).toBe(expected.balanceMicros)
       expect((await h.as(expected.secret, SEARCH)).status).toBe(200)
       expect((await h.as(expected.revokedSecret, SEARCH)).status).toBe(401)

@@ -36,23 +36,6 @@ const open = (more: { folder?: string } = {}) =>
     ...more,
   })
 
-/** The operator's API, after a sign-in. */
-async function signIn(harness: Harness) {
-  const headers = { 'content-type': 'application/json' }
-  const body = JSON.stringify({ email: 'root@example.com', password: 'correct horse battery' })
-  const answer = await harness.call('/api/auth/sign-in/email', { method: 'POST', headers, body })
-  expect(answer.status).toBe(200)
-  const cookie = answer.headers.getSetCookie().map((line) => line.split(';')[0])
-  return {
-    api: (path: string, form?: unknown) =>
-      harness.call(path, {
-        method: form === undefined ? 'GET' : 'POST',
-        headers: { ...headers, cookie: cookie.join('; ') },
-        ...(form !== undefined && { body: JSON.stringify(form) }),
-      }),
-  }
-}
-
 /** A card payment of 25 USD that is booked. */
 async function paid(owner: Owner): Promise<string> {
   const form = { amount: '25.00', method: 'card' }
@@ -80,7 +63,7 @@ const printed = (...words: string[]) => operatorConsole.run(...words)
 
 test('after a restore from an older copy no refund doubles, no payment is lost, and what was stopped since is stopped again', async () => {
   original = await open()
-  await original.owner('root@example.com')
+  const operator = await original.owner('root@example.com')
   const owner = await original.owner('customer@example.com')
   const bench = keyBench(owner)
   const [stays, stolen, rotated, paused] = [
@@ -98,7 +81,6 @@ test('after a restore from an older copy no refund doubles, no payment is lost, 
 
   // All of this is not in the copy.
   const { id } = await read<AccountBody>(owner.api('/api/account'))
-  const operator = await signIn(original)
   const refundForm = { payment: first, usd: '10', note: 'Asked by mail' }
   await read(operator.api(`/api/operator/accounts/${id}/refunds`, refundForm))
   await paid(owner)
@@ -116,7 +98,7 @@ test('after a restore from an older copy no refund doubles, no payment is lost, 
   const [{ epoch } = { epoch: 0 }] = await epochs(gateway)
   expect(epoch).toBeGreaterThanOrEqual(before)
   for (const { secret } of [stays, stolen, rotated, paused]) expect(await callWith(gateway, secret)).toBe('200')
-  const again = await signIn(gateway)
+  const again = await gateway.signIn('root@example.com')
   const balance = async () => (await gateway.core.ledger.balance(id as `acct_${string}`))?.paid
   expect(await balance()).toBe(usd(25) as never)
 
@@ -144,7 +126,7 @@ test('after a restore from an older copy no refund doubles, no payment is lost, 
   expect(row).toMatchObject({ actor_id: 'console' })
 
   // What is left can be refunded, and no more; the second run finds nothing.
-  const operatorAgain = await signIn(gateway)
+  const operatorAgain = await gateway.signIn('root@example.com')
   const rest = await read<OneRefund>(operatorAgain.api(path, { payment: first, note: 'The rest' }))
   expect(rest.refund.amount_micros_usd).toBe(usd(15))
   const second = JSON.parse(await printed('after-restore', '--lost', lost, '--apply', '--json')) as AfterRestore

@@ -218,20 +218,8 @@ describe('the weekly summary', () => {
     gateway.clock.advance(3_600_000)
     await summaries()
     expect((await mailbox.next()).to).toBe(mover.email)
-    const again = await gateway.call('/api/auth/sign-in/email', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ email: mover.email, password: 'correct horse battery' }),
-    })
-    const cookie = again.headers
-      .getSetCookie()
-      .map((line) => line.split(';')[0])
-      .join('; ')
-    const moved = await gateway.call('/api/settings', {
-      method: 'PATCH',
-      headers: { cookie, 'content-type': 'application/json' },
-      body: JSON.stringify({ timezone: 'America/Los_Angeles' }),
-    })
+    const again = await gateway.signIn(mover.email)
+    const moved = await again.api('/api/settings', { timezone: 'America/Los_Angeles' }, 'PATCH')
     expect(moved.status).toBe(200)
     gateway.clock.advance(86_400_000)
     await summaries()
