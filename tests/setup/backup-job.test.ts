@@ -15,7 +15,7 @@ test('a backup is made when the newest copy is old enough, again 15 minutes afte
   jest.useFakeTimers()
   let now = Date.UTC(2026, 10, 23)
   let problem: string | null = null
-  const stored: CopyManifest[] = []
+  let stored: CopyManifest[] = []
   const target: BackupTarget = {
     location: '/copies',
     copies: async () => [...stored],
@@ -23,7 +23,9 @@ test('a backup is made when the newest copy is old enough, again 15 minutes afte
       return { folder: '', publish: async (copy) => void stored.push(copy), discard: async () => undefined }
     },
     fetch: async () => undefined,
-    remove: async ({ name }) => void stored.splice(0, 1, ...stored.slice(0, 1).filter((copy) => copy.name !== name)),
+    async remove({ name }) {
+      stored = stored.filter((copy) => copy.name !== name)
+    },
   }
   const snapshot = { version: '0.2.0', schema: 1, problems: 0, files: [], secrets: [], secretMark: 'mine' }
   stored.push({ ...snapshot, name: 'gateway-20261122T230000Z-aaaaaa', takenAt: now - HOUR_MS })

@@ -101,20 +101,16 @@ export function openStripeDouble(now: () => number = () => Date.now()) {
       const payment = searchParams.get('payment_intent')
       const since = Number(searchParams.get('created[gte]') ?? 0)
       const before = Number(searchParams.get('created[lt]') ?? Number.POSITIVE_INFINITY)
-      const isIn = ({ created }: { readonly created: number }) => created >= since && created < before
-      const ofPayment = (object: Return['object']) =>
-        returns.filter(
-          (given) => given.object === object && (payment === null || given.payment_intent === payment) && isIn(given),
-        )
+      const isAskedFor = ({ payment_intent, created }: Page | Return) =>
+        (payment === null || payment_intent === payment) && created >= since && created < before
+      const returned = (object: Return['object']) =>
+        returns.filter((given) => given.object === object && isAskedFor(given))
       if (pathname === '/v1/balance') return Response.json({ object: 'balance', available: [], pending: [] })
       if (pathname === '/v1/refunds' && request.method === 'POST') return refunded(request)
-      if (pathname === '/v1/refunds') return list(ofPayment('refund'), url)
-      if (pathname === '/v1/disputes') return list(ofPayment('dispute'), url)
+      if (pathname === '/v1/refunds') return list(returned('refund'), url)
+      if (pathname === '/v1/disputes') return list(returned('dispute'), url)
       if (pathname === '/v1/checkout/sessions' && request.method === 'GET')
-        return list(
-          [...pages.values()].filter((page) => (payment === null || page.payment_intent === payment) && isIn(page)),
-          url,
-        )
+        return list([...pages.values()].filter(isAskedFor), url)
       if (pathname === '/v1/checkout/sessions') {
         const key = request.headers.get('idempotency-key') ?? ''
         const known = byKey.get(key)
