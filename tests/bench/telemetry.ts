@@ -5,6 +5,7 @@ import { makeId } from '../../server/core/ids'
 import type { EndedCall } from '../../server/core/telemetry/ended-call'
 import { type CallRecord, NO_TOKENS } from '../../server/core/usage/call-record'
 import { RecentLatencies } from '../../server/core/usage/recent-latencies'
+import { median } from './statistics'
 
 /** What observing a call costs, in a loop of its own: `bun run bench:telemetry`. The bar is 2 us a call for metrics. */
 
@@ -37,10 +38,10 @@ function measured(what: string, observe: (i: number) => void, calls = CALLS): nu
     for (let i = 0; i < calls; i++) observe(i)
     const { user, system } = process.cpuUsage(before)
     return (user + system) / calls
-  }).sort((a, b) => a - b)
-  const median = rounds[Math.floor(ROUNDS / 2)] ?? Number.NaN
-  process.stdout.write(`${what}: ${median.toFixed(3)} us a call\n`)
-  return median
+  })
+  const cost = median(rounds)
+  process.stdout.write(`${what}: ${cost.toFixed(3)} us a call\n`)
+  return cost
 }
 
 const OPERATIONS = ['image-search', 'llm-context', 'chat-completions', 'github.list-issues'] as const

@@ -49,13 +49,8 @@ for (const name of ['nginx', 'caddy'] as const)
       const port = await freePort()
       const start = () =>
         startServer(data, {
-          ...{
-            ...TAKE_OVER,
-            MODELS_FILE,
-            PORT: String(port),
-            BASE_URL: `https://${HOST}`,
-            TRUSTED_PROXIES: '127.0.0.1',
-          },
+          ...TAKE_OVER,
+          ...{ MODELS_FILE, PORT: String(port), BASE_URL: `https://${HOST}`, TRUSTED_PROXIES: '127.0.0.1' },
         })
       const first = await start()
       await startBefore(port)

@@ -4,12 +4,19 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { openS3Server } from '../support/doubles/s3-server'
 import { reconcile } from '../support/reconcile'
-import { addSmallIndex, COMPILED, dataFolder, removeFolder, signUp, startServer } from '../support/server-process'
+import {
+  addSmallIndex,
+  COMPILED,
+  dataFolder,
+  removeFolder,
+  SECRET_KEY,
+  signUp,
+  startServer,
+} from '../support/server-process'
 
 /** Issue 24 point 4: by the command line, with real processes. */
 const ROOT = resolve(import.meta.dir, '../..')
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
-const SECRET_KEY = 'a secret that only tests know, 32 bytes and more'
 
 /** Each start would compile everything again. */
 const CACHED = { BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED }
@@ -26,10 +33,10 @@ afterAll(async () => {
 })
 
 /** Runs `gateway operator ...`. */
-async function operator(dataDir: string, ...args: string[]) {
+async function operator(settings: { DATA_DIR: string; DATABASE_URL?: string; SECRET_KEY?: string }, ...args: string[]) {
   const child = Bun.spawn([process.execPath, 'server/cli/main.ts', 'operator', ...args], {
     cwd: ROOT,
-    env: { ...CACHED, PATH: process.env['PATH'] ?? '', DATA_DIR: dataDir, ...s3.env },
+    env: { ...CACHED, PATH: process.env['PATH'] ?? '', ...s3.env, ...settings },
     stdout: 'pipe',
     stderr: 'pipe',
   })
@@ -45,7 +52,7 @@ test('a running gateway is copied to a bucket, its loss restored on another mach
   const search = (url: string) => fetch(url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })
   expect((await search(server.url)).status).toBe(200)
 
-  const made = await operator(lost, 'backup', 's3://backups/prod', '--verify')
+  const made = await operator({ DATA_DIR: lost }, 'backup', 's3://backups/prod', '--verify')
   expect({ code: made.code, err: made.err }).toMatchObject({ code: 0, err: expect.stringContaining('copying') })
   expect(made.out).toContain(
     'bring these settings, with the same values:\n  SECRET_KEY, or the file secret_key in DATA_DIR',
@@ -53,39 +60,30 @@ test('a running gateway is copied to a bucket, its loss restored on another mach
   await server.kill('SIGKILL')
   await removeFolder(lost)
 
-  const dataDir = join(folder, 'another')
-  const restored = await operator(dataDir, 'restore', 's3://backups/prod')
+  const DATA_DIR = join(folder, 'another')
+  const restored = await operator({ DATA_DIR }, 'restore', 's3://backups/prod')
   expect({ code: restored.code, err: restored.err, out: restored.out }).toMatchObject({ code: 0 })
   expect(restored.out).toContain('its books agree')
   expect(restored.out).toContain('Not set yet, and needed with the values of the original: SECRET_KEY')
-  await addSmallIndex(dataDir)
-  const again = await startServer(dataDir, { SECRET_KEY, ...s3.env })
+  await addSmallIndex(DATA_DIR)
+  const again = await startServer(DATA_DIR, { SECRET_KEY, ...s3.env })
   expect((await search(again.url)).status).toBe(200)
   const signedIn = await fetch(`${again.url}/api/account`, { headers: { cookie: owner.cookie } })
   expect(signedIn.status).toBe(200)
   await again.kill('SIGTERM')
 
   // The same commands while no gateway runs.
-  await Bun.write(join(dataDir, 'secret_key'), SECRET_KEY)
-  expect((await operator(dataDir, 'backup', join(folder, 'copies'))).code).toBe(0)
+  await Bun.write(join(DATA_DIR, 'secret_key'), SECRET_KEY)
+  expect((await operator({ DATA_DIR }, 'backup', join(folder, 'copies'))).code).toBe(0)
   const [copy = ''] = await readdir(join(folder, 'copies'))
-  const verified = await operator(dataDir, 'backup', 'verify', join(folder, 'copies', copy))
+  const verified = await operator({ DATA_DIR }, 'backup', 'verify', join(folder, 'copies', copy))
   expect(verified.out).toContain('is complete, it opens, and its books agree')
   expect((await reconcile(join(folder, 'copies', copy, 'gateway.db'))).problems).toEqual([])
 }, 60_000)
 
 test('a database server is refused with what to do instead', async () => {
-  const child = Bun.spawn([process.execPath, 'server/cli/main.ts', 'operator', 'backup', join(folder, 'never')], {
-    cwd: ROOT,
-    env: {
-      ...CACHED,
-      PATH: process.env['PATH'] ?? '',
-      DATA_DIR: join(folder, 'remote'),
-      DATABASE_URL: 'http://127.0.0.1:1',
-      SECRET_KEY,
-    },
-    stderr: 'pipe',
-  })
-  expect(await new Response(child.stderr).text()).toContain('back it up and restore it with its own tools')
-  expect(await child.exited).toBe(1)
+  const settings = { DATA_DIR: join(folder, 'remote'), DATABASE_URL: 'http://127.0.0.1:1', SECRET_KEY }
+  const { code, err } = await operator(settings, 'backup', join(folder, 'never'))
+  expect(err).toContain('back it up and restore it with its own tools')
+  expect(code).toBe(1)
 })

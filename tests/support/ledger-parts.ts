@@ -22,6 +22,9 @@ const ACTOR: Actor = { kind: 'operator', id: 'test', address: null }
 export const accountId = (): AccountId => makeId('acct', NOON)
 export const poolId = (): PoolId => makeId('pool', NOON)
 export const requestId = (): RequestId => makeId('req', NOON)
+/** The i-th id of that time. `makeId` never goes back in time: after ids of a later time it would give ids of that time. */
+export const requestIdAt = (at: number, i: number): RequestId =>
+  `req_${at.toString(16).padStart(12, '0')}${i.toString(16).padStart(20, '0')}`
 
 export function audit(action = 'test'): AuditEntry {
   return {

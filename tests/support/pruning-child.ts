@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import type { AccountId, RequestId } from '../../server/core/ids'
-import { call, charge, NOON, openTestStores } from './ledger-parts'
+import { call, charge, NOON, openTestStores, requestIdAt } from './ledger-parts'
 
 /** Removes old rows of the request log in small steps and charges calls meanwhile, until it is killed: `FOLDER ACCOUNT`. */
 
@@ -13,7 +13,7 @@ const ROWS_A_STEP = 3
 /** An old call: one a minute. */
 export function oldId(i: number): { readonly id: RequestId; readonly at: number } {
   const at = NOON + i * 60_000
-  return { id: `req_${at.toString(16).padStart(12, '0')}${i.toString(16).padStart(20, '0')}`, at }
+  return { id: requestIdAt(at, i), at }
 }
 
 async function pruneAndCharge(folder: string, account: AccountId): Promise<void> {

@@ -8,7 +8,7 @@ import { writeSmallIndex } from './small-index'
 const ROOT = join(import.meta.dir, '..', '..')
 /** Where Bun keeps what it compiled, as in an operator's home: without it each start compiles everything again, 0.3 s. */
 export const COMPILED = join(ROOT, 'node_modules', '.cache', 'gateway-tests', 'compiled')
-const SECRET_KEY = 'a secret that only tests know, 32 bytes and more'
+export const SECRET_KEY = 'a secret that only tests know, 32 bytes and more'
 
 /** A data folder with a small search index in it, so that a start under test does not build the real one. */
 export async function dataFolder(): Promise<string> {

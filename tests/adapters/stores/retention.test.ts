@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { makeId } from '../../../server/core/ids'
 import type { CallRecord } from '../../../server/core/usage/call-record'
-import { audit, call, charge, NOON, openTestStores } from '../../support/ledger-parts'
+import { audit, call, charge, NOON, openTestStores, requestIdAt } from '../../support/ledger-parts'
 import { olderDatabase } from '../../support/older-database'
 import { reconcile } from '../../support/reconcile'
 
@@ -17,10 +17,6 @@ const CUTOFF = NOON + DAY + 7 * MINUTE
 const BOUNDARY = NOON + DAY
 
 type Stores = Awaited<ReturnType<typeof openTestStores>>
-
-/** `makeId` never goes back in time, so that after tests of a later time it would give ids of that time. */
-const idAt = (at: number, i: number) =>
-  `req_${at.toString(16).padStart(12, '0')}${i.toString(16).padStart(20, '0')}` as const
 
 const FAILURE = { route: '/v1/usage', message: 'no', param: null, rule: null }
 
@@ -41,7 +37,7 @@ describe('old rows of the request log', () => {
       const isFree = i % 5 === 0
       written.push(
         call(account, i % 3 && !isFree ? 5 : null, {
-          ...{ id: idAt(at, i), at, clientRequestId: `mine-${i}` },
+          ...{ id: requestIdAt(at, i), at, clientRequestId: `mine-${i}` },
           ...(isFree && { operation: 'free', counted: false, status: 200, code: null }),
           ...(!isFree && i % 3 === 0 && { failure: FAILURE }),
         }),
@@ -134,7 +130,7 @@ describe('old rows of the request log', () => {
     // The clock is a day behind: nothing goes, and a call of that time is written.
     expect(await prune(CUTOFF - DAY)).toBe(1)
     const at = BOUNDARY - 3 * SLOT
-    const late = call(account, null, { id: idAt(at, 0), at })
+    const late = call(account, null, { id: requestIdAt(at, 0), at })
     stores.journal.note(late)
     await stores.journal.drained()
     expect((await rows()).map(({ id }) => id)).toContain(late.id)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { auditEntry } from '../../../server/core/audit'
 import type {
   CustomerAudit,
   CustomerDetails,
@@ -344,7 +345,6 @@ describe('erasing a customer', () => {
     // As data from before this rule: the role counts for nothing, and can be taken away.
     const closed = await gateway.core.accounts.byId(id as `acct_${string}`)
     if (!closed) throw new Error('erased accounts stay')
-    const { auditEntry } = await import('../../../server/core/audit')
     const actor = { kind: 'operator', id: 'console', address: null } as const
     const audit = { at: gateway.clock.now(), actor, accountId: closed.id, action: 'account.role' }
     await gateway.core.accounts.update({ ...closed, operator: true }, auditEntry(audit))

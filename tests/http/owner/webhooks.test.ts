@@ -66,6 +66,11 @@ afterEach(async () => {
 const url = (path = '/hook') => `http://127.0.0.1:${receiver.port}${path}`
 const create = (body: Record<string, unknown> = {}, of = owner) =>
   read<Made>(of.api('/api/webhooks', { url: url(), ...body }), 201)
+/** What an app sends with its token: a new endpoint, or a change of one. */
+async function byApp(token: string, path = '', body: unknown = { url: url('/app') }, method = 'POST'): Promise<Made> {
+  const init = { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+  return (await (await gateway.as(token, `/v1/webhooks${path}`, init)).json()) as Made
+}
 const log = async ({ webhook }: Made) =>
   (await read<Deliveries>(owner.api(`/api/webhooks/${webhook.id}/deliveries`))).deliveries
 const one = async ({ webhook }: Made) => {
@@ -374,12 +379,6 @@ describe('an endpoint', () => {
   test('that an app made is paused with the app: what waited and what comes is not sent', async () => {
     const app = oauthApp(gateway, owner)
     const connected = async () => (await app.connect('webhooks:write offline_access', ['/v1'])).access_token
-    const byApp = async (token: string, path = '', body: unknown = { url: url('/app') }, method = 'POST') =>
-      (await (
-        await gateway.as(token, `/v1/webhooks${path}`, {
-          ...{ method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } },
-        })
-      ).json()) as Made
     const patch = (made: Made, body: unknown) => read(owner.api(`/api/webhooks/${made.webhook.id}`, body, 'PATCH'))
     const token = await connected()
     const own = await create({ url: url('/own') })
@@ -441,9 +440,7 @@ describe('an endpoint', () => {
   test('that an app made is paused when the app revokes its last token', async () => {
     const app = oauthApp(gateway, owner)
     const tokens = await app.connect('webhooks:write offline_access', ['/v1'])
-    const sent = { method: 'POST', body: JSON.stringify({ url: url('/app') }) }
-    const headers = { 'content-type': 'application/json' }
-    const made = (await (await gateway.as(tokens.access_token, '/v1/webhooks', { ...sent, headers })).json()) as Made
+    const made = await byApp(tokens.access_token)
     const revoke = (token: string) => app.form('/oauth2/revoke', { client_id: 'gateway-cli', token })
     expect((await revoke(tokens.access_token)).status).toBe(200)
     expect(await one(made)).toMatchObject({ status: 'active' })
