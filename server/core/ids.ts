@@ -60,7 +60,7 @@ let sequence = 0
 export function makeId<P extends IdPrefix>(prefix: P, nowMs: number): Id<P> {
   if (nowMs > lastMs || ++sequence > 0xfff) {
     lastMs = Math.max(nowMs, lastMs + 1)
-    lastHead = lastMs.toString(16).padStart(12, '0')
+    lastHead = headOf(lastMs)
     sequence = 0
   }
   if (used + 8 > random.length) {
@@ -71,4 +71,13 @@ export function makeId<P extends IdPrefix>(prefix: P, nowMs: number): Id<P> {
   const variant = VARIANTS[((random[used] ?? 0) >> 4) & 0x3]
   used += 8
   return `${prefix}_${lastHead}7${sequence.toString(16).padStart(3, '0')}${variant}${tail.slice(1)}` as Id<P>
+}
+
+/** What ids begin with that are created at this time: it sorts before all of them, and after those of earlier times. */
+export function idStart(prefix: IdPrefix, ms: number): string {
+  return `${prefix}_${headOf(Math.max(0, ms))}`
+}
+
+function headOf(ms: number): string {
+  return ms.toString(16).padStart(12, '0')
 }

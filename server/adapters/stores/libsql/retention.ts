@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { RequestId } from '../../../core/ids'
+import { idStart, type RequestId } from '../../../core/ids'
 import type { PrunedTable, RetentionStore } from '../../../core/usage/retention'
 import { SLOT_MS } from './journal/group-statements'
 import { auditLog } from './schema/accounts'
@@ -36,7 +36,7 @@ export class LibsqlRetention implements RetentionStore {
    * commit: after a crash the next step continues where the last one ended.
    */
   private async pruneRequests(before: number, maxRows: number): Promise<boolean> {
-    const end = idAt(before)
+    const end = idStart('req', before)
     const [state] = await this.db.select().from(pruned).where(eq(pruned.name, 'requests'))
     // The clock was set back: rows that were made meanwhile are older than the position.
     const from = state && state.cursor < end ? state.cursor : state ? end : FIRST
@@ -108,9 +108,4 @@ export class LibsqlRetention implements RetentionStore {
     const { rowsAffected } = await this.db.delete(webhookDeliveries).where(inArray(id, old))
     return rowsAffected === maxRows
   }
-}
-
-/** The smallest id of a request that began at this time. */
-function idAt(ms: number): string {
-  return FIRST + Math.max(0, ms).toString(16).padStart(12, '0')
 }
