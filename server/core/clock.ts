@@ -12,3 +12,8 @@ export interface Clock {
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString()
 }
+
+/** Its UTC day: `2026-01-31`. */
+export function isoDay(ms: number): string {
+  return isoTime(ms).slice(0, 10)
+}

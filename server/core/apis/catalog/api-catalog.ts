@@ -1,7 +1,7 @@
 import { type Actor, auditEntry } from '../../audit'
 import type { ImportedName } from '../../catalog/operation'
 import type { ParameterError } from '../../catalog/parameters'
-import type { Clock } from '../../clock'
+import { type Clock, isoDay } from '../../clock'
 import { type Failure, failure, wrongParameters } from '../../failure'
 import type { AccountId } from '../../ids'
 import { KeyedMutex } from '../../keyed-mutex'
@@ -253,7 +253,7 @@ export class ApiCatalog {
     const now = clock.now()
     const removedAt = previous ? null : await store.removedAt(form.name)
     if (removedAt !== null && now < removedAt + NAME_REST_MS) {
-      const free = new Date(removedAt + NAME_REST_MS).toISOString().slice(0, 10)
+      const free = isoDay(removedAt + NAME_REST_MS)
       return err(problem('name', `was removed lately; it can be used again from ${free}. Choose another name`))
     }
     const kept = previous && secretOrigins(form) === secretOrigins({ ...previous, auth: givenAuth(previous.auth) })

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import { DAY_MS } from '../../../../core/clock'
+import { DAY_MS, isoDay } from '../../../../core/clock'
+import { idStart } from '../../../../core/ids'
 import {
   addedRevenue,
   NO_REVENUE,
@@ -58,7 +59,7 @@ export class LibsqlRevenue implements RevenueReports {
     ])
     const rows = new Map<string, RevenueRow>()
     const add = (given: string | number | null, sums: Omit<RevenueRow, 'name'>) => {
-      const label = typeof given === 'number' ? new Date(given * DAY_MS).toISOString().slice(0, 10) : (given ?? '')
+      const label = typeof given === 'number' ? isoDay(given * DAY_MS) : (given ?? '')
       rows.set(label, { name: label, ...addedRevenue(rows.get(label) ?? NO_REVENUE, sums) })
     }
     for (const row of [...used, ...sold]) add(row.name, sumsOf(row))
@@ -75,9 +76,7 @@ export class LibsqlRevenue implements RevenueReports {
 
   /** Calls that were paid for one by one. */
   private sold(name: SQL, { first, end }: Pick<RevenueQuestion, 'first' | 'end'>): SQL {
-    const since = `pay_${Math.max(0, first * DAY_MS - ID_SLACK_MS)
-      .toString(16)
-      .padStart(12, '0')}`
+    const since = idStart('pay', first * DAY_MS - ID_SLACK_MS)
     return sql`SELECT ${name} AS name, count(*) AS calls, sum(amount) AS charged, coalesce(sum(upstream_cost), 0) AS cost,
       count(upstream_cost) AS costed FROM ${payments} WHERE id >= ${since} AND purpose = 'call' AND paid = 1
         AND created_at >= ${first * DAY_MS} AND created_at < ${end * DAY_MS} GROUP BY 1`
