@@ -3,7 +3,7 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry, AuditFilter, AuditTrail } from '../../../core/audit'
 import type { AccountId, AuditId, KeyId } from '../../../core/ids'
 import type { Page } from '../../../core/page'
-import { auditRow } from './audit-row'
+import { auditEntryOf, auditRow } from './audit-row'
 import { auditLog } from './schema/accounts'
 
 /** The maximum number of entries that one page of a filter scans. */
@@ -54,13 +54,7 @@ export class LibsqlAuditTrail implements AuditTrail {
       .orderBy(desc(auditLog.id))
       .limit(limit + 1)
     const shown = rows.slice(0, limit)
-    const entries = shown.map(
-      ({ actorKind: kind, actorId, address, ...row }): AuditEntry => ({
-        ...row,
-        actor: { kind, id: actorId, address },
-      }),
-    )
-    return { rows: entries, next: rows.length > limit ? (shown.at(-1)?.id ?? null) : last }
+    return { rows: shown.map(auditEntryOf), next: rows.length > limit ? (shown.at(-1)?.id ?? null) : last }
   }
 
   /** The last entry that a page of this range scans; null when it scans all of them. */

@@ -1,6 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { AuditEntry, OperatorActs } from '../../../core/audit'
+import type { OperatorActs } from '../../../core/audit'
+import { auditEntryOf } from './audit-row'
 import { auditLog } from './schema/accounts'
 
 const MAX_ROWS = 500
@@ -21,9 +22,7 @@ export function operatorActs(db: LibSQLDatabase): OperatorActs {
         .where(and(sql`rowid > ${position} AND rowid <= ${last}`, eq(auditLog.actorKind, 'operator')))
         .orderBy(sql`rowid`)
         .limit(MAX_ROWS)
-      const acts = rows.map(({ entry: { actorKind: kind, actorId, address, ...entry } }): AuditEntry => {
-        return { ...entry, actor: { kind, id: actorId, address } }
-      })
+      const acts = rows.map(({ entry }) => auditEntryOf(entry))
       return { acts, position: rows.length < MAX_ROWS ? last : (rows.at(-1)?.row ?? last) }
     },
   }
