@@ -190,7 +190,7 @@ function operatorStores(db: LibSQLDatabase, clock: Clock, applied: () => Promise
 /** A database that does not answer at the start is most often a wrong setting. */
 async function firstAnswer(reader: Connection, url: string): Promise<void> {
   try {
-    await reader.send({ op: 'batch', mode: 'read', statements: [{ sql: 'SELECT 1', args: [] }] })
+    await reader.rows('SELECT 1')
   } catch (failure) {
     const reason = failure instanceof Error ? failure.message : String(failure)
     throw new Error(
@@ -272,7 +272,7 @@ async function openHeld(
     applied,
     lastTimes: () => lastTimes(db),
     problem: () =>
-      reader.send({ op: 'batch', mode: 'read', statements: [{ sql: 'SELECT 1', args: [] }] }).then(
+      reader.rows('SELECT 1').then(
         () => null,
         (error: unknown) => databaseError(error).message,
       ),

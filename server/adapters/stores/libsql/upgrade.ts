@@ -92,6 +92,6 @@ async function debtsBelowZero(writer: Connection): Promise<number> {
 }
 
 async function readNumber(writer: Connection, sql: string): Promise<number> {
-  const [result] = await writer.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] })
-  return Number(result?.rows[0]?.[0] ?? 0)
+  const [row] = await writer.rows(sql)
+  return Number(row?.[0] ?? 0)
 }

@@ -3,7 +3,7 @@ import type { LostChanges, ReadLostChanges } from '../../../../core/backup/resto
 import { LostDatabaseProblem } from '../../../../core/backup/restored'
 import type { AccountId, KeyId } from '../../../../core/ids'
 import { OWN_THREADS, type WorkerThreads } from '../driver/worker-threads'
-import { rows, withConnection } from './snapshot'
+import { withConnection } from './snapshot'
 
 /** Reads what changed in a database after a copy of it was taken. Changes nothing in it. */
 export function lostChanges(threads: WorkerThreads = OWN_THREADS): ReadLostChanges {
@@ -12,19 +12,16 @@ export function lostChanges(threads: WorkerThreads = OWN_THREADS): ReadLostChang
     const at = Math.floor(since)
     try {
       return await withConnection(file, 'reader', threads, async (lost) => {
-        const keys = await rows(
-          lost,
+        const keys = await lost.rows(
           `SELECT id, account_id, revoked_at IS NOT NULL OR stops_at IS NOT NULL FROM keys
             WHERE created_at <= ${at} AND (revoked_at > ${at} OR disabled_at > ${at} OR (replaced_by IS NOT NULL AND stops_at > ${at}))
             ORDER BY id`,
         )
-        const suspended = await rows(
-          lost,
+        const suspended = await lost.rows(
           `SELECT id, json_extract(suspension, '$.reason') FROM accounts
             WHERE created_at <= ${at} AND json_extract(suspension, '$.at') > ${at} ORDER BY id`,
         )
-        const [fresh] = await rows(
-          lost,
+        const [fresh] = await lost.rows(
           `SELECT (SELECT count(*) FROM keys WHERE created_at > ${at}), (SELECT count(*) FROM accounts WHERE created_at > ${at})`,
         )
         return {
@@ -33,7 +30,8 @@ export function lostChanges(threads: WorkerThreads = OWN_THREADS): ReadLostChang
             action: Number(isOver) === 1 ? 'revoke' : 'disable',
           })),
           suspensions: suspended.map(([account, reason]) => ({
-            ...{ account: String(account) as AccountId, reason: String(reason ?? '') },
+            account: String(account) as AccountId,
+            reason: String(reason ?? ''),
           })),
           newKeys: Number(fresh?.[0] ?? 0),
           newAccounts: Number(fresh?.[1] ?? 0),

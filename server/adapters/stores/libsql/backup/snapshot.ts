@@ -7,7 +7,6 @@ import type { LedgerProblem } from '../../../../core/ledger/ledger-check'
 import { sqlClient } from '../driver/sql-client'
 import { Connection } from '../driver/worker-connection'
 import { OWN_THREADS, type WorkerThreads } from '../driver/worker-threads'
-import type { WireResult } from '../driver/worker-wire'
 import { logExtent } from '../journal/log-format'
 import { lastTimes } from '../last-times'
 import { libsqlLedgerCheck } from '../ledger-check'
@@ -58,7 +57,7 @@ export async function copyUnchanged({
  */
 async function vacuumInto({ from, to, onProgress, threads = OWN_THREADS }: CopyOptions): Promise<void> {
   await withConnection(from, 'copier', threads, async (source) => {
-    const [row] = await rows(source, 'SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()')
+    const [row] = await source.rows('SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()')
     const total = Number(row?.[0] ?? 0)
     const watch = setInterval(
       () =>
@@ -80,7 +79,7 @@ async function applyLog({ to, threads = OWN_THREADS }: CopyOptions, bytes: Uint8
   const { last, goodLength } = logExtent(bytes)
   const path = to + LOG_SUFFIX
   await withConnection(to, 'writer', threads, async (copy) => {
-    const [row] = await rows(copy, 'SELECT epoch, applied_group FROM owner WHERE id = 1')
+    const [row] = await copy.rows('SELECT epoch, applied_group FROM owner WHERE id = 1')
     const [epoch = 0, applied = 0] = (row ?? []).map(Number)
     if (last !== null && last > applied) {
       await writeFile(path, bytes, { mode: 0o600 })
@@ -95,8 +94,8 @@ async function applyLog({ to, threads = OWN_THREADS }: CopyOptions, bytes: Uint8
       }
     }
     // One file: no log of SQLite's own stays beside it.
-    await rows(copy, 'PRAGMA wal_checkpoint(TRUNCATE)')
-    await rows(copy, 'PRAGMA journal_mode = DELETE')
+    await copy.rows('PRAGMA wal_checkpoint(TRUNCATE)')
+    await copy.rows('PRAGMA journal_mode = DELETE')
   })
   await Bun.file(path)
     .delete()
@@ -121,12 +120,12 @@ export async function examineCopy(
 ): Promise<CopyFacts> {
   return withConnection(file, 'reader', threads, async (copy) => {
     if (everyPage) {
-      const found = (await rows(copy, 'PRAGMA integrity_check(5)')).map(([text]) => String(text))
+      const found = (await copy.rows('PRAGMA integrity_check(5)')).map(([text]) => String(text))
       if (found.join() !== 'ok') throw new Error(`the database is damaged: ${found.join('; ')}`)
     }
-    const schema = Number((await rows(copy, 'SELECT max(created_at) FROM __drizzle_migrations'))[0]?.[0] ?? 0)
+    const schema = Number((await copy.rows('SELECT max(created_at) FROM __drizzle_migrations'))[0]?.[0] ?? 0)
     if (schema !== SCHEMA_TIME) return { schema, problems: null, keyVariables: [], last: NEVER }
-    const models = await rows(copy, "SELECT DISTINCT json_extract(entry, '$.key_env') FROM models")
+    const models = await copy.rows("SELECT DISTINCT json_extract(entry, '$.key_env') FROM models")
     const noWrites = { batch: () => Promise.reject(new Error('a copy is not written')) }
     const db = drizzle({ client: sqlClient(copy, () => noWrites, copy) })
     const problems = await libsqlLedgerCheck(db, async () => undefined)()
@@ -149,9 +148,4 @@ export async function withConnection<T>(
   } finally {
     await connection.close()
   }
-}
-
-export async function rows(connection: Connection, sql: string): Promise<WireResult['rows']> {
-  const [result] = await connection.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] })
-  return result?.rows ?? []
 }

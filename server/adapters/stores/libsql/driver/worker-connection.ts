@@ -111,6 +111,12 @@ export class Connection {
     return 'results' in reply ? reply.results : []
   }
 
+  /** The rows of one statement. */
+  async rows(sql: string): Promise<WireResult['rows']> {
+    const [result] = await this.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] })
+    return result?.rows ?? []
+  }
+
   /** Applies one batch of the log to the tables. */
   async apply(request: ApplyRequest): Promise<Applied> {
     const reply = await this.ask({ op: 'apply', ...request })
