@@ -8,14 +8,12 @@ import type { WorkerThreads } from '../adapters/stores/libsql/driver/worker-thre
 import { SCHEMA_TIME } from '../adapters/stores/libsql/upgrade'
 import { hasOperatorContent } from '../adapters/websearch/local/index-file'
 import type { BackupSettings } from '../config/backups'
-import type { BackupParts, BackupProgress, Snapshot } from '../core/backup/backups'
+import type { BackupParts, OnProgress, Snapshot } from '../core/backup/backups'
 import { type CopiedFile, type CopyManifest, copySize, DATABASE } from '../core/backup/copy'
 import { BackupProblem, type BackupTarget } from '../core/backup/target'
 import { HOUR_MS } from '../core/clock'
 import { VERSION } from '../core/version'
 import { indexSources } from './index-sources'
-
-type OnProgress = (progress: BackupProgress) => void
 
 /** What a backup reads and where it works. */
 export interface BackupPlace {

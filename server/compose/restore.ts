@@ -5,7 +5,7 @@ import { freeBytes, syncFile } from '../adapters/backup/files'
 import { DataFolderInUse, lockDataFolder } from '../adapters/stores/libsql/driver/data-folder-lock'
 import { databaseFile } from '../adapters/stores/libsql/driver/database-file'
 import type { WorkerThreads } from '../adapters/stores/libsql/driver/worker-threads'
-import type { BackupProgress } from '../core/backup/backups'
+import type { OnProgress } from '../core/backup/backups'
 import { type CopyManifest, copySize, DATABASE, DATABASE_LOG } from '../core/backup/copy'
 import { BackupProblem, type BackupTarget } from '../core/backup/target'
 import { isoTime } from '../core/clock'
@@ -25,8 +25,8 @@ export interface RestoreOptions {
   readonly dataDir: string
   readonly databaseUrl: string
   readonly now: number
-  readonly threads?: WorkerThreads
-  readonly onProgress: (progress: BackupProgress) => void
+  readonly threads?: WorkerThreads | undefined
+  readonly onProgress: OnProgress
 }
 
 /**

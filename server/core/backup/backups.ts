@@ -1,5 +1,5 @@
 import { type Clock, isoTime } from '../clock'
-import { type CopiedFile, type CopyManifest, copyName, copySize, surplusCopies } from './copy'
+import { type CopyManifest, copyName, copySize, surplusCopies } from './copy'
 import { BackupProblem, type BackupTarget } from './target'
 
 /** What a backup is doing, for people who wait. */
@@ -10,25 +10,16 @@ export interface BackupProgress {
   readonly total: number
 }
 
+export type OnProgress = (progress: BackupProgress) => void
+
 /** What was copied. */
-export interface Snapshot {
-  readonly version: string
-  readonly schema: number
-  readonly files: readonly CopiedFile[]
-  readonly problems: number
-  readonly secrets: readonly string[]
-  readonly secretMark: string
-}
+export type Snapshot = Omit<CopyManifest, 'name' | 'takenAt'>
 
 export interface BackupParts {
   /** Writes a consistent copy of the data to an empty folder. Throws `BackupProblem` when it cannot. */
-  readonly snapshot: (folder: string, onProgress: (progress: BackupProgress) => void) => Promise<Snapshot>
+  readonly snapshot: (folder: string, onProgress: OnProgress) => Promise<Snapshot>
   /** Fetches a copy, compares it with its checksums, opens it and reconciles its books. Throws `BackupProblem`. */
-  readonly verify: (
-    target: BackupTarget,
-    copy: CopyManifest,
-    onProgress: (progress: BackupProgress) => void,
-  ) => Promise<void>
+  readonly verify: (target: BackupTarget, copy: CopyManifest, onProgress: OnProgress) => Promise<void>
   readonly clock: Clock
 }
 
@@ -66,8 +57,6 @@ export interface BackupResult {
   readonly copy: CopyManifest
   readonly removed: readonly string[]
 }
-
-type OnProgress = (progress: BackupProgress) => void
 
 /** Makes backups, one at a time. */
 export class Backups {

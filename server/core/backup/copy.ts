@@ -1,4 +1,4 @@
-import { isJson, type Json, listOf } from '../json'
+import { isJson, type Json, listOf, parsedJson } from '../json'
 
 /** A file of a copy. */
 export interface CopiedFile {
@@ -63,7 +63,7 @@ export function manifestText(manifest: CopyManifest): string {
 
 /** Reads a manifest. Null if it is damaged, or of a newer format. */
 export function parseManifest(text: string): CopyManifest | null {
-  const stored = parsed(text)
+  const stored = parsedJson(text)
   if (!isJson(stored) || stored['format'] !== FORMAT) return null
   const { name, version, schema, problems, secret_mark: secretMark } = stored
   const takenAt = Date.parse(String(stored['taken_at']))
@@ -92,14 +92,6 @@ function isFile(value: unknown): value is CopiedFile & Json {
   if (!isJson(value)) return false
   const { name, bytes, sha256 } = value
   return isCopiedFile(name) && Number.isSafeInteger(bytes) && SHA256.test(String(sha256))
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
 
 /** The bytes of all files of a copy. */
