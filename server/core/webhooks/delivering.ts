@@ -41,8 +41,8 @@ export class Delivering {
   private readonly sending = new Map<DeliveryId, Promise<void>>()
   private readonly busy: Record<Lane, Map<WebhookId, number>> = { healthy: new Map(), failing: new Map() }
   private inAll: Record<Lane, number> = { healthy: 0, failing: 0 }
-  /** Whether an endpoint found all places of the lane taken in this round. */
-  private isFull: Record<Lane, boolean> = { healthy: false, failing: false }
+  /** Whether an endpoint found all healthy places taken in this round. */
+  private isFull = false
   private readonly slow = new Set<WebhookId>()
   /** When each endpoint that is due last began an attempt. */
   private turns = new Map<WebhookId, number>()
@@ -78,7 +78,7 @@ export class Delivering {
       await this.store.expire(now)
     }
     const due = await this.store.due(now)
-    this.isFull = { healthy: false, failing: false }
+    this.isFull = false
     for (const webhook of this.inTurn(due)) await this.start(webhook, now)
   }
 
@@ -150,7 +150,7 @@ export class Delivering {
     const { each, all } = PLACES[lane]
     const ownFree = () => each - (this.busy[lane].get(webhook.id) ?? 0)
     const free = () => Math.min(ownFree(), all - this.inAll[lane])
-    if (ownFree() > 0 && free() <= 0) this.isFull[lane] = true
+    if (lane === 'healthy' && ownFree() > 0 && free() <= 0) this.isFull = true
     if (free() <= 0) return
     this.turns.set(webhook.id, ++this.turn)
     // What is being sent is still due, also if it arrives while this is read.
@@ -172,7 +172,7 @@ export class Delivering {
 
   private async goOn(webhook: Webhook): Promise<void> {
     // Others wait for the place: the next round gives it to them.
-    if (this.isFull.healthy || this.slow.has(webhook.id)) return
+    if (this.isFull || this.slow.has(webhook.id)) return
     try {
       await this.start({ ...webhook, failingSince: null }, this.clock.now())
     } catch (error) {

@@ -70,7 +70,7 @@ export class LibsqlWebhooks implements WebhookStore {
       this.db
         .update(webhookDeliveries)
         .set({ state: 'failed', error: 'The app that made this webhook gave its access back.' })
-        .where(and(sql`${webhookDeliveries.state} = 'pending'`, inArray(webhookDeliveries.webhookId, own))),
+        .where(and(IS_PENDING, inArray(webhookDeliveries.webhookId, own))),
       this.db.update(webhooks).set({ status: 'paused' }).where(inArray(webhooks.connectionId, grants)),
     ])
   }
@@ -155,7 +155,7 @@ export class LibsqlWebhooks implements WebhookStore {
 
   async due(now: number): Promise<readonly Webhook[]> {
     const one = sql`SELECT 1 FROM ${webhookDeliveries} WHERE ${webhookDeliveries.webhookId} = ${webhooks.id}
-      AND ${webhookDeliveries.state} = 'pending' AND ${webhookDeliveries.nextAt} <= ${now} AND ${isForReceiver}`
+      AND ${IS_PENDING} AND ${webhookDeliveries.nextAt} <= ${now} AND ${isForReceiver}`
     const rows = await this.select().where(and(eq(webhooks.status, 'active'), sql`EXISTS (${one})`))
     return rows.map(webhookOf)
   }
@@ -167,7 +167,7 @@ export class LibsqlWebhooks implements WebhookStore {
       .where(
         and(
           eq(webhookDeliveries.webhookId, webhook),
-          sql`${webhookDeliveries.state} = 'pending'`,
+          IS_PENDING,
           lte(webhookDeliveries.nextAt, now),
           // It may have been paused since it was read.
           sql`EXISTS (SELECT 1 FROM ${webhooks} WHERE ${webhooks.id} = ${webhook} AND ${webhooks.status} = 'active')`,
@@ -212,15 +212,14 @@ export class LibsqlWebhooks implements WebhookStore {
   }
 
   async expire(now: number): Promise<void> {
-    const isPending = sql`${webhookDeliveries.state} = 'pending'`
     const known = this.db.select({ id: webhooks.id }).from(webhooks)
     await this.db.batch([
       // Their endpoint was removed while their event was dispatched.
-      this.db.delete(webhookDeliveries).where(and(isPending, notInArray(webhookDeliveries.webhookId, known))),
+      this.db.delete(webhookDeliveries).where(and(IS_PENDING, notInArray(webhookDeliveries.webhookId, known))),
       this.db
         .update(webhookDeliveries)
         .set({ state: 'failed' })
-        .where(and(isPending, lte(webhookDeliveries.expiresAt, now))),
+        .where(and(IS_PENDING, lte(webhookDeliveries.expiresAt, now))),
     ])
   }
 
@@ -240,6 +239,9 @@ export class LibsqlWebhooks implements WebhookStore {
       .limit(limit)
   }
 }
+
+/** Word for word the condition of the index of deliveries that wait, or SQLite would not use it. */
+const IS_PENDING = sql`${webhookDeliveries.state} = 'pending'`
 
 /** An account that is no longer operator gets no operators' events, also none that were queued or logged before. */
 const isForReceiver = sql`(${notInArray(webhookDeliveries.type, [...OPERATOR_EVENTS])} OR EXISTS (
