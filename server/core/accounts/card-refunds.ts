@@ -53,9 +53,10 @@ export class CardRefunds {
       if (!claim) return err(failure('resource_not_found', `The payment ${wanted.payment} does not exist.`))
       if (claim.method !== 'card' || claim.state !== 'served' || !claim.account || !claim.reference)
         return err(failure('invalid_state', 'Only a card payment that was booked can be refunded by its processor.'))
-      const others = await this.otherReturns(claim, claim.reference)
+      const asked = await this.asked(claim)
+      const others = await this.otherReturns(claim.reference, asked)
       if (!(await this.areBooked(others))) return err(UNBOOKED)
-      const left = await this.left(claim, others)
+      const left = leftOf(claim, [...asked, ...others])
       const amount = wanted.amount ?? left
       if (amount > left || amount <= 0)
         return err(
@@ -92,15 +93,8 @@ export class CardRefunds {
     return ended
   }
 
-  /** What can still be refunded: paid, minus everything that went back, is on its way back, or is disputed. */
-  private async left(claim: Claim, others: readonly CardReturn[]): Promise<Money> {
-    const gone = [...(await this.asked(claim)), ...others].reduce((sum, { amount }) => plus(sum, amount), ZERO)
-    return micros(Math.max(0, claim.amount - gone))
-  }
-
   /** Refunds and disputes at the processor that no row here explains. */
-  private async otherReturns(claim: Claim, payment: string): Promise<readonly CardReturn[]> {
-    const asked = await this.asked(claim)
+  private async otherReturns(payment: string, asked: readonly CardRefund[]): Promise<readonly CardReturn[]> {
     const returns = await this.parts.card.returns(payment)
     return returns.filter(({ ours, state }) => state !== 'failed' && !asked.some(({ id }) => id === ours))
   }
@@ -212,6 +206,12 @@ const UNBOOKED = failure(
   'The card processor has a refund or dispute of this payment that is not booked here, as after a restore. Nothing was refunded. Run "gateway operator reconcile --apply" (or the page Money), and look whether this refund was already made.',
 )
 const ELSEWHERE = failure('invalid_state', 'Another refund has this reference. Look it up, or use another reference.')
+
+/** What can still be refunded: paid, minus everything that went back, is on its way back, or is disputed. */
+function leftOf({ amount: paid }: Claim, gone: readonly { readonly amount: Money }[]): Money {
+  const sum = gone.reduce((total, { amount }) => plus(total, amount), ZERO)
+  return micros(Math.max(0, paid - sum))
+}
 
 function isOpen({ state }: CardRefund): boolean {
   return state === 'asked' || state === 'sent' || state === 'pending'

@@ -67,11 +67,11 @@ export async function compareWithChain(
   const { methods, clock } = parts
   const period = { from: asked.from, to: Math.min(asked.to, clock.now() - UNDER_WAY_MS) }
   const all = await methods()
-  const around = period.from < period.to ? await claimsAround(parts, period) : []
-  const claims = around ?? []
-  const sums = { payments: 0, transfers: 0, booked: 0, complete: around !== null }
+  const claims = period.from < period.to ? await claimsAround(parts, period) : []
+  if (!claims) return { ...period, payments: 0, transfers: 0, booked: 0, problems: [], complete: false }
+  const sums = { payments: 0, transfers: 0, booked: 0, complete: true }
   const problems: ChainProblem[] = []
-  for (const received of around ? networksOf(all) : []) {
+  for (const received of networksOf(all)) {
     const those = all.filter((method) => method.received?.network === received.network)
     const own = claims.filter(({ method }) => those.some(({ name }) => name === method))
     const transfers = await transfersOf(parts, received, period)
@@ -79,8 +79,7 @@ export async function compareWithChain(
       sums.complete = false
       continue
     }
-    const found = compared(own, transfers, those, period)
-    problems.push(...found)
+    problems.push(...compared(own, transfers, those, period))
     sums.payments += own.filter((claim) => isWithin(claim, period)).length
     sums.transfers += transfers.length
   }
@@ -151,15 +150,10 @@ function compared(
   period: Period,
 ): readonly ChainProblem[] {
   const method = methods[0]?.name ?? ''
-  const arrived = new Map<string, Transfer[]>()
-  for (const transfer of transfers)
-    arrived.set(nameOf(transfer.reference), [...(arrived.get(nameOf(transfer.reference)) ?? []), transfer])
-  const explained = new Map<string, Claim[]>()
-  for (const claim of claims) {
-    const name =
-      [claim.reference, claim.transaction].map(nameOf).find((one) => arrived.has(one)) ?? nameOf(claim.reference)
-    explained.set(name, [...(explained.get(name) ?? []), claim])
-  }
+  const arrived = Map.groupBy(transfers, ({ reference }) => nameOf(reference))
+  const explained = Map.groupBy(claims, ({ reference, transaction }) => {
+    return [reference, transaction].map(nameOf).find((name) => arrived.has(name)) ?? nameOf(reference)
+  })
   const problems: ChainProblem[] = []
   for (const [name, own] of explained) {
     const paid = own.filter((claim) => claim.paid)
