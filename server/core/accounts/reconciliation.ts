@@ -85,7 +85,9 @@ export class Reconciliation {
       const { ledger, missing, booked, cards, chain } = result
       if (apply && actor !== 'job')
         await operator.noteBooks(actor, 'books.reconcile', {
-          ...{ booked, corrected: cards?.corrected ?? 0, chain: chain?.booked ?? 0 },
+          booked,
+          corrected: cards?.corrected ?? 0,
+          chain: chain?.booked ?? 0,
         })
       const run: ReconciliationRun = {
         id: makeId('rec', startedAt),
@@ -104,7 +106,7 @@ export class Reconciliation {
   }
 
   private async compare({ period, apply }: ReconciliationAsked, now: number): Promise<ReconciliationResult> {
-    const { cards, ledgerCheck, methods, onTrouble } = this.parts
+    const { cards, ledgerCheck, methods } = this.parts
     const last = (days: number) => period ?? { from: now - days * DAY_MS, to: now }
     // Before what is missing is listed, because it finds more of it.
     const compared =
@@ -113,7 +115,7 @@ export class Reconciliation {
     const missing = compared?.complete ? ((await cards?.topUps.missing()) ?? []) : []
     const booked = apply ? ((await cards?.topUps.bookMissing(missing)) ?? 0) : 0
     const chains = (await methods()).some(({ received }) => received)
-    const chain = chains ? await compareWithChain({ ...this.parts, onTrouble }, last(CHAIN_DAYS), apply) : null
+    const chain = chains ? await compareWithChain(this.parts, last(CHAIN_DAYS), apply) : null
     return { ledger: await ledgerCheck(), missing, booked, cards: compared, chain }
   }
 }
