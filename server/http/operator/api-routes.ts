@@ -29,8 +29,7 @@ const IMPORT_QUERY = {
 /** APIs that an operator puts on sale (spec-answers 12). Only for operators; every change is audited. */
 export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: OwnerSessions }) {
   const orders = new ApiCommands(parts)
-  const { operator } = operatorGate(parts.owners)
-  const actorOf = async (context: RequestContext) => ({ ...(await operator(context)).actor, kind: 'operator' as const })
+  const { operator, actorOf } = operatorGate(parts.owners)
   /** A change that sends a secret to another place, or sets one, needs a recent sign-in. */
   const requireRecentSignIn = async (
     context: RequestContext,
@@ -101,12 +100,12 @@ export function operatorApiRoutes(parts: ApiCommandParts & { readonly owners: Ow
 /** What an operator does with an API beside changing it: trying an operation, and opening what overruns closed. */
 export function operatorApiActRoutes(parts: ApiCommandParts & { readonly owners: OwnerSessions }) {
   const orders = new ApiCommands(parts)
-  const { operator, order } = operatorGate(parts.owners)
+  const { actorOf, order } = operatorGate(parts.owners)
   return routeGroup({ name: 'operator-api-acts', prefix: '/api/operator/apis' })
     .post(
       '/:name/test',
       async ({ context, params }): Promise<ApiTrial> => {
-        const actor = { ...(await operator(context)).actor, kind: 'operator' as const }
+        const actor = await actorOf(context)
         return taken(await orders.test(actor, params.name, await readBody(NewTrial, context, undefined, OPERATOR_BODY)))
       },
       { parse: 'none', ...documented(API_DOCS.test) },

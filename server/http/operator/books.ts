@@ -2,7 +2,7 @@ import type { Operator } from '../../core/accounts/operator'
 import { wrong } from '../../core/accounts/submitted'
 import type { Actor } from '../../core/audit'
 import type { Parameters } from '../../core/catalog/parameters'
-import { isoTime } from '../../core/clock'
+import { isoDay, isoTime } from '../../core/clock'
 import { type Failure, wrongParameters } from '../../core/failure'
 import type { Accounting, BookPeriod, Books, Flow, LedgerBalance } from '../../core/ledger/accounting'
 import type { EntryKind } from '../../core/ledger/entry'
@@ -165,16 +165,16 @@ function periodOf({ month, from, to, timezone }: BooksQuery): Result<Named, Fail
   if (month !== undefined || start === null || end === null)
     return err(wrongParameters([wrong('month', 'is needed, or else both from and to', month ?? null)]))
   if (end <= start) return err(wrongParameters([wrong('to', 'must be after from', to ?? null)]))
-  return ok({ period: { from: start, to: end }, name: `${isoTime(start).slice(0, 10)}-${isoTime(end).slice(0, 10)}` })
+  return ok({ period: { from: start, to: end }, name: `${isoDay(start)}-${isoDay(end)}` })
 }
 
 /** For operators: the books of a month or period. Exports are in the audit log. */
 export function bookRoutes(parts: BooksParts & { readonly owners: OwnerSessions }) {
-  const { operator } = operatorGate(parts.owners)
+  const { operator, actorOf } = operatorGate(parts.owners)
   const asked = async (context: RequestContext): Promise<Named> => {
-    const { actor } = await operator(context)
+    const actor = await actorOf(context)
     const named = taken(periodOf(queryOf(BOOKS_QUERY, context)))
-    await noteExport(parts, { ...actor, kind: 'operator' }, named)
+    await noteExport(parts, actor, named)
     return named
   }
   return routeGroup({ name: 'operator-books', prefix: '/api/operator' })
@@ -191,20 +191,15 @@ export function bookRoutes(parts: BooksParts & { readonly owners: OwnerSessions 
 }
 
 export function bookCommands(parts: BooksParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
-  const command = (run: (named: Named) => Promise<unknown>) =>
-    queryCommand(BOOKS_QUERY, async (query) => {
-      const named = periodOf(query)
-      return named.ok ? ok(await run(named.value)) : named
-    })
   const exported = (file: typeof booksFile) =>
-    command(async (named) => {
+    queryCommand(BOOKS_QUERY, periodOf, async (named) => {
       await noteExport(parts, actor, named)
       return file(parts, named)
     })
   return {
     books: exported(booksFile),
     'statement-csv': exported(statementFile),
-    statement: command((named) => statement(parts, named)),
+    statement: queryCommand(BOOKS_QUERY, periodOf, (named) => statement(parts, named)),
   }
 }
 

@@ -136,7 +136,7 @@ export function customerRecordRoutes(parts: CustomerRouteParts) {
 /** What operators and support do for one customer. Every change is audited. */
 export function customerActRoutes(parts: CustomerRouteParts) {
   const orders = new CustomerCommands(parts)
-  const { operator, staffOrder, graveOrder } = operatorGate(parts.owners)
+  const { actorOf, staffOrder, graveOrder } = operatorGate(parts.owners)
   return routeGroup({ name: 'operator-customer-acts', prefix: '/api/operator/accounts/:id' })
     .post(
       '/suspend',
@@ -195,8 +195,8 @@ export function customerActRoutes(parts: CustomerRouteParts) {
     .get(
       '/export',
       async ({ context, params: { id } }): Promise<Response> => {
-        const { actor } = await operator(context)
-        return exportResponse(taken(await orders.export({ ...actor, kind: 'operator' }, { account: id })))
+        const actor = await actorOf(context)
+        return exportResponse(taken(await orders.export(actor, { account: id })))
       },
       UNDOCUMENTED,
     )

@@ -28,6 +28,8 @@ export function operatorGate(owners: OwnerSessions) {
   }
   return {
     operator,
+    /** The operator, as the actor of what the route does. */
+    actorOf: async (context: RequestContext) => asOperator(await operator(context)),
     staff,
     order: commandOf((context) => operator(context)),
     /** A command that also support may run. */
@@ -42,6 +44,10 @@ function signedIn(owners: OwnerSessions, context: RequestContext, writesWithinMs
   return owners.owner(context, method === 'GET' || method === 'HEAD' ? undefined : writesWithinMs)
 }
 
+function asOperator({ actor }: Owner): Actor {
+  return { ...actor, kind: 'operator' }
+}
+
 /** Runs one command with the request's body, validated by its schema. A missing body counts as empty. */
 function commandOf(gate: Gate) {
   return async <T extends TObject, R>(
@@ -49,8 +55,8 @@ function commandOf(gate: Gate) {
     schema: T,
     run: (actor: Actor, form: Static<T>) => Promise<Result<R, Failure>>,
   ): Promise<R> => {
-    const { actor } = await gate(context)
+    const actor = asOperator(await gate(context))
     const form = await readBody(schema, context, {})
-    return taken(await run({ ...actor, kind: 'operator' }, form))
+    return taken(await run(actor, form))
   }
 }

@@ -1,12 +1,13 @@
 import { type Parameters, type ParameterTable, parseParameters } from '../../core/catalog/parameters'
 import { type Failure, wrongParameters } from '../../core/failure'
-import type { Result } from '../../core/result'
+import { err, ok, type Result } from '../../core/result'
 import type { SocketCommand } from './socket-command'
 
-/** A command of the control socket whose body has the parameters of a route's query. */
-export function queryCommand<T extends ParameterTable>(
+/** A command of the control socket whose body has the parameters of a route's query. `read` says what a query asks for. */
+export function queryCommand<T extends ParameterTable, Q>(
   table: T,
-  run: (query: Parameters<T>) => Promise<Result<unknown, Failure>>,
+  read: (query: Parameters<T>) => Result<Q, Failure>,
+  run: (asked: Q) => Promise<unknown>,
 ): SocketCommand {
   return async (body) => {
     const given = (typeof body === 'object' ? body : null) as Readonly<Record<string, unknown>> | null
@@ -14,6 +15,8 @@ export function queryCommand<T extends ParameterTable>(
       query: (name) => [given?.[name] ?? []].flat().map(String),
       header: () => null,
     })
-    return query.ok ? run(query.value) : { ok: false, error: wrongParameters(query.error) }
+    if (!query.ok) return err(wrongParameters(query.error))
+    const asked = read(query.value)
+    return asked.ok ? ok(await run(asked.value)) : asked
   }
 }

@@ -2,7 +2,7 @@ import type { Identity } from '../../core/accounts/identity'
 import type { AccountStore } from '../../core/accounts/store'
 import { wrong } from '../../core/accounts/submitted'
 import type { Parameters } from '../../core/catalog/parameters'
-import { DAY_MS } from '../../core/clock'
+import { DAY_MS, isoDay } from '../../core/clock'
 import { type Failure, wrongParameters } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { Accounting, Flow } from '../../core/ledger/accounting'
@@ -17,7 +17,7 @@ import {
   type RevenueSums,
   revenueOf,
 } from '../../core/ledger/revenue'
-import { plus, toUsdNumber } from '../../core/money'
+import { type Money, minus, plus, toUsdNumber } from '../../core/money'
 import { err, ok, type Result } from '../../core/result'
 import { csvLine, csvStream } from '../middleware/csv'
 import { taken } from '../middleware/failures'
@@ -49,16 +49,8 @@ interface Asked {
 const MAX_ROWS = 1000
 const DEFAULT_DAYS = 30
 const HEAD = [
-  ...[
-    'name',
-    'calls',
-    'charged_usd',
-    'refunded_usd',
-    'revenue_usd',
-    'upstream_cost_usd',
-    'unknown_cost_calls',
-    'margin_usd',
-  ],
+  ...['name', 'calls', 'charged_usd', 'refunded_usd', 'revenue_usd'],
+  ...['upstream_cost_usd', 'unknown_cost_calls', 'margin_usd'],
 ]
 
 async function report(parts: RevenueParts, asked: Asked): Promise<Revenue> {
@@ -98,16 +90,10 @@ async function revenueFile(parts: RevenueParts, asked: Asked): Promise<Response>
 async function* linesOf(rows: readonly RevenueRow[], hasCost: boolean): AsyncGenerator<string, void> {
   for (const row of rows) {
     const sums = wireSums(row, hasCost)
-    const usd = (amount: number | null) => amount && toUsdNumber(amount as typeof row.charged)
+    const usd = (amount: Money | null) => amount && toUsdNumber(amount)
     yield csvLine([
-      ...[
-        row.name,
-        row.calls,
-        usd(sums.charged_micros_usd),
-        usd(sums.refunded_micros_usd),
-        usd(sums.revenue_micros_usd),
-      ],
-      ...[usd(sums.upstream_cost_micros_usd), sums.unknown_cost_calls, usd(sums.margin_micros_usd)],
+      ...[row.name, row.calls, usd(row.charged), usd(row.refunded), usd(sums.revenue_micros_usd)],
+      ...[usd(sums.upstream_cost_micros_usd), row.unknownCostCalls, usd(sums.margin_micros_usd)],
     ])
   }
 }
@@ -149,7 +135,7 @@ function wireSums(sums: RevenueSums, hasCost: boolean) {
     revenue_micros_usd: revenue,
     upstream_cost_micros_usd: hasCost ? sums.upstreamCost : null,
     unknown_cost_calls: sums.unknownCostCalls,
-    margin_micros_usd: hasCost && sums.unknownCostCalls === 0 ? revenue - sums.upstreamCost : null,
+    margin_micros_usd: hasCost && sums.unknownCostCalls === 0 ? minus(revenue, sums.upstreamCost) : null,
   }
 }
 
@@ -159,7 +145,7 @@ async function emailOf({ accounts, identity }: RevenueParts, name: string): Prom
 }
 
 function dateOf(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10)
+  return isoDay(day * DAY_MS)
 }
 
 function askedOf(
@@ -199,10 +185,7 @@ export function revenueRoutes(parts: RevenueParts & { readonly owners: OwnerSess
 
 export function revenueCommands(parts: RevenueParts): Readonly<Record<string, SocketCommand>> {
   const command = (run: (asked: Asked) => Promise<unknown>) =>
-    queryCommand(REVENUE_QUERY, async (query) => {
-      const asked = askedOf(query, parts.now())
-      return asked.ok ? ok(await run(asked.value)) : asked
-    })
+    queryCommand(REVENUE_QUERY, (query) => askedOf(query, parts.now()), run)
   return {
     revenue: command((asked) => report(parts, asked)),
     'revenue-csv': command((asked) => revenueFile(parts, asked)),
