@@ -39,7 +39,7 @@ interface Parts {
     readonly pipeline: { readonly openCalls: { readonly count: number } }
     readonly models: { readonly upstreams: ModelBackend['states'] }
     readonly billing: { readonly moneyIn: { readonly rail: { fuel: Readings['fuel'] } } }
-    readonly readiness: Pick<Readiness, 'status' | 'problems'>
+    readonly readiness: Pick<Readiness, 'status' | 'state'>
     readonly backups: { readonly commands: { readonly backups: { reading: Readings['backups'] } } }
   }
 }
@@ -87,8 +87,8 @@ export async function composeTelemetry({ metrics: settings, traces, backup }: Co
     telemetry,
     /** For the routes of operators. */
     routes: {
-      ...{ recentCalls: () => recent.read(), journalState: () => core.stores.journalState(), isReady },
-      problems: () => later().readiness.problems(),
+      ...{ recentCalls: () => recent.read(), journalState: () => core.stores.journalState() },
+      readyState: () => later().readiness.state(),
       backupReading: () => ({ ...later().backups.commands.backups.reading(), isScheduled: backup.to !== null }),
     },
     /** Null without metrics. */

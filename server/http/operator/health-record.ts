@@ -4,6 +4,7 @@ import { isoTime } from '../../core/clock'
 import type { RecentReading } from '../../core/telemetry/recent-calls'
 import type { JournalState } from '../../core/telemetry/telemetry'
 import { instant, listOf, orNull, record, text, whole, yesOrNo } from '../openapi/json-schema'
+import type { OperatorReadiness } from '../system/readiness'
 
 const count = (description: string) => whole(description, { minimum: 0 })
 
@@ -42,19 +43,14 @@ export const Health = record('The health of the gateway.', {
 export type Health = Static<typeof Health>
 
 interface HealthState {
-  readonly isReady: boolean
-  readonly problems: Readonly<Record<string, string>>
+  readonly state: OperatorReadiness
   readonly backups: BackupReading & { readonly isScheduled: boolean }
 }
 
-export function healthRecord(
-  recent: RecentReading,
-  journal: JournalState,
-  { isReady, problems, backups }: HealthState,
-): Health {
+export function healthRecord(recent: RecentReading, journal: JournalState, { state, backups }: HealthState): Health {
   return {
-    ready: isReady,
-    problems: Object.entries(problems).map(([part, reason]) => ({ part, reason })),
+    ready: state.status === 'ready',
+    problems: Object.entries(state.problems).map(([part, reason]) => ({ part, reason })),
     seconds: recent.seconds,
     calls: recent.calls,
     codes: recent.codes,

@@ -4,13 +4,13 @@ import type { JournalState } from '../../core/telemetry/telemetry'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
+import type { OperatorReadiness } from '../system/readiness'
 import { type Health, healthRecord } from './health-record'
 import { operatorGate } from './operator-gate'
 
 export interface HealthParts {
   readonly owners: OwnerSessions
-  readonly isReady: () => Promise<boolean>
-  readonly problems: () => Promise<Readonly<Record<string, string>>>
+  readonly readyState: () => Promise<OperatorReadiness>
   readonly recentCalls: () => RecentReading
   readonly journalState: () => JournalState
   readonly backupReading: () => BackupReading & { readonly isScheduled: boolean }
@@ -18,14 +18,14 @@ export interface HealthParts {
 
 /** The health of the gateway, for the operator's page. */
 export function operatorHealthRoutes(parts: HealthParts) {
-  const { owners, isReady, problems, recentCalls, journalState, backupReading } = parts
+  const { owners, readyState, recentCalls, journalState, backupReading } = parts
   const { operator } = operatorGate(owners)
   return routeGroup({ name: 'operator-health', prefix: '/api/operator' }).get(
     '/health',
     async ({ context }): Promise<Health> => {
       await operator(context)
-      const state = { isReady: await isReady(), problems: await problems(), backups: backupReading() }
-      return healthRecord(recentCalls(), journalState(), state)
+      const state = await readyState()
+      return healthRecord(recentCalls(), journalState(), { state, backups: backupReading() })
     },
     UNDOCUMENTED,
   )

@@ -20,6 +20,11 @@ export interface PublicReadiness {
   readonly code?: string
 }
 
+/** The state with the reason of each part that fails, for operators only. */
+export interface OperatorReadiness extends PublicReadiness {
+  readonly problems: Readonly<Record<string, string>>
+}
+
 /** Whether this process can serve calls and, for operators, why not. */
 export class Readiness {
   private readonly parts: ReadinessParts
@@ -33,17 +38,22 @@ export class Readiness {
     return this.statusOf(await this.problems())
   }
 
+  async state(): Promise<OperatorReadiness> {
+    const problems = await this.problems()
+    return { ...this.statusOf(problems), problems }
+  }
+
   /** For operators only, because it names upstreams and says what is wrong. */
   async details() {
     const { checks, sources, upstreams } = this.parts
     const models = upstreams([]).map(({ name, breaker, underWay }) => ({ name, breaker, under_way: underWay }))
-    const problems = await this.problems()
-    const works = Object.fromEntries(Object.keys(checks).map((name) => [name, !(name in problems)]))
-    return { ...this.statusOf(problems), checks: works, problems, sources: await sources(), models }
+    const state = await this.state()
+    const works = Object.fromEntries(Object.keys(checks).map((name) => [name, !(name in state.problems)]))
+    return { ...state, checks: works, sources: await sources(), models }
   }
 
   /** The reason of each part that fails. */
-  async problems(): Promise<Readonly<Record<string, string>>> {
+  private async problems(): Promise<Readonly<Record<string, string>>> {
     const { checks, maxCheckMs = MAX_CHECK_MS } = this.parts
     const checked = Object.entries(checks).map(
       async ([name, check]) => [name, await inTime(check, maxCheckMs)] as const,
