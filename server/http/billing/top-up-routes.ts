@@ -5,6 +5,7 @@ import { failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { ClaimStore } from '../../core/payments/claim'
 import { appDocs } from '../account/app-docs'
+import { callingApp } from '../account/calling-app'
 import { Failed } from '../middleware/failures'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
@@ -96,16 +97,12 @@ function topUpsUnder<P extends string>(
     )
 }
 
-async function payeeOf({ authenticated }: RequestContext, identity: Identity): Promise<Payee> {
-  const caller = authenticated?.caller
-  if (caller?.kind !== 'app')
-    throw new Failed(
-      failure(
-        'insufficient_permissions',
-        'API keys cannot open payment pages. Use an access token with wallet:topup, the dashboard, or POST /v1/wallet/topups.',
-      ),
-    )
-  const { id, userId } = caller.account
+async function payeeOf(context: RequestContext, identity: Identity): Promise<Payee> {
+  const { account } = callingApp(
+    context,
+    'API keys cannot open payment pages. Use an access token with wallet:topup, the dashboard, or POST /v1/wallet/topups.',
+  )
+  const { id, userId } = account
   const owner = await identity.user(userId)
   if (!owner) throw new Error(`account ${id} has no owner`)
   return { accountId: id, email: owner.email }

@@ -1,14 +1,14 @@
 import { DEFAULT_GRACE_SECONDS, type KeyOwner, type Keys } from '../../core/accounts/keys'
 import type { ParameterTable } from '../../core/catalog/parameters'
-import { formatAddress } from '../../core/credentials/address'
 import type { ApiKey } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
-import { type Failure, failure } from '../../core/failure'
+import type { Failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import { ZERO } from '../../core/money'
 import type { Result } from '../../core/result'
 import { appDocs } from '../account/app-docs'
-import { Failed, notFound, taken } from '../middleware/failures'
+import { callingApp } from '../account/calling-app'
+import { notFound, taken } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
 import { queryOf } from '../middleware/list-query'
 import { SIGNED_IN_TODAY } from '../middleware/owner-session'
@@ -128,19 +128,14 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Mirr
 
 /** The owner on whose behalf an app changes keys. The audit log names the app grant. Throws if the caller is not an app. */
 async function appOwner(context: RequestContext, ledger: Ledger): Promise<KeyOwner> {
-  const caller = context.authenticated?.caller
-  if (caller?.kind !== 'app')
-    throw new Failed(
-      failure(
-        'insufficient_permissions',
-        'API keys cannot manage keys. Use an access token with keys:write, or the dashboard.',
-      ),
-    )
-  const { account, grant } = caller
+  const { account, actor } = callingApp(
+    context,
+    'API keys cannot manage keys. Use an access token with keys:write, or the dashboard.',
+  )
   const balance = await ledger.balance(account.id)
   return {
     accountId: account.id,
     tier: { ...account, toppedUp: balance?.toppedUp ?? ZERO },
-    actor: { kind: 'app', id: grant.id, address: formatAddress(context.address) },
+    actor,
   }
 }

@@ -1,15 +1,14 @@
 import type { Elysia } from 'elysia'
 import { auditEntry } from '../../core/audit'
 import type { ParameterTable } from '../../core/catalog/parameters'
-import { formatAddress } from '../../core/credentials/address'
-import { failure } from '../../core/failure'
 import type { AccountId, DeliveryId } from '../../core/ids'
 import { pageOf } from '../../core/page'
 import type { NoticeMailStore } from '../../core/webhooks/notice-mails'
 import type { NoticeStore } from '../../core/webhooks/notices'
 import type { WebhookOwner, Webhooks } from '../../core/webhooks/webhooks'
 import { appDocs } from '../account/app-docs'
-import { Failed, notFound, taken } from '../middleware/failures'
+import { callingApp } from '../account/calling-app'
+import { notFound, taken } from '../middleware/failures'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import { type Owner, type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/owner-session'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
@@ -68,21 +67,11 @@ export function appWebhookRoutes(parts: Omit<WebhookParts, 'owners'>): Elysia {
 
 /** The owner on whose behalf an app changes webhooks. Throws if the caller is not an app. */
 function appOwner(context: RequestContext): WebhookOwner {
-  const caller = context.authenticated?.caller
-  if (caller?.kind !== 'app')
-    throw new Failed(
-      failure(
-        'insufficient_permissions',
-        'API keys cannot manage webhooks. Use an access token with webhooks:write, or the dashboard.',
-      ),
-    )
-  const { account, grant } = caller
-  return {
-    accountId: account.id,
-    account,
-    app: grant,
-    actor: { kind: 'app', id: grant.id, address: formatAddress(context.address) },
-  }
+  const { account, grant, actor } = callingApp(
+    context,
+    'API keys cannot manage webhooks. Use an access token with webhooks:write, or the dashboard.',
+  )
+  return { accountId: account.id, account, app: grant, actor }
 }
 
 /** `within`: the maximum age of the sign-in. Ignored for apps, which act with their token. */
