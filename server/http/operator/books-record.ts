@@ -1,8 +1,8 @@
 import type { Static } from '@sinclair/typebox'
 import type { ParameterTable } from '../../core/catalog/parameters'
 import { ENTRY_KINDS } from '../../core/ledger/entry'
-import { isTimeZone } from '../../core/usage/calendar'
 import { INSTANT } from '../middleware/instant-parameter'
+import { TIME_ZONE } from '../middleware/time-zone-parameter'
 import { instant, listOf, microsUsd, oneOf, record, text, whole } from '../openapi/json-schema'
 
 const MONTH_RULE = 'must be a month such as 2026-11'
@@ -20,15 +20,7 @@ export const BOOKS_QUERY = {
   },
   from: { ...INSTANT, description: 'The first moment, instead of a month.', example: '2026-11-01T00:00:00Z' },
   to: { ...INSTANT, description: 'The first moment after it.', example: '2026-12-01T00:00:00Z' },
-  timezone: {
-    in: 'query',
-    kind: 'text',
-    min: 1,
-    max: 64,
-    default: 'UTC',
-    check: (name) => (isTimeZone(name) ? null : 'must be an IANA time zone such as Europe/Berlin'),
-    description: 'The time zone in which the month begins and ends.',
-  },
+  timezone: { ...TIME_ZONE, description: 'The time zone in which the month begins and ends.' },
 } as const satisfies ParameterTable
 
 const Balance = record('A ledger account. Balances are credits minus debits.', {

@@ -6,13 +6,14 @@ import type { AccountId, CredentialId } from '../../core/ids'
 import type { AccountTransaction } from '../../core/ledger/account-statement'
 import { costOfLines } from '../../core/models/token-price'
 import { formatUsd, type Money } from '../../core/money'
-import { type BucketWidth, boundaries, isTimeZone } from '../../core/usage/calendar'
+import { type BucketWidth, boundaries } from '../../core/usage/calendar'
 import type { CallRecord, ChargeLine } from '../../core/usage/call-record'
 import { type LatencyCounts, latencyQuantiles } from '../../core/usage/latency'
 import { FINE_RANGE_MS, type UsageGrouping, type UsageReports } from '../../core/usage/reports'
 import { summarize } from '../../core/usage/summary'
 import type { UsageSums } from '../../core/usage/sums'
 import { Failed } from '../middleware/failures'
+import { TIME_ZONE } from '../middleware/time-zone-parameter'
 import type { ExplainedRequest, RequestRecord, TransactionRecord, UsageReport } from './record'
 
 const DAY_SECONDS = 86_400
@@ -50,15 +51,7 @@ export const USAGE_QUERY = {
     default: '1d',
     description: 'The width of a bucket.',
   },
-  timezone: {
-    in: 'query',
-    kind: 'text',
-    min: 1,
-    max: 64,
-    default: 'UTC',
-    check: (name) => (isTimeZone(name) ? null : 'must be an IANA time zone such as Europe/Berlin'),
-    description: 'The time zone that hours and days are counted in.',
-  },
+  timezone: { ...TIME_ZONE, description: 'The time zone that hours and days are counted in.' },
 } as const satisfies ParameterTable
 
 /** The same for owners, who can also use buckets of one minute. */

@@ -1,0 +1,11 @@
+import { isTimeZone } from '../../core/usage/calendar'
+
+/** A time zone in a query. */
+export const TIME_ZONE = {
+  in: 'query',
+  kind: 'text',
+  min: 1,
+  max: 64,
+  default: 'UTC',
+  check: (name: string) => (isTimeZone(name) ? null : 'must be an IANA time zone such as Europe/Berlin'),
+} as const
