@@ -1,5 +1,4 @@
 import type { AuditEntry } from '../audit'
-import type { TokenHolder } from '../credentials/oauth-grant'
 import type { AccountId, AppGrantId, DeliveryId, WebhookId } from '../ids'
 import type { EventType, GatewayEvent, NewEvent } from './event'
 
@@ -84,7 +83,7 @@ export interface WebhookStore {
   /** Removes the endpoint with its deliveries. */
   remove(id: WebhookId, audit: AuditEntry): Promise<void>
   /** Pauses the endpoints of an app, whose deliveries that wait are not sent. */
-  pauseOfApp(holder: TokenHolder): Promise<void>
+  pauseOfApp(holder: { readonly userId: string; readonly clientId: string }): Promise<void>
   /** Removes the events, endpoints and deliveries of an account that closes. */
   forget(account: AccountId): Promise<void>
   /** Newest first. */

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Actor, auditEntry } from '../audit'
 import { type Clock, DAY_MS, isoTime, MINUTE_MS } from '../clock'
-import type { TokenHolder } from '../credentials/oauth-grant'
 import { type Failure, failure } from '../failure'
 import { type AccountId, type DeliveryId, makeId, type WebhookId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
@@ -110,7 +109,7 @@ export class Webhooks {
   }
 
   /** Pauses what an app made that gave its access back. */
-  pauseOfApp(holder: TokenHolder): Promise<void> {
+  pauseOfApp(holder: { readonly userId: string; readonly clientId: string }): Promise<void> {
     return this.store.pauseOfApp(holder)
   }
 

@@ -4,7 +4,6 @@ import { isoTime } from '../../core/clock'
 import type { RecentReading } from '../../core/telemetry/recent-calls'
 import type { JournalState } from '../../core/telemetry/telemetry'
 import { instant, listOf, orNull, record, text, whole, yesOrNo } from '../openapi/json-schema'
-import type { OperatorReadiness } from '../system/readiness'
 
 const count = (description: string) => whole(description, { minimum: 0 })
 
@@ -42,8 +41,14 @@ export const Health = record('The health of the gateway.', {
 })
 export type Health = Static<typeof Health>
 
+/** Whether the gateway can serve calls, with the reason of each part that fails. */
+export interface ReadyState {
+  readonly status: string
+  readonly problems: Readonly<Record<string, string>>
+}
+
 interface HealthState {
-  readonly state: OperatorReadiness
+  readonly state: ReadyState
   readonly backups: BackupReading & { readonly isScheduled: boolean }
 }
 

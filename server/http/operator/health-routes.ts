@@ -4,13 +4,12 @@ import type { JournalState } from '../../core/telemetry/telemetry'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
-import type { OperatorReadiness } from '../system/readiness'
-import { type Health, healthRecord } from './health-record'
+import { type Health, healthRecord, type ReadyState } from './health-record'
 import { operatorGate } from './operator-gate'
 
 export interface HealthParts {
   readonly owners: OwnerSessions
-  readonly readyState: () => Promise<OperatorReadiness>
+  readonly readyState: () => Promise<ReadyState>
   readonly recentCalls: () => RecentReading
   readonly journalState: () => JournalState
   readonly backupReading: () => BackupReading & { readonly isScheduled: boolean }
