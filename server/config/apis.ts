@@ -1,7 +1,7 @@
 import type { Allowlist } from '../core/credentials/allowlist'
 import { networks } from './listening'
-import { group, list, type Read } from './setting'
-import { type UpstreamWalletSettings, upstreamWalletSettings, WALLET_PREFIX } from './upstream-wallet'
+import { type UpstreamWalletSettings, upstreamWalletSettings, WALLET_PREFIX } from './payments/upstream-wallet'
+import { group, list, type Read } from './schema/setting'
 
 /** Settings of imported APIs (spec-answers 12). */
 export interface ApiSettings {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock'
 import { ConfigError } from './config-error'
-import { flag, group, httpUrl, integer, type Read, refused, setting, text } from './setting'
+import { flag, group, httpUrl, integer, type Read, refused, setting, text } from './schema/setting'
 
 /** Copies of the gateway's data. */
 export interface BackupSettings {

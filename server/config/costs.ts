@@ -1,5 +1,5 @@
 import { type Money, parseUsd } from '../core/money'
-import { refused, setting } from './setting'
+import { refused, setting } from './schema/setting'
 
 /**
  * What each of several things costs the operator in USD: `name=0.01,name=0.005`, in the configuration file also a map. `known` returns the thing

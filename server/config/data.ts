@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SealingKey } from '../core/sealing'
 import { ConfigError } from './config-error'
+import { group, type Read, refused, setting, text } from './schema/setting'
 import { sealingKeys } from './sealing-keys'
-import { group, type Read, refused, setting, text } from './setting'
 
 const MIN_SECRET_BYTES = 32
 

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { isLoopbackHost } from '../core/credentials/address'
 import { Allowlist } from '../core/credentials/allowlist'
 import { ConfigError } from './config-error'
-import { choice, flag, group, integer, list, quoted, type Read, refused, setting } from './setting'
+import { choice, flag, group, integer, list, quoted, type Read, refused, setting } from './schema/setting'
 
 const MAX_DRAIN_SECONDS = 86_400
 /** In production, what a load balancer needs to notice. */

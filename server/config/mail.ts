@@ -1,5 +1,5 @@
 import { ConfigError } from './config-error'
-import { group, type Read, refused, setting, text } from './setting'
+import { group, type Read, refused, setting, text } from './schema/setting'
 
 /** How mail is sent. */
 export interface MailConfig {

@@ -1,4 +1,4 @@
-import { flag, group, integer, type Read, text } from './setting'
+import { flag, group, integer, type Read, text } from './schema/setting'
 
 /** Settings of models. The models themselves are defined in MODELS_FILE and in the database. */
 export interface ModelSettings {

@@ -1,6 +1,6 @@
 import type { RetentionDays } from '../core/usage/retention'
 import { ConfigError } from './config-error'
-import { group, integer, type Read } from './setting'
+import { group, integer, type Read } from './schema/setting'
 
 const MAX_DAYS = 36_500
 /** An event's row keeps its cause from making it again: a key's expiry is announced 3 days before. */

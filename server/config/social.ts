@@ -2,7 +2,7 @@ import { PRICE_NAMES } from '../core/catalog/operations'
 import type { Money } from '../core/money'
 import { ConfigError } from './config-error'
 import { costs } from './costs'
-import { choice, group, httpUrl, type Read, refused, text } from './setting'
+import { choice, group, httpUrl, type Read, refused, text } from './schema/setting'
 
 export type SocialConfig =
   | { readonly provider: 'sandbox' }

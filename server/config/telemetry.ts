@@ -1,6 +1,6 @@
 import { isLoopbackHost } from '../core/credentials/address'
 import { ConfigError } from './config-error'
-import { choice, group, integer, type Read, text } from './setting'
+import { choice, group, integer, type Read, text } from './schema/setting'
 
 /** Where `GET /metrics` is served. */
 export interface MetricsSettings {

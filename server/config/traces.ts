@@ -1,4 +1,4 @@
-import { choice, flag, group, httpUrl, integer, type Read, refused, setting, text } from './setting'
+import { choice, flag, group, httpUrl, integer, type Read, refused, setting, text } from './schema/setting'
 
 /** How the standard variables of OpenTelemetry name a sampler. */
 const SAMPLERS = [

@@ -1,4 +1,4 @@
-import { flag, group } from './setting'
+import { flag, group } from './schema/setting'
 
 export const WEBHOOKS = group('Webhooks', '', {
   WEBHOOKS_ALLOW_PRIVATE: flag({

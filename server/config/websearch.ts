@@ -2,7 +2,7 @@ import { isOperationName } from '../core/catalog/operations'
 import type { Money } from '../core/money'
 import { ConfigError } from './config-error'
 import { costs } from './costs'
-import { group, httpUrl, integer, list, quoted, type Read, refused, setting, text } from './setting'
+import { group, httpUrl, integer, list, quoted, type Read, refused, setting, text } from './schema/setting'
 
 export type WebsearchProviderName = 'local' | 'brave' | 'searxng'
 

@@ -1,4 +1,4 @@
-import { evmMethod } from '../../server/adapters/payments/mpp/evm'
+import { evmMethod } from '../../server/adapters/payments/mpp/evm/evm'
 import { micros } from '../../server/core/money'
 import type { ReadCredential } from '../../server/core/payments/method'
 import { openEvmSandbox } from '../support/evm/evm-sandbox'

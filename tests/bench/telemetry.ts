@@ -1,6 +1,6 @@
 import { PrometheusMetrics } from '../../server/adapters/metrics/prometheus'
 import { OtlpTracer } from '../../server/adapters/tracing/otlp-tracer'
-import { CallLog } from '../../server/compose/call-log'
+import { CallLog } from '../../server/compose/observing/call-log'
 import { makeId } from '../../server/core/ids'
 import type { EndedCall } from '../../server/core/telemetry/ended-call'
 import { type CallRecord, NO_TOKENS } from '../../server/core/usage/call-record'

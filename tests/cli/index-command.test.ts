@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { indexCommand as runIndex } from '../../server/cli/local/index-command'
-import { indexSources } from '../../server/compose/index-sources'
+import { indexSources } from '../../server/compose/search/index-sources'
 import { temporaryFolder, writeFiles } from '../adapters/websearch-local/fixture-index'
 import { writeSmallIndex } from '../support/small-index'
 

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Ajv from 'ajv'
 import { parse } from 'yaml'
-import { ALL_SETTINGS, SETTING_GROUPS } from '../../server/config/all-settings'
-import { configurationSchema, documentation } from '../../server/config/documentation'
+import { ALL_SETTINGS, SETTING_GROUPS } from '../../server/config/schema/all-settings'
+import { configurationSchema, documentation } from '../../server/config/schema/documentation'
 
 const DOCS = join(import.meta.dir, '../../docs')
 const STALE = 'run "bun run settings" and commit what it writes'

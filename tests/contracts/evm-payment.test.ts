@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Challenge, Credential } from 'mppx'
 import { evm, Mppx } from 'mppx/server'
-import { evmMethod } from '../../server/adapters/payments/mpp/evm'
+import { evmMethod } from '../../server/adapters/payments/mpp/evm/evm'
 import { formatUsd } from '../../server/core/money'
 import type { ShownPayment, Terms } from '../../server/core/payments/method'
 import { EVM_CHAIN_ID, openEvmSandbox, TOKEN_NAME, TOKEN_VERSION } from '../support/evm/evm-sandbox'

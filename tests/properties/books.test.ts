@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { LibsqlAccounting } from '../../server/adapters/stores/libsql/accounting'
+import { LibsqlAccounting } from '../../server/adapters/stores/libsql/ledger/accounting'
 import type { AccountId } from '../../server/core/ids'
 import type { LedgerBalance } from '../../server/core/ledger/accounting'
 import type { EntryKind, LedgerAccount } from '../../server/core/ledger/entry'

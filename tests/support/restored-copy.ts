@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type RestoreOptions, restoreCopy } from '../../server/compose/restore'
+import { type RestoreOptions, restoreCopy } from '../../server/compose/backup/restore'
 import { POOLED_THREADS } from './pooled-threads'
 
 /** Restores a copy into a data folder, as the command does. Returns the database file. */

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { indexSources } from '../../server/compose/index-sources'
+import { indexSources } from '../../server/compose/search/index-sources'
 import { bundledServer } from './server-bundle'
 import { writeSmallIndex } from './small-index'
 

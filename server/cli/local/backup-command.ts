@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { type BackupPlace, backupTarget, backupWork } from '../../compose/backups'
-import { restoreCopy } from '../../compose/restore'
+import { type BackupPlace, backupTarget, backupWork } from '../../compose/backup/backups'
+import { restoreCopy } from '../../compose/backup/restore'
 import { dataFolder, readConfig, storageSettings } from '../../config'
 import { secretMark } from '../../config/backups'
 import { Backups } from '../../core/backup/backups'

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type DataHealth, diskOf, newestCopyAt } from '../../compose/data-health'
+import { type DataHealth, diskOf, newestCopyAt } from '../../compose/backup/data-health'
 import type { Config } from '../../config'
 import { DAY_MS, isoTime } from '../../core/clock'
 import { clockProblem, type LastTimes } from '../../core/ledger/clock-check'

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { databaseFileOf, examineData } from '../../compose/data-health'
+import { databaseFileOf, examineData } from '../../compose/backup/data-health'
 import { type Config, dataFolder, givenNow, storageSettings, validConfig } from '../../config'
 import type { LastTimes } from '../../core/ledger/clock-check'
 import { parsedWith } from '../command'

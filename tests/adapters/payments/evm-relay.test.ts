@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { encodeFunctionData, type Hex, pad, parseAbi, parseSignature, toEventSelector } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { type Authorization, hasMoved, transferCall } from '../../../server/adapters/payments/mpp/eip3009'
-import { evmMethod } from '../../../server/adapters/payments/mpp/evm'
-import { tokenProblem } from '../../../server/adapters/payments/mpp/token-check'
+import { type Authorization, hasMoved, transferCall } from '../../../server/adapters/payments/mpp/evm/eip3009'
+import { evmMethod } from '../../../server/adapters/payments/mpp/evm/evm'
+import { tokenProblem } from '../../../server/adapters/payments/mpp/evm/token-check'
 import { micros } from '../../../server/core/money'
 import type { Fate, ReadCredential } from '../../../server/core/payments/method'
 import {

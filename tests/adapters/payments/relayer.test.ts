@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createClient, type Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { chainOf, transportOf } from '../../../server/adapters/payments/mpp/evm-chain'
-import { GasPrices } from '../../../server/adapters/payments/mpp/gas-prices'
-import { Relayer } from '../../../server/adapters/payments/mpp/relayer'
+import { GasPrices } from '../../../server/adapters/payments/mpp/chain/gas-prices'
+import { Relayer } from '../../../server/adapters/payments/mpp/chain/relayer'
+import { chainOf, transportOf } from '../../../server/adapters/payments/mpp/evm/evm-chain'
 import { EVM_CHAIN_ID, openEvmSandbox, RELAYER } from '../../support/evm/evm-sandbox'
 import { stranger } from '../../support/payment-sandbox'
 

@@ -19,7 +19,7 @@ import {
 } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { deployContract, readContract, sendTransaction, waitForTransactionReceipt, writeContract } from 'viem/actions'
-import { PERMIT2 } from '../../../server/adapters/payments/mpp/permit2'
+import { PERMIT2 } from '../../../server/adapters/payments/mpp/upto/permit2'
 import { sandboxChainProgram, startSandboxChain } from '../../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { micros } from '../../../server/core/money'
 import { PUBLISHED_ACCOUNTS } from '../../../server/core/payments/published-accounts'

@@ -1,6 +1,6 @@
 import { createClient, type Hex, http } from 'viem'
 import { getCode } from 'viem/actions'
-import { PERMIT2, UPTO_PROXY } from '../../../server/adapters/payments/mpp/permit2'
+import { PERMIT2, UPTO_PROXY } from '../../../server/adapters/payments/mpp/upto/permit2'
 import { sandboxChainProgram, startSandboxChain } from '../../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { UPTO_PROXY_CODE } from './upto-proxy'
 

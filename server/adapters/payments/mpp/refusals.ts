@@ -1,6 +1,6 @@
 import { Errors } from 'mppx'
 import { NETWORK, type PaymentRefusal, type PaymentRefusalCode } from '../../../core/payments/refusal'
-import { isNodeTrouble } from './node-trouble'
+import { isNodeTrouble } from './chain/node-trouble'
 
 const CODES: Readonly<Record<string, PaymentRefusalCode>> = {
   'malformed-credential': 'malformed_credential',

@@ -37,13 +37,13 @@ import type {
 } from '../../../core/payments/method'
 import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
 import { err, ok, type Result } from '../../../core/result'
-import { ChainWatch } from './chain-watch'
+import { ChainWatch } from './chain/chain-watch'
+import { isNodeTrouble } from './chain/node-trouble'
+import { receivedTransfers } from './chain/received'
 import { ChallengeWriter } from './challenge-writer'
 import { readPaymentScheme } from './credential-text'
-import { type BlockHead, blockBefore } from './eip3009'
-import { type ChainOptions, transportOf } from './evm-chain'
-import { isNodeTrouble } from './node-trouble'
-import { receivedTransfers } from './received'
+import { type BlockHead, blockBefore } from './evm/eip3009'
+import { type ChainOptions, transportOf } from './evm/evm-chain'
 import { reasonOf, refusalOf } from './refusals'
 
 export interface TempoOptions extends ChainOptions {

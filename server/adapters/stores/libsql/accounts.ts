@@ -5,7 +5,7 @@ import type { AccountStore } from '../../../core/accounts/store'
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId } from '../../../core/ids'
 import type { RestorableCounters } from '../../../core/ledger/hold'
-import { auditRow } from './audit-row'
+import { auditRow } from './audit/audit-row'
 import { RESTORE_BATCH, restoredRows } from './journal/restored-rows'
 import { accounts, auditLog } from './schema/accounts'
 

@@ -4,7 +4,7 @@ import type { AppGrant, AppGrantStore, AppGrantUse } from '../../../core/account
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId, AppGrantId } from '../../../core/ids'
 import type { Money } from '../../../core/money'
-import { auditRow } from './audit-row'
+import { auditRow } from './audit/audit-row'
 import { auditLog } from './schema/accounts'
 import { connections } from './schema/connections'
 import { pools } from './schema/keys'

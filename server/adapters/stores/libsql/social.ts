@@ -11,7 +11,7 @@ import type {
   SocialSession,
 } from '../../../core/social/session'
 import type { IdleQuery, SocialStore } from '../../../core/social/store'
-import { auditRow } from './audit-row'
+import { auditRow } from './audit/audit-row'
 import { auditLog } from './schema/accounts'
 import { keys } from './schema/keys'
 import { socialApprovals, socialLinks, socialSessions } from './schema/social'

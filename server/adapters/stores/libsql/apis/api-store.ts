@@ -5,7 +5,7 @@ import type { ApiStore, ApiWrite, StoredPrice } from '../../../../core/apis/api-
 import { priceFor } from '../../../../core/apis/prices/price-rules'
 import type { ImportedName } from '../../../../core/catalog/operation'
 import { KeyedMutex } from '../../../../core/keyed-mutex'
-import { auditRow } from '../audit-row'
+import { auditRow } from '../audit/audit-row'
 import { auditLog } from '../schema/accounts'
 import { apiClosings, apiOperations, apiPrices, apis, apiTools, removedApis } from '../schema/apis'
 

@@ -4,7 +4,7 @@ import type { Closing, ClosingStore } from '../../../../core/apis/closings'
 import type { AuditEntry } from '../../../../core/audit'
 import type { ImportedName } from '../../../../core/catalog/operation'
 import type { AccountId } from '../../../../core/ids'
-import { auditRow } from '../audit-row'
+import { auditRow } from '../audit/audit-row'
 import { auditLog } from '../schema/accounts'
 import { apiClosings } from '../schema/apis'
 

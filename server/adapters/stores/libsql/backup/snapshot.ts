@@ -9,7 +9,7 @@ import { Connection } from '../driver/worker-connection'
 import { OWN_THREADS, type WorkerThreads } from '../driver/worker-threads'
 import { logExtent } from '../journal/log-format'
 import { lastTimes } from '../last-times'
-import { libsqlLedgerCheck } from '../ledger-check'
+import { libsqlLedgerCheck } from '../ledger/ledger-check'
 import { SCHEMA_TIME } from '../upgrade'
 import { readLog } from './read-log'
 

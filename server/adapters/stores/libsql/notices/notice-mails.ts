@@ -1,0 +1,143 @@
+import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { SpendSummaryStore, SummaryReader } from '../../../../core/accounts/spend-summaries'
+import type { AuditEntry } from '../../../../core/audit'
+import type { AccountId } from '../../../../core/ids'
+import type { GatewayEvent } from '../../../../core/webhooks/event'
+import {
+  MAILED_BY_DEFAULT,
+  type MailChoice,
+  type MailReader,
+  type NoticeMailStore,
+} from '../../../../core/webhooks/notice-mails'
+import { auditRow } from '../audit/audit-row'
+import { accountSettings } from '../schema/account-settings'
+import { accounts, auditLog } from '../schema/accounts'
+import { events, noticeMails } from '../schema/events'
+import type { LibsqlUserAddresses } from './user-addresses'
+
+const SEQS_AT_ONCE = 500
+
+/** What owners are mailed, and which events were. */
+export class LibsqlNoticeMails implements NoticeMailStore, SpendSummaryStore {
+  private readonly db: LibSQLDatabase
+  private readonly addresses: Pick<LibsqlUserAddresses, 'addedTo'>
+
+  constructor(db: LibSQLDatabase, addresses: Pick<LibsqlUserAddresses, 'addedTo'>) {
+    this.db = db
+    this.addresses = addresses
+  }
+
+  async choiceOf(account: AccountId): Promise<MailChoice> {
+    const [row] = await this.db.select().from(noticeMails).where(eq(noticeMails.accountId, account))
+    return { kinds: row?.kinds ?? MAILED_BY_DEFAULT, weeklySummary: row?.weeklySummary ?? false }
+  }
+
+  async choose(account: AccountId, { kinds, weeklySummary }: Partial<MailChoice>, audit: AuditEntry): Promise<void> {
+    const chosen = {
+      ...(kinds && { kinds }),
+      ...(weeklySummary !== undefined && { weeklySummary }),
+      // Summaries that were off begin anew.
+      ...(weeklySummary === false && { summarizedUntil: null }),
+    }
+    await this.db.batch([
+      this.db
+        .insert(noticeMails)
+        .values({ accountId: account, ...chosen })
+        .onConflictDoUpdate({ target: noticeMails.accountId, set: { accountId: account, ...chosen } }),
+      this.db.insert(auditLog).values(auditRow(audit)),
+    ])
+  }
+
+  async unmailed(from: number, mailedSince: number, limit: number): Promise<readonly GatewayEvent[]> {
+    const isRested = or(isNull(noticeMails.mailedAt), lte(noticeMails.mailedAt, mailedSince))
+    const seen = this.db
+      .select({ seq: sql`min(coalesce(${noticeMails.mailedSeq}, 0))` })
+      .from(accounts)
+      .leftJoin(noticeMails, eq(noticeMails.accountId, accounts.id))
+      .where(and(eq(accounts.operator, true), isRested))
+    const isWaiting = and(eq(events.mailed, false), eq(events.dispatched, true), gt(events.at, from))
+    const ofAccounts = await this.db
+      .select({ event: events })
+      .from(events)
+      .leftJoin(noticeMails, eq(noticeMails.accountId, events.accountId))
+      .where(and(isWaiting, isNotNull(events.accountId), isRested))
+      .orderBy(asc(events.seq))
+      .limit(limit)
+    const ofGateway = await this.db
+      .select({ event: events })
+      .from(events)
+      .where(and(isWaiting, isNull(events.accountId), gt(events.seq, seen)))
+      .orderBy(asc(events.seq))
+      .limit(limit)
+    const rows = [...ofAccounts, ...ofGateway].toSorted((a, b) => a.event.seq - b.event.seq)
+    return rows.map(({ event: { dispatched: _, mailed: __, ...event } }) => event)
+  }
+
+  async readers(of: readonly AccountId[]): Promise<readonly MailReader[]> {
+    const rows = await this.db
+      .select({
+        accountId: accounts.id,
+        userId: accounts.userId,
+        operator: accounts.operator,
+        kinds: noticeMails.kinds,
+        mailedAt: noticeMails.mailedAt,
+        mailedSeq: sql<number>`coalesce(${noticeMails.mailedSeq}, 0)`,
+      })
+      .from(accounts)
+      .leftJoin(noticeMails, eq(noticeMails.accountId, accounts.id))
+      .where(or(inArray(accounts.id, [...of]), eq(accounts.operator, true)))
+    return (await this.addresses.addedTo(rows)).map(({ kinds, ...reader }) => ({
+      ...reader,
+      kinds: kinds ?? MAILED_BY_DEFAULT,
+    }))
+  }
+
+  async begin(account: AccountId, at: number): Promise<void> {
+    await this.db
+      .insert(noticeMails)
+      .values({ accountId: account, mailedAt: at })
+      .onConflictDoUpdate({ target: noticeMails.accountId, set: { mailedAt: at } })
+  }
+
+  async sent(account: AccountId, seq: number): Promise<void> {
+    await this.db.update(noticeMails).set({ mailedSeq: seq }).where(eq(noticeMails.accountId, account))
+  }
+
+  async finish(mailed: readonly GatewayEvent[], until: number): Promise<void> {
+    await this.db
+      .update(events)
+      .set({ mailed: true })
+      .where(and(eq(events.mailed, false), lt(events.at, until)))
+    for (let i = 0; i < mailed.length; i += SEQS_AT_ONCE) {
+      const seqs = mailed.slice(i, i + SEQS_AT_ONCE).map(({ seq }) => seq)
+      await this.db.update(events).set({ mailed: true }).where(inArray(events.seq, seqs))
+    }
+  }
+
+  async summaryReaders(): Promise<readonly SummaryReader[]> {
+    const rows = await this.db
+      .select({
+        accountId: accounts.id,
+        userId: accounts.userId,
+        timezone: accountSettings.timezone,
+        summarizedUntil: noticeMails.summarizedUntil,
+      })
+      .from(noticeMails)
+      .innerJoin(accounts, eq(accounts.id, noticeMails.accountId))
+      .leftJoin(accountSettings, eq(accountSettings.accountId, noticeMails.accountId))
+      .where(eq(noticeMails.weeklySummary, true))
+    return await this.addresses.addedTo(rows)
+  }
+
+  async moveSummaryMark(account: AccountId, from: number | null, to: number | null): Promise<boolean> {
+    const { accountId, weeklySummary, summarizedUntil } = noticeMails
+    const isMarked = from === null ? isNull(summarizedUntil) : eq(summarizedUntil, from)
+    const moved = await this.db
+      .update(noticeMails)
+      .set({ summarizedUntil: to })
+      .where(and(eq(accountId, account), eq(weeklySummary, true), isMarked))
+      .returning({ accountId })
+    return moved.length > 0
+  }
+}

@@ -1,0 +1,266 @@
+import { and, asc, desc, eq, inArray, lt, lte, notInArray, or, type SQL, sql } from 'drizzle-orm'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { AuditEntry } from '../../../../core/audit'
+import type { TokenHolder } from '../../../../core/credentials/oauth-grant'
+import type { AccountId, DeliveryId, WebhookId } from '../../../../core/ids'
+import { type GatewayEvent, type NewEvent, OPERATOR_EVENTS } from '../../../../core/webhooks/event'
+import type { Delivery, Webhook, WebhookStore } from '../../../../core/webhooks/webhook'
+import { auditRow } from '../audit/audit-row'
+import { accounts, auditLog } from '../schema/accounts'
+import { connections } from '../schema/connections'
+import { events, noticeMails, noticeReads, webhookDeliveries, webhooks } from '../schema/events'
+
+/** Endpoints, deliveries and the outbox. Rows of the outbox come from triggers, in the commit that causes them. */
+export class LibsqlWebhooks implements WebhookStore {
+  lostEvents = 0
+  private readonly db: LibSQLDatabase
+
+  constructor(db: LibSQLDatabase) {
+    this.db = db
+  }
+
+  async of(account: AccountId): Promise<readonly Webhook[]> {
+    const rows = await this.select().where(eq(webhooks.accountId, account)).orderBy(desc(webhooks.id))
+    return rows.map(webhookOf)
+  }
+
+  async byId(account: AccountId, id: WebhookId): Promise<Webhook | null> {
+    const [row] = await this.select().where(and(eq(webhooks.id, id), eq(webhooks.accountId, account)))
+    return row ? webhookOf(row) : null
+  }
+
+  async create(webhook: Webhook, audit: AuditEntry): Promise<void> {
+    await this.db.batch([
+      this.db.insert(webhooks).values({ ...webhook, connectionId: webhook.app?.id ?? null }),
+      this.db.insert(auditLog).values(auditRow(audit)),
+    ])
+  }
+
+  async update(
+    id: WebhookId,
+    { app, ...settings }: Partial<Omit<Webhook, 'id' | 'accountId'>>,
+    audit: AuditEntry,
+  ): Promise<void> {
+    const maker = app === undefined ? {} : { connectionId: app?.id ?? null }
+    await this.db.batch([
+      this.db
+        .update(webhooks)
+        .set({ ...settings, ...maker })
+        .where(eq(webhooks.id, id)),
+      this.db.insert(auditLog).values(auditRow(audit)),
+    ])
+  }
+
+  async remove(id: WebhookId, audit: AuditEntry): Promise<void> {
+    await this.db.batch([
+      this.db.insert(auditLog).values(auditRow(audit)),
+      this.db.delete(webhookDeliveries).where(eq(webhookDeliveries.webhookId, id)),
+      this.db.delete(webhooks).where(eq(webhooks.id, id)),
+    ])
+  }
+
+  async pauseOfApp({ userId, clientId }: TokenHolder): Promise<void> {
+    const grants = this.db
+      .select({ id: connections.id })
+      .from(connections)
+      .innerJoin(accounts, eq(accounts.id, connections.accountId))
+      .where(and(eq(accounts.userId, userId), eq(connections.clientId, clientId)))
+    const own = this.db.select({ id: webhooks.id }).from(webhooks).where(inArray(webhooks.connectionId, grants))
+    await this.db.batch([
+      this.db
+        .update(webhookDeliveries)
+        .set({ state: 'failed', error: 'The app that made this webhook gave its access back.' })
+        .where(and(IS_PENDING, inArray(webhookDeliveries.webhookId, own))),
+      this.db.update(webhooks).set({ status: 'paused' }).where(inArray(webhooks.connectionId, grants)),
+    ])
+  }
+
+  async forget(account: AccountId): Promise<void> {
+    const own = this.db.select({ id: webhooks.id }).from(webhooks).where(eq(webhooks.accountId, account))
+    await this.db.batch([
+      this.db.delete(webhookDeliveries).where(inArray(webhookDeliveries.webhookId, own)),
+      this.db.delete(webhooks).where(eq(webhooks.accountId, account)),
+      this.db.delete(events).where(eq(events.accountId, account)),
+      this.db.delete(noticeReads).where(eq(noticeReads.accountId, account)),
+      this.db.delete(noticeMails).where(eq(noticeMails.accountId, account)),
+    ])
+  }
+
+  async deliveries(webhook: WebhookId, limit: number, after: DeliveryId | null): Promise<readonly Delivery[]> {
+    return this.log(
+      and(eq(webhookDeliveries.webhookId, webhook), after === null ? undefined : lt(webhookDeliveries.id, after)),
+      limit,
+    )
+  }
+
+  async delivery(webhook: WebhookId, id: DeliveryId): Promise<Delivery | null> {
+    const [row] = await this.log(and(eq(webhookDeliveries.webhookId, webhook), eq(webhookDeliveries.id, id)), 1)
+    return row ?? null
+  }
+
+  async addDelivery(delivery: Delivery): Promise<void> {
+    await this.db.insert(webhookDeliveries).values(delivery)
+  }
+
+  async retry(id: DeliveryId, now: number, expiresAt: number): Promise<void> {
+    await this.db
+      .update(webhookDeliveries)
+      // Another expiry than before, by which `finish` sees that this happened during an attempt.
+      .set({
+        state: 'pending',
+        nextAt: now,
+        expiresAt: sql`max(${webhookDeliveries.expiresAt} + 1, ${expiresAt})`,
+        error: null,
+      })
+      .where(eq(webhookDeliveries.id, id))
+  }
+
+  countLost(): void {
+    this.lostEvents++
+  }
+
+  async addEvents(added: readonly NewEvent[]): Promise<void> {
+    if (added.length > 0)
+      await this.db
+        .insert(events)
+        .values([...added])
+        .onConflictDoNothing()
+  }
+
+  async waiting(limit: number): Promise<readonly GatewayEvent[]> {
+    return this.db.select(EVENT).from(events).where(sql`${events.dispatched} = 0`).orderBy(asc(events.seq)).limit(limit)
+  }
+
+  async receivers(of: readonly AccountId[]): Promise<readonly (Webhook & { readonly operator: boolean })[]> {
+    const rows = await this.db
+      .select({ webhook: webhooks, app: APP, operator: accounts.operator })
+      .from(webhooks)
+      .leftJoin(connections, eq(connections.id, webhooks.connectionId))
+      .innerJoin(accounts, eq(accounts.id, webhooks.accountId))
+      .where(and(eq(webhooks.status, 'active'), or(inArray(webhooks.accountId, [...of]), eq(accounts.operator, true))))
+    return rows.map(({ operator, ...row }) => ({ ...webhookOf(row), operator }))
+  }
+
+  async dispatch(dispatched: readonly GatewayEvent[], deliveries: readonly Delivery[]): Promise<void> {
+    const [first, ...rest] = dispatched.map(({ seq, data }) =>
+      this.db.update(events).set({ data, dispatched: true }).where(eq(events.seq, seq)),
+    )
+    if (!first) return
+    await this.db.batch([
+      first,
+      ...rest,
+      ...deliveries.map((delivery) => this.db.insert(webhookDeliveries).values(delivery).onConflictDoNothing()),
+    ])
+  }
+
+  async due(now: number): Promise<readonly Webhook[]> {
+    const one = sql`SELECT 1 FROM ${webhookDeliveries} WHERE ${webhookDeliveries.webhookId} = ${webhooks.id}
+      AND ${IS_PENDING} AND ${webhookDeliveries.nextAt} <= ${now} AND ${isForReceiver}`
+    const rows = await this.select().where(and(eq(webhooks.status, 'active'), sql`EXISTS (${one})`))
+    return rows.map(webhookOf)
+  }
+
+  async dueOf(webhook: WebhookId, now: number, limit: number): Promise<readonly Delivery[]> {
+    return this.db
+      .select()
+      .from(webhookDeliveries)
+      .where(
+        and(
+          eq(webhookDeliveries.webhookId, webhook),
+          IS_PENDING,
+          lte(webhookDeliveries.nextAt, now),
+          // It may have been paused since it was read.
+          sql`EXISTS (SELECT 1 FROM ${webhooks} WHERE ${webhooks.id} = ${webhook} AND ${webhooks.status} = 'active')`,
+          isForReceiver,
+        ),
+      )
+      .orderBy(asc(webhookDeliveries.nextAt))
+      .limit(limit)
+  }
+
+  async finish(
+    delivery: Delivery,
+    { id, failingSince, status }: Pick<Webhook, 'id' | 'failingSince' | 'status'>,
+    notice: NewEvent | null,
+  ): Promise<void> {
+    const { id: deliveryId, state, nextAt, expiresAt, ...outcome } = delivery
+    const row = webhookDeliveries
+    // During the attempt the delivery may have been sent again, which stays due, or ended.
+    const after = sql`CASE WHEN ${row.expiresAt} <> ${expiresAt} OR (${row.state} = 'failed' AND ${state} = 'pending')
+      THEN ${row.state} ELSE ${state} END`
+    const next = sql`iif(${row.expiresAt} <> ${expiresAt}, ${row.nextAt}, ${nextAt})`
+    await this.db.batch([
+      this.db
+        .update(row)
+        .set({ ...outcome, state: after, nextAt: next })
+        .where(eq(row.id, deliveryId)),
+      this.db
+        .update(webhooks)
+        // The owner may have paused it meanwhile.
+        .set({ failingSince, ...(status === 'paused' && { status }) })
+        .where(eq(webhooks.id, id)),
+      ...(notice ? [this.db.insert(events).values(notice).onConflictDoNothing()] : []),
+    ])
+  }
+
+  async cutLog(webhook: WebhookId, kept: number): Promise<void> {
+    // By its own index: in the order of the primary key, deliveries of all other endpoints would be read too.
+    const newest = sql`SELECT id FROM webhook_deliveries INDEXED BY webhook_deliveries_event
+      WHERE webhook_id = ${webhook} ORDER BY id DESC LIMIT 1 OFFSET ${kept - 1}`
+    await this.db.run(sql`DELETE FROM webhook_deliveries INDEXED BY webhook_deliveries_event
+      WHERE webhook_id = ${webhook} AND id < (${newest})`)
+  }
+
+  async expire(now: number): Promise<void> {
+    const known = this.db.select({ id: webhooks.id }).from(webhooks)
+    await this.db.batch([
+      // Their endpoint was removed while their event was dispatched.
+      this.db.delete(webhookDeliveries).where(and(IS_PENDING, notInArray(webhookDeliveries.webhookId, known))),
+      this.db
+        .update(webhookDeliveries)
+        .set({ state: 'failed' })
+        .where(and(IS_PENDING, lte(webhookDeliveries.expiresAt, now))),
+    ])
+  }
+
+  private select() {
+    return this.db
+      .select({ webhook: webhooks, app: APP })
+      .from(webhooks)
+      .leftJoin(connections, eq(connections.id, webhooks.connectionId))
+  }
+
+  private async log(where: SQL | undefined, limit: number): Promise<readonly Delivery[]> {
+    return this.db
+      .select()
+      .from(webhookDeliveries)
+      .where(and(where, isForReceiver))
+      .orderBy(desc(webhookDeliveries.id))
+      .limit(limit)
+  }
+}
+
+/** Word for word the condition of the index of deliveries that wait, or SQLite would not use it. */
+const IS_PENDING = sql`${webhookDeliveries.state} = 'pending'`
+
+/** An account that is no longer operator gets no operators' events, also none that were queued or logged before. */
+const isForReceiver = sql`(${notInArray(webhookDeliveries.type, [...OPERATOR_EVENTS])} OR EXISTS (
+  SELECT 1 FROM ${webhooks} JOIN ${accounts} ON ${accounts.id} = ${webhooks.accountId}
+  WHERE ${webhooks.id} = ${webhookDeliveries.webhookId} AND ${accounts.operator} = 1))`
+
+const APP = { id: connections.id, name: connections.name, disconnectedAt: connections.disconnectedAt }
+
+function webhookOf({ webhook, app }: { webhook: typeof webhooks.$inferSelect; app: Webhook['app'] }): Webhook {
+  const { connectionId: _, ...row } = webhook
+  return { ...row, app }
+}
+
+const EVENT = {
+  seq: events.seq,
+  id: events.id,
+  type: events.type,
+  accountId: events.accountId,
+  keyId: events.keyId,
+  at: events.at,
+  data: events.data,
+}

@@ -1,0 +1,27 @@
+import { desc, notInArray } from 'drizzle-orm'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { ReconciliationRun, ReconciliationStore } from '../../../../core/accounts/reconciliation'
+import { reconciliations } from '../schema/operator-money'
+
+const MAX_KEPT = 100
+
+export class LibsqlReconciliations implements ReconciliationStore {
+  private readonly db: LibSQLDatabase
+
+  constructor(db: LibSQLDatabase) {
+    this.db = db
+  }
+
+  async add(run: ReconciliationRun): Promise<void> {
+    const { id } = reconciliations
+    const kept = this.db.select({ id }).from(reconciliations).orderBy(desc(id)).limit(MAX_KEPT)
+    await this.db.batch([
+      this.db.insert(reconciliations).values(run),
+      this.db.delete(reconciliations).where(notInArray(id, kept)),
+    ])
+  }
+
+  newest(limit: number): Promise<readonly ReconciliationRun[]> {
+    return this.db.select().from(reconciliations).orderBy(desc(reconciliations.id)).limit(limit)
+  }
+}

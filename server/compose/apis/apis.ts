@@ -1,0 +1,95 @@
+import { ClientCredentialTokens } from '../../adapters/oauth/client-credentials'
+import { compileJsonSchema } from '../../adapters/openapi/compile-json-schema'
+import { AddressBook } from '../../adapters/outbound/address-book'
+import { type GuardedFetchOptions, openGuardedFetch, openGuardedStreams } from '../../adapters/outbound/guarded-fetch'
+import { isNeverAllowed } from '../../adapters/outbound/public-address'
+import { KeyRing } from '../../adapters/sealing/key-ring'
+import type { Config } from '../../config'
+import type { ApiOperation } from '../../core/apis/api'
+import type { ApiRegistry } from '../../core/apis/api-store'
+import { secretPlace } from '../../core/apis/catalog/sealed-auth'
+import type { Closings } from '../../core/apis/closings'
+import type { SecretsOf } from '../../core/apis/secrets'
+import type { Clock } from '../../core/clock'
+import { parseAddress } from '../../core/credentials/address'
+import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
+import { PRODUCT } from '../../core/version'
+import { ApiCalls } from '../../http/apis/api-calls'
+import type { Log } from '../../log'
+import { ApiInputs } from '../../pipeline/apis/api-input'
+import { ApiPlaces } from '../../pipeline/apis/api-places'
+import type { ApiAnswer } from '../../pipeline/apis/ask-api'
+import type { PaidUpstreams } from '../../pipeline/apis/ask-paid'
+import { ByteCache } from '../../pipeline/byte-cache'
+import type { PipelineDeps } from '../../pipeline/paid-call'
+import { MAX_STREAM_MS } from '../../pipeline/stream'
+
+/** Cached answers of all imported operations together. */
+const MAX_CACHE_BYTES = 64 * 1024 * 1024
+
+export interface ApiNeeds {
+  readonly apis: ApiRegistry
+  readonly apiClosings: Closings
+  readonly pipeline: PipelineDeps
+  readonly clock: Clock
+  readonly log: Log
+  /** Pays upstreams per request; null without a wallet. */
+  readonly paying: PaidUpstreams | null
+  /** Called when an operation reported more than its maximum to three accounts. */
+  readonly onOverruns: (operation: ApiOperation) => void
+  /** Requests to upstreams, for tests. */
+  readonly fetch?: OutboundFetch
+}
+
+/** What sells imported operations. */
+export function composeApis(config: Config, needs: ApiNeeds) {
+  const { apis, pipeline, clock, log, onOverruns } = needs
+  const wayOut = { ...upstreamOptions(config), addressBook: new AddressBook(clock) }
+  const fetch = needs.fetch ?? openGuardedFetch(wayOut)
+  const secrets = secretsOf(config)
+  const onTrouble = (upstream: string, reason: string) => log.warn('upstream', { provider: upstream, reason })
+  const deps = {
+    fetch,
+    fetchStream: openGuardedStreams(wayOut),
+    secretsOf: secrets,
+    tokens: new ClientCredentialTokens({ fetch, secretsOf: secrets, clock, onTrouble }),
+    paying: needs.paying,
+    streams: { clock, longestStreamMs: MAX_STREAM_MS, onTrouble },
+    cache: new ByteCache<ApiAnswer>(clock, MAX_CACHE_BYTES),
+    places: new ApiPlaces(),
+    closings: needs.apiClosings,
+    clock,
+    onOverruns(operation: ApiOperation) {
+      log.error('an operation cost more than its maximum for three accounts; it is disabled', {
+        operation: operation.name,
+      })
+      onOverruns(operation)
+    },
+    creditBuys: config.creditBuysPaidProviders,
+    telemetry: pipeline.telemetry,
+    onTrouble,
+  }
+  const inputs = new ApiInputs(compileJsonSchema)
+  return { apis, apiCalls: new ApiCalls(pipeline, deps, inputs), apiDeps: deps, apiInputs: inputs }
+}
+
+/** Requests to upstreams: public addresses, and private ones that the environment allows. Link-local ones never. */
+function upstreamOptions({ baseUrl, apis: { privateUpstreams } }: Config): GuardedFetchOptions {
+  const permits = (text: string): boolean => {
+    const address = parseAddress(text)
+    return address !== null && !isNeverAllowed(address) && (privateUpstreams?.includes(address) ?? false)
+  }
+  return { userAgent: `${PRODUCT} (+${baseUrl})`, permits }
+}
+
+function secretsOf({ sealingKeys, apis: { secrets } }: Config): SecretsOf {
+  const ring = new KeyRing(sealingKeys)
+  return (api, secret) => {
+    if (secret.from === 'environment') return secrets.get(secret.name) ?? null
+    try {
+      return ring.open(secret.sealed, secretPlace(api)).text
+    } catch {
+      return null
+    }
+  }
+}

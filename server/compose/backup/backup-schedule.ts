@@ -1,0 +1,53 @@
+import type { WorkerThreads } from '../../adapters/stores/libsql/driver/worker-threads'
+import type { Config } from '../../config'
+import { Backups } from '../../core/backup/backups'
+import { BackupProblem } from '../../core/backup/target'
+import type { Clock } from '../../core/clock'
+import type { WebhookStore } from '../../core/webhooks/webhook'
+import { startBackups } from '../../jobs/backups'
+import type { Log } from '../../log'
+import { eventWriter } from '../webhooks'
+import { backupTarget, backupWork } from './backups'
+
+interface Parts {
+  readonly stores: { readonly webhooks: Pick<WebhookStore, 'addEvents' | 'countLost'> }
+  readonly clock: Clock
+  readonly log: Log
+  readonly threads?: WorkerThreads | undefined
+}
+
+/** Backups on an operator's command, and on the schedule of BACKUP_TO. */
+export function composeBackups(config: Config, { stores, clock, log, threads }: Parts) {
+  const { dataDir, databaseUrl, backup } = config
+  const place = { dataDir, databaseUrl, backup, threads }
+  const backups = new Backups({ ...backupWork(place), clock })
+  const configured = backup.to === null ? null : backupTarget(backup.to, place)
+  const writeEvent = eventWriter(stores.webhooks, clock, log)
+  const job =
+    configured &&
+    startBackups(
+      {
+        ...{ backups, target: configured, everyMs: backup.everyMs, keep: backup.keep, clock },
+        onFailure: (reason) => writeEvent('backup.failed', String(clock.now()), { to: configured.location, reason }),
+      },
+      log,
+    )
+  return {
+    /** For operators' commands. */
+    commands: {
+      backups,
+      keepBackups: backup.keep,
+      backupTarget(location: string | null) {
+        if (location !== null) return backupTarget(location, place)
+        if (configured) return configured
+        throw new BackupProblem('say where the copy goes, or set BACKUP_TO')
+      },
+    },
+    /** For tests. */
+    job,
+    /** Does not wait for a backup in progress, which may take minutes: what it wrote is removed by a later one. */
+    close() {
+      void job?.close()
+    },
+  }
+}

@@ -1,0 +1,105 @@
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { freeBytes, syncFile } from '../../adapters/backup/files'
+import { DataFolderInUse, lockDataFolder } from '../../adapters/stores/libsql/driver/data-folder-lock'
+import { databaseFile } from '../../adapters/stores/libsql/driver/database-file'
+import type { WorkerThreads } from '../../adapters/stores/libsql/driver/worker-threads'
+import type { OnProgress } from '../../core/backup/backups'
+import { type CopyManifest, copySize, DATABASE, DATABASE_LOG } from '../../core/backup/copy'
+import { BackupProblem, type BackupTarget } from '../../core/backup/target'
+import { isoTime } from '../../core/clock'
+import { fetchCopy, requireSound } from './backups'
+
+/** In the data folder: says which copy the data came from, and when. */
+export const RESTORED = 'restored.json'
+const RESTORING = '.restoring'
+/** Where each file goes, in the order in which they appear. */
+type Places = ReadonlyMap<string, string>
+/** What a folder may contain before a restore: the secret that the operator brought, and what holds no data. */
+const BROUGHT = new Set(['secret_key', 'lock', 'lock-journal', 'tmp', 'gateway.yaml', 'models.json'])
+
+export interface RestoreOptions {
+  readonly target: BackupTarget
+  readonly copy: CopyManifest
+  readonly dataDir: string
+  readonly databaseUrl: string
+  readonly now: number
+  readonly threads?: WorkerThreads | undefined
+  readonly onProgress: OnProgress
+}
+
+/**
+ * Puts a copy into an empty data folder. Nothing is there until everything was fetched, compared with its checksums and reconciled; the
+ * database appears last. A restore that fails or is killed leaves no data that a gateway would open.
+ */
+export async function restoreCopy(options: RestoreOptions): Promise<void> {
+  const { copy, dataDir } = options
+  const database = databaseFile(options.databaseUrl)
+  if (database === null)
+    throw new BackupProblem(
+      'DATABASE_URL is a database server. Restore a copy as a file: leave DATABASE_URL out, or restore the server with its own tools',
+    )
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  const lock = await lockDataFolder(dataDir).catch((error: unknown) => {
+    throw error instanceof DataFolderInUse ? new BackupProblem(error.message) : error
+  })
+  // The database is the last to appear.
+  const names = [RESTORED, ...copy.files.map(({ name }) => name).filter((name) => name !== DATABASE), DATABASE]
+  const places = new Map(names.map((name) => [name, placeOf(name, dataDir, database)]))
+  try {
+    await requireEmpty(dataDir, database, places)
+    await putFiles(options, places)
+  } catch (error) {
+    if (!(error instanceof FolderNotEmpty)) await removeAll(places)
+    throw error
+  } finally {
+    lock.release()
+  }
+}
+
+function placeOf(name: string, dataDir: string, database: string): string {
+  if (name === DATABASE) return database
+  return name === DATABASE_LOG ? `${database}.log` : join(dataDir, name)
+}
+
+class FolderNotEmpty extends BackupProblem {}
+
+async function requireEmpty(dataDir: string, database: string, places: Places): Promise<void> {
+  // A restore that was killed.
+  if (existsSync(join(dataDir, RESTORED)) && !existsSync(database)) await removeAll(places)
+  for (const folder of new Set([dataDir, dirname(database)])) {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const isOwn = folder === dataDir
+    for (const name of await readdir(folder)) {
+      if (name.endsWith(RESTORING)) await rm(join(folder, name), { force: true })
+      else if (isOwn ? !BROUGHT.has(name) : name.startsWith(basename(database)))
+        throw new FolderNotEmpty(
+          `${folder} is not empty: it has ${name}. Restore into a new DATA_DIR with nothing in it but secret_key`,
+        )
+    }
+  }
+}
+
+async function putFiles(options: RestoreOptions, places: Places): Promise<void> {
+  const { target, copy, dataDir, now, threads, onProgress } = options
+  const draftOf = (file: string) => `${places.get(file)}${RESTORING}`
+  const free = await freeBytes(dataDir)
+  if (free < copySize(copy))
+    throw new BackupProblem(`${dataDir} has ${free} bytes left; the copy has ${copySize(copy)}`)
+  await fetchCopy(target, copy, draftOf, onProgress)
+  onProgress({ step: 'checking', bytes: 0, total: 0 })
+  await requireSound(draftOf(DATABASE), copy, threads)
+  const note = { copy: copy.name, taken_at: isoTime(copy.takenAt), restored_at: isoTime(now), from: target.location }
+  await writeFile(draftOf(RESTORED), `${JSON.stringify(note, null, 2)}\n`)
+  for (const [name, path] of places) {
+    await chmod(draftOf(name), 0o600)
+    await syncFile(draftOf(name))
+    await rename(draftOf(name), path)
+    await syncFile(dirname(path))
+  }
+}
+
+async function removeAll(places: Places): Promise<void> {
+  for (const path of places.values()) for (const file of [path, `${path}${RESTORING}`]) await rm(file, { force: true })
+}

@@ -1,0 +1,103 @@
+import type { Config } from '../../config'
+import type { CardRefundStore } from '../../core/accounts/card-refund'
+import type { Operator } from '../../core/accounts/operator'
+import { Reconciliation, type ReconciliationStore } from '../../core/accounts/reconciliation'
+import type { Clock } from '../../core/clock'
+import type { IdempotencyRecords } from '../../core/idempotency/idempotency-record'
+import type { Accounting } from '../../core/ledger/accounting'
+import type { Ledger } from '../../core/ledger/ledger'
+import type { LedgerCheck } from '../../core/ledger/ledger-check'
+import type { RevenueReports } from '../../core/ledger/revenue'
+import type { Limiter } from '../../core/limits/limiter'
+import type { UnknownCheckoutStore } from '../../core/payments/card-checkout'
+import type { ClaimStore } from '../../core/payments/claim'
+import type { Telemetry } from '../../core/telemetry/telemetry'
+import { startCardComparisons } from '../../jobs/card-comparisons'
+import { startCardRefunds } from '../../jobs/card-refunds'
+import { startIdempotencyPruning } from '../../jobs/idempotency-pruning'
+import { startReceiptChecks } from '../../jobs/receipt-checks'
+import { startReconciliations } from '../../jobs/reconciliations'
+import { startTopUpChecks } from '../../jobs/top-up-checks'
+import type { Log } from '../../log'
+import { balanceFunding } from '../../pipeline/funding/balance'
+import { offering, paymentFunding } from '../../pipeline/funding/payment'
+import { paymentRequired } from '../../pipeline/funding/payment-required'
+import { Idempotency } from '../../pipeline/idempotency/idempotency'
+import { composePayments } from './payments'
+import { composeTopUps } from './top-ups'
+
+interface Parts {
+  readonly stores: {
+    readonly paymentClaims: ClaimStore
+    readonly keptAnswers: IdempotencyRecords
+    readonly cardRefunds: CardRefundStore
+    readonly unknownCheckouts: UnknownCheckoutStore
+    readonly ledgerCheck: LedgerCheck
+    readonly reconciliations: ReconciliationStore
+    readonly accounting: Accounting
+    readonly revenue: RevenueReports
+  }
+  readonly ledger: Ledger
+  readonly operator: Operator
+  readonly limiter: Limiter
+  readonly clock: Clock
+  readonly log: Log
+  readonly telemetry: Telemetry
+}
+
+/** Everything about incoming money: payments for single requests, top-ups, and idempotency. */
+export async function composeBilling(
+  config: Config,
+  { stores, ledger, operator, limiter, clock, log, telemetry }: Parts,
+) {
+  const { paymentClaims: claims, keptAnswers: records } = stores
+  const { topUps, cards } = composeTopUps(config, {
+    ...{ claims, refunds: stores.cardRefunds, unknown: stores.unknownCheckouts, ledger, clock, log },
+  })
+  const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null, telemetry })
+  const reconciliation = new Reconciliation({
+    ...{ operator, ledgerCheck: stores.ledgerCheck, cards, methods: rail.lasting, claims, clock },
+    store: stores.reconciliations,
+    onTrouble: (what, reason) => log.error(what, { reason }),
+  })
+  const pruning = startIdempotencyPruning(records, clock, log)
+  const networkJobs = [
+    startReceiptChecks({ methods: rail.lasting, claims, clock }, log),
+    startReconciliations(reconciliation, clock, log),
+    startTopUpChecks({ methods: rail.lasting, claims, clock }, topUps, log),
+    ...(cards ? [startCardComparisons(cards.topUps, log), startCardRefunds(cards.refunds, log)] : []),
+  ]
+  // Ends the claims that a previous process was working on.
+  await rail.payments.recover()
+  const { payments } = rail
+  return {
+    /** For `main` and tests. */
+    moneyIn: { rail, topUps, cards: cards?.topUps ?? null, cardRefunds: cards?.refunds ?? null },
+    auth: { paymentAttemptsPerMinute: config.payments.attemptsPerMinute },
+    /** For the routes of wallets and owners. */
+    routes: {
+      ...{ cardRefunds: cards?.refunds ?? null, refundStore: stores.cardRefunds },
+      ...{
+        reconciliation,
+        unknownCheckouts: stores.unknownCheckouts,
+        accounting: stores.accounting,
+        revenue: stores.revenue,
+      },
+      ...{ claims, topUps, cards, payments, sandboxTopUps: config.payments.sandboxTopUps },
+      // A facilitator settles fixed prices only.
+      upToFrom: config.payments.evm?.relayerKey ? config.payments.evm.minAmount : null,
+    },
+    /** Who pays: the key's balance, a per-request payment, or nobody, which results in a 402 with offers. */
+    funding: {
+      balance: offering(balanceFunding(ledger), payments),
+      payment: paymentFunding(payments, limiter),
+      none: offering(paymentRequired, payments),
+    },
+    idempotency: new Idempotency(records, clock),
+    async close() {
+      // A slow network must not delay shutdown. What these jobs did not finish is done after the next start.
+      for (const job of networkJobs) void job.close()
+      await Promise.all([pruning.close(), rail.close()])
+    },
+  }
+}

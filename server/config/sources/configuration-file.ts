@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { ConfigError } from '../config-error'
+import { ALL_SETTINGS } from '../schema/all-settings'
+import { similarName } from '../schema/similar-names'
+import { readLimited } from './read-limited'
+import type { Member } from './yaml-members'
+
+/** In the data folder, unless `CONFIG_FILE` names another one. */
+const DEFAULT_NAME = 'gateway.yaml'
+/** The member with the secrets that models (`key_env`) and imported APIs (`UPSTREAM_*`) name. */
+export const SECRETS = 'secrets'
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
+const MAX_BYTES = 64 * 1024
+
+export interface FileSettings {
+  readonly path: string
+  /** The values as text, as a variable would hold them, with where they are, such as `/etc/gateway.yaml:3`. */
+  readonly values: ReadonlyMap<string, { readonly text: string; readonly place: string }>
+  /** Whether users other than the owner and its group may read the file. */
+  readonly isOpen: boolean
+}
+
+/** Where the configuration file is; null if there is none. */
+function configurationFile(named: string | null, dataDir: string): string | null {
+  if (named !== null) return resolve(named)
+  const file = join(dataDir, DEFAULT_NAME)
+  return existsSync(file) ? file : null
+}
+
+/** Reads the configuration file. Throws a `ConfigError` with its line; the message never repeats a value. */
+export function readConfigurationFile(named: string | null, dataDir: string): FileSettings | null {
+  const path = configurationFile(named, dataDir)
+  if (path === null) return null
+  const { text, isOpen } = content(path)
+  // Most gateways have no file, so they do not load the parser.
+  const { members }: typeof import('./yaml-members') = require('./yaml-members')
+  const values = new Map<string, { text: string; place: string }>()
+  const add = (found: readonly Member[], check: (name: string, at: string) => void) => {
+    for (const member of found) {
+      if (member.name === SECRETS && check === knownSetting) add(member.members(), nameOfSecret)
+      else {
+        check(member.name, member.place)
+        values.set(member.name, { text: member.text(), place: member.place })
+      }
+    }
+  }
+  add(members(text, path), knownSetting)
+  return { path, values, isOpen }
+}
+
+function content(path: string): { text: string; isOpen: boolean } {
+  try {
+    const found = readLimited(path, MAX_BYTES)
+    if (found === null) throw new ConfigError(`${path} is larger than 64 KB, so it is not a configuration file`)
+    return { text: found.text, isOpen: (found.mode & 0o007) !== 0 }
+  } catch (failure) {
+    if (failure instanceof ConfigError) throw failure
+    throw new ConfigError(`The configuration file ${path} cannot be read: ${systemReason(failure)}`)
+  }
+}
+
+/** `ENOENT` and such in words. */
+export function systemReason(failure: unknown): string {
+  const code = failure instanceof Error && 'code' in failure ? String(failure.code) : ''
+  const known: Readonly<Record<string, string>> = {
+    ENOENT: 'it does not exist',
+    EACCES: 'this user may not read it',
+    EISDIR: 'it is a folder',
+  }
+  return known[code] ?? (code || 'unknown reason')
+}
+
+function knownSetting(name: string, at: string): void {
+  const bare = name.endsWith('_FILE') && !ALL_SETTINGS.has(name) ? name.slice(0, -'_FILE'.length) : name
+  const setting = ALL_SETTINGS.get(bare)
+  if (setting?.environmentOnly)
+    throw new ConfigError(`${at}: ${name} cannot be in the configuration file. Set it in the environment`)
+  if (setting && (bare === name || setting.secret)) return
+  const capitals = name.toUpperCase()
+  const similar = ALL_SETTINGS.has(capitals) ? capitals : similarName(name, ALL_SETTINGS.keys())
+  const hint =
+    similar === null ? `A secret that a model or an API names belongs under "${SECRETS}"` : `Did you mean ${similar}?`
+  throw new ConfigError(`${at}: ${shown(name)} is not a setting. ${hint}`)
+}
+
+function nameOfSecret(name: string, at: string): void {
+  if (!VARIABLE.test(name))
+    throw new ConfigError(`${at}: names under "${SECRETS}" must be those of variables, such as OPENAI_API_KEY`)
+  if (ALL_SETTINGS.has(name)) throw new ConfigError(`${at}: ${name} is a setting. Move it out of "${SECRETS}"`)
+}
+
+/** Somebody may have put a value where its name belongs. */
+function shown(name: string): string {
+  return VARIABLE.test(name) && name.length <= 64 ? name : 'this name'
+}
