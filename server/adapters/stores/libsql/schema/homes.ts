@@ -36,6 +36,9 @@ export const TABLE_HOMES: Readonly<Record<string, TableHome>> = {
   signup_credits: 'control',
   reconciliations: 'control',
   unknown_checkouts: 'control',
+  nodes: 'control',
+  leases: 'control',
+  secrets: 'control',
 
   accounts: 'cell',
   account_settings: 'cell',

@@ -1,0 +1,49 @@
+/** A node that owns the cell, as the lease names it (ADR 45). */
+export interface Peer {
+  readonly nodeId: string
+  /** Its NODE_URL: an origin, without a trailing slash. */
+  readonly url: string
+  /** The number of its ownership. The owner refuses a hop that names another one. */
+  readonly term: number
+}
+
+/** What the first node found out about a request, for the owner. */
+export interface ForwardedCall {
+  /** The caller's address as `formatAddress` writes it, judged by the node that the caller reached; `OPERATOR` for an operator's command. */
+  readonly address: string
+  readonly requestId: string
+}
+
+/** In place of an address: a command of a node's control socket. No caller has this address. */
+export const OPERATOR = 'operator'
+
+/** The header of a hop. Each node removes it from a request that did not come from another node. */
+export const HOP_HEADER = 'x-gateway-hop'
+
+/** Sends requests to the owner, each at most once. An adapter gets `findOwner` when it is made. */
+export interface Forwarding {
+  /**
+   * The owner's response, streamed. If the owner cannot be connected to, or answers 421 (it owns nothing, and read nothing of the body), asks
+   * `findOwner` once and sends the request there. Otherwise, and when that fails too, a 503 with Retry-After. Never rejects.
+   */
+  forward(request: Request, to: Peer, call: ForwardedCall): Promise<Response>
+  /** Resolves when no forwarded request is in progress, bodies of responses included. Aborts those that still run after `maxMs`. */
+  ended(maxMs: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** Who owns the cell now that `after` does not: waits for a successor. Null when none came in time. */
+export type FindOwner = (after: Peer) => Promise<Peer | null>
+
+/** What a valid hop header says of a request. */
+export interface Hopped extends ForwardedCall {
+  readonly term: number
+}
+
+/** Signs and verifies the header that says who forwards. It never says who calls: the owner authenticates the call itself. */
+export interface HopSigner {
+  /** The value of the header for this request. `target`: the path with the query, as it is sent. */
+  sign(hop: { readonly method: string; readonly target: string } & Hopped, now: number): string
+  /** What the header says; null without the header; `forged` if it is of no valid key, of another request, or too old. */
+  verified(request: Request, now: number): Hopped | 'forged' | null
+}

@@ -1,0 +1,125 @@
+import type { Peer } from './hop'
+
+/** How long a lease lasts without being renewed, by the database's clock. */
+export const LEASE_MS = 10_000
+/** How often a node renews its lease, and says that it lives. */
+export const RENEW_MS = 3_000
+/** How long an owner trusts a renewal, counted from before it was sent. Less than LEASE_MS: it stops before another node can take the lease. */
+export const HELD_MS = 9_000
+/** A node whose clock differs more from the database's is not ready. */
+export const MAX_SKEW_MS = 1_000
+/** So many measurements in a row count: a slow response alone does not. */
+const SKEWED_LOOKS = 3
+
+/** What a node says about itself. */
+export interface NodeFacts {
+  readonly id: string
+  readonly url: string
+  readonly version: string
+  /** How far its clock is ahead of the database's. */
+  readonly skewMs: number
+}
+
+/** A node as the others see it. */
+export interface NodeState extends NodeFacts {
+  readonly startedAt: number
+  /** When it was last seen, by the database's clock. */
+  readonly seenAt: number
+  readonly isLive: boolean
+}
+
+/** A key that signs hops, before it is combined with SECRET_KEY. */
+export interface HopKey {
+  readonly id: string
+  readonly value: string
+  readonly createdAt: number
+}
+
+/** What the database said at one time. */
+export interface Sighting {
+  /** The database's clock. */
+  readonly at: number
+  /** The node whose lease runs; null if the lease is free. */
+  readonly owner: (Peer & { readonly takenAt: number }) | null
+  /** The newest first, at most two. */
+  readonly hopKeys: readonly HopKey[]
+}
+
+/**
+ * The lease of the cell, and the nodes that live. Every method is one statement or one transaction, which reads the database's own clock. The
+ * lease says who tries; the epoch in the database decides (ADR 45 decision 14). Rejects when the database does not answer.
+ */
+export interface LeaseStore {
+  /**
+   * Makes the tables if they are missing, and registers the node. Returns the names of the fingerprints that differ from those of the nodes
+   * that live; the node is then not registered. With no other live node, its own fingerprints count from now on.
+   */
+  join(node: NodeFacts, fingerprints: Readonly<Record<string, string>>): Promise<readonly string[]>
+  look(): Promise<Sighting>
+  /** Says that the node lives. */
+  beat(node: NodeFacts): Promise<void>
+  /** Takes the lease if it is free: its term, or null. */
+  take(node: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null>
+  /** Whether the lease is still this node's. It then runs for LEASE_MS from now. */
+  renew(nodeId: string, term: number): Promise<boolean>
+  /** Gives the lease back, so that another node can take it at once. */
+  release(nodeId: string, term: number): Promise<void>
+  /** Adds a key for hops, and removes all but the newest two. */
+  addHopKey(key: Pick<HopKey, 'id' | 'value'>): Promise<void>
+  /** All nodes that were seen within the last hour, the newest first. */
+  nodes(): Promise<readonly NodeState[]>
+  /** Removes the node: it ends. */
+  leave(nodeId: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** A lease that this node took. `monotonic` never goes back, and is not the time of day. */
+export class Lease {
+  readonly term: number
+  private readonly monotonic: () => number
+  private heldUntil: number
+
+  /** `sentAt`: `monotonic` from before the statement was sent that took it. */
+  constructor(term: number, sentAt: number, monotonic: () => number) {
+    this.term = term
+    this.monotonic = monotonic
+    this.heldUntil = sentAt + HELD_MS
+  }
+
+  /** Whether this node may decide now. No other node can have the lease while it is true, unless this process freezes right after. */
+  readonly isHeld = (): boolean => this.monotonic() < this.heldUntil
+
+  /** A renewal succeeded that was sent at `sentAt`. */
+  renewed(sentAt: number): void {
+    this.heldUntil = Math.max(this.heldUntil, sentAt + HELD_MS)
+  }
+
+  /** From here on it is not held, whatever the database says. */
+  drop(): void {
+    this.heldUntil = Number.NEGATIVE_INFINITY
+  }
+}
+
+/** Compares this node's clock with the database's. */
+export class ClockSkew {
+  private latest = 0
+  private beyond = 0
+
+  /** The request was sent at `sentAt` and answered at `receivedAt`, by this node's clock; the database's clock was `at`. */
+  measure(sentAt: number, receivedAt: number, at: number): void {
+    this.latest = Math.round((sentAt + receivedAt) / 2 - at)
+    const certain = Math.abs(this.latest) - (receivedAt - sentAt) / 2
+    this.beyond = certain > MAX_SKEW_MS ? this.beyond + 1 : 0
+  }
+
+  get ms(): number {
+    return this.latest
+  }
+
+  /** What is wrong with the clock; null if it agrees with the database's. */
+  problem(): string | null {
+    if (this.beyond < SKEWED_LOOKS) return null
+    const direction = this.latest > 0 ? 'ahead of' : 'behind'
+    return `the clock is ${(Math.abs(this.latest) / 1000).toFixed(1)} s ${direction} the database's; synchronize it (NTP)`
+  }
+}
