@@ -105,6 +105,7 @@ export interface AppParts
   // Two groups use different sides of these.
   readonly limitRequests: LimitRequests
   readonly cards: CardMessageParts['cards']
+  readonly apps: AppGrantStore
 }
 
 /** The whole HTTP surface. `App` types the clients. */
@@ -144,6 +145,7 @@ interface CallParts {
   readonly usage: UsageAnswers
   readonly keys: Keys
   readonly credentials: CredentialStore
+  readonly apps: AppGrantStore
   readonly ledger: Ledger
   readonly prices: PriceStore
   readonly ownOrigins: ReadonlySet<string>

@@ -2,6 +2,7 @@ import { openGuardedFetch } from '../adapters/outbound/guarded-fetch'
 import { isNeverAllowed } from '../adapters/outbound/public-address'
 import { KeyRing } from '../adapters/sealing/key-ring'
 import type { Config } from '../config'
+import type { AppGrantStore } from '../core/accounts/app-grant'
 import type { LimitRequestStore } from '../core/accounts/limit-request'
 import { SpendSummaries, type SpendSummaryStore } from '../core/accounts/spend-summaries'
 import type { Clock } from '../core/clock'
@@ -37,6 +38,7 @@ interface Parts {
     expiring(from: number, to: number): Promise<readonly Pick<ApiKey, 'id' | 'accountId' | 'expiresAt'>[]>
   }
   readonly ledger: Ledger
+  readonly apps: Pick<AppGrantStore, 'byId'>
   readonly clock: Clock
   readonly log: Log
 }
@@ -111,12 +113,13 @@ function describer({
   stores,
   credentials,
   ledger,
+  apps,
   clock,
 }: Parts): (event: GatewayEvent) => Promise<GatewayEvent['data']> {
   return async ({ type, keyId, data }) => {
     if (type.startsWith('key.')) {
       const key = keyId === null ? null : await credentials.byId(keyId)
-      return key ? { ...(await keyRecord(key, { credentials, ledger, now: clock.now() })) } : { id: keyId }
+      return key ? { ...(await keyRecord(key, { credentials, ledger, apps, now: clock.now() })) } : { id: keyId }
     }
     if (type.startsWith('limits.')) {
       const request = await stores.limitRequests.byId(data['id'] as LimitRequestId) // its audit entry names it

@@ -125,6 +125,7 @@ const EVERY_ENDPOINT = [
   'GET /v1/whoami: free, any',
   'GET /v1/keys: free, keys:write',
   'POST /v1/keys: free, keys:write',
+  'POST /v1/keys/disable: free, keys:write',
   'GET /v1/keys/:id: free, keys:write',
   'PATCH /v1/keys/:id: free, keys:write',
   ...['rotate', 'disable', 'enable', 'revoke'].map((change) => `POST /v1/keys/:id/${change}: free, keys:write`),

@@ -49,6 +49,7 @@ export function apiKey(accountId: AccountId, more: Partial<ApiKey> = {}): ApiKey
     name: `key ${shown.hash.slice(0, 12)}`,
     ...KEY_DEFAULTS,
     createdAt: NOON,
+    createdBy: null,
     disabledAt: null,
     revokedAt: null,
     stopsAt: null,

@@ -1,10 +1,22 @@
 import type { AuditEntry } from '../audit'
 import type { AccountId } from '../ids'
 
+/** A page of the dashboard with filters, under a name. */
+export interface SavedView {
+  readonly name: string
+  readonly page: (typeof VIEW_PAGES)[number]
+  /** The search part of the page's address, without the question mark. */
+  readonly query: string
+}
+
+/** The pages whose filters can be saved. */
+export const VIEW_PAGES = ['keys', 'usage'] as const
+
 /** An owner's settings for the dashboard. */
 export interface AccountSettings {
   /** An IANA time zone, or null for the browser's. */
   readonly timezone: string | null
+  readonly savedViews: readonly SavedView[]
 }
 
 /** Settings of accounts, with defaults for what was never set. A write is one atomic batch with its audit row. */
@@ -13,7 +25,7 @@ export interface AccountSettingsStore {
   set(account: AccountId, settings: AccountSettings, audit: AuditEntry): Promise<void>
   /**
    * Removes what identifies a person from the account's records: source addresses, ids that callers chose, names in the audit log,
-   * what requests for limits say, notes of operators. Amounts, times and operations stay. Idempotent.
+   * what requests for limits say, saved views, notes of operators. Amounts, times and operations stay. Idempotent.
    */
   forgetTraces(account: AccountId): Promise<void>
 }

@@ -95,9 +95,9 @@ export class AccountClosing {
     const { keys, credentials, clock } = this.parts
     for (const key of await credentials.byAccount(owner.accountId))
       if (keyState(key, clock.now()) !== 'revoked') await keys.revoke(owner, key.id)
-    // Names, notes and addresses may say who somebody is.
+    // Names, notes, tags and addresses may say who somebody is.
     for (const key of await credentials.byAccount(owner.accountId)) {
-      const anonymous = { ...key, name: key.id, note: null, allowedIps: [], allowlist: null }
+      const anonymous = { ...key, name: key.id, note: null, tags: [], allowedIps: [], allowlist: null }
       const { actor, accountId } = owner
       const entry = { at: clock.now(), actor, accountId, keyId: key.id, action: 'key.erase' }
       if (key.name !== key.id) await credentials.update({ key: anonymous }, auditEntry(entry))

@@ -8,7 +8,7 @@ import { newSecret } from '../credentials/secret'
 import type { CredentialStore, LiveKeys } from '../credentials/store'
 import type { EventPublisher } from '../events/live-events'
 import { type Failure, failure, wrongParameters } from '../failure'
-import { type AccountId, type KeyId, makeId } from '../ids'
+import { type AccountId, type AppGrantId, type KeyId, makeId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { HoldStore, PoolSpending } from '../ledger/hold'
 import { poolBudget } from '../ledger/pool-budget'
@@ -22,6 +22,7 @@ import { accepted, type Submitted, wrong } from './submitted'
 export const DEFAULT_GRACE_SECONDS = 86_400
 export const MAX_GRACE_SECONDS = 2_592_000
 
+const NO_SUCH_KEY = failure('resource_not_found', 'This key does not exist.')
 const NOTHING_SPENT: PoolSpending = { inPeriod: ZERO, inAll: ZERO }
 
 /** The owner who makes a change: account, tier, and the actor for the audit log. */
@@ -83,6 +84,7 @@ export class Keys {
         accountId: owner.accountId,
         poolId,
         createdAt: now,
+        createdBy: appOf(owner),
         disabledAt: null,
         revokedAt: null,
         stopsAt: null,
@@ -154,6 +156,7 @@ export class Keys {
         ...shown,
         id: makeId('key', now),
         createdAt: now,
+        createdBy: appOf(owner),
         endpointsAt: key.endpointsAt ?? (key.allowedEndpoints.length > 0 ? key.createdAt : null),
         disabledAt: null,
         expiresAt: expired ? null : key.expiresAt,
@@ -171,6 +174,26 @@ export class Keys {
   /** Idempotent. */
   disable(owner: KeyOwner, id: string): Outcome {
     return this.changeState(owner, id, 'key.disable', (key, now) => ({ ...key, disabledAt: key.disabledAt ?? now }))
+  }
+
+  /**
+   * Disables many keys in one commit, each with its own entry in the audit log. A key that cannot be disabled does not stop the
+   * others. Idempotent.
+   */
+  disableMany(owner: KeyOwner, ids: readonly string[]): Promise<readonly { id: string; refusal: Failure | null }[]> {
+    return this.mutex.take(owner.accountId, async () => {
+      const now = this.clock.now()
+      const own = new Map<string, ApiKey>(
+        (await this.credentials.byAccount(owner.accountId)).map((key) => [key.id, key]),
+      )
+      const named = [...new Set(ids)].map((id) => ({ id, key: own.get(id) ?? null }))
+      const results = named.map(({ id, key }) => ({ id, key, refusal: key ? stateRefusal(key, now) : NO_SUCH_KEY }))
+      const enabled = results.flatMap(({ key, refusal }) => (key && !refusal && key.disabledAt === null ? key : []))
+      const audits = enabled.map((key) => this.audit(owner, key.id, 'key.disable', {}, stateBefore(key, now)))
+      await this.credentials.disable(enabled, now, audits)
+      for (const key of enabled) this.announce(key)
+      return results.map(({ id, refusal }) => ({ id, refusal }))
+    })
   }
 
   /** Idempotent. */
@@ -198,8 +221,8 @@ export class Keys {
     next: (key: ApiKey, now: number) => ApiKey,
   ): Outcome {
     return this.onKey(owner, id, async (key, now) => {
-      if (keyState(key, now) === 'revoked')
-        return err(failure('invalid_state', 'A revoked key cannot be enabled or disabled.'))
+      const refusal = stateRefusal(key, now)
+      if (refusal) return err(refusal)
       const changed = next(key, now)
       if (changed.disabledAt === key.disabledAt) return ok(key)
       return ok(await this.put(owner, changed, action, stateBefore(key, now)))
@@ -223,7 +246,7 @@ export class Keys {
   private onKey<T>(owner: KeyOwner, id: string, change: (key: ApiKey, now: number) => Outcome<T>): Outcome<T> {
     return this.mutex.take(owner.accountId, async () => {
       const key = await this.find(owner.accountId, id)
-      return key ? change(key, this.clock.now()) : err(failure('resource_not_found', 'This key does not exist.'))
+      return key ? change(key, this.clock.now()) : err(NO_SUCH_KEY)
     })
   }
 
@@ -284,6 +307,16 @@ export class Keys {
       ...(form.stopsAt !== undefined && { stopsAt: key.stopsAt }),
     }
   }
+}
+
+function stateRefusal(key: ApiKey, now: number): Failure | null {
+  if (keyState(key, now) !== 'revoked') return null
+  return failure('invalid_state', 'A revoked key cannot be enabled or disabled.')
+}
+
+/** The app that acts for the owner, if one does. */
+function appOf({ actor }: KeyOwner): AppGrantId | null {
+  return actor.kind === 'app' ? (actor.id as AppGrantId) : null // an app acts under the id of its grant
 }
 
 /** The state of a key before a change, for the audit log. */

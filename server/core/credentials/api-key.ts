@@ -1,5 +1,5 @@
 import type { SoldName } from '../catalog/operation'
-import type { AccountId, KeyId, PoolId } from '../ids'
+import type { AccountId, AppGrantId, KeyId, PoolId } from '../ids'
 import type { Money } from '../money'
 import type { Allowlist } from './allowlist'
 
@@ -23,6 +23,8 @@ export interface KeySettings {
   readonly rpmLimit: number | null
   readonly tpmLimit: number | null
   readonly note: string | null
+  /** Words of the owner's own, to find and add up keys by. */
+  readonly tags: readonly string[]
   /** Imported operations that are an MCP tool each, also where there are too many for one tool each. */
   readonly pinnedOperations: readonly SoldName[]
 }
@@ -36,6 +38,7 @@ export const KEY_DEFAULTS: Omit<KeySettings, 'name'> = {
   rpmLimit: null,
   tpmLimit: null,
   note: null,
+  tags: [],
   pinnedOperations: [],
 }
 
@@ -48,6 +51,8 @@ export interface ApiKey extends KeySettings {
   readonly prefix: string
   readonly last4: string
   readonly createdAt: number
+  /** The app that created or rotated it; null if the owner did. */
+  readonly createdBy: AppGrantId | null
   readonly disabledAt: number | null
   readonly revokedAt: number | null
   /** When a replaced key stops working. */

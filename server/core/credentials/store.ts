@@ -38,6 +38,8 @@ export interface CredentialStore {
   touch(key: KeyId, at: number): void
   create(key: ApiKey, pool: { limit: Money | null; budget: Budget | null }, audit: AuditEntry): Promise<void>
   update(change: KeyChange, audit: AuditEntry): Promise<void>
+  /** Disables keys, in one batch with an audit row for each. */
+  disable(keys: readonly ApiKey[], at: number, audits: readonly AuditEntry[]): Promise<void>
   /** The successor and the replaced key, in one batch. */
   rotate(successor: ApiKey, replaced: ApiKey, audit: AuditEntry): Promise<void>
 }

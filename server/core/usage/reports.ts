@@ -9,6 +9,8 @@ export type UsageGrouping = 'key' | 'operation' | 'status' | 'model'
 export interface UsageQuestion {
   readonly accountId: AccountId
   readonly keyId: CredentialId | null
+  /** Only calls of these keys, where it is set. */
+  readonly keyIds?: readonly CredentialId[] | null
   readonly operation: string | null
   readonly status: number | null
   readonly model: string | null
@@ -50,6 +52,8 @@ export interface UsageFigures {
 export interface RequestFilter {
   readonly accountId: AccountId
   readonly keyId: CredentialId | null
+  /** Only calls of these keys, where it is set. */
+  readonly keyIds?: readonly CredentialId[] | null
   readonly operation: string | null
   readonly status: number | null
   readonly model: string | null

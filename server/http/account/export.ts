@@ -1,4 +1,5 @@
 import type { AccountSettingsStore } from '../../core/accounts/account-settings'
+import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { LimitRequestStore } from '../../core/accounts/limit-request'
 import type { AuditTrail } from '../../core/audit'
 import { isoTime } from '../../core/clock'
@@ -16,6 +17,7 @@ import { limitRequestRecord } from './limit-request-record'
 export interface ExportParts {
   readonly credentials: CredentialStore
   readonly ledger: Ledger
+  readonly apps: Pick<AppGrantStore, 'byId'>
   readonly settings: AccountSettingsStore
   readonly limitRequests: Pick<LimitRequestStore, 'list'>
   readonly audit: AuditTrail
@@ -60,12 +62,13 @@ async function* exported(parts: ExportParts, owner: Subject): AsyncGenerator<str
   const { accountId, account, email, name } = owner
   const { credentials, ledger, reports, statements, audit, limitRequests } = parts
   const balance = await ledger.balance(accountId)
+  const { timezone, savedViews } = await parts.settings.of(accountId)
   const head = {
     exported_at: isoTime(parts.now()),
     account: {
       ...{ id: accountId, email, name, operator: account.operator },
       ...{ created_at: isoTime(account.createdAt), balance_micros_usd: balance?.posted ?? 0 },
-      ...(await parts.settings.of(accountId)),
+      ...{ timezone, saved_views: savedViews },
     },
   }
   yield JSON.stringify(head).slice(0, -1)

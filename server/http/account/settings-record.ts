@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import type { AccountSettings } from '../../core/accounts/account-settings'
+import { type AccountSettings, VIEW_PAGES } from '../../core/accounts/account-settings'
 import { readEmail } from '../../core/accounts/email-change'
 import type { SecondFactors, SessionLine } from '../../core/accounts/identity'
 import { isoTime } from '../../core/clock'
@@ -25,6 +25,15 @@ import {
 const SETTINGS = {
   name: line("The owner's name.", 200),
   timezone: orNull(timeZone("An IANA time zone; null means the browser's."), "the browser's"),
+  saved_views: listOf(
+    form('A page of the dashboard with filters.', {
+      name: line('Its name.', 40),
+      page: oneOf(VIEW_PAGES, 'The page.'),
+      query: line("The search part of the page's address, without the question mark.", 1000),
+    }),
+    'The views that the owner saved, all of them.',
+    { maxItems: 30 },
+  ),
 }
 
 export const SettingsChange = partialForm('The settings to change. The others stay unchanged.', SETTINGS)
@@ -113,6 +122,7 @@ export function settingsRecord(
   const { app, recoveryCodes, passkeys, passkeysOffered, required } = second
   return {
     ...{ name, email, workspace_id: accountId, timezone: settings.timezone },
+    saved_views: settings.savedViews,
     second_factor: { app, recovery_codes: recoveryCodes, passkeys, passkeys_offered: passkeysOffered, required },
     sends_mail: sendsMail,
   }

@@ -50,8 +50,11 @@ export function settingsRoutes(parts: SettingsParts) {
         const change = await readBody(SettingsChange, context)
         if (change.name !== undefined) await identity.rename(owner.actor.id, change.name.trim())
         const before = await settings.of(owner.accountId)
-        const timezone = change.timezone === undefined ? before.timezone : change.timezone
-        await settings.set(owner.accountId, { timezone }, settingsAudit(owner, now(), { change, before }))
+        const next = {
+          timezone: change.timezone === undefined ? before.timezone : change.timezone,
+          savedViews: change.saved_views ?? before.savedViews,
+        }
+        await settings.set(owner.accountId, next, settingsAudit(owner, now(), { change, before }))
         return current(context)
       },
       { parse: 'none', ...UNDOCUMENTED },
@@ -90,7 +93,7 @@ export function settingsRoutes(parts: SettingsParts) {
     )
 }
 
-/** The name is not in it: the audit log outlives a closed account. */
+/** Neither the owner's name nor saved views are in it: the audit log outlives a closed account. */
 function settingsAudit(
   { actor, accountId }: Owner,
   at: number,

@@ -1,8 +1,21 @@
 import type { EndpointDocs, RouteDocs } from '../openapi/documented'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
 import { KeyHistory, KeyNames } from './key-history'
-import { KEY_EXAMPLE, KeyChange, KeyPage, KeyWithSecret, NewKey, OneKey, Rotation } from './record'
+import {
+  DisabledKeys,
+  KEY_EXAMPLE,
+  KeyChange,
+  KeyPage,
+  KeysToDisable,
+  KeyWithSecret,
+  NewKey,
+  OneKey,
+  Rotation,
+} from './record'
 
+const CSV =
+  'key_id,name,prefix,last4,status,tags,note,created_utc,created_by,last_used_utc,expires_utc,spent_usd,spending_limit_usd,remaining_usd,budget_usd,budget_period,allowed_ips,allowed_endpoints,allowed_models,requests_per_minute,tokens_per_minute,stops_utc,replaces,replaced_by\r\n' +
+  'key_01a1fdfa942070018c603d2632ddc21b,My first key,gwk_3o,UYRQ,active,,,2026-11-21T08:56:28.490Z,,,,0.01,1,0.99,,,,,,,,,,\r\n'
 const SECRET = { key: KEY_EXAMPLE, secret: `gwk_${'3o'.padEnd(45, 'x')}UYRQ` }
 const ID = { id: { description: 'Id of one of your keys.', example: KEY_EXAMPLE.id } }
 const CHANGED = {
@@ -19,7 +32,7 @@ export const KEY_DOCS = {
     tag: 'Keys',
     summary: 'List keys',
     description:
-      'Your keys, newest first by default. Revoked keys are listed only with `status=revoked`. `counts` covers all keys that match `q`.',
+      'Your keys, newest first by default. Revoked keys are listed only with `status=revoked`. `counts` covers all keys that match `q` and `tag`.',
     access: 'session',
     answers: {
       200: {
@@ -29,6 +42,7 @@ export const KEY_DOCS = {
           page: {
             keys: [KEY_EXAMPLE],
             counts: { active: 1, disabled: 0, expired: 0, exhausted: 0, revoked: 0 },
+            tags: [{ name: 'production', keys: 1 }],
             next_cursor: null,
           },
         },
@@ -54,6 +68,7 @@ export const KEY_DOCS = {
           allowed_ips: ['203.0.113.7', '2001:db8::/32'],
           allowed_endpoints: ['image-search'],
           rpm_limit: 30,
+          tags: ['production', 'team-search'],
           budget: { limit_usd: 5, period: 'day', timezone: 'Europe/Berlin' },
         },
       },
@@ -120,6 +135,24 @@ export const KEY_DOCS = {
     },
     failures: ['invalid_parameter', 'resource_not_found', ...OWNER_FAILURES],
   },
+  csv: {
+    id: 'keysCsv',
+    tag: 'Keys',
+    summary: 'Keys as CSV',
+    description:
+      'All keys that match, in one file, with their settings and what they have spent. Times are in UTC, amounts in US dollars. Contains no secrets.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'The file.',
+        schema: { type: 'string' },
+        examples: { file: CSV },
+        contentType: 'text/csv',
+        headers: ['Content-Disposition'],
+      },
+    },
+    failures: ['invalid_parameter', ...OWNER_FAILURES],
+  },
   get: {
     id: 'getKey',
     tag: 'Keys',
@@ -180,6 +213,38 @@ export const KEY_DOCS = {
     answers: CHANGED,
     failures: ['resource_not_found', 'invalid_state', ...WRITE_FAILURES],
   },
+  disableMany: {
+    id: 'disableKeys',
+    tag: 'Keys',
+    summary: 'Disable several keys',
+    description: `Disables up to 1,000 keys in one step. A key that cannot be disabled has an \`error\` and does not stop the others. Safe to repeat. ${TAKES_EFFECT}`,
+    access: 'session',
+    body: {
+      description: 'The keys to disable.',
+      schema: KeysToDisable,
+      required: true,
+      examples: { one: { ids: [KEY_EXAMPLE.id] } },
+    },
+    answers: {
+      200: {
+        description: 'What became of each key.',
+        schema: DisabledKeys,
+        examples: {
+          mixed: {
+            results: [
+              { id: KEY_EXAMPLE.id, disabled: true, error: null },
+              {
+                id: 'key_01a1fdfa942070018c603d2632ddc21f',
+                disabled: false,
+                error: { code: 'resource_not_found', message: 'This key does not exist.' },
+              },
+            ],
+          },
+        },
+      },
+    },
+    failures: ['missing_parameter', ...BODY_FAILURES, ...WRITE_FAILURES],
+  },
   enable: {
     id: 'enableKey',
     tag: 'Keys',
@@ -203,7 +268,7 @@ export const KEY_DOCS = {
 } as const satisfies Record<string, RouteDocs>
 
 /** The operations that apps can call; the others are for the dashboard only. */
-export type Mirrored = Exclude<keyof typeof KEY_DOCS, 'history' | 'names'>
+export type Mirrored = Exclude<keyof typeof KEY_DOCS, 'history' | 'names' | 'csv'>
 
 /** The same operations at `/v1/keys`, for apps. */
 export const APP_KEY_DOCS: Record<Mirrored, EndpointDocs> = {

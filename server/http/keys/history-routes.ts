@@ -1,8 +1,11 @@
 import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { Keys } from '../../core/accounts/keys'
 import type { AuditTrail } from '../../core/audit'
+import type { ApiKey } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
+import type { Ledger } from '../../core/ledger/ledger'
 import { callersOf } from '../middleware/callers'
+import { csvStream } from '../middleware/csv'
 import { notFound } from '../middleware/failures'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
@@ -10,19 +13,33 @@ import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { KEY_DOCS } from './docs'
 import { historyEntry, type KeyHistory, type KeyNames } from './key-history'
+import { allKeys, KEY_QUERY } from './key-list'
+import { csvOfKey, KEYS_CSV_HEAD } from './keys-csv'
+import { type KeyRecordParts, keyRecord } from './record'
 
-/** The names and the history of an owner's keys, including revoked ones. */
+/** An owner's keys as a file, and the names and the history of all of them, including revoked ones. */
 export function keyRecordRoutes(parts: {
   owners: OwnerSessions
   keys: Keys
   credentials: CredentialStore
-  apps: Pick<AppGrantStore, 'byAccount'>
+  ledger: Ledger
+  apps: Pick<AppGrantStore, 'byAccount' | 'byId'>
   audit: AuditTrail
+  now: () => number
 }) {
-  const { owners, keys, audit } = parts
-  return routeGroup({ name: 'key-records', prefix: '/api/keys' })
+  const { owners, keys, audit, now } = parts
+  return routeGroup({ name: 'key-records', prefix: '/api' })
     .get(
-      '/names',
+      '/keys.csv',
+      async ({ context }) => {
+        const { accountId } = await owners.owner(context)
+        const listed = await allKeys(accountId, queryOf(KEY_QUERY, context), { ...parts, now: now() })
+        return csvStream('keys.csv', KEYS_CSV_HEAD, csvLinesOf(listed, { ...parts, now: now() }))
+      },
+      documented(KEY_DOCS.csv, KEY_QUERY),
+    )
+    .get(
+      '/keys/names',
       async ({ context }): Promise<KeyNames> => {
         const { accountId } = await owners.owner(context)
         const callers = await callersOf(accountId, parts)
@@ -31,7 +48,7 @@ export function keyRecordRoutes(parts: {
       documented(KEY_DOCS.names),
     )
     .get(
-      '/:id/history',
+      '/keys/:id/history',
       async ({ context, params }): Promise<KeyHistory> => {
         const { accountId } = await owners.owner(context)
         const query = queryOf(PAGE_QUERY, context)
@@ -43,4 +60,8 @@ export function keyRecordRoutes(parts: {
       },
       documented(KEY_DOCS.history, PAGE_QUERY),
     )
+}
+
+async function* csvLinesOf(keys: readonly ApiKey[], parts: KeyRecordParts & { readonly now: number }) {
+  for (const key of keys) yield csvOfKey(await keyRecord(key, parts))
 }

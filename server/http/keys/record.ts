@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox'
+import type { AppGrantStore } from '../../core/accounts/app-grant'
 import { parseInstant } from '../../core/accounts/instant'
 import type { KeyForm, NewKeyForm } from '../../core/accounts/key-form'
 import { DEFAULT_GRACE_SECONDS, MAX_GRACE_SECONDS } from '../../core/accounts/keys'
@@ -10,7 +11,9 @@ import { Allowlist, MAX_ALLOWED_IPS } from '../../core/credentials/allowlist'
 import { type ApiKey, KEY_STATUSES, keyStatus } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { Ledger } from '../../core/ledger/ledger'
+import { MAX_KEYS } from '../../core/limits/tier'
 import { fromUsdNumber, min, minus, toUsdNumber } from '../../core/money'
+import { isPlainLine, PLAIN_LINE_RULE } from '../../core/plain-text'
 import { readable, validateBody } from '../middleware/validate-body'
 import {
   checked,
@@ -31,14 +34,26 @@ import {
   usd,
   whole,
   withRule,
+  yesOrNo,
 } from '../openapi/json-schema'
 
 const MAX_NAME = 64
 const MAX_LIST = 100
 const MAX_PINNED = 40
+const MAX_TAGS = 10
+export const MAX_TAG = 32
 const SOLD_NAME = checked<SoldName>(
   { type: 'string', description: 'A built-in operation, or `{api}.{operation}` of the catalog.', maxLength: 105 },
   (value) => (typeof value === 'string' && isSold(value) ? null : 'must be an operation'),
+)
+
+const TAG = checked<string>(
+  { type: 'string', description: 'A tag.', minLength: 1, maxLength: MAX_TAG, pattern: '^[^,]*$' },
+  (value) => {
+    const tag = typeof value === 'string' ? value.trim() : ''
+    const isTag = tag !== '' && [...tag].length <= MAX_TAG && isPlainLine(tag) && !tag.includes(',')
+    return isTag ? null : 'must be a tag'
+  },
 )
 
 /** The settings of a key, both in requests and in responses. */
@@ -76,6 +91,10 @@ const SETTINGS = {
   ),
   tpm_limit: orNull(whole("Tokens per minute, at most the tier's limit; null means the tier's limit.", { minimum: 1 })),
   note: orNull(prose('A note, such as who uses the key. Visible only to you.', 500), 'no note'),
+  tags: withRule(
+    `must be a list of at most ${MAX_TAGS} tags of 1 to ${MAX_TAG} characters without commas, and ${PLAIN_LINE_RULE}`,
+    listOf(TAG, 'Words to find keys and to add up their usage by, such as `production`.', { maxItems: MAX_TAGS }),
+  ),
   pinned_operations: withRule(
     `must be a list of at most ${MAX_PINNED} operations of the catalog such as weather.forecast`,
     listOf(
@@ -132,6 +151,12 @@ export const KeyRecord = named(
     spent_micros_usd: microsUsd('Spent so far, including the keys it replaces.', { minimum: 0 }),
     remaining_micros_usd: orNull(microsUsd('What is left of its limit; null without one.', { minimum: 0 })),
     created_at: instant('When it was created.'),
+    created_by: orNull(
+      record('The connected app that created or rotated it; null if you did.', {
+        id: text('Id of the app, as in `GET /api/keys/names`.'),
+        name: text('The name that it registered with.'),
+      }),
+    ),
     last_used_at: orNull(instant('When it was last used; null means never.')),
     stops_at: orNull(instant('When a rotated key stops working.')),
     budget_window: orNull(
@@ -160,6 +185,7 @@ export const KEY_EXAMPLE: KeyRecord = {
   allowed_ips: [],
   expires_at: null,
   created_at: '2026-11-21T08:56:28.490Z',
+  created_by: null,
   last_used_at: null,
   stops_at: null,
   budget: null,
@@ -169,6 +195,7 @@ export const KEY_EXAMPLE: KeyRecord = {
   rpm_limit: null,
   tpm_limit: null,
   note: null,
+  tags: [],
   pinned_operations: [],
   replaces: null,
   replaced_by: null,
@@ -186,6 +213,28 @@ export const KeyWithSecret = named(
 )
 export type KeyWithSecret = Static<typeof KeyWithSecret>
 
+export const KeysToDisable = named(
+  'KeysToDisable',
+  form('The keys to disable.', {
+    ids: listOf(text('Id of a key.', { maxLength: 64 }), 'Ids of keys.', { minItems: 1, maxItems: MAX_KEYS }),
+  }),
+)
+
+export const DisabledKeys = named(
+  'DisabledKeys',
+  record('What became of each key.', {
+    results: listOf(
+      record('One key.', {
+        id: text('Its id.'),
+        disabled: yesOrNo('Whether it is disabled now.'),
+        error: orNull(record('Why it is not.', { code: text('An error code.'), message: text('The reason.') })),
+      }),
+      'One entry per id that was sent.',
+    ),
+  }),
+)
+export type DisabledKeys = Static<typeof DisabledKeys>
+
 const keysWithStatus = (status: string) => whole(`Keys that are ${status}.`, { minimum: 0 })
 
 export const KeyPage = named(
@@ -199,21 +248,29 @@ export const KeyPage = named(
       exhausted: keysWithStatus('exhausted'),
       revoked: keysWithStatus('revoked'),
     }),
+    tags: listOf(
+      record('One tag.', { name: text('The tag.'), keys: whole('How many keys have it.', { minimum: 1 }) }),
+      'The tags of all your keys that are not revoked, by name. Of more than 200, those that most keys have.',
+    ),
     next_cursor: nextCursor(),
   }),
 )
 export type KeyPage = Static<typeof KeyPage>
 
+export interface KeyRecordParts {
+  readonly credentials: CredentialStore
+  readonly ledger: Ledger
+  readonly apps: Pick<AppGrantStore, 'byId'>
+}
+
 /** A key as owners see it, with what it has spent. */
-export async function keyRecord(
-  key: ApiKey,
-  parts: { credentials: CredentialStore; ledger: Ledger; now: number },
-): Promise<KeyRecord> {
-  const [pool, budget, window, lastUsedAt] = await Promise.all([
+export async function keyRecord(key: ApiKey, parts: KeyRecordParts & { readonly now: number }): Promise<KeyRecord> {
+  const [pool, budget, window, lastUsedAt, app] = await Promise.all([
     parts.ledger.pool(key.poolId),
     parts.credentials.budgetOf(key.poolId),
     parts.ledger.budget(key.poolId),
     parts.credentials.lastUsedAt(key.id),
+    key.createdBy && parts.apps.byId(key.createdBy),
   ])
   if (!pool) throw new Error(`key ${key.id} has no spend pool`)
   const { limit, spent } = pool
@@ -229,6 +286,7 @@ export async function keyRecord(
     allowed_ips: key.allowedIps,
     expires_at: isoOf(key.expiresAt),
     created_at: isoTime(key.createdAt),
+    created_by: app && { id: app.id, name: app.name },
     last_used_at: isoOf(lastUsedAt),
     stops_at: isoOf(key.stopsAt),
     budget: budget && { limit_usd: budget.limitUsd, period: budget.period, timezone: budget.timezone },
@@ -243,6 +301,7 @@ export async function keyRecord(
     rpm_limit: key.rpmLimit,
     tpm_limit: key.tpmLimit,
     note: key.note,
+    tags: key.tags,
     pinned_operations: key.pinnedOperations,
     replaces: key.replaces,
     replaced_by: key.replacedBy,
@@ -278,6 +337,7 @@ function keyFormOf(sent: KeyChange): KeyForm {
     ...(sent.rpm_limit !== undefined && { rpmLimit: sent.rpm_limit }),
     ...(sent.tpm_limit !== undefined && { tpmLimit: sent.tpm_limit }),
     ...(sent.note !== undefined && { note: sent.note === null ? null : sent.note.trim() }),
+    ...(sent.tags && { tags: [...new Set(sent.tags.map((tag) => tag.trim()))] }),
     ...(sent.pinned_operations && { pinnedOperations: [...new Set(sent.pinned_operations)] }),
     ...(budget !== undefined && {
       budget: budget && { limitUsd: budget.limit_usd, period: budget.period, timezone: budget.timezone },

@@ -1,3 +1,4 @@
+import type { AppGrantStore } from '../../core/accounts/app-grant'
 import { DEFAULT_GRACE_SECONDS, type KeyOwner, type Keys } from '../../core/accounts/keys'
 import type { ParameterTable } from '../../core/catalog/parameters'
 import type { ApiKey } from '../../core/credentials/api-key'
@@ -18,7 +19,17 @@ import { documented } from '../openapi/documented'
 import { declared, freeEndpoint, gatedReply } from '../routing/endpoint'
 import { APP_KEY_DOCS, KEY_DOCS, type Mirrored } from './docs'
 import { KEY_LIST_QUERY, keyPage } from './key-list'
-import { type KeyPage, type KeyWithSecret, keyChangeForm, keyRecord, newKeyForm, type OneKey, Rotation } from './record'
+import {
+  type DisabledKeys,
+  type KeyPage,
+  KeysToDisable,
+  type KeyWithSecret,
+  keyChangeForm,
+  keyRecord,
+  newKeyForm,
+  type OneKey,
+  Rotation,
+} from './record'
 
 export interface KeyRouteParts {
   /** `within`: the maximum age of the sign-in, in milliseconds. Ignored for apps, which act with their token. */
@@ -26,6 +37,7 @@ export interface KeyRouteParts {
   readonly keys: Keys
   readonly credentials: CredentialStore
   readonly ledger: Ledger
+  readonly apps: Pick<AppGrantStore, 'byId'>
   readonly now: () => number
 }
 
@@ -53,9 +65,9 @@ export function appKeyRoutes(parts: Omit<KeyRouteParts, 'owners'>) {
 type MirroredDocs = (name: Mirrored, ...tables: readonly ParameterTable[]) => ReturnType<typeof documented>
 
 function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: MirroredDocs) {
-  const { owners, keys, credentials, ledger, now } = parts
+  const { owners, keys, credentials, ledger, apps, now } = parts
   const recent = (context: RequestContext) => owners.owner(context, SIGNED_IN_TODAY)
-  const record = (key: ApiKey) => keyRecord(key, { credentials, ledger, now: now() })
+  const record = (key: ApiKey) => keyRecord(key, { credentials, ledger, apps, now: now() })
   const changed = async (outcome: Result<ApiKey, Failure>): Promise<OneKey> => ({ key: await record(taken(outcome)) })
   return routeGroup({ name: `keys under ${prefix}`, prefix })
     .get(
@@ -64,7 +76,8 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Mirr
         const { accountId } = await owners.owner(context)
         const query = queryOf(KEY_LIST_QUERY, context)
         const page = await keyPage(accountId, query, { credentials, ledger, now: now() })
-        return { keys: await Promise.all(page.keys.map(record)), counts: page.counts, next_cursor: page.next }
+        const { counts, tags, next } = page
+        return { keys: await Promise.all(page.keys.map(record)), counts, tags, next_cursor: next }
       },
       docs('list', KEY_LIST_QUERY),
     )
@@ -79,6 +92,14 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Mirr
         return { key: await record(key), secret }
       },
       { parse: 'none', ...docs('create') },
+    )
+    .post(
+      '/disable',
+      async ({ context }): Promise<DisabledKeys> => {
+        const owner = await owners.owner(context)
+        return disabledKeys(await keys.disableMany(owner, (await readBody(KeysToDisable, context)).ids))
+      },
+      { parse: 'none', ...docs('disableMany') },
     )
     .get(
       '/:id',
@@ -124,6 +145,15 @@ function keysUnder<P extends string>(prefix: P, parts: KeyRouteParts, docs: Mirr
       async ({ context, params }) => changed(await keys.revoke(await recent(context), params.id)),
       docs('revoke'),
     )
+}
+
+function disabledKeys(results: Awaited<ReturnType<Keys['disableMany']>>): DisabledKeys {
+  return {
+    results: results.map(({ id, refusal }) => ({
+      ...{ id, disabled: refusal === null },
+      error: refusal && { code: refusal.code, message: refusal.message },
+    })),
+  }
 }
 
 /** The owner on whose behalf an app changes keys. The audit log names the app grant. Throws if the caller is not an app. */

@@ -60,7 +60,7 @@ export function customerRoutes(parts: CustomerRouteParts) {
     .get(
       '/usage',
       async ({ context, params }): Promise<UsageReport> =>
-        accountUsage(reports, await accountId(context, params.id), context, now()),
+        accountUsage(parts, await accountId(context, params.id), context, now()),
       UNDOCUMENTED,
     )
     .get(
@@ -68,7 +68,8 @@ export function customerRoutes(parts: CustomerRouteParts) {
       async ({ context, params }): Promise<RequestPage> => {
         const id = await accountId(context, params.id)
         const query = queryOf(LOG_QUERY, context)
-        const page = await reports.requests(callFilter(id, query), query.limit, query.cursor ?? null)
+        const filter = await callFilter(parts.credentials, id, query)
+        const page = await reports.requests(filter, query.limit, query.cursor ?? null)
         if (!page) throw refuseCursor(query.cursor ?? '')
         return { requests: page.rows.map(wireCall), next_cursor: page.next }
       },

@@ -6,6 +6,7 @@ import type { AccountStatements } from '../../core/ledger/account-statement'
 import { formatUsd, ZERO } from '../../core/money'
 import type { CallRecord } from '../../core/usage/call-record'
 import type { RequestFilter, UsageReports } from '../../core/usage/reports'
+import { MAX_TAG } from '../keys/record'
 import { type AccountCaller, callersOf } from '../middleware/callers'
 import { csvFile, csvLine } from '../middleware/csv'
 import { notFound } from '../middleware/failures'
@@ -16,6 +17,7 @@ import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { ACTIVITY_DOCS } from './activity-docs'
 import type { RequestPage, TransactionPage, UsageReport } from './record'
+import { groupedByTag, type KeysOfAccounts, keysWithTag } from './tags'
 import { explainedCall, latencyReport, OWNER_USAGE_QUERY, usageReport, wireCall, wireTransaction } from './usage-report'
 
 const CALL_FILTER = {
@@ -25,6 +27,14 @@ const CALL_FILTER = {
     min: 1,
     max: 64,
     description: 'Only calls of this key or app (`key_...` or `conn_...`).',
+  },
+  tag: {
+    in: 'query',
+    kind: 'text',
+    min: 1,
+    max: MAX_TAG,
+    description: 'Only calls of the keys that have this tag now, also of revoked ones.',
+    example: 'production',
   },
   operation: {
     in: 'query',
@@ -67,7 +77,7 @@ const GROUPED_QUERY = {
   group_by: {
     in: 'query',
     kind: 'enum',
-    values: ['key', 'operation', 'status', 'model'],
+    values: ['key', 'operation', 'status', 'model', 'tag'],
     description: 'Adds `groups`, largest charge first.',
   },
 } as const satisfies ParameterTable
@@ -103,13 +113,13 @@ export function ownerUsageRoutes(parts: {
   statements: AccountStatements
   now: () => number
 }) {
-  const { owners, reports, statements, now } = parts
+  const { owners, reports, credentials, statements, now } = parts
   return routeGroup({ name: 'owner-usage', prefix: '/api' })
     .get(
       '/usage',
       async ({ context }): Promise<UsageReport> => {
         const { accountId } = await owners.owner(context)
-        return accountUsage(reports, accountId, context, now())
+        return accountUsage(parts, accountId, context, now())
       },
       documented(ACTIVITY_DOCS.usage, GROUPED_QUERY),
     )
@@ -118,7 +128,8 @@ export function ownerUsageRoutes(parts: {
       async ({ context }): Promise<RequestPage> => {
         const { accountId } = await owners.owner(context)
         const query = queryOf(LOG_QUERY, context)
-        const page = await reports.requests(callFilter(accountId, query), query.limit, query.cursor ?? null)
+        const filter = await callFilter(credentials, accountId, query)
+        const page = await reports.requests(filter, query.limit, query.cursor ?? null)
         if (!page) throw refuseCursor(query.cursor ?? '')
         return { requests: page.rows.map(wireCall), next_cursor: page.next }
       },
@@ -152,7 +163,7 @@ export function ownerUsageRoutes(parts: {
       '/usage.csv',
       async ({ context }) => {
         const { accountId } = await owners.owner(context)
-        const filter = callFilter(accountId, queryOf(FILTER, context))
+        const filter = await callFilter(credentials, accountId, queryOf(FILTER, context))
         const callers = new Map((await callersOf(accountId, parts)).map((caller) => [caller.id, caller]))
         return csvFile(
           'usage.csv',
@@ -167,22 +178,24 @@ export function ownerUsageRoutes(parts: {
 
 /** The usage report of an account, as its owner and operators ask for it by `GROUPED_QUERY`. */
 export async function accountUsage(
-  reports: UsageReports,
+  { reports, credentials }: { readonly reports: UsageReports; readonly credentials: KeysOfAccounts },
   accountId: AccountId,
   context: Pick<RequestContext, 'url'>,
   now: number,
 ): Promise<UsageReport> {
   const query = queryOf(GROUPED_QUERY, context)
-  const { key, operation, status, model, group_by } = query
+  const { key, operation, status, model, group_by: grouping } = query
   const who = {
     scope: 'account',
     accountId,
     keyId: (key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
+    keyIds: await keysWithTag(credentials, accountId, query.tag),
     operation: operation ?? null,
     status: status ?? null,
     model: model ?? null,
   } as const
-  const report = await usageReport(reports, query, who, group_by ?? null, now)
+  const byKey = await usageReport(reports, query, who, grouping === 'tag' ? 'key' : (grouping ?? null), now)
+  const report = grouping === 'tag' ? groupedByTag(byKey, await credentials.byAccount(accountId)) : byKey
   return { ...report, latency: await latencyReport(reports, report, who) }
 }
 
@@ -199,13 +212,23 @@ function csvCall(call: CallRecord, caller: AccountCaller | undefined): string {
 }
 
 /** The calls that a query of `LOG_QUERY` asks for. */
-export function callFilter(
+export async function callFilter(
+  credentials: KeysOfAccounts,
   accountId: AccountId,
-  query: { key?: string; operation?: string; status?: number; model?: string; from?: string; to?: string },
-): RequestFilter {
+  query: {
+    key?: string
+    tag?: string
+    operation?: string
+    status?: number
+    model?: string
+    from?: string
+    to?: string
+  },
+): Promise<RequestFilter> {
   return {
     accountId,
     keyId: (query.key ?? null) as KeyId | null, // any text: an id that does not exist matches nothing
+    keyIds: await keysWithTag(credentials, accountId, query.tag),
     operation: query.operation ?? null,
     status: query.status ?? null,
     model: query.model ?? null,

@@ -81,11 +81,11 @@ export const UsageReport = named(
       ),
       groups: listOf(
         record('One group.', {
-          group_by: oneOf(['key', 'operation', 'status', 'model'], 'What it is grouped by.'),
-          name: orNull(text('The key, operation, status or model.')),
+          group_by: oneOf(['key', 'operation', 'status', 'model', 'tag'], 'What it is grouped by.'),
+          name: orNull(text('The key, operation, status, model or tag.')),
           ...sums,
         }),
-        'Largest charge first. Only with `group_by`.',
+        'Largest charge first. Only with `group_by`. A key with several tags counts in the group of each; the group without a name has what has no tag.',
       ),
       whole_slots_before: whole(
         'Set if old calls were removed from the log. What is older than this (UNIX seconds) is counted in whole quarters of an hour, also where the range begins or ends within one.',

@@ -64,6 +64,7 @@ export interface UsageSubject {
   readonly scope: 'key' | 'account'
   readonly accountId: AccountId
   readonly keyId: CredentialId | null
+  readonly keyIds?: readonly CredentialId[] | null
   readonly operation?: string | null
   readonly status?: number | null
   readonly model?: string | null
@@ -97,9 +98,9 @@ export async function usageReport(
     throw new Failed(wrongParameters([wrong]))
   }
   const range = { from: start * 1000, to: end * 1000 }
-  const { accountId, keyId, operation = null, status = null, model = null } = who
+  const { accountId, keyId, keyIds = null, operation = null, status = null, model = null } = who
   const edges = boundaries(range.from, range.to, width, query.timezone)
-  const figures = await reports.usage({ accountId, keyId, operation, status, model, ...range }, edges, grouping)
+  const figures = await reports.usage({ accountId, keyId, keyIds, operation, status, model, ...range }, edges, grouping)
   const summary = summarize(figures, edges, range)
   return {
     scope: who.scope,
@@ -125,11 +126,11 @@ export async function usageReport(
 export async function latencyReport(
   reports: Pick<UsageReports, 'latencies'>,
   { start_time, end_time }: Pick<UsageReport, 'start_time' | 'end_time'>,
-  { accountId, keyId, operation = null, status = null, model = null }: UsageSubject,
+  { accountId, keyId, keyIds = null, operation = null, status = null, model = null }: UsageSubject,
 ): Promise<NonNullable<UsageReport['latency']> | null> {
   if (status !== null) return null
   const range = { from: start_time * 1000, to: end_time * 1000 }
-  const groups = await reports.latencies({ accountId, keyId, operation, model, ...range })
+  const groups = await reports.latencies({ accountId, keyId, keyIds, operation, model, ...range })
   const all = new Map<number, number>()
   for (const { counts } of groups) for (const [bucket, calls] of counts) all.set(bucket, (all.get(bucket) ?? 0) + calls)
   return {

@@ -16,7 +16,7 @@ const key = (i: number, more: Partial<ApiKey> = {}): ApiKey => ({
   ...KEY_DEFAULTS,
   ...idsOf(i),
   ...{ hash: hashOf(i), prefix: 'gwk_1', last4: '1234' },
-  ...{ name: `key ${i}`, createdAt: 1_790_000_000_000 + i, allowlist: null, endpointsAt: null },
+  ...{ name: `key ${i}`, createdAt: 1_790_000_000_000 + i, allowlist: null, endpointsAt: null, createdBy: null },
   ...{ disabledAt: null, revokedAt: null, stopsAt: null, replaces: null, replacedBy: null },
   ...more,
 })
@@ -29,6 +29,7 @@ test('any keys in any order of changes are read as they were last set, whatever 
     note: fc.option(fc.string({ maxLength: 20 })),
     revokedAt: fc.option(fc.integer({ min: 1, max: 9 })),
     allowedIps: fc.constantFrom([], ['192.0.2.0/24']),
+    tags: fc.constantFrom([], ['production', 'team a']),
   })
   fc.assert(
     fc.property(fc.array(change, { maxLength: 400, size: 'max' }), (changes) => {

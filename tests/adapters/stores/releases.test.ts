@@ -52,10 +52,29 @@ test('every version that was released has its data here', async () => {
   expect((await readdir(RELEASES)).sort()).toEqual(released.map((version) => `${version}.tar.zst`).sort())
 })
 
+/** Keys of before migration 42, by whom the audit log says that they were made. */
+const MADE = [
+  ['key_1', null, 'key.create'],
+  ['key_2', 'conn_1', 'key.create'],
+  ['key_3', 'conn_2', 'key.rotate'],
+] as const
+
 test('an upgrade copies the data first, says how long it may take, and the copy can be restored', async () => {
   const dataDir = join(folder, 'older')
   await olderDatabase(dataDir, '0028_upstream_payment_account', async (client) => {
     await client.execute("INSERT INTO accounts (id, user_id, operator, created_at) VALUES ('acct_1', 'u1', 0, 1)")
+    await client.execute("INSERT INTO pools (id, account_id) VALUES ('pool_1', 'acct_1')")
+    for (const [id, maker, action] of MADE) {
+      await client.execute(
+        `INSERT INTO keys (id, account_id, pool_id, hash, prefix, last4, name, allowed_ips, allowed_endpoints, allowed_models, created_at)
+         VALUES ('${id}', 'acct_1', 'pool_1', '${id}', 'gwk_', '1234', '${id}', '[]', '[]', '[]', 1)`,
+      )
+      const [about, detail] = action === 'key.rotate' ? ['key_0', `{"successor":"${id}"}`] : [id, '{}']
+      await client.execute(
+        `INSERT INTO audit_log (id, at, actor_kind, actor_id, account_id, key_id, action, detail)
+         VALUES ('audit_${id}', 1, '${maker === null ? 'owner' : 'app'}', '${maker ?? 'u1'}', 'acct_1', '${about}', '${action}', '${detail}')`,
+      )
+    }
   })
   await rm(join(dataDir, 'migrations'), { recursive: true })
   const h = await openHarness({ folder: dataDir })
@@ -63,6 +82,7 @@ test('an upgrade copies the data first, says how long it may take, and the copy 
   expect(lines).toContain('upgrading the database; it is copied first')
   expect(lines).toMatch(/its upgrade takes at most about this long \{"seconds":\d+,"bytes":\d+/)
   await h.close(true)
+  expect(await query(h.databaseFile, 'SELECT created_by FROM keys ORDER BY id')).toEqual(MADE.map(([, maker]) => maker))
   const place = openTarget(join(dataDir, 'before-upgrade'), { access: null, workFolder: '' })
   const copy = await findCopy(place, null)
   const restored = await restoredCopy({ target: place, copy, dataDir: join(folder, 'older-restored'), now: 0 })

@@ -354,6 +354,7 @@ describe('keys, by an app (spec-answers 10)', () => {
     expect(made.headers.get('x-ratelimit-limit-requests')).toBe('60')
     expect(made.headers.get('cache-control')).toBe('no-store')
     const { key, secret } = (await made.json()) as { key: { id: string }; secret: string }
+    expect(key).toMatchObject({ created_by: { id: expect.stringMatching(/^conn_/), name: expect.any(String) } })
     expect((await gateway.as(secret, SEARCH)).status).toBe(200)
     expect(await (await send(`/v1/keys/${key.id}`, { name: 'renamed' }, 'PATCH')).json()).toMatchObject({
       key: { name: 'renamed' },

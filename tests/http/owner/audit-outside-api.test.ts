@@ -37,6 +37,7 @@ const OUTSIDE_API: Readonly<Record<string, string>> = {
   'PATCH /v1/keys/:id': 'key.change',
   'POST /v1/keys/:id/disable': 'key.disable',
   'POST /v1/keys/:id/enable': 'key.enable',
+  'POST /v1/keys/disable': 'key.disable',
   'POST /v1/keys/:id/rotate': 'key.rotate',
   'POST /v1/keys/:id/revoke': 'key.revoke',
   'POST /v1/webhooks': 'webhook.create',
@@ -116,8 +117,9 @@ describe('every write outside /api has a decision about its audit entry (issue 1
       if (!/^(key|webhook)\./.test(action)) continue
       const [method = '', path = ''] = route.split(' ')
       const before = (await auditRows(gateway)).length
-      const sent = bodies[route] && {
-        body: JSON.stringify(bodies[route]),
+      const form = route === 'POST /v1/keys/disable' ? { ids: [id] } : bodies[route]
+      const sent = form && {
+        body: JSON.stringify(form),
         headers: { 'content-type': 'application/json' },
       }
       const answer = await gateway.as(token, path.replace(':id', id), { method, ...sent })

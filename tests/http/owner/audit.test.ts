@@ -199,6 +199,7 @@ describe('every route of management that changes something writes one entry (iss
     expect(await actionOf(owner, 'PATCH /api/keys/:id', { note: 'n' }, [key])).toBe('key.change')
     expect(await actionOf(owner, 'POST /api/keys/:id/disable', undefined, [key])).toBe('key.disable')
     expect(await actionOf(owner, 'POST /api/keys/:id/enable', undefined, [key])).toBe('key.enable')
+    expect(await actionOf(owner, 'POST /api/keys/disable', { ids: [key] })).toBe('key.disable')
     expect(await actionOf(owner, 'POST /api/keys/:id/rotate', {}, [key])).toBe('key.rotate')
     expect(await actionOf(owner, 'POST /api/keys/:id/revoke', undefined, [key])).toBe('key.revoke')
     const settings = await changed(owner, 'PATCH /api/settings', { timezone: 'Europe/Berlin' })

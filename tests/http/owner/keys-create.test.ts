@@ -39,6 +39,7 @@ describe('201', () => {
       allowed_ips: [],
       expires_at: null,
       created_at: new Date(gateway.clock.now()).toISOString(),
+      created_by: null,
       last_used_at: null,
       stops_at: null,
       budget: null,
@@ -48,6 +49,7 @@ describe('201', () => {
       rpm_limit: null,
       tpm_limit: null,
       note: null,
+      tags: [],
       pinned_operations: [],
       replaces: null,
       replaced_by: null,
@@ -67,6 +69,7 @@ describe('201', () => {
       rpm_limit: 59,
       tpm_limit: 59_999,
       note: 'Two lines:\nof the staging server.',
+      tags: ['production', 'team a'],
     }
     const { key } = await keys.create(body)
     expect(key).toMatchObject({ ...body, remaining_micros_usd: 12_345_678 })
@@ -102,6 +105,7 @@ describe('201', () => {
     ['budget', { limit_usd: 1_000_000, period: 'day', timezone: 'America/New_York' }],
     ['note', null],
     ['note', '😀'.repeat(500)],
+    ['tags', Array.from({ length: 10 }, (_, i) => `${i}${'😀'.repeat(31)}`)],
     ['expires_at', null],
     ['expires_at', '2099-12-31T23:59:59.999Z'],
   ])('accepts %s %j', async (member, value) => {
@@ -168,6 +172,14 @@ describe('400', () => {
     ['note', '', /null \(no note\) or text of 1 to 500 characters/],
     ['note', 'x'.repeat(501), /text of 1 to 500 characters/],
     ['note', 'turned\u202Eedisni', /without control, direction or zero-width characters/],
+    ['tags', 'production', /at most 10 tags of 1 to 32 characters/],
+    ['tags', [' '], /at most 10 tags of 1 to 32 characters/],
+    ['tags', ['x'.repeat(33)], /at most 10 tags of 1 to 32 characters/],
+    ['tags', ['a,b'], /without commas/],
+    ['tags', ['two\nlines'], /without control/],
+    ['tags', [5], /at most 10 tags/],
+    ['tags', null, /at most 10 tags/],
+    ['tags', Array.from({ length: 11 }, (_, i) => `${i}`), /at most 10 tags/],
     ['note', 5, /text of 1 to 500 characters/],
     ['budget', { limit_usd: 1, period: 'year', timezone: 'UTC' }, /^period must be one of day, week, month$/],
     ['budget', { limit_usd: 1, period: 'day', timezone: 'Mars/Olympus' }, /IANA time zone/],

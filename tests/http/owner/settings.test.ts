@@ -46,6 +46,7 @@ describe('settings', () => {
       email: owner.email,
       workspace_id: id,
       timezone: null,
+      saved_views: [],
       second_factor: NONE,
       sends_mail: false,
     }
@@ -62,6 +63,27 @@ describe('settings', () => {
       { changed: ['timezone'], timezone: null },
     ])
     expect(rows.map((row) => row.before)).toEqual(['{"timezone":null}', null, '{"timezone":"Asia/Kathmandu"}'])
+  })
+
+  test('keep the views that an owner saved, in the order sent; other changes leave them', async () => {
+    const owner = await gateway.owner()
+    const view = { name: 'Failures of production', page: 'usage', query: 'tag=production&status=502' }
+    const views = [view, { ...view, name: 'Search keys', page: 'keys', query: 'q=search' }]
+    expect(await read<unknown>(change(owner, { saved_views: views }))).toMatchObject({ saved_views: views })
+    await read(change(owner, { timezone: 'UTC' }))
+    expect(await settings(owner)).toMatchObject({ saved_views: views, timezone: 'UTC' })
+    expect(await settings(await gateway.owner())).toMatchObject({ saved_views: [] })
+    for (const wrong of [
+      { ...view, page: 'operator' },
+      { ...view, name: '' },
+      { ...view, more: 1 },
+    ])
+      expect(await refusalOf(change(owner, { saved_views: [wrong] }))).toMatchObject({
+        status: 400,
+        param: 'saved_views',
+      })
+    expect((await change(owner, { saved_views: Array.from({ length: 31 }, () => view) })).status).toBe(400)
+    expect(await settings(owner)).toMatchObject({ saved_views: views })
   })
 
   test.each([

@@ -25,16 +25,15 @@ export class LibsqlAccountSettings implements AccountSettingsStore {
 
   async of(account: AccountId): Promise<AccountSettings> {
     const [row] = await this.db.select().from(accountSettings).where(eq(accountSettings.accountId, account))
-    return { timezone: row?.timezone ?? null }
+    return { timezone: row?.timezone ?? null, savedViews: row?.savedViews ?? [] }
   }
 
   async set(account: AccountId, settings: AccountSettings, audit: AuditEntry): Promise<void> {
-    const { timezone } = settings
     await this.db.batch([
       this.db
         .insert(accountSettings)
-        .values({ accountId: account, timezone })
-        .onConflictDoUpdate({ target: accountSettings.accountId, set: { timezone } }),
+        .values({ accountId: account, ...settings })
+        .onConflictDoUpdate({ target: accountSettings.accountId, set: settings }),
       this.db.insert(auditLog).values(auditRow(audit)),
     ])
   }
@@ -55,7 +54,7 @@ export class LibsqlAccountSettings implements AccountSettingsStore {
       if (forgotten.length < FORGOTTEN_AT_ONCE) break
     }
     const without = (column: Column) =>
-      sql`json_remove(${column}, '$.email', '$.from', '$.to', '$.name', '$.note', '$.reason', '$.allowedIps')`
+      sql`json_remove(${column}, '$.email', '$.from', '$.to', '$.name', '$.note', '$.tags', '$.reason', '$.allowedIps')`
     await this.db.batch([
       this.db
         .update(auditLog)
@@ -63,6 +62,7 @@ export class LibsqlAccountSettings implements AccountSettingsStore {
         .where(eq(auditLog.accountId, account)),
       this.db.update(limitRequests).set({ useCase: '', reason: null }).where(eq(limitRequests.accountId, account)),
       this.db.update(connections).set({ lastAddress: null }).where(eq(connections.accountId, account)),
+      this.db.update(accountSettings).set({ savedViews: [] }).where(eq(accountSettings.accountId, account)),
       this.db.delete(accountNotes).where(eq(accountNotes.accountId, account)),
     ])
     const emailChanges = and(eq(auditLog.accountId, account), eq(auditLog.action, 'account.email'))

@@ -193,6 +193,16 @@ export class LibsqlCredentials implements CredentialStore {
     else if (pool?.budget === null) this.budgets.delete(key.poolId)
   }
 
+  async disable(disabled: readonly ApiKey[], at: number, audits: readonly AuditEntry[]): Promise<void> {
+    if (disabled.length === 0) return
+    const ids = JSON.stringify(disabled.map(({ id }) => id))
+    await this.db.batch([
+      this.db.update(keys).set({ disabledAt: at }).where(sql`${keys.id} IN (SELECT value FROM json_each(${ids}))`),
+      this.db.insert(auditLog).values(audits.map(auditRow)),
+    ])
+    for (const key of disabled) this.keys.set({ ...key, disabledAt: at })
+  }
+
   async rotate(successor: ApiKey, replaced: ApiKey, audit: AuditEntry): Promise<void> {
     await this.db.batch([
       this.db.update(keys).set(rowOf(replaced)).where(eq(keys.id, replaced.id)),

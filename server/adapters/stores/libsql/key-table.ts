@@ -6,6 +6,7 @@ type Rest = Omit<ApiKey, Texts | 'createdAt'>
 
 const NOTHING_SET: Rest = Object.freeze({
   ...KEY_DEFAULTS,
+  createdBy: null,
   disabledAt: null,
   revokedAt: null,
   stopsAt: null,

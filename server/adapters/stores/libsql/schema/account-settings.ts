@@ -1,4 +1,5 @@
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { SavedView } from '../../../../core/accounts/account-settings'
 import type { AccountId } from '../../../../core/ids'
 import { accounts } from './accounts'
 
@@ -9,4 +10,5 @@ export const accountSettings = sqliteTable('account_settings', {
     .primaryKey()
     .references(() => accounts.id),
   timezone: text(),
+  savedViews: text('saved_views', { mode: 'json' }).$type<readonly SavedView[]>().notNull().default([]),
 })

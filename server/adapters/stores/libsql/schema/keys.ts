@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { SoldName } from '../../../../core/catalog/operation'
 import type { Budget } from '../../../../core/credentials/api-key'
-import type { AccountId, KeyId, PoolId } from '../../../../core/ids'
+import type { AccountId, AppGrantId, KeyId, PoolId } from '../../../../core/ids'
 import { instant, money } from '../driver/columns'
 import { accounts } from './accounts'
 
@@ -44,8 +44,10 @@ export const keys = sqliteTable(
     rpmLimit: integer('rpm_limit'),
     tpmLimit: integer('tpm_limit'),
     note: text(),
+    tags: text({ mode: 'json' }).$type<readonly string[]>().notNull().default([]),
     pinnedOperations: text('pinned_operations', { mode: 'json' }).$type<readonly SoldName[]>().notNull().default([]),
     createdAt: instant('created_at').notNull(),
+    createdBy: text('created_by').$type<AppGrantId>(),
     expiresAt: instant('expires_at'),
     disabledAt: instant('disabled_at'),
     revokedAt: instant('revoked_at'),

@@ -4,6 +4,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { LatencyGroup, LatencyQuestion } from '../../../../core/usage/reports'
 import { SLOT_MS } from '../journal/group-statements'
 import { usageLatency, usageLatencyDays } from '../schema/usage'
+import { ofKeys } from './of-keys'
 import { piecesOf } from './usage-slots'
 
 interface LatencyRow {
@@ -40,13 +41,14 @@ function part(
   time: SQLiteColumn,
   unit: 'day' | 'slot',
   spans: string,
-  { accountId, keyId, operation, model }: LatencyQuestion,
+  question: LatencyQuestion,
 ): SQL {
+  const { accountId, operation, model } = question
   const chosen = and(
     sql`span.value->>0 = ${unit}`,
     eq(table.accountId, accountId),
     sql`${time} >= span.value->>1 AND ${time} < span.value->>2`,
-    keyId ? eq(table.keyId, keyId) : undefined,
+    ofKeys(table.keyId, question),
     operation ? eq(table.operation, operation) : undefined,
     model === null ? undefined : eq(table.model, model),
   )

@@ -11,6 +11,7 @@ import {
 import { added, NO_USAGE, type UsageSums } from '../../../../core/usage/sums'
 import { SLOT_MS } from '../journal/group-statements'
 import { requests } from '../schema/usage'
+import { ofKeys } from './of-keys'
 import { type SummedRow, type SummedUsage, sumsOfSlots } from './usage-slots'
 
 /** Usage figures: from the rollups for whole slots and days, from the log for both ends of the range and for anything finer than a slot. */
@@ -103,7 +104,7 @@ export class LibsqlUsageFigures {
           eq(requests.accountId, question.accountId),
           gte(requests.at, from),
           lt(requests.at, to),
-          question.keyId ? eq(keyId, question.keyId) : undefined,
+          ofKeys(keyId, question),
           question.operation ? eq(operation, question.operation) : undefined,
           question.status === null ? undefined : eq(status, question.status),
           question.model === null ? undefined : eq(model, question.model),

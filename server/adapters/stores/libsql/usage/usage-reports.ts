@@ -15,6 +15,7 @@ import type {
 import { cursorOf, parseCursor } from '../driver/cursor'
 import { pruned, requests } from '../schema/usage'
 import { latenciesOf } from './latency-report'
+import { ofKeys } from './of-keys'
 import { LibsqlUsageFigures } from './usage-figures'
 
 /** The maximum number of calls that one page of an unindexed filter scans: about 60 ms. A log of a million would take a second. */
@@ -85,7 +86,7 @@ export class LibsqlUsageReports implements UsageReports {
         and(
           range,
           last ? sql`(${requests.at}, ${requests.id}) >= (${last.at}, ${last.id})` : undefined,
-          filter.keyId ? eq(requests.keyId, filter.keyId) : undefined,
+          ofKeys(requests.keyId, filter),
           filter.operation ? eq(requests.operation, filter.operation) : undefined,
           filter.status === null ? undefined : eq(requests.status, filter.status),
           filter.model === null ? undefined : eq(requests.model, filter.model),
@@ -168,6 +169,6 @@ export class LibsqlUsageReports implements UsageReports {
 }
 
 /** Whether a page could scan a long log to find few calls. Failures filtered by status alone have an index. */
-function mayMatchRarely({ keyId, operation, status, model }: RequestFilter): boolean {
-  return keyId !== null || operation !== null || model !== null || status === 200
+function mayMatchRarely({ keyId, keyIds, operation, status, model }: RequestFilter): boolean {
+  return keyId !== null || Boolean(keyIds) || operation !== null || model !== null || status === 200
 }

@@ -4,6 +4,7 @@ import type { UsageGrouping, UsageQuestion } from '../../../../core/usage/report
 import type { UsageSums } from '../../../../core/usage/sums'
 import { SLOT_MS } from '../journal/group-statements'
 import { usageDays, usageRollup } from '../schema/usage'
+import { ofKeys } from './of-keys'
 
 const SLOTS_OF_A_DAY = (24 * 60 * 60_000) / SLOT_MS
 
@@ -119,7 +120,7 @@ function cells(
   const chosen = and(
     eq(accountId, question.accountId),
     sql`${time} >= span.value->>1 AND ${time} < span.value->>2`,
-    question.keyId ? eq(keyId, question.keyId) : undefined,
+    ofKeys(keyId, question),
     question.operation ? eq(operation, question.operation) : undefined,
     question.status === null ? undefined : eq(status, question.status),
     question.model === null ? undefined : eq(model, question.model),
