@@ -131,7 +131,8 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const restored = await composeAfterRestore(config, { ...surroundings, restoreChecks: stores.restoreChecks })
   const stopping = new StopState(core.events)
   const { index, ...parts } = readinessParts(config, core.checks, providers)
-  const readiness = new Readiness({ ...models, ...parts, isDraining: stopping.isAnnounced })
+  const warnings = { backups: backups.warning }
+  const readiness = new Readiness({ ...models, ...parts, warnings, isDraining: stopping.isAnnounced })
   const settings = ownerSettings({ ...core, ...linked, identity, config, clock, ...mailers, log })
   const { baseUrl } = config
   const shared = { ...core, ...models, ...imported, ...settings, ...people, ...billing.routes, ...restored, baseUrl }

@@ -2,7 +2,8 @@ import { resolve } from 'node:path'
 import { type AccountSettings, accountSettings } from './config/accounts'
 import { type ApiSettings, apiSettings } from './config/apis'
 import { BACKUPS, type BackupSettings, backupSettings, storeAccess } from './config/backups'
-import { type DataSettings, databaseUrl, dataSettings } from './config/data'
+import { collecting, type OnMistake } from './config/config-error'
+import { type DataSettings, databaseUrl, dataSettings, missingSecretFile } from './config/data'
 import { LISTENING, type ListeningSettings, listeningSettings } from './config/listening'
 import { type MailConfig, mailConfig } from './config/mail'
 import { type ModelSettings, modelSettings } from './config/model-settings'
@@ -10,6 +11,7 @@ import { type CardSettings, cardSettings } from './config/payments/card-payments
 import { type PaymentSettings, paymentSettings } from './config/payments/payments'
 import { retentionDays } from './config/retention'
 import { ALL_SETTINGS } from './config/schema/all-settings'
+import type { Read } from './config/schema/setting'
 import { type SocialConfig, socialConfig } from './config/social'
 import { type Environment, type GivenSettings, givenSettings, isOwnSecret } from './config/sources/given-settings'
 import { type MetricsSettings, metricsSettings, OBSERVING } from './config/telemetry'
@@ -72,6 +74,47 @@ export function readConfig(overrides: Environment = {}, inherited: Environment =
 /** All settings that are given now, by the environment and files. A file that is a pipe can be read once. */
 export function givenNow(environment: Environment = process.env): GivenSettings {
   return givenSettings(environment, dataFolder(environment))
+}
+
+/** What is wrong with settings, for the person who wrote them. */
+interface ExaminedConfig {
+  readonly problems: readonly string[]
+  /** What is not safe but does not stop the start. */
+  readonly warnings: readonly string[]
+  /** What a start adds. */
+  readonly notes: readonly string[]
+  /** The configuration file; null if there is none. */
+  readonly file: string | null
+  /** Null if they cannot be read. */
+  readonly models: ModelSettings | null
+  /** Null if there are problems. */
+  readonly config: Config | null
+}
+
+/** All that is wrong, not only the first: each setting by itself, and then what they are together. */
+export function examinedConfig(environment: Environment): ExaminedConfig {
+  const problems = new Set<string>()
+  const onMistake: OnMistake = ({ message }) => void problems.add(message)
+  const notes: string[] = []
+  let given: GivenSettings | null = null
+  let models: ModelSettings | null = null
+  let config: Config | null = null
+  collecting(onMistake, () => {
+    const dataDir = dataFolder(environment)
+    const found = givenSettings(environment, dataDir, onMistake)
+    given = found
+    for (const setting of ALL_SETTINGS.values()) collecting(onMistake, () => void setting.of(found.read))
+    collecting(onMistake, () => {
+      models = modelSettings(found, false)
+    })
+    const file = missingSecretFile(found.read, dataDir)
+    if (file !== null) notes.push(`SECRET_KEY is not set: the first "up" creates it in ${file}`)
+    const secret = 'a secret that the start will make'
+    const read: Read = (name) => found.read(name) ?? (name === 'SECRET_KEY' && file !== null ? secret : null)
+    config = validConfig({ ...found, read }, dataDir)
+  })
+  const { warnings = [], file = null } = given ?? ({} as Partial<GivenSettings>)
+  return { problems: [...problems], warnings, notes, file, models, config: problems.size === 0 ? config : null }
 }
 
 /** The settings of what works without the others, on a machine that may not have them yet: where data and its copies are. */

@@ -177,7 +177,8 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
   announce(config, welcome(config.baseUrl, took, isFresh), readyLine(config.baseUrl, took))
   if (config.production) {
     const { lastTimes } = gateway.core.stores
-    void logSelfCheck(config, { now: clock.now, lastTimes, needsOperator: gateway.needsOperator }, log)
+    const { needsOperator, backups } = gateway
+    void logSelfCheck(config, { now: clock.now, lastTimes, needsOperator, backupWarning: backups.warning }, log)
   }
   if (await gateway.needsOperator()) {
     const mayBeFirst = isFresh && config.firstAccountIsOperator

@@ -25,7 +25,8 @@ afterAll(async () => {
 })
 
 const NOW = Date.UTC(2026, 10, 23)
-const running = ({ hasOperator = true } = {}) => ({
+const running = ({ hasOperator = true, backupWarning = null as string | null } = {}) => ({
+  backupWarning: async () => backupWarning,
   now: () => NOW,
   lastTimes: async () => ({ entry: NOW - 60_000, audit: null }),
   needsOperator: async () => !hasOperator,
@@ -57,6 +58,11 @@ describe('the self-check of a start in production', () => {
       ['sandbox', 'off'],
       ['backups', `every 24 h to ${join(folder, 'copies')}`.slice(0, 40)],
     ])
+    const unwritable = running({ backupWarning: '/copies cannot be written: EROFS' })
+    expect((await selfCheck({ ...config, mail: null, cards: null }, unwritable)).at(-1)).toEqual({
+      check: 'backups',
+      problem: 'no copies are made: /copies cannot be written: EROFS. Check BACKUP_TO',
+    })
   })
 
   test('warns of each thing that is missing or wrong, once, and still looks at the others', async () => {

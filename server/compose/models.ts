@@ -1,5 +1,4 @@
 import { BodyParser } from '../adapters/models/body-parser'
-import { modelsOfFile } from '../adapters/models/models-file'
 import { SANDBOX_MODELS } from '../adapters/models/sandbox/sandbox-models'
 import { TokenThread } from '../adapters/models/tokens/token-thread'
 import { UpstreamRouter } from '../adapters/models/upstream-router'
@@ -17,24 +16,20 @@ import { ItemMemory } from '../pipeline/models/item-memory'
 import type { ModelDeps } from '../pipeline/models/model-call'
 import type { PipelineDeps } from '../pipeline/paid-call'
 import { MAX_STREAM_MS } from '../pipeline/stream'
+import { configuredModels } from './configured-models'
 
 /** More than the deadline of every other operation. */
 const MAX_SEARCH_MS = 30_000
 
 /** The models of the sandbox, MODELS_FILE and the database. */
 export async function openModelCatalog({ models }: Config, store: ModelStore, clock: Clock) {
-  const { file, sandbox, isEmpty } = models
   const created = Math.floor(clock.now() / 1000)
   const fixed = async () => {
-    const listed = file === null ? [] : await modelsOfFile(file, created)
-    for (const { id, upstreams } of listed) {
-      const empty = upstreams.find(({ keyEnv }) => keyEnv !== null && isEmpty(keyEnv))?.keyEnv
-      if (empty)
-        throw new Error(
-          `${empty} is empty, but ${file} names it as key_env of ${id}. Set it, such as ${empty}=sk-..., or remove key_env for an upstream without a key`,
-        )
-    }
-    return [...(sandbox ? SANDBOX_MODELS : []), ...listed]
+    const listed = await configuredModels(models, created)
+    const [problem, ...others] = listed.problems
+    if (problem !== undefined)
+      throw new Error(others.length === 0 ? problem : `${problem} ("gateway config check" lists ${others.length} more)`)
+    return [...(models.sandbox ? SANDBOX_MODELS : []), ...listed.models]
   }
   const catalog = new ModelCatalog(await fixed(), store)
   return {

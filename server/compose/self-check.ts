@@ -8,6 +8,8 @@ interface Running {
   readonly now: () => number
   readonly lastTimes: () => Promise<LastTimes>
   readonly needsOperator: () => Promise<boolean>
+  /** Why copies cannot be made on schedule; null if they can. */
+  readonly backupWarning: () => Promise<string | null>
 }
 
 /** What is well (`state`), or what the operator should change (`problem`). */
@@ -53,7 +55,7 @@ export async function selfCheck(config: Settings, running: Running): Promise<rea
     disk: () => disk(config),
     operator: () => operator(running),
     sandbox: () => sandbox(config),
-    backups: () => backups(config),
+    backups: () => backups(config, running),
   }
   const found = Object.entries(checks).map(async ([check, look]): Promise<Finding> => {
     try {
@@ -136,8 +138,9 @@ function sandbox({ models, social, payments }: Settings): Outcome {
     : { problem: `sold to callers, although it is for trying out: ${on.join(', ')}` }
 }
 
-function backups({ backup }: Settings): Outcome {
-  return backup.to === null
-    ? { problem: 'no copies are scheduled: set BACKUP_TO, or copy the data by other means' }
-    : { state: `every ${Math.round(backup.everyMs / HOUR_MS)} h to ${backup.to}` }
+async function backups({ backup }: Settings, { backupWarning }: Running): Promise<Outcome> {
+  if (backup.to === null) return { problem: 'no copies are scheduled: set BACKUP_TO, or copy the data by other means' }
+  const warning = await backupWarning()
+  if (warning !== null) return { problem: `no copies are made: ${warning}. Check BACKUP_TO` }
+  return { state: `every ${Math.round(backup.everyMs / HOUR_MS)} h to ${backup.to}` }
 }

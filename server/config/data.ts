@@ -56,7 +56,7 @@ export interface DataSettings {
 
 export function dataSettings(read: Read, dataDir: string, production: boolean): DataSettings {
   const { DATABASE_AUTH_TOKEN, SEALING_KEYS } = DATA.settings
-  const secret = secretKey(read, join(dataDir, 'secret_key'))
+  const secret = secretKey(read, secretFile(dataDir))
   return {
     databaseUrl: databaseUrl(read, dataDir),
     databaseAuthToken: DATABASE_AUTH_TOKEN.of(read),
@@ -67,6 +67,16 @@ export function dataSettings(read: Read, dataDir: string, production: boolean): 
 
 export function databaseUrl(read: Read, dataDir: string): string {
   return DATA.settings.DATABASE_URL.of(read) ?? `file:${join(dataDir, 'gateway.db')}`
+}
+
+/** The file that the first start by `up` creates, because SECRET_KEY is not set; null if there is a secret. */
+export function missingSecretFile(read: Read, dataDir: string): string | null {
+  const file = secretFile(dataDir)
+  return read('SECRET_KEY') === null && !existsSync(file) ? file : null
+}
+
+function secretFile(dataDir: string): string {
+  return join(dataDir, 'secret_key')
 }
 
 function secretKey(read: Read, file: string): string {

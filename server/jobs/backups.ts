@@ -6,6 +6,7 @@ import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
 const RETRY_MS = 15 * MINUTE_MS
+const PLACE_CHECK_MS = 10 * MINUTE_MS
 
 interface Parts {
   readonly backups: Backups
@@ -49,4 +50,28 @@ export function startBackups({ backups, target, everyMs, keep, clock, onFailure 
       onFailure(reason)
     },
   })
+}
+
+/** Looks at the start and every ten minutes whether a copy could be written: the next one may be due only in a day. */
+export function startPlaceCheck(target: BackupTarget, log: Log) {
+  let problem: string | null = null
+  const set = (found: string | null) => {
+    const to = target.location
+    if (found !== null && problem === null) log.warn('no copy can be written to BACKUP_TO', { to, reason: found })
+    if (found === null && problem !== null) log.info('copies can be written to BACKUP_TO again', { to })
+    problem = found
+  }
+  const job = startJob(async () => set(await target.writeProblem()), {
+    everyMs: PLACE_CHECK_MS,
+    onError: (error) => set(error instanceof Error ? error.message : String(error)),
+  })
+  const first = job.run()
+  return {
+    ...job,
+    /** Why no copy could be written when it was last looked at; null if one could. */
+    async problem(): Promise<string | null> {
+      await first
+      return problem
+    },
+  }
 }

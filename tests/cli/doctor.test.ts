@@ -72,6 +72,8 @@ test('a gateway that runs is asked whether it can charge, and its port is its ow
 
 test.each([
   ['configuration', { PORT: 'abc' }, 'PORT must be'],
+  ['configuration', { CONFIG_FILE: '/nowhere.yaml' }, '/nowhere.yaml cannot be read'],
+  ['configuration', { MODELS_FILE: '/nowhere.json' }, 'MODELS_FILE: /nowhere.json could not be read'],
   ['data', { DATA_DIR: '/nowhere/at/all' }, 'there is no folder /nowhere/at/all'],
 ] as const)('%s that is wrong fails', async (check, env, message) => {
   const diagnosis = await doctor(env)
@@ -99,6 +101,16 @@ test('a port that another program has, a clock that is wrong, and files that oth
   expect(of(diagnosis, 'permissions')).toContainEqual(
     expect.objectContaining({ status: 'warn', advice: `chmod go= ${secret}` }),
   )
+})
+
+test('a place for backups that cannot be written, and a secret that is not there yet, are found', async () => {
+  const diagnosis = await doctor({ BACKUP_TO: '/proc/copies', SECRET_KEY: '' })
+  expect(diagnosis.code).toBe(0)
+  expect(of(diagnosis, 'configuration')[0]).toMatchObject({ status: 'ok' })
+  expect(of(diagnosis, 'backups')[0]).toMatchObject({
+    status: 'warn',
+    message: expect.stringContaining('no copy can be written: /proc/copies'),
+  })
 })
 
 test('books that do not agree, and an old copy, are found', async () => {

@@ -102,7 +102,7 @@ UPSTREAM_WALLET_TOKENS:
     ['OPENAI_API_KEY: hunter2', 'belongs under "secrets"'],
     ['DATA_DIR: /srv', 'DATA_DIR cannot be in the configuration file'],
     ['PORT_FILE: /srv/port', 'PORT_FILE is not a setting'],
-    ['secrets:\n  PORT: 3000', ':2: PORT is a setting'],
+    ['secrets:\n  PORT: 3000', /file-\d+:2: PORT is a setting/],
     ['secrets:\n  hunter-2: x', 'names under "secrets" must be'],
     ['- PORT', 'such as PORT: 3000'],
     ['PORT: 3000\nPORT: 4000', ':2:1 is not valid YAML'],
@@ -112,7 +112,7 @@ UPSTREAM_WALLET_TOKENS:
     ['SECRET_KEY_FILE: /nowhere/key', '/nowhere/key cannot be read: it does not exist'],
   ])('%j is refused with its place, and no value is repeated', (yaml, rule) => {
     const found = message(() => config(yaml))
-    expect(found).toContain(rule)
+    expect(found).toMatch(rule)
     expect(found).not.toContain('\n')
     expect(found).not.toContain('hunter2')
   })
@@ -223,6 +223,54 @@ describe('gateway config', () => {
     const right = environment('ANON_RPM: 5\n')
     expect(await command(['check'], right)).toBe(`The settings are valid (environment and ${right.CONFIG_FILE}).\n`)
     expect(await command(['check'], { SECRET_KEY, MAIL_FROM: 'a@example.com' })).toContain('SMTP_URL is not set')
+  })
+
+  test('check names every unknown name of the file and the environment, with its line', async () => {
+    const yaml = `PROT: 1\nLOG_LEVEL: loud\nhunter2: x\nsecrets:\n  PORT: 3000\n  hunter-2: x\nBASE_URL_FILE: /srv/url\n`
+    const env = environment(yaml, { SEALING_KEY: 'x', TRUSTED_PROXY: '10.0.0.1' })
+    const said = (await command(['check'], env)).replaceAll(env.CONFIG_FILE, 'FILE').split('\n')
+    expect(said.map((line) => line.split(/(?<=^FILE:\d+:|must be| is not a setting)/)[0])).toEqual([
+      ...['FILE:1:', 'FILE:3:', 'FILE:5:', 'FILE:6:', 'FILE:7:'],
+      ...['SEALING_KEY is not a setting', 'TRUSTED_PROXY is not a setting', 'LOG_LEVEL must be'],
+      'refused: 8 problems in the settings',
+    ])
+    expect(said.join('')).toContain('PROT is not a setting')
+    expect(said.join('')).toContain('SEALING_KEY is not a setting. Did you mean SEALING_KEYS')
+  })
+
+  test('check does not miss the secret that the first start creates', async () => {
+    const DATA_DIR = join(FOLDER, 'nothing-yet')
+    expect(await command(['check'], { DATA_DIR })).toBe(
+      `note: SECRET_KEY is not set: the first "up" creates it in ${DATA_DIR}/secret_key\nThe settings are valid.\n`,
+    )
+    expect(await command(['check'], { DATA_DIR, NODE_ENV: 'production' })).toContain('SEALING_KEYS is not set')
+  })
+
+  test('check reads MODELS_FILE, and says every mistake with its line', async () => {
+    const models = (text: string) => {
+      const path = `${file(text)}.json`
+      writeFileSync(path, text)
+      return {
+        path,
+        check: (more = {}) => command(['check'], { DATA_DIR: FOLDER, SECRET_KEY, MODELS_FILE: path, ...more }),
+      }
+    }
+    const free = (id: string) =>
+      `{"id": "${id}", "upstream": {"kind": "openai", "key_env": "VENDOR_KEY"}, "price": {"input": 0, "output": 0}}`
+    const wrong = models(
+      `{\n"models": [\n${free('a')},\n{"id": "b", "price": {"input": 1}},\n${free('a')}, {"id": 7}]}`,
+    )
+    const said = await wrong.check({ LOG_LEVEL: 'loud', VENDOR_KEY: 'x' })
+    expect(said).toContain('LOG_LEVEL must be')
+    expect(said).toMatch(new RegExp(`${wrong.path}:4: .*\n.*:5: the model a is listed twice\n.*:5: id must be`))
+    expect(said).toEndWith('refused: 4 problems in the settings')
+    const broken = models('{\n"models": [\n  {"id": "a",}\n]}')
+    expect(await broken.check()).toContain(`MODELS_FILE: ${broken.path}:3 is not JSON`)
+    expect(await models('[]').check()).toContain('must contain {"models": [...]}')
+    const right = models(`{"models": [${free('a')}]}`)
+    expect(await right.check()).toStartWith('warning: VENDOR_KEY is not set, but')
+    expect(await right.check({ VENDOR_KEY: ' ' })).toContain('VENDOR_KEY is empty, but')
+    expect(await right.check({ VENDOR_KEY: 'sk-1' })).toBe('The settings are valid.\n')
   })
 
   test('print shows each value with its source, and no secret', async () => {

@@ -44,6 +44,7 @@ describe('/health and /ready', () => {
       status: 'ready',
       checks: { database: true, charges: true, search: true },
       problems: {},
+      warnings: {},
       sources: { search: false },
       models: [],
     }
@@ -73,6 +74,16 @@ describe('/health and /ready', () => {
     building.resolve(null)
     await built
     expect((await gateway.call('/ready')).status).toBe(200)
+  })
+
+  test('operators read that no backups can be made, which leaves the gateway ready', async () => {
+    const other = await openHarness({ env: { BACKUP_TO: '/proc/copies' } })
+    expect(await other.readiness()).toMatchObject({
+      status: 'ready',
+      warnings: { backups: expect.stringContaining('/proc/copies cannot be written') },
+    })
+    expect(await (await other.call('/ready')).json()).toEqual({ status: 'ready' })
+    await other.close()
   })
 
   test('neither needs a key or counts toward a rate limit', async () => {

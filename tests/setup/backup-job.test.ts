@@ -2,7 +2,7 @@ import { afterEach, expect, jest, test } from 'bun:test'
 import { Backups } from '../../server/core/backup/backups'
 import type { CopyManifest } from '../../server/core/backup/copy'
 import type { BackupTarget } from '../../server/core/backup/target'
-import { startBackups } from '../../server/jobs/backups'
+import { startBackups, startPlaceCheck } from '../../server/jobs/backups'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -18,6 +18,7 @@ test('a backup is made when the newest copy is old enough, again 15 minutes afte
   let stored: CopyManifest[] = []
   const target: BackupTarget = {
     location: '/copies',
+    writeProblem: async () => null,
     copies: async () => [...stored],
     async draft() {
       return { folder: '', publish: async (copy) => void stored.push(copy), discard: async () => undefined }
@@ -70,4 +71,25 @@ test('a backup is made when the newest copy is old enough, again 15 minutes afte
   await pass(12 * HOUR_MS)
   expect(stored).toHaveLength(2)
   expect(failures).toHaveLength(1)
+})
+
+test('a place is looked at in the start and every ten minutes; a change is one line of the log', async () => {
+  jest.useFakeTimers()
+  let problem: string | null = '/copies cannot be written: EROFS'
+  const lines: string[] = []
+  const write = (line: string) => void lines.push(line)
+  const target = { location: '/copies', writeProblem: async () => problem } as BackupTarget
+  const check = startPlaceCheck(target, { info: write, error: write, warn: write, debug: write })
+  expect(await check.problem()).toBe('/copies cannot be written: EROFS')
+  const pass = async () => {
+    jest.advanceTimersByTime(10 * MINUTE_MS)
+    for (let n = 0; n < 30; n++) await Promise.resolve()
+  }
+  await pass()
+  expect(lines).toEqual(['no copy can be written to BACKUP_TO'])
+  problem = null
+  await pass()
+  expect(await check.problem()).toBeNull()
+  expect(lines.slice(1)).toEqual(['copies can be written to BACKUP_TO again'])
+  void check.close()
 })

@@ -1,10 +1,12 @@
-import { mkdir, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { type CopyManifest, isCopyName, MANIFEST, manifestText, parseManifest } from '../../core/backup/copy'
 import { BackupProblem, type BackupTarget, type CopyDraft } from '../../core/backup/target'
 import { copyFileDurably, syncFile } from './files'
 
 const ABANDONED_MS = 60 * 60_000
+/** Made and removed, to see whether a copy could be: rights alone do not tell of a full or read-only disk. */
+const WRITE_TEST = '.gateway-write-test-'
 const DRAFT = /^\.(gateway-.*)\.partial$/
 
 /** Copies in a folder of this machine, such as a mounted disk: one folder per copy. */
@@ -13,6 +15,15 @@ export class FolderTarget implements BackupTarget {
 
   constructor(folder: string) {
     this.location = folder
+  }
+
+  async writeProblem(): Promise<string | null> {
+    try {
+      await requireWritable(this.location)
+      return null
+    } catch (error) {
+      return `${this.location} cannot be written: ${error instanceof Error ? error.message : error}`
+    }
   }
 
   async copies(): Promise<readonly CopyManifest[]> {
@@ -84,4 +95,15 @@ export class FolderTarget implements BackupTarget {
       if (Date.now() - Math.max(...times) > ABANDONED_MS) await rm(folder, { recursive: true, force: true })
     }
   }
+}
+
+/** Throws unless a copy could be written. A folder that does not exist yet is created by the first backup, so its parent counts. */
+async function requireWritable(folder: string): Promise<void> {
+  const found = await stat(folder).catch((error: unknown) => {
+    if (Object(error).code === 'ENOENT' && dirname(folder) !== folder) return null
+    throw error
+  })
+  if (found === null) return requireWritable(dirname(folder))
+  if (!found.isDirectory()) throw new Error(`${folder} is not a folder`)
+  await rmdir(await mkdtemp(join(folder, WRITE_TEST)))
 }

@@ -19,7 +19,7 @@ export function openTarget(location: string, { access, workFolder }: TargetOptio
   if (bucket === undefined) throw new BackupProblem(`${location} must be a folder or s3://bucket/prefix`)
   if (!access)
     throw new BackupProblem(
-      `${location} needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and S3_ENDPOINT for a store that is not Amazon's`,
+      `${location} needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_ENDPOINT_URL for a store that is not Amazon's`,
     )
   return new S3Target({ bucket, prefix }, access, workFolder)
 }

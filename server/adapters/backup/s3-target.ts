@@ -28,6 +28,9 @@ const PART_BYTES = 16 * 1024 * 1024
 /** An upload that is this old is not going on. */
 const ABANDONED_MS = 24 * 60 * 60_000
 
+/** Written and deleted, to see whether a copy could be. */
+const WRITE_TEST = '.gateway-write-test'
+
 /** Copies in a bucket, under a prefix: `PREFIX/NAME/gateway.db`, and the manifest last. */
 export class S3Target implements BackupTarget {
   readonly location: string
@@ -48,6 +51,17 @@ export class S3Target implements BackupTarget {
       ...(endpoint !== null && { endpoint }),
       ...(region !== null && { region }),
     })
+  }
+
+  async writeProblem(): Promise<string | null> {
+    const key = `${this.prefix}${WRITE_TEST}`
+    try {
+      await this.answered(this.client.write(key, 'The gateway may write here.\n'))
+      await this.answered(this.client.delete(key))
+      return null
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error)
+    }
   }
 
   async copies(): Promise<readonly CopyManifest[]> {

@@ -6,34 +6,53 @@ import { parseModelEntry } from '../../core/models/model-entry'
 import type { TokenPrice } from '../../core/models/token-price'
 import { isUnitPrice, type ModelPrice } from '../../core/models/unit-price'
 import type { Money } from '../../core/money'
+import { jsonLines } from './json-lines'
 
-/** The catalog file cannot be used. Its message is the one line that a failed start prints. */
-class ModelsFileError extends Error {}
-
-/** Reads `{ "models": [ModelEntry, ...] }`; a single bad entry prevents the start. */
-export async function modelsOfFile(file: string, created: number): Promise<Model[]> {
-  const path = resolve(file)
-  const content = await contentOf(path)
-  const entries: unknown = Object(content).models
-  if (!Array.isArray(entries)) throw new ModelsFileError(`${path} must contain {"models": [...]}`)
-  const models = entries.map((entry: unknown) => {
-    const model = parseModelEntry(entry, { created, priceVersion })
-    if (!model.ok) throw new ModelsFileError(`${path}: ${model.error}`)
-    return model.value
-  })
-  const twice = models.find(({ id }, i) => models.findIndex((other) => other.id === id) !== i)
-  if (twice) throw new ModelsFileError(`${path}: the model ${twice.id} is listed twice`)
-  return models
+/** The models of a file, and all mistakes in it, each with its place. */
+export interface ModelsFile {
+  readonly models: readonly Model[]
+  readonly problems: readonly string[]
 }
 
-async function contentOf(path: string): Promise<unknown> {
+/** Reads `{ "models": [ModelEntry, ...] }`. A single mistake prevents a start. */
+export async function readModelsFile(file: string, created: number): Promise<ModelsFile> {
+  const path = resolve(file)
+  const only = (problem: string) => ({ models: [], problems: [problem] })
+  let text: string
   try {
-    return JSON.parse(await readFile(path, 'utf8'))
+    text = await readFile(path, 'utf8')
   } catch (error) {
-    throw new ModelsFileError(
-      `MODELS_FILE: ${path} could not be read: ${error instanceof Error ? error.message : String(error)}`,
+    return only(`MODELS_FILE: ${path} could not be read: ${reasonOf(error)}`)
+  }
+  const lines = jsonLines(text, 'models')
+  let content: unknown
+  try {
+    content = JSON.parse(text)
+  } catch (error) {
+    return only(
+      `MODELS_FILE: ${path}${lines.mistake === null ? '' : `:${lines.mistake}`} is not JSON: ${reasonOf(error)}`,
     )
   }
+  const entries: unknown = Object(content).models
+  if (!Array.isArray(entries)) return only(`${path} must contain {"models": [...]}`)
+  return modelsOf(entries, created, (index) => `${path}:${lines.elements[index] ?? 1}`)
+}
+
+function modelsOf(entries: readonly unknown[], created: number, placeOf: (index: number) => string): ModelsFile {
+  const models: Model[] = []
+  const problems: string[] = []
+  for (const [index, entry] of entries.entries()) {
+    const model = parseModelEntry(entry, { created, priceVersion })
+    if (!model.ok) problems.push(`${placeOf(index)}: ${model.error}`)
+    else if (models.some(({ id }) => id === model.value.id))
+      problems.push(`${placeOf(index)}: the model ${model.value.id} is listed twice`)
+    else models.push(model.value)
+  }
+  return { models, problems }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** The version depends on the price only, not on the rest of the file. */

@@ -29,6 +29,7 @@ export async function localBackupCommand(args: readonly string[], { err }: Outpu
     if (command === 'restore') return await restored(one('restore', rest), isJson, err)
     const [first, ...more] = rest
     if (first === 'verify') return await verified(one('backup verify', more), isJson, err)
+    if (first !== 'list') refuseCopy(first)
     if (hasServer(dataFolder())) return null
     if (first === 'list') return await listed(more[0], isJson)
     return await backedUp(first, values.verify === true, isJson, err)
@@ -45,6 +46,12 @@ function one(command: string, args: readonly string[]): string {
   const [copy] = args
   if (copy === undefined || args.length > 1) throw new UsageError(`"operator ${command}" takes one copy; see --help`)
   return copy
+}
+
+/** Someone who names a copy wants to verify it, not to put another one inside it. */
+function refuseCopy(location: string | undefined): void {
+  if (isCopyName(location?.replace(/\/+$/, '').split('/').at(-1) ?? ''))
+    throw new UsageError(`${location} is a copy. Did you mean "operator backup verify ${location}"?`)
 }
 
 /** Where copies are read, which needs no other settings than the store's: a new machine may have none yet. */

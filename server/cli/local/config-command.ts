@@ -1,4 +1,4 @@
-import { dataFolder, givenNow, validConfig } from '../../config'
+import { givenNow } from '../../config'
 import { ConfigError } from '../../config/config-error'
 import { ALL_SETTINGS } from '../../config/schema/all-settings'
 import { configurationSchema } from '../../config/schema/documentation'
@@ -8,12 +8,13 @@ import { Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'
 import type { Terminal } from '../terminal'
+import { checkedSettings } from './checked-settings'
 
 const CONFIG_HELP = `Usage: bun run gateway config COMMAND
 
 Looks at the settings that a start with this environment would use: variables, and the configuration file (docs/configuration.md).
 
-  check     say everything that is wrong with them
+  check     say everything that is wrong with them, and with the models of MODELS_FILE
   print     show which settings are set, their values, and where they come from. Secrets are not shown
     --all   show the defaults of the others too
   schema    print the JSON Schema of the configuration file, for editors
@@ -56,35 +57,14 @@ function parsed(args: readonly string[]) {
 
 type Env = Terminal['env']
 
-function checked(env: Env, json: boolean, out: Terminal['out']): string {
-  const { problems, warnings, file } = found(env)
+async function checked(env: Env, json: boolean, out: Terminal['out']): Promise<string> {
+  const { problems, warnings, notes, file } = await checkedSettings(env)
   const ok = problems.length === 0
-  if (json) out(asJson({ ok, file, problems, warnings }))
-  else out([...problems, ...warnings.map((line) => `warning: ${line}`)].map((line) => `${line}\n`).join(''))
+  const lines = [...problems, ...warnings.map((line) => `warning: ${line}`), ...notes.map((line) => `note: ${line}`)]
+  if (json) out(asJson({ ok, file, problems, warnings, notes }))
+  else out(lines.map((line) => `${line}\n`).join(''))
   if (!ok) throw new Refused(`${problems.length === 1 ? 'one problem' : `${problems.length} problems`} in the settings`)
   return json ? '' : `The settings are valid${file === null ? '' : ` (environment and ${file})`}.\n`
-}
-
-/** All that is wrong, not only the first: each setting by itself, and then what they are together. */
-function found(env: Env): { problems: string[]; warnings: readonly string[]; file: string | null } {
-  const problems = new Set<string>()
-  const attempt = (step: () => unknown) => {
-    try {
-      step()
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error
-      problems.add(error.message)
-    }
-  }
-  let given: GivenSettings | null = null
-  attempt(() => {
-    given = givenNow(env)
-    const { read } = given
-    for (const setting of ALL_SETTINGS.values()) attempt(() => setting.of(read))
-    validConfig(given, dataFolder(env))
-  })
-  const { warnings = [], file = null } = given ?? ({} as Partial<GivenSettings>)
-  return { problems: [...problems], warnings, file }
 }
 
 function givenOrRefused(env: Env): GivenSettings {

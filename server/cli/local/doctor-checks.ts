@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type DataHealth, diskOf, newestCopyAt } from '../../compose/backup/data-health'
+import { type DataHealth, diskOf, examineCopies } from '../../compose/backup/data-health'
 import type { Config } from '../../config'
 import { DAY_MS, isoTime } from '../../core/clock'
 import { clockProblem, type LastTimes } from '../../core/ledger/clock-check'
@@ -162,7 +162,9 @@ export function checkBooks({ age, problems, logBytes }: DataHealth): readonly Fo
 /** Whether copies are made. */
 export async function checkBackups(backup: Config['backup'], now: number): Promise<readonly Found[]> {
   if (backup.to === null) return [warn('no backups are scheduled', 'Set BACKUP_TO: see docs/operating.md')]
-  const newest = await newestCopyAt(backup)
+  const { writeProblem, newestAt: newest } = await examineCopies(backup.to, backup)
+  if (writeProblem !== null)
+    return [warn(`no copy can be written: ${writeProblem}`, 'Mount it writable or change its owner, or set BACKUP_TO')]
   const advice = 'The log of the gateway says why. "gateway operator backup" tries it now'
   if (newest === null) return [warn(`${backup.to} has no copy yet`, advice)]
   if (now - newest > 2 * backup.everyMs)

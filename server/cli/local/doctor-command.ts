@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
 import { databaseFileOf, examineData } from '../../compose/backup/data-health'
-import { type Config, dataFolder, givenNow, storageSettings, validConfig } from '../../config'
+import { type Config, dataFolder, storageSettings } from '../../config'
+import { ConfigError } from '../../config/config-error'
 import type { LastTimes } from '../../core/ledger/clock-check'
 import { parsedWith } from '../command'
 import { askServer, hasServer, Refused } from '../control-client'
 import { asJson } from '../print'
 import type { Terminal } from '../terminal'
+import { checkedSettings } from './checked-settings'
 import {
   type Check,
   checkBackups,
@@ -73,7 +75,7 @@ async function examined(env: Environment, now: number): Promise<readonly Finding
   }
   const dataDir = dataFolder(env)
   const settings: Config[] = []
-  await check('configuration', () => checkSettings(env, dataDir, settings))
+  await check('configuration', () => checkSettings(env, settings))
   if (!existsSync(dataDir)) {
     const advice = 'Start the gateway once, or set DATA_DIR as the gateway has it'
     await check('data', () => [fail(`there is no folder ${dataDir}`, advice)])
@@ -91,11 +93,14 @@ async function examined(env: Environment, now: number): Promise<readonly Finding
   return findings
 }
 
-function checkSettings(env: Environment, dataDir: string, valid: Config[]): readonly Found[] {
-  const given = givenNow(env)
-  valid.push(validConfig(given, dataDir))
-  const { warnings } = given
-  return warnings.length === 0 ? [ok('every setting is valid')] : warnings.map((text) => warn(text, 'Change it'))
+async function checkSettings(env: Environment, valid: Config[]): Promise<readonly Found[]> {
+  const { config, problems, warnings } = await checkedSettings(env)
+  if (config) valid.push(config)
+  const found = [
+    ...problems.map((text) => fail(text, 'Change it; "gateway config print" shows where each setting comes from')),
+    ...warnings.map((text) => warn(text, 'Change it')),
+  ]
+  return found.length === 0 ? [ok('every setting is valid')] : found
 }
 
 /** What a gateway that runs says of itself. */
@@ -103,7 +108,14 @@ async function checkGateway(dataDir: string): Promise<readonly Found[]> {
   const answer = (await askServer('ready', {}, dataDir).catch((error: unknown) => {
     if (error instanceof Refused) return { status: 'silent', problems: [error.message] }
     throw error
-  })) as { readonly status: string; readonly problems?: unknown }
+  })) as {
+    readonly status: string
+    readonly problems?: unknown
+    readonly warnings?: Readonly<Record<string, string>>
+  }
+  const warnings = Object.values(answer.warnings ?? {})
+  if (answer.status === 'ready' && warnings.length > 0)
+    return warnings.map((text) => warn(`it serves and charges, but ${text}`, 'Mend what it names'))
   if (answer.status === 'ready') return [ok('it runs, and can serve and charge')]
   const what = `it runs and is ${answer.status}: ${JSON.stringify(answer.problems ?? null)}`
   return [fail(what, 'Mend what it names; if it is silent, start it again')]
@@ -111,7 +123,12 @@ async function checkGateway(dataDir: string): Promise<readonly Found[]> {
 
 /** Opens the database, which makes files beside it: only as its own user. */
 async function checkData(check: RunCheck, env: Environment, now: number, isOwn: boolean): Promise<void> {
-  const { databaseUrl, dataDir } = storageSettings(env)
+  const storage = readableStorage(env)
+  if (storage === null) {
+    const [what, advice] = ['not read, because the settings cannot be read', 'Correct the settings first']
+    return void (await check('books', () => [warn(what, advice)]))
+  }
+  const { databaseUrl, dataDir } = storage
   const file = databaseFileOf(databaseUrl)
   let bytes = 0
   let last = NEVER
@@ -126,4 +143,14 @@ async function checkData(check: RunCheck, env: Environment, now: number, isOwn: 
   })
   await check('disk', () => checkDisk(dataDir, bytes))
   await check('clock', () => checkClock(now, last))
+}
+
+/** Null if the settings cannot be read, which is a finding of its own. */
+function readableStorage(env: Environment) {
+  try {
+    return storageSettings(env)
+  } catch (error) {
+    if (error instanceof ConfigError) return null
+    throw error
+  }
 }

@@ -4,7 +4,7 @@ import { Backups } from '../../core/backup/backups'
 import { BackupProblem } from '../../core/backup/target'
 import type { Clock } from '../../core/clock'
 import type { WebhookStore } from '../../core/webhooks/webhook'
-import { startBackups } from '../../jobs/backups'
+import { startBackups, startPlaceCheck } from '../../jobs/backups'
 import type { Log } from '../../log'
 import { eventWriter } from '../webhooks'
 import { backupTarget, backupWork } from './backups'
@@ -19,9 +19,10 @@ interface Parts {
 /** Backups on an operator's command, and on the schedule of BACKUP_TO. */
 export function composeBackups(config: Config, { stores, clock, log, threads }: Parts) {
   const { dataDir, databaseUrl, backup } = config
-  const place = { dataDir, databaseUrl, backup, threads }
-  const backups = new Backups({ ...backupWork(place), clock })
-  const configured = backup.to === null ? null : backupTarget(backup.to, place)
+  const source = { dataDir, databaseUrl, backup, threads }
+  const backups = new Backups({ ...backupWork(source), clock })
+  const configured = backup.to === null ? null : backupTarget(backup.to, source)
+  const place = configured && startPlaceCheck(configured, log)
   const writeEvent = eventWriter(stores.webhooks, clock, log)
   const job =
     configured &&
@@ -38,16 +39,19 @@ export function composeBackups(config: Config, { stores, clock, log, threads }: 
       backups,
       keepBackups: backup.keep,
       backupTarget(location: string | null) {
-        if (location !== null) return backupTarget(location, place)
+        if (location !== null) return backupTarget(location, source)
         if (configured) return configured
         throw new BackupProblem('say where the copy goes, or set BACKUP_TO')
       },
     },
+    /** Why copies cannot be made on schedule; null if they can. */
+    warning: async (): Promise<string | null> => (await place?.problem()) ?? backups.failure(),
     /** For tests. */
-    job,
+    ...{ job, place },
     /** Does not wait for a backup in progress, which may take minutes: what it wrote is removed by a later one. */
     close() {
       void job?.close()
+      void place?.close()
     },
   }
 }

@@ -31,8 +31,9 @@ export async function examineData(file: string, threads?: WorkerThreads): Promis
   return { ...facts, bytes: (await stat(file)).size, logBytes: log.length, age }
 }
 
-/** When the newest scheduled copy was taken. Null if there is none. */
-export async function newestCopyAt({ to, access }: BackupSettings): Promise<number | null> {
-  if (to === null) return null
-  return (await openTarget(to, { access, workFolder: '' }).copies()).at(-1)?.takenAt ?? null
+/** Where scheduled copies go: why none could be written there (null if one could), and when the newest was taken (null for none). */
+export async function examineCopies(to: string, { access }: Pick<BackupSettings, 'access'>) {
+  const target = openTarget(to, { access, workFolder: '' })
+  const writeProblem = await target.writeProblem()
+  return { writeProblem, newestAt: (await target.copies()).at(-1)?.takenAt ?? null }
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { ConfigError } from '../config-error'
+import { ConfigError, collecting, type OnMistake } from '../config-error'
 import { ALL_SETTINGS } from '../schema/all-settings'
 import { similarName } from '../schema/similar-names'
 import { readLimited } from './read-limited'
@@ -28,8 +28,15 @@ function configurationFile(named: string | null, dataDir: string): string | null
   return existsSync(file) ? file : null
 }
 
-/** Reads the configuration file. Throws a `ConfigError` with its line; the message never repeats a value. */
-export function readConfigurationFile(named: string | null, dataDir: string): FileSettings | null {
+/**
+ * Reads the configuration file. Throws a `ConfigError` with its line if it cannot be read, and hands on those of single names; no message
+ * repeats a value.
+ */
+export function readConfigurationFile(
+  named: string | null,
+  dataDir: string,
+  onMistake: OnMistake,
+): FileSettings | null {
   const path = configurationFile(named, dataDir)
   if (path === null) return null
   const { text, isOpen } = content(path)
@@ -38,11 +45,11 @@ export function readConfigurationFile(named: string | null, dataDir: string): Fi
   const values = new Map<string, { text: string; place: string }>()
   const add = (found: readonly Member[], check: (name: string, at: string) => void) => {
     for (const member of found) {
-      if (member.name === SECRETS && check === knownSetting) add(member.members(), nameOfSecret)
-      else {
+      collecting(onMistake, () => {
+        if (member.name === SECRETS && check === knownSetting) return add(member.members(), nameOfSecret)
         check(member.name, member.place)
         values.set(member.name, { text: member.text(), place: member.place })
-      }
+      })
     }
   }
   add(members(text, path), knownSetting)

@@ -1,4 +1,4 @@
-import { ConfigError } from '../config-error'
+import { ConfigError, collecting, type OnMistake, throwMistake } from '../config-error'
 import { ALL_SETTINGS } from '../schema/all-settings'
 import type { Read } from '../schema/setting'
 import { similarName } from '../schema/similar-names'
@@ -34,21 +34,28 @@ const FILE = '_FILE'
 const MAX_SECRET_BYTES = 64 * 1024
 const ENVIRONMENT = 'environment'
 
-/** Takes each setting from the environment, or else from the configuration file. Throws a `ConfigError` for what is ambiguous. */
-export function givenSettings(environment: Environment, dataDir: string): GivenSettings {
+/**
+ * Takes each setting from the environment, or else from the configuration file. Throws a `ConfigError` for the first mistake, unless
+ * `onMistake` takes them.
+ */
+export function givenSettings(
+  environment: Environment,
+  dataDir: string,
+  onMistake: OnMistake = throwMistake,
+): GivenSettings {
   const warnings: string[] = []
-  const file = readConfigurationFile(environment['CONFIG_FILE']?.trim() || null, dataDir)
+  const file = readConfigurationFile(environment['CONFIG_FILE']?.trim() || null, dataDir, onMistake)
   const fromFile = new Map([...(file?.values ?? [])].map(([name, { text, place }]) => [name, { text, from: place }]))
   const fromEnvironment = new Map<string, Given>()
   for (const [name, text] of Object.entries(environment)) {
     if (text?.trim()) fromEnvironment.set(name, { text, from: ENVIRONMENT })
   }
-  refuseMistyped(fromEnvironment)
+  refuseMistyped(fromEnvironment, onMistake)
   if (file?.isOpen && [...fromFile.keys()].some((name) => isSecret(name) && !name.endsWith(FILE)))
     warnings.push(`${file.path} contains secrets, but other users may read it. Run: chmod o= ${file.path}`)
   const given = new Map([
-    ...withSecretFiles(fromFile, isSecret, warnings),
-    ...withSecretFiles(fromEnvironment, isOwnSecret, warnings),
+    ...withSecretFiles(fromFile, isSecret, { warnings, onMistake }),
+    ...withSecretFiles(fromEnvironment, isOwnSecret, { warnings, onMistake }),
   ])
   const read: Read = (name) => given.get(name)?.text.trim() || null
   return {
@@ -62,25 +69,32 @@ export function givenSettings(environment: Environment, dataDir: string): GivenS
   }
 }
 
+interface Findings {
+  readonly warnings: string[]
+  readonly onMistake: OnMistake
+}
+
 /** Adds to the values of one source those that its `NAME_FILE` entries refer to. */
 function withSecretFiles(
   values: ReadonlyMap<string, Given>,
   mayBeFile: (name: string) => boolean,
-  warnings: string[],
+  { warnings, onMistake }: Findings,
 ): ReadonlyMap<string, Given> {
   const all = new Map(values)
   for (const [fileName, { text, from }] of values) {
     if (!fileName.endsWith(FILE) || ALL_SETTINGS.has(fileName)) continue
     const name = fileName.slice(0, -FILE.length)
-    if (!mayBeFile(name)) {
-      if (ALL_SETTINGS.has(name))
-        throw new ConfigError(`${fileName} is not a setting: only secrets can be read from files. Set ${name}`)
-      continue
-    }
-    if (values.has(name)) throw new ConfigError(`${name} and ${fileName} are both set. Remove one of them`)
-    const path = text.trim()
-    all.set(name, { text: secretOf(path, fileName, warnings), from: `${path}, named by ${fileName} (${from})` })
-    all.delete(fileName)
+    collecting(onMistake, () => {
+      if (!mayBeFile(name)) {
+        if (ALL_SETTINGS.has(name))
+          throw new ConfigError(`${fileName} is not a setting: only secrets can be read from files. Set ${name}`)
+        return
+      }
+      if (values.has(name)) throw new ConfigError(`${name} and ${fileName} are both set. Remove one of them`)
+      const path = text.trim()
+      all.set(name, { text: secretOf(path, fileName, warnings), from: `${path}, named by ${fileName} (${from})` })
+      all.delete(fileName)
+    })
   }
   return all
 }
@@ -139,15 +153,17 @@ function readSecret(path: string, name: string): { text: string; mode: number } 
 const OTHERS_NAMES = /^(OTEL|UPSTREAM)_(?!WALLET)/
 
 /** A name that is nearly that of a setting is a mistake, unless that setting is set too. */
-function refuseMistyped(environment: ReadonlyMap<string, Given>): void {
+function refuseMistyped(environment: ReadonlyMap<string, Given>, onMistake: OnMistake): void {
   for (const name of environment.keys()) {
     const bare = name.endsWith(FILE) ? name.slice(0, -FILE.length) : name
     if (ALL_SETTINGS.has(name) || ALL_SETTINGS.has(bare) || OTHERS_NAMES.test(name)) continue
     const meant = similarName(name, ALL_SETTINGS.keys()) ?? similarName(bare, ALL_SETTINGS.keys())
     if (meant === null || environment.has(meant) || environment.has(`${meant}${FILE}`)) continue
     const example = ALL_SETTINGS.get(meant)?.example
-    throw new ConfigError(
-      `${name} is not a setting. Did you mean ${meant}${example ? `, such as ${meant}=${example}` : ''}? If another program needs ${name}, start the gateway without it: env -u ${name} ...`,
+    onMistake(
+      new ConfigError(
+        `${name} is not a setting. Did you mean ${meant}${example ? `, such as ${meant}=${example}` : ''}? If another program needs ${name}, start the gateway without it: env -u ${name} ...`,
+      ),
     )
   }
 }

@@ -36,7 +36,7 @@ function membersOf(map: unknown, path: string, lines: LineCounter): readonly Mem
       name,
       place,
       text: () => valueText(value as Node | null, place, name),
-      members: () => membersOf(value, place, lines),
+      members: () => membersOf(value, path, lines),
     }
   })
 }

@@ -78,6 +78,11 @@ export class Backups {
     return { newestAt: this.newestAt, isFailing }
   }
 
+  /** Why the last backup failed; null if it did not. */
+  failure(): string | null {
+    return this.reading().isFailing ? `the last backup failed: ${this.current.lastFailure?.reason}` : null
+  }
+
   /** Makes copies known that were there before this process. */
   found(copies: readonly CopyManifest[]): void {
     for (const { takenAt } of copies) this.newestAt = Math.max(this.newestAt ?? takenAt, takenAt)

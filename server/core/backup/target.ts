@@ -4,6 +4,8 @@ import type { CopyManifest } from './copy'
 export interface BackupTarget {
   /** As the operator wrote it. */
   readonly location: string
+  /** Why no copy could be written here now; null if one could. Leaves nothing behind. */
+  writeProblem(): Promise<string | null>
   /** The complete copies, oldest first. */
   copies(): Promise<readonly CopyManifest[]>
   /** A folder of this machine for the files of a new copy. Nobody sees the copy before it is published. */

@@ -101,12 +101,17 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       checks: opaque({
         type: 'object',
         description:
-          'Each required part of the gateway and whether it works. Shown to operators only, as are the next three.',
+          'Each required part of the gateway and whether it works. Shown to operators only, as are the next four.',
         additionalProperties: { type: 'boolean' },
       }),
       problems: opaque({
         type: 'object',
         description: 'What is wrong with each part that does not work.',
+        additionalProperties: { type: 'string' },
+      }),
+      warnings: opaque({
+        type: 'object',
+        description: 'What does not stop calls but needs an operator: `backups` that cannot be made.',
         additionalProperties: { type: 'string' },
       }),
       sources: opaque({

@@ -8,6 +8,8 @@ interface ReadinessParts {
   readonly checks: Readonly<Record<string, () => Promise<string | null>>>
   /** The search providers and whether each is available. They do not affect readiness, because others can take over. */
   readonly sources: () => Promise<Readonly<Record<string, boolean>>>
+  /** What does not stop calls, but needs the operator. */
+  readonly warnings?: Readonly<Record<string, () => Promise<string | null>>>
   readonly upstreams: ModelBackend['states']
   readonly isDraining: () => boolean
   /** For tests. */
@@ -45,16 +47,20 @@ export class Readiness {
 
   /** For operators only, because it names upstreams and says what is wrong. */
   async details() {
-    const { checks, sources, upstreams } = this.parts
+    const { checks, sources, upstreams, warnings = {} } = this.parts
     const models = upstreams([]).map(({ name, breaker, underWay }) => ({ name, breaker, under_way: underWay }))
     const state = await this.state()
     const works = Object.fromEntries(Object.keys(checks).map((name) => [name, !(name in state.problems)]))
-    return { ...state, checks: works, sources: await sources(), models }
+    return { ...state, checks: works, warnings: await this.failing(warnings), sources: await sources(), models }
   }
 
   /** The reason of each part that fails. */
-  private async problems(): Promise<Readonly<Record<string, string>>> {
-    const { checks, maxCheckMs = MAX_CHECK_MS } = this.parts
+  private problems(): Promise<Readonly<Record<string, string>>> {
+    return this.failing(this.parts.checks)
+  }
+
+  private async failing(checks: ReadinessParts['checks']): Promise<Readonly<Record<string, string>>> {
+    const { maxCheckMs = MAX_CHECK_MS } = this.parts
     const checked = Object.entries(checks).map(
       async ([name, check]) => [name, await inTime(check, maxCheckMs)] as const,
     )

@@ -55,6 +55,7 @@ const restore = (target: BackupTarget, copy: CopyManifest, dataDir: string) =>
 /** All that a place does, to change a part of it. */
 const forwarding = (target: BackupTarget): BackupTarget => ({
   location: target.location,
+  writeProblem: () => target.writeProblem(),
   copies: () => target.copies(),
   draft: (name) => target.draft(name),
   fetch: (copy, file, to) => target.fetch(copy, file, to),
@@ -179,6 +180,20 @@ describe.each([
     expect(await readdir(dataDir)).toContain('notes.txt')
     expect(await readdir(dataDir)).not.toContain('gateway.db')
   })
+})
+
+test('a place where no copy could be written says so, and looking leaves nothing behind', async () => {
+  const file = join(folder, 'a-file')
+  await writeFile(file, '')
+  expect(await place('a-file').writeProblem()).toBe(`${file} cannot be written: ${file} is not a folder`)
+  expect(await place('a-file/below').writeProblem()).toContain('cannot be written: ENOTDIR')
+  expect(await openTarget('/proc/copies', { access: null, workFolder: '' }).writeProblem()).toContain('/proc')
+  expect(await place('not/there/yet').writeProblem()).toBeNull()
+  expect(await readdir(folder)).not.toContain('not')
+  expect(await bucket('new').writeProblem()).toBeNull()
+  expect(await bucket('new').copies()).toEqual([])
+  const wrong = openTarget('s3://nowhere/x', { access: s3.access, workFolder: '' })
+  expect(await wrong.writeProblem()).toContain('NoSuchBucket')
 })
 
 test('a store that fails in the middle keeps nothing of the copy; the failure is reported without its key', async () => {
