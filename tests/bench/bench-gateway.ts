@@ -16,8 +16,13 @@ const OPERATOR: Actor = { kind: 'operator', id: 'bench', address: null }
 const GRANT_USD = 1_000_000
 const WIDE = { rpm: 1_000_000_000, tpm: 1_000_000_000, concurrency: 100_000 }
 
-export function benchConfig(folder: string, port = 0): Config {
-  return readConfig(benchSettings(folder, port), {})
+export function benchConfig(folder: string, port = 0, more: Record<string, string> = {}): Config {
+  return readConfig({ ...benchSettings(folder, port), ...more }, {})
+}
+
+/** Searches by the adapter for Brave, at the address of a double. */
+export function braveSettings(upstream: string): Record<string, string> {
+  return { WEBSEARCH_PROVIDER: 'brave', BRAVE_API_KEY: 'only-benches-know-it', BRAVE_BASE_URL: upstream }
 }
 
 /** What an operator would set. */
@@ -55,14 +60,17 @@ async function guarded(
   return status === 200 ? ok({ body }) : err({ kind: 'error', reason: `status ${status}` })
 }
 
+/** `bare`: a provider that only fetches. `double`: one that fetches the way adapters do. `brave`: the adapter that is sold. */
+export type SearchSource = 'bare' | 'double' | 'brave'
+
 /** The real composition on a real database file; only the source of answers is a double: `fetch` of the upstream's address. */
-export function openBenchGateway(config: Config, upstream: string, source: 'bare' | 'guarded' = 'bare') {
+export function openBenchGateway(config: Config, upstream: string, source: SearchSource = 'bare') {
   const provider = <I extends { q: string }>(name: string): Provider<I> & { ready(): Promise<boolean> } => ({
     name,
     async call(input, signal) {
       try {
         const url = `${upstream}/${name}?q=${encodeURIComponent(input.q)}`
-        if (source === 'guarded') return await guarded(url, signal)
+        if (source === 'double') return await guarded(url, signal)
         const answer = await fetch(url, { signal })
         if (!answer.ok) return err({ kind: 'error', reason: `status ${answer.status}` })
         return ok({ body: await answer.bytes() })
@@ -80,7 +88,7 @@ export function openBenchGateway(config: Config, upstream: string, source: 'bare
       process.stderr.write(`gateway: ${reason}\n`)
       process.exit(1)
     },
-    providers: { images: provider('images'), context: provider('context') },
+    ...(source !== 'brave' && { providers: { images: provider('images'), context: provider('context') } }),
   })
 }
 

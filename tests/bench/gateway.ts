@@ -1,21 +1,27 @@
 import { takeDataFolder } from '../../server/compose/data-folder'
 import { freePort, listen } from '../../server/listen'
-import { benchApis, benchConfig, openBenchGateway, paymentSettings } from './bench-gateway'
+import {
+  benchApis,
+  benchConfig,
+  braveSettings,
+  openBenchGateway,
+  paymentSettings,
+  type SearchSource,
+} from './bench-gateway'
 import { obey } from './workshop'
 
 /**
- * The gateway under test, started and stopped the way server/main.ts does it: `gateway.ts FOLDER UPSTREAM`. It says
+ * The gateway under test, started and stopped the way server/main.ts does it: `gateway.ts FOLDER UPSTREAM [bare|double|brave]`. It says
  * `ready PORT MS`, and answers `gc` with its memory after a full collection.
  */
 const DRAIN_MS = 30_000
 
 const started = performance.now()
-const [folder = '', upstream = ''] = process.argv.slice(2)
-const config = benchConfig(folder, freePort('127.0.0.1'))
+const [folder = '', upstream = '', source = 'bare'] = process.argv.slice(2)
+const config = benchConfig(folder, freePort('127.0.0.1'), source === 'brave' ? braveSettings(upstream) : {})
 const lock = await takeDataFolder(config)
-const apis = benchApis(folder)
-const gateway = await openBenchGateway(config, upstream, apis.length > 0 ? 'guarded' : 'bare')
-gateway.core.apis.replace(apis)
+const gateway = await openBenchGateway(config, upstream, source as SearchSource)
+gateway.core.apis.replace(benchApis(folder))
 const web = listen(
   config,
   gateway.fetch,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { indexSources } from '../../server/compose/search/index-sources'
 import { freePort } from '../../server/listen'
 import { writeSmallIndex } from '../support/small-index'
-import { benchSettings } from './bench-gateway'
+import { benchSettings, braveSettings } from './bench-gateway'
 
 /** Where the server under test runs, and where everything that feeds it does: nothing of the one takes time of the other. */
 export const SERVER_CORE = '0'
@@ -69,9 +69,7 @@ export class Workshop {
     const env = {
       PAYMENTS: 'off',
       ...benchSettings(folder, port),
-      WEBSEARCH_PROVIDER: 'brave',
-      BRAVE_API_KEY: 'only-benches-know-it',
-      BRAVE_BASE_URL: upstream,
+      ...braveSettings(upstream),
       ...more,
     }
     const command = [process.execPath, join('server', 'main.ts')]
