@@ -125,7 +125,7 @@ export function app(parts: AppParts) {
     .use(openRoutes(parts))
     .use(schemaRoutes())
     .use(guideRoutes(parts))
-    .use(docsRoutes({ ...parts, imported: () => importedDocuments(parts.apis.routes, parts.upToFrom) }))
+    .use(docsRoutes({ ...parts, imported: () => importedDocuments(parts.apis.routes, parts.upToFrom, parts.prices) }))
   endpoints.replace(EndpointTable.ofGateway(web.routes, importedRouteTable(parts.apis, parts.upToFrom)))
   built.resolve((request) => web.handle(request))
   return web

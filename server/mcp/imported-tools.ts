@@ -28,7 +28,7 @@ export interface ToolRights {
   readonly priceOf: PriceOf
 }
 
-type PriceOf = (operation: ApiOperation) => ApiPrice
+type PriceOf = (sold: SoldOperation) => ApiPrice
 
 /**
  * The imported operations that a caller may call, as tools: one each up to 40, and beyond that tools that search, describe, quote and call,
@@ -41,7 +41,7 @@ export function importedTools(routes: ApiRoutes, rights: ToolRights): Tool[] {
   }
   const sold = callable(routes, rights, find)
   const { priceOf } = rights
-  const tool = (one: SoldOperation) => operationTool(one, priceOf(one.operation))
+  const tool = (one: SoldOperation) => operationTool(one, priceOf(one))
   if (sold.length <= MAX_TOOLS) return sold.map(tool)
   return [...catalogTools(sold, find, priceOf), ...found(rights.pinned, find).map(tool)]
 }
@@ -49,7 +49,7 @@ export function importedTools(routes: ApiRoutes, rights: ToolRights): Tool[] {
 /** Those that a caller without a key may pay for: one tool each up to 40, and beyond that tools that search, describe, quote and call. */
 export function payableTools(routes: ApiRoutes, priceOf: PriceOf): Tool[] {
   const { payable } = indexOf(routes)
-  if (payable.length <= MAX_TOOLS) return payable.map((one) => operationTool(one, priceOf(one.operation)))
+  if (payable.length <= MAX_TOOLS) return payable.map((one) => operationTool(one, priceOf(one)))
   const find = (name: string): SoldOperation | null => {
     const one = routes.byName(name)
     return one && isPayable(one) ? one : null
@@ -158,9 +158,9 @@ function catalogTools(
   find: (name: string) => SoldOperation | null,
   priceOf: PriceOf,
 ): Tool[] {
-  const shortOf = ({ operation }: SoldOperation) => {
-    const { name, title, description, effect } = operation
-    return { operation: name, title, description, price: priceText(priceOf(operation)), effect }
+  const shortOf = (sold: SoldOperation) => {
+    const { name, title, description, effect } = sold.operation
+    return { operation: name, title, description, price: priceText(priceOf(sold)), effect }
   }
   const named = (input: Readonly<Record<string, unknown>>) => find(jsonText(input['operation']))
   const withInput = (isRead: boolean | null, isQuote: boolean) => (given: Readonly<Record<string, unknown>>) => {

@@ -26,15 +26,17 @@ export function priceOf(store: PriceStore, operation: BasePriceName, account: Ac
   return operatorPrice(store, operation, account) ?? { amount: catalogPrice(operation), version: CATALOG_VERSION }
 }
 
-/** The price that an operator set for the account, else for everyone, or null. */
+/** The price that an operator set for the account, else for everyone, or null. What was set before `since` does not count. */
 export function operatorPrice(
   store: Pick<PriceStore, 'newest'>,
   operation: PriceName,
   account: AccountId | null,
+  since = 0,
 ): Price | null {
   for (const scope of account ? [account, null] : [null]) {
     const override = store.newest(operation, scope)
-    if (override && override.amount !== null) return { amount: override.amount, version: override.id }
+    if (override && override.amount !== null && override.at >= since)
+      return { amount: override.amount, version: override.id }
   }
   return null
 }

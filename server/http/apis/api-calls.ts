@@ -75,7 +75,7 @@ export class ApiCalls {
     const workOf = (input: Result<ApiInput, Failure>) => {
       if (!input.ok) return input
       const { caller } = authenticated
-      const price = soldPrice(this.deps.prices, match.operation, caller.kind === 'anonymous' ? null : caller.account.id)
+      const price = soldPrice(this.deps.prices, match, caller.kind === 'anonymous' ? null : caller.account.id)
       return apiWork(this.apis, { match, input: input.value, price, hops: hopsIn(header(HOPS_HEADER)) }, authenticated)
     }
     const prepare = () => {

@@ -94,7 +94,7 @@ function importedEntry({ api, operation }: SoldOperation, { prices, upToFrom }: 
     record: () => ({
       ...{ name, api: api.name, api_title: api.title, method, path: `/apis/v1/${api.name}${path}`, title, description },
       ...{ effect, pay_per_request: isPayable({ api, operation }, upToFrom) },
-      price: priceRecordOf(soldPrice(prices, operation, null).price),
+      price: priceRecordOf(soldPrice(prices, { api, operation }, null).price),
       input_schema: inputSchema(operation),
       parameters: parameters.map(({ name, in: place }, i) => ({ input: inputs[i] ?? name, name, in: place })),
       body_type: operation.body?.contentType ?? null,

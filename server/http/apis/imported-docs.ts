@@ -1,5 +1,5 @@
-import type { Api, ApiOperation, DataSchema } from '../../core/apis/api'
-import type { ApiRoutes } from '../../core/apis/api-routes'
+import type { ApiOperation, ApiPrice, DataSchema } from '../../core/apis/api'
+import type { ApiRoutes, SoldOperation } from '../../core/apis/api-routes'
 import { maximumOf, minimumOf } from '../../core/apis/prices/price'
 import { isJson } from '../../core/json'
 import { formatUsd } from '../../core/money'
@@ -10,21 +10,22 @@ import { priceRecordOf } from './price-record'
 
 type Schemas = Record<string, JsonSchema>
 
-/** The operations on sale in the form of the API documents, by path and method. `isPayable`: a caller without a key may pay for it. */
+/**
+ * The operations on sale in the form of the API documents, by path and method. `isPayable`: a caller without a key may pay for it.
+ * `priceOf`: what everybody pays now.
+ */
 export function importedDocument(
   routes: ApiRoutes,
-  isPayable: (api: Api, operation: ApiOperation) => boolean,
+  isPayable: (sold: SoldOperation) => boolean,
+  priceOf: (sold: SoldOperation) => ApiPrice,
 ): ImportedDocument {
   const schemas: Schemas = {}
   const paths: Record<string, Record<string, OpenApiOperation>> = {}
-  for (const { api, operation } of routes.operations) {
-    const path = `/apis/v1/${api.name}${operation.path}`
+  for (const sold of routes.operations) {
+    const operation = { ...sold.operation, price: priceOf(sold) }
+    const path = `/apis/v1/${sold.api.name}${operation.path}`
     const item = paths[path] ?? {}
-    item[operation.method.toLowerCase()] = documentOf(
-      operation,
-      schemas,
-      isPayable(api, operation) ? 'key or payment' : 'key',
-    )
+    item[operation.method.toLowerCase()] = documentOf(operation, schemas, isPayable(sold) ? 'key or payment' : 'key')
     paths[path] = item
   }
   return { paths, schemas }

@@ -1,5 +1,7 @@
 import type { ApiMatch, ApiRoutes } from '../../core/apis/api-routes'
+import type { PriceStore } from '../../core/catalog/prices'
 import { type failure, wrongParameters } from '../../core/failure'
+import { soldPrice } from '../../pipeline/apis/sold-price'
 import { isPayable, soldRoute, type UpToFrom } from '../../pipeline/apis/sold-route'
 import type { Route } from '../../pipeline/call'
 import { type ImportedRoutes, wrongMethod } from '../routing/endpoint-table'
@@ -44,9 +46,14 @@ function unmatched(problem: ReturnType<typeof failure>): Route {
 }
 
 /** The imported operations of the API documents. `version` is another object after each change of the catalog. */
-export function importedDocuments(routes: ApiRoutes, upToFrom: UpToFrom) {
+export function importedDocuments(routes: ApiRoutes, upToFrom: UpToFrom, prices: Pick<PriceStore, 'newest'>) {
   return {
     version: routes,
-    document: () => importedDocument(routes, (api, operation) => isPayable({ api, operation }, upToFrom)),
+    document: () =>
+      importedDocument(
+        routes,
+        (sold) => isPayable(sold, upToFrom),
+        (sold) => soldPrice(prices, sold, null).price,
+      ),
   }
 }

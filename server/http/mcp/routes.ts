@@ -70,7 +70,7 @@ function rightsOf(
 }
 
 function importedPrices({ prices }: McpParts, account: AccountId | null): ToolRights['priceOf'] {
-  return (operation) => soldPrice(prices, operation, account).price
+  return (sold) => soldPrice(prices, sold, account).price
 }
 
 function builtInTools({ prices }: McpParts, account: AccountId | null): readonly Tool[] {

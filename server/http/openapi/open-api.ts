@@ -45,6 +45,8 @@ export interface OpenApiOperation {
   readonly requestBody?: OpenApiBody
   readonly responses: Readonly<Record<string, OpenApiResponse>>
   readonly 'x-price'?: Price
+  /** How an imported operation is priced. */
+  readonly 'x-api-price'?: object
   /** What a success costs at least and at most, of one that can be paid for by itself although its price follows from the answer. */
   readonly 'x-price-limits'?: PriceLimits
   /** Its name in allowlists, prices and reports. */

@@ -73,8 +73,9 @@ export async function withPaymentOffers(
   const offered = async (operation: OpenApiOperation): Promise<OpenApiOperation> => {
     const { minimum = null, maximum = '' } = operation['x-price-limits'] ?? {}
     const least = minimum === null ? null : parseUsd(minimum)
-    const { 'x-price': fixed, 'x-operation': name } = operation
-    const set = fixed && name !== undefined ? setPrice(name) : null
+    const { 'x-price': fixed, 'x-operation': name, 'x-api-price': imported } = operation
+    // Imported operations are documented with the price that was set for them.
+    const set = fixed && name !== undefined && imported === undefined ? setPrice(name) : null
     const amount = set ?? parseUsd(fixed?.amount ?? maximum)
     // Only operations that can be called without a key accept payments.
     const isPayable = operation.security.some((way) => Object.keys(way).length === 0)

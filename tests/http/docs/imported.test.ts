@@ -44,6 +44,16 @@ test('/openapi.json has the imported operations of this moment, with price and p
   expect(document.paths['/apis/v1/weather/v1/orders/{id}']?.['post']).toMatchObject({
     ...{ security: [{ apiKey: [] }], 'x-effect': 'write', 'x-api-price': { mode: 'units', maximum: 5 } },
   })
+  const price = async (operation: string, usd: string | null) =>
+    expect((await gateway.control('price', { operation, usd })).status).toBe(200)
+  const forecast = '/apis/v1/weather/v1/forecast'
+  await price('weather.forecast', '0.02')
+  const priced = await read()
+  expect(priced.paths[forecast]?.['get']).toMatchObject({
+    'x-price': { amount: '0.02' },
+    'x-api-price': { usd: '0.02' },
+  })
+  await price('weather.forecast', null)
   const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(document)))
   expect(errors).toBeUndefined()
   expect(valid).toBe(true)

@@ -336,6 +336,19 @@ describe('a price that the operator sets for everyone', () => {
     expect(await refusalOf(setting(`${api.name}.forecast`, '1000001'))).toMatchObject({ status: 409 })
     expect(await shown()).toEqual([undefined, '0.01'])
   })
+
+  test('ends with its API: another one that gets the name 30 days later costs what it was imported with', async () => {
+    const { api } = await create()
+    await read(setting(`${api.name}.forecast`, '0.03'))
+    await read(operator.api(`${APIS}/${api.name}`, undefined, 'DELETE'))
+    gateway.clock.advance(31 * 86_400_000)
+    operator = await gateway.signIn(operator.email)
+    const { api: next } = await create({ name: api.name })
+    const shown = async () => (await catalog(`api=${next.name}`)).operations.map(({ price }) => Object(price).usd)
+    expect(await shown()).toEqual(['0.01'])
+    await read(setting(`${next.name}.forecast`, '0.04'))
+    expect(await shown()).toEqual(['0.04'])
+  })
 })
 
 describe('the public catalog', () => {
