@@ -2,7 +2,6 @@ import {
   createRootRoute,
   createRoute,
   createRouter,
-  lazyRouteComponent,
   Outlet,
   type RouteComponent,
   redirect,
@@ -18,7 +17,8 @@ import { playgroundView } from './api/views/playground-view.ts'
 import { type UsageView, usageView } from './api/views/usage-view.ts'
 import { safeRedirect } from './safe-redirect.ts'
 import { AppShell } from './shell/app-shell.tsx'
-import { NotFound, ProblemPage } from './shell/problem-page.tsx'
+import { NotFound, PageNotLoaded, ProblemPage } from './shell/problem-page.tsx'
+import { lazyPart } from './ui/feedback/lazy-part.tsx'
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound, errorComponent: ProblemPage })
 
@@ -44,29 +44,37 @@ async function isSignedIn(): Promise<boolean> {
   }
 }
 
+/**
+ * A page, loaded on demand. The router's own way reloads the window when a page cannot be loaded, which ends in the browser's error page
+ * while the gateway is away.
+ */
+function lazyPage<N extends string>(load: () => Promise<Record<N, RouteComponent>>, name: N): RouteComponent {
+  return lazyPart(() => load().then(({ [name]: page }) => page), { failure: PageNotLoaded })
+}
+
 /** A page that needs a sign-in, with its path and component, loaded on demand. */
 const page = <P extends string, N extends string>(path: P, load: () => Promise<Record<N, RouteComponent>>, name: N) =>
-  createRoute({ getParentRoute: () => shell, path, component: lazyRouteComponent(load, name) })
+  createRoute({ getParentRoute: () => shell, path, component: lazyPage(load, name) })
 
 const keys = createRoute({
   getParentRoute: () => shell,
   path: '/keys',
   validateSearch: keysView,
-  component: lazyRouteComponent(() => import('./pages/keys.tsx'), 'Keys'),
+  component: lazyPage(() => import('./pages/keys.tsx'), 'Keys'),
 })
 
 const usage = createRoute({
   getParentRoute: () => shell,
   path: '/usage',
   validateSearch: (search: Partial<UsageView> & SearchSchemaInput) => usageView({ ...search }),
-  component: lazyRouteComponent(() => import('./pages/usage.tsx'), 'Usage'),
+  component: lazyPage(() => import('./pages/usage.tsx'), 'Usage'),
 })
 
 const playground = createRoute({
   getParentRoute: () => shell,
   path: '/playground',
   validateSearch: playgroundView,
-  component: lazyRouteComponent(() => import('./pages/playground.tsx'), 'Playground'),
+  component: lazyPage(() => import('./pages/playground.tsx'), 'Playground'),
 })
 
 const signIn = createRoute({
@@ -76,7 +84,7 @@ const signIn = createRoute({
   validateSearch: (search: Record<string, unknown>): { to?: string | undefined } => ({
     to: safeRedirect(search['to']),
   }),
-  component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn'),
+  component: lazyPage(() => import('./pages/sign-in.tsx'), 'SignIn'),
 })
 
 /** A page that an app or device sends its owner to. Signed-out visitors sign in first and return. */
@@ -92,13 +100,13 @@ const appPage = <P extends string, N extends string>(
       if (new URLSearchParams(location.searchStr).has('error')) return
       await signedIn(location.href)
     },
-    component: lazyRouteComponent(load, name),
+    component: lazyPage(load, name),
   })
 
 const signUp = createRoute({
   getParentRoute: () => root,
   path: '/sign-up',
-  component: lazyRouteComponent(() => import('./pages/sign-up.tsx'), 'SignUp'),
+  component: lazyPage(() => import('./pages/sign-up.tsx'), 'SignUp'),
 })
 
 /** A page for signed-out visitors. */
@@ -106,7 +114,7 @@ const publicPage = <P extends string, N extends string>(
   path: P,
   load: () => Promise<Record<N, RouteComponent>>,
   name: N,
-) => createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load, name) })
+) => createRoute({ getParentRoute: () => root, path, component: lazyPage(load, name) })
 
 /** The catalog is for everybody: inside the shell for signed-in visitors, alone for others. */
 const catalog = createRoute({
@@ -124,7 +132,9 @@ function CatalogRoute() {
   return isSignedIn ? <AppShell>{page}</AppShell> : page
 }
 
-const Catalog = lazyRouteComponent(() => import('./pages/catalog.tsx'), 'Catalog')
+const Catalog = lazyPart(() => import('./pages/catalog.tsx').then(({ Catalog }) => Catalog), {
+  failure: PageNotLoaded,
+})
 
 const publicPages = [
   publicPage('/forgot-password', () => import('./pages/forgot-password.tsx'), 'ForgotPassword'),

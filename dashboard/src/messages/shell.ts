@@ -28,6 +28,7 @@ export const SHELL_TEXT = {
   reload: 'Reload page',
   serverAway: "Can't reach the gateway",
   serverAwayText: 'Check that it is running. This page reloads automatically when the gateway is back.',
+  pageNotLoaded: "This page couldn't be loaded. It opens as soon as the gateway can be reached.",
   pagesOf: {
     overview: 'Overview',
     keys: 'API keys',

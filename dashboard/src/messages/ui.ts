@@ -9,6 +9,7 @@ export const UI_TEXT = {
   close: 'Close',
   cancel: 'Cancel',
   tryAgain: 'Try again',
+  partFailed: "A part of this page couldn't be loaded. Check your connection and try again.",
   loading: 'Loading…',
   loadMore: 'Load more',
   request: (id: string) => `Request ${id}`,

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import { appsQuery } from '../api/account/apps.ts'
 import { listState } from '../api/client/list-state.ts'
 import { type AppAction, AppsTable } from '../features/apps/apps-table.tsx'
@@ -7,12 +7,13 @@ import { McpSnippets } from '../features/apps/mcp-snippets.tsx'
 import { APP_TEXT as TEXT } from '../messages/apps.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button } from '../ui/button.tsx'
+import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { Card } from '../ui/layout/card.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
 const dialogs = () => import('../features/apps/app-dialogs.tsx')
-const DisconnectDialog = lazy(() => dialogs().then(({ DisconnectDialog }) => ({ default: DisconnectDialog })))
-const LimitDialog = lazy(() => dialogs().then(({ LimitDialog }) => ({ default: LimitDialog })))
+const DisconnectDialog = lazyPart(() => dialogs().then(({ DisconnectDialog }) => DisconnectDialog))
+const LimitDialog = lazyPart(() => dialogs().then(({ LimitDialog }) => LimitDialog))
 
 /** `/apps`: how to connect an agent, and the connected apps. */
 export function Apps() {
@@ -34,11 +35,9 @@ export function Apps() {
       >
         <AppsTable state={state} onAction={setAct} />
       </Card>
-      <Suspense>
-        {act === 'all' && <DisconnectDialog app={null} onClose={close} />}
-        {act !== 'all' && act?.kind === 'disconnect' && <DisconnectDialog app={act.app} onClose={close} />}
-        {act !== 'all' && act?.kind === 'limit' && <LimitDialog app={act.app} onClose={close} />}
-      </Suspense>
+      {act === 'all' && <DisconnectDialog app={null} onClose={close} />}
+      {act !== 'all' && act?.kind === 'disconnect' && <DisconnectDialog app={act.app} onClose={close} />}
+      {act !== 'all' && act?.kind === 'limit' && <LimitDialog app={act.app} onClose={close} />}
     </Page>
   )
 }

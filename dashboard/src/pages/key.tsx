@@ -1,11 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import { toFailure } from '../api/client/failure.ts'
 import { type ApiKey, keyQuery } from '../api/keys.ts'
-import { KeyActivity } from '../features/keys/details/key-activity.tsx'
 import { KeyFigures } from '../features/keys/details/key-figures.tsx'
-import { KeyHistory } from '../features/keys/details/key-history.tsx'
 import { KeySettingsCard } from '../features/keys/details/key-settings.tsx'
 import { OldKeyNotice } from '../features/keys/details/old-key-notice.tsx'
 import { availableActions, type KeyDialog } from '../features/keys/key-actions.ts'
@@ -15,17 +13,28 @@ import { KEY_TEXT as TEXT } from '../messages/keys.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button } from '../ui/button.tsx'
 import { Failed } from '../ui/feedback/failure.tsx'
+import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { Loading } from '../ui/feedback/states.tsx'
 import { BackLink } from '../ui/layout/back-link.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
-const KeyDialogs = lazy(() =>
-  import('../features/keys/key-dialogs.tsx').then(({ KeyDialogs }) => ({ default: KeyDialogs })),
+// Below the first figures, or on a tab of its own.
+const KeyActivity = lazyPart(
+  () => import('../features/keys/details/key-activity.tsx').then(({ KeyActivity }) => KeyActivity),
+  {
+    fallback: () => <Loading rows={6} />,
+  },
+)
+const KeyHistory = lazyPart(
+  () => import('../features/keys/details/key-history.tsx').then(({ KeyHistory }) => KeyHistory),
+  {
+    fallback: () => <Loading rows={6} />,
+  },
 )
 
-const KeyAccount = lazy(() =>
-  import('../features/social/key-account.tsx').then(({ KeyAccount }) => ({ default: KeyAccount })),
-)
+const KeyDialogs = lazyPart(() => import('../features/keys/key-dialogs.tsx').then(({ KeyDialogs }) => KeyDialogs))
+
+const KeyAccount = lazyPart(() => import('../features/social/key-account.tsx').then(({ KeyAccount }) => KeyAccount))
 
 /** One key: its spend, limits, settings and history. */
 export function KeyPage() {
@@ -67,16 +76,10 @@ function KeyDetails({ apiKey }: { apiKey: ApiKey }) {
       <OldKeyNotice apiKey={apiKey} />
       <KeyFigures apiKey={apiKey} />
       <KeySettingsCard apiKey={apiKey} />
-      <Suspense>
-        <KeyAccount keyId={apiKey.id} />
-      </Suspense>
+      <KeyAccount keyId={apiKey.id} />
       <KeyActivity id={apiKey.id} />
       <KeyHistory id={apiKey.id} />
-      {dialog && (
-        <Suspense>
-          <KeyDialogs dialog={dialog} onClose={() => setDialog(null)} />
-        </Suspense>
-      )}
+      {dialog && <KeyDialogs dialog={dialog} onClose={() => setDialog(null)} />}
     </Page>
   )
 }

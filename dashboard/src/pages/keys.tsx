@@ -1,17 +1,16 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import type { KeyDialog } from '../features/keys/key-actions.ts'
 import { KeysList } from '../features/keys/keys-list.tsx'
 import { useKeyActions } from '../features/keys/use-key-actions.ts'
 import { KEY_TEXT } from '../messages/keys.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button } from '../ui/button.tsx'
+import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
-const KeyDialogs = lazy(() =>
-  import('../features/keys/key-dialogs.tsx').then(({ KeyDialogs }) => ({ default: KeyDialogs })),
-)
+const KeyDialogs = lazyPart(() => import('../features/keys/key-dialogs.tsx').then(({ KeyDialogs }) => KeyDialogs))
 
 export function Keys() {
   const { create, ...view } = useSearch({ from: '/shell/keys' })
@@ -34,11 +33,7 @@ export function Keys() {
       }
     >
       <KeysList view={view} onView={(search) => void navigate({ search, replace: true })} actions={actions} />
-      {dialog && (
-        <Suspense>
-          <KeyDialogs dialog={dialog} onClose={close} />
-        </Suspense>
-      )}
+      {dialog && <KeyDialogs dialog={dialog} onClose={close} />}
     </Page>
   )
 }

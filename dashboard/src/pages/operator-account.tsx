@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import { accountQuery } from '../api/account/account.ts'
 import { failureFrom, toFailure } from '../api/client/failure.ts'
 import { type Customer, customerQuery, endSessions, exportPath, resetSecondFactor } from '../api/customer.ts'
 import { useOperatorAction } from '../features/operator/action-form.tsx'
 import type { CustomerDialogName } from '../features/operator/customer/customer-dialogs.tsx'
-import { SpendCard, TransactionsCard } from '../features/operator/customer/customer-spend.tsx'
 import {
   ChangesTable,
   KeysTable,
@@ -20,6 +19,7 @@ import { SHELL_TEXT } from '../messages/shell.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { Failed, FormFailure } from '../ui/feedback/failure.tsx'
+import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { Empty, Loading } from '../ui/feedback/states.tsx'
 import { costUsd } from '../ui/format/money.ts'
 import { TimeAgo } from '../ui/format/time.tsx'
@@ -28,10 +28,19 @@ import { Card, Figure, Figures } from '../ui/layout/card.tsx'
 import { Page } from '../ui/layout/page.tsx'
 import { MoreMenu } from '../ui/menus/more-menu.tsx'
 
-const CustomerDialog = lazy(() =>
-  import('../features/operator/customer/customer-dialogs.tsx').then(({ CustomerDialog }) => ({
-    default: CustomerDialog,
-  })),
+// Below the first figures, or on a tab of its own.
+const SpendCard = lazyPart(
+  () => import('../features/operator/customer/customer-spend.tsx').then(({ SpendCard }) => SpendCard),
+  {
+    fallback: () => <Loading rows={6} />,
+  },
+)
+
+const TransactionsCard = lazyPart(() =>
+  import('../features/operator/customer/customer-spend.tsx').then(({ TransactionsCard }) => TransactionsCard),
+)
+const CustomerDialog = lazyPart(() =>
+  import('../features/operator/customer/customer-dialogs.tsx').then(({ CustomerDialog }) => CustomerDialog),
 )
 
 type OpenDialog = { what: CustomerDialogName; payment?: { id: string; amount: string } } | null
@@ -103,14 +112,12 @@ function Details({ customer }: { customer: Customer }) {
       <TransactionsCard id={account.id} />
       <ChangesTable id={account.id} />
       {dialog && (
-        <Suspense>
-          <CustomerDialog
-            what={dialog.what}
-            payment={dialog.payment}
-            customer={customer}
-            onClose={() => setDialog(null)}
-          />
-        </Suspense>
+        <CustomerDialog
+          what={dialog.what}
+          payment={dialog.payment}
+          customer={customer}
+          onClose={() => setDialog(null)}
+        />
       )}
     </Page>
   )

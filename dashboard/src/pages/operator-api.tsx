@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import { type ApiDetails, type ApiOperation, apiQuery, changeApi } from '../api/apis.ts'
 import { toFailure } from '../api/client/failure.ts'
 import { useOperatorAction } from '../features/operator/action-form.tsx'
@@ -13,23 +13,22 @@ import { OperatorOnly } from '../features/operator/operator-only.tsx'
 import { API_TEXT as TEXT } from '../messages/apis.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { Failed, FormFailure } from '../ui/feedback/failure.tsx'
+import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { Loading } from '../ui/feedback/states.tsx'
 import { BackLink } from '../ui/layout/back-link.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
-const ApiSettings = lazy(() =>
-  import('../features/operator/apis/api-settings.tsx').then(({ ApiSettings }) => ({ default: ApiSettings })),
+const ApiSettings = lazyPart(() =>
+  import('../features/operator/apis/api-settings.tsx').then(({ ApiSettings }) => ApiSettings),
 )
-const PriceDialog = lazy(() =>
-  import('../features/operator/apis/price-dialog.tsx').then(({ OperationPriceDialog }) => ({
-    default: OperationPriceDialog,
-  })),
+const PriceDialog = lazyPart(() =>
+  import('../features/operator/apis/price-dialog.tsx').then(({ OperationPriceDialog }) => OperationPriceDialog),
 )
-const RemoveDialog = lazy(() =>
-  import('../features/operator/apis/remove-api.tsx').then(({ RemoveApiDialog }) => ({ default: RemoveApiDialog })),
+const RemoveDialog = lazyPart(() =>
+  import('../features/operator/apis/remove-api.tsx').then(({ RemoveApiDialog }) => RemoveApiDialog),
 )
-const Trial = lazy(() =>
-  import('../features/playground/operation-trial.tsx').then(({ OperationTrial }) => ({ default: OperationTrial })),
+const Trial = lazyPart(() =>
+  import('../features/playground/operation-trial.tsx').then(({ OperationTrial }) => OperationTrial),
 )
 
 type OpenDialog = { what: 'try' | 'price'; operation: ApiOperation } | { what: 'remove' } | null
@@ -79,16 +78,12 @@ function Details({ api }: { api: ApiDetails }) {
       />
       {api.auth.startsWith('402:') && <PaymentsTable name={api.name} />}
       {api.closed.length > 0 && <ClosedTable api={api} />}
-      <Suspense>
-        <ApiSettings api={api} />
-      </Suspense>
-      <Suspense>
-        {dialog?.what === 'try' && <Trial api={api.name} operation={dialog.operation} onClose={close} />}
-        {dialog?.what === 'price' && <PriceDialog api={api.name} operation={dialog.operation} onClose={close} />}
-        {dialog?.what === 'remove' && (
-          <RemoveDialog name={api.name} onClose={close} onRemoved={() => void navigate({ to: '/operator/apis' })} />
-        )}
-      </Suspense>
+      <ApiSettings api={api} />
+      {dialog?.what === 'try' && <Trial api={api.name} operation={dialog.operation} onClose={close} />}
+      {dialog?.what === 'price' && <PriceDialog api={api.name} operation={dialog.operation} onClose={close} />}
+      {dialog?.what === 'remove' && (
+        <RemoveDialog name={api.name} onClose={close} onRemoved={() => void navigate({ to: '/operator/apis' })} />
+      )}
     </Page>
   )
 }

@@ -1,12 +1,26 @@
 import { useState } from 'react'
-import { BooksView } from '../features/operator/money/books-view.tsx'
-import { CompareView } from '../features/operator/money/compare-view.tsx'
 import { RevenueView } from '../features/operator/money/revenue-view.tsx'
 import { OperatorOnly } from '../features/operator/operator-only.tsx'
 import { MONEY_TEXT as TEXT } from '../messages/money.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
+import { lazyPart } from '../ui/feedback/lazy-part.tsx'
+import { Loading } from '../ui/feedback/states.tsx'
 import { Page } from '../ui/layout/page.tsx'
 import { Tabs } from '../ui/layout/tabs.tsx'
+
+// Below the first figures, or on a tab of its own.
+const BooksView = lazyPart(
+  () => import('../features/operator/money/books-view.tsx').then(({ BooksView }) => BooksView),
+  {
+    fallback: () => <Loading rows={6} />,
+  },
+)
+const CompareView = lazyPart(
+  () => import('../features/operator/money/compare-view.tsx').then(({ CompareView }) => CompareView),
+  {
+    fallback: () => <Loading rows={6} />,
+  },
+)
 
 const TABS = [
   { value: 'revenue', text: TEXT.revenue },

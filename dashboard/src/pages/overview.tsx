@@ -1,11 +1,24 @@
 import { Attention } from '../features/overview/attention.tsx'
 import { FirstSteps } from '../features/overview/first-steps.tsx'
 import { OverviewFigures } from '../features/overview/overview-figures.tsx'
-import { Quickstart } from '../features/overview/quickstart.tsx'
-import { RecentRequests } from '../features/overview/recent-requests.tsx'
-import { SpendChart } from '../features/overview/spend-chart.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
+import { lazyPart } from '../ui/feedback/lazy-part.tsx'
+import { Loading } from '../ui/feedback/states.tsx'
 import { Page } from '../ui/layout/page.tsx'
+
+// Below the first figures, or on a tab of its own.
+const SpendChart = lazyPart(() => import('../features/overview/spend-chart.tsx').then(({ SpendChart }) => SpendChart), {
+  fallback: () => <Loading rows={6} />,
+})
+const RecentRequests = lazyPart(
+  () => import('../features/overview/recent-requests.tsx').then(({ RecentRequests }) => RecentRequests),
+  {
+    fallback: () => <Loading rows={6} />,
+  },
+)
+const Quickstart = lazyPart(() => import('../features/overview/quickstart.tsx').then(({ Quickstart }) => Quickstart), {
+  fallback: () => <Loading rows={6} />,
+})
 
 export function Overview() {
   return (

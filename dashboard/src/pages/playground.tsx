@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
 import { catalogOperationQuery, importedQuery, isImported } from '../api/catalog.ts'
 import { toFailure } from '../api/client/failure.ts'
 import {
@@ -14,13 +13,16 @@ import { CHAT_TEXT } from '../messages/chat.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../messages/playground.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Failed } from '../ui/feedback/failure.tsx'
+import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { Loading } from '../ui/feedback/states.tsx'
 import { Select } from '../ui/field.tsx'
 import { Page } from '../ui/layout/page.tsx'
 import { Tabs } from '../ui/layout/tabs.tsx'
 
 /** Loaded on demand, because trying an endpoint does not need it. */
-const Chat = lazy(() => import('../features/playground/chat.tsx').then(({ Chat }) => ({ default: Chat })))
+const Chat = lazyPart(() => import('../features/playground/chat.tsx').then(({ Chat }) => Chat), {
+  fallback: () => <Loading rows={6} />,
+})
 
 const FIRST: Readonly<Record<string, string>> = { q: 'credit card' }
 
@@ -43,12 +45,10 @@ export function Playground() {
       >
         <div className="grid min-w-0 grid-cols-1 gap-6 pt-3">
           {view === 'chat' ? (
-            <Suspense fallback={<Loading rows={6} />}>
-              <Chat
-                chosen={model}
-                onModel={(id) => void navigate({ search: { view: 'chat', model: id }, replace: true })}
-              />
-            </Suspense>
+            <Chat
+              chosen={model}
+              onModel={(id) => void navigate({ search: { view: 'chat', model: id }, replace: true })}
+            />
           ) : (
             <Endpoints />
           )}

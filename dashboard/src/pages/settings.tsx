@@ -1,16 +1,22 @@
-import { lazy, Suspense } from 'react'
-import { DataCard } from '../features/settings/data-card.tsx'
 import { EmailCard } from '../features/settings/email-card.tsx'
 import { PasswordCard } from '../features/settings/password-card.tsx'
 import { ProfileCard } from '../features/settings/profile-card.tsx'
-import { SecondFactorCard } from '../features/settings/second-factor-card.tsx'
-import { SessionsCard } from '../features/settings/sessions-card.tsx'
 import { ThemeCard } from '../features/settings/theme-card.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
+import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
-const NoticeMailCard = lazy(() =>
-  import('../features/settings/notice-mail-card.tsx').then(({ NoticeMailCard }) => ({ default: NoticeMailCard })),
+// Below the first figures, or on a tab of its own.
+const SecondFactorCard = lazyPart(() =>
+  import('../features/settings/second-factor-card.tsx').then(({ SecondFactorCard }) => SecondFactorCard),
+)
+const SessionsCard = lazyPart(() =>
+  import('../features/settings/sessions-card.tsx').then(({ SessionsCard }) => SessionsCard),
+)
+const DataCard = lazyPart(() => import('../features/settings/data-card.tsx').then(({ DataCard }) => DataCard))
+
+const NoticeMailCard = lazyPart(() =>
+  import('../features/settings/notice-mail-card.tsx').then(({ NoticeMailCard }) => NoticeMailCard),
 )
 
 export function Settings() {
@@ -22,9 +28,7 @@ export function Settings() {
       <SecondFactorCard />
       <SessionsCard />
       <ThemeCard />
-      <Suspense>
-        <NoticeMailCard />
-      </Suspense>
+      <NoticeMailCard />
       <DataCard />
     </Page>
   )

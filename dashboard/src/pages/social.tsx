@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link2 } from 'lucide-react'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import { toFailure } from '../api/client/failure.ts'
 import { listState } from '../api/client/list-state.ts'
 import { type SocialAccount, socialQuery, unlink } from '../api/social.ts'
@@ -8,15 +8,14 @@ import { SocialList } from '../features/social/social-list.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { SOCIAL_TEXT as TEXT } from '../messages/social.ts'
 import { Button } from '../ui/button.tsx'
+import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { Empty } from '../ui/feedback/states.tsx'
 import { toast } from '../ui/feedback/toast.ts'
 import { Page } from '../ui/layout/page.tsx'
 
-const LinkDialog = lazy(() =>
-  import('../features/social/link-dialog.tsx').then(({ LinkDialog }) => ({ default: LinkDialog })),
-)
-const UnlinkDialog = lazy(() =>
-  import('../features/social/unlink-dialog.tsx').then(({ UnlinkDialog }) => ({ default: UnlinkDialog })),
+const LinkDialog = lazyPart(() => import('../features/social/link-dialog.tsx').then(({ LinkDialog }) => LinkDialog))
+const UnlinkDialog = lazyPart(() =>
+  import('../features/social/unlink-dialog.tsx').then(({ UnlinkDialog }) => UnlinkDialog),
 )
 
 type Open =
@@ -69,10 +68,8 @@ export function Social() {
           }}
         />
       )}
-      <Suspense>
-        {open?.kind === 'link' && data && <LinkDialog social={data} chosen={open.account} onClose={close} />}
-        {open?.kind === 'unlink' && <UnlinkDialog account={open.account} onClose={close} />}
-      </Suspense>
+      {open?.kind === 'link' && data && <LinkDialog social={data} chosen={open.account} onClose={close} />}
+      {open?.kind === 'unlink' && <UnlinkDialog account={open.account} onClose={close} />}
     </Page>
   )
 }

@@ -4,16 +4,35 @@ import { csvUrl } from '../api/requests.ts'
 import { isFiltered, NO_FILTER, type UsageView, viewFilter, viewSpan } from '../api/views/usage-view.ts'
 import { UsageControls } from '../features/usage/usage-controls.tsx'
 import { UsageFigures } from '../features/usage/usage-figures.tsx'
-import { UsageLatency } from '../features/usage/usage-latency.tsx'
-import { UsageModels } from '../features/usage/usage-models.tsx'
 import { UsageOverTime } from '../features/usage/usage-over-time.tsx'
-import { UsageRequests } from '../features/usage/usage-requests.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { USAGE_TEXT as TEXT } from '../messages/usage.ts'
 import { buttonClass } from '../ui/button.tsx'
+import { lazyPart } from '../ui/feedback/lazy-part.tsx'
+import { Loading } from '../ui/feedback/states.tsx'
 import { useNow } from '../ui/format/time.tsx'
 import { Page } from '../ui/layout/page.tsx'
 import { Tabs } from '../ui/layout/tabs.tsx'
+
+// Below the first figures, or on a tab of its own.
+const UsageLatency = lazyPart(
+  () => import('../features/usage/usage-latency.tsx').then(({ UsageLatency }) => UsageLatency),
+  {
+    fallback: () => <Loading rows={6} />,
+  },
+)
+const UsageModels = lazyPart(
+  () => import('../features/usage/usage-models.tsx').then(({ UsageModels }) => UsageModels),
+  {
+    fallback: () => <Loading rows={6} />,
+  },
+)
+const UsageRequests = lazyPart(
+  () => import('../features/usage/usage-requests.tsx').then(({ UsageRequests }) => UsageRequests),
+  {
+    fallback: () => <Loading rows={6} />,
+  },
+)
 
 const TABS = [
   { value: 'chart', text: TEXT.chart },

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import { toFailure } from '../api/client/failure.ts'
 import { listState } from '../api/client/list-state.ts'
 import { changeWebhook, testWebhook, type Webhook, webhooksQuery } from '../api/webhooks.ts'
@@ -7,16 +7,17 @@ import { type WebhookAction, WebhooksTable } from '../features/webhooks/webhooks
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { WEBHOOK_TEXT as TEXT } from '../messages/webhooks.ts'
 import { Button } from '../ui/button.tsx'
+import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { toast } from '../ui/feedback/toast.ts'
 import { Card } from '../ui/layout/card.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
 const dialogs = () => import('../features/webhooks/webhook-dialogs.tsx')
-const CreateDialog = lazy(() => dialogs().then(({ CreateDialog }) => ({ default: CreateDialog })))
-const RotateDialog = lazy(() => dialogs().then(({ RotateDialog }) => ({ default: RotateDialog })))
-const RemoveDialog = lazy(() => dialogs().then(({ RemoveDialog }) => ({ default: RemoveDialog })))
-const DeliveriesDialog = lazy(() =>
-  import('../features/webhooks/deliveries-dialog.tsx').then(({ DeliveriesDialog }) => ({ default: DeliveriesDialog })),
+const CreateDialog = lazyPart(() => dialogs().then(({ CreateDialog }) => CreateDialog))
+const RotateDialog = lazyPart(() => dialogs().then(({ RotateDialog }) => RotateDialog))
+const RemoveDialog = lazyPart(() => dialogs().then(({ RemoveDialog }) => RemoveDialog))
+const DeliveriesDialog = lazyPart(() =>
+  import('../features/webhooks/deliveries-dialog.tsx').then(({ DeliveriesDialog }) => DeliveriesDialog),
 )
 
 interface OpenDialog {
@@ -47,12 +48,10 @@ export function Webhooks() {
       >
         <WebhooksTable state={{ rows: webhooks.data?.webhooks, ...listState(webhooks) }} onAction={onAction} />
       </Card>
-      <Suspense>
-        {open === 'create' && <CreateDialog onClose={close} />}
-        {open !== 'create' && open?.kind === 'rotate' && <RotateDialog webhook={open.webhook} onClose={close} />}
-        {open !== 'create' && open?.kind === 'remove' && <RemoveDialog webhook={open.webhook} onClose={close} />}
-        {open !== 'create' && open?.kind === 'log' && <DeliveriesDialog webhook={open.webhook} onClose={close} />}
-      </Suspense>
+      {open === 'create' && <CreateDialog onClose={close} />}
+      {open !== 'create' && open?.kind === 'rotate' && <RotateDialog webhook={open.webhook} onClose={close} />}
+      {open !== 'create' && open?.kind === 'remove' && <RemoveDialog webhook={open.webhook} onClose={close} />}
+      {open !== 'create' && open?.kind === 'log' && <DeliveriesDialog webhook={open.webhook} onClose={close} />}
     </Page>
   )
 }

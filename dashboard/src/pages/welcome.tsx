@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useBlocker, useNavigate } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { toFailure } from '../api/client/failure.ts'
 import { createKey, keyNamesQuery } from '../api/keys.ts'
 import { FirstRunSteps } from '../features/first-run/first-run-steps.tsx'
@@ -8,11 +8,12 @@ import { FIRST_RUN_TEXT as TEXT } from '../messages/first-run.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { Failed } from '../ui/feedback/failure.tsx'
+import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { Loading } from '../ui/feedback/states.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
-const LeaveWithoutKey = lazy(() =>
-  import('../features/first-run/leave-without-key.tsx').then(({ LeaveWithoutKey }) => ({ default: LeaveWithoutKey })),
+const LeaveWithoutKey = lazyPart(() =>
+  import('../features/first-run/leave-without-key.tsx').then(({ LeaveWithoutKey }) => LeaveWithoutKey),
 )
 
 /** `/welcome`: creates the first key of an account without keys, shows it, and guides to the first request. */
@@ -58,9 +59,7 @@ function NewKey({ keyId, secret }: { keyId: string; secret: string }) {
         <FirstRunSteps keyId={keyId} secret={secret} onSaved={() => setSaved(true)} />
       </div>
       {blocker.status === 'blocked' && (
-        <Suspense>
-          <LeaveWithoutKey secret={secret} onStay={blocker.reset} onFieldBlur={blocker.proceed} />
-        </Suspense>
+        <LeaveWithoutKey secret={secret} onStay={blocker.reset} onFieldBlur={blocker.proceed} />
       )}
     </Page>
   )

@@ -1,16 +1,15 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { CircleUser } from 'lucide-react'
 import { accountQuery, signOut } from '../api/account/account.ts'
 import { toFailure } from '../api/client/failure.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { signingOut } from '../session-state.ts'
 import { useSignal } from '../signal.ts'
 import { chooseTheme, type Theme, theme } from '../ui/browser/theme.ts'
-
 import { toast } from '../ui/feedback/toast.ts'
 import { Menu } from '../ui/menus/menu.tsx'
 import type { MenuEntry } from '../ui/menus/menu-entry.ts'
+import { LateIcon } from './late-icon.tsx'
 
 const THEMES: readonly Theme[] = ['system', 'light', 'dark']
 
@@ -40,7 +39,7 @@ export function AccountMenu({ named = false }: { named?: boolean }) {
           aria-label={named ? undefined : SHELL_TEXT.account}
           className="control flex min-w-0 items-center gap-2 px-2 hover:bg-sunken"
         >
-          <CircleUser size={16} aria-hidden className="shrink-0" />
+          <LateIcon name="account" />
           {named && (
             <>
               <span className="sr-only">{SHELL_TEXT.account}</span>

@@ -1,13 +1,12 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { Outlet } from '@tanstack/react-router'
-import { lazy, type ReactNode, Suspense, useEffect } from 'react'
-import { subscribeToEvents } from '../api/client/live-events.ts'
+import { type ReactNode, useEffect } from 'react'
+import { liveStatus } from '../api/client/live-status.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { useSignal } from '../signal.ts'
 import { preloadDialogs } from '../ui/dialogs/dialog.tsx'
+import { lazyPart, preloadParts } from '../ui/feedback/lazy-part.tsx'
 import { toastsWanted } from '../ui/feedback/toast.ts'
 import { preloadMenus } from '../ui/menus/menu.tsx'
-import { Banner } from './banner.tsx'
 import { PageFocus } from './page-focus.tsx'
 import { PaletteKey } from './palette-shortcut.tsx'
 import { Rail } from './rail.tsx'
@@ -15,16 +14,21 @@ import { SessionEnded } from './session-dialog.tsx'
 
 /** Late enough for the figures of a page to have loaded, even on a slow connection. */
 const STILL_MS = 1_500
+/** Late enough for whoever only looks at one page. */
+const IDLE_MS = 4_000
+const RETRY_MS = 5_000
 
-const loadToaster = () => import('../ui/feedback/toaster.tsx')
-const Toaster = lazy(() => loadToaster().then(({ Toaster }) => ({ default: Toaster })))
+// Not needed for the first paint.
+const Toaster = lazyPart(() => import('../ui/feedback/toaster.tsx').then(({ Toaster }) => Toaster))
+const Banner = lazyPart(() => import('./banner.tsx').then(({ Banner }) => Banner), { failure: () => null })
+const LiveEvents = lazyPart(() => import('./live-events.tsx').then(({ LiveEvents }) => LiveEvents), {
+  failure: EventsMissing,
+})
 
 /** The frame around every page of a signed-in owner: navigation, banner, page, toasts, and the live events. */
 export function AppShell({ children = <Outlet /> }: { children?: ReactNode }) {
-  const queries = useQueryClient()
   const toasts = useSignal(toastsWanted)
-  useEffect(() => subscribeToEvents(queries), [queries])
-  useEffect(fetchWhatFailuresNeed, [])
+  useEffect(preloadLater, [])
   return (
     <div className="mx-auto max-w-7xl md:grid md:grid-cols-[208px_minmax(0,1fr)]">
       <SkipLink />
@@ -36,19 +40,30 @@ export function AppShell({ children = <Outlet /> }: { children?: ReactNode }) {
       <PageFocus />
       <PaletteKey />
       <SessionEnded />
-      {toasts && (
-        <Suspense>
-          <Toaster />
-        </Suspense>
-      )}
+      <LiveEvents />
+      {toasts && <Toaster />}
     </div>
   )
 }
 
-/** Preloads what shows failures once the page is idle, because it cannot be loaded while the server is down. */
-function fetchWhatFailuresNeed(): () => void {
-  const timer = setTimeout(() => void Promise.all([loadToaster(), preloadMenus(), preloadDialogs()]), STILL_MS)
-  return () => clearTimeout(timer)
+/**
+ * Loads the rest of the dashboard while the page is idle, because nothing can be loaded while the gateway is away: first what shows
+ * failures, then the other pages and dialogs.
+ */
+function preloadLater(): () => void {
+  const first = setTimeout(() => void Promise.all([Toaster.preload(), preloadMenus(), preloadDialogs()]), STILL_MS)
+  const rest = setTimeout(() => void preloadParts(), IDLE_MS)
+  return () => [first, rest].forEach(clearTimeout)
+}
+
+/** Without its code there are no events: says so, and tries again. */
+function EventsMissing({ onRetry }: { onRetry: () => void }) {
+  useEffect(() => {
+    if (liveStatus.value.state !== 'disconnected') liveStatus.set({ state: 'disconnected', since: Date.now() })
+    const timer = setTimeout(onRetry, RETRY_MS)
+    return () => clearTimeout(timer)
+  }, [onRetry])
+  return null
 }
 
 function SkipLink() {

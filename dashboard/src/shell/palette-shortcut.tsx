@@ -1,6 +1,7 @@
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
+import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 
-const Palette = lazy(() => import('./palette.tsx').then(({ Palette }) => ({ default: Palette })))
+const Palette = lazyPart(() => import('./palette.tsx').then(({ Palette }) => Palette))
 
 /** Opens the palette on Ctrl+K or Cmd+K. Its code is loaded on first use. */
 export function PaletteKey() {
@@ -14,9 +15,5 @@ export function PaletteKey() {
     window.addEventListener('keydown', onKey)
     return () => window.removeEventListener('keydown', onKey)
   }, [])
-  return open ? (
-    <Suspense>
-      <Palette onClose={() => setOpen(false)} />
-    </Suspense>
-  ) : null
+  return open ? <Palette onClose={() => setOpen(false)} /> : null
 }

@@ -35,6 +35,22 @@ export function ProblemPage({ error }: { error: unknown }) {
   )
 }
 
+/** In place of a page whose code could not be loaded. The shell around it stays. Tries again by itself. */
+export function PageNotLoaded({ onRetry }: { onRetry: () => void }) {
+  useTitle(SHELL_TEXT.serverAway)
+  useEffect(() => {
+    const timer = setTimeout(onRetry, AGAIN_MS)
+    return () => clearTimeout(timer)
+  }, [onRetry])
+  return (
+    <div role="alert" className="grid justify-items-start gap-4">
+      <h1>{SHELL_TEXT.serverAway}</h1>
+      <p className="text-muted">{SHELL_TEXT.pageNotLoaded}</p>
+      <Button onClick={onRetry}>{UI_TEXT.tryAgain}</Button>
+    </div>
+  )
+}
+
 /** The page for unknown paths. */
 export function NotFound() {
   useTitle(SHELL_TEXT.notFound)

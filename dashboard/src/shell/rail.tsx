@@ -1,17 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useRef } from 'react'
+import { useEffect, useRef } from 'react'
 import { accountQuery } from '../api/account/account.ts'
-import { liveStatus } from '../api/client/live-events.ts'
+import { liveStatus } from '../api/client/live-status.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { isShownTo, NAVIGATION, type NavigationEntry } from '../navigation.ts'
 import { useSignal } from '../signal.ts'
+import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { formatClock } from '../ui/format/time.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { BalanceLine } from './balance-line.tsx'
+import { LateIcon } from './late-icon.tsx'
 
 /** After the page: the first load is measured. */
-const Bell = lazy(() => import('./bell.tsx').then(({ Bell }) => ({ default: Bell })))
+const Bell = lazyPart(() => import('./bell.tsx').then(({ Bell }) => Bell), { failure: () => null })
 
 const ITEM =
   'control flex shrink-0 items-center gap-2 px-3 whitespace-nowrap no-underline hover:bg-sunken aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent'
@@ -28,9 +30,7 @@ export function Rail() {
           <div className="md:hidden">
             <BalanceLine />
           </div>
-          <Suspense>
-            <Bell />
-          </Suspense>
+          <Bell />
           <div className="md:hidden">
             <AccountMenu />
           </div>
@@ -70,10 +70,10 @@ function Pages() {
 }
 
 function Entry({ entry }: { entry: NavigationEntry }) {
-  const { to, label, icon: Icon, exact = false } = entry
+  const { to, label, icon, exact = false } = entry
   const inside = (
     <>
-      <Icon size={16} aria-hidden />
+      <LateIcon name={icon} />
       {label}
     </>
   )

@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { sessionEnded, signingOut } from '../../session-state.ts'
-import { Signal } from '../../signal.ts'
 import { accountQuery } from '../account/account.ts'
+import { liveStatus } from './live-status.ts'
 
 const PATH = '/api/events'
 /** The id of the last event that this page got. It goes when the cache is cleared, as at a sign-out. */
@@ -20,13 +20,6 @@ const INVALIDATED_BY: Readonly<Record<string, readonly string[]>> = {
   social: ['social'],
   topup: ['account', 'transactions', 'billing'],
 }
-
-/** Whether events arrive. `since`: when they stopped; the data on the screen may be older than that. */
-export type LiveStatus =
-  | { readonly state: 'live' | 'connecting' }
-  | { readonly state: 'disconnected'; readonly since: number }
-
-export const liveStatus = new Signal<LiveStatus>({ state: 'connecting' })
 
 /**
  * Follows `/api/events` while the page is visible and invalidates the queries that an event affects, at most once per second. Starts

@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { type FormEvent, lazy, Suspense, useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import { listState } from '../../api/client/list-state.ts'
 import { type AccountLine, accountsQuery } from '../../api/operator.ts'
 import { CUSTOMER_TEXT } from '../../messages/customer.ts'
@@ -9,6 +9,7 @@ import { SHELL_TEXT } from '../../messages/shell.ts'
 import { UI_TEXT } from '../../messages/ui.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
+import { lazyPart } from '../../ui/feedback/lazy-part.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
 import { costUsd, grouped } from '../../ui/format/money.ts'
 import { TimeAgo } from '../../ui/format/time.tsx'
@@ -16,9 +17,7 @@ import { Card } from '../../ui/layout/card.tsx'
 import { type Column, Table } from '../../ui/layout/table.tsx'
 import { MoreMenu } from '../../ui/menus/more-menu.tsx'
 
-const AccountDialog = lazy(() =>
-  import('./account-dialogs.tsx').then(({ AccountDialog }) => ({ default: AccountDialog })),
-)
+const AccountDialog = lazyPart(() => import('./account-dialogs.tsx').then(({ AccountDialog }) => AccountDialog))
 
 const { accountColumns: HEADS } = TEXT
 const MICROS = 1_000_000
@@ -53,11 +52,7 @@ export function AccountsCard({ isOperator }: { isOperator: boolean }) {
         )}
         empty={<Empty action={<Button onClick={() => setSearch('')}>{TEXT.clear}</Button>}>{TEXT.noAccounts}</Empty>}
       />
-      {dialog && (
-        <Suspense>
-          <AccountDialog what={dialog.what} account={dialog.account} onClose={() => setDialog(null)} />
-        </Suspense>
-      )}
+      {dialog && <AccountDialog what={dialog.what} account={dialog.account} onClose={() => setDialog(null)} />}
     </Card>
   )
 }

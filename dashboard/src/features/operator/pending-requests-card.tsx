@@ -1,18 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import { listState } from '../../api/client/list-state.ts'
 import { type PendingLimitRequest, pendingRequestsQuery } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Button } from '../../ui/button.tsx'
+import { lazyPart } from '../../ui/feedback/lazy-part.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
 import { grouped } from '../../ui/format/money.ts'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 import { type Column, Table } from '../../ui/layout/table.tsx'
 
-const DecisionDialog = lazy(() =>
-  import('./decision-dialogs.tsx').then(({ DecisionDialog }) => ({ default: DecisionDialog })),
-)
+const DecisionDialog = lazyPart(() => import('./decision-dialogs.tsx').then(({ DecisionDialog }) => DecisionDialog))
 
 const { waitingColumns: HEADS } = TEXT
 
@@ -72,11 +71,7 @@ export function PendingRequestsCard() {
         )}
         empty={<Empty>{TEXT.noneWaiting}</Empty>}
       />
-      {deciding && (
-        <Suspense>
-          <DecisionDialog how={deciding.how} request={deciding.request} onClose={() => setDeciding(null)} />
-        </Suspense>
-      )}
+      {deciding && <DecisionDialog how={deciding.how} request={deciding.request} onClose={() => setDeciding(null)} />}
     </Card>
   )
 }

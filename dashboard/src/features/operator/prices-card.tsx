@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import { toFailure } from '../../api/client/failure.ts'
 import { listState } from '../../api/client/list-state.ts'
 import { type NewPrice, pricesQuery, setPrice } from '../../api/operator.ts'
@@ -7,11 +7,12 @@ import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
+import { lazyPart } from '../../ui/feedback/lazy-part.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 import { type Column, Table } from '../../ui/layout/table.tsx'
 import { useOperatorAction } from './action-form.tsx'
 
-const PriceDialog = lazy(() => import('./price-dialog.tsx').then(({ PriceDialog }) => ({ default: PriceDialog })))
+const PriceDialog = lazyPart(() => import('./price-dialog.tsx').then(({ PriceDialog }) => PriceDialog))
 
 interface Row {
   readonly operation: NewPrice['operation']
@@ -91,12 +92,10 @@ export function PricesCard() {
         empty={null}
       />
       {setting && prices.data && (
-        <Suspense>
-          <PriceDialog
-            operations={prices.data.catalogue.map(({ operation }) => operation)}
-            onClose={() => setSetting(false)}
-          />
-        </Suspense>
+        <PriceDialog
+          operations={prices.data.catalogue.map(({ operation }) => operation)}
+          onClose={() => setSetting(false)}
+        />
       )}
     </Card>
   )

@@ -6,12 +6,18 @@ import { tryCall } from '../../api/playground/try-call.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import type { Sample } from '../../sample.ts'
 import { useCountdown } from '../../ui/browser/use-countdown.ts'
-import { SampleTabs } from '../../ui/code/sample-tabs.tsx'
+import { lazyPart } from '../../ui/feedback/lazy-part.tsx'
+import { Loading } from '../../ui/feedback/states.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 import { validateField } from './form-values.ts'
 import { DEFAULT_PAYER, type PayerChoice, toPayer, usePayerKeys } from './payer-field.tsx'
 import { TryForm } from './try-form.tsx'
 import { preloadResult, TryResult } from './try-result.tsx'
+
+// Below the first figures, or on a tab of its own.
+const SampleTabs = lazyPart(() => import('../../ui/code/sample-tabs.tsx').then(({ SampleTabs }) => SampleTabs), {
+  fallback: () => <Loading rows={6} />,
+})
 
 /** One operation: its form, its result, and the request as code that follows every change. */
 export function TryOperation({ operation, values, onValues }: TryOperationProps) {
@@ -31,7 +37,7 @@ export function TryOperation({ operation, values, onValues }: TryOperationProps)
   const send = () => {
     setShown(true)
     if (wrong || !call || !payer || trying.isPending || countdown.left > 0) return
-    preloadResult()
+    void preloadResult()
     trying.mutate({ ...call, payer })
   }
   return (

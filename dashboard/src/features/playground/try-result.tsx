@@ -1,18 +1,14 @@
-import { lazy, Suspense } from 'react'
 import type { ApiFailure } from '../../api/client/failure.ts'
 import type { TryResponse } from '../../api/playground/try-call.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
+import { lazyPart } from '../../ui/feedback/lazy-part.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 
-const loadDetails = () => import('./response-details.tsx')
-const ResponseDetails = lazy(() => loadDetails().then(({ ResponseDetails }) => ({ default: ResponseDetails })))
+const ResponseDetails = lazyPart(() => import('./response-details.tsx').then(({ ResponseDetails }) => ResponseDetails))
 
 /** Call it with the request: the code that shows the answer then arrives before the answer. */
-export function preloadResult(): void {
-  // Shown again by the page if it fails there too.
-  loadDetails().catch(() => undefined)
-}
+export const preloadResult = ResponseDetails.preload
 
 /** The result of a call: status, time, cost, explained headers, and the response. */
 export function TryResult({ response, failure }: { response: TryResponse | null; failure: ApiFailure | null }) {
@@ -20,11 +16,7 @@ export function TryResult({ response, failure }: { response: TryResponse | null;
     <Card title={TEXT.result}>
       <FormFailure failure={failure} />
       {response === null && failure === null && <p className="text-muted">{TEXT.none}</p>}
-      {response && (
-        <Suspense>
-          <ResponseDetails response={response} />
-        </Suspense>
-      )}
+      {response && <ResponseDetails response={response} />}
     </Card>
   )
 }

@@ -1,14 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import { accountQuery } from '../../api/account/account.ts'
 import { EXPORT_PATH } from '../../api/account/settings.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
+import { lazyPart } from '../../ui/feedback/lazy-part.tsx'
 import { Card } from '../../ui/layout/card.tsx'
 
-const DeleteAccount = lazy(() =>
-  import('./delete-account.tsx').then(({ DeleteAccount }) => ({ default: DeleteAccount })),
-)
+const DeleteAccount = lazyPart(() => import('./delete-account.tsx').then(({ DeleteAccount }) => DeleteAccount))
 
 /** Data export, and account deletion. */
 export function DataCard() {
@@ -25,13 +24,7 @@ export function DataCard() {
         {TEXT.deleteAccount}
       </Button>
       {isDeleting && account && (
-        <Suspense>
-          <DeleteAccount
-            email={account.email}
-            balance={account.balance_micros_usd}
-            onCancel={() => setDeleting(false)}
-          />
-        </Suspense>
+        <DeleteAccount email={account.email} balance={account.balance_micros_usd} onCancel={() => setDeleting(false)} />
       )}
     </Card>
   )

@@ -1,9 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import { newRecoveryCodes, removeApp } from '../../api/account/second-factor.ts'
 import { settingsQuery } from '../../api/account/settings.ts'
 import { SECOND_FACTOR_TEXT as TEXT } from '../../messages/second-factor.ts'
 import { Button } from '../../ui/button.tsx'
+import { lazyPart } from '../../ui/feedback/lazy-part.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Card } from '../../ui/layout/card.tsx'
 import { Passkeys } from './passkeys.tsx'
@@ -11,7 +12,7 @@ import { PasswordDialog } from './password-dialog.tsx'
 import { RecoveryCodes } from './recovery-codes.tsx'
 
 /** Draws the QR code; few visits need it. */
-const AppSetUp = lazy(() => import('./app-set-up.tsx').then(({ AppSetUp }) => ({ default: AppSetUp })))
+const AppSetUp = lazyPart(() => import('./app-set-up.tsx').then(({ AppSetUp }) => AppSetUp))
 
 type Open = 'set-up' | 'remove' | 'codes' | null
 
@@ -51,11 +52,7 @@ export function SecondFactorCard() {
         </div>
       </div>
       {factor?.passkeys_offered && <Passkeys />}
-      {open === 'set-up' && (
-        <Suspense>
-          <AppSetUp onClose={close} />
-        </Suspense>
-      )}
+      {open === 'set-up' && <AppSetUp onClose={close} />}
       {open === 'remove' && (
         <PasswordDialog
           title={TEXT.turnOff}

@@ -1,16 +1,16 @@
-import { lazy, Suspense } from 'react'
 import { CHART_TEXT as TEXT } from '../../messages/charts.ts'
+import { lazyPart } from '../feedback/lazy-part.tsx'
 import type { ChartSlot } from './stacked-bars.tsx'
 
-const StackedBars = lazy(() => import('./stacked-bars.tsx').then(({ StackedBars }) => ({ default: StackedBars })))
+const StackedBars = lazyPart(() => import('./stacked-bars.tsx').then(({ StackedBars }) => StackedBars), {
+  fallback: () => <div className="h-60" />,
+})
 
 /** A chart with its time zone, and its numbers as a table. The chart code is loaded after the figures are painted. */
 export function UsageChart({ title, slots, series, format, zone }: UsageChartProps) {
   return (
     <div className="grid min-w-0 gap-3">
-      <Suspense fallback={<div className="h-60" />}>
-        <StackedBars title={title} slots={slots} series={series} format={format} />
-      </Suspense>
+      <StackedBars title={title} slots={slots} series={series} format={format} />
       <p className="small text-muted">{TEXT.zone(zone)}</p>
       <details>
         <summary className="small min-h-9 content-center text-muted">{TEXT.asTable}</summary>

@@ -1,10 +1,13 @@
-import { cloneElement, lazy, type ReactElement, Suspense, useState } from 'react'
+import { cloneElement, type ReactElement, useState } from 'react'
+import { lazyPart } from '../feedback/lazy-part.tsx'
 import type { MenuEntry } from './menu-entry.ts'
 
-/** Preloads the code of menus. */
-export const preloadMenus = () => import('./menu-list.tsx')
+const MenuList = lazyPart(() => import('./menu-list.tsx').then(({ MenuList }) => MenuList), {
+  fallback: ({ trigger }: { trigger: Trigger; entries: readonly MenuEntry[] }) => asClosed(trigger),
+})
 
-const MenuList = lazy(() => preloadMenus().then(({ MenuList }) => ({ default: MenuList })))
+/** Preloads the code of menus. */
+export const preloadMenus = MenuList.preload
 
 /**
  * A button that opens a menu. It renders only the button until it is pressed, so that a table with a thousand rows does not
@@ -12,19 +15,16 @@ const MenuList = lazy(() => preloadMenus().then(({ MenuList }) => ({ default: Me
  */
 export function Menu({ trigger, entries }: { trigger: Trigger; entries: readonly MenuEntry[] }) {
   const [used, setUsed] = useState(false)
-  const button = cloneElement(trigger, {
-    'aria-haspopup': 'menu',
-    'aria-expanded': false,
+  if (used) return <MenuList trigger={trigger} entries={entries} />
+  return cloneElement(asClosed(trigger), {
     onPointerEnter: () => void preloadMenus(),
     onFocus: () => void preloadMenus(),
     onClick: () => setUsed(true),
   })
-  if (!used) return button
-  return (
-    <Suspense fallback={button}>
-      <MenuList trigger={trigger} entries={entries} />
-    </Suspense>
-  )
+}
+
+function asClosed(trigger: Trigger): Trigger {
+  return cloneElement(trigger, { 'aria-haspopup': 'menu', 'aria-expanded': false })
 }
 
 type Trigger = ReactElement<{

@@ -1,12 +1,13 @@
-import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { operationName, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { Button } from '../button.tsx'
+import { lazyPart } from '../feedback/lazy-part.tsx'
 import { costUsd, shortCount } from '../format/money.ts'
 import { formatDateTime, TimeAgo } from '../format/time.tsx'
 import { type Column, Table, type TableState } from '../layout/table.tsx'
 import { type RequestRow, StatusBadge } from './request-row.tsx'
 
-const RequestSheet = lazy(() => import('./request-sheet.tsx').then(({ RequestSheet }) => ({ default: RequestSheet })))
+const RequestSheet = lazyPart(() => import('./request-sheet.tsx').then(({ RequestSheet }) => RequestSheet))
 
 /** Requests, newest first. Each opens a side sheet with its details. */
 export function RequestLog({ caption, state, keyLabel, short = false, empty }: RequestLogProps) {
@@ -21,11 +22,7 @@ export function RequestLog({ caption, state, keyLabel, short = false, empty }: R
         card={(row) => <RequestCard row={row} keyLabel={keyLabel} onOpen={setOpened} />}
         empty={empty}
       />
-      {opened && (
-        <Suspense>
-          <RequestSheet row={opened} keyLabel={keyLabel} onClose={() => setOpened(null)} />
-        </Suspense>
-      )}
+      {opened && <RequestSheet row={opened} keyLabel={keyLabel} onClose={() => setOpened(null)} />}
     </>
   )
 }

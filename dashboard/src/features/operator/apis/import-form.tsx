@@ -1,9 +1,10 @@
-import { type FormEvent, lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
 import type { ApiDetails } from '../../../api/apis.ts'
 import { failureFrom } from '../../../api/client/failure.ts'
 import { IMPORT_TEXT as TEXT } from '../../../messages/import-api.ts'
 import { Button } from '../../../ui/button.tsx'
 import { FormFailure } from '../../../ui/feedback/failure.tsx'
+import { lazyPart } from '../../../ui/feedback/lazy-part.tsx'
 import { Loading } from '../../../ui/feedback/states.tsx'
 import { Field } from '../../../ui/field.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
@@ -14,8 +15,9 @@ import { PriceFields } from './price-fields.tsx'
 import { useCheck } from './use-import.ts'
 
 /** The second step, loaded while the first is filled in. */
-const loadReview = () => import('./import-review.tsx')
-const ImportReview = lazy(() => loadReview().then(({ ImportReview }) => ({ default: ImportReview })))
+const ImportReview = lazyPart(() => import('./import-review.tsx').then(({ ImportReview }) => ImportReview), {
+  fallback: () => <Loading rows={6} />,
+})
 
 /** Imports an OpenAPI document in two steps: the document with its upstream and price, then what would be sold. */
 export function ImportForm({ existing, onDone }: ImportFormProps) {
@@ -23,14 +25,10 @@ export function ImportForm({ existing, onDone }: ImportFormProps) {
   const { checking, errors: found, checked } = useCheck(existing, setValues)
   const errors = remainingErrors(found, values)
   const form = useRef<HTMLFormElement>(null)
-  useEffect(() => void loadReview(), [])
+  useEffect(() => void ImportReview.preload(), [])
   const change = (part: Partial<ImportValues>) => setValues((before) => ({ ...before, ...part }))
   if (checked)
-    return (
-      <Suspense fallback={<Loading rows={6} />}>
-        <ImportReview checked={checked} existing={existing} onBack={() => checking.reset()} onDone={onDone} />
-      </Suspense>
-    )
+    return <ImportReview checked={checked} existing={existing} onBack={() => checking.reset()} onDone={onDone} />
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (checking.isPending) return
