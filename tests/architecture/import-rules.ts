@@ -344,7 +344,7 @@ export const RULES: readonly Rule[] = [
   },
   // Operators see of a customer what its owner sees, by the same code.
   {
-    files: ['server/http/operator/customer-commands.ts', 'server/http/operator/customer-routes.ts'],
+    files: ['server/http/operator/customer-{commands,routes,socket,views}.ts'],
     may: [
       ...[CORE, PIPELINE, 'server/http/operator/**', 'server/http/account/export.ts', 'server/http/usage/*.ts'],
       ...EVERY_RESOURCE,

@@ -1,13 +1,15 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type {
-  CustomerAudit,
   CustomerDetails,
-  CustomerKeys,
-  CustomerPayments,
   KeyActionCommand,
   Refund,
   RoleCommand,
 } from '../../../server/http/operator/customer-record.ts'
+import type {
+  CustomerAudit,
+  CustomerKeys,
+  CustomerPayments,
+} from '../../../server/http/operator/customer-view-record.ts'
 import { api, unwrap } from './client/client.ts'
 
 export type Customer = CustomerDetails

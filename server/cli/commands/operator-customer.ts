@@ -32,7 +32,7 @@ export const CUSTOMER_HELP = `  show ACCOUNT                              show a
   refund ACCOUNT PAYMENT|REQUEST [USD] --note TEXT [--reference TEXT]
                                             send a card payment (pay_...) back through its processor, or give back what a
                                             call (req_...) was charged; without USD all of it
-  refunds ACCOUNT                           list its card refunds and what became of them
+  refunds ACCOUNT                           list its newest card refunds and what became of them
   export ACCOUNT                            print all data about an account as JSON, for its owner
   erase ACCOUNT_ID --yes                    close an account for good: keys, sessions and personal data go, the books stay`
 
@@ -93,7 +93,9 @@ const COMMANDS: Readonly<Record<string, Run>> = {
   refunds: async (args, { json }) => {
     const [account = ''] = words('refunds', args, 1)
     const answer = await askServer('refunds', { account } satisfies AccountCommand)
-    return json ? asJson(answer) : refundTable((answer as RefundList).refunds)
+    const { refunds, next_cursor: next } = answer as RefundList
+    if (json) return asJson(answer)
+    return refundTable(refunds) + (next === null ? '' : 'There are more: "operator customer refunds" has all.\n')
   },
   export: async (args) => {
     const [account = ''] = words('export', args, 1)
@@ -136,6 +138,7 @@ function details(shown: CustomerDetails): string {
     `${account.id}  ${account.email ?? '(closed)'}${shown.email_confirmed ? '' : ' (not confirmed)'}  ${account.name ?? ''}`,
     `tier ${account.tier}${account.role ? `, ${account.role}` : ''}, since ${account.created_at}`,
     `balance ${usd(shown.balance_micros_usd)}: credit ${usd(shown.credit_micros_usd)}, paid ${usd(shown.paid_micros_usd)}, owed ${usd(shown.debt_micros_usd)}`,
+    `each key ${account.limits.rpm} requests and ${account.limits.tpm} tokens per minute, ${account.limits.concurrency} at once; at most ${account.most_keys} keys`,
     `available ${usd(shown.available_micros_usd)}, held ${usd(shown.held_micros_usd)}, topped up ${usd(shown.topped_up_micros_usd)}`,
     ...(account.suspension ? [`SUSPENDED since ${account.suspension.since}: ${account.suspension.reason}`] : []),
     ...(why.length > 0 ? ['', 'Why paid calls get a 402 now:', ...why.map((reason) => `  - ${reason}`)] : []),
@@ -158,7 +161,7 @@ function erased({ id, forfeited_micros_usd: forfeited, erased: gone, kept }: Era
   return `${id} is closed. Forfeited: ${forfeited / MICROS} USD.\nErased:\n${list(gone)}\nKept:\n${list(kept)}\n`
 }
 
-function refundTable(refunds: readonly Refund[]): string {
+export function refundTable(refunds: readonly Refund[]): string {
   if (refunds.length === 0) return 'No card refunds.\n'
   return table(
     ['REFUND', 'OF', 'USD', 'STATE', 'AT PROCESSOR', 'NOTE'],

@@ -3,6 +3,7 @@ import type {
   ApproveCommand,
   DeclineCommand,
   GrantCommand,
+  LimitRequestsCommand,
   LimitsCommand,
   ListCommand,
   MaxKeysCommand,
@@ -11,7 +12,7 @@ import type {
   OneOperatorLimitRequest,
   OperatorAccount,
   OperatorLimitRequest,
-  OperatorLimitRequests,
+  OperatorLimitRequestPage,
   OperatorPrice,
   Publication,
   ResetLink,
@@ -28,6 +29,7 @@ import { BACKUP_HELP, backupCommand, type Tell } from './operator-backup'
 import { CUSTOMER_HELP, customerCommand } from './operator-customer'
 import { MODEL_HELP, modelCommand } from './operator-model'
 import { MONEY_HELP, moneyCommand, type Out } from './operator-money'
+import { customerViewCommand, moreRows, VIEWS_HELP } from './operator-views'
 import { OPERATOR_WEBHOOK_HELP, OPERATOR_WEBHOOKS_USAGE, operatorWebhookCommand } from './webhooks'
 
 const OPERATOR_HELP = `Usage: bun run gateway operator COMMAND
@@ -35,7 +37,8 @@ const OPERATOR_HELP = `Usage: bun run gateway operator COMMAND
 Manages the server that runs on DATA_DIR (default: data).
 
   list [TEXT]                               list accounts and prices, or find accounts by email, name, key, or the id of an
-                                            account, key, request or payment
+                                            account, key, request or payment; newest first, 50 at a time
+${VIEWS_HELP}
 ${CUSTOMER_HELP}
 ${MONEY_HELP}
   grant ACCOUNT USD [--note TEXT] [--reference TEXT]
@@ -49,7 +52,7 @@ ${MONEY_HELP}
                                             restore the default price
   ready                                     show whether calls can be served and charged, and the state of each provider
   publish check                             show what directories of tools and paid APIs would list, and why not
-  requests                                  list pending requests for higher limits
+  requests                                  list pending requests for higher limits, newest first, 50 at a time
   approve REQUEST [--reason TEXT]           move the account to Growth
   approve REQUEST RPM TPM CONCURRENCY [--reason TEXT]
                                             give the account custom limits instead
@@ -64,8 +67,10 @@ ${BACKUP_HELP}
 
 ACCOUNT is an id (acct_...) or a confirmed email address. OPERATION is the name of a price, such as image-search.
 
-  --json   print the response as JSON
-  --help   print this help
+  --limit N      of a list: rows per page, 1 to 200
+  --cursor TEXT  of a list: the page after the one that ended with this cursor
+  --json         print the response as JSON
+  --help         print this help
 
 Exit codes: 0 success, 1 refused by the server, 2 wrong usage (nothing was sent).
 `
@@ -82,6 +87,7 @@ export async function operatorCommand(
   if (group === 'api' && !helps) return apiCommand(others, ask)
   if (group === 'apply' && !helps) return applyCommand(others, ask)
   if (group === 'webhooks') return helps ? OPERATOR_WEBHOOKS_USAGE : operatorWebhookCommand(others)
+  if (group === 'customer') return customerViewCommand(others)
   if (helps) return OPERATOR_HELP
   const { values, positionals } = parsed(args)
   const [command, ...rest] = positionals
@@ -107,7 +113,7 @@ export async function operatorCommand(
   if (command === 'reset-link') return `${(answer as ResetLink).link}\n`
   if (command === 'reset-second-factor')
     return `The password alone signs ${(answer as SecondFactorReset).email} in again. All sessions were signed out.\n`
-  if (command === 'requests') return requestTable((answer as OperatorLimitRequests).requests)
+  if (command === 'requests') return requestPage(answer as OperatorLimitRequestPage)
   if (command === 'approve' || command === 'decline') return requestTable([(answer as OneOperatorLimitRequest).request])
   return accountTable([(answer as OneOperatorAccount).account])
 }
@@ -132,6 +138,8 @@ function parsed(args: readonly string[]) {
     to: { type: 'string' },
     timezone: { type: 'string' },
     verify: { type: 'boolean' },
+    limit: { type: 'string' },
+    cursor: { type: 'string' },
   })
 }
 
@@ -149,7 +157,7 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Bod
   switch (command) {
     case 'list':
       expect(rest.length === 0 ? 0 : 1)
-      return rest.length === 0 ? {} : ({ search: first } satisfies ListCommand)
+      return { ...(rest.length > 0 && { search: first }), ...pageOf(options) } satisfies ListCommand
     case 'grant':
       expect(2)
       return { account: first, usd: second, ...given({ note, reference }) } satisfies GrantCommand
@@ -171,9 +179,11 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Bod
       expect(1)
       return {}
     case 'ready':
-    case 'requests':
       expect(0)
       return {}
+    case 'requests':
+      expect(0)
+      return pageOf(options) satisfies LimitRequestsCommand
     case 'approve':
       expect(rest.length === 1 ? 1 : 4)
       return { request: first, ...given({ reason }), ...(rest.length > 1 && { limits }) } satisfies ApproveCommand
@@ -191,16 +201,26 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Bod
   }
 }
 
+/** The page of a list that is asked for. */
+function pageOf({ limit, cursor }: Options) {
+  return { ...(limit !== undefined && { limit: Number(limit) }), ...given({ cursor }) }
+}
+
 /** The options that were given. */
 function given<K extends string>(options: { readonly [N in K]: string | undefined }): { readonly [N in K]?: string } {
   const there = Object.entries(options).filter(([, value]) => value !== undefined)
   return Object.fromEntries(there) as { readonly [N in K]?: string } // the loop loses the names
 }
 
-function listing({ accounts, prices }: AccountsAndPrices): string {
+function listing({ accounts, prices, next_cursor: next }: AccountsAndPrices): string {
   if (accounts.length === 0) return 'No accounts yet. The gateway prints at startup how to become its operator.\n'
   const overrides = prices.filter((price) => price.usd !== null)
-  return accountTable(accounts) + (overrides.length > 0 ? `\n${overrides.map(priceLine).join('\n')}\n` : '')
+  const priced = overrides.length > 0 ? `\n${overrides.map(priceLine).join('\n')}\n` : ''
+  return accountTable(accounts) + priced + (next === null ? '' : moreRows(next))
+}
+
+function requestPage({ requests, next_cursor: next }: OperatorLimitRequestPage): string {
+  return requestTable(requests) + (next === null ? '' : moreRows(next))
 }
 
 function publication({ directories, server_json }: Publication): string {

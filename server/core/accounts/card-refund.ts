@@ -28,8 +28,8 @@ export interface CardRefundStore {
   update(refund: CardRefund): Promise<void>
   byReference(reference: string): Promise<CardRefund | null>
   ofPayment(payment: PaymentId): Promise<readonly CardRefund[]>
-  /** Newest first. */
-  ofAccount(account: AccountId): Promise<readonly CardRefund[]>
-  /** Those whose outcome is still open, oldest first. */
-  unfinished(): Promise<readonly CardRefund[]>
+  /** Newest first, starting after `after`. */
+  ofAccount(account: AccountId, limit: number, after: RefundId | null): Promise<readonly CardRefund[]>
+  /** Those whose outcome is still open, oldest first, starting after `after`. */
+  unfinished(limit: number, after: RefundId | null): Promise<readonly CardRefund[]>
 }

@@ -1,7 +1,7 @@
 import { type Actor, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { type Failure, failure } from '../failure'
-import { makeId, type PaymentId } from '../ids'
+import { makeId, type PaymentId, type RefundId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { Ledger } from '../ledger/ledger'
 import { formatUsd, type Money, micros, plus, ZERO } from '../money'
@@ -14,6 +14,7 @@ import { refundReference, returnReference } from './card-top-ups'
 
 /** One cent: what card processors count in. */
 const CENT = 10_000
+const PAGE_SIZE = 200
 
 export interface NewCardRefund {
   readonly payment: PaymentId
@@ -80,7 +81,7 @@ export class CardRefunds {
   async finish(): Promise<number> {
     const { claims, store } = this.parts
     let ended = 0
-    for (const { payment, reference } of await store.unfinished())
+    for await (const { payment, reference } of unfinished(store))
       await this.mutex.take(payment, async () => {
         // It may have ended while this waited.
         const refund = await store.byReference(reference)
@@ -211,6 +212,16 @@ const ELSEWHERE = failure('invalid_state', 'Another refund has this reference. L
 function leftOf({ amount: paid }: Claim, gone: readonly { readonly amount: Money }[]): Money {
   const sum = gone.reduce((total, { amount }) => plus(total, amount), ZERO)
   return micros(Math.max(0, paid - sum))
+}
+
+/** All of them: those that wait for the processor for days must not hide newer ones. */
+async function* unfinished(store: CardRefundStore): AsyncGenerator<CardRefund, void> {
+  for (let after: RefundId | null = null; ; ) {
+    const page: readonly CardRefund[] = await store.unfinished(PAGE_SIZE, after)
+    yield* page
+    after = page.at(-1)?.id ?? null
+    if (page.length < PAGE_SIZE) return
+  }
 }
 
 function isOpen({ state }: CardRefund): boolean {

@@ -15,10 +15,29 @@ export interface AccountTransaction {
   readonly requestId: RequestId | null
 }
 
+/** What the balance got or lost without a payment or a call: credit, corrections, and charges that were given back. */
+export const ADJUSTMENT_KINDS = [
+  'signup_credit',
+  'grant',
+  'debit',
+  'charge_refund',
+] as const satisfies readonly EntryKind[]
+
+/** A transaction of one of these kinds, and who made it. */
+export interface AccountAdjustment extends Omit<AccountTransaction, 'balanceAfter' | 'kind'> {
+  readonly kind: (typeof ADJUSTMENT_KINDS)[number]
+  /** The reference that the operator gave, or null. */
+  readonly reference: string | null
+  /** The id of the user who made it, or `console`. Null where nobody did, and once the audit log has forgotten it. */
+  readonly actor: string | null
+}
+
 /** Reads an account's transactions, from committed entries only. */
 export interface AccountStatements {
   /**
    * Newest first. Balances are calculated backwards from the current balance. Null when the cursor is unknown.
    */
   transactions(account: AccountId, limit: number, cursor: string | null): Promise<Page<AccountTransaction> | null>
+  /** Newest first. Null when the cursor is unknown. */
+  adjustments(account: AccountId, limit: number, cursor: string | null): Promise<Page<AccountAdjustment> | null>
 }

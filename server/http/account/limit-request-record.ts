@@ -21,6 +21,8 @@ import {
 const PER_MINUTE = { minimum: 1, maximum: 1_000_000_000 }
 const MAX_ENDPOINTS = 50
 
+export const LIMIT_REQUEST_STATES = ['pending', 'approved', 'declined'] as const
+
 const REQUESTED = {
   peak_rpm: whole('Requests per minute at your peak.', PER_MINUTE),
   peak_tpm: whole('Tokens per minute at your peak.', PER_MINUTE),
@@ -45,7 +47,7 @@ export const LimitRequestRecord = named(
   record('A request for higher limits.', {
     id: text('Id of the request.'),
     workspace_id: text('Id of the account that asked.'),
-    status: oneOf(['pending', 'approved', 'declined'], 'The status of the request.'),
+    status: oneOf(LIMIT_REQUEST_STATES, 'The status of the request.'),
     ...REQUESTED,
     reason: orNull(text('What the operator said to it.')),
     created_at: instant('When it was sent.'),

@@ -1,6 +1,5 @@
 import type { ParameterTable } from '../../core/catalog/parameters'
-import type { AccountId } from '../../core/ids'
-import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
+import { PAGE_QUERY, queryOf } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
@@ -18,7 +17,6 @@ const ACCOUNTS_QUERY = {
 
 /** Accounts as an operator sees and changes them (spec-answers 4). Only for operators; every change is audited. */
 export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: OwnerSessions }) {
-  const { accounts } = parts
   const orders = new OperatorCommands(parts)
   const { staff, order } = operatorGate(parts.owners)
   return routeGroup({ name: 'operator-accounts', prefix: '/api/operator/accounts' })
@@ -26,11 +24,7 @@ export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: 
       '',
       async ({ context }): Promise<OperatorAccountPage> => {
         await staff(context)
-        const { search, limit, cursor } = queryOf(ACCOUNTS_QUERY, context)
-        if (cursor !== undefined && !(await accounts.byId(cursor as AccountId))) throw refuseCursor(cursor)
-        const after = (cursor ?? null) as AccountId | null
-        const page = await orders.search(search, limit, after)
-        return { accounts: await orders.describeAll(page.rows), next_cursor: page.next }
+        return orders.page(queryOf(ACCOUNTS_QUERY, context))
       },
       UNDOCUMENTED,
     )

@@ -13,9 +13,9 @@ import { type ApiCommandParts, apiCommands } from './api-commands'
 import { type ApiReportNeeds, readApiReport } from './api-report'
 import { type BackupCommandParts, backupCommands } from './backup-commands'
 import { type BooksParts, bookCommands } from './books'
-import type { CustomerParts } from './customer-commands'
 import { type CustomerMoneyParts, moneySocketCommands } from './customer-money'
 import { customerSocketCommands } from './customer-socket'
+import type { CustomerViewParts } from './customer-views'
 import { type ModelCommandParts, modelCommands } from './model-commands'
 import { OperatorCommands } from './operator-commands'
 import { type ReconcileParts, reconcileCommands } from './reconcile'
@@ -23,6 +23,7 @@ import {
   ApproveCommand,
   DeclineCommand,
   GrantCommand,
+  LimitRequestsCommand,
   LimitsCommand,
   ListCommand,
   MaxKeysCommand,
@@ -41,7 +42,7 @@ export const CONTROL_SOCKET = 'control.sock'
 
 const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
 
-type ControlParts = CustomerParts &
+type ControlParts = CustomerViewParts &
   CustomerMoneyParts &
   ReconcileParts &
   AfterRestoreParts &
@@ -90,7 +91,7 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     limits: socketCommand(LimitsCommand, (form) => orders.setLimits(CONSOLE, form)),
     keys: socketCommand(MaxKeysCommand, (form) => orders.setMaxKeys(CONSOLE, form)),
     price: socketCommand(NewPrice, (form) => orders.setPrice(CONSOLE, form)),
-    requests: socketCommand(NoBody, () => orders.pendingRequests()),
+    requests: socketCommand(LimitRequestsCommand, (form) => orders.requests(form)),
     approve: socketCommand(ApproveCommand, (form) => orders.approve(CONSOLE, form)),
     decline: socketCommand(DeclineCommand, (form) => orders.decline(CONSOLE, form)),
     'reset-link': socketCommand(ResetLinkCommand, (form) => orders.resetLink(CONSOLE, form)),

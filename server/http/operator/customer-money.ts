@@ -1,4 +1,3 @@
-import type { CardRefund, CardRefundStore } from '../../core/accounts/card-refund'
 import type { CardRefunds } from '../../core/accounts/card-refunds'
 import type { Actor } from '../../core/audit'
 import { isoTime } from '../../core/clock'
@@ -7,22 +6,19 @@ import type { PaymentId, RequestId } from '../../core/ids'
 import { parseUsd } from '../../core/money'
 import type { ClaimStore } from '../../core/payments/claim'
 import { err, ok } from '../../core/result'
-import { taken } from '../middleware/failures'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { readable } from '../middleware/validate-body'
 import { UNDOCUMENTED } from '../openapi/documented'
 import {
-  AccountCommand,
   DebitCommand,
   DebitForm,
   type OneRefund,
   type Refund,
   RefundCommand,
   RefundForm,
-  type RefundList,
+  refundRecord,
 } from './customer-record'
-import { customerOf } from './customer-routes'
 import { type Answer, findAccount, OperatorCommands, type OperatorParts } from './operator-commands'
 import { operatorGate } from './operator-gate'
 import type { OneOperatorAccount } from './record'
@@ -32,7 +28,6 @@ export interface CustomerMoneyParts extends OperatorParts {
   readonly claims: ClaimStore
   /** Null if no card processor is configured. */
   readonly cardRefunds: CardRefunds | null
-  readonly refundStore: CardRefundStore
   readonly now: () => number
 }
 
@@ -78,12 +73,6 @@ class CustomerMoney {
     return refund.ok ? ok({ refund: refundRecord(refund.value) }) : refund
   }
 
-  async refunds({ account: name }: AccountCommand): Answer<RefundList> {
-    const account = await findAccount(this.parts, name)
-    if (!account.ok) return account
-    return ok({ refunds: (await this.parts.refundStore.ofAccount(account.value.id)).map(refundRecord) })
-  }
-
   private chargeRefund(payment: RequestId, amount: number, note: string): Refund {
     const at = isoTime(this.parts.now())
     return {
@@ -96,7 +85,6 @@ class CustomerMoney {
 /** Routes for operators only: support moves no money. */
 export function customerMoneyRoutes(parts: CustomerMoneyParts & { readonly owners: OwnerSessions }) {
   const money = new CustomerMoney(parts)
-  const accountId = customerOf(parts)
   const { order } = operatorGate(parts.owners)
   return routeGroup({ name: 'operator-customer-money', prefix: '/api/operator/accounts/:id' })
     .post(
@@ -111,12 +99,6 @@ export function customerMoneyRoutes(parts: CustomerMoneyParts & { readonly owner
         order(context, RefundForm, (actor, form) => money.refund(actor, { ...form, account: id })),
       { parse: 'none', ...UNDOCUMENTED },
     )
-    .get(
-      '/refunds',
-      async ({ context, params: { id } }): Promise<RefundList> =>
-        taken(await money.refunds({ account: await accountId(context, id) })),
-      UNDOCUMENTED,
-    )
 }
 
 export function moneySocketCommands(parts: CustomerMoneyParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
@@ -124,21 +106,5 @@ export function moneySocketCommands(parts: CustomerMoneyParts, actor: Actor): Re
   return {
     debit: socketCommand(DebitCommand, (form) => money.debit(actor, form)),
     refund: socketCommand(RefundCommand, (form) => money.refund(actor, form)),
-    refunds: socketCommand(AccountCommand, (form) => money.refunds(form)),
-  }
-}
-
-function refundRecord(refund: CardRefund): Refund {
-  return {
-    id: refund.id,
-    payment: refund.payment,
-    amount_micros_usd: refund.amount,
-    note: refund.reason,
-    reference: refund.reference,
-    state: refund.state,
-    processor_id: refund.processorId,
-    error: refund.lastError,
-    created_at: isoTime(refund.createdAt),
-    updated_at: isoTime(refund.updatedAt),
   }
 }

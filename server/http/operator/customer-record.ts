@@ -1,8 +1,7 @@
 import type { Static } from '@sinclair/typebox'
-import { ACTORS } from '../audit/record'
-import { KeyRecord } from '../keys/record'
+import type { CardRefund } from '../../core/accounts/card-refund'
+import { isoTime } from '../../core/clock'
 import {
-  anyObject,
   form,
   instant,
   line,
@@ -95,49 +94,6 @@ export const CustomerDetails = named(
 )
 export type CustomerDetails = Static<typeof CustomerDetails>
 
-export const CustomerKeys = record('The keys of an account, newest first, including revoked ones.', {
-  keys: listOf(KeyRecord, 'The keys.'),
-})
-export type CustomerKeys = Static<typeof CustomerKeys>
-
-const CustomerPayment = record('A payment of an account.', {
-  id: text('Id of the payment.'),
-  purpose: oneOf(['call', 'top_up'], 'What it is for.'),
-  state: oneOf(
-    ['working', 'released', 'settling', 'settled', 'served', 'paid_unserved'],
-    '`released`: not paid. `served`: paid, and booked or answered.',
-  ),
-  method: text('Payment method.'),
-  amount_micros_usd: microsUsd('The amount.'),
-  reference: orNull(text('Its id at the payment network or processor.')),
-  error: orNull(text('The last error.')),
-  created_at: instant('When it was started.'),
-  updated_at: instant('When it last changed.'),
-})
-
-export const CustomerPayments = record('A page of payments, newest first.', {
-  payments: listOf(CustomerPayment, 'The payments.'),
-  next_cursor: nextCursor(),
-})
-export type CustomerPayments = Static<typeof CustomerPayments>
-
-const Change = record('A change.', {
-  id: text('Id of the change.'),
-  at: instant('When it happened.'),
-  action: text('What was done, such as `key.revoke` or `account.suspend`.'),
-  by: oneOf(ACTORS, 'Who made it.'),
-  actor: text('The user id of who made it, `console`, or the name of a job.'),
-  ip: orNull(text('The IP address it came from.')),
-  key: orNull(text('Id of the key it concerns.')),
-  detail: anyObject('What changed, without secrets.'),
-})
-
-export const CustomerAudit = record('A page of changes to an account and its keys, newest first.', {
-  changes: listOf(Change, 'The changes.'),
-  next_cursor: nextCursor(),
-})
-export type CustomerAudit = Static<typeof CustomerAudit>
-
 export const EraseForm = form('The confirmation to erase the account for good.', {
   confirm: text('The id of the account again.'),
 })
@@ -191,5 +147,23 @@ const Refund = record('A refund.', {
 export type Refund = Static<typeof Refund>
 export const OneRefund = record('The refund.', { refund: Refund })
 export type OneRefund = Static<typeof OneRefund>
-export const RefundList = record('Refunds of card payments, newest first.', { refunds: listOf(Refund, 'The refunds.') })
+export const RefundList = record('A page of refunds of card payments, newest first.', {
+  refunds: listOf(Refund, 'The refunds.'),
+  next_cursor: nextCursor(),
+})
 export type RefundList = Static<typeof RefundList>
+
+export function refundRecord(refund: CardRefund): Refund {
+  return {
+    id: refund.id,
+    payment: refund.payment,
+    amount_micros_usd: refund.amount,
+    note: refund.reason,
+    reference: refund.reference,
+    state: refund.state,
+    processor_id: refund.processorId,
+    error: refund.lastError,
+    created_at: isoTime(refund.createdAt),
+    updated_at: isoTime(refund.updatedAt),
+  }
+}

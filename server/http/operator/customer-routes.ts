@@ -1,37 +1,39 @@
-import type { AuditEntry } from '../../core/audit'
-import { isoTime } from '../../core/clock'
 import type { AccountId } from '../../core/ids'
-import type { Claim, ClaimStore } from '../../core/payments/claim'
 import { exportResponse } from '../account/export'
-import { type KeyRecord, keyRecord } from '../keys/record'
+import type { KeyRecord } from '../keys/record'
 import { notFound, taken } from '../middleware/failures'
-import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
+import { PAGE_QUERY, queryOf } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
-import { accountUsage, callFilter, LOG_QUERY } from '../usage/owner-routes'
-import type { ExplainedRequest, RequestPage, TransactionPage, UsageReport } from '../usage/record'
-import { explainedCall, wireCall, wireTransaction } from '../usage/usage-report'
-import { CustomerCommands, type CustomerParts } from './customer-commands'
+import { GROUPED_QUERY, LOG_QUERY } from '../usage/owner-routes'
+import type { ExplainedRequest, TransactionPage, UsageReport } from '../usage/record'
+import { CustomerCommands } from './customer-commands'
 import {
-  type CustomerAudit,
   type CustomerDetails,
-  type CustomerKeys,
-  type CustomerPayments,
   type ErasedAccount,
   EraseForm,
   KeyActionForm,
   NoteForm,
   type PasswordReset,
+  type RefundList,
   RoleForm,
   SuspendForm,
 } from './customer-record'
+import type {
+  CustomerAdjustments,
+  CustomerAudit,
+  CustomerKeys,
+  CustomerLimits,
+  CustomerPayments,
+  CustomerRequests,
+} from './customer-view-record'
+import { type CustomerViewParts, CustomerViews } from './customer-views'
 import { operatorGate } from './operator-gate'
 import { NoBody, type OneOperatorAccount, type SecondFactorReset } from './record'
 
-export interface CustomerRouteParts extends CustomerParts {
+export interface CustomerRouteParts extends CustomerViewParts {
   readonly owners: OwnerSessions
-  readonly claims: ClaimStore
 }
 
 /** Resolves the account of a path, for staff only. */
@@ -47,8 +49,8 @@ export function customerOf({ accounts, owners }: Pick<CustomerRouteParts, 'accou
 
 /** What operators and support see of one customer (spec-answers 15). */
 export function customerRoutes(parts: CustomerRouteParts) {
-  const { reports, statements, now } = parts
   const orders = new CustomerCommands(parts)
+  const views = new CustomerViews(parts)
   const accountId = customerOf(parts)
   return routeGroup({ name: 'operator-customers', prefix: '/api/operator/accounts/:id' })
     .get(
@@ -60,76 +62,67 @@ export function customerRoutes(parts: CustomerRouteParts) {
     .get(
       '/usage',
       async ({ context, params }): Promise<UsageReport> =>
-        accountUsage(parts, await accountId(context, params.id), context, now()),
+        views.usage(await accountId(context, params.id), queryOf(GROUPED_QUERY, context)),
       UNDOCUMENTED,
     )
     .get(
       '/requests',
-      async ({ context, params }): Promise<RequestPage> => {
-        const id = await accountId(context, params.id)
-        const query = queryOf(LOG_QUERY, context)
-        const filter = await callFilter(parts.credentials, id, query)
-        const page = await reports.requests(filter, query.limit, query.cursor ?? null)
-        if (!page) throw refuseCursor(query.cursor ?? '')
-        return { requests: page.rows.map(wireCall), next_cursor: page.next }
-      },
+      async ({ context, params }): Promise<CustomerRequests> =>
+        views.requests(await accountId(context, params.id), queryOf(LOG_QUERY, context)),
       UNDOCUMENTED,
     )
     .get(
       '/requests/:request',
-      async ({ context, params }): Promise<ExplainedRequest> => {
-        const call = await reports.request(await accountId(context, params.id), null, params.request)
-        if (!call) throw notFound('This account made no request with this id.')
-        return explainedCall(call)
-      },
+      async ({ context, params }): Promise<ExplainedRequest> =>
+        views.request(await accountId(context, params.id), params.request),
       UNDOCUMENTED,
     )
     .get(
-      '/transactions',
-      async ({ context, params }): Promise<TransactionPage> => {
-        const id = await accountId(context, params.id)
-        const { limit, cursor } = queryOf(PAGE_QUERY, context)
-        const page = await statements.transactions(id, limit, cursor ?? null)
-        if (!page) throw refuseCursor(cursor ?? '')
-        return { transactions: page.rows.map(wireTransaction), next_cursor: page.next }
-      },
+      '/limits',
+      async ({ context, params }): Promise<CustomerLimits> =>
+        views.limits(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
       UNDOCUMENTED,
     )
 }
 
-/** Payments, keys and changes of one customer. */
+/** Money, keys and changes of one customer. */
 export function customerRecordRoutes(parts: CustomerRouteParts) {
-  const { claims, credentials, audit, now } = parts
+  const views = new CustomerViews(parts)
   const accountId = customerOf(parts)
   return routeGroup({ name: 'operator-customer-records', prefix: '/api/operator/accounts/:id' })
     .get(
+      '/transactions',
+      async ({ context, params }): Promise<TransactionPage> =>
+        views.transactions(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
+      UNDOCUMENTED,
+    )
+    .get(
+      '/adjustments',
+      async ({ context, params }): Promise<CustomerAdjustments> =>
+        views.adjustments(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
+      UNDOCUMENTED,
+    )
+    .get(
       '/payments',
-      async ({ context, params }): Promise<CustomerPayments> => {
-        const id = await accountId(context, params.id)
-        const { limit, cursor } = queryOf(PAGE_QUERY, context)
-        const page = await claims.list({ account: id, purpose: null, state: null }, limit, cursor ?? null)
-        if (!page) throw refuseCursor(cursor ?? '')
-        return { payments: page.rows.map(customerPayment), next_cursor: page.next }
-      },
+      async ({ context, params }): Promise<CustomerPayments> =>
+        views.payments(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
+      UNDOCUMENTED,
+    )
+    .get(
+      '/refunds',
+      async ({ context, params }): Promise<RefundList> =>
+        views.refunds(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
       UNDOCUMENTED,
     )
     .get(
       '/keys',
-      async ({ context, params }): Promise<CustomerKeys> => {
-        const keys = await credentials.byAccount(await accountId(context, params.id))
-        return { keys: await Promise.all(keys.map((key) => keyRecord(key, { ...parts, now: now() }))) }
-      },
+      async ({ context, params }): Promise<CustomerKeys> => views.keys(await accountId(context, params.id)),
       UNDOCUMENTED,
     )
     .get(
       '/audit',
-      async ({ context, params }): Promise<CustomerAudit> => {
-        const id = await accountId(context, params.id)
-        const { limit, cursor } = queryOf(PAGE_QUERY, context)
-        const page = await audit.ofAccount(id, limit, cursor ?? null)
-        if (!page) throw refuseCursor(cursor ?? '')
-        return { changes: page.rows.map(change), next_cursor: page.next }
-      },
+      async ({ context, params }): Promise<CustomerAudit> =>
+        views.audit(await accountId(context, params.id), queryOf(PAGE_QUERY, context)),
       UNDOCUMENTED,
     )
 }
@@ -201,25 +194,4 @@ export function customerActRoutes(parts: CustomerRouteParts) {
       },
       UNDOCUMENTED,
     )
-}
-
-function customerPayment(claim: Claim): CustomerPayments['payments'][number] {
-  return {
-    id: claim.id,
-    purpose: claim.purpose,
-    state: claim.state,
-    method: claim.method,
-    amount_micros_usd: claim.amount,
-    reference: claim.reference,
-    error: claim.lastError,
-    created_at: isoTime(claim.createdAt),
-    updated_at: isoTime(claim.updatedAt),
-  }
-}
-
-function change({ id, at, actor, action, keyId, detail }: AuditEntry): CustomerAudit['changes'][number] {
-  return {
-    ...{ id, at: isoTime(at), action, by: actor.kind, actor: actor.id },
-    ...{ ip: actor.address, key: keyId, detail: { ...detail } },
-  }
 }

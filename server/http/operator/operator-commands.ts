@@ -14,19 +14,21 @@ import type { Actor } from '../../core/audit'
 import type { PriceStore } from '../../core/catalog/prices'
 import { isoTime } from '../../core/clock'
 import { type Failure, failure, wrongParameters } from '../../core/failure'
-import type { AccountId } from '../../core/ids'
+import type { AccountId, LimitRequestId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import { limitsOf, MAX_KEYS, tierOf } from '../../core/limits/tier'
 import { formatUsd, type Money, parseUsd, ZERO } from '../../core/money'
-import type { Page } from '../../core/page'
+import { pageOf } from '../../core/page'
 import { err, ok, type Result } from '../../core/result'
 import { limitRequestRecord } from '../account/limit-request-record'
+import { refuseCursor } from '../middleware/list-query'
 import { readable } from '../middleware/validate-body'
 import {
   type AccountsAndPrices,
   type ApproveCommand,
   type DeclineCommand,
   type GrantCommand,
+  type LimitRequestsCommand,
   type LimitsCommand,
   type ListCommand,
   type MaxKeysCommand,
@@ -34,8 +36,9 @@ import {
   type OneOperatorAccount,
   type OneOperatorLimitRequest,
   type OperatorAccount,
+  type OperatorAccountPage,
   type OperatorLimitRequest,
-  type OperatorLimitRequests,
+  type OperatorLimitRequestPage,
   type OperatorPrice,
   priceRecord,
   type ResetLink,
@@ -44,7 +47,8 @@ import {
   type SecondFactorReset,
 } from './record'
 
-const MAX_LISTED = 1000
+/** Per page of a list. */
+const DEFAULT_ROWS = 50
 
 export const NOBODY_SIGNS_IN = failure('invalid_state', 'This account is closed for good. Nobody can sign in to it.')
 
@@ -75,9 +79,17 @@ export class OperatorCommands {
     this.parts = parts
   }
 
-  async list({ search }: ListCommand): Answer<AccountsAndPrices> {
-    const found = await this.search(search, MAX_LISTED, null)
-    return ok({ accounts: await this.describeAll(found.rows), prices: this.parts.prices.all().map(priceRecord) })
+  async list(form: ListCommand): Answer<AccountsAndPrices> {
+    const page = await this.page(form)
+    return ok({ ...page, prices: form.cursor === undefined ? this.parts.prices.all().map(priceRecord) : [] })
+  }
+
+  /** A page of accounts: all of them, or those that a text names (see `AccountSearch`). */
+  async page({ search, limit = DEFAULT_ROWS, cursor }: ListCommand): Promise<OperatorAccountPage> {
+    const after = (cursor ?? null) as AccountId | null
+    if (after !== null && !(await this.parts.accounts.byId(after))) throw refuseCursor(after)
+    const page = await this.parts.search.page(search, limit, after)
+    return { accounts: await Promise.all(page.rows.map((account) => this.describe(account))), next_cursor: page.next }
   }
 
   async grant(actor: Actor, form: GrantCommand): Answer<OneOperatorAccount> {
@@ -112,9 +124,18 @@ export class OperatorCommands {
     return set.ok ? ok(priceRecord(set.value)) : set
   }
 
-  async pendingRequests(): Answer<OperatorLimitRequests> {
-    const pending = await this.parts.limitRequests.list({ accountId: null, status: 'pending' }, MAX_LISTED, null)
-    return ok({ requests: await this.describeRequests(pending) })
+  async requests({ status = 'pending', ...page }: LimitRequestsCommand): Answer<OperatorLimitRequestPage> {
+    return ok(await this.requestPage(status, page))
+  }
+
+  /** A page of requests for higher limits, of all accounts. */
+  async requestPage(
+    status: LimitRequest['status'] | null,
+    { limit = DEFAULT_ROWS, cursor }: Pick<LimitRequestsCommand, 'limit' | 'cursor'>,
+  ): Promise<OperatorLimitRequestPage> {
+    const after = (cursor ?? null) as LimitRequestId | null // any text: it only sorts
+    const page = pageOf(await this.parts.limitRequests.list({ accountId: null, status }, limit + 1, after), limit)
+    return { requests: await this.describeRequests(page.rows), next_cursor: page.next }
   }
 
   async approve(
@@ -153,11 +174,6 @@ export class OperatorCommands {
     return ok({ email: user.email, reset: true })
   }
 
-  /** A page of accounts: all of them, or those that a text names (see `AccountSearch`). */
-  search(text: string | undefined, limit: number, after: AccountId | null): Promise<Page<Account>> {
-    return this.parts.search.page(text, limit, after)
-  }
-
   async describe(account: Account): Promise<OperatorAccount> {
     const { ledger, identity } = this.parts
     const [balance, user] = await Promise.all([ledger.balance(account.id), identity.user(account.userId)])
@@ -180,12 +196,8 @@ export class OperatorCommands {
     }
   }
 
-  describeAll(accounts: readonly Account[]): Promise<OperatorAccount[]> {
-    return Promise.all(accounts.map((account) => this.describe(account)))
-  }
-
   /** Requests as an operator sees them, with the email address of their account. */
-  describeRequests(requests: readonly LimitRequest[]): Promise<OperatorLimitRequest[]> {
+  private describeRequests(requests: readonly LimitRequest[]): Promise<OperatorLimitRequest[]> {
     const { accounts, identity } = this.parts
     return Promise.all(
       requests.map(async (request) => {

@@ -7,7 +7,7 @@ import { TIERS } from '../../core/limits/tier'
 import { formatUsd, parseUsd } from '../../core/money'
 import type { Listing } from '../../core/payments/publication'
 import type { UpstreamState } from '../../pipeline/models/model-backend'
-import { LimitRequestRecord } from '../account/limit-request-record'
+import { LIMIT_REQUEST_STATES, LimitRequestRecord } from '../account/limit-request-record'
 import { ModelRecord } from '../models/record'
 import {
   anyObject,
@@ -31,7 +31,7 @@ import {
 export const MAX_LINE = 200
 const MAX_REASON = 1000
 
-const LIMITS = {
+export const LIMITS = {
   rpm: whole('Requests per minute and key.', { minimum: 1 }),
   tpm: whole('Tokens per minute and key.', { minimum: 1 }),
   concurrency: whole('Concurrent requests per key.', { minimum: 1 }),
@@ -82,10 +82,22 @@ export type ResetLinkCommand = Static<typeof ResetLinkCommand>
 export const ResetSecondFactorCommand = form('The account whose second factors to remove.', { account: ACCOUNT })
 export type ResetSecondFactorCommand = Static<typeof ResetSecondFactorCommand>
 
+/** For commands that list: the limits and the cursor of a route's query. */
+const PAGE = {
+  limit: whole('Maximum number of rows. Default: 50.', { minimum: 1, maximum: 200 }),
+  cursor: line('`next_cursor` of the previous page.', MAX_LINE),
+}
 export const ListCommand = partialForm('The accounts to list.', {
   search: line('Part of an email address or name, or an id.', MAX_LINE),
+  ...PAGE,
 })
 export type ListCommand = Static<typeof ListCommand>
+
+export const LimitRequestsCommand = partialForm('The requests for higher limits to list.', {
+  status: oneOf(LIMIT_REQUEST_STATES, 'Only requests with this status. Default: pending.'),
+  ...PAGE,
+})
+export type LimitRequestsCommand = Static<typeof LimitRequestsCommand>
 
 export const NewPrice = form(
   'A price of a unit of an operation.',
@@ -187,9 +199,9 @@ export const OperatorPrices = record('The prices of the catalog, and those that 
 export type OperatorPrices = Static<typeof OperatorPrices>
 
 /** The answer to `list`. */
-export const AccountsAndPrices = record('Accounts, newest first, and prices.', {
-  accounts: listOf(OperatorAccount, 'The accounts.'),
-  prices: listOf(OperatorPrice, 'The prices that operators set.'),
+export const AccountsAndPrices = record('A page of accounts, newest first, and prices.', {
+  ...OperatorAccountPage.properties,
+  prices: listOf(OperatorPrice, 'The prices that operators set; on the first page only.'),
 })
 export type AccountsAndPrices = Static<typeof AccountsAndPrices>
 
@@ -205,13 +217,8 @@ export type OperatorLimitRequest = Static<typeof OperatorLimitRequest>
 export const OneOperatorLimitRequest = record('The request.', { request: OperatorLimitRequest })
 export type OneOperatorLimitRequest = Static<typeof OneOperatorLimitRequest>
 
-export const OperatorLimitRequests = record('Requests for higher limits.', {
-  requests: listOf(OperatorLimitRequest, 'The requests, newest first.'),
-})
-export type OperatorLimitRequests = Static<typeof OperatorLimitRequests>
-
 export const OperatorLimitRequestPage = record('A page of requests for higher limits.', {
-  ...OperatorLimitRequests.properties,
+  requests: listOf(OperatorLimitRequest, 'The requests, newest first.'),
   next_cursor: nextCursor(),
 })
 export type OperatorLimitRequestPage = Static<typeof OperatorLimitRequestPage>

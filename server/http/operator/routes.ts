@@ -1,10 +1,9 @@
 import { OPERATIONS } from '../../core/catalog/operations'
 import type { ParameterTable } from '../../core/catalog/parameters'
-import type { LimitRequestId } from '../../core/ids'
 import type { ModelCatalog } from '../../core/models/model-catalog'
 import { formatUsd } from '../../core/money'
-import { pageOf } from '../../core/page'
 import type { ModelBackend } from '../../pipeline/models/model-backend'
+import { LIMIT_REQUEST_STATES } from '../account/limit-request-record'
 import { PAGE_QUERY, queryOf } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
@@ -29,7 +28,7 @@ const REQUESTS_QUERY = {
   status: {
     in: 'query',
     kind: 'enum',
-    values: ['pending', 'approved', 'declined'],
+    values: LIMIT_REQUEST_STATES,
     description: 'Only requests with this status.',
   },
 } as const satisfies ParameterTable
@@ -45,7 +44,7 @@ type Parts = OperatorParts & {
  * change is audited.
  */
 export function operatorRoutes(parts: Parts) {
-  const { limitRequests, prices, models, upstreams } = parts
+  const { prices, models, upstreams } = parts
   const orders = new OperatorCommands(parts)
   const { operator, order } = operatorGate(parts.owners)
   return routeGroup({ name: 'operator', prefix: '/api/operator' })
@@ -53,13 +52,8 @@ export function operatorRoutes(parts: Parts) {
       '/limit-requests',
       async ({ context }): Promise<OperatorLimitRequestPage> => {
         await operator(context)
-        const { status, limit, cursor } = queryOf(REQUESTS_QUERY, context)
-        const filter = { accountId: null, status: status ?? null }
-        const page = pageOf(
-          await limitRequests.list(filter, limit + 1, (cursor ?? null) as LimitRequestId | null),
-          limit,
-        )
-        return { requests: await orders.describeRequests(page.rows), next_cursor: page.next }
+        const { status = null, ...page } = queryOf(REQUESTS_QUERY, context)
+        return orders.requestPage(status, page)
       },
       UNDOCUMENTED,
     )

@@ -1,5 +1,5 @@
 import type { AppGrantStore } from '../../core/accounts/app-grant'
-import type { ParameterTable } from '../../core/catalog/parameters'
+import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
 import type { AccountStatements } from '../../core/ledger/account-statement'
@@ -13,7 +13,7 @@ import { notFound } from '../middleware/failures'
 import { INSTANT, instantOf } from '../middleware/instant-parameter'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
-import { type RequestContext, routeGroup } from '../middleware/request-context'
+import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { ACTIVITY_DOCS } from './activity-docs'
 import type { RequestPage, TransactionPage, UsageReport } from './record'
@@ -71,7 +71,7 @@ const FILTER = {
 export const LOG_QUERY = { ...FILTER, ...PAGE_QUERY } as const satisfies ParameterTable
 
 /** Includes the parameters of the report itself, so that all invalid ones are listed at once. */
-const GROUPED_QUERY = {
+export const GROUPED_QUERY = {
   ...CALL_FILTER,
   ...OWNER_USAGE_QUERY,
   group_by: {
@@ -119,7 +119,7 @@ export function ownerUsageRoutes(parts: {
       '/usage',
       async ({ context }): Promise<UsageReport> => {
         const { accountId } = await owners.owner(context)
-        return accountUsage(parts, accountId, context, now())
+        return accountUsage(parts, accountId, queryOf(GROUPED_QUERY, context), now())
       },
       documented(ACTIVITY_DOCS.usage, GROUPED_QUERY),
     )
@@ -176,14 +176,13 @@ export function ownerUsageRoutes(parts: {
     )
 }
 
-/** The usage report of an account, as its owner and operators ask for it by `GROUPED_QUERY`. */
+/** The usage report of an account, as its owner and operators ask for it. */
 export async function accountUsage(
   { reports, credentials }: { readonly reports: UsageReports; readonly credentials: KeysOfAccounts },
   accountId: AccountId,
-  context: Pick<RequestContext, 'url'>,
+  query: Parameters<typeof GROUPED_QUERY>,
   now: number,
 ): Promise<UsageReport> {
-  const query = queryOf(GROUPED_QUERY, context)
   const { key, operation, status, model, group_by: grouping } = query
   const who = {
     scope: 'account',

@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { auditEntry } from '../../../server/core/audit'
 import type {
-  CustomerAudit,
   CustomerDetails,
-  CustomerKeys,
   EndedSessions,
   ErasedAccount,
   PasswordReset,
 } from '../../../server/http/operator/customer-record'
+import type { CustomerAudit, CustomerKeys } from '../../../server/http/operator/customer-view-record'
 import type { OneOperatorAccount, OperatorAccountPage } from '../../../server/http/operator/record'
 import { type Harness, openHarness } from '../../support/harness'
 import { oauthApp } from '../../support/oauth'

@@ -28,6 +28,8 @@ const ROUTES: [string, string, unknown][] = [
   ['GET', '/accounts/:id/requests', undefined],
   ['GET', '/accounts/:id/requests/:request', undefined],
   ['GET', '/accounts/:id/transactions', undefined],
+  ['GET', '/accounts/:id/adjustments', undefined],
+  ['GET', '/accounts/:id/limits', undefined],
   ['GET', '/accounts/:id/payments', undefined],
   ['GET', '/accounts/:id/keys', undefined],
   ['GET', '/accounts/:id/audit', undefined],
@@ -169,6 +171,7 @@ describe('an operator', () => {
 const FOR_SUPPORT = [
   ...['GET /accounts', 'GET /accounts/:id', 'GET /accounts/:id/usage', 'GET /accounts/:id/requests'],
   ...['GET /accounts/:id/requests/:request', 'GET /accounts/:id/transactions', 'GET /accounts/:id/payments'],
+  ...['GET /accounts/:id/adjustments', 'GET /accounts/:id/limits'],
   ...['GET /accounts/:id/keys', 'GET /accounts/:id/audit', 'GET /accounts/:id/refunds', 'POST /accounts/:id/suspend'],
   ...['POST /accounts/:id/lift', 'POST /accounts/:id/notes', 'POST /accounts/:id/end-sessions'],
   'POST /accounts/:id/keys/:key',

@@ -1,12 +1,23 @@
-import { and, desc, eq, lte, ne, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, inArray, lte, ne, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountId } from '../../../../core/ids'
-import type { AccountStatements, AccountTransaction } from '../../../../core/ledger/account-statement'
+import {
+  type AccountAdjustment,
+  type AccountStatements,
+  type AccountTransaction,
+  ADJUSTMENT_KINDS,
+} from '../../../../core/ledger/account-statement'
 import { type Money, micros, minus, plus } from '../../../../core/money'
 import type { Page } from '../../../../core/page'
 import { cursorOf, parseCursor } from '../driver/cursor'
-import { accounts } from '../schema/accounts'
+import { accounts, auditLog } from '../schema/accounts'
 import { entries } from '../schema/ledger'
+
+/** The audit entry of an adjustment is written with it, at about the same time. */
+const AUDITED_WITHIN_MS = 60_000
+const ADJUSTMENT_CURSOR = 'adjustment'
+
+type EntryRow = typeof entries.$inferSelect
 
 /** AccountStatements, computed from the ledger entries; nothing is stored twice. */
 export class LibsqlAccountStatements implements AccountStatements {
@@ -27,49 +38,105 @@ export class LibsqlAccountStatements implements AccountStatements {
     const after = cursor === null ? null : parseCursor(cursor, /^-?\d{1,15}$/)
     if (cursor !== null && !after) return null
     await this.applied()
-    // A transaction has at most two adjacent entries per account: one for each part of the balance.
-    const page = this.db
-      .select()
-      .from(entries)
-      .where(
-        and(
-          eq(entries.accountId, account),
-          ne(entries.kind, 'overrun'),
-          after ? lte(entries.seq, after.number) : undefined,
-        ),
-      )
-      .orderBy(desc(entries.seq))
-      .limit(2 * (limit + 1))
+    const page = this.entriesOf(account, ne(entries.kind, 'overrun'), after?.number ?? null, limit)
     const now = this.db
       .select({ posted: sql<number>`${accounts.credit} + ${accounts.paid} - ${accounts.debt}` })
       .from(accounts)
       .where(eq(accounts.id, account))
     const [rows, [balance]] = await this.db.batch([page, now])
-    const transactions: (Omit<AccountTransaction, 'balanceAfter'> & { seq: number })[] = []
-    for (const row of rows) {
-      const own = (side: string) => (side.startsWith(`${account}/`) ? row.amount : 0)
-      const amount = micros(own(row.credit) - own(row.debit))
-      const last = transactions.at(-1)
-      if (last && last.id === row.transactionId)
-        transactions[transactions.length - 1] = { ...last, amount: plus(last.amount, amount) }
-      else
-        transactions.push({
-          id: row.transactionId,
-          at: row.at,
-          kind: row.kind,
-          description: row.description,
-          requestId: row.requestId,
-          amount,
-          seq: row.seq,
-        })
-    }
+    const transactions = transactionsOf(account, rows)
     let balanceAfter: Money = micros(after ? Number(after.text) : (balance?.posted ?? 0))
-    const listed = transactions.slice(0, limit).map(({ seq: _seq, ...transaction }): AccountTransaction => {
-      const row = { ...transaction, balanceAfter }
-      balanceAfter = minus(balanceAfter, transaction.amount)
+    const listed = transactions.slice(0, limit).map(({ id, at, kind, description, requestId, amount }) => {
+      const row: AccountTransaction = { id, at, kind, description, requestId, amount, balanceAfter }
+      balanceAfter = minus(balanceAfter, amount)
       return row
     })
     const next = transactions[limit]
     return { rows: listed, next: next ? cursorOf(next.seq, String(balanceAfter)) : null }
   }
+
+  async adjustments(account: AccountId, limit: number, cursor: string | null): Promise<Page<AccountAdjustment> | null> {
+    const after = cursor === null ? null : parseCursor(cursor, /^adjustment$/)
+    if (cursor !== null && !after) return null
+    await this.applied()
+    const rows = await this.entriesOf(account, inArray(entries.kind, ADJUSTMENT_KINDS), after?.number ?? null, limit)
+    const transactions = transactionsOf(account, rows)
+    const listed = transactions.slice(0, limit)
+    const actors = await this.actorsOf(account, listed)
+    const next = transactions[limit]
+    return {
+      rows: listed.flatMap(({ seq: _seq, ...row }) => {
+        const kind = ADJUSTMENT_KINDS.find((one) => one === row.kind)
+        // As `grant:ticket-7`; that of a charge's refund has the call in it.
+        const booked = row.reference?.replace(/^\w+:/, '') ?? null
+        const actor = actors.get(actKey(`account.${row.kind}`, booked)) ?? null
+        const reference = kind === 'grant' || kind === 'debit' ? booked : null
+        return kind ? [{ ...row, kind, reference, actor }] : []
+      }),
+      next: next ? cursorOf(next.seq, ADJUSTMENT_CURSOR) : null,
+    }
+  }
+
+  /** A transaction has at most two adjacent entries per account: one for each part of the balance. */
+  private entriesOf(account: AccountId, kinds: SQL, from: number | null, limit: number) {
+    return this.db
+      .select()
+      .from(entries)
+      .where(and(eq(entries.accountId, account), kinds, from === null ? undefined : lte(entries.seq, from)))
+      .orderBy(desc(entries.seq))
+      .limit(2 * (limit + 1))
+  }
+
+  /** Who made these adjustments, by what they are called in the audit log. */
+  private async actorsOf(
+    account: AccountId,
+    listed: readonly { readonly at: number }[],
+  ): Promise<ReadonlyMap<string, string>> {
+    const times = listed.map(({ at }) => at)
+    if (times.length === 0) return new Map()
+    const acts = await this.db
+      .select({ action: auditLog.action, actor: auditLog.actorId, detail: auditLog.detail })
+      .from(auditLog)
+      .where(
+        and(
+          eq(auditLog.accountId, account),
+          inArray(
+            auditLog.action,
+            ADJUSTMENT_KINDS.map((kind) => `account.${kind}`),
+          ),
+          gte(auditLog.at, Math.min(...times) - AUDITED_WITHIN_MS),
+          lte(auditLog.at, Math.max(...times) + AUDITED_WITHIN_MS),
+        ),
+      )
+    return new Map(
+      acts.map(({ action, actor, detail }) => [actKey(action, detail['request'] ?? detail['reference']), actor]),
+    )
+  }
+}
+
+function actKey(action: string, reference: unknown): string {
+  return `${action} ${reference}`
+}
+
+type Transaction = Omit<AccountTransaction, 'balanceAfter'> & {
+  readonly reference: string | null
+  readonly seq: number
+}
+
+/** Puts the entries of one transaction together. */
+function transactionsOf(account: AccountId, rows: readonly EntryRow[]): readonly Transaction[] {
+  const transactions: Transaction[] = []
+  for (const { transactionId: id, at, kind, description, requestId, reference, seq, ...row } of rows) {
+    const own = (side: string) => (side.startsWith(`${account}/`) ? row.amount : 0)
+    const amount = micros(own(row.credit) - own(row.debit))
+    const last = transactions.at(-1)
+    if (last?.id === id)
+      transactions[transactions.length - 1] = {
+        ...last,
+        amount: plus(last.amount, amount),
+        reference: last.reference ?? reference,
+      }
+    else transactions.push({ id, at, kind, description, requestId, reference, amount, seq })
+  }
+  return transactions
 }

@@ -1,13 +1,11 @@
-import { asc, desc, eq, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { CardRefund, CardRefundStore } from '../../../../core/accounts/card-refund'
 import type { AuditEntry } from '../../../../core/audit'
-import type { AccountId, PaymentId } from '../../../../core/ids'
+import type { AccountId, PaymentId, RefundId } from '../../../../core/ids'
 import { auditRow } from '../audit/audit-row'
 import { auditLog } from '../schema/accounts'
 import { cardRefunds } from '../schema/operator-money'
-
-const MAX_LISTED = 200
 
 export class LibsqlCardRefunds implements CardRefundStore {
   private readonly db: LibSQLDatabase
@@ -42,21 +40,27 @@ export class LibsqlCardRefunds implements CardRefundStore {
     return this.db.select().from(cardRefunds).where(eq(cardRefunds.payment, payment))
   }
 
-  ofAccount(account: AccountId): Promise<readonly CardRefund[]> {
+  ofAccount(account: AccountId, limit: number, after: RefundId | null): Promise<readonly CardRefund[]> {
     return this.db
       .select()
       .from(cardRefunds)
-      .where(eq(cardRefunds.accountId, account))
+      .where(and(eq(cardRefunds.accountId, account), after === null ? undefined : lt(cardRefunds.id, after)))
       .orderBy(desc(cardRefunds.id))
-      .limit(MAX_LISTED)
+      .limit(limit)
   }
 
-  unfinished(): Promise<readonly CardRefund[]> {
+  unfinished(limit: number, after: RefundId | null): Promise<readonly CardRefund[]> {
     return this.db
       .select()
       .from(cardRefunds)
-      .where(sql`${cardRefunds.state} IN ('asked', 'sent', 'pending')`)
+      .where(
+        and(
+          // As its partial index says it.
+          sql`${cardRefunds.state} IN ('asked', 'sent', 'pending')`,
+          after === null ? undefined : gt(cardRefunds.id, after),
+        ),
+      )
       .orderBy(asc(cardRefunds.id))
-      .limit(MAX_LISTED)
+      .limit(limit)
   }
 }

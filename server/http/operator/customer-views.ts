@@ -1,0 +1,169 @@
+import type { CardRefundStore } from '../../core/accounts/card-refund'
+import type { AuditEntry } from '../../core/audit'
+import type { Parameters } from '../../core/catalog/parameters'
+import { isoTime } from '../../core/clock'
+import { keyState } from '../../core/credentials/api-key'
+import type { AccountId, LimitRequestId, RefundId } from '../../core/ids'
+import type { AccountAdjustment } from '../../core/ledger/account-statement'
+import { limitsOf, MAX_KEYS, tierOf } from '../../core/limits/tier'
+import { ZERO } from '../../core/money'
+import { type Page, pageOf } from '../../core/page'
+import type { Claim, ClaimStore } from '../../core/payments/claim'
+import type { CallRecord } from '../../core/usage/call-record'
+import { limitRequestRecord } from '../account/limit-request-record'
+import { keyRecord } from '../keys/record'
+import { isFailureCode, notFound } from '../middleware/failures'
+import { type PAGE_QUERY, refuseCursor } from '../middleware/list-query'
+import { FAILURE_MEANINGS } from '../openapi/failure-meanings'
+import { accountUsage, callFilter, type GROUPED_QUERY, type LOG_QUERY } from '../usage/owner-routes'
+import type { ExplainedRequest, TransactionPage, UsageReport } from '../usage/record'
+import { explainedCall, wireCall, wireTransaction } from '../usage/usage-report'
+import type { CustomerParts } from './customer-commands'
+import { type RefundList, refundRecord } from './customer-record'
+import type {
+  CustomerAdjustment,
+  CustomerAdjustments,
+  CustomerAudit,
+  CustomerKeys,
+  CustomerLimits,
+  CustomerPayments,
+  CustomerRequest,
+  CustomerRequests,
+} from './customer-view-record'
+
+export interface CustomerViewParts extends CustomerParts {
+  readonly claims: ClaimStore
+  readonly refundStore: CardRefundStore
+}
+
+type PageQuery = Parameters<typeof PAGE_QUERY>
+
+/** What operators and support see of one customer, over HTTP and the control socket. */
+export class CustomerViews {
+  private readonly parts: CustomerViewParts
+
+  constructor(parts: CustomerViewParts) {
+    this.parts = parts
+  }
+
+  usage(account: AccountId, query: Parameters<typeof GROUPED_QUERY>): Promise<UsageReport> {
+    return accountUsage(this.parts, account, query, this.parts.now())
+  }
+
+  async requests(account: AccountId, query: Parameters<typeof LOG_QUERY>): Promise<CustomerRequests> {
+    const { limit, cursor } = query
+    const filter = await callFilter(this.parts.credentials, account, query)
+    const page = known(cursor, await this.parts.reports.requests(filter, limit, cursor ?? null))
+    return { requests: page.rows.map(customerRequest), next_cursor: page.next }
+  }
+
+  async request(account: AccountId, id: string): Promise<ExplainedRequest> {
+    const call = await this.parts.reports.request(account, null, id)
+    if (!call) throw notFound('This account made no request with this id.')
+    return explainedCall(call)
+  }
+
+  async transactions(account: AccountId, { limit, cursor }: PageQuery): Promise<TransactionPage> {
+    const page = known(cursor, await this.parts.statements.transactions(account, limit, cursor ?? null))
+    return { transactions: page.rows.map(wireTransaction), next_cursor: page.next }
+  }
+
+  async adjustments(account: AccountId, { limit, cursor }: PageQuery): Promise<CustomerAdjustments> {
+    const page = known(cursor, await this.parts.statements.adjustments(account, limit, cursor ?? null))
+    return {
+      adjustments: await Promise.all(page.rows.map((row) => this.adjustment(row))),
+      next_cursor: page.next,
+    }
+  }
+
+  async payments(account: AccountId, { limit, cursor }: PageQuery): Promise<CustomerPayments> {
+    const filter = { account, purpose: null, state: null }
+    const page = known(cursor, await this.parts.claims.list(filter, limit, cursor ?? null))
+    return { payments: page.rows.map(customerPayment), next_cursor: page.next }
+  }
+
+  /** Refunds of card payments. */
+  async refunds(account: AccountId, { limit, cursor }: PageQuery): Promise<RefundList> {
+    const after = (cursor ?? null) as RefundId | null // any text: it only sorts
+    const page = pageOf(await this.parts.refundStore.ofAccount(account, limit + 1, after), limit)
+    return { refunds: page.rows.map(refundRecord), next_cursor: page.next }
+  }
+
+  async keys(account: AccountId): Promise<CustomerKeys> {
+    const keys = await this.parts.credentials.byAccount(account)
+    return { keys: await Promise.all(keys.map((key) => keyRecord(key, { ...this.parts, now: this.parts.now() }))) }
+  }
+
+  async limits(id: AccountId, { limit, cursor }: PageQuery): Promise<CustomerLimits> {
+    const { accounts, ledger, credentials, limitRequests, now } = this.parts
+    const [account, balance, keys] = await Promise.all([
+      accounts.byId(id),
+      ledger.balance(id),
+      credentials.byAccount(id),
+    ])
+    if (!account) throw notFound('This account does not exist.')
+    const facts = { ...account, toppedUp: balance?.toppedUp ?? ZERO }
+    const after = (cursor ?? null) as LimitRequestId | null // any text: it only sorts
+    const asked = pageOf(await limitRequests.list({ accountId: id, status: null }, limit + 1, after), limit)
+    return {
+      tier: tierOf(facts),
+      custom: account.customLimits !== null,
+      limits: limitsOf(facts),
+      most_keys: account.maxKeys ?? MAX_KEYS,
+      live_keys: keys.filter((key) => keyState(key, now()) !== 'revoked').length,
+      requests: asked.rows.map(limitRequestRecord),
+      next_cursor: asked.next,
+    }
+  }
+
+  /** Changes to the account and its keys. */
+  async audit(account: AccountId, { limit, cursor }: PageQuery): Promise<CustomerAudit> {
+    const page = known(cursor, await this.parts.audit.ofAccount(account, limit, cursor ?? null))
+    return { changes: page.rows.map(change), next_cursor: page.next }
+  }
+
+  private async adjustment(row: AccountAdjustment): Promise<CustomerAdjustment> {
+    const { id, at, kind, amount, description: reason, reference, requestId, actor } = row
+    const user = actor === null || actor === 'console' ? null : await this.parts.identity.user(actor)
+    return {
+      ...{ id, at: isoTime(at), kind, amount_micros_usd: amount, reason, reference },
+      ...{ request_id: requestId, by: user?.email ?? actor },
+    }
+  }
+}
+
+function known<T>(cursor: string | undefined, page: Page<T> | null): Page<T> {
+  if (!page) throw refuseCursor(cursor ?? '')
+  return page
+}
+
+function customerRequest(call: CallRecord): CustomerRequest {
+  const { status, code, failure } = call
+  const meaning = isFailureCode(code) ? FAILURE_MEANINGS[code].replaceAll('`', '') : code
+  return {
+    ...wireCall(call),
+    outcome: status < 400 ? 'served' : status < 500 ? 'refused' : 'failed',
+    reason: status < 400 ? null : (failure?.message ?? meaning),
+  }
+}
+
+function customerPayment(claim: Claim): CustomerPayments['payments'][number] {
+  return {
+    id: claim.id,
+    purpose: claim.purpose,
+    state: claim.state,
+    method: claim.method,
+    amount_micros_usd: claim.amount,
+    reference: claim.reference,
+    error: claim.lastError,
+    created_at: isoTime(claim.createdAt),
+    updated_at: isoTime(claim.updatedAt),
+  }
+}
+
+function change({ id, at, actor, action, keyId, detail }: AuditEntry): CustomerAudit['changes'][number] {
+  return {
+    ...{ id, at: isoTime(at), action, by: actor.kind, actor: actor.id },
+    ...{ ip: actor.address, key: keyId, detail: { ...detail } },
+  }
+}
