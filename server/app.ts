@@ -117,7 +117,7 @@ export function app(parts: AppParts) {
     .use(requestHooks(parts, endpoints))
     .use(callRoutes(parts, endpoints))
     .use(importedRoutes(parts.apiCalls))
-    .use(ownerRoutes(parts))
+    .use(ownerRoutes(parts, endpoints))
     .use(accountGroup(parts))
     .use(moneyRoutes(parts))
     .use(operatorGroup(parts))
@@ -185,11 +185,11 @@ interface OwnerParts {
 }
 
 /** Keys and usage, for the dashboard. */
-function ownerRoutes(parts: OwnerParts) {
+function ownerRoutes(parts: OwnerParts, endpoints: Endpoints) {
   return group('owner')
     .use(keyRoutes(parts))
     .use(keyRecordRoutes(parts))
-    .use(ownerUsageRoutes(parts))
+    .use(ownerUsageRoutes({ ...parts, endpoints }))
     .use(ownerModelRoutes(parts))
     .use(ownerSocialRoutes(parts))
     .use(eventRoutes(parts))

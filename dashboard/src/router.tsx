@@ -12,6 +12,7 @@ import { accountQuery } from './api/account/account.ts'
 import './api/account/initial-query.ts'
 import { toFailure } from './api/client/failure.ts'
 import { queryClient } from './api/client/query-client.ts'
+import { type KeyView, keyView } from './api/views/key-view.ts'
 import { keysView } from './api/views/keys-view.ts'
 import { playgroundView } from './api/views/playground-view.ts'
 import { type UsageView, usageView } from './api/views/usage-view.ts'
@@ -61,6 +62,13 @@ const keys = createRoute({
   path: '/keys',
   validateSearch: keysView,
   component: lazyPage(() => import('./pages/keys.tsx'), 'Keys'),
+})
+
+const key = createRoute({
+  getParentRoute: () => shell,
+  path: '/keys/$id',
+  validateSearch: (search: KeyView & SearchSchemaInput) => keyView({ ...search }),
+  component: lazyPage(() => import('./pages/key.tsx'), 'KeyPage'),
 })
 
 const usage = createRoute({
@@ -153,7 +161,7 @@ const pages = [
   page('/audit', () => import('./pages/audit.tsx'), 'Audit'),
   page('/requests/$id', () => import('./pages/request.tsx'), 'RequestPage'),
   page('/webhooks', () => import('./pages/webhooks.tsx'), 'Webhooks'),
-  page('/keys/$id', () => import('./pages/key.tsx'), 'KeyPage'),
+  key,
   page('/billing', () => import('./pages/billing.tsx'), 'Billing'),
   page('/limits', () => import('./pages/limits.tsx'), 'Limits'),
   page('/social', () => import('./pages/social.tsx'), 'Social'),

@@ -102,7 +102,7 @@ describe('with the keyboard alone', () => {
     const { page, complaints } = await dashboard.visit('/')
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
     await page.keyboard.press('Control+k')
-    const box = page.getByRole('combobox', { name: 'Search pages and keys' })
+    const box = page.getByRole('combobox', { name: 'Search pages, keys and requests' })
     await box.waitFor()
     expect(await axeFindings(page)).toEqual([])
     await screenshot(page, 'palette')

@@ -5,6 +5,7 @@ import {
   becomes,
   type Dashboard,
   DESK,
+  follow,
   openDashboard,
   PHONE,
   picture,
@@ -210,13 +211,78 @@ describe('one request', () => {
     await region('Why it failed').getByText('q is required', { exact: true }).waitFor()
     await region('Why it failed').getByText('/apis/v1/websearch/images/search').waitFor()
     await region('Charge').getByText('You were not charged for this request.').waitFor()
+    await region('Where the time went').getByText('No upstream was asked').waitFor()
+    await region('Summary').getByText('GET /apis/v1/websearch/images/search').waitFor()
     await fitsEverybody(page, 'request-failed')
     const charged = (await (await owner.api('/api/requests?status=200&operation=image-search')).json()).requests
-    await page.goto(`${dashboard.origin}/requests/${charged[0].id}`)
+    await page.evaluate((to) => history.pushState({}, '', to), `/requests/${charged[0].id}`)
     await region('Charge').getByText('1 request x 0.005 USD = 0.005 USD').waitFor()
-    await page.goto(`${dashboard.origin}/requests/req_none`)
+    await region('Where the time went').getByText('Upstream: fixture').waitFor()
+    await region('Try it again').getByRole('button', { name: 'Copy as curl' }).click()
+    const copied = await page.evaluate(() => navigator.clipboard.readText())
+    expect(copied).toBe(
+      `curl '${dashboard.origin}/apis/v1/websearch/images/search?q=<q>' \\\n  -H "Authorization: Bearer $GATEWAY_API_KEY"`,
+    )
+    await fitsEverybody(page, 'request-charged')
+    await region('Try it again').getByRole('link', { name: 'Try again in the playground' }).click()
+    await page.waitForURL('**/playground?operation=imageSearch')
+    await follow(page, '/requests/req_none')
     await page.getByText('You made no request with this id.').waitFor()
     await left(watched, [/404/])
+  })
+
+  test('that a key refused leads to that key, with the form that helps', async () => {
+    const { owner, web } = await busyOwner()
+    await owner.api(`/api/keys/${web.id}`, { spending_limit: 0.01 }, 'PATCH')
+    await dashboard.as(web.secret, SEARCH)
+    await dashboard.core.stores.journal.drained()
+    const [refused] = (await (await owner.api('/api/requests?status=402')).json()).requests
+    const watched = await dashboard.visit(`/requests/${refused.id}`)
+    const { page } = watched
+    await page.getByRole('region', { name: 'Why it failed' }).getByRole('link', { name: 'Raise limit' }).click()
+    await page.waitForURL(`**/keys/${web.id}?form=limit`)
+    await page.getByRole('dialog').getByLabel('Amount in USD').waitFor()
+    await page.keyboard.press('Escape')
+    await becomes(async () => page.url(), `${dashboard.origin}/keys/${web.id}`)
+    await left(watched)
+  })
+
+  test("is found by the palette and by the search box: our id, the caller's id, path, IP and status", async () => {
+    const { owner, web } = await busyOwner()
+    // Over the socket, so that it has an address.
+    const headers = { authorization: `Bearer ${web.secret}`, 'x-request-id': 'order-4711' }
+    expect((await fetch(dashboard.origin + SEARCH, { headers })).status).toBe(200)
+    const [{ id }] = (await (await owner.api('/api/requests?search=order-4711')).json()).requests
+    const watched = await dashboard.visit('/usage?tab=requests&range=24h')
+    const { page } = watched
+    const box = page.getByRole('searchbox', { name: 'Search requests' })
+    const details = page.getByRole('button', { name: /^Details of the request/ })
+    await becomes(() => details.count(), 7)
+    for (const [search, count] of [
+      ['order-4711', 1],
+      ['/apis/v1/websearch/llm/context', 2],
+      ['400', 1],
+      ['127.0.0.1', 1],
+      [id, 1],
+    ] as const) {
+      await box.fill(search)
+      await page.keyboard.press('Enter')
+      await becomes(() => details.count(), count)
+    }
+    await box.fill('203.0.113.9')
+    await page.keyboard.press('Enter')
+    await page.getByText('No matching requests.').waitFor()
+    await page.keyboard.press('Control+k')
+    const palette = page.getByRole('combobox', { name: 'Search pages, keys and requests' })
+    await palette.fill('order-4711')
+    await page.getByRole('option', { name: 'Search requests for "order-4711"' }).click()
+    await becomes(() => details.count(), 1)
+    await page.keyboard.press('Control+k')
+    await palette.fill(id)
+    await page.getByRole('option', { name: `Request ${id}`, exact: true }).click()
+    await page.waitForURL(`**/requests/${id}`)
+    await page.getByText('order-4711').waitFor()
+    await left(watched)
   })
 })
 

@@ -10,6 +10,7 @@ export interface RequestsFilter {
   readonly operation?: string | undefined
   readonly status?: number | undefined
   readonly model?: string | undefined
+  readonly search?: string | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
 }

@@ -1,8 +1,12 @@
 import type { FailureCode } from '../../../server/core/failure.ts'
 
+/** Which form of a key a link opens, and its field; `none` for its page. */
+export type KeyFormName = 'edit' | 'limit' | 'expires' | 'none'
+
 /** One thing that an owner can do about a failure. */
 export type SingleAction =
-  | { readonly kind: 'link'; readonly label: string; readonly to: string }
+  /** `keyForm`: where the key is known, the link leads to it and opens this form. */
+  | { readonly kind: 'link'; readonly label: string; readonly to: string; readonly keyForm?: KeyFormName }
   | { readonly kind: 'sign_in'; readonly label: string }
   | { readonly kind: 'reload'; readonly label: string }
   /** Only text, because the dashboard cannot contact the operator itself. */
@@ -27,11 +31,11 @@ const CONTACT: FailureAction = {
   text: 'If this keeps happening, contact the operator of this gateway.',
 }
 const CREATE_KEY: FailureAction = { kind: 'link', label: 'Create key', to: '/keys' }
-const ENABLE_KEY: FailureAction = { kind: 'link', label: 'Enable key', to: '/keys' }
-const EXTEND_KEY: FailureAction = { kind: 'link', label: 'Extend key', to: '/keys' }
-const EDIT_KEY: FailureAction = { kind: 'link', label: 'Edit key', to: '/keys' }
-const RAISE_LIMIT: FailureAction = { kind: 'link', label: 'Raise limit', to: '/keys' }
-const RAISE_BUDGET: FailureAction = { kind: 'link', label: 'Raise budget', to: '/keys' }
+const ENABLE_KEY: FailureAction = { kind: 'link', label: 'Enable key', to: '/keys', keyForm: 'none' }
+const EXTEND_KEY: FailureAction = { kind: 'link', label: 'Extend key', to: '/keys', keyForm: 'expires' }
+const EDIT_KEY: FailureAction = { kind: 'link', label: 'Edit key', to: '/keys', keyForm: 'edit' }
+const RAISE_LIMIT: FailureAction = { kind: 'link', label: 'Raise limit', to: '/keys', keyForm: 'limit' }
+const RAISE_BUDGET: FailureAction = { kind: 'link', label: 'Raise budget', to: '/keys', keyForm: 'edit' }
 const TOP_UP: FailureAction = { kind: 'link', label: 'Top up', to: '/billing' }
 const VIEW_LIMITS: FailureAction = { kind: 'link', label: 'View limits', to: '/limits' }
 const LINK_ACCOUNT: FailureAction = { kind: 'link', label: 'Link account', to: '/social' }
@@ -111,6 +115,7 @@ export const FAILURE_TEXT = {
   noResponse: "Couldn't reach the gateway. Check your connection and try again.",
   unreadable: (status: number) => `The gateway returned an unreadable response (status ${status}). Try again.`,
   request: (id: string) => `Request ${id}`,
+  viewApp: 'View apps',
   retryIn: (seconds: number) => `You can try again in ${seconds} s.`,
   stale: 'The data shown may be out of date.',
   couldNotSave: (message: string) => `Couldn't save: ${message}`,

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { useParams } from '@tanstack/react-router'
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { toFailure } from '../api/client/failure.ts'
 import { type ApiKey, keyQuery } from '../api/keys.ts'
 import { KeyFigures } from '../features/keys/details/key-figures.tsx'
 import { KeySettingsCard } from '../features/keys/details/key-settings.tsx'
 import { OldKeyNotice } from '../features/keys/details/old-key-notice.tsx'
-import { availableActions, type KeyDialog } from '../features/keys/key-actions.ts'
+import { availableActions, editDialog, isEditable, type KeyDialog } from '../features/keys/key-actions.ts'
 import { KeyStatusBadge, keyHint } from '../features/keys/key-facts.tsx'
 import { useKeyActions } from '../features/keys/use-key-actions.ts'
 import { KEY_TEXT as TEXT } from '../messages/keys.ts'
@@ -56,7 +56,14 @@ export function KeyPage() {
 }
 
 function KeyDetails({ apiKey }: { apiKey: ApiKey }) {
-  const [dialog, setDialog] = useState<KeyDialog | null>(null)
+  const [chosen, setDialog] = useState<KeyDialog | null>(null)
+  const { form } = useSearch({ from: '/shell/keys/$id' })
+  const navigate = useNavigate({ from: '/keys/$id' })
+  const dialog = chosen ?? (form && isEditable(apiKey) ? editDialog(apiKey, form) : null)
+  const close = () => {
+    setDialog(null)
+    if (form) void navigate({ search: {}, replace: true })
+  }
   const actions = useKeyActions(setDialog)
   return (
     <Page
@@ -79,7 +86,7 @@ function KeyDetails({ apiKey }: { apiKey: ApiKey }) {
       <KeyAccount keyId={apiKey.id} />
       <KeyActivity id={apiKey.id} />
       <KeyHistory id={apiKey.id} />
-      {dialog && <KeyDialogs dialog={dialog} onClose={() => setDialog(null)} />}
+      {dialog && <KeyDialogs dialog={dialog} onClose={close} />}
     </Page>
   )
 }

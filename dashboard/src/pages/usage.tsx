@@ -49,7 +49,7 @@ export function Usage() {
   const onView = (part: Partial<UsageView>) =>
     void navigate({ search: (before) => ({ ...before, ...part }), replace: true })
   const filter = viewFilter(view)
-  const logFilter = span && { ...filter, from: instant(span.start), to: instant(span.end) }
+  const logFilter = span && { ...filter, search: view.search, from: instant(span.start), to: instant(span.end) }
   return (
     <Page
       title={SHELL_TEXT.pagesOf.usage}
@@ -76,7 +76,12 @@ export function Usage() {
               {view.tab === 'models' && <UsageModels view={view} span={span} onView={onView} />}
               {view.tab === 'latency' && <UsageLatency span={span} filter={filter} />}
               {view.tab === 'requests' && (
-                <UsageRequests filter={logFilter} filtered={isFiltered(view)} onClear={() => onView(NO_FILTER)} />
+                <UsageRequests
+                  filter={logFilter}
+                  filtered={isFiltered(view) || view.search !== undefined}
+                  onClear={() => onView({ ...NO_FILTER, search: undefined })}
+                  onSearch={(search) => onView({ search })}
+                />
               )}
             </div>
           </Tabs>

@@ -9,6 +9,10 @@ import { isShownTo, NAVIGATION } from '../navigation.ts'
 import { Dialog } from '../ui/dialogs/dialog.tsx'
 import { INPUT } from '../ui/field.tsx'
 
+const REQUEST_ID = /^req_[0-9a-f]{32}$/
+/** The shortest text that names a request: a status. */
+const MIN_SEARCH = 3
+
 interface Entry {
   readonly id: string
   readonly label: string
@@ -98,6 +102,26 @@ function useEntries(typed: string, onClose: () => void): readonly Entry[] {
     go: going(() => void navigate({ to: '/keys', search: { create: true } })),
   }
   const found = typed === '' ? [] : keys.slice(0, 8)
+  const requests = [
+    ...(REQUEST_ID.test(typed)
+      ? [
+          {
+            id: 'request',
+            label: TEXT.requestWith(typed),
+            go: going(() => void navigate({ to: '/requests/$id', params: { id: typed } })),
+          },
+        ]
+      : []),
+    ...(typed.length < MIN_SEARCH
+      ? []
+      : [
+          {
+            id: 'search-requests',
+            label: TEXT.searchRequests(typed),
+            go: going(() => void navigate({ to: '/usage', search: { tab: 'requests', range: '90d', search: typed } })),
+          },
+        ]),
+  ]
   return [
     ...[...pages, create].filter(({ label }) => isTyped(label)),
     ...found.map(({ id, name }) => ({
@@ -105,5 +129,6 @@ function useEntries(typed: string, onClose: () => void): readonly Entry[] {
       label: TEXT.keyNamed(name),
       go: going(() => void navigate({ to: '/keys/$id', params: { id } })),
     })),
+    ...requests,
   ]
 }

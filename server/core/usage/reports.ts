@@ -49,6 +49,15 @@ export interface UsageFigures {
   readonly wholeSlotsBefore: number | null
 }
 
+/** What a search of the request log looks for. The form of its text decides (`requestSearch`). */
+export type RequestSearch =
+  | { readonly by: 'status'; readonly status: number }
+  | { readonly by: 'address'; readonly address: string }
+  /** The operations of a path; none for a path that does not exist. */
+  | { readonly by: 'operations'; readonly operations: readonly string[] }
+  /** A request by the gateway's or the caller's id, or, if there is none, an error code or an operation. */
+  | { readonly by: 'name'; readonly text: string }
+
 export interface RequestFilter {
   readonly accountId: AccountId
   readonly keyId: CredentialId | null
@@ -59,6 +68,7 @@ export interface RequestFilter {
   readonly model: string | null
   readonly from: number | null
   readonly to: number | null
+  readonly search?: RequestSearch | null
 }
 
 /**
@@ -77,7 +87,8 @@ export interface UsageReports {
   latencies(question: LatencyQuestion): Promise<readonly LatencyGroup[]>
   /**
    * Calls, newest first, with keyset pagination, which is equally fast at any depth. If few calls match the filter, a page may be short
-   * or empty although more follow: only a null `next` marks the last page. Null when the cursor is unknown.
+   * or empty although more follow: only a null `next` marks the last page. Null when the cursor is unknown. A search for an id finds
+   * the newest calls with it in one page, whatever else the filter says.
    */
   requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null>
   /**

@@ -88,6 +88,17 @@ export class EndpointTable {
     return route ?? { kind: 'unmatched', failure: wrongMethod(method, entry.methods) }
   }
 
+  /** Where the request log's operation of this name is called. Empty for imported operations, which the catalog describes. */
+  callsOf(name: string): { readonly method: string; readonly path: string }[] {
+    return [...this.exact.values(), ...this.patterns].flatMap(({ endpoints }) =>
+      [...endpoints].flatMap(([method, { route }]) => {
+        const isNamed =
+          (route.kind === 'priced' && route.operation === name) || (route.kind === 'free' && route.name === name)
+        return isNamed && route.template !== undefined ? [{ method, path: route.template }] : []
+      }),
+    )
+  }
+
   /** The methods of a path that is not gated; empty if there is no such path. */
   methodsAt(path: string): string[] {
     return [...new Set(this.open.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]

@@ -15,8 +15,10 @@ import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
+import type { Endpoints } from '../routing/endpoint-table'
 import { ACTIVITY_DOCS } from './activity-docs'
-import type { RequestPage, TransactionPage, UsageReport } from './record'
+import type { ExplainedRequest, RequestPage, TransactionPage, UsageReport } from './record'
+import { requestSearch } from './request-search'
 import { groupedByTag, type KeysOfAccounts, keysWithTag } from './tags'
 import { explainedCall, latencyReport, OWNER_USAGE_QUERY, usageReport, wireCall, wireTransaction } from './usage-report'
 
@@ -70,6 +72,20 @@ const FILTER = {
 
 export const LOG_QUERY = { ...FILTER, ...PAGE_QUERY } as const satisfies ParameterTable
 
+const SEARCH = {
+  search: {
+    in: 'query',
+    kind: 'text',
+    min: 1,
+    max: 256,
+    description:
+      "Only calls that match this text: a status, an IP address, a path, the gateway's or the caller's request id, an error code or an operation. An id finds its calls whatever the other filters say.",
+    example: '203.0.113.7',
+  },
+} as const satisfies ParameterTable
+const SEARCHED_LOG_QUERY = { ...LOG_QUERY, ...SEARCH } as const satisfies ParameterTable
+const SEARCHED_CSV_QUERY = { ...FILTER, ...SEARCH } as const satisfies ParameterTable
+
 /** Includes the parameters of the report itself, so that all invalid ones are listed at once. */
 export const GROUPED_QUERY = {
   ...CALL_FILTER,
@@ -111,9 +127,12 @@ export function ownerUsageRoutes(parts: {
   apps: Pick<AppGrantStore, 'byAccount'>
   reports: UsageReports
   statements: AccountStatements
+  endpoints: Endpoints
   now: () => number
 }) {
-  const { owners, reports, credentials, statements, now } = parts
+  const { owners, reports, credentials, statements, endpoints, now } = parts
+  const searched = (query: { readonly search?: string }) =>
+    query.search === undefined ? null : requestSearch(query.search, endpoints.table)
   return routeGroup({ name: 'owner-usage', prefix: '/api' })
     .get(
       '/usage',
@@ -127,21 +146,21 @@ export function ownerUsageRoutes(parts: {
       '/requests',
       async ({ context }): Promise<RequestPage> => {
         const { accountId } = await owners.owner(context)
-        const query = queryOf(LOG_QUERY, context)
-        const filter = await callFilter(credentials, accountId, query)
+        const query = queryOf(SEARCHED_LOG_QUERY, context)
+        const filter = { ...(await callFilter(credentials, accountId, query)), search: searched(query) }
         const page = await reports.requests(filter, query.limit, query.cursor ?? null)
         if (!page) throw refuseCursor(query.cursor ?? '')
         return { requests: page.rows.map(wireCall), next_cursor: page.next }
       },
-      documented(ACTIVITY_DOCS.requests, LOG_QUERY),
+      documented(ACTIVITY_DOCS.requests, SEARCHED_LOG_QUERY),
     )
     .get(
       '/requests/:id',
-      async ({ context, params }) => {
+      async ({ context, params }): Promise<ExplainedRequest> => {
         const { accountId } = await owners.owner(context)
         const call = await reports.request(accountId, null, params.id)
         if (!call) throw notFound('You made no request with this id.')
-        return explainedCall(call)
+        return { ...explainedCall(call), calls: endpoints.table.callsOf(call.operation) }
       },
       documented(ACTIVITY_DOCS.request),
     )
@@ -163,7 +182,8 @@ export function ownerUsageRoutes(parts: {
       '/usage.csv',
       async ({ context }) => {
         const { accountId } = await owners.owner(context)
-        const filter = await callFilter(credentials, accountId, queryOf(FILTER, context))
+        const query = queryOf(SEARCHED_CSV_QUERY, context)
+        const filter = { ...(await callFilter(credentials, accountId, query)), search: searched(query) }
         const callers = new Map((await callersOf(accountId, parts)).map((caller) => [caller.id, caller]))
         return csvFile(
           'usage.csv',
@@ -172,7 +192,7 @@ export function ownerUsageRoutes(parts: {
           (call) => csvCall(call, callers.get(call.keyId)),
         )
       },
-      documented(ACTIVITY_DOCS.csv, FILTER),
+      documented(ACTIVITY_DOCS.csv, SEARCHED_CSV_QUERY),
     )
 }
 

@@ -120,45 +120,53 @@ export type RequestRecord = Static<typeof RequestRecord>
 
 export const ExplainedRequest = named(
   'ExplainedRequest',
-  record('One call: its times, why it failed, and how its charge was calculated.', {
-    ...call,
-    provider: orNull(text('The provider that was asked; `cache` for a cached answer; null if none was.')),
-    times: record('Where the time went. Null where no upstream was asked, and in calls of earlier versions.', {
-      waiting_ms: orNull(count('Milliseconds until the upstream was asked.')),
-      upstream_ms: orNull(count('Milliseconds that the upstream took.')),
-      total_ms: count('Milliseconds in all.'),
-    }),
-    failure: orNull(
-      record('Why it failed, without anything that was sent; null for a success, and in calls of earlier versions.', {
-        route: orNull(text('The path as documented; null for a path that does not exist.')),
-        message: text('What happened.'),
-        param: orNull(text('The parameter at fault.')),
-        rule: orNull(text('The rule that it breaks.')),
+  record(
+    'One call: its times, why it failed, and how its charge was calculated.',
+    {
+      ...call,
+      calls: listOf(
+        record('One.', { method: text('The method.'), path: text('The path, as documented.') }),
+        'How the operation is called. In the dashboard only; empty for operations of imported APIs, which the catalog describes.',
+      ),
+      provider: orNull(text('The provider that was asked; `cache` for a cached answer; null if none was.')),
+      times: record('Where the time went. Null where no upstream was asked, and in calls of earlier versions.', {
+        waiting_ms: orNull(count('Milliseconds until the upstream was asked.')),
+        upstream_ms: orNull(count('Milliseconds that the upstream took.')),
+        total_ms: count('Milliseconds in all.'),
       }),
-    ),
-    charge: orNull(
-      record('The charge; null when nothing was charged.', {
-        currency: oneOf(['USD'], 'The currency.'),
-        price_version: text('The price version: that of the catalog, or the id of a price override.'),
-        inputs: record('The inputs of the calculation.', {
-          unit: text('The billing unit.'),
-          units: count('How many.'),
-          unit_price_micros_usd: microsUsd('The price of one.', { minimum: 0 }),
-          lines: listOf(
-            record('One line.', {
-              item: text('What was counted.'),
-              units: count('How many.'),
-              unit_price_micros_usd: microsUsd('The price of `per` units.', { minimum: 0 }),
-              per: whole('1, or 1000000 for tokens.'),
-            }),
-            'The lines that add up to the charge, which is rounded up once.',
-          ),
+      failure: orNull(
+        record('Why it failed, without anything that was sent; null for a success, and in calls of earlier versions.', {
+          route: orNull(text('The path as documented; null for a path that does not exist.')),
+          message: text('What happened.'),
+          param: orNull(text('The parameter at fault.')),
+          rule: orNull(text('The rule that it breaks.')),
         }),
-        arithmetic: text('The calculation as text.'),
-        charged_micros_usd: microsUsd('What was charged.', { minimum: 0 }),
-      }),
-    ),
-  }),
+      ),
+      charge: orNull(
+        record('The charge; null when nothing was charged.', {
+          currency: oneOf(['USD'], 'The currency.'),
+          price_version: text('The price version: that of the catalog, or the id of a price override.'),
+          inputs: record('The inputs of the calculation.', {
+            unit: text('The billing unit.'),
+            units: count('How many.'),
+            unit_price_micros_usd: microsUsd('The price of one.', { minimum: 0 }),
+            lines: listOf(
+              record('One line.', {
+                item: text('What was counted.'),
+                units: count('How many.'),
+                unit_price_micros_usd: microsUsd('The price of `per` units.', { minimum: 0 }),
+                per: whole('1, or 1000000 for tokens.'),
+              }),
+              'The lines that add up to the charge, which is rounded up once.',
+            ),
+          }),
+          arithmetic: text('The calculation as text.'),
+          charged_micros_usd: microsUsd('What was charged.', { minimum: 0 }),
+        }),
+      ),
+    },
+    ['calls'],
+  ),
 )
 export type ExplainedRequest = Static<typeof ExplainedRequest>
 

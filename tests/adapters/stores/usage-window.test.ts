@@ -64,6 +64,11 @@ test('paging in small steps finds every call of a filter once, for any page size
     [{ status: 200 }, (r) => r.status === 200],
     [{ status: 502 }, (r) => r.status === 502],
     [{ keyId: 'key_busy', status: 502 }, (r) => r.keyId === 'key_busy' && r.status === 502],
+    [{ search: { by: 'status', status: 502 } }, (r) => r.status === 502],
+    [{ search: { by: 'operations', operations: ['llm-context'] } }, (r) => r.operation === 'llm-context'],
+    [{ search: { by: 'operations', operations: [] } }, () => false],
+    [{ search: { by: 'name', text: 'image-search' } }, (r) => r.operation === 'image-search'],
+    [{ search: { by: 'address', address: '203.0.113.1' } }, () => false],
     [
       { keyId: 'key_busy', from: NOON + 5, to: NOON + 20 },
       (r) => r.keyId === 'key_busy' && r.at >= NOON + 5 && r.at < NOON + 20,
@@ -78,6 +83,8 @@ test('a page for a key, an operation or a model reads no more calls than the win
   expect((await pages({ keyId: 'key_none' }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
   expect((await pages({ operation: 'llm-context' }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
   expect((await pages({ model: 'rare' }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
+  const search = { by: 'address', address: '203.0.113.1' } as const
+  expect((await pages({ search }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
 })
 
 test('a page without a filter, or by time or failure, is full', async () => {

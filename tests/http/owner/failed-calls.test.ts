@@ -44,6 +44,7 @@ describe('GET /api/requests/{id} of a failed call', () => {
   test('names the route, what happened, the parameter and its rule', async () => {
     expect(await explainedCall(`${IMAGES}&count=900`)).toMatchObject({
       ...{ status: 400, code: 'invalid_parameter', cost_micros_usd: 0, provider: null, charge: null },
+      calls: [{ method: 'GET', path: '/apis/v1/websearch/images/search' }],
       failure: {
         route: '/apis/v1/websearch/images/search',
         message: 'count must be an integer from 1 to 200',

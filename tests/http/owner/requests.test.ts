@@ -169,4 +169,48 @@ describe('GET /api/requests', () => {
       { status: 403, code: 'ip_not_allowed' },
     ] as never)
   })
+
+  describe('?search=', () => {
+    const found = async (search: string, more = '') =>
+      (await list(`?limit=200&search=${encodeURIComponent(search)}${more}`)).requests
+    const statuses = async (search: string) => [...new Set((await found(search)).map(({ status }) => status))]
+
+    test('finds calls by status, error code, operation, path and whole URL', async () => {
+      expect(await statuses('400')).toEqual([400])
+      expect(await statuses(' missing_parameter ')).toEqual([400])
+      expect((await found('usage')).length).toBe(1)
+      expect((await found('/v1/usage')).length).toBe(1)
+      const images = (await list('?limit=200&operation=image-search')).requests.length
+      expect((await found('image-search')).length).toBe(images)
+      expect((await found('/apis/v1/websearch/images/search?q=card')).length).toBe(images)
+      expect((await found('https://gateway.example/apis/v1/websearch/images/search')).length).toBe(images)
+      for (const nothing of ['/v1/none', '/', 'no-such-thing', '299', '203.0.113.9'])
+        expect(await found(nothing)).toEqual([])
+    })
+
+    test('finds calls by IP address in any of its forms', async () => {
+      const all = (await list('?limit=200')).requests.length
+      expect((await found('127.0.0.1')).length).toBe(all)
+      expect((await found('::ffff:7f00:1')).length).toBe(all)
+    })
+
+    test("finds a call by the gateway's or the caller's id whatever the other filters say, and no stranger's", async () => {
+      for (let i = 0; i < 2; i++) await gateway.as(app.secret, IMAGES, { headers: { 'x-request-id': 'order-4711' } })
+      const [newest, older] = await found('order-4711', '&status=404&to=2001-01-01T00:00:00Z')
+      expect([newest, older]).toMatchObject([{ client_request_id: 'order-4711' }, { client_request_id: 'order-4711' }])
+      expect((await found(older?.id ?? '')).map(({ id }) => id)).toEqual([older?.id ?? ''])
+      const stranger = await gateway.owner()
+      for (const search of ['order-4711', older?.id ?? '', '400'])
+        expect(await read<unknown>(stranger.api(`/api/requests?search=${search}`))).toEqual({
+          requests: [],
+          next_cursor: null,
+        })
+    })
+
+    test('narrows the file as well', async () => {
+      const file = await (await owner.api('/api/usage.csv?search=400')).text()
+      const rows = file.trimEnd().split('\r\n').slice(1)
+      expect([rows.length, rows.every((row) => row.includes(',400,'))]).toEqual([5, true])
+    })
+  })
 })

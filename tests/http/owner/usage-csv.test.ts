@@ -8,6 +8,7 @@ import type { UsageReports } from '../../../server/core/usage/reports'
 import type { Intake } from '../../../server/http/middleware/intake'
 import type { OwnerSessions } from '../../../server/http/middleware/owner-session'
 import { RequestContext, routeGroup } from '../../../server/http/middleware/request-context'
+import { Endpoints } from '../../../server/http/routing/endpoint-table'
 import { ownerUsageRoutes } from '../../../server/http/usage/owner-routes'
 import { accountId, call } from '../../support/ledger-parts'
 
@@ -27,6 +28,7 @@ async function csvOf(pages: readonly Page<CallRecord>[]): Promise<string[]> {
     apps: { byAccount: async () => [] },
     reports: parts.reports as unknown as UsageReports,
     statements: {} as AccountStatements,
+    endpoints: new Endpoints(),
     now: () => 0,
   })
   const deps = { clock: { now: () => 0 }, intake: {} as Intake, addressOf: (socket: Address) => socket }

@@ -47,7 +47,9 @@ export interface GatewayOperation {
 }
 
 /** What is needed to choose an operation. */
-export type OperationChoice = Pick<GatewayOperation, 'id' | 'title' | 'group' | 'name'>
+export type OperationChoice = Pick<GatewayOperation, 'id' | 'title' | 'group' | 'name' | 'path'> & {
+  readonly method: string
+}
 
 /** The built-in operations that a key can call, to choose one: new operations appear automatically. */
 export const operationsQuery = queryOptions({
@@ -74,7 +76,14 @@ function choicesOf(index: unknown): readonly OperationChoice[] {
   const paths = entries.map(({ path }) => path)
   return entries.map(({ id, title, group, name, method, path }) => {
     const isSecond = method === 'POST' && paths.filter((one) => one === path).length > 1
-    return { id: String(id), title: `${title}${isSecond ? ' (POST)' : ''}`, group: String(group), name: text(name) }
+    return {
+      id: String(id),
+      title: `${title}${isSecond ? ' (POST)' : ''}`,
+      group: String(group),
+      name: text(name),
+      method: String(method),
+      path: String(path),
+    }
   })
 }
 

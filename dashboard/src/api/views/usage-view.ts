@@ -11,6 +11,8 @@ export interface UsageView {
   readonly operation?: string | undefined
   readonly status?: number | undefined
   readonly model?: string | undefined
+  /** The text that the request log is searched for. */
+  readonly search?: string | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
 }
@@ -38,6 +40,8 @@ export function usageView(search: Record<string, unknown>): UsageView {
     key: text('key'),
     operation: text('operation'),
     model: text('model'),
+    // The router parses digits as a number.
+    search: typeof search['search'] === 'number' ? String(search['search']) : text('search'),
     status: Number.isInteger(status) && status >= 100 && status <= 599 ? status : undefined,
     from: day('from'),
     to: day('to'),

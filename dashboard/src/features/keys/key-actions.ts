@@ -23,6 +23,16 @@ interface KeyAction {
   readonly run: (key: ApiKey, actions: KeyActions) => void
 }
 
+/** The form of a key, at a field. */
+export function editDialog(key: ApiKey, at: 'edit' | 'limit' | 'expires'): KeyDialog {
+  return { kind: 'edit', key, ...(at !== 'edit' && { focus: at }) }
+}
+
+/** Whether the server accepts changes to the settings of a key. */
+export function isEditable(key: ApiKey): boolean {
+  return key.status !== 'revoked' && !isReplaced(key)
+}
+
 const EDIT: KeyAction = { label: TEXT.edit, run: (key, { open }) => open({ kind: 'edit', key }) }
 const ROTATE: KeyAction = { label: TEXT.rotate, run: (key, { open }) => open({ kind: 'rotate', key }) }
 const DISABLE: KeyAction = { label: TEXT.disable, run: (key, { toggle }) => toggle(key) }

@@ -1,25 +1,32 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { type FormEvent, useEffect } from 'react'
 import { listState } from '../../api/client/list-state.ts'
 import { type RequestsFilter, requestsQuery } from '../../api/requests.ts'
 import { useKeyLabels } from '../../api/usage.ts'
 import { REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { Button } from '../../ui/button.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
+import { INPUT } from '../../ui/field.tsx'
 import { RequestLog } from '../../ui/requests/request-log.tsx'
 
+/** Pages that are loaded by themselves while none has a match: a million requests. */
+const MAX_EMPTY_PAGES = 20
+
 /** The request log for a filter, in pages. */
-export function UsageRequests({ filter, filtered, onClear }: UsageRequestsProps) {
+export function UsageRequests({ filter, filtered, onClear, onSearch }: UsageRequestsProps) {
   const log = useInfiniteQuery(requestsQuery(filter))
   const keyLabel = useKeyLabels()
+  const rows = log.data?.pages.flatMap(({ requests }) => requests)
+  useSearchOn(log, rows?.length === 0)
   return (
-    <section className="min-w-0 rounded-xl border border-line bg-surface pt-2">
+    <section className="min-w-0 rounded-xl border border-line bg-surface">
+      <div className="p-4 sm:px-6">
+        <SearchBox key={filter.search ?? ''} search={filter.search ?? ''} onSearch={onSearch} />
+      </div>
       <RequestLog
         caption={TEXT.table}
         keyLabel={keyLabel}
-        state={{
-          rows: log.data?.pages.flatMap(({ requests }) => requests),
-          ...listState(log),
-        }}
+        state={{ rows, ...listState(log) }}
         empty={
           filtered ? (
             <Empty action={<Button onClick={onClear}>{TEXT.clear}</Button>}>{TEXT.noneMatch}</Empty>
@@ -32,4 +39,48 @@ export function UsageRequests({ filter, filtered, onClear }: UsageRequestsProps)
   )
 }
 
-type UsageRequestsProps = { filter: RequestsFilter; filtered: boolean; onClear: () => void }
+type UsageRequestsProps = {
+  filter: RequestsFilter
+  filtered: boolean
+  onClear: () => void
+  onSearch: (search: string | undefined) => void
+}
+
+interface SearchedLog {
+  readonly data: { readonly pages: readonly unknown[] } | undefined
+  readonly hasNextPage: boolean
+  readonly isFetching: boolean
+  readonly fetchNextPage: () => Promise<unknown>
+}
+
+/** The server looks through a part of a long log per page. Goes on while nothing matched. */
+function useSearchOn({ data, hasNextPage, isFetching, fetchNextPage }: SearchedLog, isEmpty: boolean): void {
+  const pages = data?.pages.length ?? 0
+  const goesOn = isEmpty && hasNextPage && !isFetching && pages < MAX_EMPTY_PAGES
+  useEffect(() => {
+    if (goesOn) void fetchNextPage()
+  }, [goesOn, fetchNextPage])
+}
+
+/** Searches when it is submitted, because a search may read a long log. */
+function SearchBox({ search, onSearch }: { search: string; onSearch: (search: string | undefined) => void }) {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const typed = new FormData(event.currentTarget).get('search')
+    onSearch(String(typed ?? '').trim() || undefined)
+  }
+  return (
+    <form role="search" className="flex flex-wrap items-center gap-2" onSubmit={submit}>
+      <input
+        type="search"
+        name="search"
+        aria-label={TEXT.search}
+        placeholder={TEXT.searchHint}
+        maxLength={256}
+        defaultValue={search}
+        className={`${INPUT} min-w-0 flex-1 basis-56 sm:max-w-120`}
+      />
+      <Button type="submit">{TEXT.searchButton}</Button>
+    </form>
+  )
+}

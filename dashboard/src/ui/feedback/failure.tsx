@@ -1,11 +1,18 @@
 import { Link, useLocation, useMatches, useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import type { ApiFailure } from '../../api/client/failure.ts'
-import { type FailurePlace, failureAction, type SingleAction, FAILURE_TEXT as TEXT } from '../../messages/failures.ts'
+import {
+  type FailurePlace,
+  failureAction,
+  type KeyFormName,
+  type SingleAction,
+  FAILURE_TEXT as TEXT,
+} from '../../messages/failures.ts'
 import { UI_TEXT } from '../../messages/ui.ts'
 import { recentSignInRequired } from '../../session-state.ts'
 import { useCountdown } from '../browser/use-countdown.ts'
 import { Button, buttonClass } from '../button.tsx'
+import { isKeyId } from '../requests/caller-link.tsx'
 
 /** A list or card that failed to load: the server's message, and what to do next; by default, to try again. */
 export function Failed({ failure, onRetry, isStale = false }: FailedProps) {
@@ -65,9 +72,11 @@ export function NextStep({ failure, place }: { failure: ApiFailure; place: Failu
   )
 }
 
-/** The action for a code, unless it leads to the current page. */
-export function ActionOf({ code, place }: { code: string; place: FailurePlace }) {
+/** The action for a code, unless it leads to the current page. `caller`: the key or app that the request was charged to. */
+export function ActionOf({ code, place, caller }: { code: string; place: FailurePlace; caller?: string | undefined }) {
   const action = failureAction(code, place)
+  if (action?.kind === 'link' && action.keyForm && caller !== undefined)
+    return <ToCaller label={action.label} form={action.keyForm} caller={caller} />
   if (action?.kind !== 'one_of') return <OneAction action={action} />
   return (
     <div className="flex flex-wrap gap-2">
@@ -75,6 +84,21 @@ export function ActionOf({ code, place }: { code: string; place: FailurePlace })
         <OneAction key={one.kind} action={one} />
       ))}
     </div>
+  )
+}
+
+/** Leads to the key itself, with the form that helps. The limits of an app are on the page of all apps. */
+function ToCaller({ label, form, caller }: { label: string; form: KeyFormName; caller: string }) {
+  if (!isKeyId(caller))
+    return (
+      <Link to="/apps" className={buttonClass()}>
+        {TEXT.viewApp}
+      </Link>
+    )
+  return (
+    <Link to="/keys/$id" params={{ id: caller }} search={form === 'none' ? {} : { form }} className={buttonClass()}>
+      {label}
+    </Link>
   )
 }
 

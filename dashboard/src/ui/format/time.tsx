@@ -17,6 +17,25 @@ export function TimeAgo({ at, never = UI_TEXT.never }: { at: string | null; neve
   )
 }
 
+/** The time to the second in the viewer's time zone, with the day unless it is today. In UTC on hover. */
+export function ExactTime({ at }: { at: string }) {
+  const isToday = formatDay(at) === formatDay(useNow())
+  return (
+    <time dateTime={at} title={formatUtc(at)} className="whitespace-nowrap">
+      {isToday ? formatSeconds(at) : `${formatShortDay(at)}, ${formatSeconds(at)}`}
+    </time>
+  )
+}
+
+/** The whole time with its zone. In UTC on hover. */
+export function FullTime({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={formatUtc(at)}>
+      {formatDateTime(at)}
+    </time>
+  )
+}
+
 /** A time in the future, such as "in 22 h". */
 export function formatUntil(at: string, now: number): string {
   const left = Date.parse(at) - now
@@ -36,6 +55,19 @@ export function formatDay(at: string | number): string {
 
 export function formatClock(at: string | number): string {
   return new Date(at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+}
+
+function formatSeconds(at: string): string {
+  return new Date(at).toLocaleTimeString('en-GB')
+}
+
+function formatShortDay(at: string): string {
+  return new Date(at).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+}
+
+/** "2026-11-21 08:56:28.490 UTC" */
+function formatUtc(at: string): string {
+  return `${new Date(at).toISOString().replace('T', ' ').replace('Z', '')} UTC`
 }
 
 function formatAgo(age: number, at: string): string {

@@ -2,11 +2,11 @@ import { FAILURE_MEANINGS } from '../../../../server/http/openapi/failure-meanin
 import { ActionOf } from '../feedback/failure.tsx'
 
 /** The documented meaning of a code, and what to do next. For the log, which does not store messages. */
-export function FailureCodeMeaning({ code }: { code: string }) {
+export function FailureCodeMeaning({ code, caller }: { code: string; caller?: string | undefined }) {
   return (
     <div className="grid justify-items-start gap-3">
       <p>{meaningOf(code)}</p>
-      <ActionOf code={code} place="request" />
+      <ActionOf code={code} place="request" caller={caller} />
     </div>
   )
 }

@@ -3,7 +3,7 @@ import { operationName, REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { Button } from '../button.tsx'
 import { lazyPart } from '../feedback/lazy-part.tsx'
 import { costUsd, shortCount } from '../format/money.ts'
-import { formatDateTime, TimeAgo } from '../format/time.tsx'
+import { ExactTime, formatDateTime } from '../format/time.tsx'
 import { type Column, Table, type TableState } from '../layout/table.tsx'
 import { type RequestRow, StatusBadge } from './request-row.tsx'
 
@@ -49,7 +49,7 @@ function columnsOf(
         { id: 'ip', head: columns.ip, cell: ({ ip }) => <span className="code whitespace-nowrap">{ip}</span> },
       ]
   return [
-    { id: 'at', head: columns.at, cell: ({ at }) => <TimeAgo at={at} /> },
+    { id: 'at', head: columns.at, cell: ({ at }) => <ExactTime at={at} /> },
     { id: 'key', head: columns.key, cell: ({ key_id: id }) => keyLabel(id) },
     { id: 'operation', head: columns.operation, cell: (row) => <Called {...row} /> },
     { id: 'status', head: columns.status, cell: (row) => <StatusBadge {...row} /> },
@@ -93,7 +93,7 @@ function RequestCard({ row, keyLabel, onOpen }: CardProps) {
       </div>
       <div className="flex items-center justify-between gap-2">
         <span className="small text-muted">
-          {keyLabel(row.key_id)} · <TimeAgo at={row.at} /> · {costUsd(row.cost_micros_usd)}
+          {keyLabel(row.key_id)} · <ExactTime at={row.at} /> · {costUsd(row.cost_micros_usd)}
         </span>
         <Opener row={row} onOpen={onOpen} />
       </div>

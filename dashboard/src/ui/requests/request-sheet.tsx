@@ -5,7 +5,7 @@ import { buttonClass } from '../button.tsx'
 import { CopyButton } from '../code/copy-button.tsx'
 import { Dialog } from '../dialogs/dialog.tsx'
 import { costUsd, grouped } from '../format/money.ts'
-import { formatDateTime } from '../format/time.tsx'
+import { FullTime } from '../format/time.tsx'
 import { FailureCodeMeaning } from './failure-code-meaning.tsx'
 import { type RequestRow, StatusBadge } from './request-row.tsx'
 
@@ -13,7 +13,7 @@ import { type RequestRow, StatusBadge } from './request-row.tsx'
 export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
   const { columns } = TEXT
   const facts: readonly (readonly [string, ReactNode])[] = [
-    [columns.at, formatDateTime(row.at)],
+    [columns.at, <FullTime key="at" at={row.at} />],
     [columns.status, <StatusBadge key="status" {...row} />],
     [columns.operation, operationName(row.operation)],
     ...(row.model === null ? [] : [[columns.model, <Code key="model">{row.model}</Code>] as const]),
@@ -29,7 +29,7 @@ export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
   ]
   return (
     <Dialog side title={TEXT.sheet} onClose={onClose}>
-      {row.code !== null && <FailureCodeMeaning code={row.code} />}
+      {row.code !== null && <FailureCodeMeaning code={row.code} caller={row.key_id} />}
       <dl className="grid gap-3">
         {facts.map(([name, value]) => (
           <div key={name} className="grid gap-x-4 border-b border-line pb-3 sm:grid-cols-[10rem_minmax(0,1fr)]">

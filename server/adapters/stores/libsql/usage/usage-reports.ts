@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, inArray, lt, or, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountId, KeyId, RequestId } from '../../../../core/ids'
 import type { Page } from '../../../../core/page'
@@ -7,6 +7,7 @@ import type {
   LatencyGroup,
   LatencyQuestion,
   RequestFilter,
+  RequestSearch,
   UsageFigures,
   UsageGrouping,
   UsageQuestion,
@@ -72,6 +73,8 @@ export class LibsqlUsageReports implements UsageReports {
     const after = cursor === null ? null : parseCursor(cursor, /^req_\w+$/)
     if (cursor !== null && !after) return null
     await this.applied()
+    const named = filter.search?.by === 'name' ? await this.named(filter.accountId, filter.search.text, limit) : []
+    if (named.length > 0) return { rows: named, next: null }
     const range = and(
       eq(requests.accountId, filter.accountId),
       filter.from === null ? undefined : gte(requests.at, filter.from),
@@ -91,7 +94,8 @@ export class LibsqlUsageReports implements UsageReports {
           filter.status === null ? undefined : eq(requests.status, filter.status),
           filter.model === null ? undefined : eq(requests.model, filter.model),
           // Word for word the condition of the index requests_failed, or SQLite would not use it.
-          filter.status === null || filter.status === 200 ? undefined : sql`${requests.status} <> 200`,
+          exactStatus(filter) === null || exactStatus(filter) === 200 ? undefined : sql`${requests.status} <> 200`,
+          filter.search ? matchesSearch(filter.search) : undefined,
         ),
       )
       .orderBy(desc(requests.at), desc(requests.id))
@@ -118,6 +122,23 @@ export class LibsqlUsageReports implements UsageReports {
       .orderBy(desc(requests.id))
       .limit(1)
     return byTheirs ? this.callOf(byTheirs) : null
+  }
+
+  /** The newest calls of an account with this id, the gateway's or the caller's. Both have an index. */
+  private async named(account: AccountId, id: string, limit: number): Promise<CallRecord[]> {
+    const own = eq(requests.accountId, account)
+    const [byOurs] = await this.db
+      .select()
+      .from(requests)
+      .where(and(eq(requests.id, id as RequestId), own)) // any text: an id that does not exist matches nothing
+    if (byOurs) return [this.callOf(byOurs)]
+    const byTheirs = await this.db
+      .select()
+      .from(requests)
+      .where(and(own, eq(requests.clientRequestId, id)))
+      .orderBy(desc(requests.id))
+      .limit(limit)
+    return byTheirs.map((row) => this.callOf(row))
   }
 
   /** The last call that a page of this range scans; null when it scans all of them. */
@@ -169,6 +190,28 @@ export class LibsqlUsageReports implements UsageReports {
 }
 
 /** Whether a page could scan a long log to find few calls. Failures filtered by status alone have an index. */
-function mayMatchRarely({ keyId, keyIds, operation, status, model }: RequestFilter): boolean {
-  return keyId !== null || Boolean(keyIds) || operation !== null || model !== null || status === 200
+function mayMatchRarely(filter: RequestFilter): boolean {
+  const { keyId, keyIds, operation, model, search } = filter
+  const isSearch = search !== undefined && search !== null && search.by !== 'status'
+  return (
+    keyId !== null || Boolean(keyIds) || operation !== null || model !== null || isSearch || exactStatus(filter) === 200
+  )
+}
+
+/** The status that all matching calls have; null if they may have several. */
+function exactStatus({ status, search }: RequestFilter): number | null {
+  return search?.by === 'status' ? search.status : status
+}
+
+function matchesSearch(search: RequestSearch): SQL | undefined {
+  switch (search.by) {
+    case 'status':
+      return eq(requests.status, search.status)
+    case 'address':
+      return eq(requests.address, search.address)
+    case 'operations':
+      return inArray(requests.operation, [...search.operations])
+    case 'name':
+      return or(eq(requests.code, search.text), eq(requests.operation, search.text))
+  }
 }

@@ -1,0 +1,67 @@
+import type { Explained } from '../../api/requests.ts'
+import { REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
+import { costUsd, grouped } from '../../ui/format/money.ts'
+import { Card } from '../../ui/layout/card.tsx'
+import { type Column, staticRows, Table } from '../../ui/layout/table.tsx'
+import { FactList } from './fact-list.tsx'
+
+type Charge = NonNullable<Explained['charge']>
+type Line = Charge['inputs']['lines'][number]
+
+const COLUMNS: readonly Column<Line>[] = [
+  { id: 'item', head: TEXT.lines.item, cell: ({ item }) => item },
+  { id: 'units', head: TEXT.lines.units, numeric: true, cell: ({ units }) => grouped(units) },
+  { id: 'price', head: TEXT.lines.price, numeric: true, cell: priceOf },
+  { id: 'amount', head: TEXT.lines.amount, numeric: true, cell: amountOf },
+]
+
+/** What a request cost and the arithmetic of it. */
+export function RequestCharge({ charge }: { charge: Explained['charge'] }) {
+  if (charge === null)
+    return (
+      <Card title={TEXT.charge}>
+        <p>{TEXT.notCharged}</p>
+      </Card>
+    )
+  return (
+    <Card title={TEXT.charge} flush>
+      <Table
+        caption={TEXT.lines.table}
+        columns={COLUMNS}
+        rowKey={({ item }) => item}
+        state={staticRows(charge.inputs.lines)}
+        empty={null}
+        foot={
+          <tr>
+            <th scope="row" colSpan={COLUMNS.length - 1} className="px-4 py-3 text-left font-medium sm:px-6">
+              {TEXT.charged}
+            </th>
+            <td className="px-4 py-3 text-right sm:px-6">{costUsd(charge.charged_micros_usd)}</td>
+          </tr>
+        }
+      />
+      <div className="border-t border-line p-4 sm:px-6">
+        <FactList
+          facts={[
+            [TEXT.arithmetic, <Code key="sum" text={charge.arithmetic} />],
+            [TEXT.priceVersion, <Code key="version" text={charge.price_version} />],
+          ]}
+        />
+      </div>
+    </Card>
+  )
+}
+
+function priceOf({ unit_price_micros_usd: price, per }: Line): string {
+  return per === 1 ? costUsd(price) : TEXT.perUnit(costUsd(price), grouped(per))
+}
+
+/** Before the sum is rounded up, so with as many digits as it has. */
+function amountOf({ units, unit_price_micros_usd: price, per }: Line): string {
+  const micros = (units * price) / per
+  return Number.isInteger(micros) ? costUsd(micros) : `$${(micros / 1_000_000).toFixed(12).replace(/0+$/, '')}`
+}
+
+function Code({ text }: { text: string }) {
+  return <span className="code wrap-anywhere">{text}</span>
+}

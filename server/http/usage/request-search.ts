@@ -1,0 +1,26 @@
+import { formatAddress, parseAddress } from '../../core/credentials/address'
+import type { RequestSearch } from '../../core/usage/reports'
+import type { EndpointTable } from '../routing/endpoint-table'
+
+const STATUS = /^[1-5]\d\d$/
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/** What a text asks the request log for: a status, an IP address, a path or whole URL, or the name of a request, code or operation. */
+export function requestSearch(typed: string, table: Pick<EndpointTable, 'routeOf'>): RequestSearch {
+  const text = typed.trim()
+  if (STATUS.test(text)) return { by: 'status', status: Number(text) }
+  const address = parseAddress(text)
+  if (address) return { by: 'address', address: formatAddress(address) }
+  const path = /^(\/|https?:)/.test(text) ? URL.parse(text, 'http://gateway')?.pathname : undefined
+  return path === undefined ? { by: 'name', text } : { by: 'operations', operations: operationsAt(path, table) }
+}
+
+/** The names in the request log of what has this path, by any method. */
+function operationsAt(path: string, table: Pick<EndpointTable, 'routeOf'>): readonly string[] {
+  const names = METHODS.flatMap((method) => {
+    const route = table.routeOf(method, path)
+    if (route?.kind === 'priced') return [route.operation]
+    return route?.kind === 'free' ? [route.name] : []
+  })
+  return [...new Set(names)]
+}
