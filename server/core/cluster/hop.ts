@@ -12,6 +12,8 @@ export interface ForwardedCall {
   /** The caller's address as `formatAddress` writes it, judged by the node that the caller reached; `OPERATOR` for an operator's command. */
   readonly address: string
   readonly requestId: string
+  /** Lets the caller's connection be silent for as long as the call takes. */
+  readonly allowSilence?: () => void
 }
 
 /** In place of an address: a command of a node's control socket. No caller has this address. */
@@ -29,6 +31,8 @@ export interface Forwarding {
   forward(request: Request, to: Peer, call: ForwardedCall): Promise<Response>
   /** Resolves when no forwarded request is in progress, bodies of responses included. Aborts those that still run after `maxMs`. */
   ended(maxMs: number): Promise<void>
+  /** Ends what waits for an owner of an earlier term than this: it owns nothing any more, and may never answer. */
+  abandon(beforeTerm: number): void
   close(): Promise<void>
 }
 
@@ -40,10 +44,19 @@ export interface Hopped extends ForwardedCall {
   readonly term: number
 }
 
+/** What is signed for one hop. */
+export interface HopClaim extends Hopped {
+  readonly method: string
+  /** The path with the query, as it is sent. */
+  readonly target: string
+  /** How long the first node waits for the response to begin. */
+  readonly deadlineMs?: number
+}
+
 /** Signs and verifies the header that says who forwards. It never says who calls: the owner authenticates the call itself. */
 export interface HopSigner {
-  /** The value of the header for this request. `target`: the path with the query, as it is sent. */
-  sign(hop: { readonly method: string; readonly target: string } & Hopped, now: number): string
+  /** The value of the header, good for one request. */
+  sign(claim: HopClaim, now: number): string
   /** What the header says; null without the header; `forged` if it is of no valid key, of another request, or too old. */
   verified(request: Request, now: number): Hopped | 'forged' | null
 }

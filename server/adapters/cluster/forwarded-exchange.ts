@@ -1,0 +1,145 @@
+import { type ForwardedCall, HOP_HEADER } from '../../core/cluster/hop'
+import { MISDIRECTED } from './hop-gate'
+import type { Exchange, PeerConnection } from './peer-connection'
+import type { ResponseHead } from './response-reader'
+
+/** Responses up to this size are passed on as a whole, which costs less than a stream. */
+const WHOLE_BYTES = 64 * 1024
+/** How much of a stream waits here for a caller that reads slowly. */
+const AHEAD_BYTES = 256 * 1024
+/** A caller's connection closes after 60 s of silence, unless it is allowed. */
+const SILENCE_MS = 20_000
+
+/** What became of a request. */
+export type Outcome =
+  | { readonly kind: 'answered'; readonly response: Response }
+  /** It did not arrive, or the other node is not the owner: nothing happened. */
+  | { readonly kind: 'not done'; readonly reason: string }
+  /** It may have arrived, so nobody knows what happened. */
+  | { readonly kind: 'lost'; readonly reason: string }
+
+/** A request that another node answers. */
+export class ForwardedExchange implements Exchange {
+  readonly term: number
+  private readonly connection: PeerConnection
+  private readonly call: ForwardedCall
+  private startedAt: number
+  private readonly settle: (outcome: Outcome) => void
+  private readonly onEnd: (exchange: ForwardedExchange) => void
+  private begun: ResponseHead | null = null
+  private whole: Uint8Array<ArrayBuffer> | null = null
+  private filled = 0
+  private stream: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | null = null
+  private isSilenceAllowed = false
+  isOver = false
+  /** Runs when it is over, however it ends. */
+  whenOver: (() => void) | null = null
+
+  constructor(
+    connection: PeerConnection,
+    of: { readonly term: number; readonly call: ForwardedCall; readonly startedAt: number },
+    settle: (outcome: Outcome) => void,
+    onEnd: (exchange: ForwardedExchange) => void,
+  ) {
+    this.connection = connection
+    this.term = of.term
+    this.call = of.call
+    this.startedAt = of.startedAt
+    this.settle = settle
+    this.onEnd = onEnd
+  }
+
+  head(head: ResponseHead): void {
+    this.begun = head
+    if (isMisdirected(head)) return void this.settle({ kind: 'not done', reason: 'it is not the owner' })
+    const { status, headers, length } = head
+    if (length !== null && length <= WHOLE_BYTES) return
+    this.allowSilence()
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>(
+      {
+        start: (controller) => {
+          this.stream = controller
+        },
+        // Afterwards the connection is another request's.
+        pull: () => void (this.isOver || this.connection.resume()),
+        cancel: () => this.callerGone(),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: AHEAD_BYTES }),
+    )
+    this.settle({ kind: 'answered', response: new Response(body, { status, headers }) })
+  }
+
+  body(bytes: Uint8Array<ArrayBuffer>): void {
+    if (this.stream) {
+      this.stream.enqueue(bytes)
+      if ((this.stream.desiredSize ?? 0) <= 0) this.connection.pause()
+      return
+    }
+    const length = this.begun?.length ?? 0
+    if (this.whole === null && bytes.byteLength === length) this.whole = bytes
+    else {
+      this.whole ??= new Uint8Array(length)
+      this.whole.set(bytes, this.filled)
+    }
+    this.filled += bytes.byteLength
+  }
+
+  end(): void {
+    this.over()
+    if (this.stream) return void this.stream.close()
+    if (!this.begun || isMisdirected(this.begun)) return
+    const { status, headers } = this.begun
+    this.settle({ kind: 'answered', response: new Response(this.whole, { status, headers }) })
+  }
+
+  cut(reason: string, wasSent: boolean): void {
+    this.over()
+    // The caller sees that it did not get everything.
+    if (this.stream) return void this.stream.error()
+    this.settle({ kind: wasSent ? 'lost' : 'not done', reason })
+  }
+
+  /** The caller has hung up: the owner sees the same. */
+  callerGone(): void {
+    if (this.isOver) return
+    this.over()
+    this.connection.destroy()
+    this.settle({ kind: 'lost', reason: 'the caller has hung up' })
+  }
+
+  /** Ends it from here: the owner answers no more. */
+  abandon(reason: string): void {
+    if (this.isOver) return
+    this.connection.destroy()
+    this.cut(reason, true)
+  }
+
+  /** Part of the body arrived: the time to wait begins anew. */
+  uploaded(): void {
+    this.startedAt = performance.now()
+  }
+
+  /** Looks at the time. */
+  check(now: number, deadlineMs: number): void {
+    if (this.begun) return
+    const waited = now - this.startedAt
+    if (waited > deadlineMs) this.abandon(`no response within ${deadlineMs / 1000} s`)
+    else if (waited > SILENCE_MS) this.allowSilence()
+  }
+
+  private allowSilence(): void {
+    if (this.isSilenceAllowed) return
+    this.isSilenceAllowed = true
+    this.call.allowSilence?.()
+  }
+
+  private over(): void {
+    this.isOver = true
+    this.whenOver?.()
+    this.onEnd(this)
+  }
+}
+
+function isMisdirected({ status, headers }: ResponseHead): boolean {
+  return status === 421 && headers.get(HOP_HEADER) === MISDIRECTED
+}

@@ -1,0 +1,236 @@
+import type { FindOwner, ForwardedCall, Forwarding, HopSigner, Peer } from '../../core/cluster/hop'
+import { ForwardedExchange, type Outcome } from './forwarded-exchange'
+import { PROBE_PATH } from './hop-gate'
+import { NO_BODY, type OutgoingBody, outgoingBody, outgoingHead, outgoingPath } from './outgoing-request'
+import type { PeerConnection } from './peer-connection'
+import { PeerConnections } from './peer-connections'
+
+/** Longer than any wait for a model's first byte (300 s by default): the owner answers for a late upstream itself. */
+const DEADLINE_MS = 330_000
+/** A small body that takes longer is not sent on. */
+const SMALL_BODY_MS = 30_000
+const SWEEP_MS = 500
+
+/** Why the owner's response is missing. */
+export interface Missing {
+  /** `unknown`: it may have run, so only its `Idempotency-Key` makes it safe to send again. */
+  readonly outcome: 'did not run' | 'unknown' | 'late body'
+  readonly reason: string
+}
+
+export interface ForwarderParts {
+  readonly signer: HopSigner
+  /** The time of day, in milliseconds. */
+  readonly now: () => number
+  readonly findOwner: FindOwner
+  /** The response of this node where there is none of the owner: 503 with `Retry-After`, in the shape of the path. */
+  readonly refuse: (request: Request, call: ForwardedCall, missing: Missing) => Response
+  readonly deadlineMs?: number
+}
+
+/**
+ * Sends requests on to the owner, streamed both ways, and sends none twice: the first one may have been charged (ADR 39). Only one that did
+ * not arrive, or that a node refused because it is not the owner, is sent again, once, to whoever owns then.
+ */
+export class Forwarder implements Forwarding {
+  private readonly parts: ForwarderParts
+  private readonly deadlineMs: number
+  private readonly peers = new Map<string, PeerConnections>()
+  private readonly running = new Set<ForwardedExchange>()
+  private readonly onEnd = (exchange: ForwardedExchange) => {
+    this.running.delete(exchange)
+    if (this.running.size === 0) this.onIdle?.()
+  }
+  private onIdle: (() => void) | null = null
+  private timer: ReturnType<typeof setInterval> | null = null
+  private isClosed = false
+
+  constructor(parts: ForwarderParts) {
+    this.parts = parts
+    this.deadlineMs = parts.deadlineMs ?? DEADLINE_MS
+  }
+
+  async forward(request: Request, to: Peer, call: ForwardedCall): Promise<Response> {
+    const { parts } = this
+    let body = outgoingBody(request)
+    if (body === 'small')
+      try {
+        body = await smallBody(request)
+      } catch (error) {
+        return parts.refuse(request, call, { outcome: 'late body', reason: reasonOf(error) })
+      }
+    const first = await this.attempt(request, to, call, body)
+    if (first.kind === 'answered') return first.response
+    const mayRepeat = first.kind === 'not done' && !(body.kind === 'stream' && body.stream.locked)
+    const next = mayRepeat && !request.signal.aborted ? await parts.findOwner(to).catch(() => null) : null
+    const last = next ? await this.attempt(request, next, call, body) : first
+    if (last.kind === 'answered') return last.response
+    const outcome = last.kind === 'lost' ? 'unknown' : 'did not run'
+    return parts.refuse(request, call, { outcome, reason: last.reason })
+  }
+
+  abandon(beforeTerm: number): void {
+    for (const exchange of [...this.running])
+      if (exchange.term < beforeTerm) exchange.abandon('another node owns the accounts now')
+  }
+
+  async ended(maxMs: number): Promise<void> {
+    if (this.running.size === 0) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.onIdle = resolve
+    const timer = setTimeout(() => this.abandonAll('this node stops'), maxMs)
+    await promise
+    clearTimeout(timer)
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true
+    if (this.timer) clearInterval(this.timer)
+    this.timer = null
+    this.abandonAll('this node stops')
+    for (const peer of this.peers.values()) peer.retire()
+    this.peers.clear()
+  }
+
+  private abandonAll(reason: string): void {
+    for (const exchange of [...this.running]) exchange.abandon(reason)
+  }
+
+  /** Sends the request to one node. */
+  private async attempt(request: Request, to: Peer, call: ForwardedCall, body: OutgoingBody): Promise<Outcome> {
+    if (this.isClosed) return { kind: 'not done', reason: 'this node stops' }
+    const peer = this.peer(to)
+    let connection: PeerConnection
+    try {
+      // Once a part of a stream is read it cannot be sent to another node.
+      if (body.kind === 'stream' && !(await this.isOwner(peer, to, call)))
+        return { kind: 'not done', reason: 'it is not the owner' }
+      connection = peer.taken() ?? (await peer.connect())
+    } catch (error) {
+      return { kind: 'not done', reason: reasonOf(error) }
+    }
+    return new Promise((settle) => {
+      const exchange = this.exchange(connection, to, call, settle)
+      if (request.signal.aborted) return exchange.callerGone()
+      request.signal.addEventListener('abort', () => exchange.callerGone())
+      const { method } = request
+      const path = outgoingPath(request.url)
+      const head = outgoingHead(request, { path, host: peer.host, hop: this.signed(method, path, to, call) }, body)
+      const isMore = body.kind === 'stream'
+      connection.begin(exchange, {
+        isHead: method === 'HEAD',
+        bytes: isMore ? head : withBody(head, body.bytes),
+        isMore,
+      })
+      if (isMore) void upload(body, connection, exchange)
+    })
+  }
+
+  /** Asks a node whether it is the owner. Throws if it cannot be connected to. */
+  private async isOwner(peer: PeerConnections, to: Peer, call: ForwardedCall): Promise<boolean> {
+    const connection = peer.taken() ?? (await peer.connect())
+    const outcome = await new Promise<Outcome>((settle) => {
+      const exchange = this.exchange(connection, to, call, settle)
+      const hop = this.signed('GET', PROBE_PATH, to, call)
+      const head = outgoingHead(
+        new Request(`http://owner${PROBE_PATH}`),
+        { path: PROBE_PATH, host: peer.host, hop },
+        NO_BODY,
+      )
+      connection.begin(exchange, { isHead: false, bytes: head, isMore: false })
+    })
+    return outcome.kind === 'answered' && outcome.response.status === 204
+  }
+
+  private exchange(
+    connection: PeerConnection,
+    { term }: Peer,
+    call: ForwardedCall,
+    settle: (outcome: Outcome) => void,
+  ) {
+    const exchange = new ForwardedExchange(connection, { term, call, startedAt: performance.now() }, settle, this.onEnd)
+    this.running.add(exchange)
+    return exchange
+  }
+
+  private signed(method: string, path: string, { term }: Peer, { address, requestId }: ForwardedCall): string {
+    const { signer, now } = this.parts
+    return signer.sign({ method, target: path, term, address, requestId, deadlineMs: this.deadlineMs }, now())
+  }
+
+  private peer({ url }: Peer): PeerConnections {
+    const known = this.peers.get(url)
+    if (known) return known
+    const peer = new PeerConnections(url, () => performance.now())
+    this.peers.set(url, peer)
+    this.timer ??= setInterval(() => this.sweep(), SWEEP_MS)
+    return peer
+  }
+
+  private sweep(): void {
+    const now = performance.now()
+    for (const exchange of [...this.running]) exchange.check(now, this.deadlineMs)
+    for (const [url, peer] of this.peers) {
+      peer.sweep()
+      if (peer.size === 0) this.peers.delete(url)
+    }
+    if (this.peers.size > 0 || !this.timer) return
+    clearInterval(this.timer)
+    this.timer = null
+  }
+}
+
+/** Passes a body on as it comes, at the speed at which the other node takes it. */
+async function upload(
+  { stream, length }: Extract<OutgoingBody, { kind: 'stream' }>,
+  connection: PeerConnection,
+  exchange: ForwardedExchange,
+): Promise<void> {
+  let sent = 0
+  const reader = stream.getReader()
+  // The owner has answered without the rest, or is gone. Cancelling fails if the body has ended already.
+  exchange.whenOver = () => void reader.cancel().catch(() => undefined)
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      if (exchange.isOver) return
+      sent += part.value.byteLength
+      exchange.uploaded()
+      await connection.send(length === null ? asChunk(part.value) : part.value)
+    }
+  } catch {
+    return exchange.callerGone()
+  }
+  if (exchange.isOver) return
+  // A body that is cut off must not look whole.
+  if (length !== null && sent !== length) return exchange.callerGone()
+  if (length === null) await connection.send(LAST_CHUNK)
+  connection.endUpload()
+}
+
+const LAST_CHUNK = Buffer.from('0\r\n\r\n')
+const LINE_END = Buffer.from('\r\n')
+
+/** Nothing for no bytes: an empty chunk is the end. */
+function asChunk(bytes: Uint8Array): Uint8Array {
+  const size = Buffer.from(`${bytes.byteLength.toString(16)}\r\n`)
+  return bytes.byteLength === 0 ? bytes : Buffer.concat([size, bytes, LINE_END])
+}
+
+function withBody(head: Buffer, body: Uint8Array): Uint8Array {
+  return body.byteLength === 0 ? head : Buffer.concat([head, body])
+}
+
+/** Rejects if the caller breaks off, or takes too long. */
+async function smallBody(request: Request): Promise<OutgoingBody> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error('the body did not arrive in time')), SMALL_BODY_MS)
+  try {
+    return { kind: 'whole', bytes: await Promise.race([request.bytes(), late.promise]) }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

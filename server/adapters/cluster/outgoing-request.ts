@@ -1,0 +1,76 @@
+import { HOP_HEADER } from '../../core/cluster/hop'
+import { requestPath } from './hop-header'
+
+/** A body up to this size is sent as a whole, so that it can be sent again if nobody read it. */
+const WHOLE_BODY_BYTES = 64 * 1024
+
+/** The body of a request on its way to another node. */
+export type OutgoingBody =
+  | { readonly kind: 'whole'; readonly bytes: Uint8Array }
+  /** Passed on as it comes. `length`: null if only its end says so. */
+  | { readonly kind: 'stream'; readonly stream: ReadableStream<Uint8Array>; readonly length: number | null }
+
+/** Of one connection only, or set anew for the next one (RFC 9110 section 7.6.1). */
+const NOT_PASSED: ReadonlySet<string> = new Set([
+  ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding'],
+  ...['upgrade', 'expect', 'content-length'],
+  // What comes from outside proves nothing.
+  HOP_HEADER,
+])
+export const NO_BODY: OutgoingBody & { kind: 'whole' } = { kind: 'whole', bytes: new Uint8Array() }
+
+/** The body that the request's framing announces; `small` if it is read as a whole first. */
+export function outgoingBody(request: Request): OutgoingBody | 'small' {
+  const { headers, method } = request
+  const length = headers.get('content-length')
+  if (length === null && !headers.has('transfer-encoding')) return NO_BODY
+  // Bun drops the body of these.
+  if (method === 'GET' || method === 'HEAD' || length === '0') return NO_BODY
+  const known = length !== null && /^\d{1,15}$/.test(length) ? Number(length) : null
+  if (known !== null && known <= WHOLE_BODY_BYTES) return 'small'
+  return request.body ? { kind: 'stream', stream: request.body, length: known } : NO_BODY
+}
+
+/** The path and query as they are sent: what the owner's URL gives again. */
+export function outgoingPath(url: string): string {
+  const path = requestPath(url)
+  if (/^[\x21-\x7e]+$/.test(path)) return path
+  const { pathname, search } = new URL(`http://localhost${path}`)
+  return pathname + search
+}
+
+/** Request line and headers, as the caller sent them but for those of the connection. */
+export function outgoingHead(
+  request: Request,
+  to: { readonly path: string; readonly host: string; readonly hop: string },
+  body: OutgoingBody,
+): Buffer {
+  const headers: Record<string, string | readonly string[]> = request.headers.toJSON()
+  const dropped = namedByConnection(headers['connection'])
+  let text = `${request.method} ${to.path} HTTP/1.1\r\n`
+  for (const name in headers)
+    if (!NOT_PASSED.has(name) && !dropped?.includes(name)) text += `${name}: ${headers[name]}\r\n`
+  // Only HTTP/1.0 may omit it.
+  if (headers['host'] === undefined) text += `host: ${to.host}\r\n`
+  // Bun reads header bytes as Latin-1.
+  return Buffer.from(`${text}${framing(request.method, body)}${HOP_HEADER}: ${to.hop}\r\n\r\n`, 'latin1')
+}
+
+function framing(method: string, body: OutgoingBody): string {
+  const length = body.kind === 'whole' ? body.bytes.byteLength : body.length
+  if (length === null) return 'transfer-encoding: chunked\r\n'
+  return length > 0 || method === 'POST' || method === 'PUT' || method === 'PATCH'
+    ? `content-length: ${length}\r\n`
+    : ''
+}
+
+/** The headers that the caller declares to be of its connection; null for the usual two words. */
+function namedByConnection(value: string | readonly string[] | undefined): readonly string[] | null {
+  if (value === undefined || value === 'keep-alive' || value === 'close') return null
+  // Without the host it is another request.
+  const named = `${value}`
+    .toLowerCase()
+    .split(',')
+    .map((token) => token.trim())
+  return named.filter((name) => name !== 'host')
+}

@@ -1,0 +1,294 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { createServer } from 'node:net'
+import { openHopPair, rawRequest } from '../../support/hop-pair'
+import { freePort } from '../../support/served-gateway'
+import { openTcpProxy } from '../../support/tcp-proxy'
+import { readUntil, until } from '../../support/until'
+
+const text = (value: string) => new TextEncoder().encode(value)
+const gone = (request: Request) =>
+  new Promise<void>((resolve) => request.signal.addEventListener('abort', () => resolve()))
+let nodes: ReturnType<typeof openHopPair>
+beforeEach(() => {
+  nodes = openHopPair()
+})
+afterEach(() => nodes.close())
+const get = (path = '/', init: RequestInit = {}) => fetch(nodes.url + path, { ...init, redirect: 'manual' })
+
+/** Issue 23: no request is sent twice (ADR 39), and a caller is never left waiting. */
+describe('when a hop fails', () => {
+  const missing = () => nodes.missing.map(({ outcome }) => outcome)
+
+  test('an owner that cannot be reached is asked for once more, and the request goes to whoever owns then', async () => {
+    const right = nodes.peer
+    const wrong = { ...right, url: `http://127.0.0.1:${await freePort()}` }
+    nodes.peer = wrong
+    nodes.found = right
+    nodes.answer = async (request) => new Response(`got ${await request.text()}`)
+    expect(await (await get('/', { method: 'POST', body: 'once' })).text()).toBe('got once')
+    const stream = new ReadableStream({
+      start(controller) {
+        controller.enqueue(text('stream'))
+        controller.close()
+      },
+    })
+    expect(await (await get('/', { method: 'POST', body: stream, duplex: 'half' } as RequestInit)).text()).toBe(
+      'got stream',
+    )
+    expect([nodes.asked, nodes.handled]).toEqual([2, 2])
+    nodes.found = wrong
+    const refused = await get('/', { method: 'POST', body: 'never' })
+    expect([refused.status, refused.headers.get('retry-after'), nodes.asked, nodes.handled]).toEqual([503, '1', 3, 2])
+    nodes.found = null
+    expect((await get()).status).toBe(503)
+    expect(missing()).toEqual(['did not run', 'did not run'])
+  })
+
+  test('a node that does not own answers 421 before it reads the body; twice is a 503', async () => {
+    const body = new Uint8Array(100_000)
+    nodes.ownTerm = null
+    const refused = await Promise.all([
+      get(),
+      get('/', { method: 'POST', body: 'small' }),
+      get('/', { method: 'POST', body }),
+    ])
+    expect(refused.map(({ status }) => status)).toEqual([503, 503, 503])
+    nodes.found = nodes.peer
+    expect((await get('/', { method: 'POST', body })).status).toBe(503)
+    nodes.ownTerm = 8
+    expect([(await get()).status, nodes.handled]).toEqual([503, 0])
+    nodes.found = { ...nodes.peer, term: 8 }
+    nodes.answer = async (request) => new Response(`${(await request.bytes()).length}`)
+    const served = await Promise.all([
+      get(),
+      get('/', { method: 'POST', body: 'small' }),
+      get('/', { method: 'POST', body }),
+    ])
+    expect(await Promise.all(served.map((answer) => answer.text()))).toEqual(['0', '5', '100000'])
+    expect([nodes.handled, missing().every((outcome) => outcome === 'did not run')]).toEqual([3, true])
+  })
+
+  test('a request that arrived is never sent again: the owner that dies leaves a 503', async () => {
+    const wire = await openTcpProxy(nodes.ownerPort)
+    nodes.peer = { ...nodes.peer, url: wire.url }
+    nodes.found = nodes.peer
+    nodes.answer = (request) => {
+      wire.cut()
+      return gone(request).then(() => new Response('too late'))
+    }
+    for (const init of [
+      {},
+      { method: 'POST', body: 'charged', headers: { 'idempotency-key': 'a' } },
+      { method: 'POST', body: new Uint8Array(100_000) },
+    ]) {
+      const answer = await get('/', init)
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+    }
+    expect([nodes.handled, nodes.asked, missing()]).toEqual([3, 0, ['unknown', 'unknown', 'unknown']])
+    await wire.close()
+  })
+
+  test('a stream that breaks off does not look complete', async () => {
+    const wire = await openTcpProxy(nodes.ownerPort)
+    nodes.peer = { ...nodes.peer, url: wire.url }
+    nodes.answer = () =>
+      new Response(
+        new ReadableStream({
+          pull: async (controller) => {
+            controller.enqueue(text('part'))
+            await new Promise(() => undefined)
+          },
+        }),
+      )
+    const answer = await get()
+    const reader = answer.body?.getReader()
+    await readUntil(reader, (part) => part === 'part')
+    wire.cut()
+    expect(
+      await reader?.read().then(
+        () => 'complete',
+        () => 'broken',
+      ),
+    ).toBe('broken')
+    await wire.close()
+  })
+
+  test('the owner sees a caller who hangs up: while it waits, while it reads a stream, and while it uploads', async () => {
+    const left = [
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<string>(),
+    ] as const
+    nodes.answer = async (request) => {
+      const { pathname } = new URL(request.url)
+      if (pathname === '/wait') {
+        await gone(request)
+        left[0].resolve()
+        return new Response('nobody reads it')
+      }
+      if (pathname === '/stream')
+        return new Response(
+          new ReadableStream({
+            pull: (controller) => controller.enqueue(text('x'.repeat(1000))),
+            cancel: () => left[1].resolve(),
+          }),
+        )
+      await request.bytes().then(
+        () => left[2].resolve('a whole body'),
+        () => left[2].resolve('a broken body'),
+      )
+      return new Response('nobody reads it')
+    }
+    const leaving = new AbortController()
+    const waiting = get('/wait', { signal: leaving.signal }).catch(() => 'left')
+    const stream = await get('/stream', { signal: leaving.signal })
+    await stream.body?.getReader().read()
+    const endless = new ReadableStream({
+      async pull(controller) {
+        controller.enqueue(text('part'))
+        await Bun.sleep(1)
+      },
+    })
+    const upload = get('/upload', {
+      method: 'POST',
+      body: endless,
+      duplex: 'half',
+      signal: leaving.signal,
+    } as RequestInit).catch(() => 'left')
+    await until(() => nodes.handled === 3)
+    leaving.abort()
+    expect(await Promise.all([waiting, upload])).toEqual(['left', 'left'])
+    expect(await Promise.all(left.map(({ promise }) => promise))).toEqual([undefined, undefined, 'a broken body'])
+    await nodes.forwarder.ended(10_000)
+  })
+
+  test('an owner that refuses a large body early is heard, and the rest is not sent', async () => {
+    nodes.answer = () => Response.json({ error: { code: 'payload_too_large' } }, { status: 413 })
+    const answer = await get('/', { method: 'POST', body: new Uint8Array(20_000_000) })
+    expect([answer.status, await answer.text()]).toEqual([413, '{"error":{"code":"payload_too_large"}}'])
+    expect((await get()).status).toBe(413)
+  })
+
+  test('an owner that says nothing is given up at the deadline, and at once when another node owns', async () => {
+    await nodes.close()
+    nodes = openHopPair({ deadlineMs: 100 })
+    nodes.answer = (request) => gone(request).then(() => new Response('too late'))
+    expect((await get()).status).toBe(503)
+    const silent = openHopPair()
+    silent.answer = nodes.answer
+    const waiting = fetch(silent.url)
+    await until(() => silent.handled === 1)
+    silent.forwarder.abandon(silent.peer.term)
+    expect(silent.missing).toEqual([])
+    silent.forwarder.abandon(silent.peer.term + 1)
+    expect((await waiting).status).toBe(503)
+    expect([...nodes.missing, ...silent.missing].every(({ outcome }) => outcome === 'unknown')).toBe(true)
+    await silent.close()
+  })
+
+  test('what is not HTTP, or could be read in two ways, is not passed on', async () => {
+    const heads = [
+      ...[
+        'nonsense\r\n\r\n',
+        'HTTP/2 200 OK\r\n\r\n',
+        'HTTP/1.1 99 Low\r\n\r\n',
+        'HTTP/1.1 700 High\r\ncontent-length: 0\r\n\r\n',
+      ],
+      ...[
+        'content-length: 1\r\ntransfer-encoding: chunked',
+        'content-length: 1\r\ncontent-length: 2',
+        'content-length: -1',
+        'content-length: 0x1',
+      ].map((framing) => `HTTP/1.1 200 OK\r\n${framing}\r\n\r\nab`),
+      ...['transfer-encoding: gzip', 'transfer-encoding: chunked, chunked', ': empty', 'no colon', 'name : space'].map(
+        (line) => `HTTP/1.1 200 OK\r\n${line}\r\n\r\n`,
+      ),
+      'HTTP/1.1 101 Switching\r\nupgrade: x\r\n\r\n',
+      `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(300_000)}\r\n\r\n`,
+    ]
+    let next = ''
+    const server = createServer((socket) =>
+      socket.on('error', () => undefined).on('data', () => socket.end(Buffer.from(next, 'latin1'))),
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const address = server.address()
+    nodes.peer = { ...nodes.peer, url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}` }
+    for (next of heads) expect([next.slice(0, 60), (await get()).status]).toEqual([next.slice(0, 60), 503])
+    next =
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.0 200 OK\r\nconnection: x-private\r\nx-private: 1\r\n\r\nuntil the end'
+    const plain = await get()
+    expect([plain.status, plain.headers.has('x-private'), await plain.text()]).toEqual([200, false, 'until the end'])
+    next = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3;name=value\r\nabc\r\n0\r\nx-trailer: 1\r\n\r\n'
+    expect(await (await get()).text()).toBe('abc')
+    for (next of [
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabcd\r\n0\r\n\r\n',
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n-1\r\n',
+    ])
+      expect(
+        await get()
+          .then((answer) => answer.text())
+          .then(
+            () => 'complete',
+            () => 'broken',
+          ),
+      ).toBe('broken')
+    await new Promise((resolve) => server.close(resolve))
+  })
+})
+
+/** Issue 23: the hop proves who forwards, and there is at most one. */
+describe('attacks on a hop', () => {
+  test('a hop header from outside is refused, whatever it says, and is never passed on', async () => {
+    const hop = (age: number) =>
+      nodes.signer.sign(
+        { method: 'GET', target: '/', term: 7, address: '127.0.0.1', requestId: 'req_1' },
+        Date.now() - age,
+      )
+    for (const header of ['x', '', hop(6_000), `${hop(0)}0`, `${hop(0)}, ${hop(0)}`]) {
+      const answer = await get('/', { headers: { 'x-gateway-hop': header } })
+      expect([answer.status, answer.headers.get('x-gateway-hop')]).toEqual([421, 'misdirected'])
+    }
+    expect(nodes.handled).toBe(0)
+  })
+
+  test('a forwarded request is never forwarded again: two nodes that name each other end with a 503', async () => {
+    nodes.peer = { ...nodes.peer, url: nodes.url }
+    nodes.found = nodes.peer
+    expect([(await get()).status, nodes.asked, nodes.handled]).toEqual([503, 1, 0])
+  })
+
+  test('a header that the caller declares to be of its connection is dropped, and cannot take ours or the host away', async () => {
+    nodes.answer = (request, { address }) =>
+      Response.json([
+        address,
+        request.headers.get('host'),
+        request.headers.get('x-private'),
+        request.headers.get('connection'),
+      ])
+    const answer = await rawRequest(
+      nodes.port,
+      'GET / HTTP/1.1\r\nHost: a.test\r\nX-Private: 1\r\nConnection: close, X-Gateway-Hop, host, x-private\r\n\r\n',
+    )
+    expect(answer).toContain('["203.0.113.7","a.test",null,null]')
+  })
+
+  test('a request whose framing is unclear is never smuggled past the first node', async () => {
+    nodes.answer = async (request) =>
+      Response.json([request.method, new URL(request.url).pathname, await request.text()])
+    const inner = 'GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n'
+    const framings = [
+      `Content-Length: ${inner.length}\r\nTransfer-Encoding: chunked`,
+      `Content-Length: 0\r\nContent-Length: ${inner.length}`,
+      'Transfer-Encoding: xchunked',
+      `Content-Length: ${inner.length}`,
+    ]
+    for (const method of ['POST', 'GET', 'HEAD'])
+      for (const framing of framings) {
+        const answer = await rawRequest(
+          nodes.port,
+          `${method} /outer HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${framing}\r\n\r\n${inner}`,
+        )
+        expect(answer).not.toContain('"/smuggled"')
+      }
+  })
+})

@@ -1,0 +1,96 @@
+import { Forwarder, type Missing } from '../../server/adapters/cluster/forwarder'
+import { hopOf } from '../../server/adapters/cluster/hop-gate'
+import { HopHeaders } from '../../server/adapters/cluster/hop-header'
+import type { Hopped, Peer } from '../../server/core/cluster/hop'
+
+const TERM = 7
+const key = { id: 'k1', secret: new Uint8Array(32).fill(1) }
+export const JUDGED = '203.0.113.7'
+
+type Answer = (request: Request, hop: Hopped) => Response | Promise<Response>
+
+/** Two nodes on sockets: callers reach `first`, which forwards everything to the owner, whose work is `answer`. */
+export function openHopPair(options: { deadlineMs?: number } = {}) {
+  const signer = new HopHeaders({ signing: key, accepted: [key] })
+  const now = () => Date.now()
+  const serve = (fetch: (request: Request, server: Bun.Server<undefined>) => Response | Promise<Response>) =>
+    Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      idleTimeout: 60,
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      fetch,
+      error: () => new Response('fault', { status: 500 }),
+    })
+  const state = {
+    answer: (() => new Response('ok')) as Answer,
+    /** What the owner believes: null if it owns nothing. */
+    ownTerm: TERM as number | null,
+    /** Where the first node sends requests. */
+    peer: { nodeId: 'owner', url: '', term: TERM } as Peer,
+    /** What the first node learns when it asks again. */
+    found: null as Peer | null,
+    asked: 0,
+    missing: [] as Missing[],
+    silences: 0,
+    /** How many requests the owner began to handle. */
+    handled: 0,
+  }
+  const ownerHeaders = new HopHeaders({ signing: key, accepted: [key] })
+  const owner = serve(async (request) => {
+    const hop = hopOf(request, ownerHeaders, now(), state.ownTerm)
+    if (hop === null) return new Response('not through the first node', { status: 400 })
+    if (hop instanceof Response) return hop
+    state.handled++
+    return state.answer(request, hop)
+  })
+  const forwarder = new Forwarder({
+    signer,
+    now,
+    ...options,
+    async findOwner() {
+      state.asked++
+      return state.found
+    },
+    refuse(_request, _call, missing) {
+      state.missing.push(missing)
+      return Response.json(missing, { status: 503, headers: { 'retry-after': '1' } })
+    },
+  })
+  const first = serve((request) => {
+    const hop = hopOf(request, signer, now(), null)
+    if (hop instanceof Response) return hop
+    const allowSilence = () => void state.silences++
+    return forwarder.forward(request, state.peer, { address: JUDGED, requestId: 'req_1', allowSilence })
+  })
+  const ownerPort = owner.port ?? 0
+  state.peer = { ...state.peer, url: `http://127.0.0.1:${ownerPort}` }
+  return Object.assign(state, {
+    ...{ forwarder, ownerPort, signer },
+    url: `http://127.0.0.1:${first.port}`,
+    port: first.port ?? 0,
+    async close() {
+      await forwarder.close()
+      await first.stop(true)
+      await owner.stop(true)
+    },
+  })
+}
+
+/** Sends bytes, and gives what comes back until the connection closes. */
+export function rawRequest(port: number, bytes: string): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  let seen = ''
+  void Bun.connect({
+    hostname: '127.0.0.1',
+    port,
+    socket: {
+      open: (socket) => void socket.write(Buffer.from(bytes, 'latin1')),
+      data(_socket, part) {
+        seen += part.toString('latin1')
+      },
+      close: () => resolve(seen),
+    },
+  })
+  return promise
+}

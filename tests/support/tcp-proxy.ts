@@ -1,0 +1,64 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** A wire between two processes that a test cuts, stalls, or lets deliver in small pieces. Loopback only. */
+export async function openTcpProxy(targetPort: number) {
+  const pairs = new Set<{ readonly from: Socket; readonly to: Socket }>()
+  let pieces: number | null = null
+  let isStalled = false
+  const server = createServer((from) => {
+    const to = connect(targetPort, '127.0.0.1')
+    const pair = { from, to }
+    pairs.add(pair)
+    if (isStalled) for (const socket of [from, to]) socket.pause()
+    pass(from, to)
+    pass(to, from)
+    for (const socket of [from, to])
+      socket.on('close', () => {
+        pairs.delete(pair)
+        from.destroy()
+        to.destroy()
+      })
+  })
+  const pass = (from: Socket, to: Socket) => {
+    // A broken connection closes too.
+    from.on('error', () => undefined)
+    from.on('data', (bytes: Buffer) => {
+      if (pieces === null) return void to.write(bytes)
+      for (let at = 0; at < bytes.length; at += pieces) to.write(bytes.subarray(at, at + pieces))
+    })
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    /** How many connections are open. */
+    get open() {
+      return pairs.size
+    },
+    /** Breaks all connections. New ones pass. */
+    cut() {
+      for (const { from, to } of pairs) {
+        from.resetAndDestroy()
+        to.resetAndDestroy()
+      }
+    },
+    /** From here on nothing arrives on either side, on old connections and new ones. */
+    stall() {
+      isStalled = true
+      for (const { from, to } of pairs) for (const socket of [from, to]) socket.pause()
+    },
+    /** Delivers what was held back, and what follows. */
+    flow() {
+      isStalled = false
+      for (const { from, to } of pairs) for (const socket of [from, to]) socket.resume()
+    },
+    /** Delivers at most so many bytes at once. */
+    splitInto(bytes: number) {
+      pieces = bytes
+    },
+    async close() {
+      this.cut()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
