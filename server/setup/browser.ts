@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { canInstall, installPackages } from './apt.ts'
 import { SetupFailure } from './setup-failure.ts'
 import { step } from './step.ts'
 
@@ -20,38 +21,20 @@ export function browserPath(): string {
 export async function installBrowser(): Promise<boolean> {
   if (existsSync(SHELL)) return false
   const hasChromium = existsSync(CHROMIUM)
-  const apt = Bun.which('apt-get')
-  if (apt === null || process.getuid?.() !== 0) {
+  if (!canInstall()) {
     if (hasChromium) return false
     throw new SetupFailure(
       `The browser tests need Chromium at ${SHELL} or ${CHROMIUM}. Install it (Debian: apt-get install -y ${PACKAGES.join(' ')}), or run verify as root on a system with apt.`,
     )
   }
   try {
-    await step('Installing Chromium for the browser tests', async () => {
-      await runApt(apt, ['update'])
-      await runApt(apt, ['install', '-y', '--no-install-recommends', ...PACKAGES])
-    })
+    await step('Installing Chromium for the browser tests', () =>
+      installPackages(PACKAGES, 'Chromium is needed for the browser tests'),
+    )
   } catch (failure) {
     if (hasChromium) return false
     throw failure
   }
   if (!existsSync(SHELL)) throw new SetupFailure(`apt-get installed Chromium, but not at ${SHELL}.`)
   return true
-}
-
-async function runApt(apt: string, args: readonly string[]): Promise<void> {
-  const tool = Bun.spawn([apt, ...args], {
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [exitCode, stdout, stderr] = await Promise.all([
-    tool.exited,
-    new Response(tool.stdout).text(),
-    new Response(tool.stderr).text(),
-  ])
-  if (exitCode !== 0)
-    throw new SetupFailure(`apt-get ${args[0]} failed; Chromium is needed for the browser tests.`, stdout + stderr)
 }

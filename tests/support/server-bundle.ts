@@ -1,12 +1,10 @@
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { whileAlone } from '../../server/adapters/websearch/local/build/index-lock'
 import { contentHash, filesBelow } from '../../server/setup/stamp'
+import { builtOnce } from './built-once'
 
 const ROOT = join(import.meta.dir, '..', '..')
-const CACHE = join(ROOT, 'node_modules', '.cache', 'gateway-tests')
-const PREFIX = 'server-'
 /** What a module of the bundle still is to be told of its own place: its workers, its migrations and the project lie beside it. */
 const OWN_PLACE = /\bimport\.meta\.(url|dirname|dir)\b/g
 
@@ -22,25 +20,14 @@ export function bundledServer(): Promise<string> {
 }
 
 async function bundleOnce(): Promise<string> {
-  const folder = join(CACHE, PREFIX + (await bundleHash()))
-  const entry = join(folder, 'main.js')
-  await mkdir(CACHE, { recursive: true })
-  await whileAlone(join(CACHE, 'server'), async () => {
-    if (await Bun.file(entry).exists()) return
-    const older = (await readdir(CACHE)).filter((name) => name.startsWith(PREFIX))
-    for (const name of older) await rm(join(CACHE, name), { recursive: true, force: true })
-    const building = join(CACHE, `${PREFIX}building`)
-    await build(building)
-    await rename(building, folder)
-  })
-  return entry
+  return join(await builtOnce('server', await bundleHash(), build), 'main.js')
 }
 
 /** Of everything that decides what the bundle holds: the source, the packages and Bun. */
 async function bundleHash(): Promise<string> {
   const sources = (await filesBelow(ROOT, 'server', [])).filter((file) => /\.(ts|json)$/.test(file))
   const files = [...sources, 'bun.lock', 'tsconfig.json', 'tests/support/server-bundle.ts']
-  return (await contentHash(ROOT, files, Bun.version)).slice(0, 16)
+  return contentHash(ROOT, files, Bun.version)
 }
 
 async function build(folder: string): Promise<void> {
