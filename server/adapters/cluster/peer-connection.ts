@@ -22,11 +22,7 @@ const HANDLERS: Bun.SocketHandler<PeerConnection> = {
 }
 const NO_BYTES = new Uint8Array()
 
-/**
- * A kept-alive connection to another node, with one exchange at a time. Our own and not `fetch`, because Bun's runs at most 256 requests at
- * once for the whole process (two nodes that forward to each other would block each other), keeps 64 idle connections, and sends a request
- * once more if a kept connection has died, when it may have been charged already.
- */
+/** A kept-alive connection to another node, with one exchange at a time. Not `fetch`: [ADR 47](docs/adr/0047-hops-have-their-own-http-client.md). */
 export class PeerConnection {
   private readonly owner: ConnectionOwner
   private socket: Bun.Socket<PeerConnection> | null = null
