@@ -41,6 +41,7 @@ describe('the money of a customer', () => {
     await fitsEverybody(page, 'operator-account-money')
 
     const payments = page.getByRole('table', { name: 'Payments, newest first' })
+    await payments.getByText('Paid and booked').waitFor()
     await payments.getByRole('button', { name: /^Actions for pay_/ }).click()
     await page.getByRole('menuitem', { name: 'Refund' }).click()
     const refunding = page.getByRole('dialog', { name: 'Refund' })
@@ -54,7 +55,7 @@ describe('the money of a customer', () => {
     await refunding.getByLabel('Reason').fill('Asked by mail')
     await refunding.getByRole('button', { name: 'Refund' }).dblclick()
     const refunds = page.getByRole('table', { name: 'Card refunds, newest first' })
-    await refunds.getByRole('row', { name: /succeeded.*Asked by mail.*\$10\.00/ }).waitFor()
+    await refunds.getByRole('row', { name: /Paid out.*Asked by mail.*\$10\.00/ }).waitFor()
     expect(stripe.refunds().map(({ amount }) => amount)).toEqual([1000])
 
     await page.getByRole('button', { name: 'Actions', exact: true }).click()

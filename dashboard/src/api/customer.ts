@@ -6,17 +6,23 @@ import type {
   RoleCommand,
 } from '../../../server/http/operator/customer-record.ts'
 import type {
+  CustomerAdjustment,
   CustomerAudit,
   CustomerKeys,
+  CustomerLimits,
   CustomerPayments,
+  CustomerRequest,
 } from '../../../server/http/operator/customer-view-record.ts'
-import { api, unwrap } from './client/client.ts'
+import { api, defined, unwrap } from './client/client.ts'
 
 export type Customer = CustomerDetails
 export type CustomerKey = CustomerKeys['keys'][number]
 export type CustomerPayment = CustomerPayments['payments'][number]
 export type CustomerChange = CustomerAudit['changes'][number]
 export type CustomerRefund = Refund
+export type CustomerCall = CustomerRequest
+export type CustomerAdjustmentRow = CustomerAdjustment
+export type CustomerLimitRequest = CustomerLimits['requests'][number]
 export type KeyAction = KeyActionCommand['action']
 export type Role = RoleCommand['role']
 
@@ -37,37 +43,46 @@ function fetchUsage(id: string, end: number) {
   return unwrap(customer(id).usage.get({ query }))
 }
 
-export const customerLedgerQuery = (id: string) =>
+/** A list of one customer, in pages. */
+const pagesOf = <P extends { readonly next_cursor: string | null }>(
+  key: readonly unknown[],
+  fetchPage: (query: { limit: number; cursor?: string }) => Promise<P>,
+) =>
   infiniteQueryOptions({
-    queryKey: ['operator', 'customer', id, 'transactions'],
-    queryFn: ({ pageParam }) =>
-      unwrap(customer(id).transactions.get({ query: { limit: 25, ...(pageParam !== null && { cursor: pageParam }) } })),
+    queryKey: ['operator', 'customer', ...key],
+    queryFn: ({ pageParam }) => fetchPage({ limit: 25, ...(pageParam !== null && { cursor: pageParam }) }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
   })
+
+export const customerLedgerQuery = (id: string) =>
+  pagesOf([id, 'transactions'], (query) => unwrap(customer(id).transactions.get({ query })))
+
+/** With a status, only the calls that ended with it. */
+export const customerRequestsQuery = (id: string, status: number | undefined) =>
+  pagesOf([id, 'requests', status], (query) =>
+    unwrap(customer(id).requests.get({ query: defined({ ...query, status }) })),
+  )
+
+export const customerLimitsQuery = (id: string) =>
+  pagesOf([id, 'limits'], (query) => unwrap(customer(id).limits.get({ query })))
+
+export const customerAdjustmentsQuery = (id: string) =>
+  pagesOf([id, 'adjustments'], (query) => unwrap(customer(id).adjustments.get({ query })))
+
+export const customerPaymentsQuery = (id: string) =>
+  pagesOf([id, 'payments'], (query) => unwrap(customer(id).payments.get({ query })))
+
+export const customerRefundsQuery = (id: string) =>
+  pagesOf([id, 'refunds'], (query) => unwrap(customer(id).refunds.get({ query })))
+
+export const customerAuditQuery = (id: string) =>
+  pagesOf([id, 'audit'], (query) => unwrap(customer(id).audit.get({ query })))
 
 export const customerKeysQuery = (id: string) =>
   queryOptions({
     queryKey: ['operator', 'customer', id, 'keys'],
     queryFn: async () => (await unwrap(customer(id).keys.get())).keys,
-  })
-
-export const customerPaymentsQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['operator', 'customer', id, 'payments'],
-    queryFn: async () => (await unwrap(customer(id).payments.get({ query: { limit: 50 } }))).payments,
-  })
-
-export const customerRefundsQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['operator', 'customer', id, 'refunds'],
-    queryFn: async () => (await unwrap(customer(id).refunds.get())).refunds,
-  })
-
-export const customerAuditQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['operator', 'customer', id, 'audit'],
-    queryFn: async () => (await unwrap(customer(id).audit.get({ query: { limit: 50 } }))).changes,
   })
 
 export const suspend = (id: string, reason: string) => unwrap(customer(id).suspend.post({ reason }))

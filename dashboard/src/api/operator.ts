@@ -22,9 +22,11 @@ export const accountsQuery = (search: string) =>
     placeholderData: (before) => before,
   })
 
-export const pendingRequestsQuery = queryOptions({
+export const pendingRequestsQuery = infiniteQueryOptions({
   queryKey: ['operator', 'requests'],
-  queryFn: () => fetchPendingRequests(),
+  queryFn: ({ pageParam }) => fetchPendingRequests(pageParam),
+  initialPageParam: null as string | null,
+  getNextPageParam: (page) => page.next_cursor,
 })
 
 export const pricesQuery = queryOptions({ queryKey: ['operator', 'prices'], queryFn: () => fetchPrices() })
@@ -56,8 +58,9 @@ function fetchAccounts(search: string, cursor: string | null) {
   return unwrap(api.operator.accounts.get({ query }))
 }
 
-function fetchPendingRequests() {
-  return unwrap(api.operator['limit-requests'].get({ query: { status: 'pending', limit: 200 } }))
+function fetchPendingRequests(cursor: string | null) {
+  const query = { status: 'pending', limit: 25, ...(cursor !== null && { cursor }) }
+  return unwrap(api.operator['limit-requests'].get({ query }))
 }
 
 function fetchUpstreams() {

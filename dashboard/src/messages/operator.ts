@@ -87,9 +87,9 @@ export const OPERATOR_TEXT = {
     upstreams: 'Requests to upstreams',
     upstream: (name: string, requests: string, failures: string, ms: string) =>
       `${name}: ${requests}, ${failures} failed, ${ms} ms on average`,
-    behind: 'Waiting',
-    commits: (ms: string) => `Charges for the disk: ${ms} ms`,
-    tables: (ms: string) => `Log for the tables: ${ms} ms`,
+    behind: 'Delays',
+    commits: (ms: string) => `A charge waits ${ms} ms for the disk`,
+    tables: (ms: string) => `Lists and reports are ${ms} ms behind`,
     backups: 'Newest copy of the data',
     notScheduled: 'No backups are scheduled',
     backupFailed: 'The last backup failed',

@@ -2,23 +2,16 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { accountQuery } from '../api/account/account.ts'
-import { failureFrom, toFailure } from '../api/client/failure.ts'
-import { type Customer, customerQuery, endSessions, exportPath, resetSecondFactor } from '../api/customer.ts'
-import { useOperatorAction } from '../features/operator/action-form.tsx'
+import { toFailure } from '../api/client/failure.ts'
+import { type Customer, type CustomerKey, customerQuery, exportPath } from '../api/customer.ts'
 import type { CustomerDialogName } from '../features/operator/customer/customer-dialogs.tsx'
-import {
-  ChangesTable,
-  KeysTable,
-  PaymentsTable,
-  RefundsTable,
-  RefusedTable,
-} from '../features/operator/customer/customer-tables.tsx'
+import { RequestsCard } from '../features/operator/customer/customer-requests.tsx'
 import { OperatorOnly } from '../features/operator/operator-only.tsx'
 import { CUSTOMER_TEXT as TEXT } from '../messages/customer.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
-import { Failed, FormFailure } from '../ui/feedback/failure.tsx'
+import { Failed } from '../ui/feedback/failure.tsx'
 import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { Empty, Loading } from '../ui/feedback/states.tsx'
 import { costUsd } from '../ui/format/money.ts'
@@ -36,6 +29,24 @@ const SpendCard = lazyPart(
   },
 )
 
+const LimitsCard = lazyPart(() =>
+  import('../features/operator/customer/customer-limits.tsx').then(({ LimitsCard }) => LimitsCard),
+)
+const AdjustmentsCard = lazyPart(() =>
+  import('../features/operator/customer/customer-limits.tsx').then(({ AdjustmentsCard }) => AdjustmentsCard),
+)
+const KeysTable = lazyPart(() =>
+  import('../features/operator/customer/customer-tables.tsx').then(({ KeysTable }) => KeysTable),
+)
+const PaymentsTable = lazyPart(() =>
+  import('../features/operator/customer/customer-tables.tsx').then(({ PaymentsTable }) => PaymentsTable),
+)
+const RefundsTable = lazyPart(() =>
+  import('../features/operator/customer/customer-tables.tsx').then(({ RefundsTable }) => RefundsTable),
+)
+const ChangesTable = lazyPart(() =>
+  import('../features/operator/customer/customer-tables.tsx').then(({ ChangesTable }) => ChangesTable),
+)
 const TransactionsCard = lazyPart(() =>
   import('../features/operator/customer/customer-spend.tsx').then(({ TransactionsCard }) => TransactionsCard),
 )
@@ -43,9 +54,13 @@ const CustomerDialog = lazyPart(() =>
   import('../features/operator/customer/customer-dialogs.tsx').then(({ CustomerDialog }) => CustomerDialog),
 )
 
-type OpenDialog = { what: CustomerDialogName; payment?: { id: string; amount: string } } | null
+type OpenDialog = {
+  what: CustomerDialogName
+  payment?: { id: string; amount: string }
+  revoked?: CustomerKey
+} | null
 
-/** One customer: balance, why it gets a 402, keys, payments, changes, and what an operator can do for it. */
+/** One customer: balance, requests and why they get a 402, limits, keys, payments, changes, and what an operator can do for it. */
 export function OperatorAccount() {
   const { id } = useParams({ from: '/shell/operator/accounts/$id' })
   const query = useQuery(customerQuery(id))
@@ -100,10 +115,16 @@ function Details({ customer }: { customer: Customer }) {
           </ul>
         </Card>
       )}
-      <RefusedTable customer={customer} />
-      <SpendCard id={account.id} />
       <Notes customer={customer} onAdd={() => open('note')} />
-      <KeysTable id={account.id} />
+      <RequestsCard id={account.id} />
+      <SpendCard id={account.id} />
+      <LimitsCard id={account.id} onSet={isOperator ? () => open('limits') : null} />
+      <AdjustmentsCard
+        id={account.id}
+        onGrant={isOperator ? () => open('grant') : null}
+        onDebit={isOperator ? () => open('debit') : null}
+      />
+      <KeysTable id={account.id} onRevoke={(revoked) => setDialog({ what: 'revoke-key', revoked })} />
       <PaymentsTable
         id={account.id}
         onRefund={isOperator ? (payment) => setDialog({ what: 'refund', payment }) : null}
@@ -115,6 +136,7 @@ function Details({ customer }: { customer: Customer }) {
         <CustomerDialog
           what={dialog.what}
           payment={dialog.payment}
+          revoked={dialog.revoked}
           customer={customer}
           onClose={() => setDialog(null)}
         />
@@ -159,16 +181,14 @@ type ActionsProps = { customer: Customer; isOperator: boolean; onOpen: (what: Cu
 
 function Actions({ customer, isOperator, onOpen }: ActionsProps) {
   const { id, suspension } = customer.account
-  const nothing = () => undefined
-  const ending = useOperatorAction((_: null) => endSessions(id), TEXT.endSessionsDone, nothing)
-  const removing = useOperatorAction((_: null) => resetSecondFactor(id), TEXT.resetSecondFactorDone, nothing)
-  const failure = failureFrom(ending) ?? failureFrom(removing)
   const entry = (label: string, onSelect: () => void) => ({ kind: 'action' as const, label, onSelect })
   const forOperators = [
+    entry(TEXT.grant, () => onOpen('grant')),
     entry(TEXT.debit, () => onOpen('debit')),
+    entry(TEXT.setLimits, () => onOpen('limits')),
     entry(TEXT.refundCharge, () => onOpen('refund-charge')),
     entry(TEXT.resetPassword, () => onOpen('password')),
-    entry(TEXT.resetSecondFactor, () => removing.mutate(null)),
+    entry(TEXT.resetSecondFactor, () => onOpen('second-factor')),
     entry(TEXT.role, () => onOpen('role')),
     entry(TEXT.export, () => window.location.assign(exportPath(id))),
     entry(TEXT.erase, () => onOpen('erase')),
@@ -179,10 +199,9 @@ function Actions({ customer, isOperator, onOpen }: ActionsProps) {
         {suspension ? TEXT.lift : TEXT.suspend}
       </Button>
       <MoreMenu
-        entries={[entry(TEXT.endSessions, () => ending.mutate(null)), ...(isOperator ? forOperators : [])]}
+        entries={[entry(TEXT.endSessions, () => onOpen('end-sessions')), ...(isOperator ? forOperators : [])]}
         label={TEXT.more}
       />
-      <FormFailure failure={failure} />
     </>
   )
 }

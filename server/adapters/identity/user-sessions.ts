@@ -80,16 +80,19 @@ export function userSessions(
 
     async resetSecondFactors(userId) {
       const [app, passkeys] = await db.batch([
-        db
-          .delete(identityTwoFactor)
-          .where(eq(identityTwoFactor.userId, userId))
-          .returning({ id: identityTwoFactor.id }),
-        db.delete(identityPasskey).where(eq(identityPasskey.userId, userId)).returning({ id: identityPasskey.id }),
+        db.select({ id: identityTwoFactor.id }).from(identityTwoFactor).where(eq(identityTwoFactor.userId, userId)),
+        db.select({ id: identityPasskey.id }).from(identityPasskey).where(eq(identityPasskey.userId, userId)),
+      ])
+      // What is refused must sign nobody out.
+      if (app.length + passkeys.length === 0) return false
+      await db.batch([
+        db.delete(identityTwoFactor).where(eq(identityTwoFactor.userId, userId)),
+        db.delete(identityPasskey).where(eq(identityPasskey.userId, userId)),
         db.update(identityUser).set({ twoFactorEnabled: false }).where(eq(identityUser.id, userId)),
         db.delete(identitySession).where(eq(identitySession.userId, userId)),
       ])
       await onSessionEnd(userId)
-      return app.length + passkeys.length > 0
+      return true
     },
   }
 }

@@ -261,6 +261,13 @@ describe('a customer', () => {
     expect(JSON.stringify(keys)).not.toContain(secret)
   })
 
+  test('without a second factor stays signed in when somebody tries to remove it', async () => {
+    const before = await auditRows(gateway)
+    expect(await refusalOf(operator.api(at(id, '/second-factor-reset'), {}))).toMatchObject({ status: 400 })
+    expect((await owner.api('/api/account')).status).toBe(200)
+    expect(await auditRows(gateway)).toEqual(before)
+  })
+
   test('without mail gets a link to reset the password, shown to the operator once, which works once', async () => {
     const reset = await read<PasswordReset>(operator.api(at(id, '/password-reset'), {}))
     expect(reset.mailed).toBe(false)

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react'
 import { type AuditEntry, type AuditFilter, type AuditScope, auditFileUrl, auditQuery } from '../../api/audit.ts'
 import { listState } from '../../api/client/list-state.ts'
 import { AUDIT_TEXT as TEXT } from '../../messages/audit.ts'
+import { auditAction } from '../../messages/audit-actions.ts'
 import { useDebounced } from '../../ui/browser/use-debounced.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
@@ -91,7 +92,7 @@ function columnsOf(scope: AuditScope): readonly Column<AuditEntry>[] {
   const { columns } = TEXT
   return [
     { id: 'at', head: columns.at, cell: ({ at }) => <TimeAgo at={at} /> },
-    { id: 'action', head: columns.action, cell: ({ action }) => <span className="code">{action}</span> },
+    { id: 'action', head: columns.action, cell: ({ action }) => auditAction(action) },
     { id: 'actor', head: columns.actor, cell: ({ actor }) => TEXT.actors[actor] },
     ...(scope === 'own'
       ? []
@@ -112,7 +113,7 @@ function EntryCard({ entry }: { entry: AuditEntry }) {
   return (
     <div className="grid gap-2">
       <span className="flex flex-wrap justify-between gap-2">
-        <span className="code font-medium wrap-anywhere">{entry.action}</span>
+        <span className="font-medium wrap-anywhere">{auditAction(entry.action)}</span>
         <TimeAgo at={entry.at} />
       </span>
       <Change entry={entry} />

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { listState } from '../../api/client/list-state.ts'
 import { type PendingLimitRequest, pendingRequestsQuery } from '../../api/operator.ts'
@@ -17,7 +17,7 @@ const { waitingColumns: HEADS } = TEXT
 
 /** The requests that await the operator's decision. */
 export function PendingRequestsCard() {
-  const waiting = useQuery(pendingRequestsQuery)
+  const waiting = useInfiniteQuery(pendingRequestsQuery)
   const [deciding, setDeciding] = useState<{ how: 'approve' | 'decline'; request: PendingLimitRequest } | null>(null)
   const answer = (request: PendingLimitRequest) => (
     <div className="flex justify-end gap-2">
@@ -58,7 +58,7 @@ export function PendingRequestsCard() {
         columns={columns}
         rowKey={({ id }) => id}
         state={{
-          rows: waiting.data?.requests,
+          rows: waiting.data?.pages.flatMap(({ requests }) => requests),
           ...listState(waiting),
         }}
         card={(request) => (

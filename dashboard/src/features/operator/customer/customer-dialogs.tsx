@@ -1,18 +1,26 @@
 import { useState } from 'react'
+import { failureFrom } from '../../../api/client/failure.ts'
 import {
+  actOnKey,
   addNote,
   type Customer,
+  type CustomerKey,
   debit,
+  endSessions,
   erase,
   lift,
   type Role,
   refund,
   resetPassword,
+  resetSecondFactor,
   setRole,
   suspend,
 } from '../../../api/customer.ts'
 import { CUSTOMER_TEXT as TEXT } from '../../../messages/customer.ts'
+import { ConfirmDialog } from '../../../ui/dialogs/dialog.tsx'
+import { FormFailure } from '../../../ui/feedback/failure.tsx'
 import { Choice, Choices, Field } from '../../../ui/field.tsx'
+import { AccountDialog } from '../account-dialogs.tsx'
 import { ActionForm, type FormResult, isUsd, readText, useOperatorAction } from '../action-form.tsx'
 
 export type CustomerDialogName =
@@ -25,8 +33,18 @@ export type CustomerDialogName =
   | 'password'
   | 'role'
   | 'erase'
+  | 'grant'
+  | 'limits'
+  | 'end-sessions'
+  | 'second-factor'
+  | 'revoke-key'
 
-type DialogProps = { customer: Customer; payment?: { id: string; amount: string } | undefined; onClose: () => void }
+type DialogProps = {
+  customer: Customer
+  payment?: { id: string; amount: string } | undefined
+  revoked?: CustomerKey | undefined
+  onClose: () => void
+}
 
 /** The dialogs of the operator's actions on one customer. */
 export function CustomerDialog({ what, ...rest }: DialogProps & { what: CustomerDialogName }) {
@@ -46,8 +64,58 @@ export function CustomerDialog({ what, ...rest }: DialogProps & { what: Customer
       return <RoleDialog {...rest} />
     case 'erase':
       return <EraseDialog {...rest} />
+    case 'grant':
+    case 'limits':
+      return <AccountDialog what={what} account={rest.customer.account} onClose={rest.onClose} />
+    case 'end-sessions':
+    case 'second-factor':
+    case 'revoke-key':
+      return <ConfirmActDialog {...rest} what={what} />
   }
 }
+
+/** Asks before an act that cannot be undone. */
+function ConfirmActDialog({ customer, revoked, what, onClose }: DialogProps & { what: keyof typeof CONFIRMED }) {
+  const { id, email } = customer.account
+  const { title, text, confirm, done } = CONFIRMED[what]
+  const acting = useOperatorAction(
+    (_: null): Promise<unknown> => {
+      if (what === 'end-sessions') return endSessions(id)
+      return what === 'second-factor' ? resetSecondFactor(id) : actOnKey(id, revoked?.id ?? '', 'revoke')
+    },
+    done,
+    onClose,
+  )
+  return (
+    <ConfirmDialog
+      title={title(revoked?.name ?? email ?? id)}
+      text={text}
+      cancelLabel={TEXT.keep}
+      confirmLabel={confirm}
+      busy={acting.isPending}
+      onCancel={onClose}
+      onConfirm={() => acting.mutate(null)}
+    >
+      <FormFailure failure={failureFrom(acting)} />
+    </ConfirmDialog>
+  )
+}
+
+const CONFIRMED = {
+  'end-sessions': {
+    title: TEXT.endSessionsTitle,
+    text: TEXT.endSessionsText,
+    confirm: TEXT.endSessions,
+    done: TEXT.endSessionsDone,
+  },
+  'second-factor': {
+    title: TEXT.resetSecondFactorTitle,
+    text: TEXT.resetSecondFactorText,
+    confirm: TEXT.resetSecondFactor,
+    done: TEXT.resetSecondFactorDone,
+  },
+  'revoke-key': { title: TEXT.revokeTitle, text: TEXT.revokeText, confirm: TEXT.revoke, done: TEXT.keyDone },
+} as const
 
 /** The text of a required field, or what is wrong with it. */
 function needed(form: FormData, name: string, message: string): FormResult<string> {

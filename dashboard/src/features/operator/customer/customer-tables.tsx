@@ -1,9 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { failureFrom } from '../../../api/client/failure.ts'
 import { listState } from '../../../api/client/list-state.ts'
 import {
   actOnKey,
-  type Customer,
   type CustomerChange,
   type CustomerKey,
   type CustomerPayment,
@@ -14,41 +13,22 @@ import {
   customerRefundsQuery,
   type KeyAction,
 } from '../../../api/customer.ts'
+import { AUDIT_TEXT } from '../../../messages/audit.ts'
+import { auditAction } from '../../../messages/audit-actions.ts'
+import { BILLING_TEXT, methodName } from '../../../messages/billing.ts'
 import { CUSTOMER_TEXT as TEXT } from '../../../messages/customer.ts'
 import { UI_TEXT } from '../../../messages/ui.ts'
 import { Empty } from '../../../ui/feedback/states.tsx'
 import { costUsd } from '../../../ui/format/money.ts'
 import { TimeAgo } from '../../../ui/format/time.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
-import { type Column, staticRows, Table } from '../../../ui/layout/table.tsx'
+import { type Column, Table } from '../../../ui/layout/table.tsx'
 import { MoreMenu } from '../../../ui/menus/more-menu.tsx'
 import { useOperatorAction } from '../action-form.tsx'
+import { Two } from './two-lines.tsx'
 
-type Refused = Customer['last_402'][number]
-
-const REFUSED: readonly Column<Refused>[] = [
-  { id: 'at', head: TEXT.refusedColumns.at, cell: ({ at }) => <TimeAgo at={at} /> },
-  { id: 'operation', head: TEXT.refusedColumns.operation, cell: ({ operation }) => operation },
-  { id: 'why', head: TEXT.refusedColumns.why, cell: ({ code, meaning }) => <Two first={code} second={meaning} /> },
-  { id: 'id', head: TEXT.refusedColumns.id, cell: ({ request_id: id }) => <span className="code">{id}</span> },
-]
-
-export function RefusedTable({ customer }: { customer: Customer }) {
-  return (
-    <Card title={TEXT.refused} flush>
-      <Table
-        caption={TEXT.table(TEXT.refused)}
-        columns={REFUSED}
-        rowKey={({ request_id: id }) => id}
-        state={staticRows(customer.last_402)}
-        card={({ request_id: id, code, meaning, at }) => <Two first={`${code} · ${id}`} second={meaning} at={at} />}
-        empty={<Empty>{TEXT.noneRefused}</Empty>}
-      />
-    </Card>
-  )
-}
-
-export function KeysTable({ id }: { id: string }) {
+/** The keys of a customer. Revoking is confirmed, because no key comes back from it. */
+export function KeysTable({ id, onRevoke }: { id: string; onRevoke: (key: CustomerKey) => void }) {
   const keys = useQuery(customerKeysQuery(id))
   const acting = useOperatorAction(
     ({ key, action }: { key: string; action: KeyAction }) => actOnKey(id, key, action),
@@ -56,7 +36,10 @@ export function KeysTable({ id }: { id: string }) {
     () => undefined,
   )
   const menu = (key: CustomerKey) => (
-    <KeyMenu shown={key} onChoose={(action) => acting.mutate({ key: key.id, action })} />
+    <KeyMenu
+      shown={key}
+      onChoose={(action) => (action === 'revoke' ? onRevoke(key) : acting.mutate({ key: key.id, action }))}
+    />
   )
   const columns: readonly Column<CustomerKey>[] = [
     {
@@ -64,7 +47,7 @@ export function KeysTable({ id }: { id: string }) {
       head: TEXT.keyColumns.name,
       cell: (key) => <Two first={key.name} second={`${key.prefix}…${key.last4}`} />,
     },
-    { id: 'status', head: TEXT.keyColumns.status, cell: ({ status }) => status },
+    { id: 'status', head: TEXT.keyColumns.status, cell: ({ status }) => TEXT.keyStates[status] },
     {
       id: 'used',
       head: TEXT.keyColumns.used,
@@ -81,7 +64,7 @@ export function KeysTable({ id }: { id: string }) {
         state={{ rows: keys.data, ...listState(keys), ...(acting.error && { failure: failureFrom(acting) }) }}
         card={(key) => (
           <div className="flex items-start justify-between gap-3">
-            <Two first={`${key.name} · ${key.status}`} second={`${key.prefix}…${key.last4}`} />
+            <Two first={`${key.name} · ${TEXT.keyStates[key.status]}`} second={`${key.prefix}…${key.last4}`} />
             {menu(key)}
           </div>
         )}
@@ -114,7 +97,7 @@ export function PaymentsTable({
   /** Null for support, which moves no money. */
   onRefund: ((payment: { id: string; amount: string }) => void) | null
 }) {
-  const payments = useQuery(customerPaymentsQuery(id))
+  const payments = useInfiniteQuery(customerPaymentsQuery(id))
   const menu = (payment: CustomerPayment) =>
     onRefund && payment.method === 'card' && payment.state === 'served' ? (
       <MoreMenu
@@ -133,9 +116,13 @@ export function PaymentsTable({
     {
       id: 'method',
       head: TEXT.paymentColumns.method,
-      cell: ({ method, id: payment }) => <Two first={method} second={payment} />,
+      cell: ({ method, id: payment }) => <Two first={methodName(method)} second={payment} />,
     },
-    { id: 'state', head: TEXT.paymentColumns.state, cell: ({ state, error }) => <Two first={state} second={error} /> },
+    {
+      id: 'state',
+      head: TEXT.paymentColumns.state,
+      cell: (payment) => <Two first={paymentState(payment)} second={payment.error} />,
+    },
     {
       id: 'amount',
       head: TEXT.paymentColumns.amount,
@@ -150,11 +137,11 @@ export function PaymentsTable({
         caption={TEXT.table(TEXT.payments)}
         columns={columns}
         rowKey={(payment) => payment.id}
-        state={{ rows: payments.data, ...listState(payments) }}
+        state={{ rows: payments.data?.pages.flatMap(({ payments: rows }) => rows), ...listState(payments) }}
         card={(payment) => (
           <div className="flex items-start justify-between gap-3">
             <Two
-              first={`${costUsd(payment.amount_micros_usd)} · ${payment.method} · ${payment.state}`}
+              first={`${costUsd(payment.amount_micros_usd)} · ${methodName(payment.method)} · ${paymentState(payment)}`}
               second={payment.id}
               at={payment.created_at}
             />
@@ -167,10 +154,18 @@ export function PaymentsTable({
   )
 }
 
+function paymentState({ purpose, state }: CustomerPayment): string {
+  return purpose === 'top_up' && state === 'served' ? TEXT.booked : BILLING_TEXT.paymentStates[state]
+}
+
 const REFUNDS: readonly Column<CustomerRefund>[] = [
   { id: 'at', head: TEXT.refundColumns.at, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
   { id: 'of', head: TEXT.refundColumns.of, cell: ({ payment }) => <span className="code">{payment}</span> },
-  { id: 'state', head: TEXT.refundColumns.state, cell: ({ state, error }) => <Two first={state} second={error} /> },
+  {
+    id: 'state',
+    head: TEXT.refundColumns.state,
+    cell: ({ state, error }) => <Two first={TEXT.refundStates[state]} second={error} />,
+  },
   { id: 'note', head: TEXT.refundColumns.note, cell: ({ note }) => note },
   {
     id: 'amount',
@@ -182,18 +177,19 @@ const REFUNDS: readonly Column<CustomerRefund>[] = [
 
 /** Refunds of card payments. Not shown while there are none. */
 export function RefundsTable({ id }: { id: string }) {
-  const refunds = useQuery(customerRefundsQuery(id))
-  if (refunds.data?.length === 0) return null
+  const refunds = useInfiniteQuery(customerRefundsQuery(id))
+  const rows = refunds.data?.pages.flatMap((page) => page.refunds)
+  if (rows?.length === 0) return null
   return (
     <Card title={TEXT.refunds} flush>
       <Table
         caption={TEXT.table(TEXT.refunds)}
         columns={REFUNDS}
         rowKey={(refund) => refund.id ?? refund.payment}
-        state={{ rows: refunds.data, ...listState(refunds) }}
+        state={{ rows, ...listState(refunds) }}
         card={(refund) => (
           <Two
-            first={`${costUsd(refund.amount_micros_usd)} · ${refund.state}`}
+            first={`${costUsd(refund.amount_micros_usd)} · ${TEXT.refundStates[refund.state]}`}
             second={refund.note}
             at={refund.created_at}
           />
@@ -206,38 +202,33 @@ export function RefundsTable({ id }: { id: string }) {
 
 const CHANGES: readonly Column<CustomerChange>[] = [
   { id: 'at', head: TEXT.auditColumns.at, cell: ({ at }) => <TimeAgo at={at} /> },
-  { id: 'action', head: TEXT.auditColumns.action, cell: ({ action, key }) => <Two first={action} second={key} /> },
-  { id: 'by', head: TEXT.auditColumns.by, cell: ({ by }) => by },
+  {
+    id: 'action',
+    head: TEXT.auditColumns.action,
+    cell: ({ action, key }) => <Two first={auditAction(action)} second={key} />,
+  },
+  { id: 'by', head: TEXT.auditColumns.by, cell: ({ by }) => AUDIT_TEXT.actors[by] },
   { id: 'ip', head: TEXT.auditColumns.ip, cell: ({ ip }) => ip ?? '-' },
 ]
 
 export function ChangesTable({ id }: { id: string }) {
-  const changes = useQuery(customerAuditQuery(id))
+  const changes = useInfiniteQuery(customerAuditQuery(id))
   return (
     <Card title={TEXT.audit} flush>
       <Table
         caption={TEXT.table(TEXT.audit)}
         columns={CHANGES}
         rowKey={(change) => change.id}
-        state={{ rows: changes.data, ...listState(changes) }}
-        card={(change) => <Two first={`${change.action} · ${change.by}`} second={change.ip} at={change.at} />}
+        state={{ rows: changes.data?.pages.flatMap((page) => page.changes), ...listState(changes) }}
+        card={(change) => (
+          <Two
+            first={`${auditAction(change.action)} · ${AUDIT_TEXT.actors[change.by]}`}
+            second={change.ip}
+            at={change.at}
+          />
+        )}
         empty={<Empty>{TEXT.noChanges}</Empty>}
       />
     </Card>
-  )
-}
-
-/** With `at` for a card, which has no column for the time. */
-function Two({ first, second, at }: { first: string; second: string | null; at?: string }) {
-  return (
-    <span className="grid min-w-0">
-      <span className="wrap-anywhere">{first}</span>
-      {second && <span className="small text-muted wrap-anywhere">{second}</span>}
-      {at && (
-        <span className="small text-muted">
-          <TimeAgo at={at} />
-        </span>
-      )}
-    </span>
   )
 }

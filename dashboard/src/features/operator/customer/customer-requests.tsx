@@ -1,0 +1,82 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { listState } from '../../../api/client/list-state.ts'
+import { type CustomerCall, customerKeysQuery, customerRequestsQuery } from '../../../api/customer.ts'
+import { CUSTOMER_TEXT as TEXT } from '../../../messages/customer.ts'
+import { operationName } from '../../../messages/requests.ts'
+import { Badge } from '../../../ui/badge.tsx'
+import { Empty } from '../../../ui/feedback/states.tsx'
+import { Select } from '../../../ui/field.tsx'
+import { costUsd } from '../../../ui/format/money.ts'
+import { TimeAgo } from '../../../ui/format/time.tsx'
+import { Card } from '../../../ui/layout/card.tsx'
+import { type Column, Table } from '../../../ui/layout/table.tsx'
+import { Two } from './two-lines.tsx'
+
+const { requestColumns: HEADS } = TEXT
+const TONES = { served: 'ok', refused: 'warn', failed: 'bad' } as const
+
+/** The calls of a customer with their outcome in words; on request only those that got a 402. */
+export function RequestsCard({ id }: { id: string }) {
+  const [status, setStatus] = useState('')
+  const calls = useInfiniteQuery(customerRequestsQuery(id, status === '' ? undefined : Number(status)))
+  const keys = useQuery(customerKeysQuery(id)).data
+  const keyName = (keyId: string) => keys?.find((key) => key.id === keyId)?.name ?? keyId
+  const columns: readonly Column<CustomerCall>[] = [
+    { id: 'at', head: HEADS.at, cell: ({ at }) => <TimeAgo at={at} /> },
+    {
+      id: 'operation',
+      head: HEADS.operation,
+      cell: ({ operation, model }) => <Two first={operationName(operation)} second={model} />,
+    },
+    { id: 'key', head: HEADS.key, cell: ({ key_id: keyId }) => keyName(keyId) },
+    { id: 'outcome', head: HEADS.outcome, cell: (call) => <Outcome call={call} /> },
+    { id: 'cost', head: HEADS.cost, numeric: true, cell: ({ cost_micros_usd: cost }) => costUsd(cost) },
+    {
+      id: 'id',
+      head: HEADS.id,
+      cell: ({ id: request, ip }) => <Two first={<span className="code">{request}</span>} second={ip} />,
+    },
+  ]
+  return (
+    <Card
+      title={TEXT.requests}
+      flush
+      aside={
+        <Select
+          label={TEXT.requestFilter}
+          options={TEXT.requestFilters}
+          value={status}
+          onChange={({ target }) => setStatus(target.value)}
+        />
+      }
+    >
+      <Table
+        caption={TEXT.table(TEXT.requests)}
+        columns={columns}
+        rowKey={({ id: request }) => request}
+        state={{ rows: calls.data?.pages.flatMap(({ requests }) => requests), ...listState(calls) }}
+        card={(call) => (
+          <div className="grid gap-2">
+            <div className="flex items-start justify-between gap-3">
+              <span className="font-medium">{operationName(call.operation)}</span>
+              <span>{costUsd(call.cost_micros_usd)}</span>
+            </div>
+            <Outcome call={call} />
+            <Two first={<span className="code">{call.id}</span>} second={keyName(call.key_id)} at={call.at} />
+          </div>
+        )}
+        empty={<Empty>{status === '' ? TEXT.noRequests : TEXT.noneWithStatus}</Empty>}
+      />
+    </Card>
+  )
+}
+
+function Outcome({ call: { status, outcome, reason } }: { call: CustomerCall }) {
+  return (
+    <span className="grid max-w-md min-w-40 justify-items-start gap-1">
+      <Badge tone={TONES[outcome]}>{`${TEXT.outcomes[outcome]} · ${status}`}</Badge>
+      {reason && <span className="small wrap-anywhere">{reason}</span>}
+    </span>
+  )
+}
