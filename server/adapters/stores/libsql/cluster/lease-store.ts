@@ -1,0 +1,146 @@
+import { type Client, createClient, type InStatement, type InValue, type Row } from '@libsql/client'
+import {
+  type HopKey,
+  LEASE_MS,
+  type LeaseStore,
+  type NodeFacts,
+  type NodeState,
+  type Sighting,
+} from '../../../../core/cluster/leases'
+import { boundedFetch } from '../driver/bounded-fetch'
+import { LEASE_TABLES } from './lease-tables'
+
+/** One cell so far: the lease of the whole database. */
+const CELL = 'cell'
+/** Less than the time between two renewals: a request that hangs must not use up the lease. */
+const DEADLINE_MS = 2_500
+/** Nodes that were not seen for an hour are of no interest any more. */
+const FORGET_MS = 60 * 60_000
+const HOP_KEY = 'hop/'
+const FINGERPRINT = 'equal/'
+
+/** The database's clock, read in the statement that uses it. */
+const NOW = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
+
+const TAKE = `INSERT INTO leases (name, node_id, url, term, taken_at, expires_at) VALUES ('${CELL}', ?1, ?2, 1, ${NOW}, ${NOW} + ${LEASE_MS})
+  ON CONFLICT (name) DO UPDATE SET node_id = ?1, url = ?2, term = term + 1, taken_at = ${NOW}, expires_at = ${NOW} + ${LEASE_MS}
+  WHERE expires_at < ${NOW} RETURNING term`
+const RENEW = `UPDATE leases SET expires_at = ${NOW} + ${LEASE_MS} WHERE name = '${CELL}' AND node_id = ?1 AND term = ?2`
+const RELEASE = `UPDATE leases SET expires_at = 0 WHERE name = '${CELL}' AND node_id = ?1 AND term = ?2`
+const BEAT = `INSERT INTO nodes (id, url, version, skew_ms, started_at, seen_at) VALUES (?1, ?2, ?3, ?4, ${NOW}, ${NOW})
+  ON CONFLICT (id) DO UPDATE SET skew_ms = ?4, seen_at = ${NOW}`
+const LOOK = `SELECT ${NOW} AS at, (SELECT json_object('nodeId', node_id, 'url', url, 'term', term, 'takenAt', taken_at)
+  FROM leases WHERE name = '${CELL}' AND expires_at >= ${NOW}) AS owner`
+const HOP_KEYS = `SELECT substr(name, ${HOP_KEY.length + 1}) AS id, value, created_at AS createdAt FROM secrets
+  WHERE name LIKE '${HOP_KEY}%' ORDER BY created_at DESC, name DESC LIMIT 2`
+/** With another node that lives, its fingerprint stays. */
+const AGREE = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW}) ON CONFLICT (name) DO UPDATE SET value = ?2, created_at = ${NOW}
+  WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE id <> ?3 AND seen_at > ${NOW} - ${LEASE_MS})`
+
+/** The lease of the cell in a libSQL database, over a connection of its own: it must not wait behind the writes of calls. */
+export class LibsqlLeases implements LeaseStore {
+  private readonly client: Client
+
+  constructor({ url, authToken }: { readonly url: string; readonly authToken: string | null }) {
+    const fetch = boundedFetch({ deadlineMs: () => DEADLINE_MS })
+    this.client = createClient({ url, ...(authToken && { authToken }), fetch })
+  }
+
+  async join(node: NodeFacts, fingerprints: Readonly<Record<string, string>>): Promise<readonly string[]> {
+    await this.write(LEASE_TABLES.map((sql) => ({ sql, args: [] })))
+    const given = Object.entries(fingerprints)
+    const results = await this.write([
+      beat(node),
+      { sql: `DELETE FROM nodes WHERE seen_at < ${NOW} - ${FORGET_MS}`, args: [] },
+      ...given.map(([name, value]) => ({ sql: AGREE, args: [FINGERPRINT + name, value, node.id] })),
+      { sql: `SELECT name, value FROM secrets WHERE name LIKE '${FINGERPRINT}%'`, args: [] },
+    ])
+    const agreed = new Map(results.at(-1)?.map((row) => [row['name'], row['value']]))
+    const different = given.flatMap(([name, value]) => (agreed.get(FINGERPRINT + name) === value ? [] : [name]))
+    if (different.length > 0) await this.leave(node.id)
+    return different
+  }
+
+  async look(): Promise<Sighting> {
+    const [[seen] = [], keys = []] = await this.run([one(LOOK), one(HOP_KEYS)], 'read')
+    const owner = seen?.['owner']
+    return {
+      at: Number(seen?.['at']),
+      owner: typeof owner === 'string' ? JSON.parse(owner) : null,
+      hopKeys: keys.map(hopKey),
+    }
+  }
+
+  async beat(node: NodeFacts): Promise<void> {
+    await this.write([beat(node)])
+  }
+
+  async take({ id, url }: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null> {
+    const [[taken] = []] = await this.write([one(TAKE, id, url)])
+    return taken ? Number(taken['term']) : null
+  }
+
+  async renew(nodeId: string, term: number): Promise<boolean> {
+    const [[renewed] = []] = await this.write([one(`${RENEW} RETURNING term`, nodeId, term)])
+    return renewed !== undefined
+  }
+
+  async release(nodeId: string, term: number): Promise<void> {
+    await this.write([one(RELEASE, nodeId, term)])
+  }
+
+  async addHopKey({ id, value }: Pick<HopKey, 'id' | 'value'>): Promise<void> {
+    const old = `DELETE FROM secrets WHERE name LIKE '${HOP_KEY}%' AND name NOT IN (SELECT '${HOP_KEY}' || id FROM (${HOP_KEYS}))`
+    const added = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW})`
+    await this.write([one(added, HOP_KEY + id, value), one(old)])
+  }
+
+  async nodes(): Promise<readonly NodeState[]> {
+    const sql = `SELECT id, url, version, skew_ms, started_at, seen_at, seen_at > ${NOW} - ${LEASE_MS} AS is_live FROM nodes
+      WHERE seen_at > ${NOW} - ${FORGET_MS} ORDER BY started_at DESC, id`
+    const [rows = []] = await this.run([one(sql)], 'read')
+    return rows.map((row) => ({
+      ...{ id: String(row['id']), url: String(row['url']), version: String(row['version']) },
+      ...{ skewMs: Number(row['skew_ms']), startedAt: Number(row['started_at']), seenAt: Number(row['seen_at']) },
+      isLive: Number(row['is_live']) === 1,
+    }))
+  }
+
+  async leave(nodeId: string): Promise<void> {
+    await this.write([one('DELETE FROM nodes WHERE id = ?1', nodeId)])
+  }
+
+  async close(): Promise<void> {
+    this.client.close()
+  }
+
+  private write(statements: InStatement[]): Promise<Row[][]> {
+    return this.run(statements, 'write')
+  }
+
+  private async run(statements: InStatement[], mode: 'read' | 'write'): Promise<Row[][]> {
+    return (await this.client.batch(statements, mode)).map(({ rows }) => rows)
+  }
+}
+
+function one(sql: string, ...args: InValue[]) {
+  return { sql, args }
+}
+
+function beat({ id, url, version, skewMs }: NodeFacts) {
+  return one(BEAT, id, url, version, skewMs)
+}
+
+function hopKey(row: Row): HopKey {
+  return { id: String(row['id']), value: String(row['value']), createdAt: Number(row['createdAt']) }
+}
+
+/** The node that owns the database now, if nodes own it: a process that is not one of them must leave it alone. */
+export async function liveOwner(
+  rows: (sql: string) => Promise<readonly (readonly unknown[])[]>,
+): Promise<string | null> {
+  const [known] = await rows("SELECT 1 FROM sqlite_master WHERE name = 'leases'")
+  if (!known) return null
+  const [owner] = await rows(`SELECT url FROM leases WHERE name = '${CELL}' AND expires_at >= ${NOW}`)
+  return owner ? String(owner[0]) : null
+}

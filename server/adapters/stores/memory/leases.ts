@@ -1,0 +1,81 @@
+import type { Clock } from '../../../core/clock'
+import {
+  type HopKey,
+  LEASE_MS,
+  type LeaseStore,
+  type NodeFacts,
+  type NodeState,
+  type Sighting,
+} from '../../../core/cluster/leases'
+
+type Row = Omit<NodeState, 'isLive'>
+
+/** The lease of one process that nodes of a test share. */
+export class MemoryLeases implements LeaseStore {
+  private readonly clock: Clock
+  private readonly known = new Map<string, Row>()
+  private readonly equal = new Map<string, string>()
+  private hopKeys: HopKey[] = []
+  private lease = { nodeId: '', url: '', term: 0, takenAt: 0, expiresAt: Number.NEGATIVE_INFINITY }
+
+  constructor(clock: Clock) {
+    this.clock = clock
+  }
+
+  async join(node: NodeFacts, fingerprints: Readonly<Record<string, string>>): Promise<readonly string[]> {
+    const others = (await this.nodes()).some(({ id, isLive }) => isLive && id !== node.id)
+    const given = Object.entries(fingerprints)
+    for (const [name, value] of given) if (!others || !this.equal.has(name)) this.equal.set(name, value)
+    const different = given.flatMap(([name, value]) => (this.equal.get(name) === value ? [] : [name]))
+    if (different.length === 0) await this.beat(node)
+    return different
+  }
+
+  async look(): Promise<Sighting> {
+    const at = this.clock.now()
+    const { expiresAt, ...owner } = this.lease
+    return { at, owner: expiresAt >= at ? owner : null, hopKeys: this.hopKeys }
+  }
+
+  async beat(node: NodeFacts): Promise<void> {
+    const now = this.clock.now()
+    this.known.set(node.id, { startedAt: now, ...this.known.get(node.id), ...node, seenAt: now })
+  }
+
+  async take({ id, url }: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null> {
+    const now = this.clock.now()
+    if (this.lease.expiresAt >= now) return null
+    const term = this.lease.term + 1
+    this.lease = { nodeId: id, url, term, takenAt: now, expiresAt: now + LEASE_MS }
+    return term
+  }
+
+  async renew(nodeId: string, term: number): Promise<boolean> {
+    if (!this.isOf(nodeId, term)) return false
+    this.lease.expiresAt = this.clock.now() + LEASE_MS
+    return true
+  }
+
+  async release(nodeId: string, term: number): Promise<void> {
+    if (this.isOf(nodeId, term)) this.lease.expiresAt = Number.NEGATIVE_INFINITY
+  }
+
+  async addHopKey(key: Pick<HopKey, 'id' | 'value'>): Promise<void> {
+    this.hopKeys = [{ ...key, createdAt: this.clock.now() }, ...this.hopKeys].slice(0, 2)
+  }
+
+  async nodes(): Promise<readonly NodeState[]> {
+    const since = this.clock.now() - LEASE_MS
+    return [...this.known.values()].reverse().map((row) => ({ ...row, isLive: row.seenAt > since }))
+  }
+
+  async leave(nodeId: string): Promise<void> {
+    this.known.delete(nodeId)
+  }
+
+  async close(): Promise<void> {}
+
+  private isOf(nodeId: string, term: number): boolean {
+    return this.lease.nodeId === nodeId && this.lease.term === term
+  }
+}

@@ -1,0 +1,81 @@
+import { expect, test } from 'bun:test'
+import type { LeaseStore, NodeFacts } from '../../server/core/cluster/leases'
+
+const A: NodeFacts = { id: 'node_a', url: 'http://127.0.0.1:1', version: '0.2.0', skewMs: 0 }
+const B: NodeFacts = { ...A, id: 'node_b', url: 'http://127.0.0.1:2' }
+
+/** What every store of leases must do. `expire` lets the time of the lease pass. */
+export function leaseStoreContract(open: () => Promise<{ leases: LeaseStore; expire(): Promise<void> }>): void {
+  test('one of many that want the lease gets it, and the owner is seen by all', async () => {
+    const { leases } = await open()
+    await leases.join(A, {})
+    await leases.join(B, {})
+    expect((await leases.look()).owner).toBeNull()
+    const terms = await Promise.all([leases.take(A), leases.take(B), leases.take(B)])
+    expect(terms.filter((term) => term !== null)).toEqual([1])
+    const owner = terms[0] === 1 ? A : B
+    expect((await leases.look()).owner).toMatchObject({ nodeId: owner.id, url: owner.url, term: 1 })
+  })
+
+  test('a lease can be renewed by its owner alone, and taken when its time is over, with a higher term', async () => {
+    const { leases, expire } = await open()
+    await leases.join(A, {})
+    expect(await leases.take(A)).toBe(1)
+    expect([await leases.renew(A.id, 1), await leases.renew(A.id, 2), await leases.renew(B.id, 1)]).toEqual([
+      true,
+      false,
+      false,
+    ])
+    expect(await leases.take(B)).toBeNull()
+    await expire()
+    expect((await leases.look()).owner).toBeNull()
+    // Nobody took it meanwhile: it is still A's.
+    expect(await leases.renew(A.id, 1)).toBe(true)
+    expect(await leases.take(B)).toBeNull()
+    await expire()
+    expect(await leases.take(B)).toBe(2)
+    expect(await leases.renew(A.id, 1)).toBe(false)
+    // A late release of the old owner changes nothing.
+    await leases.release(A.id, 1)
+    expect((await leases.look()).owner?.nodeId).toBe(B.id)
+  })
+
+  test('a released lease is free at once', async () => {
+    const { leases } = await open()
+    await leases.join(A, {})
+    await leases.take(A)
+    await leases.release(A.id, 1)
+    expect((await leases.look()).owner).toBeNull()
+    expect(await leases.take(B)).toBe(2)
+  })
+
+  test('a node with other secrets is not registered while another one lives', async () => {
+    const { leases, expire } = await open()
+    expect(await leases.join(A, { SECRET_KEY: 'one', BASE_URL: 'same' })).toEqual([])
+    expect(await leases.join(B, { SECRET_KEY: 'other', BASE_URL: 'same' })).toEqual(['SECRET_KEY'])
+    expect((await leases.nodes()).map(({ id }) => id)).toEqual([A.id])
+    await expire()
+    expect(await leases.join(B, { SECRET_KEY: 'other', BASE_URL: 'same' })).toEqual([])
+    expect(await leases.join(A, { SECRET_KEY: 'one' })).toEqual(['SECRET_KEY'])
+  })
+
+  test('a node is live as long as it says so', async () => {
+    const { leases, expire } = await open()
+    await leases.join(A, {})
+    await expire()
+    await leases.join({ ...B, skewMs: 5 }, {})
+    const live = async () => Object.fromEntries((await leases.nodes()).map(({ id, isLive }) => [id, isLive]))
+    expect(await live()).toEqual({ [A.id]: false, [B.id]: true })
+    await leases.beat(A)
+    expect(await live()).toEqual({ [A.id]: true, [B.id]: true })
+    await leases.leave(B.id)
+    expect(await live()).toEqual({ [A.id]: true })
+  })
+
+  test('the two newest keys of hops are kept', async () => {
+    const { leases } = await open()
+    await leases.join(A, {})
+    for (const id of ['1', '2', '3']) await leases.addHopKey({ id, value: `key ${id}` })
+    expect((await leases.look()).hopKeys.map(({ value }) => value)).toEqual(['key 3', 'key 2'])
+  })
+}
