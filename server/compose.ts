@@ -5,6 +5,7 @@ import { openGuardedFetch } from './adapters/outbound/guarded-fetch'
 import { openStores, type StoreOptions } from './adapters/stores/libsql/open-stores'
 import { MemoryEvents } from './adapters/stores/memory/events'
 import { MemoryHolds } from './adapters/stores/memory/holds'
+import { LeasedHolds } from './adapters/stores/memory/leased-holds'
 import { MemoryWindows } from './adapters/stores/memory/windows'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
@@ -14,6 +15,7 @@ import { openUpstreamWallet } from './compose/apis/upstream-payments'
 import { composeAfterRestore } from './compose/backup/after-restore'
 import { composeBackups } from './compose/backup/backup-schedule'
 import { upgradeCopy } from './compose/backup/upgrade-copy'
+import { type NodeSurroundings, nodeReadiness } from './compose/cluster/gateway-node'
 import { composeGuide } from './compose/guide'
 import { composeModels, openModelCatalog } from './compose/models'
 import { clientAddresses } from './compose/observing/client-addresses'
@@ -88,6 +90,8 @@ export interface Surroundings {
   readonly log: Log
   /** Called when the process must end: another one owns the database, or an essential worker died. */
   readonly onFatal: (reason: string) => void
+  /** Of one node of many (ADR 46). */
+  readonly node?: NodeSurroundings
   /** Requests to untrusted URLs, for tests. */
   readonly outbound?: OutboundFetch
   /** The ping interval of live connections, for tests. */
@@ -130,7 +134,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const backups = composeBackups(config, { ...surroundings, stores })
   const restored = await composeAfterRestore(config, { ...surroundings, restoreChecks: stores.restoreChecks })
   const stopping = new StopState(core.events)
-  const { index, ...parts } = readinessParts(config, core.checks, providers)
+  const { index, ...parts } = readinessParts(config, core.checks, providers, surroundings.node)
   const warnings = { backups: backups.warning }
   const readiness = new Readiness({ ...models, ...parts, warnings, isDraining: stopping.isAnnounced })
   const settings = ownerSettings({ ...core, ...linked, identity, config, clock, ...mailers, log })
@@ -141,7 +145,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     ...linked,
     ...agentInterfaces(config, { ...core, identity, ownOrigins, clock }),
     gate: new Gate({ auth, journal: core.journal, telemetry, baseUrl: config.baseUrl }),
-    contexts: { clock, intake: core.intake, addressOf: clientAddresses(config, log) },
+    contexts: { clock, intake: core.intake, addressOf: surroundings.node?.addressOf ?? clientAddresses(config, log) },
     ...{ ...webhooks.routes, ...observed.routes, guide: composeGuide(ROOT) },
     owners: new OwnerSessions({ identity, signUp, accounts, ledger, ownOrigins, secondFactors: config.secondFactors }),
     dashboard: surroundings.dashboard ?? (await loadDashboard(DASHBOARD)),
@@ -165,7 +169,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
       ...{ ...shared, ...backups.commands, webhooks: webhooks.routes.webhooks },
       network: () => billing.moneyIn.rail.network(),
       published: () => billing.moneyIn.rail.published(),
-      readiness,
+      ...{ readiness, nodes: surroundings.node?.report ?? null },
       onFault: faultLog(log),
       now: () => clock.now(),
     }),
@@ -228,11 +232,12 @@ function readinessParts(
   { dataDir }: Config,
   checks: Awaited<ReturnType<typeof composeCore>>['checks'],
   { sources, context }: ClosableProviders,
+  node: NodeSurroundings | undefined,
 ) {
   const index = new SearchIndex(indexSources(dataDir), () => context.ready())
   return {
     index,
-    checks: { ...checks, search: () => index.problem() },
+    ...nodeReadiness({ ...checks, search: () => index.problem() }, node),
     sources: sources ?? (async () => ({ search: await context.ready() })),
   }
 }
@@ -255,7 +260,7 @@ const STOPWATCH: Clock = { now: () => performance.now() }
 /** Money, keys and limits. */
 async function composeCore(config: Config, surroundings: Surroundings) {
   const { clock, stopwatch = STOPWATCH, log, onFatal, outbound, threads } = surroundings
-  const holds = new MemoryHolds()
+  const holds = surroundings.node ? new LeasedHolds(surroundings.node.mayGrant) : new MemoryHolds()
   const stores = await openStores(
     {
       ...{ url: config.databaseUrl, authToken: config.databaseAuthToken },
@@ -266,7 +271,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
       onFatal,
       onTrouble: (what, reason) => log.error(`database: ${what}`, { reason }),
       beforeUpgrade: upgradeCopy(config, surroundings),
-      ...(threads && { threads }),
+      ...{ isNode: surroundings.node !== undefined, ...(threads && { threads }) },
     },
     holds,
   )

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { type AccountSettings, accountSettings } from './config/accounts'
 import { type ApiSettings, apiSettings } from './config/apis'
 import { BACKUPS, type BackupSettings, backupSettings, storeAccess } from './config/backups'
+import { type ClusterSettings, clusterSettings } from './config/cluster'
 import { collecting, type OnMistake } from './config/config-error'
 import { type DataSettings, databaseUrl, dataSettings, missingSecretFile } from './config/data'
 import { LISTENING, type ListeningSettings, listeningSettings } from './config/listening'
@@ -26,7 +27,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogFormat = 'text' | 'json'
 
 /** The gateway's configuration, read from environment variables and the configuration file (docs/configuration.md). */
-export interface Config extends ListeningSettings, DataSettings, AccountSettings {
+export interface Config extends ListeningSettings, DataSettings, AccountSettings, ClusterSettings {
   readonly dataDir: string
   /** Whether the first account becomes operator without the one-time token if it signs up on this machine. */
   readonly firstAccountIsOperator: boolean
@@ -150,15 +151,18 @@ export function validConfig(given: GivenSettings, dataDir: string): Config {
   const mode = LISTENING.settings.NODE_ENV.of(read)
   const production = mode === 'production'
   const data = dataSettings(read, dataDir, production)
+  const payments = paymentSettings(read, { secretKey: data.secretKey, baseUrl, isLoopback, environment: mode })
+  const social = socialConfig(read, production)
   return {
     ...listening,
     ...data,
+    ...clusterSettings(read, { data, listening, payments, social }),
     ...accountSettings(read),
     dataDir,
     firstAccountIsOperator: isLoopback && isLoopbackHost(new URL(baseUrl).hostname) && !production,
     websearch: websearchConfig(read),
-    payments: paymentSettings(read, { secretKey: data.secretKey, baseUrl, isLoopback, environment: mode }),
-    social: socialConfig(read, production),
+    payments,
+    social,
     cards: cardSettings(read, production),
     logLevel: OBSERVING.settings.LOG_LEVEL.of(read),
     logFile: OBSERVING.settings.LOG_FILE.of(read),

@@ -10,6 +10,7 @@ import { freePort, type Listening, listen, listenControl, listenMetrics } from '
 import { type Log, openLog, type ProcessLog } from './log'
 import { LogOutput } from './log-output'
 import { PortError } from './open-port'
+import { runNode } from './run-node'
 import { secureFolder } from './setup/secure-folder'
 import { drainMsOf, stopInOrder } from './stopping'
 import { WaitingRoom } from './waiting-room'
@@ -124,6 +125,48 @@ async function takeData(config: Config, openPort: () => Listening): Promise<{ fo
   return { folder, web }
 }
 
+const clock = { now: () => Date.now() }
+
+/** Starts this process as one of many nodes on its database. */
+async function startNode(config: Config, nodeUrl: string, log: ProcessLog, started: number): Promise<void> {
+  const folder = await takeDataFolder(config)
+  const acceptsClock = process.argv.includes('--accept-clock')
+  const { current, isOwner } = await runNode({
+    ...{ config, nodeUrl, log, end, release: () => folder.release() },
+    async compose(node, onLost) {
+      const gateway = await compose(config, { clock, acceptsClock, log, onFatal: onLost, node })
+      void afterOpening(config, gateway, log).catch((error: unknown) =>
+        log.error('the search index of this owner could not be prepared', { reason: reasonOf(error) }),
+      )
+      return gateway
+    },
+  })
+  onHangUp = () => void reload({ reloadModels: async () => (await current()?.reloadModels()) ?? [] }, log)
+  const took = performance.now() - started
+  const line = `${readyLine(nodeUrl, took)} as ${isOwner ? 'the owner' : 'a standby'}`
+  announce(config, `${line}\n`, line)
+}
+
+/** What a node does once it owns the accounts. */
+async function afterOpening(config: Config, gateway: Gateway, log: Log): Promise<void> {
+  void gateway.rail.open()
+  await gateway.index.prepare(progress(log))
+  await informOperator(config, gateway, log, (await gateway.accounts.count()) === 0)
+}
+
+/** Says what should be changed, and how to become operator while nobody is. */
+async function informOperator(config: Config, gateway: Gateway, log: Log, isFresh: boolean): Promise<void> {
+  if (config.production) {
+    const { lastTimes } = gateway.core.stores
+    const { needsOperator, backups } = gateway
+    void logSelfCheck(config, { now: clock.now, lastTimes, needsOperator, backupWarning: backups.warning }, log)
+  }
+  if (!(await gateway.needsOperator())) return
+  const mayBeFirst = isFresh && config.firstAccountIsOperator
+  const notice = claimNotice(config.baseUrl, gateway.setupToken.issue(), mayBeFirst)
+  announce(config, notice, notice.trim().replace(/\n\s*/g, ' '))
+}
+
 async function start(config: Config, log: ProcessLog, started: number): Promise<void> {
   const room = new WaitingRoom()
   let address: Bun.Server<undefined> | null = null
@@ -137,7 +180,6 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
       (error) => log.error('request failed', { reason: String(error) }),
     )
   const taken = await takeData(config, openPort)
-  const clock = { now: () => Date.now() }
   const acceptsClock = process.argv.includes('--accept-clock')
   const gateway = await compose(config, { clock, acceptsClock, log, onFatal: end })
   let handOver: HandOver | null = null
@@ -175,16 +217,7 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
   const isFresh = (await gateway.accounts.count()) === 0
   const took = performance.now() - started
   announce(config, welcome(config.baseUrl, took, isFresh), readyLine(config.baseUrl, took))
-  if (config.production) {
-    const { lastTimes } = gateway.core.stores
-    const { needsOperator, backups } = gateway
-    void logSelfCheck(config, { now: clock.now, lastTimes, needsOperator, backupWarning: backups.warning }, log)
-  }
-  if (await gateway.needsOperator()) {
-    const mayBeFirst = isFresh && config.firstAccountIsOperator
-    const notice = claimNotice(config.baseUrl, gateway.setupToken.issue(), mayBeFirst)
-    announce(config, notice, notice.trim().replace(/\n\s*/g, ' '))
-  }
+  await informOperator(config, gateway, log, isFresh)
 }
 
 /** Logs the progress of building the index in steps of 10 %. */
@@ -203,4 +236,5 @@ await secureDataFolder().catch((error: unknown) => end(reasonOf(error)))
 const { config, texts: textsAtStart } = settings()
 output = openOutput(config)
 const log = openLog(config.logLevel, output.write, undefined, config.logFormat)
-await start(config, log, started).catch((error: unknown) => end(reasonOf(error)))
+const starting = config.nodeUrl === null ? start(config, log, started) : startNode(config, config.nodeUrl, log, started)
+await starting.catch((error: unknown) => end(reasonOf(error)))

@@ -391,7 +391,7 @@ export const RULES: readonly Rule[] = [
     may: [CORE, PIPELINE, 'server/adapters/**', 'server/http/**', 'server/jobs/**', SELF],
     types: ['server/config.ts', 'server/config/**', 'server/log.ts'],
     // What is in a binary is known when it starts.
-    packages: ['node:path', 'node:fs', 'node:fs/promises'],
+    packages: ['node:path', 'node:fs', 'node:fs/promises', CRYPTO],
   },
   { files: ['server/config.ts'], may: [CORE, 'server/config/**'], packages: ['node:*'] },
   { files: ['server/config/**'], may: [CORE, SELF], packages: ['node:*', 'yaml'] },
@@ -407,6 +407,13 @@ export const RULES: readonly Rule[] = [
   },
   { files: ['server/welcome.ts'] },
   {
+    // A process that is one of many nodes.
+    files: ['server/run-node.ts'],
+    may: ['server/compose/cluster/**', 'server/listen.ts', 'server/stopping.ts', 'server/http/operator/control.ts'],
+    types: ['server/compose.ts', 'server/config.ts', 'server/log.ts'],
+    packages: ['node:path'],
+  },
+  {
     files: ['server/main.ts'],
     may: [
       'server/config.ts',
@@ -419,6 +426,7 @@ export const RULES: readonly Rule[] = [
       'server/log-output.ts',
       'server/stopping.ts',
       'server/hand-over.ts',
+      'server/run-node.ts',
       'server/waiting-room.ts',
       'server/compose/data-folder.ts',
       'server/compose/self-check.ts',

@@ -1,3 +1,4 @@
+import type { NodeReport } from '../../http/operator/node-record'
 import type {
   AccountsAndPrices,
   ApproveCommand,
@@ -51,6 +52,7 @@ ${MONEY_HELP}
   price OPERATION --none [--account ACCOUNT]
                                             restore the default price
   ready                                     show whether calls can be served and charged, and the state of each provider
+  nodes                                     show the nodes on this database: which one owns the accounts, and which stand by
   publish check                             show what directories of tools and paid APIs would list, and why not
   requests                                  list pending requests for higher limits, newest first, 50 at a time
   approve REQUEST [--reason TEXT]           move the account to Growth
@@ -106,6 +108,7 @@ export async function operatorCommand(
   if (command === 'ready' && (answer as { status?: unknown }).status !== 'ready')
     throw new Refused(asJson(answer).trimEnd())
   if (values.json || command === 'ready') return asJson(answer)
+  if (command === 'nodes') return nodeTable(answer as NodeReport)
   if (command === 'publish') return publication(answer as Publication)
   if (command === 'list') return listing(answer as AccountsAndPrices)
   if (command === 'keys') return keysLine((answer as OneOperatorAccount).account)
@@ -179,6 +182,7 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Bod
       expect(1)
       return {}
     case 'ready':
+    case 'nodes':
       expect(0)
       return {}
     case 'requests':
@@ -271,4 +275,11 @@ function keysLine({ id, most_keys: maxKeys }: OperatorAccount): string {
 
 function priceLine({ operation, account, usd }: OperatorPrice): string {
   return `${operation} costs ${usd === null ? 'the default price' : `${usd} USD`} for ${account ?? 'every account'}`
+}
+
+function nodeTable({ nodes }: NodeReport): string {
+  return table(
+    ['NODE', 'URL', 'ROLE', 'SINCE', 'SEEN MS AGO', 'CLOCK MS', 'VERSION'],
+    nodes.map((node) => [node.id, node.url, node.role, node.since, node.seen_ms_ago, node.clock_ms, node.version]),
+  )
 }

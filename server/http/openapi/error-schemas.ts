@@ -96,12 +96,12 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     {
       status: oneOf(['ready', 'not_ready', 'draining'], 'The status.'),
       code: text(
-        'What fails, when `not_ready`: `database_unavailable`, `charges_unavailable` or `search_unavailable`.',
+        'What fails, when `not_ready`: `database_unavailable`, `charges_unavailable` or `search_unavailable`. With many nodes also `node_unavailable` (this one) or `owner_unavailable`.',
       ),
       checks: opaque({
         type: 'object',
         description:
-          'Each required part of the gateway and whether it works. Shown to operators only, as are the next four.',
+          'Each required part of the gateway and whether it works. Shown to operators only, as is all that follows.',
         additionalProperties: { type: 'boolean' },
       }),
       problems: opaque({
@@ -131,8 +131,23 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         }),
         'Model upstreams called since the server started. They do not affect readiness.',
       ),
+      nodes: listOf(
+        record('One node.', {
+          id: text('Its id, made anew by each start.'),
+          url: text('How other nodes reach it.'),
+          version: text('Its version.'),
+          role: oneOf(
+            ['owner', 'standby', 'gone'],
+            '`owner`: it decides for all accounts. `gone`: not seen for 10 seconds.',
+          ),
+          since: instant('Since when it has this role.'),
+          seen_ms_ago: whole('How long ago it was last seen.'),
+          clock_ms: whole("How far its clock is ahead of the database's."),
+        }),
+        'The nodes on this database, if there are many.',
+      ),
     },
-    ['code', 'checks', 'problems', 'sources', 'models'],
+    ['code', 'checks', 'problems', 'sources', 'models', 'nodes'],
   ),
   Health: record('The process is alive.', { status: oneOf(['ok'], 'Always `ok`.') }),
   User: record('A user.', {

@@ -17,6 +17,7 @@ import { type CustomerMoneyParts, moneySocketCommands } from './customer-money'
 import { customerSocketCommands } from './customer-socket'
 import type { CustomerViewParts } from './customer-views'
 import { type ModelCommandParts, modelCommands } from './model-commands'
+import type { NodeReport } from './node-record'
 import { OperatorCommands } from './operator-commands'
 import { type ReconcileParts, reconcileCommands } from './reconcile'
 import {
@@ -58,6 +59,8 @@ type ControlParts = CustomerViewParts &
     readonly published: () => Promise<Published>
     readonly intake: Intake
     readonly readiness: Readiness
+    /** Null for a gateway that is alone on its database. */
+    readonly nodes: (() => Promise<NodeReport>) | null
     readonly onFault: OnFault
     readonly now: () => number
   }
@@ -103,6 +106,11 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     'reset-second-factor': socketCommand(ResetSecondFactorCommand, (form) => orders.resetSecondFactor(CONSOLE, form)),
     payments: socketCommand(NoBody, async () => ok({ network: await parts.network() })),
     ready: socketCommand(NoBody, async () => ok(await parts.readiness.details())),
+    nodes: socketCommand(NoBody, async () =>
+      parts.nodes
+        ? ok(await parts.nodes())
+        : err(failure('invalid_request', 'This gateway is alone on its database: NODE_URL is not set.')),
+    ),
     'api-report': socketCommand(NoBody, async () => ok(await readApiReport(parts))),
     ...customerSocketCommands(parts, CONSOLE),
     ...moneySocketCommands(parts, CONSOLE),

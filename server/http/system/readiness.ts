@@ -1,4 +1,5 @@
 import type { ModelBackend } from '../../pipeline/models/model-backend'
+import type { NodeReport } from '../operator/node-record'
 
 /** Longer means that the part does not respond. Load balancers give up after about five seconds. */
 const MAX_CHECK_MS = 2_000
@@ -12,6 +13,8 @@ interface ReadinessParts {
   readonly warnings?: Readonly<Record<string, () => Promise<string | null>>>
   readonly upstreams: ModelBackend['states']
   readonly isDraining: () => boolean
+  /** Of one node of many: all nodes on its database. */
+  readonly nodes?: () => Promise<NodeReport>
   /** For tests. */
   readonly maxCheckMs?: number
 }

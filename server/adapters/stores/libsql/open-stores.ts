@@ -18,6 +18,7 @@ import { LibsqlSealedApis } from './apis/sealed-apis'
 import { LibsqlUpstreamPayments } from './apis/upstream-payments'
 import { LibsqlAuditTrail } from './audit/audit-trail'
 import { operatorActs } from './audit/operator-acts'
+import { liveOwner } from './cluster/lease-tables'
 import { LibsqlCredentials } from './credentials'
 import { databaseFile } from './driver/database-file'
 import { lockDatabaseFile } from './driver/database-file-lock'
@@ -71,6 +72,8 @@ export interface StoreOptions {
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
   readonly beforeUpgrade?: UpgradeOptions['beforeUpgrade']
+  /** Whether this process is one of many nodes, and has the lease. */
+  readonly isNode?: boolean
   /** How long closing waits for a database that does not respond. */
   readonly closeMs?: number
   /** For tests, which open and close many stores in one process. */
@@ -199,6 +202,15 @@ async function firstAnswer(reader: Connection, url: string): Promise<void> {
   }
 }
 
+/** A process that knows nothing of leases would take the database from the nodes that run on it, and they would take it back. */
+async function refuseBesideNodes(reader: Connection): Promise<void> {
+  const owner = await liveOwner((sql) => reader.rows(sql))
+  if (owner === null) return
+  throw new Error(
+    `The node at ${owner} owns this database. Set NODE_URL to start another node, or stop all nodes and wait 10 seconds`,
+  )
+}
+
 async function openHeld(
   options: StoreOptions,
   file: string | null,
@@ -218,6 +230,7 @@ async function openHeld(
   const writer = await connect('writer')
   const reader = await connect('reader')
   if (file === null) await firstAnswer(reader, url)
+  if (file === null && !options.isNode) await refuseBesideNodes(reader)
   await upgradeDatabase(writer, { file, onTrouble: options.onTrouble, beforeUpgrade: options.beforeUpgrade })
   const epoch = await raiseEpoch(writer, options.clock.now())
   const writes = new WriteQueue(writer, epoch)

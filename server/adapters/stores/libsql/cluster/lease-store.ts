@@ -8,19 +8,14 @@ import {
   type Sighting,
 } from '../../../../core/cluster/leases'
 import { boundedFetch } from '../driver/bounded-fetch'
-import { LEASE_TABLES } from './lease-tables'
+import { CELL, LEASE_TABLES, NOW } from './lease-tables'
 
-/** One cell so far: the lease of the whole database. */
-const CELL = 'cell'
 /** Less than the time between two renewals: a request that hangs must not use up the lease. */
 const DEADLINE_MS = 2_500
 /** Nodes that were not seen for an hour are of no interest any more. */
 const FORGET_MS = 60 * 60_000
 const HOP_KEY = 'hop/'
 const FINGERPRINT = 'equal/'
-
-/** The database's clock, read in the statement that uses it. */
-const NOW = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
 
 const TAKE = `INSERT INTO leases (name, node_id, url, term, taken_at, expires_at) VALUES ('${CELL}', ?1, ?2, 1, ${NOW}, ${NOW} + ${LEASE_MS})
   ON CONFLICT (name) DO UPDATE SET node_id = ?1, url = ?2, term = term + 1, taken_at = ${NOW}, expires_at = ${NOW} + ${LEASE_MS}
@@ -133,14 +128,4 @@ function beat({ id, url, version, skewMs }: NodeFacts) {
 
 function hopKey(row: Row): HopKey {
   return { id: String(row['id']), value: String(row['value']), createdAt: Number(row['createdAt']) }
-}
-
-/** The node that owns the database now, if nodes own it: a process that is not one of them must leave it alone. */
-export async function liveOwner(
-  rows: (sql: string) => Promise<readonly (readonly unknown[])[]>,
-): Promise<string | null> {
-  const [known] = await rows("SELECT 1 FROM sqlite_master WHERE name = 'leases'")
-  if (!known) return null
-  const [owner] = await rows(`SELECT url FROM leases WHERE name = '${CELL}' AND expires_at >= ${NOW}`)
-  return owner ? String(owner[0]) : null
 }

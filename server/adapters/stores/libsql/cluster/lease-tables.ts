@@ -25,3 +25,19 @@ export const LEASE_TABLES: readonly string[] = [
 	\`created_at\` integer NOT NULL
 )`,
 ]
+
+/** One cell so far: the lease of the whole database. */
+export const CELL = 'cell'
+
+/** The database's clock, read in the statement that uses it. */
+export const NOW = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
+
+/** The node that owns the database now, if nodes own it: a process that is not one of them must leave it alone. */
+export async function liveOwner(
+  rows: (sql: string) => Promise<readonly (readonly unknown[])[]>,
+): Promise<string | null> {
+  const [known] = await rows("SELECT 1 FROM sqlite_master WHERE name = 'leases'")
+  if (!known) return null
+  const [owner] = await rows(`SELECT url FROM leases WHERE name = '${CELL}' AND expires_at >= ${NOW}`)
+  return owner ? String(owner[0]) : null
+}

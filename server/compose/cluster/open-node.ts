@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto'
+import { Forwarder } from '../../adapters/cluster/forwarder'
+import { hopOf } from '../../adapters/cluster/hop-gate'
+import { HopHeaders, type HopKeys } from '../../adapters/cluster/hop-header'
+import { LibsqlLeases } from '../../adapters/stores/libsql/cluster/lease-store'
+import type { Config } from '../../config'
+import { DAY_MS } from '../../core/clock'
+import type { Peer } from '../../core/cluster/hop'
+import type { HopKey, LeaseStore, Sighting } from '../../core/cluster/leases'
+import { VERSION } from '../../core/version'
+import type { Log } from '../../log'
+import { clientAddresses } from '../observing/client-addresses'
+import { fingerprints, hopSecret } from './fingerprints'
+import { GatewayNode, type NodeSurroundings, notForwarded } from './gateway-node'
+import { NodeRole, type OwnedGateway } from './node-role'
+
+/** Every node has read a new key before any signs with it. */
+const KEY_SETTLES_MS = 30_000
+const MAX_KEY_AGE_MS = DAY_MS
+
+interface NodeNeeds {
+  readonly nodeUrl: string
+  readonly log: Log
+  /** Opens the accounts in this process. `onLost`: another process owns them, or an essential part died. */
+  readonly open: (node: NodeSurroundings, onLost: (reason: string) => void) => Promise<OwnedGateway>
+  readonly onStuck: (reason: string) => void
+}
+
+/** Makes this process one of the nodes on its database. Throws if its secrets are not those of the others. */
+export async function openNode(config: Config, { nodeUrl, log, open, onStuck }: NodeNeeds) {
+  const leases = new LibsqlLeases({ url: config.databaseUrl, authToken: config.databaseAuthToken })
+  const self = { id: `node_${randomBytes(8).toString('hex')}`, url: nodeUrl, version: VERSION }
+  await join(leases, self, config)
+  const keys = new SharedKeys(leases, config.secretKey)
+  const signer = await keys.signer()
+  const now = () => Date.now()
+  const findOwner = (after: Peer) => role.until(() => successor(after))
+  const forwarding = new Forwarder({ signer, now, findOwner, refuse: notForwarded })
+  const role: NodeRole<OwnedGateway> = new NodeRole({
+    ...{ self, leases, log, now, onStuck, monotonic: () => performance.now() },
+    open: ({ mayGrant, onLost }) => {
+      const { addressOf, report } = node
+      return open({ mayGrant, addressOf, report: () => report(), problem: () => role.problem() }, onLost)
+    },
+    onSighting(sighting) {
+      if (sighting.owner) forwarding.abandon(sighting.owner.term)
+      keys.saw(sighting, role.name === 'owner')
+    },
+  })
+  /** The next owner; this node too can be it, and is then reached as the others are. */
+  const successor = (after: Peer): Peer | null => {
+    const { term } = role
+    const next = term === null ? role.owner() : { nodeId: self.id, url: self.url, term }
+    return next && next.term > after.term ? next : null
+  }
+  const node = new GatewayNode({
+    ...{ role, leases, forwarding, now, addressOf: clientAddresses(config, log) },
+    hopOf: (request, ownTerm) => hopOf(request, signer, now(), ownTerm),
+  })
+  return {
+    ...{ node, role, forwarding },
+    /** Call last: the node is gone. */
+    async close() {
+      await role.end()
+      await forwarding.close()
+      await leases.close()
+    },
+  }
+}
+
+async function join(leases: LeaseStore, self: Parameters<LeaseStore['take']>[0] & { version: string }, config: Config) {
+  const answer = await leases.join({ ...self, skewMs: 0 }, fingerprints(config)).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(
+      `The database at ${URL.parse(config.databaseUrl)?.host ?? 'DATABASE_URL'} does not answer: ${reason}. Check DATABASE_URL and DATABASE_AUTH_TOKEN`,
+    )
+  })
+  if (answer.length === 0) return
+  throw new Error(
+    `${answer.join(' and ')} must be the same as on the other nodes of this database. Set the same, or, to change it, stop all nodes, wait 10 seconds and start them again`,
+  )
+}
+
+/** The keys of hops that all nodes read from the database. */
+class SharedKeys {
+  private readonly leases: LeaseStore
+  private readonly secretKey: string
+  private headers: HopHeaders | null = null
+  private inUse = ''
+  private isAdding = false
+
+  constructor(leases: LeaseStore, secretKey: string) {
+    this.leases = leases
+    this.secretKey = secretKey
+  }
+
+  async signer(): Promise<HopHeaders> {
+    if ((await this.leases.look()).hopKeys.length === 0) await this.add()
+    const { hopKeys, at } = await this.leases.look()
+    this.headers = new HopHeaders(this.keysOf(hopKeys, at))
+    return this.headers
+  }
+
+  /** Follows a change of the keys, which the owner makes once a day. */
+  saw({ hopKeys, at }: Sighting, isOwner: boolean): void {
+    const keys = this.keysOf(hopKeys, at)
+    const inUse = [keys.signing, ...keys.accepted].map(({ id }) => id).join()
+    if (inUse !== this.inUse) this.headers?.replaceKeys(keys)
+    this.inUse = inUse
+    const [newest] = hopKeys
+    if (!isOwner || this.isAdding || (newest && at - newest.createdAt < MAX_KEY_AGE_MS)) return
+    this.isAdding = true
+    void this.add()
+      .catch(() => undefined)
+      .finally(() => (this.isAdding = false))
+  }
+
+  private async add(): Promise<void> {
+    await this.leases.addHopKey({ id: randomBytes(8).toString('hex'), value: randomBytes(32).toString('base64') })
+  }
+
+  private keysOf(known: readonly HopKey[], at: number): HopKeys {
+    const accepted = known.map(({ id, value }) => ({ id, secret: hopSecret(this.secretKey, value) }))
+    const [newest, older = newest] = accepted
+    if (!newest || !older) throw new Error('the database has no keys for nodes')
+    const isSettled = at - (known[0]?.createdAt ?? 0) >= KEY_SETTLES_MS
+    return { signing: isSettled ? newest : older, accepted }
+  }
+}

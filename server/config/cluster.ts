@@ -1,0 +1,75 @@
+import { parseAddress } from '../core/credentials/address'
+import { ConfigError } from './config-error'
+import type { DataSettings } from './data'
+import type { ListeningSettings } from './listening'
+import type { PaymentSettings } from './payments/payments'
+import { group, type Read, refused, setting } from './schema/setting'
+import type { SocialConfig } from './social'
+
+export const CLUSTER = group(
+  'Many nodes',
+  'Several processes on one database server; one of them decides, the others forward to it and take over: [many nodes](many-nodes.md).',
+  {
+    NODE_URL: setting(
+      {
+        default: null,
+        example: 'http://10.0.0.5:3000',
+        since: '0.2.0',
+        doc: 'How other nodes reach this one: an origin, `https:`, or `http:` in a private network. Makes this process one of many on its `DATABASE_URL`, which must be a server',
+      },
+      { type: 'string', format: 'uri' },
+      nodeUrl,
+    ),
+  },
+)
+
+export interface ClusterSettings {
+  /** How other nodes reach this one; null for a process that is alone on its database. */
+  readonly nodeUrl: string | null
+}
+
+interface Surroundings {
+  readonly data: DataSettings
+  readonly listening: Pick<ListeningSettings, 'takeOver'>
+  readonly payments: PaymentSettings
+  readonly social: SocialConfig
+}
+
+export function clusterSettings(read: Read, { data, listening, payments, social }: Surroundings): ClusterSettings {
+  const url = CLUSTER.settings.NODE_URL.of(read)
+  if (url === null) return { nodeUrl: null }
+  if (data.databaseUrl.startsWith('file:'))
+    throw new ConfigError(
+      'NODE_URL needs a database that other nodes can reach, not a file: set DATABASE_URL to a libSQL server, such as DATABASE_URL=libsql://db.example.com, or unset NODE_URL',
+    )
+  if (payments.rail === 'sandbox' || social.provider === 'sandbox')
+    throw new ConfigError(
+      'NODE_URL cannot be combined with a sandbox, because each sandbox is in the memory of one process: set PAYMENTS=off and SOCIAL_PROVIDER=none, or real ones',
+    )
+  if (listening.takeOver)
+    throw new ConfigError('TAKE_OVER must be false with NODE_URL, because nodes hand over to each other by themselves')
+  return { nodeUrl: url }
+}
+
+function nodeUrl(value: string, name: string): string {
+  const url = URL.parse(value)
+  const isOrigin =
+    url && /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.search && !url.hash && !url.username
+  if (!isOrigin) throw refused(name, 'an origin such as http://10.0.0.5:3000 or https://node1.example.com', value)
+  if (url.protocol === 'http:' && isPublicAddress(url.hostname))
+    throw refused(name, "https, or an address in a private network: other nodes send callers' keys to it", value)
+  return url.origin
+}
+
+/** Of names nothing is known: they may be of a private network. */
+function isPublicAddress(hostname: string): boolean {
+  const address = parseAddress(hostname.replace(/^\[(.*)\]$/, '$1'))
+  if (address === null) return false
+  if (address.family === 6) {
+    const first = Number(address.bits >> 112n)
+    return address.bits !== 1n && (first & 0xfe00) !== 0xfc00 && (first & 0xffc0) !== 0xfe80
+  }
+  const [a, b] = [address.bits >>> 24, (address.bits >>> 16) & 0xff]
+  const isPrivate = a === 10 || a === 127 || (a === 172 && b >= 16 && b < 32) || (a === 192 && b === 168)
+  return !isPrivate && !(a === 169 && b === 254) && !(a === 100 && b >= 64 && b < 128)
+}

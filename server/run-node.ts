@@ -1,0 +1,105 @@
+import { join } from 'node:path'
+import type { compose } from './compose'
+import type { NodeSurroundings } from './compose/cluster/gateway-node'
+import { openNode } from './compose/cluster/open-node'
+import type { Config } from './config'
+import { CONTROL_SOCKET } from './http/operator/control'
+import { listen, listenControl, listenMetrics } from './listen'
+import type { ProcessLog } from './log'
+import { drainMsOf } from './stopping'
+
+type Gateway = Awaited<ReturnType<typeof compose>>
+type Opened = Awaited<ReturnType<typeof openNode>>
+
+/** Time for the last responses after the port is closed. */
+const LAST_RESPONSES_MS = 2_000
+
+interface NodeProcess {
+  readonly config: Config
+  readonly nodeUrl: string
+  readonly log: ProcessLog
+  /** Opens the accounts; the database must not be owned by another node. */
+  readonly compose: (node: NodeSurroundings, onLost: (reason: string) => void) => Promise<Gateway>
+  /** Ends the process with a one-line message. */
+  readonly end: (message: string) => never
+  /** What ends last. */
+  readonly release: () => void
+}
+
+/** Runs this process as one of many nodes (ADR 46). Resolves when it owns the accounts or knows the owner. */
+export async function runNode(parts: NodeProcess): Promise<{ current(): Gateway | null; isOwner: boolean }> {
+  const { config, log, end } = parts
+  let server: Bun.Server<undefined> | null = null
+  let gateway: Gateway | null = null
+  const opened = await openNode(config, {
+    ...{ nodeUrl: parts.nodeUrl, log, onStuck: end },
+    async open(surroundings, onLost) {
+      const owned = await parts.compose(surroundings, onLost)
+      owned.app.server = server
+      gateway = owned
+      return owned
+    },
+  })
+  const { node, role } = opened
+  const current = () => (role.name === 'standby' ? null : gateway)
+  const attach = (listening: Bun.Server<undefined>) => {
+    server = listening
+    node.connections = listening
+  }
+  const web = listen(config, node.handle, attach, (error) => log.error('request failed', { reason: String(error) }))
+  const control = listenControl(join(config.dataDir, CONTROL_SOCKET), node.control)
+  const metrics = config.metrics?.listener
+    ? listenMetrics(config.metrics.listener, async (request) => {
+        const endpoint = current()?.metrics
+        return endpoint ? endpoint.onOwnPort(request) : new Response('This node is a standby.\n', { status: 503 })
+      })
+    : null
+  const closers = [() => control.stop(), () => metrics?.stop(), () => opened.close(), () => parts.release()]
+  const hurry = Promise.withResolvers<void>()
+  let isStopping = false
+  const stop = async (signal: string) => {
+    if (isStopping || signal === 'SIGINT') hurry.resolve()
+    if (isStopping) return
+    isStopping = true
+    current()?.stopping.announce()
+    const drainMs = drainMsOf(config, current() ?? { longestCallMs: () => 0 })
+    await stopNode({ config, log, web, opened, drainMs, closers }, signal, hurry.promise)
+    process.exit(0)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
+  const problem = await role.start()
+  if (problem !== null) {
+    await opened.close()
+    end(problem)
+  }
+  return { current, isOwner: role.name === 'owner' }
+}
+
+interface Stopping {
+  readonly config: Pick<Config, 'drainNoticeSeconds'>
+  readonly log: ProcessLog
+  readonly web: ReturnType<typeof listen>
+  readonly opened: Opened
+  readonly drainMs: number
+  readonly closers: readonly (() => unknown)[]
+}
+
+/**
+ * Stops a node without a failed call: balancers are told first; then an owner gives the accounts to another node, while its requests wait; then
+ * the port closes, and what was forwarded ends.
+ */
+async function stopNode(parts: Stopping, signal: string, hurry: Promise<unknown>): Promise<void> {
+  const { config, log, web, drainMs } = parts
+  const { node, role, forwarding } = parts.opened
+  node.announceStop()
+  web.retireConnections()
+  log.info(`${signal}: stopping this node`, { notice_seconds: config.drainNoticeSeconds })
+  if (config.drainNoticeSeconds > 0) await Promise.race([Bun.sleep(config.drainNoticeSeconds * 1000), hurry])
+  await role.leave(drainMs)
+  web.closePort()
+  await forwarding.ended(drainMs)
+  await web.stop(LAST_RESPONSES_MS)
+  for (const close of parts.closers) await close()
+  log.flush()
+  log.info('stopped')
+}

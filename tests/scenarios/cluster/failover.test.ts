@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import {
+  counted,
+  load,
+  openCluster,
+  openSpender,
+  ownerOf,
+  search,
+  type TestNode,
+  untilOwner,
+} from '../../support/cluster'
+import { reconcile } from '../../support/reconcile'
+import { hasSqld } from '../../support/sqld'
+import { until } from '../../support/until'
+
+/** What a balancer needs to notice. */
+const NOTICE = { DRAIN_NOTICE_SECONDS: '1' }
+
+/** Issue 23: a node that dies, freezes or restarts. */
+describe.skipIf(!hasSqld)('nodes on one database, of which one', () => {
+  let cluster: Awaited<ReturnType<typeof openCluster>>
+  let nodes: TestNode[] = []
+  let spender: Awaited<ReturnType<typeof openSpender>>
+  beforeAll(async () => {
+    cluster = await openCluster()
+    nodes = [await cluster.start(NOTICE), await cluster.start(NOTICE)]
+    spender = await openSpender(nodes[0] as TestNode, 'ada@example.com', null)
+  })
+  afterAll(() => cluster.close())
+
+  const other = (than: TestNode) => nodes.find(({ url }) => url !== than.url) as TestNode
+  const owner = async () => {
+    const url = await ownerOf(nodes.at(-1) as TestNode)
+    return nodes.find((node) => node.url === url) as TestNode
+  }
+  /** Every call that was served is in the books, and the books agree with themselves. */
+  async function expectBooked(outcomes: Parameters<typeof counted>[0]) {
+    const served = outcomes.filter(({ status }) => status === 200).map(({ id }) => id)
+    const charged = await cluster.charged(served)
+    expect(served.filter((id) => !charged.has(id))).toEqual([])
+    expect((await reconcile(cluster.database.url)).problems).toEqual([])
+    return served.length
+  }
+
+  test('is killed under load, three times: all that was served is booked, and the other one goes on', async () => {
+    for (let round = 0; round < 3; round++) {
+      const dying = await owner()
+      const next = other(dying)
+      const calls = load(spender.secret, 8, () => next)
+      await until(() => calls.outcomes.length > 50)
+      await dying.kill('SIGKILL')
+      // Once with the whole time of a lease. No process is left that could use the rest.
+      if (round > 0) await cluster.endLease()
+      await untilOwner(next)
+      const before = calls.outcomes.length
+      await until(() => calls.outcomes.slice(before).filter(({ status }) => status === 200).length > 20)
+      const outcomes = await calls.stop()
+      expect(Object.keys(counted(outcomes)).filter((status) => !['200', '503'].includes(status))).toEqual([])
+      expect(await expectBooked(outcomes)).toBeGreaterThan(70)
+      nodes = [next, await cluster.start(NOTICE)]
+    }
+  }, 120_000)
+
+  test('is frozen while it charges, and wakes up when another one serves: it commits nothing more', async () => {
+    const frozen = await owner()
+    const next = other(frozen)
+    const direct = load(spender.secret, 20, () => frozen)
+    await until(() => direct.outcomes.length > 20)
+    process.kill(frozen.pid, 'SIGSTOP')
+    // It still believes in its lease when it wakes up: only the fence stops it.
+    await cluster.endLease()
+    await untilOwner(next)
+    const meanwhile = await Promise.all(Array.from({ length: 20 }, () => search(next, spender.secret)))
+    expect(counted(meanwhile)).toEqual({ 200: 20 })
+    process.kill(frozen.pid, 'SIGCONT')
+    await until(() => frozen.output().includes('this node does not own the accounts any more'))
+    // From here on it forwards.
+    const before = direct.outcomes.length
+    await until(() => direct.outcomes.slice(before).filter(({ status }) => status === 200).length > 40)
+    const outcomes = await direct.stop()
+    expect(Object.keys(counted(outcomes)).filter((status) => !['200', '503'].includes(status))).toEqual([])
+    await expectBooked([...outcomes, ...meanwhile])
+    expect(await ownerOf(frozen)).toBe(next.url)
+  }, 60_000)
+
+  test('restarts, one after the other, under load: no call fails', async () => {
+    let serving = nodes
+    let turn = 0
+    const calls = load(spender.secret, 8, () => serving[turn++ % serving.length] as TestNode)
+    for (const node of nodes) {
+      serving = serving.filter(({ url }) => url !== node.url)
+      expect(await node.kill('SIGTERM')).toBe(0)
+      const fresh = await cluster.start(NOTICE)
+      serving = [...serving, fresh]
+      const before = calls.outcomes.length
+      await until(() => calls.outcomes.length > before + 50)
+    }
+    nodes = [...serving]
+    const outcomes = await calls.stop()
+    expect(Object.keys(counted(outcomes))).toEqual(['200'])
+    await expectBooked(outcomes)
+  }, 90_000)
+})

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { counted, openCluster, openSpender, ownerOf, search, type TestNode } from '../../support/cluster'
+import { eventSource } from '../../support/event-source'
+import { reconcile } from '../../support/reconcile'
+import { control, dataFolder, removeFolder, startServer } from '../../support/server-process'
+import { hasSqld } from '../../support/sqld'
+
+/** Issue 23: many nodes, one cap. */
+describe.skipIf(!hasSqld)('three nodes on one database', () => {
+  let cluster: Awaited<ReturnType<typeof openCluster>>
+  let a: TestNode
+  let b: TestNode
+  let c: TestNode
+  beforeAll(async () => {
+    cluster = await openCluster()
+    a = await cluster.start()
+    ;[b, c] = await Promise.all([cluster.start(), cluster.start()])
+  })
+  afterAll(() => cluster.close())
+
+  test('the first one owns the accounts, all are ready, and each says who owns', async () => {
+    for (const node of [a, b, c]) {
+      expect(await ownerOf(node)).toBe(a.url)
+      expect(await (await fetch(`${node.url}/ready`)).json()).toEqual({ status: 'ready' })
+    }
+    expect([a, b].map((node) => /as .*$/m.exec(node.output())?.[0])).toEqual(['as the owner', 'as a standby'])
+  })
+
+  test('200 parallel calls with both secrets of a rotated key, over all nodes, on 0.10 USD: exactly 20 are served', async () => {
+    const spender = await openSpender(b, 'cap@example.com', 0.1)
+    const { secret } = await spender.api(`/api/keys/${spender.keyId}/rotate`, { grace_period_seconds: 3600 }, c.url)
+    const nodes = [a, b, c]
+    const calls = Array.from({ length: 200 }, (_, i) => search(nodes[i % 3] ?? a, i % 2 ? spender.secret : secret))
+    const outcomes = await Promise.all(calls)
+    expect(counted(outcomes)).toEqual({ 200: 20, 402: 180 })
+    expect((await cluster.charged(outcomes.map(({ id }) => id))).size).toBe(20)
+    expect((await reconcile(cluster.database.url)).problems).toEqual([])
+  })
+
+  test('what one node disables, lowers, rotates or makes counts in the next request to another one', async () => {
+    const spender = await openSpender(a, 'changes@example.com', 1)
+    const { api, keyId, secret } = spender
+    const status = async (node: TestNode, of = secret) => (await search(node, of)).status
+    expect(await status(b)).toBe(200)
+    await api(`/api/keys/${keyId}/disable`, {}, c.url)
+    expect([await status(b), await status(a)]).toEqual([401, 401])
+    await api(`/api/keys/${keyId}/enable`, {}, b.url)
+    expect(await status(c)).toBe(200)
+    const lower = await fetch(`${b.url}/api/keys/${keyId}`, {
+      method: 'PATCH',
+      headers: { cookie: spender.cookie, 'content-type': 'application/json' },
+      body: JSON.stringify({ spending_limit: 0.01 }),
+    })
+    expect(lower.status).toBe(200)
+    expect([await status(c), await status(a)]).toEqual([402, 402])
+    const made = await api('/api/keys', { name: 'made through b' }, b.url)
+    const rotated = await api(`/api/keys/${made.key.id}/rotate`, { grace_period_seconds: 0 }, c.url)
+    expect([await status(a, made.secret), await status(a, rotated.secret)]).toEqual([401, 200])
+  })
+
+  test('a node that starts ends nothing of the others: live events go on, here and through another node', async () => {
+    const spender = await openSpender(a, 'events@example.com', 1)
+    const open = (node: TestNode) => fetch(`${node.url}/api/events`, { headers: { cookie: spender.cookie } })
+    const streams = (await Promise.all([open(a), open(b)])).map(eventSource)
+    const fourth = await cluster.start()
+    expect(await ownerOf(fourth)).toBe(a.url)
+    expect((await search(fourth, spender.secret)).status).toBe(200)
+    for (const stream of streams) expect((await stream.nextOf('call')).event).toBe('call')
+    expect(await fourth.kill('SIGTERM')).toBe(0)
+    expect((await search(c, spender.secret)).status).toBe(200)
+    for (const stream of streams) expect((await stream.nextOf('call')).event).toBe('call')
+  })
+
+  test('an operator commands every account from any node', async () => {
+    const spender = await openSpender(c, 'operator@example.com', null)
+    await control(b.folder, 'limits', { account: spender.id, limits: { rpm: 1, tpm: 1000, concurrency: 1 } })
+    expect([(await search(a, spender.secret)).status, (await search(b, spender.secret)).status]).toEqual([200, 429])
+  })
+
+  test('nobody can command or choose an address from outside', async () => {
+    const headers = { 'content-type': 'application/json', 'x-gateway-hop': 'k;1;1;1;1;req_1;operator;00' }
+    for (const node of [a, b]) {
+      const forged = await fetch(`${node.url}/internal/command/list`, { method: 'POST', headers, body: '{}' })
+      expect(forged.status).toBe(421)
+      const plain = await fetch(`${node.url}/internal/command/list`, { method: 'POST', body: '{}' })
+      expect(plain.status).toBe(404)
+    }
+  })
+
+  test('a node with another secret does not start, and neither does a process that is no node', async () => {
+    const folder = await dataFolder()
+    const start = (env: Record<string, string>) =>
+      startServer(folder, { DATABASE_URL: cluster.database.url, SOCIAL_PROVIDER: 'none', ...env }).then(
+        () => 'started',
+        (error: Error) => error.message,
+      )
+    const node = { NODE_URL: 'http://127.0.0.1:9', BASE_URL: 'http://gateway.test' }
+    expect(await start({ ...node, SECRET_KEY: 'another secret, also of 32 bytes and more' })).toMatch(
+      /SECRET_KEY and SEALING_KEYS.* must be the same as on the other nodes/,
+    )
+    expect(await start({})).toContain(`The node at ${a.url} owns this database. Set NODE_URL`)
+    await removeFolder(folder)
+    expect(await ownerOf(b)).toBe(a.url)
+  })
+})

@@ -1,0 +1,123 @@
+import { createClient } from '@libsql/client'
+import { freePort } from '../../server/listen'
+import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from './server-process'
+import { openSqld } from './sqld'
+import { until } from './until'
+
+export interface TestNode extends ServerProcess {
+  /** Its data folder, with its control socket. */
+  readonly folder: string
+}
+
+const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
+
+/** One libSQL server, and as many nodes on it as the test starts. */
+export async function openCluster() {
+  const database = await openSqld()
+  const client = createClient({ url: database.url })
+  const nodes: TestNode[] = []
+  const start = async (env: Readonly<Record<string, string>> = {}): Promise<TestNode> => {
+    const folder = await dataFolder()
+    const port = `${freePort('127.0.0.1')}`
+    const server = await startServer(folder, {
+      DATABASE_URL: database.url,
+      BASE_URL: 'http://gateway.test',
+      PORT: port,
+      NODE_URL: `http://127.0.0.1:${port}`,
+      SOCIAL_PROVIDER: 'none',
+      ...env,
+    })
+    const node = { ...server, folder }
+    nodes.push(node)
+    return node
+  }
+  return {
+    database,
+    start,
+    /** The lease ends as if its 10 seconds were over. */
+    endLease: () => client.execute('UPDATE leases SET expires_at = 0'),
+    /** Which of these calls the books have as charged. */
+    async charged(requestIds: readonly string[]): Promise<Set<string>> {
+      const { rows } = await client.execute({
+        sql: 'SELECT id FROM requests WHERE cost > 0 AND id IN (SELECT value FROM json_each(?))',
+        args: [JSON.stringify(requestIds)],
+      })
+      return new Set(rows.map(({ id }) => String(id)))
+    },
+    async close() {
+      client.close()
+      for (const node of nodes) if ((await ended(node)) === null) process.kill(node.pid, 'SIGCONT')
+      await Promise.all(nodes.map((node) => node.kill('SIGKILL')))
+      await database.close()
+      await Promise.all(nodes.map(({ folder }) => removeFolder(folder)))
+    },
+  }
+}
+
+/** The exit code of a process that has ended; null for one that runs. */
+function ended(node: TestNode): Promise<number | null> {
+  return Promise.race([node.exited, Promise.resolve(null)])
+}
+
+/** The URL of the node that owns the accounts, as this one reports it over its control socket. */
+export async function ownerOf(node: TestNode): Promise<string | null> {
+  const { nodes } = (await (await control(node.folder, 'nodes', {})).json()) as {
+    nodes: { url: string; role: string }[]
+  }
+  return nodes.find(({ role }) => role === 'owner')?.url ?? null
+}
+
+/** Waits until this node owns the accounts and serves. */
+export async function untilOwner(node: TestNode): Promise<void> {
+  await until(async () => (await ownerOf(node)) === node.url)
+  await until(async () => (await fetch(`${node.url}/ready`)).ok)
+}
+
+/** An account whose limits no test reaches, with a key that may spend so many USD. */
+export async function openSpender(node: TestNode, email: string, limit: number | null) {
+  const owner = await signUp(node.url, email)
+  await control(node.folder, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e6, concurrency: 1000 } })
+  await control(node.folder, 'grant', { account: owner.id, usd: '1000' })
+  const { key, secret } = await owner.api('/api/keys', { name: 'cluster', spending_limit: limit })
+  return { ...owner, keyId: String(key.id), secret: String(secret) }
+}
+
+/** What one call became: its status, and its id in the books. 0: the connection broke. */
+export interface Outcome {
+  readonly status: number
+  readonly id: string
+}
+
+export async function search(node: Pick<TestNode, 'url'>, secret: string): Promise<Outcome> {
+  try {
+    const answer = await fetch(node.url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })
+    await answer.text()
+    return { status: answer.status, id: answer.headers.get('x-gateway-request-id') ?? '' }
+  } catch {
+    return { status: 0, id: '' }
+  }
+}
+
+/** Calls until it is stopped, so many at a time, at whatever node `pick` gives. */
+export function load(secret: string, atOnce: number, pick: () => Pick<TestNode, 'url'>) {
+  const outcomes: Outcome[] = []
+  let isOver = false
+  const caller = async () => {
+    while (!isOver) outcomes.push(await search(pick(), secret))
+  }
+  const callers = Array.from({ length: atOnce }, caller)
+  return {
+    outcomes,
+    async stop() {
+      isOver = true
+      await Promise.all(callers)
+      return outcomes
+    },
+  }
+}
+
+export function counted(outcomes: readonly Outcome[]): Record<number, number> {
+  const counts: Record<number, number> = {}
+  for (const { status } of outcomes) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
