@@ -8,6 +8,7 @@ import { openHarness } from './harness'
 
 /** The folder of data that released versions left: `VERSION.tar.zst`. */
 export const RELEASES = join(import.meta.dir, '..', 'fixtures', 'releases')
+const EXPECTED = 'expected.json'
 export const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 
 /** What the data of a release must still be, whatever reads it. */
@@ -17,6 +18,13 @@ export interface Expected {
   readonly revokedSecret: string
   readonly balanceMicros: number
   readonly charged: readonly string[]
+}
+
+/** Unpacks the data of a release into a folder. */
+export async function extractRelease(release: string, folder: string): Promise<Expected> {
+  const archive = await Bun.zstdDecompress(await Bun.file(join(RELEASES, `${release}.tar.zst`)).bytes())
+  await new Bun.Archive(archive).extract(folder)
+  return (await Bun.file(join(folder, EXPECTED)).json()) as Expected
 }
 
 /**
@@ -51,7 +59,7 @@ async function writeFixture(): Promise<void> {
     ...{ balanceMicros: account.balance_micros_usd, charged },
   }
   await h.close()
-  const files: Record<string, Uint8Array> = { 'expected.json': Buffer.from(JSON.stringify(expected)) }
+  const files: Record<string, Uint8Array> = { [EXPECTED]: Buffer.from(JSON.stringify(expected)) }
   for (const name of ['gateway.db', 'gateway.db.log']) files[name] = await Bun.file(join(folder, name)).bytes()
   await mkdir(RELEASES, { recursive: true })
   await Bun.write(

@@ -51,7 +51,7 @@ export async function startServer(
   program?: typeof SOURCE,
   flags: readonly string[] = [],
 ): Promise<ServerProcess> {
-  const child = Bun.spawn([process.execPath, program ?? (await bundledServer()), ...flags], {
+  return startProgram([process.execPath, program ?? (await bundledServer()), ...flags], {
     cwd: ROOT,
     env: {
       PATH: process.env['PATH'] ?? '',
@@ -65,9 +65,15 @@ export async function startServer(
       PAYMENTS: env['PAYMENTS_RPC_URL'] ? 'tempo' : 'off',
       ...env,
     },
-    stdout: 'pipe',
-    stderr: 'pipe',
   })
+}
+
+/** Starts any form of the server, such as the single binary, with this environment and no other. */
+export async function startProgram(
+  command: readonly string[],
+  { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+): Promise<ServerProcess> {
+  const child = Bun.spawn([...command], { cwd, env, stdout: 'pipe', stderr: 'pipe' })
   let output = ''
   const ready = Promise.withResolvers<string>()
   const readers = [child.stdout.getReader(), child.stderr.getReader()]

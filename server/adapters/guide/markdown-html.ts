@@ -22,6 +22,7 @@ export function markdownHtml(markdown: string, linkOf: LinkOf): Rendered {
     markdown,
     {
       ...BLOCKS,
+      ...tables(),
       ...INLINE,
       heading: (children, { level }) => {
         const text = unescaped(children.replaceAll(/<[^>]*>/g, ''))
@@ -55,13 +56,32 @@ const BLOCKS = {
     ordered ? `<ol${start === 1 ? '' : ` start="${start}"`}>${children}</ol>\n` : `<ul>${children}</ul>\n`,
   listItem: wrapped('li'),
   hr: () => '<hr>\n',
-  table: (children: string) =>
-    `<div class="table" tabindex="0" role="group" aria-label="Table"><table>${children}</table></div>\n`,
-  thead: wrapped('thead'),
-  tbody: wrapped('tbody'),
-  tr: wrapped('tr'),
-  th: (children: string) => `<th scope="col">${children}</th>`,
-  td: (children: string) => `<td>${children}</td>`,
+}
+
+/** Each cell knows its column, because narrow screens show a row as a list. */
+function tables() {
+  let columns: string[] = []
+  let cell = 0
+  return {
+    table: (children: string) => {
+      columns = []
+      return `<div class="table" tabindex="0" role="group" aria-label="Table"><table>${children}</table></div>\n`
+    },
+    thead: wrapped('thead'),
+    tbody: wrapped('tbody'),
+    tr: (children: string) => {
+      cell = 0
+      return `<tr>${children}</tr>\n`
+    },
+    th: (children: string) => {
+      columns.push(children.replaceAll(/<[^>]*>/g, ''))
+      return `<th scope="col">${children}</th>`
+    },
+    td: (children: string) => {
+      const column = columns[cell++] ?? ''
+      return `<td${cell === 1 || column === '' ? '' : ` data-column="${column}"`}>${children}</td>`
+    },
+  }
 }
 
 const INLINE = {

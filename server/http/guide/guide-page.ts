@@ -43,7 +43,9 @@ img{max-width:100%;height:auto;border:1px solid var(--line);border-radius:.4rem}
 .hit{margin:1.4rem 0}.hit p{margin:.2rem 0;color:var(--muted)}
 .to-menu{display:none}
 @media(max-width:70rem){.layout{grid-template:'menu main'/14rem minmax(0,1fr)}.contents{display:none}}
-@media(max-width:48rem){.layout{display:block;padding-top:.5rem}form{margin-left:0}.to-menu{display:inline}.menu{border-top:1px solid var(--line);margin-top:2rem}}
+@media(max-width:48rem){.layout{display:block;padding-top:.5rem}form{margin-left:0}.to-menu{display:inline}.menu{border-top:1px solid var(--line);margin-top:2rem}
+.table table,.table tbody,.table tr,.table td{display:block;border:0;padding:0}.table thead{position:absolute;left:-999rem}.table tr{padding:.6rem 0;border-top:1px solid var(--line)}
+.table td:first-child{font-weight:600}.table td:empty{display:none}.table td:first-child code{white-space:normal}.table [data-column]::before{content:attr(data-column) ": ";color:var(--muted)}}
 `
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 

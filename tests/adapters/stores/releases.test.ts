@@ -8,7 +8,7 @@ import { chargedIds, executeOn } from '../../support/database-file'
 import { openHarness } from '../../support/harness'
 import { olderDatabase } from '../../support/older-database'
 import { reconcile } from '../../support/reconcile'
-import { type Expected, RELEASES, SEARCH } from '../../support/release-fixture'
+import { extractRelease, RELEASES, SEARCH } from '../../support/release-fixture'
 import { restoredCopy } from '../../support/restored-copy'
 
 /** Issue 24 point 5. */
@@ -25,9 +25,7 @@ describe.each((await readdir(RELEASES)).map((name) => [basename(name, '.tar.zst'
   (version) => {
     test('opens: the owner signs in, keys work or not as before, the charges of its log are there, the books agree', async () => {
       const dataDir = join(folder, version)
-      const archive = await Bun.zstdDecompress(await Bun.file(join(RELEASES, `${version}.tar.zst`)).bytes())
-      await new Bun.Archive(archive).extract(dataDir)
-      const expected = (await Bun.file(join(dataDir, 'expected.json')).json()) as Expected
+      const expected = await extractRelease(version, dataDir)
       const h = await openHarness({ folder: dataDir })
       expect(h.fatal).toEqual([])
       const owner = await h.signIn(expected.email)

@@ -85,6 +85,13 @@ describe('/docs/guide', () => {
     expect(await html(`${BASE}?q=%20`)).toContain('<h2>Operator</h2>')
   })
 
+  test('names the column in each cell, because phones show a row as a list', async () => {
+    const page = await html(`${BASE}/configuration`)
+    expect(page).toContain('<td><code>PORT</code></td><td data-column="Default"><code>3000</code></td>')
+    expect(page).toContain('content:attr(data-column)')
+    expect(await html(`${BASE}/upgrading`)).toContain('<td>0.1.0</td><td data-column="to">0.2.0</td>')
+  })
+
   test('runs no script, loads nothing from elsewhere, and shows a search as text', async () => {
     const attack = '"><script>alert(1)</script>'
     const answer = await gateway.call(`${BASE}?q=${encodeURIComponent(attack)}`)

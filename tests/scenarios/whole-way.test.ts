@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { chargedIds } from '../support/database-file'
+import { reconcile } from '../support/reconcile'
+import { type Expected, extractRelease, SEARCH } from '../support/release-fixture'
+import { serverBinary } from '../support/server-binary'
+import { SECRET_KEY, startProgram } from '../support/server-process'
+
+/** Issue 24: with the binary alone, whose own folder is empty. Growing to two nodes is a test of its own. */
+const README = join(import.meta.dir, '../../README.md')
+const ORIGIN = 'http://127.0.0.1:3000'
+
+let folder: string
+let program: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'whole-way-'))
+  await mkdir(join(folder, 'empty'))
+  program = await serverBinary()
+}, 120_000)
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const place = (data: string) => ({ cwd: join(folder, 'empty'), env: { DATA_DIR: join(folder, data), PORT: '0' } })
+const start = (data: string, env: Readonly<Record<string, string>> = {}) => {
+  const { cwd, env: own } = place(data)
+  return startProgram([program, 'up'], { cwd, env: { ...own, ...env } })
+}
+
+/** Runs a command of the binary. Resolves to what it printed; throws if it failed. */
+async function run(data: string, ...args: readonly string[]): Promise<string> {
+  const child = Bun.spawn([program, ...args], { ...place(data), stdout: 'pipe', stderr: 'pipe' })
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  if ((await child.exited) !== 0) throw new Error(err + out)
+  return out
+}
+
+/** The commands under a heading of the README, for a gateway elsewhere. */
+async function readmeCommands(heading: string, url: string): Promise<string> {
+  const readme = await readFile(README, 'utf8')
+  const section = readme.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
+  const blocks = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, commands = '']) => commands)
+  return blocks.join('\n').replaceAll(ORIGIN, url)
+}
+
+test('install, the first paid call by the README, upgrade, backup, loss, restore elsewhere: the books agree all the way', async () => {
+  const installed = await start('new')
+  const { cwd, env } = place('new')
+  const commands = (await readmeCommands('The first paid call', installed.url)).replace(
+    /^bun run gateway wallet.*$/gm,
+    '',
+  )
+  const typed = Bun.spawn(['sh', '-c', commands], { cwd, env: { ...env, PATH: '/usr/bin:/bin' }, stderr: 'ignore' })
+  const statuses = [...(await new Response(typed.stdout).text()).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code)
+  expect(statuses).toEqual(['402', '200', '200', '402'])
+  expect(await installed.kill('SIGTERM')).toBe(0)
+  expect(await run('new', 'doctor')).toContain('the books agree')
+  await rm(join(cwd, 'cookies.txt'))
+  expect(await readdir(cwd)).toEqual([])
+
+  const old: Expected = await extractRelease('0.1.0', join(folder, 'old'))
+  const upgraded = await start('old', { SECRET_KEY })
+  const search = (url: string, secret = old.secret) =>
+    fetch(url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })
+  expect((await search(upgraded.url)).status).toBe(200)
+  expect(await readdir(join(folder, 'old/before-upgrade'))).toHaveLength(1)
+  const backup = await run('old', 'operator', 'backup', join(folder, 'copies'), '--verify')
+  expect(backup).toContain('SECRET_KEY')
+  await upgraded.kill('SIGKILL')
+  await rm(join(folder, 'old'), { recursive: true })
+
+  expect(await run('elsewhere', 'operator', 'restore', join(folder, 'copies'))).toContain('its books agree')
+  const restored = await start('elsewhere', { SECRET_KEY })
+  expect((await search(restored.url)).status).toBe(200)
+  expect((await search(restored.url, old.revokedSecret)).status).toBe(401)
+  expect(await restored.kill('SIGTERM')).toBe(0)
+  const file = join(folder, 'elsewhere/gateway.db')
+  expect([...(await chargedIds(file))]).toHaveLength(old.charged.length + 2)
+  expect((await reconcile(file)).problems).toEqual([])
+}, 60_000)
