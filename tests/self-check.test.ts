@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openSmtpMailer } from '../server/adapters/mail/smtp-mailer'
 import { clientAddresses } from '../server/compose/observing/client-addresses'
 import { logSelfCheck, selfCheck } from '../server/compose/self-check'
 import { readConfig } from '../server/config'
@@ -94,6 +96,45 @@ describe('the self-check of a start in production', () => {
       { check: 'backups', problem: expect.stringContaining('BACKUP_TO') },
     ])
     expect(lines.join('')).not.toContain('sk_live_wrong')
+  })
+})
+
+describe('a mail server that cannot be used', () => {
+  const PASSWORD = 'p4ss-that-nobody-may-read'
+  const problemOf = async (url: string) => {
+    const config = settings({ BASE_URL: 'https://api.example.com', SMTP_URL: url, MAIL_FROM: 'gateway@example.com' })
+    return (await selfCheck(config, running())).find(({ check }) => check === 'mail')?.problem ?? ''
+  }
+
+  test('is named by a code, whatever it says: no password, no user, no URL', async () => {
+    const parrot = createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.write('220 parrot ESMTP\r\n')
+      socket.on('data', (data) => {
+        const line = data.toString().trim()
+        if (line.startsWith('EHLO')) socket.write('250-parrot\r\n250 AUTH PLAIN LOGIN\r\n')
+        // It repeats what was sent, decoded, as some servers do.
+        else socket.write(`535 5.7.8 refused: ${line} ${atob(line.split(' ').at(-1) ?? '')}\r\n`)
+      })
+    })
+    await new Promise<void>((resolve) => parrot.listen(0, '127.0.0.1', resolve))
+    const address = parrot.address()
+    const port = typeof address === 'object' ? address?.port : 0
+    const url = `smtp://grace:${PASSWORD}@127.0.0.1:${port}`
+    const refused = await problemOf(url)
+    const sent = await openSmtpMailer({ url, from: 'gateway@example.com' })
+      .send({ to: 'ada@example.com', subject: 'x', text: 'y' })
+      .catch((error: unknown) => String(error))
+    await new Promise<void>((resolve) => parrot.close(() => resolve()))
+    expect(refused).toBe(
+      'the mail server cannot be used: it refuses the user or the password (EAUTH, status 535). Check SMTP_URL',
+    )
+    expect(String(sent)).toContain('EAUTH, status 535')
+    const away = await problemOf(`smtp://grace:${PASSWORD}@127.0.0.1:9`)
+    const nowhere = await problemOf(`smtp://grace:${PASSWORD}@mail.invalid:25`)
+    expect(away).toMatch(/ECONNREFUSED|ESOCKET|ECONNECTION/)
+    for (const text of [refused, String(sent), away, nowhere])
+      for (const secret of [PASSWORD, btoa(PASSWORD), 'grace', 'smtp://', 'parrot']) expect(text).not.toContain(secret)
   })
 })
 

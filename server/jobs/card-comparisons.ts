@@ -14,11 +14,11 @@ export function startCardComparisons(cards: Pick<CardTopUps, 'compareAll' | 'mis
     const comparison = await cards.compareAll((compared) => log.info('comparing card payments', { compared }))
     log.info('card payments were compared with the card processor', { ...comparison })
     const missing = await cards.missing()
-    if (missing.length > 0)
+    if (missing.pages.length > 0)
       log.error('the card processor knows payment pages that are unknown here; run "gateway operator reconcile"', {
-        pages: missing.length,
+        pages: missing.pages.length,
       })
-    return comparison.complete
+    return comparison.complete && missing.isComplete
   }
   return startJob(compare, {
     firstMs: FIRST_MS,

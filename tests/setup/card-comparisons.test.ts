@@ -20,7 +20,7 @@ test('card payments are compared five minutes after the start, then daily, an ho
   const ends: (boolean | Error)[] = [true, false, new Error('the database is away'), true]
   const job = startCardComparisons(
     {
-      missing: async () => [],
+      missing: async () => ({ pages: [], isComplete: true }),
       async compareAll() {
         const complete = ends[made++]
         if (complete instanceof Error) throw complete
@@ -55,7 +55,7 @@ test('a comparison in progress at the stop is the last', async () => {
   let made = 0
   const job = startCardComparisons(
     {
-      missing: async () => [],
+      missing: async () => ({ pages: [], isComplete: true }),
       async compareAll() {
         made++
         await end.promise

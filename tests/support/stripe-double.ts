@@ -18,7 +18,7 @@ interface Return {
   readonly id: string
   readonly object: 'refund' | 'dispute'
   readonly amount: number
-  readonly currency: 'usd'
+  readonly currency: string | null
   readonly charge: string
   readonly payment_intent: string
   readonly created: number
@@ -52,6 +52,8 @@ export function openStripeDouble(now: () => number = () => Date.now()) {
   let isDown = false
   let made = 0
   const asked: string[] = []
+  /** Answers in place of the double. */
+  let answer: ((url: URL) => Response | null) | null = null
   /** A page of a list as Stripe gives it: the newest first, on from `starting_after`. */
   const list = (all: readonly { readonly id: string }[], { pathname, searchParams }: URL) => {
     const newestFirst = [...all].reverse()
@@ -98,6 +100,8 @@ export function openStripeDouble(now: () => number = () => Date.now()) {
       const url = new URL(request.url)
       const { pathname, searchParams } = url
       asked.push(`${request.method} ${pathname}${url.search}`)
+      const answered = answer?.(url)
+      if (answered) return answered
       const payment = searchParams.get('payment_intent')
       const since = Number(searchParams.get('created[gte]') ?? 0)
       const before = Number(searchParams.get('created[lt]') ?? Number.POSITIVE_INFINITY)
@@ -154,6 +158,16 @@ export function openStripeDouble(now: () => number = () => Date.now()) {
     setDown(down: boolean) {
       isDown = down
     },
+    /** What a processor that is broken or hostile answers; null where it answers well. */
+    setAnswer(next: typeof answer) {
+      answer = next
+    },
+    /** The same page once more under another id, with something else about it. */
+    copyPage(id: string, more: Partial<Page>): string {
+      const copy = { ...page(id), id: `cs_test_${++made}`, ...more }
+      pages.set(copy.id, copy)
+      return copy.id
+    },
     setRefunding(how: typeof refunding) {
       refunding = how
     },
@@ -180,11 +194,28 @@ export function openStripeDouble(now: () => number = () => Date.now()) {
       page: string,
       amount: number,
       status: RefundStatus | DisputeStatus = object === 'refund' ? 'succeeded' : 'needs_response',
+      more: Partial<Return> = {},
     ): string {
       const id = `${object === 'refund' ? 're' : 'dp'}_${++made}`
       const payment = { charge: `ch_${page}`, payment_intent: `pi_${page}` }
-      returns.push({ id, object, amount, currency: 'usd', ...payment, created: Math.floor(now() / 1000), status })
+      returns.push({
+        id,
+        object,
+        amount,
+        currency: 'usd',
+        ...payment,
+        created: Math.floor(now() / 1000),
+        status,
+        ...more,
+      })
       return id
+    },
+    /** Takes a refund or dispute away, as if it had never been. */
+    forgetReturn(id: string) {
+      returns.splice(
+        returns.findIndex((one) => one.id === id),
+        1,
+      )
     },
     /** What becomes of a refund or a dispute. */
     turn(id: string, status: RefundStatus | DisputeStatus) {

@@ -74,6 +74,7 @@ export const MONEY_TEXT = {
     refund: 'A refund differs',
     dispute: 'A dispute differs',
     unknown_there: 'A top-up is unknown to the processor',
+    doubtful: 'What the processor says cannot be right',
     transfer_missing: 'A payment has no transfer on the chain',
     amount_differs: 'A transfer has another amount',
     not_booked: 'A refused payment went through later',

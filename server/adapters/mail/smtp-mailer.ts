@@ -14,7 +14,11 @@ export function openSmtpMailer({ url, from }: SmtpSettings): Mailer {
   const transport = transportTo(url)
   return {
     async send({ to, subject, text, headers = {} }) {
-      await transport.sendMail({ from, to: { name: '', address: to }, subject, text, headers: { ...headers } })
+      try {
+        await transport.sendMail({ from, to: { name: '', address: to }, subject, text, headers: { ...headers } })
+      } catch (error) {
+        throw new Error(problemOf(error))
+      }
     },
   }
 }
@@ -26,10 +30,42 @@ export async function smtpProblem({ url }: SmtpSettings): Promise<string | null>
     await transport.verify()
     return null
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return problemOf(error)
   } finally {
     transport.close()
   }
+}
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  EAUTH: 'it refuses the user or the password',
+  ENOAUTH: 'it asks for a user and a password',
+  EDNS: 'its name cannot be resolved',
+  ENOTFOUND: 'its name cannot be resolved',
+  EAI_AGAIN: 'its name cannot be resolved',
+  ECONNREFUSED: 'it refuses the connection',
+  ECONNRESET: 'it closed the connection',
+  ECONNECTION: 'it closed the connection',
+  ESOCKET: 'the connection failed',
+  ETIMEDOUT: 'it did not answer in time',
+  ETLS: 'TLS failed',
+  EPROTOCOL: 'it does not speak SMTP',
+  EENVELOPE: 'it refuses the sender or the recipient',
+  EMESSAGE: 'it refuses the message',
+  ESTREAM: 'it refuses the message',
+}
+
+/**
+ * What a mail server or the library says is not passed on: it can repeat the password, the address of a person or SMTP_URL. Codes and the
+ * status of the response say enough.
+ */
+function problemOf(error: unknown): string {
+  const { code, responseCode, errno, syscall } = (error ?? {}) as Readonly<Record<string, unknown>>
+  const known = [code, errno].find((one) => typeof one === 'string' && Object.hasOwn(PROBLEMS, one))
+  const text = PROBLEMS[String(known)] ?? 'it failed'
+  const status = Number.isInteger(responseCode) ? `status ${responseCode}` : null
+  const call = syscall === 'connect' || syscall === 'getaddrinfo' ? syscall : null
+  const more = [known ?? null, call, status].filter((one) => one !== null)
+  return more.length === 0 ? text : `${text} (${more.join(', ')})`
 }
 
 function transportTo(url: string) {

@@ -107,7 +107,8 @@ export class CardRefunds {
 
   /** Whether the ledger knows these returns. One that it does not know may be the refund that is asked for, from before a restore. */
   private async areBooked(returns: readonly CardReturn[]): Promise<boolean> {
-    for (const { id, ours, amount } of returns) {
+    for (const { id, ours, amount, isDoubtful } of returns) {
+      if (isDoubtful) return false
       const { takenBack } = await this.parts.ledger.booked(returnReference(id, ours))
       if (takenBack !== amount) return false
     }
@@ -171,7 +172,8 @@ export class CardRefunds {
     }
   }
 
-  private settled(refund: CardRefund, { id, state }: CardReturn): Promise<CardRefund> {
+  private settled(refund: CardRefund, { id, state, isDoubtful }: CardReturn): Promise<CardRefund> {
+    if (isDoubtful) return this.saved({ ...refund, processorId: id, lastError: DOUBTFUL })
     const known = { ...refund, processorId: id, lastError: null }
     if (state === 'failed')
       return this.givenBack({ ...known, state: 'failed', lastError: 'the processor could not pay it out' })
@@ -206,6 +208,7 @@ const UNBOOKED = failure(
   'invalid_state',
   'The card processor has a refund or dispute of this payment that is not booked here, as after a restore. Nothing was refunded. Run "gateway operator reconcile --apply" (or the page Money), and look whether this refund was already made.',
 )
+const DOUBTFUL = 'what the card processor says of it cannot be right; look it up there'
 const ELSEWHERE = failure('invalid_state', 'Another refund has this reference. Look it up, or use another reference.')
 
 /** What can still be refunded: paid, minus everything that went back, is on its way back, or is disputed. */

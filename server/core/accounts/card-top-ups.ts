@@ -14,6 +14,7 @@ import type {
 } from '../payments/card-checkout'
 import type { Claim, ClaimStore } from '../payments/claim'
 import type { Fate } from '../payments/method'
+import { isUnavailable } from '../unavailable'
 import { type TopUps, topUpClaim } from './top-ups'
 
 /** How long after a payment page expires the job asks the processor about its outcome. */
@@ -35,8 +36,11 @@ export interface CardComparison {
 
 /** What the processor has, and the ledger has not, or the other way round. */
 export interface CardDifference {
-  /** `payment`: a top-up that is paid and not booked. `unknown_there`: one that is booked, and that the processor does not know. */
-  readonly what: 'payment' | 'refund' | 'dispute' | 'unknown_there'
+  /**
+   * `payment`: a top-up that is paid and not booked. `unknown_there`: one that is booked, and that the processor does not know.
+   * `doubtful`: what the processor says of it cannot be right, so nothing is booked.
+   */
+  readonly what: 'payment' | 'refund' | 'dispute' | 'unknown_there' | 'doubtful'
   readonly page: string
   /** The processor's id of it. */
   readonly id: string
@@ -50,7 +54,7 @@ export interface CardDifference {
 export interface MissingTopUp extends Pick<CardState, 'state' | 'amount' | 'topUp'> {
   readonly page: string
   readonly firstAt: number
-  /** Whether it is paid, and its account is known. */
+  /** Whether it is paid in USD, its account is known, and no other page has its top-up. */
   readonly bookable: boolean
 }
 
@@ -129,16 +133,38 @@ export class CardTopUps {
       this.onTrouble('card', `the page ${page} of top-up ${topUp.id} is unknown here. Run "gateway operator reconcile"`)
   }
 
-  /** Pages of ours that the database does not know, with what the processor says of them now. */
-  async missing(): Promise<readonly MissingTopUp[]> {
-    const pages = await this.unknown.unresolved()
-    return Promise.all(
-      pages.map(async ({ page, firstAt }) => {
-        const { state, amount, topUp } = await this.card.state(page)
-        const known = topUp !== null && (await this.ledger.balance(topUp.account)) !== null
-        return { page, firstAt, state, amount, topUp, bookable: state === 'paid' && known }
-      }),
-    )
+  /**
+   * Pages of ours that the database does not know, with what the processor says of them now. `isComplete` is false if it could not be
+   * asked about one.
+   */
+  async missing(): Promise<{ readonly pages: readonly MissingTopUp[]; readonly isComplete: boolean }> {
+    const pages: MissingTopUp[] = []
+    let isComplete = true
+    for (const { page, firstAt } of await this.unknown.unresolved()) {
+      try {
+        pages.push({ page, firstAt, ...(await this.missingState(page)) })
+      } catch (error) {
+        if (!isUnavailable(error)) throw error
+        isComplete = false
+        this.onTrouble('card', `the page ${page}, which is unknown here, could not be read: ${error}`)
+      }
+    }
+    return { pages, isComplete }
+  }
+
+  private async missingState(page: string): Promise<Pick<MissingTopUp, 'state' | 'amount' | 'topUp' | 'bookable'>> {
+    // One that the processor does not know any more can never be paid.
+    if (!(await this.card.topUpOn(page))) return { state: 'expired', amount: ZERO, topUp: null, bookable: false }
+    const { state, amount, currency, topUp } = await this.card.state(page)
+    const isPaid = state === 'paid' && currency === 'USD' && amount > 0
+    const isKnown = topUp !== null && (await this.ledger.balance(topUp.account)) !== null
+    return { state, amount, topUp, bookable: isPaid && isKnown && (await this.isOnlyPage(page, topUp.id)) }
+  }
+
+  /** Whether no other page has this top-up: a second one would book its money twice. */
+  private async isOnlyPage(page: string, topUp: PaymentId): Promise<boolean> {
+    const claim = await this.claims.byId(topUp)
+    return claim === null || claim.transaction === page
   }
 
   /**
@@ -151,6 +177,7 @@ export class CardTopUps {
       const now = this.clock.now()
       if (bookable && topUp) {
         const { id, account } = topUp
+        if (!(await this.isOnlyPage(page, id))) continue
         const claim = topUpClaim({
           ...{ id, key: keyOf(page), account, amount, requestId: makeId('req', now) },
           ...{ method: 'card', payer: account, transaction: page, validBefore: null, leaseUntil: now, createdAt: now },
@@ -211,8 +238,14 @@ export class CardTopUps {
       const paid = claim && (await this.paid(claim))
       if (!paid?.account || !paid.reference) return 0
       let corrected = 0
-      for (const cardReturn of await this.card.returns(paid.reference))
-        if (await this.reconcileReturn(paid.account, paid.id, cardReturn)) corrected++
+      for (const cardReturn of await this.card.returns(paid.reference)) {
+        if (isDoubtful(cardReturn, paid))
+          this.onTrouble(
+            'card',
+            `what the card processor says of ${cardReturn.id} (${paid.id}) cannot be right; not booked`,
+          )
+        else if (await this.reconcileReturn(paid.account, paid.id, cardReturn)) corrected++
+      }
       return corrected
     })
   }
@@ -230,7 +263,7 @@ export class CardTopUps {
 
   /** Compares a page with the ledger, and changes nothing. */
   async compare(listed: ListedPage): Promise<readonly CardDifference[]> {
-    const { id: page, topUp, state, amount, payment } = listed
+    const { id: page, topUp, state, amount, currency } = listed
     const claim = await this.claims.find(keyOf(page))
     const place = { page, payment: claim?.id ?? topUp.id, account: claim?.account ?? topUp.account }
     if (!claim) {
@@ -238,12 +271,17 @@ export class CardTopUps {
       if (state !== 'expired') await this.unknown.keep(page, topUp.id, this.clock.now())
       return []
     }
-    if (claim.state !== 'served')
-      return state === 'paid' ? [{ ...place, what: 'payment', id: page, atProcessor: amount, here: ZERO }] : []
+    if (claim.state !== 'served') {
+      const what = amount === claim.amount && currency === 'USD' ? 'payment' : 'doubtful'
+      return state === 'paid' ? [{ ...place, what, id: page, atProcessor: amount, here: ZERO }] : []
+    }
     const differences: CardDifference[] = []
-    for (const { kind, id, amount: taken, ours } of payment ? await this.card.returns(payment) : []) {
+    for (const cardReturn of claim.reference ? await this.card.returns(claim.reference) : []) {
+      const { kind, id, amount: taken, ours } = cardReturn
       const { takenBack } = await this.ledger.booked(returnReference(id, ours))
-      if (taken !== takenBack) differences.push({ ...place, what: kind, id, atProcessor: taken, here: takenBack })
+      const what = isDoubtful(cardReturn, claim) ? 'doubtful' : kind
+      if (what === 'doubtful' || taken !== takenBack)
+        differences.push({ ...place, what, id, atProcessor: taken, here: takenBack })
     }
     return differences
   }
@@ -279,6 +317,11 @@ class NotBooked extends Error {
   constructor(what: string) {
     super(`${what} could not be booked`)
   }
+}
+
+/** Nobody gives back more than was paid. */
+function isDoubtful(cardReturn: CardReturn, { amount }: Pick<Claim, 'amount'>): boolean {
+  return cardReturn.isDoubtful === true || cardReturn.amount > amount
 }
 
 const TAKEN_BACK = { refund: 'Refund of top-up', dispute: 'Disputed top-up' } as const

@@ -15,6 +15,8 @@ const CARD_DAYS = 120
 /** A chain settles within minutes, and reading its logs takes a request per thousand blocks. */
 const CHAIN_DAYS = 7
 
+const NOTHING_MISSING = { pages: [], isComplete: true }
+
 /** What a comparison found, and booked. */
 export interface ReconciliationResult {
   readonly ledger: readonly LedgerProblem[]
@@ -112,10 +114,14 @@ export class Reconciliation {
     const compared =
       cards &&
       (await compareCards({ ...this.parts, card: cards.checkout, topUps: cards.topUps }, last(CARD_DAYS), apply))
-    const missing = compared?.complete ? ((await cards?.topUps.missing()) ?? []) : []
-    const booked = apply ? ((await cards?.topUps.bookMissing(missing)) ?? 0) : 0
+    const missing = cards && compared?.complete ? await cards.topUps.missing() : NOTHING_MISSING
+    const booked = apply && cards ? await cards.topUps.bookMissing(missing.pages) : 0
     const chains = (await methods()).some(({ received }) => received)
     const chain = chains ? await compareWithChain(this.parts, last(CHAIN_DAYS), apply) : null
-    return { ledger: await ledgerCheck(), missing, booked, cards: compared, chain }
+    const complete = (compared?.complete ?? false) && missing.isComplete
+    return {
+      ...{ ledger: await ledgerCheck(), missing: missing.pages, booked },
+      ...{ cards: compared && { ...compared, complete }, chain },
+    }
   }
 }

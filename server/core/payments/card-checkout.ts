@@ -12,7 +12,7 @@ export interface CardPage {
 export interface CardState {
   readonly state: 'open' | 'paid' | 'expired'
   readonly amount: Money
-  /** Upper case. */
+  /** Upper case. Empty if the amount is none. */
   readonly currency: string
   /** The processor's id of the payment. */
   readonly payment: string | null
@@ -57,6 +57,8 @@ export interface CardReturn {
   /** The id of the refund that was asked for here; null for any other. Its money left the balance before the processor was asked. */
   readonly ours: string | null
   readonly state: 'pending' | 'succeeded' | 'failed'
+  /** Set if it cannot be right: no amount of USD, of another payment, or two of one id that differ. It is listed, and never booked. */
+  readonly isDoubtful?: true
 }
 
 /** A signed webhook message. It only names what to read from the processor; its figures are never used. */

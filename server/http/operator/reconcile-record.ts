@@ -30,8 +30,8 @@ const Cards = record('Card payments against their processor.', {
   differences: listOf(
     record('What the processor has and the ledger has not, or the other way round.', {
       what: oneOf(
-        ['payment', 'refund', 'dispute', 'unknown_there'],
-        '`payment`: paid, and not booked here. `unknown_there`: booked here, and unknown to the processor.',
+        ['payment', 'refund', 'dispute', 'unknown_there', 'doubtful'],
+        '`payment`: paid, and not booked here. `unknown_there`: booked here, and unknown to the processor. `doubtful`: what the processor says cannot be right (another currency, no amount, more than was paid); never booked.',
       ),
       id: text("The processor's id of it."),
       payment: text('Id of the top-up.'),
@@ -92,7 +92,9 @@ export const Reconciled = record('The books against themselves, the card process
       account: orNull(text('Id of its account.')),
       state: oneOf(['open', 'paid', 'expired'], 'What the processor says of it.'),
       amount_micros_usd: microsUsd('Its amount.'),
-      bookable: yesOrNo('Whether `apply` books it: it is paid, and its account is known.'),
+      bookable: yesOrNo(
+        'Whether `apply` books it: it is paid in USD, its account is known, and no other page has its top-up.',
+      ),
     }),
     'Pages that were missing when this began.',
   ),

@@ -20,8 +20,8 @@ const PAGE_MS = 30 * 60_000
 const TOLERANCE_SECONDS = 300
 /** Items per request of a list. */
 const PAGE = 100
-/** The maximum number of items that the library pages through. */
-const MAX_RETURNS = 10_000
+/** What no list can be longer than. */
+const MAX_LISTED = 100_000
 
 /** Top-ups with Stripe Checkout. */
 export function stripeCheckout(options: StripeOptions): CardCheckout {
@@ -49,12 +49,12 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
         // Retrying a top-up whose response was lost returns the same page.
         { idempotencyKey: id },
       )
-      const page = await answered(asking)
+      const page = await answered(() => asking)
       if (!page.url) throw new Error('Stripe returned a checkout page without a URL')
       return { id: page.id, url: page.url, expiresAt }
     },
     async state(id): Promise<CardState> {
-      return stateOf(await answered(stripe.checkout.sessions.retrieve(id)))
+      return answered(async () => stateOf(await stripe.checkout.sessions.retrieve(id)))
     },
     async *pagesBetween(from, to) {
       for await (const page of listed(stripe.checkout.sessions.list({ created: secondsOf(from, to), limit: PAGE }))) {
@@ -75,16 +75,17 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
     },
     topUpOn: (id) => readTopUp(stripe, id),
     async pageOf(payment) {
-      const { data } = await answered(stripe.checkout.sessions.list({ payment_intent: payment, limit: 1 }))
-      return data[0]?.id ?? null
+      return answered(async () => {
+        const { data } = await stripe.checkout.sessions.list({ payment_intent: payment, limit: 1 })
+        return data[0]?.id ?? null
+      })
     },
     async returns(payment): Promise<readonly CardReturn[]> {
-      const all = { limit: MAX_RETURNS }
-      const [refunds, disputes] = await Promise.all([
-        answered(stripe.refunds.list({ payment_intent: payment, limit: 100 }).autoPagingToArray(all)),
-        answered(stripe.disputes.list({ payment_intent: payment, limit: 100 }).autoPagingToArray(all)),
-      ])
-      return [...refunds.map(refundReturn), ...disputes.map(disputeReturn)]
+      const of = { payment_intent: payment, limit: PAGE }
+      const found: CardReturn[] = []
+      for await (const refund of listed(stripe.refunds.list(of))) found.push(refundReturn(refund, payment))
+      for await (const dispute of listed(stripe.disputes.list(of))) found.push(disputeReturn(dispute, payment))
+      return found
     },
     refund: (refund) => sendRefund(stripe, refund),
     async message(body, signature): Promise<CardMessage | null> {
@@ -111,8 +112,7 @@ export function stripeCheckout(options: StripeOptions): CardCheckout {
 function stateOf(page: Stripe.Checkout.Session): CardState {
   return {
     state: page.payment_status === 'paid' ? 'paid' : page.status === 'expired' ? 'expired' : 'open',
-    amount: fromCents(page.amount_total ?? 0),
-    currency: (page.currency ?? '').toUpperCase(),
+    ...amountOf(page.amount_total, page.currency),
     payment: idOf(page.payment_intent),
     topUp: topUpOf(page.metadata),
   }
@@ -122,22 +122,33 @@ function secondsOf(from: number, to: number): Stripe.RangeQueryParam {
   return { gte: Math.floor(from / 1000), lt: Math.ceil(to / 1000) }
 }
 
-/** All items of a list, fetched page by page. */
-async function* listed<T>(list: AsyncIterable<T>): AsyncGenerator<T, void> {
-  try {
-    yield* list
-  } catch (error) {
-    await answered(Promise.reject(error))
+/** All items of a list, fetched page by page. A list that comes back to where it was would never end. */
+async function* listed<T extends { readonly id: string }>(list: AsyncIterable<T>): AsyncGenerator<T, void> {
+  const seen = new Set<string>()
+  const items = list[Symbol.asyncIterator]()
+  for (;;) {
+    const { value, done } = await answered(async () => {
+      const next = await items.next()
+      if (!next.done && typeof next.value.id !== 'string') throw new TypeError('an item of a list has no id')
+      return next
+    })
+    if (done) return
+    if (seen.has(value.id) || seen.size === MAX_LISTED)
+      throw new CardProcessorUnavailable(`Stripe: a list has ${value.id} twice, or does not end`)
+    seen.add(value.id)
+    yield value
   }
 }
 
 async function readTopUp(stripe: Stripe, page: string): Promise<CardState['topUp']> {
-  try {
-    return topUpOf((await stripe.checkout.sessions.retrieve(page)).metadata)
-  } catch (error) {
-    if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'resource_missing') return null
-    return answered(Promise.reject(error))
-  }
+  return answered(async () => {
+    try {
+      return topUpOf((await stripe.checkout.sessions.retrieve(page)).metadata)
+    } catch (error) {
+      if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'resource_missing') return null
+      throw error
+    }
+  })
 }
 
 function topUpOf(metadata: Stripe.Metadata | null): CardState['topUp'] {
@@ -152,29 +163,42 @@ async function sendRefund(
 ): ReturnType<CardCheckout['refund']> {
   try {
     const params = { payment_intent: payment, amount: cents(amount), metadata: { refund: id } }
-    return { kind: 'accepted', refund: refundReturn(await stripe.refunds.create(params, { idempotencyKey: id })) }
+    const made = await stripe.refunds.create(params, { idempotencyKey: id })
+    return { kind: 'accepted', refund: refundReturn(made, payment) }
   } catch (error) {
     // Only these say that nothing was sent. After any other failure, money may be on its way.
     if (error instanceof Stripe.errors.StripeInvalidRequestError) return { kind: 'refused', reason: error.message }
-    if (!(error instanceof Stripe.errors.StripeError)) throw error
-    throw new CardProcessorUnavailable(`Stripe: ${error.type}`, { cause: error })
+    throw unavailable(error)
   }
 }
 
-function refundReturn({ id, amount, status, metadata }: Stripe.Refund): CardReturn {
+function refundReturn(refund: Stripe.Refund, payment: string): CardReturn {
+  const { id, amount, currency, status, metadata } = refund
   const state =
     status === 'succeeded' ? 'succeeded' : status === 'failed' || status === 'canceled' ? 'failed' : 'pending'
   const ours = metadata?.['refund'] ?? null
   const isTaken = state === 'succeeded' || (ours !== null && state === 'pending')
-  return { kind: 'refund', id, amount: isTaken ? fromCents(amount) : ZERO, ours, state }
+  const read = amountOf(amount, currency)
+  return {
+    ...{ kind: 'refund', id, amount: isTaken ? read.amount : ZERO, ours, state },
+    ...doubt(read.currency, refund.payment_intent, payment),
+  }
 }
 
-function disputeReturn({ id, amount, status }: Stripe.Dispute): CardReturn {
+function disputeReturn(dispute: Stripe.Dispute, payment: string): CardReturn {
+  const { id, amount, currency, status } = dispute
   const takes = takesMoney(status)
+  const read = amountOf(amount, currency)
   return {
-    ...{ kind: 'dispute', id, amount: takes ? fromCents(amount) : ZERO },
+    ...{ kind: 'dispute', id, amount: takes ? read.amount : ZERO },
     ...{ ours: null, state: takes ? 'succeeded' : 'failed' },
+    ...doubt(read.currency, dispute.payment_intent, payment),
   }
+}
+
+/** What is not in USD, or of another payment than was asked for, must not move money here. */
+function doubt(currency: string, of: Stripe.Refund['payment_intent'], payment: string): { isDoubtful?: true } {
+  return currency === 'USD' && idOf(of) === payment ? {} : { isDoubtful: true }
 }
 
 /** Decodes the exact bytes that are signed: no replacement characters, and no byte order mark removed. */
@@ -202,13 +226,21 @@ class CardProcessorUnavailable extends Error {
   readonly unavailable = true
 }
 
-async function answered<T>(asking: Promise<T>): Promise<T> {
+/** Whatever fails while the processor is asked and its response read is the processor's failure, also a response of another form. */
+async function answered<T>(ask: () => Promise<T>): Promise<T> {
   try {
-    return await asking
+    return await ask()
   } catch (error) {
-    if (!(error instanceof Stripe.errors.StripeError)) throw error
-    throw new CardProcessorUnavailable(`Stripe: ${error.type}`, { cause: error })
+    throw unavailable(error)
   }
+}
+
+function unavailable(error: unknown): CardProcessorUnavailable {
+  const what =
+    error instanceof Stripe.errors.StripeError
+      ? error.type
+      : `an unreadable response (${error instanceof Error ? error.name : 'unknown'})`
+  return new CardProcessorUnavailable(`Stripe: ${what}`, { cause: error })
 }
 
 /** Any event about a checkout page, or about a payment's charge, refund or dispute. */
@@ -227,6 +259,11 @@ function cents(amount: Money): number {
   return amount / MICROS_PER_CENT
 }
 
-function fromCents(value: number): Money {
-  return micros(value * MICROS_PER_CENT)
+/** An amount of a response. What is no amount is zero, without a currency. */
+function amountOf(value: number | null, currency: string | null): { amount: Money; currency: string } {
+  const isAmount =
+    Number.isInteger(value) && Number(value) >= 0 && Number.isSafeInteger(Number(value) * MICROS_PER_CENT)
+  return isAmount
+    ? { amount: micros(Number(value) * MICROS_PER_CENT), currency: String(currency ?? '').toUpperCase() }
+    : { amount: ZERO, currency: '' }
 }

@@ -10,6 +10,7 @@ export async function stripeKeyProblem(access: StripeAccess): Promise<string | n
     if (error instanceof Stripe.errors.StripePermissionError) return null
     if (error instanceof Stripe.errors.StripeAuthenticationError)
       return 'the processor refuses STRIPE_SECRET_KEY. Copy the live key of your account again'
-    return `the processor does not answer: ${error instanceof Error ? error.message : String(error)}`
+    // Its own words can repeat the key.
+    return `the processor does not answer (${error instanceof Stripe.errors.StripeError ? error.type : 'unknown'})`
   }
 }
