@@ -127,7 +127,7 @@ describe('Operator', () => {
     await page.getByRole('button', { name: 'Suspend account' }).click()
     const suspending = page.getByRole('dialog', { name: 'Suspend account' })
     await suspending.getByRole('button', { name: 'Suspend account' }).click()
-    await suspending.getByText('Enter a reason. The owner reads it.').waitFor()
+    await suspending.getByText('Enter a reason. The owner sees it.').waitFor()
     await suspending.getByLabel('Reason').fill('Cards of others were used.')
     await suspending.getByRole('button', { name: 'Suspend account' }).click()
     await page.getByText('Cards of others were used.').waitFor()

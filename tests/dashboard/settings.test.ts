@@ -94,7 +94,7 @@ describe('Settings', () => {
     const watched = await dashboard.visit(pathname + search)
     const { page } = watched
     await page.getByRole('heading', { name: /Accounts of bank\.example/ }).waitFor()
-    await page.getByText('What this app says about itself is published by editor.example', { exact: true }).waitFor()
+    await page.getByText("This app's details are published by editor.example", { exact: true }).waitFor()
     await page.getByText('Afterwards you will be redirected to http://127.0.0.1:7777', { exact: true }).waitFor()
     expect(await page.getByRole('main').locator('img, a[href*="editor.example"]').count()).toBe(0)
     await fitsEverybody(page, 'consent-published-app')

@@ -51,7 +51,7 @@ test('an owner adds an endpoint, saves its secret, tries it, sends again, and de
   await log.getByText('Delivered', { exact: true }).waitFor()
   expect(await axeFindings(page)).toEqual([])
   await log.getByRole('button', { name: 'Resend: webhook.test' }).click()
-  await page.getByText('Queued again.').waitFor()
+  await page.getByText('Queued for resending.').waitFor()
   await log.getByRole('cell', { name: '2', exact: true }).waitFor()
   expect(received).toHaveLength(2)
   expect(received[1]).toBe(received[0] ?? '')

@@ -15,6 +15,7 @@ export type KeyStatus = KeyRecord['status']
 export interface KeysFilter {
   readonly status?: KeyStatus | undefined
   readonly q?: string | undefined
+  readonly tag?: string | undefined
   readonly sort?: 'created' | 'name' | 'status' | 'spent' | 'last_used' | undefined
   readonly order?: 'asc' | 'desc' | undefined
 }
@@ -28,11 +29,13 @@ export const keysQuery = (filter: KeysFilter) =>
     placeholderData: (before) => before,
   })
 
-/** The number of keys of each status. */
-export const keyCountsQuery = queryOptions({
+/** The number of keys of each status, and the tags of all keys. */
+const keySummaryQuery = queryOptions({
   queryKey: ['keys', 'counts'],
-  queryFn: async () => (await unwrap(api.keys.get({ query: { limit: 1 } }))).counts,
+  queryFn: () => unwrap(api.keys.get({ query: { limit: 1 } })),
 })
+export const keyCountsQuery = queryOptions({ ...keySummaryQuery, select: ({ counts }) => counts })
+export const keyTagsQuery = queryOptions({ ...keySummaryQuery, select: ({ tags }) => tags })
 
 export const keyQuery = (id: string) =>
   queryOptions({ queryKey: ['keys', 'one', id], queryFn: () => unwrap(api.keys({ id }).get()) })
@@ -52,11 +55,17 @@ export const keyHistoryQuery = (id: string) =>
     getNextPageParam: (page) => page.next_cursor,
   })
 
+/** The URL of the CSV file with all keys of a list. */
+export function keysCsvUrl(filter: KeysFilter): string {
+  return `/api/keys.csv?${new URLSearchParams(queryOf(filter))}`
+}
+
+function queryOf(filter: object): Record<string, string> {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined && value !== null))
+}
+
 function fetchKeys(filter: KeysFilter, cursor: string | null) {
-  const query = Object.fromEntries(
-    Object.entries({ ...filter, cursor }).filter(([, value]) => value !== undefined && value !== null),
-  )
-  return unwrap(api.keys.get({ query: { limit: PAGE_ROWS, ...query } }))
+  return unwrap(api.keys.get({ query: { limit: PAGE_ROWS, ...queryOf({ ...filter, cursor }) } }))
 }
 
 function fetchHistory(id: string, cursor: string | null) {
@@ -68,6 +77,7 @@ export const createKey = (settings: KeySettings) => unwrap(api.keys.post({ ...se
 export const changeKey = (id: string, settings: KeySettings) => unwrap(api.keys({ id }).patch({ ...settings }))
 export const rotateKey = (id: string, graceSeconds: number) =>
   unwrap(api.keys({ id }).rotate.post({ grace_period_seconds: graceSeconds }))
+export const disableKeys = (ids: readonly string[]) => unwrap(api.keys.disable.post({ ids }))
 export const disableKey = (id: string) => unwrap(api.keys({ id }).disable.post())
 export const enableKey = (id: string) => unwrap(api.keys({ id }).enable.post())
 export const revokeKey = (id: string) => unwrap(api.keys({ id }).revoke.post())

@@ -1,4 +1,5 @@
 import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/react-query'
+import { USAGE_TEXT as TEXT } from '../messages/usage.ts'
 import { api, unwrap } from './client/client.ts'
 import { keyNamesQuery } from './keys.ts'
 import type { UsageSpan } from './views/usage-range.ts'
@@ -10,14 +11,15 @@ export interface UsageParams {
   readonly bucket_width: '1m' | '1h' | '1d'
   readonly timezone: string
   readonly key?: string | undefined
+  readonly tag?: string | undefined
   readonly operation?: string | undefined
   readonly status?: number | undefined
   readonly model?: string | undefined
   readonly group_by?: UsageGrouping | undefined
 }
 
-export type UsageGrouping = 'key' | 'operation' | 'status' | 'model'
-export type UsageFilter = Pick<UsageParams, 'key' | 'operation' | 'status' | 'model'>
+export type UsageGrouping = 'key' | 'operation' | 'status' | 'model' | 'tag'
+export type UsageFilter = Pick<UsageParams, 'key' | 'tag' | 'operation' | 'status' | 'model'>
 
 export const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
@@ -36,7 +38,7 @@ export function usageParams(span: UsageSpan, filter: UsageFilter = {}): UsagePar
   return { start_time: span.start, end_time: span.end, bucket_width: span.width, timezone: TIME_ZONE, ...filter }
 }
 
-/** The model of calls without one, such as searches, in reports. */
+/** The name of the group without a model or a tag in reports, such as of searches. */
 export const NO_MODEL = ''
 
 /** Groups that get their own series. The rest are combined as "Other". */
@@ -68,7 +70,9 @@ export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGr
   const buckets = total.data?.buckets ?? []
   const others = groups.filter(({ name }) => !drawn.some((series) => series.name === String(name)))
   const name = others.length === 1 && others[0]?.name === NO_MODEL ? NO_MODEL : null
-  const rest = others.length > 0 ? [{ name, buckets: buckets.map((sums, at) => without(sums, drawn, at)) }] : []
+  // Groups by tag overlap: the rest is no difference.
+  const rest =
+    others.length > 0 && by !== 'tag' ? [{ name, buckets: buckets.map((sums, at) => without(sums, drawn, at)) }] : []
   const isWhole = each.every(({ data }) => data !== undefined)
   return { total, groups, buckets, series: isWhole ? [...drawn, ...rest] : null }
 }
@@ -77,6 +81,7 @@ export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGr
 export function groupFilter(by: UsageGrouping, name: string): UsageFilter {
   if (by === 'key') return { key: name }
   if (by === 'operation') return { operation: name }
+  if (by === 'tag') return { tag: name }
   return by === 'status' ? { status: Number(name) } : { model: name }
 }
 
@@ -90,8 +95,8 @@ export function useKeyLabels(): (id: string) => string {
     const key = byId.get(id)
     if (!key) return id
     const label = (times.get(key.name) ?? 0) > 1 ? `${key.name} …${key.last4 ?? id.slice(-4)}` : key.name
-    if (key.kind === 'app') return `${label} (${key.revoked ? 'app, disconnected' : 'app'})`
-    return key.revoked ? `${label} (deleted)` : label
+    if (key.kind === 'app') return key.revoked ? TEXT.endedApp(label) : TEXT.app(label)
+    return key.revoked ? TEXT.deletedKey(label) : label
   }
 }
 

@@ -15,7 +15,7 @@ export const APP_TEXT = {
   asksTitle: (name: string) => `${name} wants to access your account`,
   unverified: 'This app is not verified. Allow it only if you started this yourself just now.',
   firstParty: 'The command-line tool of this gateway.',
-  documentHost: 'What this app says about itself is published by',
+  documentHost: "This app's details are published by",
   backTo: 'Afterwards you will be redirected to',
   may: 'This app will be able to:',
   spends: 'Charges are paid from your balance.',

@@ -14,7 +14,7 @@ export const AUDIT_TEXT = {
   },
   actorFilter: 'Who',
   actors: { owner: 'Owner', app: 'App', operator: 'Operator', system: 'Gateway' },
-  allActors: 'Everybody',
+  allActors: 'Everyone',
   actionFilter: 'Action',
   allActions: 'All actions',
   accountFilter: 'Account ID',

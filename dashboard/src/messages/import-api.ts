@@ -42,8 +42,8 @@ export const IMPORT_TEXT = {
   notices: 'Notices',
   gone: (count: number) =>
     count === 1
-      ? '1 operation is not in the document any more and will be removed'
-      : `${count} operations are not in the document any more and will be removed`,
+      ? '1 operation is no longer in the document and will be removed'
+      : `${count} operations are no longer in the document and will be removed`,
   isNew: 'New',
   aspects: { text: 'text', path: 'path', schema: 'parameters', price: 'price' },
   changedIn: (aspects: string) => `Changed: ${aspects}`,
@@ -53,7 +53,7 @@ export const IMPORT_TEXT = {
   review: 'Review changes',
   back: 'Back',
   confirmTitle: (name: string) => `Change ${name}?`,
-  confirmText: 'Calls in progress keep the price and rules that they started with.',
+  confirmText: 'Calls in progress keep their current price and rules.',
   confirm: 'Apply changes',
   nothingChanges: 'This import changes nothing.',
   addedHead: 'Added',

@@ -79,7 +79,7 @@ export const OPERATOR_TEXT = {
     ready: 'Ready',
     notReady: 'Not ready',
     rejecting: 'The database rejects writes',
-    problems: 'What does not work',
+    problems: 'Problems',
     calls: 'Calls',
     rate: (perSecond: number) => `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)} per second`,
     span: (calls: string, minutes: number) => `${calls} in ${minutes === 1 ? 'the last minute' : `${minutes} minutes`}`,

@@ -2,17 +2,17 @@
 export const SECOND_FACTOR_TEXT = {
   title: 'Second factor',
   intro: 'With a second factor, your password alone is not enough.',
-  required: 'This gateway requires a second factor for what you do here.',
+  required: 'This gateway requires a second factor for your account.',
   app: 'Authenticator app',
-  appOff: 'Not set up. Once it is, every sign-in with your password asks for a code.',
+  appOff: 'Not set up. Once it is, signing in with your password also requires a code.',
   appOn: (codes: number) =>
     codes === 0
-      ? 'On. No recovery codes left: make new ones.'
+      ? 'On. No recovery codes left. Create new ones.'
       : `On. ${codes === 1 ? 'One recovery code' : `${codes} recovery codes`} left.`,
   setUp: 'Set up app',
   setUpTitle: 'Set up an authenticator app',
   turnOff: 'Remove app',
-  turnOffText: 'From then on, your password alone signs in again. Your recovery codes stop working.',
+  turnOffText: 'You will sign in with your password alone. Your recovery codes stop working.',
   newCodes: 'New recovery codes',
   newCodesText: 'You get ten new codes. The old ones stop working.',
   password: 'Password',
@@ -36,7 +36,7 @@ export const SECOND_FACTOR_TEXT = {
   appRemoved: 'Authenticator app removed.',
   passkeys: 'Passkeys',
   passkeysText:
-    'Signs you in with your finger, face or PIN, without the password. Once you have one, changes to keys and sign-in ask for it.',
+    'Sign in with your fingerprint, face or PIN instead of your password. Once you have a passkey, changes to keys and sign-in settings ask for it.',
   noPasskeys: 'No passkeys yet.',
   addPasskey: 'Add passkey',
   removePasskey: 'Remove',

@@ -1,12 +1,14 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
+import { Download, Plus } from 'lucide-react'
 import { useState } from 'react'
+import { keysCsvUrl } from '../api/keys.ts'
 import type { KeyDialog } from '../features/keys/key-actions.ts'
 import { KeysList } from '../features/keys/keys-list.tsx'
 import { useKeyActions } from '../features/keys/use-key-actions.ts'
+import { SavedViews } from '../features/views/saved-views.tsx'
 import { KEY_TEXT } from '../messages/keys.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
-import { Button } from '../ui/button.tsx'
+import { Button, buttonClass } from '../ui/button.tsx'
 import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
@@ -26,10 +28,17 @@ export function Keys() {
     <Page
       title={SHELL_TEXT.pagesOf.keys}
       actions={
-        <Button tone="primary" onClick={() => setDialog({ kind: 'create' })}>
-          <Plus size={16} aria-hidden />
-          {KEY_TEXT.create}
-        </Button>
+        <>
+          <SavedViews page="keys" />
+          <a href={keysCsvUrl(view)} download className={buttonClass()}>
+            <Download size={16} aria-hidden />
+            {KEY_TEXT.csv}
+          </a>
+          <Button tone="primary" onClick={() => setDialog({ kind: 'create' })}>
+            <Plus size={16} aria-hidden />
+            {KEY_TEXT.create}
+          </Button>
+        </>
       }
     >
       <KeysList view={view} onView={(search) => void navigate({ search, replace: true })} actions={actions} />

@@ -5,6 +5,7 @@ import { isFiltered, NO_FILTER, type UsageView, viewFilter, viewSpan } from '../
 import { UsageControls } from '../features/usage/usage-controls.tsx'
 import { UsageFigures } from '../features/usage/usage-figures.tsx'
 import { UsageOverTime } from '../features/usage/usage-over-time.tsx'
+import { SavedViews } from '../features/views/saved-views.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { USAGE_TEXT as TEXT } from '../messages/usage.ts'
 import { buttonClass } from '../ui/button.tsx'
@@ -54,12 +55,15 @@ export function Usage() {
     <Page
       title={SHELL_TEXT.pagesOf.usage}
       actions={
-        logFilter && (
-          <a href={csvUrl(logFilter)} download className={buttonClass()}>
-            <Download size={16} aria-hidden />
-            {TEXT.csv}
-          </a>
-        )
+        <>
+          <SavedViews page="usage" />
+          {logFilter && (
+            <a href={csvUrl(logFilter)} download className={buttonClass()}>
+              <Download size={16} aria-hidden />
+              {TEXT.csv}
+            </a>
+          )}
+        </>
       }
     >
       <UsageControls view={view} span={span} onView={onView} />

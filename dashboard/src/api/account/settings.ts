@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { SessionRecord, SettingsChange } from '../../../../server/http/account/settings-record.ts'
+import type { SessionRecord, SettingsChange, SettingsRecord } from '../../../../server/http/account/settings-record.ts'
 import { api, callJson, unwrap } from '../client/client.ts'
 
 export const settingsQuery = queryOptions({ queryKey: ['settings'], queryFn: () => unwrap(api.settings.get()) })
@@ -8,6 +8,8 @@ export const sessionsQuery = queryOptions({
   queryKey: ['settings', 'sessions'],
   queryFn: () => fetchSessions(),
 })
+
+export type SavedView = SettingsRecord['saved_views'][number]
 
 export type SessionLine = SessionRecord
 

@@ -11,13 +11,17 @@ export interface KeysView extends KeysFilter {
 
 /** Parses the state from the URL. Unknown values are dropped. */
 export function keysView(search: Record<string, unknown>): KeysView {
-  const q = search['q']
   return {
     status: STATUSES.find((value) => value === search['status']),
-    // The router parses a search for digits as a number.
-    q: typeof q === 'string' || typeof q === 'number' ? String(q).slice(0, 64) || undefined : undefined,
+    q: text(search['q'], 64),
+    tag: text(search['tag'], 32),
     sort: SORTS.find((value) => value === search['sort']),
     order: ORDERS.find((value) => value === search['order']),
     create: search['create'] === true || search['create'] === 'true' ? true : undefined,
   }
+}
+
+/** The router parses a search for digits as a number. */
+function text(value: unknown, max: number): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, max) || undefined : undefined
 }

@@ -8,6 +8,7 @@ export interface UsageView {
   readonly measure: (typeof MEASURES)[number]
   readonly tab: (typeof TABS)[number]
   readonly key?: string | undefined
+  readonly tag?: string | undefined
   readonly operation?: string | undefined
   readonly status?: number | undefined
   readonly model?: string | undefined
@@ -18,7 +19,7 @@ export interface UsageView {
 }
 
 export const RANGES = ['1h', '24h', '7d', '30d', '90d', 'custom'] as const
-export const GROUPS = ['key', 'operation', 'status', 'model'] as const
+export const GROUPS = ['key', 'tag', 'operation', 'status', 'model'] as const
 export const MEASURES = ['spend', 'requests', 'errors', 'tokens', 'input', 'output', 'cached'] as const
 export const TABS = ['chart', 'models', 'latency', 'requests'] as const
 
@@ -38,6 +39,7 @@ export function usageView(search: Record<string, unknown>): UsageView {
     measure: MEASURES.find((value) => value === search['measure']) ?? 'spend',
     tab: TABS.find((value) => value === search['tab']) ?? 'chart',
     key: text('key'),
+    tag: text('tag'),
     operation: text('operation'),
     model: text('model'),
     // The router parses digits as a number.
@@ -56,12 +58,18 @@ export function viewSpan({ range, from, to }: UsageView, nowMs: number): UsageSp
   return span.end > span.start && span.end - span.start <= MAX_DAYS * DAY_SECONDS ? span : null
 }
 
-export function viewFilter({ key, operation, status, model }: UsageView): UsageFilter {
-  return { key, operation, status, model }
+export function viewFilter({ key, tag, operation, status, model }: UsageView): UsageFilter {
+  return { key, tag, operation, status, model }
 }
 
 /** Removes all filters and nothing else. */
-export const NO_FILTER = { key: undefined, operation: undefined, status: undefined, model: undefined } as const
+export const NO_FILTER = {
+  key: undefined,
+  tag: undefined,
+  operation: undefined,
+  status: undefined,
+  model: undefined,
+} as const
 
 export function isFiltered(view: UsageView): boolean {
   return Object.values(viewFilter(view)).some((value) => value !== undefined)

@@ -94,7 +94,7 @@ function Parameter({ field }: { field: OperationField }) {
       <dt className="flex flex-wrap items-baseline gap-x-2">
         <span className="code wrap-anywhere">{name}</span>
         <span className="small text-muted">
-          {TEXT.places[location]} · {type === 'choice' ? choices.join(', ') : type}
+          {TEXT.places[location]} · {type === 'choice' ? choices.join(', ') : TEXT.types[type]}
           {required && ` · ${TEXT.required}`}
         </span>
       </dt>

@@ -2,13 +2,16 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { clsx } from 'clsx'
 import { useState } from 'react'
 import { listState } from '../../api/client/list-state.ts'
-import { type KeyStatus, type KeysFilter as KeysView, keyNamesQuery, keysQuery } from '../../api/keys.ts'
+import { type ApiKey, type KeyStatus, type KeysFilter as KeysView, keyNamesQuery, keysQuery } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { Button } from '../../ui/button.tsx'
+import { lazyPart } from '../../ui/feedback/lazy-part.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
-import { INPUT } from '../../ui/field.tsx'
+import { INPUT, Select } from '../../ui/field.tsx'
 import type { KeyActions } from './key-actions.ts'
 import { KeysTable } from './keys-table.tsx'
+
+const SelectedKeys = lazyPart(() => import('./selected-keys.tsx').then(({ SelectedKeys }) => SelectedKeys))
 
 /** All keys, with search, filters, sorting and actions. */
 export function KeysList({ view, onView, actions }: KeysListProps) {
@@ -18,13 +21,19 @@ export function KeysList({ view, onView, actions }: KeysListProps) {
   const counts = list.data?.pages.at(-1)?.counts
   const sort = view.sort ?? 'created'
   const down = (view.order ?? 'desc') === 'desc'
-  const filtered = view.q !== undefined || view.status !== undefined
+  const filtered = view.q !== undefined || view.status !== undefined || view.tag !== undefined
+  const tags = list.data?.pages.at(-1)?.tags ?? []
+  const { selection, clear, all } = useSelection(rows ?? [])
   return (
     <section className="min-w-0 rounded-xl border border-line bg-surface">
       <div className="flex flex-wrap items-center gap-3 p-4 sm:px-6">
         <Search q={view.q ?? ''} onSearch={(q) => onView({ ...view, q: q === '' ? undefined : q })} />
+        <TagFilter tags={tags} chosen={view.tag} onChoose={(tag) => onView({ ...view, tag })} />
         <Chips counts={counts} chosen={view.status} onChoose={(status) => onView({ ...view, status })} />
       </div>
+      {selection.ids.size > 0 && (
+        <SelectedKeys key={[...selection.ids].join()} ids={selection.ids} onAll={all} onClear={clear} />
+      )}
       <KeysTable
         state={{
           rows,
@@ -32,6 +41,7 @@ export function KeysList({ view, onView, actions }: KeysListProps) {
         }}
         actions={actions}
         names={names}
+        selection={selection}
         sorting={{ by: sort, down }}
         onSort={(by) => onView({ ...view, ...sortedBy(by, sort, down) })}
         empty={
@@ -76,6 +86,39 @@ function Search({ q, onSearch }: { q: string; onSearch: (q: string) => void }) {
       />
     </form>
   )
+}
+
+/** Narrows the list to one tag. Absent while no key has one. */
+function TagFilter({ tags, chosen, onChoose }: TagFilterProps) {
+  const names = [...new Set([...tags.map(({ name }) => name), ...(chosen === undefined ? [] : [chosen])])]
+  if (names.length === 0) return null
+  const count = (name: string) => tags.find((tag) => tag.name === name)?.keys ?? 0
+  return (
+    <Select
+      label={TEXT.tagFilter}
+      options={[
+        { value: '', text: TEXT.anyTag },
+        ...names.map((name) => ({ value: name, text: TEXT.tagWithCount(name, count(name)) })),
+      ]}
+      value={chosen ?? ''}
+      onChange={(event) => onChoose(event.target.value || undefined)}
+    />
+  )
+}
+
+type TagFilterProps = {
+  tags: readonly { readonly name: string; readonly keys: number }[]
+  chosen: string | undefined
+  onChoose: (tag: string | undefined) => void
+}
+
+/** The selected rows. Rows that leave the list are no longer selected. */
+function useSelection(rows: readonly ApiKey[]) {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const ids = new Set(rows.filter(({ id, status }) => chosen.has(id) && status !== 'revoked').map(({ id }) => id))
+  const toggle = (id: string) => setChosen(new Set(ids.has(id) ? [...ids].filter((one) => one !== id) : [...ids, id]))
+  const all = () => setChosen(new Set(rows.filter(({ status }) => status !== 'revoked').map(({ id }) => id)))
+  return { selection: { ids, toggle }, clear: () => setChosen(new Set()), all }
 }
 
 const CHIPS: readonly KeyStatus[] = ['active', 'exhausted', 'disabled', 'expired', 'revoked']

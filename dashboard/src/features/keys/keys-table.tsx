@@ -9,17 +9,18 @@ import { type Column, type Sorting, Table, type TableState } from '../../ui/layo
 import { MoreMenu } from '../../ui/menus/more-menu.tsx'
 import { type KeyActions, menuEntries, suggestedAction } from './key-actions.ts'
 import { KeyRemaining, KeySpend, KeyStatusBadge, keyHint, keyIps } from './key-facts.tsx'
+import { KeyTags } from './key-tags.tsx'
 
 /** The keys with their actions; cards on a phone. */
-export function KeysTable({ state, actions, empty, sorting, onSort, names }: KeysTableProps) {
+export function KeysTable({ state, actions, empty, sorting, onSort, names, selection }: KeysTableProps) {
   return (
     <Table
       caption={TEXT.table}
-      columns={columnsOf(actions, names)}
+      columns={columnsOf(actions, names, selection)}
       state={state}
       rowKey={({ id }) => id}
       rowClass={({ status }) => (status === 'disabled' ? 'text-muted' : undefined)}
-      card={(key) => <KeyCard apiKey={key} actions={actions} names={names} />}
+      card={(key) => <KeyCard apiKey={key} actions={actions} names={names} selection={selection} />}
       empty={empty}
       sorting={sorting}
       onSort={onSort}
@@ -35,12 +36,28 @@ type KeysTableProps = {
   onSort: (by: string) => void
   /** Key names by id, including keys that are not on this page. */
   names: ReadonlyMap<string, string>
+  selection: Selection
 }
 
-function columnsOf(actions: KeyActions, names: ReadonlyMap<string, string>): readonly Column<ApiKey>[] {
+/** Which keys are selected, by id. */
+export interface Selection {
+  readonly ids: ReadonlySet<string>
+  readonly toggle: (id: string) => void
+}
+
+function columnsOf(
+  actions: KeyActions,
+  names: ReadonlyMap<string, string>,
+  selection: Selection,
+): readonly Column<ApiKey>[] {
   const { columns } = TEXT
   return [
-    { id: 'name', head: columns.name, sortable: true, cell: (key) => <KeyName apiKey={key} names={names} /> },
+    {
+      id: 'name',
+      head: columns.name,
+      sortable: true,
+      cell: (key) => <KeyName apiKey={key} names={names} selection={selection} />,
+    },
     { id: 'status', head: columns.status, sortable: true, cell: (key) => <KeyStatusBadge apiKey={key} /> },
     { id: 'spent', head: columns.spent, sortable: true, cell: (key) => <KeySpend apiKey={key} /> },
     { id: 'left', head: columns.left, cell: (key) => <KeyRemaining apiKey={key} /> },
@@ -56,18 +73,31 @@ function columnsOf(actions: KeyActions, names: ReadonlyMap<string, string>): rea
   ]
 }
 
-function KeyName({ apiKey, names }: { apiKey: ApiKey; names: ReadonlyMap<string, string> }) {
+function KeyName({ apiKey, names, selection }: KeyNameProps) {
   const replaced = apiKey.replaces === null ? null : (names.get(apiKey.replaces) ?? null)
   return (
-    <div className="grid">
-      <Link to="/keys/$id" params={{ id: apiKey.id }} className="font-medium text-text wrap-anywhere hover:underline">
-        {apiKey.name}
-      </Link>
-      <span className="code whitespace-nowrap text-muted">{keyHint(apiKey)}</span>
-      {replaced !== null && <span className="small text-muted">{TEXT.replaces(replaced)}</span>}
+    <div className="flex items-start gap-3">
+      <input
+        type="checkbox"
+        aria-label={TEXT.select(apiKey.name)}
+        className="my-1 size-4 shrink-0 accent-accent"
+        checked={selection.ids.has(apiKey.id)}
+        disabled={apiKey.status === 'revoked'}
+        onChange={() => selection.toggle(apiKey.id)}
+      />
+      <div className="grid min-w-0 gap-0.5">
+        <Link to="/keys/$id" params={{ id: apiKey.id }} className="font-medium text-text wrap-anywhere hover:underline">
+          {apiKey.name}
+        </Link>
+        <span className="code whitespace-nowrap text-muted">{keyHint(apiKey)}</span>
+        {replaced !== null && <span className="small text-muted">{TEXT.replaces(replaced)}</span>}
+        {apiKey.tags.length > 0 && <KeyTags tags={apiKey.tags} />}
+      </div>
     </div>
   )
 }
+
+type KeyNameProps = { apiKey: ApiKey; names: ReadonlyMap<string, string>; selection: Selection }
 
 function RowActions({ apiKey, actions }: { apiKey: ApiKey; actions: KeyActions }) {
   const first = suggestedAction(apiKey)
@@ -87,19 +117,11 @@ function RowActions({ apiKey, actions }: { apiKey: ApiKey; actions: KeyActions }
   )
 }
 
-function KeyCard({
-  apiKey,
-  actions,
-  names,
-}: {
-  apiKey: ApiKey
-  actions: KeyActions
-  names: ReadonlyMap<string, string>
-}) {
+function KeyCard({ apiKey, actions, names, selection }: KeyNameProps & { actions: KeyActions }) {
   return (
     <div className="grid gap-3">
       <div className="flex items-start justify-between gap-2">
-        <KeyName apiKey={apiKey} names={names} />
+        <KeyName apiKey={apiKey} names={names} selection={selection} />
         <KeyStatusBadge apiKey={apiKey} />
       </div>
       <KeySpend apiKey={apiKey} />

@@ -1,15 +1,15 @@
 import type { ApiKey, KeySettings } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 
-type Kind = 'count' | 'list' | 'prose'
+type Kind = 'count' | 'list' | 'tags' | 'prose'
 type KindOf<V> = [V] extends [number | null | undefined]
   ? 'count'
   : [V] extends [string | null | undefined]
     ? 'prose'
-    : 'list'
+    : 'list' | 'tags'
 
 interface TypedSetting<K extends Kind> {
-  /** A whole number above 0, a list of words, or text of several lines. Empty is none. */
+  /** A whole number above 0, a list of words, tags between commas, or text of several lines. Empty is none. */
   readonly kind: K
   /** The longest text, in characters, or the longest list. */
   readonly max?: number
@@ -17,12 +17,15 @@ interface TypedSetting<K extends Kind> {
   readonly place: 'first' | 'more'
 }
 
+const MAX_TAG = 32
+
 /**
  * The settings that are typed into one control each. Their text is in `KEY_TEXT.typed`; the form, its rules, the key's page, its
  * history and the server's refusals come from here.
  */
 const TYPED_SETTINGS = {
   note: { kind: 'prose', max: 500, place: 'first' },
+  tags: { kind: 'tags', max: 10, place: 'first' },
   allowed_models: { kind: 'list', max: 100, place: 'more' },
   pinned_operations: { kind: 'list', max: 40, place: 'more' },
   rpm_limit: { kind: 'count', place: 'more' },
@@ -46,7 +49,7 @@ export function settingOf(name: TypedName): TypedSetting<Kind> {
 export function typedValues(key: ApiKey | null): TypedValues {
   return byName((name) => {
     const value = key?.[name] ?? ''
-    return typeof value === 'object' ? value.join('\n') : String(value)
+    return typeof value === 'object' ? value.join(settingOf(name).kind === 'tags' ? ', ' : '\n') : String(value)
   })
 }
 
@@ -56,6 +59,7 @@ export function typedError(name: TypedName, typed: string): string | undefined {
   const isWrong = {
     count: () => typed.trim() !== '' && !/^[1-9]\d{0,8}$/.test(typed.trim()),
     list: () => splitEntries(typed).length > max,
+    tags: () => splitTags(typed).length > max || splitTags(typed).some((tag) => [...tag].length > MAX_TAG),
     prose: () => [...typed.trim()].length > max,
   }
   return isWrong[kind]() ? TEXT.typed[name].wrong : undefined
@@ -66,6 +70,7 @@ export function typedSettings(values: TypedValues): Pick<KeySettings, TypedName>
   const read = {
     count: (typed: string) => (typed.trim() === '' ? null : Number(typed)),
     list: splitEntries,
+    tags: splitTags,
     prose: (typed: string) => typed.trim() || null,
   }
   // The table says which setting is of which kind; the loop loses it.
@@ -82,6 +87,12 @@ export function hasMore(key: ApiKey): boolean {
 export function settingName(wireName: string): string {
   const typed = TYPED_NAMES.find((name) => name === wireName)
   return typed ? TEXT.typed[typed].label.toLowerCase() : (TEXT.settingNames[wireName] ?? wireName)
+}
+
+/** Tags may contain spaces. */
+function splitTags(text: string): string[] {
+  const tags = text.split(/[,\n]/).map((tag) => tag.trim())
+  return [...new Set(tags.filter((tag) => tag !== ''))]
 }
 
 export function splitEntries(text: string): string[] {

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { keyNamesQuery } from '../../api/keys.ts'
+import { keyNamesQuery, keyTagsQuery } from '../../api/keys.ts'
 import { NO_MODEL, type UsageFilter, usageParams, usageQuery, useKeyLabels } from '../../api/usage.ts'
 import type { UsageSpan } from '../../api/views/usage-range.ts'
 import { GROUPS, isFiltered, MEASURES, NO_FILTER, RANGES, type UsageView } from '../../api/views/usage-view.ts'
@@ -60,6 +60,8 @@ function Dates({ view, onView }: UsageControlsProps) {
 
 function Filters({ view, span, onView }: UsageControlsProps & { span: UsageSpan | null }) {
   const keys = useQuery(keyNamesQuery).data?.names ?? []
+  const tags = useQuery(keyTagsQuery).data ?? []
+  const tagNames = [...new Set([...tags.map(({ name }) => name), ...(view.tag === undefined ? [] : [view.tag])])]
   // Includes the selected value even before its name is loaded.
   const ids = [...new Set([...keys.map(({ id }) => String(id)), ...(view.key === undefined ? [] : [view.key])])]
   const label = useKeyLabels()
@@ -75,6 +77,14 @@ function Filters({ view, span, onView }: UsageControlsProps & { span: UsageSpan 
         value={view.key ?? ''}
         onChange={(event) => chosen({ key: event.target.value || undefined })}
       />
+      {tagNames.length > 0 && (
+        <Select
+          label={TEXT.tagFilter}
+          options={[{ value: '', text: TEXT.allTags }, ...tagNames.map((value) => ({ value, text: value }))]}
+          value={view.tag ?? ''}
+          onChange={(event) => chosen({ tag: event.target.value || undefined })}
+        />
+      )}
       <Select
         label={TEXT.operationFilter}
         options={[

@@ -20,7 +20,7 @@ export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsP
       head: columns.name,
       cell: ({ name }) =>
         name === NO_MODEL ? (
-          TEXT.noModel
+          TEXT.noGroup[by === 'tag' ? 'tag' : 'model']
         ) : (
           <GroupName label={label(String(name))} onNarrow={() => onNarrow(groupFilter(by, String(name)))} />
         ),

@@ -48,6 +48,7 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
             zone={TIME_ZONE}
           />
         )}
+        {view.group === 'tag' && <p className="small text-muted">{TEXT.tagsOverlap}</p>}
       </Card>
       <Card title={TEXT.groupsTable} flush>
         <UsageGroups

@@ -6,6 +6,7 @@ import { Meter } from '../../../ui/charts/meter.tsx'
 import { costUsd, grouped } from '../../../ui/format/money.ts'
 import { formatDateTime, formatDay, formatUntil, TimeAgo, useNow } from '../../../ui/format/time.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
+import { KeyTags } from '../key-tags.tsx'
 import { TYPED_NAMES, type TypedName } from '../typed-settings.ts'
 
 const MICROS = 1_000_000
@@ -41,6 +42,7 @@ export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
     ...TYPED_NAMES.flatMap((name) => typedRow(apiKey, name)),
     [TEXT.columns.used, <TimeAgo key="used" at={apiKey.last_used_at} />],
     [TEXT.createdAt, <TimeAgo key="created" at={apiKey.created_at} />],
+    [TEXT.createdBy, apiKey.created_by?.name ?? TEXT.actors.owner],
   ]
   return (
     <Card title={TEXT.settings}>
@@ -60,6 +62,7 @@ export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
 function typedRow(apiKey: ApiKey, name: TypedName): readonly (readonly [string, ReactNode])[] {
   const { label, none } = TEXT.typed[name]
   const value = apiKey[name]
+  if (name === 'tags') return apiKey.tags.length === 0 ? [] : [[label, <KeyTags key={name} tags={apiKey.tags} />]]
   if (value === null || (typeof value === 'object' && value.length === 0)) return none === null ? [] : [[label, none]]
   if (typeof value === 'number') return [[label, grouped(value)]]
   if (typeof value === 'string')

@@ -51,6 +51,11 @@ export function KeyForm({ apiKey, focus, onClose, onCreated }: KeyFormProps) {
     if (first) return first.focus()
     if (!saving.isPending) saving.mutate()
   }
+  const change = (part: Partial<KeyFormValues>) => {
+    const next = { ...values, ...part }
+    setTyped(next)
+    setErrors((before) => withoutMended(before, part, next))
+  }
   const failure = failureFrom(saving)
   const wrongCount = Object.keys(errors).length
   const title = apiKey ? TEXT.edit : TEXT.create
@@ -63,7 +68,7 @@ export function KeyForm({ apiKey, focus, onClose, onCreated }: KeyFormProps) {
           apiKey={apiKey}
           ip={ip}
           focus={focus}
-          onChange={(part) => setTyped((before) => ({ ...before, ...part }))}
+          onChange={change}
           onFieldBlur={(field) => setErrors((before) => revalidateField(before, field, values))}
         />
         <p role="status" className="sr-only">
@@ -92,6 +97,12 @@ type KeyFormProps = {
 function openingValues(apiKey: ApiKey | null, focus: 'limit' | 'expires' | undefined): KeyFormValues {
   const values = initialValues(apiKey)
   return focus === 'expires' ? { ...values, expires: '30' } : values
+}
+
+/** Takes the error of a changed field away as soon as it is right: if it went only on blur, the form would move under a click. */
+function withoutMended(before: KeyErrors, part: Partial<KeyFormValues>, values: KeyFormValues): KeyErrors {
+  const now = validateKey(values)
+  return Object.fromEntries(Object.entries(before).filter(([field]) => !(field in part) || field in now))
 }
 
 /** Validates the field that lost focus and keeps the errors of the others. */

@@ -31,8 +31,8 @@ function TypedField({ name, values, errors, onChange, onFieldBlur }: KeyFieldsPr
   return (
     <Field label={label} hint={hint} error={errors[name]}>
       {({ className, ...control }) =>
-        kind === 'count' ? (
-          <input {...control} {...typing} className={className} inputMode="numeric" />
+        kind === 'count' || kind === 'tags' ? (
+          <input {...control} {...typing} className={className} inputMode={kind === 'count' ? 'numeric' : 'text'} />
         ) : (
           <textarea
             {...control}

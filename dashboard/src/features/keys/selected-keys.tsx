@@ -1,0 +1,61 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { failureFrom } from '../../api/client/failure.ts'
+import { disableKeys } from '../../api/keys.ts'
+import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
+import { Button } from '../../ui/button.tsx'
+import { FormFailure } from '../../ui/feedback/failure.tsx'
+import { useKeysRefresh } from './use-key-actions.ts'
+
+/** What can be done with the selected keys. Asks before it disables them, and tells what became of each that could not be. */
+export function SelectedKeys({ ids, onAll, onClear }: SelectedKeysProps) {
+  const [asking, setAsking] = useState(false)
+  const disabling = useMutation({ mutationFn: () => disableKeys([...ids]), ...useKeysRefresh() })
+  const done = disabling.data?.results
+  const refused = done?.filter(({ error }) => error !== null) ?? []
+  return (
+    <section
+      aria-label={TEXT.selected(ids.size)}
+      className="grid gap-2 border-t border-line bg-sunken px-4 py-3 sm:px-6"
+    >
+      <div className="flex flex-wrap items-center gap-2">
+        <p role="status" className="mr-auto font-medium">
+          {done ? TEXT.disabledMany(done.length - refused.length) : TEXT.selected(ids.size)}
+        </p>
+        {asking ? (
+          <>
+            <span className="text-muted">{TEXT.disableManyText}</span>
+            <Button
+              tone="danger"
+              busy={disabling.isPending}
+              onClick={() => disabling.mutate(undefined, { onSuccess: () => setAsking(false) })}
+            >
+              {TEXT.disableMany(ids.size)}
+            </Button>
+            <Button onClick={() => setAsking(false)}>{TEXT.cancel}</Button>
+          </>
+        ) : (
+          <>
+            <Button onClick={onAll}>{TEXT.selectAll}</Button>
+            <Button onClick={() => setAsking(true)}>{TEXT.disableSelected}</Button>
+            <Button tone="quiet" onClick={onClear}>
+              {TEXT.clearSelection}
+            </Button>
+          </>
+        )}
+      </div>
+      {refused.length > 0 && (
+        <ul className="small text-bad">
+          {refused.map(({ id, error }) => (
+            <li key={id}>
+              <span className="code">{id}</span>: {error?.message}
+            </li>
+          ))}
+        </ul>
+      )}
+      <FormFailure failure={failureFrom(disabling)} />
+    </section>
+  )
+}
+
+type SelectedKeysProps = { ids: ReadonlySet<string>; onAll: () => void; onClear: () => void }

@@ -1,0 +1,17 @@
+/** Views that an owner saved: a page with its filters, under a name. */
+export const VIEWS_TEXT = {
+  open: 'Saved views',
+  lead: 'A view is this page with its current filters. Your views are the same in every browser.',
+  none: 'No saved views yet.',
+  list: 'Saved views of this page',
+  name: 'Name',
+  nameHint: 'For example, "Failures in production".',
+  nameWrong: 'Enter a name of at most 40 characters.',
+  save: 'Save this view',
+  saved: (name: string) => `View "${name}" saved.`,
+  remove: 'Delete',
+  removeOf: (name: string) => `Delete view "${name}"`,
+  noFilter: 'Set a filter or an order first.',
+  full: 'You have 30 views. Delete one first.',
+  done: 'Done',
+} as const
