@@ -22,6 +22,9 @@ type Lock = Awaited<ReturnType<typeof takeDataFolder>>
 /** The format of lines to stderr, of the environment until the settings are read. */
 let format = logFormat()
 
+/** The texts of the settings, once they are read. */
+let textsAtStart: ReturnType<typeof givenNow>['texts'] = {}
+
 /** The log, once the settings are read. */
 let output: LogOutput | null = null
 
@@ -231,10 +234,17 @@ function progress(log: Log): (done: number, total: number) => void {
   }
 }
 
-const started = performance.now()
-await secureDataFolder().catch((error: unknown) => end(reasonOf(error)))
-const { config, texts: textsAtStart } = settings()
-output = openOutput(config)
-const log = openLog(config.logLevel, output.write, undefined, config.logFormat)
-const starting = config.nodeUrl === null ? start(config, log, started) : startNode(config, config.nodeUrl, log, started)
-await starting.catch((error: unknown) => end(reasonOf(error)))
+/** Reads the settings and starts. Not at the top level, where an `await` would keep a bundle from holding bytecode. */
+async function main(): Promise<void> {
+  const started = performance.now()
+  await secureDataFolder().catch((error: unknown) => end(reasonOf(error)))
+  const { config, texts } = settings()
+  textsAtStart = texts
+  output = openOutput(config)
+  const log = openLog(config.logLevel, output.write, undefined, config.logFormat)
+  const { nodeUrl } = config
+  const starting = nodeUrl === null ? start(config, log, started) : startNode(config, nodeUrl, log, started)
+  await starting.catch((error: unknown) => end(reasonOf(error)))
+}
+
+void main()

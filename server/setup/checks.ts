@@ -13,9 +13,12 @@ export const STATIC_CHECKS = ['lint', 'types', 'unused'] as const
  */
 const PARALLEL = [`--parallel=${availableParallelism() + 1}`, '--no-isolate', '--timings=tests/timings.json'] as const
 
-/** Runs one script of package.json. Its tools run on Bun as well, so that it needs no Node. */
+/**
+ * Runs one script of package.json, in the time that the tests leave to it: they take longer than all checks. Its tools run on Bun as
+ * well, so that it needs no Node.
+ */
 export function runScript(root: string, name: string): Promise<ToolRun> {
-  return runBun(['--bun', 'run', '--silent', name], { folder: root })
+  return runBun(['--bun', 'run', '--silent', name], { folder: root, background: true })
 }
 
 /**

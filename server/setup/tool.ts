@@ -1,3 +1,5 @@
+import { constants, setPriority } from 'node:os'
+
 /** The result of running a tool. `output` has both streams, and is empty when they were passed through. */
 export type ToolRun = { exitCode: number; output: string; seconds: number }
 
@@ -7,6 +9,8 @@ export type ToolOptions = {
   environment?: Record<string, string | undefined>
   /** Passes the tool's output through to our own streams instead of collecting it. */
   stream?: boolean
+  /** Leaves the processor to whatever else runs: for work that nobody waits for yet. */
+  background?: boolean
 }
 
 /**
@@ -23,6 +27,7 @@ export async function runBun(args: readonly string[], options: ToolOptions): Pro
     stdout: stream ? 'inherit' : 'pipe',
     stderr: stream ? 'inherit' : 'pipe',
   })
+  if (options.background) setPriority(tool.pid, constants.priority.PRIORITY_LOW)
   const stop = (signal: NodeJS.Signals) => tool.kill(signal)
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { fileURLToPath } from 'node:url'
 
 /** What viem calls tempoLocalnet: the payment library's own client knows this id, and not anvil's. */
 export const SANDBOX_CHAIN_ID = 1337
@@ -40,7 +39,7 @@ export function sandboxChainProgram(): string | null {
   const system = process.platform === 'win32' ? 'win32' : process.platform
   const name = `@foundry-rs/anvil-${system}-${processor}/bin/anvil${process.platform === 'win32' ? '.exe' : ''}`
   try {
-    const path = fileURLToPath(import.meta.resolve(name))
+    const path = Bun.resolveSync(name, import.meta.dir)
     return existsSync(path) ? path : null
   } catch {
     return null
