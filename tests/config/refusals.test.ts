@@ -30,6 +30,11 @@ async function lineOf(attempt: () => unknown): Promise<string> {
 const refusal = (environment: Record<string, string>) =>
   lineOf(() => readConfig({ DATA_DIR: FOLDER, SECRET_KEY, ...environment }, {}))
 
+const NODE = {
+  ...{ NODE_URL: 'http://10.0.0.5:3000', DATABASE_URL: 'libsql://db.example.com' },
+  ...{ PAYMENTS: 'off', SOCIAL_PROVIDER: 'none' },
+}
+
 /** Each line: the settings, the name that the message must have, and the example that it must give (issue 21 point 11). */
 const REFUSED: readonly (readonly [Record<string, string>, name: string, example: string])[] = [
   [{ ...STRIPE, STRIPE_SECRET_KEY: 'pk_live_hunter2hunter2' }, 'STRIPE_SECRET_KEY', 'sk_live_...'],
@@ -68,6 +73,14 @@ const REFUSED: readonly (readonly [Record<string, string>, name: string, example
   [{ PAYMENTS_SECRET: 'hunter2' }, 'PAYMENTS_SECRET', 'openssl rand'],
   [{ PAYMENTS: 'tempo' }, 'PAYMENTS_RECIPIENT', 'PAYMENTS=tempo'],
   [{ MODELS_FILE: 'models.yaml' }, 'MODELS_FILE', 'models.json'],
+  [{ NODE_URL: 'http://10.0.0.5:3000' }, 'NODE_URL', 'DATABASE_URL=libsql://db.example.com'],
+  [{ ...NODE, NODE_URL: '10.0.0.5:3000' }, 'NODE_URL', 'http://10.0.0.5:3000'],
+  [{ ...NODE, NODE_URL: 'http://user:hunter2@10.0.0.5' }, 'NODE_URL', 'https://node1.example.com'],
+  [{ ...NODE, NODE_URL: 'http://203.0.113.7:3000' }, 'NODE_URL', 'https'],
+  [{ ...NODE, NODE_URL: 'http://[2001:db8::1]:3000' }, 'NODE_URL', 'https'],
+  [{ ...NODE, SOCIAL_PROVIDER: 'sandbox' }, 'NODE_URL cannot be combined with a sandbox', 'SOCIAL_PROVIDER=none'],
+  [{ ...NODE, PAYMENTS: 'sandbox' }, 'NODE_URL cannot be combined with a sandbox', 'PAYMENTS=off'],
+  [{ ...NODE, TAKE_OVER: 'true' }, 'TAKE_OVER', 'NODE_URL'],
 ]
 
 describe('a wrong setting stops the start with one line that names it and an example', () => {

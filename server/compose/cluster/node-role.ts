@@ -1,5 +1,13 @@
 import type { Peer } from '../../core/cluster/hop'
-import { ClockSkew, Lease, type LeaseStore, type NodeFacts, RENEW_MS, type Sighting } from '../../core/cluster/leases'
+import {
+  ClockSkew,
+  Lease,
+  type LeaseStore,
+  MAX_SKEW_MS,
+  type NodeFacts,
+  RENEW_MS,
+  type Sighting,
+} from '../../core/cluster/leases'
 import type { Log } from '../../log'
 
 /** How long a request waits for an owner. Another node owns the accounts within this time after a crash. */
@@ -14,6 +22,8 @@ const SOON_MS = 100
 const RETRY_MS = 300
 /** After the accounts could not be opened, other nodes go first. */
 const BACK_OFF_MS = 5_000
+/** How long calls may take that are in progress when an owner finds its clock wrong. */
+const YIELD_MS = 10_000
 /** Closing waits for a database that does not answer, which has a limit of its own. */
 const MAX_CLOSE_MS = 20_000
 
@@ -48,6 +58,8 @@ export interface RoleParts<G extends OwnedGateway> {
   readonly now: () => number
   /** Milliseconds of a clock that never steps. */
   readonly monotonic: () => number
+  /** For tests. */
+  readonly sleep?: (ms: number) => Promise<void>
 }
 
 /**
@@ -71,6 +83,7 @@ export class NodeRole<G extends OwnedGateway> {
   /** Resolves when what was lost is closed. */
   private closing: Promise<void> | null = null
   private opening: Promise<void> | null = null
+  private yielding: Promise<void> | null = null
   private looping: Promise<void> = Promise.resolve()
   private inside = 0
   private onIdle: (() => void) | null = null
@@ -163,6 +176,7 @@ export class NodeRole<G extends OwnedGateway> {
     this.mayTake = false
     await this.opening
     await this.closing
+    await this.yielding
     const { gateway, lease } = this
     if (gateway && lease) await this.handOver(gateway, lease, drainMs)
     // What waits here goes to the next owner, if there is a node that can become it.
@@ -180,7 +194,7 @@ export class NodeRole<G extends OwnedGateway> {
   private async hasSuccessor(): Promise<boolean> {
     const { leases, self } = this.parts
     const nodes = await leases.nodes().catch(() => [])
-    return nodes.some(({ id, isLive }) => isLive && id !== self.id)
+    return nodes.some(({ id, isLive, skewMs }) => isLive && id !== self.id && Math.abs(skewMs) <= MAX_SKEW_MS)
   }
 
   private async handOver(gateway: G, lease: Lease, drainMs: number): Promise<void> {
@@ -237,9 +251,20 @@ export class NodeRole<G extends OwnedGateway> {
     this.skew.measure(sentAt, now(), sighting.at)
     onSighting(sighting)
     await this.saw(sighting)
+    await this.yieldIfOff()
     if (monotonic() - this.seenAt < RENEW_MS) return
     this.seenAt = monotonic()
     await leases.beat({ ...self, skewMs: this.skew.ms })
+  }
+
+  /** An owner whose clock is wrong refuses what other nodes forward: one with a right clock, if there is one, owns better. */
+  private async yieldIfOff(): Promise<void> {
+    const { gateway, lease } = this
+    if (!gateway || !lease || this.current !== 'owner' || this.skew.problem() === null) return
+    if (await this.hasSuccessor())
+      this.yielding = this.handOver(gateway, lease, YIELD_MS).catch((error: unknown) =>
+        this.parts.onStuck(reasonOf(error)),
+      )
   }
 
   private async saw({ owner }: Sighting): Promise<void> {
@@ -251,7 +276,7 @@ export class NodeRole<G extends OwnedGateway> {
     this.peer = isOwn ? null : owner
     if (before?.term !== this.peer?.term) this.tell()
     const isFree = owner === null && this.lease === null && this.opening === null && this.closing === null
-    if (!isFree || !this.mayTake || this.skew.problem() !== null || monotonic() < this.notBefore) return
+    if (!isFree || !this.mayTake || this.skew.isOff || monotonic() < this.notBefore) return
     const sentAt = monotonic()
     const term = await leases.take(self)
     if (term === null) return
@@ -331,14 +356,12 @@ export class NodeRole<G extends OwnedGateway> {
   }
 
   private async pause(ms: number): Promise<void> {
+    const { sleep = Bun.sleep } = this.parts
     // The loop comes round at most each SOON_MS, however many requests are in a hurry.
     const soon = Math.min(ms, SOON_MS)
-    await Bun.sleep(soon)
+    await sleep(soon)
     if (ms === soon || this.isOver) return
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, ms - soon)
-    await Promise.race([promise, this.hurried.promise])
-    clearTimeout(timer)
+    await Promise.race([sleep(ms - soon), this.hurried.promise])
     this.hurried = Promise.withResolvers()
   }
 }

@@ -116,6 +116,11 @@ export class ClockSkew {
     return this.latest
   }
 
+  /** Whether the last measurement was beyond: such a node takes nothing. */
+  get isOff(): boolean {
+    return this.beyond > 0
+  }
+
   /** What is wrong with the clock; null if it agrees with the database's. */
   problem(): string | null {
     if (this.beyond < SKEWED_LOOKS) return null

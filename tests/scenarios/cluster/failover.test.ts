@@ -17,7 +17,7 @@ import { until } from '../../support/until'
 const NOTICE = { DRAIN_NOTICE_SECONDS: '1' }
 
 /** Issue 23: a node that dies, freezes or restarts. */
-describe.skipIf(!hasSqld)('nodes on one database, of which one', () => {
+describe.skipIf(!hasSqld)('two nodes on one database:', () => {
   let cluster: Awaited<ReturnType<typeof openCluster>>
   let nodes: TestNode[] = []
   let spender: Awaited<ReturnType<typeof openSpender>>
@@ -42,7 +42,7 @@ describe.skipIf(!hasSqld)('nodes on one database, of which one', () => {
     return served.length
   }
 
-  test('is killed under load, three times: all that was served is booked, and the other one goes on', async () => {
+  test('the owner is killed under load, three times: all that was served is booked, and the other one goes on', async () => {
     for (let round = 0; round < 3; round++) {
       const dying = await owner()
       const next = other(dying)
@@ -61,7 +61,7 @@ describe.skipIf(!hasSqld)('nodes on one database, of which one', () => {
     }
   }, 120_000)
 
-  test('is frozen while it charges, and wakes up when another one serves: it commits nothing more', async () => {
+  test('the owner is frozen while it charges, and wakes up when another one serves: it commits nothing more', async () => {
     const frozen = await owner()
     const next = other(frozen)
     const direct = load(spender.secret, 20, () => frozen)
@@ -83,7 +83,20 @@ describe.skipIf(!hasSqld)('nodes on one database, of which one', () => {
     expect(await ownerOf(frozen)).toBe(next.url)
   }, 60_000)
 
-  test('restarts, one after the other, under load: no call fails', async () => {
+  test('the database dies and comes back under load: nothing is lost, and calls go on', async () => {
+    const calls = load(spender.secret, 8, () => nodes[Math.random() < 0.5 ? 0 : 1] as TestNode)
+    await until(() => calls.outcomes.length > 20)
+    await cluster.database.kill()
+    await until(async () => !(await fetch(`${nodes[1]?.url}/ready`)).ok)
+    await cluster.database.start()
+    const before = calls.outcomes.length
+    await until(() => calls.outcomes.slice(before).filter(({ status }) => status === 200).length > 20)
+    const outcomes = await calls.stop()
+    expect(Object.keys(counted(outcomes)).filter((status) => !['200', '503'].includes(status))).toEqual([])
+    await expectBooked(outcomes)
+  }, 60_000)
+
+  test('both restart, one after the other, under load: no call fails', async () => {
     let serving = nodes
     let turn = 0
     const calls = load(spender.secret, 8, () => serving[turn++ % serving.length] as TestNode)

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'bun:test'
+import { hopOf } from '../../../server/adapters/cluster/hop-gate'
+import { HopHeaders } from '../../../server/adapters/cluster/hop-header'
+import { GatewayNode } from '../../../server/compose/cluster/gateway-node'
+import { HOP_HEADER, type Hopped, OPERATOR } from '../../../server/core/cluster/hop'
+import { formatAddress, UNKNOWN_ADDRESS } from '../../../server/core/credentials/address'
+import { isFromThisMachine } from '../../../server/http/middleware/client-address'
+import { testNodes } from './test-nodes'
+
+const KEY = { id: 'k1', secret: new Uint8Array(32).fill(7) }
+const LOOPBACK = { family: 4, bits: 0x7f000001 } as const
+
+/** Issue 23: what the owner believes of a request that another node forwarded. */
+describe('the owner of the accounts', () => {
+  async function owner() {
+    const { time, start, opened, leases } = testNodes()
+    const { role } = start('a')
+    await time.pass(500)
+    const signer = new HopHeaders({ signing: KEY, accepted: [KEY] })
+    const forwarded: Request[] = []
+    const node = new GatewayNode({
+      ...{ role, leases, now: () => time.now, addressOf: () => UNKNOWN_ADDRESS },
+      forwarding: {
+        async forward(request) {
+          forwarded.push(request)
+          return new Response('forwarded')
+        },
+        ended: async () => undefined,
+        abandon: () => undefined,
+        close: async () => undefined,
+      },
+      hopOf: (request, term) => hopOf(request, signer, time.now, term),
+    })
+    const seen: Request[] = []
+    const [gateway] = opened
+    if (!gateway) throw new Error('it opened nothing')
+    const answered = (text: string) => (request: Request) => {
+      seen.push(request)
+      return new Response(text)
+    }
+    Object.assign(gateway, { fetch: answered('served'), control: answered('commanded') })
+    const hop = (target: string, claim: Partial<Hopped> = {}, headers: Record<string, string> = {}) => {
+      const header = signer.sign(
+        { method: 'POST', target, address: '203.0.113.7', requestId: 'req_1', term: 1, deadlineMs: 60_000, ...claim },
+        time.now,
+      )
+      return new Request(`http://localhost${target}`, { method: 'POST', headers: { ...headers, [HOP_HEADER]: header } })
+    }
+    return { node, role, time, seen, forwarded, hop }
+  }
+
+  test('takes the address from the first node, and never from the headers of the caller', async () => {
+    const { node, seen, hop } = await owner()
+    const answer = await node.handle(hop('/v1/models', {}, { 'x-forwarded-for': '198.51.100.1' }))
+    expect(await answer.text()).toBe('served')
+    const headers = seen[0]?.headers ?? new Headers()
+    expect(formatAddress(node.addressOf(LOOPBACK, headers))).toBe('203.0.113.7')
+    expect(headers.has(HOP_HEADER)).toBe(false)
+    // The socket is that of a node beside it: the caller is not on this machine, and never the first operator.
+    expect(isFromThisMachine(LOOPBACK, headers, 'localhost')).toBe(false)
+    // The name of the header that has the address is no help to others.
+    const other = await owner()
+    const stolen = Object.fromEntries([...headers].filter(([name]) => name.startsWith('x-hopped-')))
+    await other.node.handle(new Request('http://localhost/v1/models', { headers: stolen }))
+    expect(other.node.addressOf(LOOPBACK, other.seen[0]?.headers ?? new Headers())).toBe(UNKNOWN_ADDRESS)
+  })
+
+  test('runs an operator command only as another node signed it', async () => {
+    const { node, seen, hop } = await owner()
+    expect(await (await node.handle(hop('/internal/command/list', { address: OPERATOR }))).text()).toBe('commanded')
+    expect(new URL(seen[0]?.url ?? '').pathname).toBe('/list')
+    // A caller's own request to that path is one like any other, also through a node.
+    expect(await (await node.handle(hop('/internal/command/list'))).text()).toBe('served')
+    expect((await node.handle(hop('/v1/models', { address: OPERATOR }))).status).toBe(404)
+    expect(await (await node.handle(new Request('http://localhost/internal/command/list'))).text()).toBe('served')
+  })
+
+  test('refuses what was meant for another term or is not signed, and forwards nothing that was forwarded', async () => {
+    const { node, role, time, seen, forwarded, hop } = await owner()
+    for (const request of [
+      hop('/v1/models', { term: 2 }),
+      new Request('http://localhost/', { headers: { [HOP_HEADER]: 'x' } }),
+    ])
+      expect((await node.handle(request)).status).toBe(421)
+    const left = role.leave(0)
+    await time.pass(500)
+    await left
+    expect((await node.handle(hop('/v1/models'))).status).toBe(421)
+    expect([seen, forwarded]).toEqual([[], []])
+  })
+})

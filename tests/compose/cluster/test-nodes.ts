@@ -1,0 +1,91 @@
+import { MemoryLeases } from '../../../server/adapters/stores/memory/leases'
+import { NodeRole, type OwnedGateway, type Ownership } from '../../../server/compose/cluster/node-role'
+import type { LeaseStore, NodeFacts } from '../../../server/core/cluster/leases'
+
+/** Time that passes when the test says so, in steps in which everything that waits can go on. */
+class TestTime {
+  now = 1_700_000_000_000
+  private sleepers: { readonly at: number; readonly wake: () => void }[] = []
+
+  readonly sleep = (ms: number): Promise<void> => new Promise((wake) => this.sleepers.push({ at: this.now + ms, wake }))
+
+  async pass(ms: number): Promise<void> {
+    for (const end = this.now + ms; this.now < end; ) {
+      this.now += 50
+      const due = this.sleepers.filter(({ at }) => at <= this.now)
+      this.sleepers = this.sleepers.filter(({ at }) => at > this.now)
+      for (const { wake } of due) wake()
+      for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+}
+
+/** What one node opened, and whether it is closed. */
+export interface TestGateway extends OwnedGateway {
+  readonly node: string
+  readonly mayGrant: () => boolean
+  readonly lose: Ownership['onLost']
+  isDraining: boolean
+  isClosed: boolean
+}
+
+/** Nodes in one process that share a lease in memory, and a time of the test. */
+export function testNodes() {
+  const time = new TestTime()
+  const shared = new MemoryLeases({ now: () => time.now })
+  const opened: TestGateway[] = []
+  const lines: string[] = []
+  const start = (id: string, { skewMs = 0 } = {}) => {
+    const self: Omit<NodeFacts, 'skewMs'> = { id, url: `http://${id}`, version: '0.2.0' }
+    const link = { isCut: false, losesAnswers: false, failure: null as Error | null, skewMs }
+    const log = (level: string) => (message: string) => void lines.push(`${id} ${level}: ${message}`)
+    const role = new NodeRole<TestGateway>({
+      ...{ self, leases: linked(shared, link), onSighting: () => undefined },
+      onStuck: (reason) => lines.push(`${id} stuck: ${reason}`),
+      log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+      now: () => time.now + link.skewMs,
+      monotonic: () => time.now,
+      sleep: time.sleep,
+      async open({ mayGrant, onLost }) {
+        if (link.failure) throw link.failure
+        const gateway: TestGateway = {
+          ...{ node: id, mayGrant, lose: onLost, isDraining: false, isClosed: false },
+          fetch: () => new Response(id),
+          control: async () => new Response(id),
+          stopping: {
+            drain() {
+              gateway.isDraining = true
+            },
+          },
+          streamsEnded: async () => undefined,
+          async close() {
+            gateway.isClosed = true
+          },
+        }
+        opened.push(gateway)
+        return gateway
+      },
+    })
+    const started = role.start()
+    return { role, link, started }
+  }
+  return {
+    ...{ time, start, opened, lines, leases: shared },
+    /** The nodes that may grant now. */
+    granting: () => opened.filter(({ mayGrant }) => mayGrant()).map(({ node }) => node),
+  }
+}
+
+/** A node's connection to the leases. */
+function linked(leases: LeaseStore, link: { readonly isCut: boolean; readonly losesAnswers: boolean }): LeaseStore {
+  return new Proxy(leases, {
+    get:
+      (target, name) =>
+      async (...args: unknown[]) => {
+        if (link.isCut) throw new Error('the database does not answer')
+        const answer = await Reflect.get(target, name).apply(target, args)
+        if (link.losesAnswers && name !== 'look') throw new Error('the answer was lost')
+        return answer
+      },
+  })
+}
