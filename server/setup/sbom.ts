@@ -1,7 +1,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
-/** `bun run sbom`: what a gateway consists of, from bun.lock: dist/sbom.cdx.json (CycloneDX 1.6) and dist/licenses.md. */
+/**
+ * `bun run sbom`: what a gateway consists of, from bun.lock: dist/sbom.cdx.json (CycloneDX 1.6) and dist/licenses.md. That is what the server
+ * needs, what is built into the dashboard and the API reference, and Bun.
+ */
 const ROOT = resolve(import.meta.dirname, '../..')
 
 /** Licences that let an operator run, change and pass on the gateway. Anything else needs a look by a person first. */
@@ -10,6 +13,11 @@ const ACCEPTED_LICENCES: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
+
+/** Built into the page of the API reference. */
+const REFERENCE = '@scalar/api-reference'
+/** Bun is MIT; it contains JavaScriptCore, which is LGPL: https://bun.com/docs/project/licensing */
+const BUN_LICENCE = 'MIT AND LGPL-2.0-only'
 
 export interface Component {
   readonly name: string
@@ -34,12 +42,13 @@ interface Lock {
   readonly packages: Readonly<Record<string, LockedPackage>>
 }
 
-/** Everything that the gateway needs at run time, itself excluded, by name and version. Reads bun.lock and node_modules in `root`. */
-export async function runtimeComponents(root: string): Promise<readonly Component[]> {
+/** Everything that a gateway has inside, itself excluded, by name and version. Reads the sources, bun.lock and node_modules in `root`. */
+export async function shippedComponents(root: string): Promise<readonly Component[]> {
   const lock: Lock = JSON.parse((await readFile(join(root, 'bun.lock'), 'utf8')).replace(/,(\s*[}\]])/g, '$1'))
   const found = new Map<string, Component>()
   const seen = new Set<string>()
-  const open = [...namesOf(lock.workspaces[''])].map((name) => ({ from: [] as readonly string[], name }))
+  const direct = [...namesOf(lock.workspaces['']), ...(await dashboardPackages(root)), REFERENCE]
+  const open = direct.map((name) => ({ from: [] as readonly string[], name }))
   for (let next = open.pop(); next; next = open.pop()) {
     const path = locate(lock, next.from, next.name)
     const key = path?.join('/') ?? ''
@@ -56,7 +65,19 @@ export async function runtimeComponents(root: string): Promise<readonly Componen
     })
     for (const name of namesOf(requires)) open.push({ from: path, name })
   }
+  found.set('bun', { name: 'bun', version: Bun.version, licence: BUN_LICENCE, sha512: null })
   return [...found.values()].sort((a, b) => a.name.localeCompare(b.name) || a.version.localeCompare(b.version))
+}
+
+/** The packages that the dashboard imports. They are development dependencies, because the build puts them into its files. */
+export async function dashboardPackages(root: string): Promise<ReadonlySet<string>> {
+  const names = new Set<string>()
+  for await (const file of new Bun.Glob('dashboard/src/**/*.{ts,tsx,css}').scan(root)) {
+    const text = await readFile(join(root, file), 'utf8')
+    for (const [, name = ''] of text.matchAll(/(?:from|import) ['"]((?:@[\w-]+\/)?[\w-]+)(?:\/[^'"]*)?['"]/g))
+      names.add(name)
+  }
+  return names
 }
 
 /** Components whose licence is not on the list. Packages of other platforms are of their parent's project and are not judged. */
@@ -66,7 +87,7 @@ export function unaccepted(components: readonly Component[]): readonly Component
       .replace(/[()]/g, '')
       .split(/ OR /i)
       .some((choice) => choice.split(/ AND /i).every((licence) => ACCEPTED_LICENCES.has(licence.trim())))
-  return components.filter(({ licence }) => licence !== null && !accepted(licence))
+  return components.filter(({ name, licence }) => name !== 'bun' && licence !== null && !accepted(licence))
 }
 
 function namesOf({
@@ -104,7 +125,7 @@ export function cyclonedx(version: string, components: readonly Component[]): ob
     version: 1,
     metadata: { component: { type: 'application', name: 'paid-api-gateway', version } },
     components: components.map(({ name, version: of, licence, sha512 }) => ({
-      type: 'library',
+      type: name === 'bun' ? 'platform' : 'library',
       'bom-ref': `pkg:npm/${name.replace('@', '%40')}@${of}`,
       name,
       version: of,
@@ -116,7 +137,7 @@ export function cyclonedx(version: string, components: readonly Component[]): ob
 }
 
 if (import.meta.main) {
-  const components = await runtimeComponents(ROOT)
+  const components = await shippedComponents(ROOT)
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
   await mkdir(join(ROOT, 'dist'), { recursive: true })
   await writeFile(join(ROOT, 'dist/sbom.cdx.json'), `${JSON.stringify(cyclonedx(version, components), null, 2)}\n`)

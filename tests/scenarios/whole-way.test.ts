@@ -6,7 +6,7 @@ import { chargedIds } from '../support/database-file'
 import { reconcile } from '../support/reconcile'
 import { type Expected, extractRelease, SEARCH } from '../support/release-fixture'
 import { serverBinary } from '../support/server-binary'
-import { SECRET_KEY, startProgram } from '../support/server-process'
+import { SECRET_KEY, type ServerProcess, startProgram } from '../support/server-process'
 
 /** Issue 24: with the binary alone, whose own folder is empty. Growing to two nodes is a test of its own. */
 const README = join(import.meta.dir, '../../README.md')
@@ -14,17 +14,24 @@ const ORIGIN = 'http://127.0.0.1:3000'
 
 let folder: string
 let program: string
+const started: ServerProcess[] = []
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'whole-way-'))
   await mkdir(join(folder, 'empty'))
   program = await serverBinary()
 }, 120_000)
-afterAll(() => rm(folder, { recursive: true, force: true }))
+afterAll(async () => {
+  // Those that a failure left running.
+  for (const server of started) await server.kill('SIGKILL')
+  await rm(folder, { recursive: true, force: true })
+})
 
 const place = (data: string) => ({ cwd: join(folder, 'empty'), env: { DATA_DIR: join(folder, data), PORT: '0' } })
-const start = (data: string, env: Readonly<Record<string, string>> = {}) => {
+async function start(data: string, env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
   const { cwd, env: own } = place(data)
-  return startProgram([program, 'up'], { cwd, env: { ...own, ...env } })
+  const server = await startProgram([program, 'up'], { cwd, env: { ...own, ...env } })
+  started.push(server)
+  return server
 }
 
 /** Runs a command of the binary. Resolves to what it printed; throws if it failed. */
