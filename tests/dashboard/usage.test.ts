@@ -294,7 +294,7 @@ describe('the audit log', () => {
     const { page } = watched
     await heading(page, 'Audit log')
     const table = page.getByRole('table', { name: 'Changes, newest first' })
-    const row = table.getByRole('row').filter({ hasText: 'key.change' })
+    const row = table.getByRole('row').filter({ hasText: 'Key changed' })
     await row.getByText('note: null').waitFor()
     await row.getByText('note: a new note').waitFor()
     await fitsEverybody(page, 'audit')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reconcile } from '../support/reconcile'
 import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
@@ -73,6 +73,19 @@ describe('signals', () => {
     expect((await call()).status).toBe(200)
   })
 
+  test('SIGHUP with a log that cannot be opened goes on in the old file, and opens it once it can', async () => {
+    await rename(log, `${log}.2`)
+    await mkdir(log)
+    process.kill(server.pid, 'SIGHUP')
+    await until(async () => (await readFile(`${log}.2`, 'utf8')).includes('lines go to the old file {"reason":'))
+    expect((await call()).status).toBe(200)
+    await rmdir(log)
+    await listModels('two', 'three')
+    process.kill(server.pid, 'SIGHUP')
+    await logged('all other settings need a restart {"changed":[]}')
+    expect(await listed()).toEqual(['three', 'two'])
+  })
+
   test('SIGTERM serves calls for the time of the notice, and each closes its connection; a second one ends the notice', async () => {
     process.kill(server.pid, 'SIGTERM')
     await logged('SIGTERM: stopping')
@@ -84,7 +97,7 @@ describe('signals', () => {
     expect(await server.kill('SIGTERM')).toBe(0)
     expect(await readFile(log, 'utf8')).toContain('info stopped\n')
     await expect(fetch(`${server.url}/ready`)).rejects.toThrow()
-    expect(await reconcile(join(folder, 'gateway.db'))).toMatchObject({ charges: 2, problems: [] })
+    expect(await reconcile(join(folder, 'gateway.db'))).toMatchObject({ charges: 3, problems: [] })
   })
 })
 

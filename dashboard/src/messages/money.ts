@@ -30,6 +30,7 @@ export const MONEY_TEXT = {
   rails: { 'balance/credit': 'Balance: credit', 'balance/paid': 'Balance: paid money' } as Readonly<
     Record<string, string>
   >,
+  rowsLeftOut: (rows: string) => `${rows} more rows are in the CSV.`,
   refunded: (usd: string) => `${usd} refunded`,
   unknownCost: (calls: string) => `${calls} without a cost`,
   credit: 'Credit',

@@ -117,6 +117,7 @@ function revenue({ rows, totals, credit, ...shown }: Revenue): string {
   const columns = [shown.group_by.toUpperCase(), 'CALLS', 'REVENUE USD', 'REFUNDED', 'COST', 'COST UNKNOWN', 'MARGIN']
   return [
     table(columns, [...rows.map((row) => line(row.email ?? (row.name || '-'), row)), line('total', totals)]),
+    shown.rows_left_out > 0 ? `${shown.rows_left_out} more rows are not shown: --csv has all.\n` : '',
     `Credit: ${usd(credit.signup_credit_given_micros_usd)} USD at sign-up and ${usd(credit.grants_given_micros_usd)} granted,`,
     ` ${usd(credit.debited_micros_usd)} taken back, ${usd(credit.used_micros_usd)} used (part of the revenue).\n`,
     `Overruns: ${usd(shown.overruns_micros_usd)} USD. Owed to customers on ${shown.to}: ${usd(shown.owed_to_customers_micros_usd)} USD.\n`,

@@ -54,6 +54,7 @@ export const Revenue = record('What calls brought in and cost.', {
     }),
     'Days in order, others by revenue, at most 1,000. All of them are in the CSV.',
   ),
+  rows_left_out: whole('How many more rows there are.', { minimum: 0 }),
   totals: record('All calls.', SUMS),
   credit: record('Money that was given away.', {
     signup_credit_given_micros_usd: microsUsd('Signup credit.'),

@@ -67,6 +67,7 @@ async function report(parts: RevenueParts, asked: Asked): Promise<Revenue> {
         ...wireSums(row, grouping !== 'rail'),
       })),
     ),
+    rows_left_out: Math.max(0, rows.length - MAX_ROWS),
     totals: wireSums(totals.reduce(addedRevenue, NO_REVENUE), true),
     credit: {
       signup_credit_given_micros_usd: given.signupCredit,

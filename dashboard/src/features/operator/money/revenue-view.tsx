@@ -167,6 +167,9 @@ function RevenueTable({ asked, onGroup }: { asked: RevenueAsked; onGroup: (group
         )}
         empty={<Empty>{TEXT.none}</Empty>}
       />
+      {query.data && query.data.rows_left_out > 0 && (
+        <p className="px-4 py-3 text-muted sm:px-6">{TEXT.rowsLeftOut(grouped(query.data.rows_left_out))}</p>
+      )}
     </Card>
   )
 }
