@@ -21,6 +21,7 @@ import type { ModelCatalog } from './core/models/model-catalog'
 import type { Payments } from './core/payments/payments'
 import type { UsageReports } from './core/usage/reports'
 import { appRoutes } from './http/account/app-routes'
+import { batchRoutes } from './http/account/batch-routes'
 import { limitRequestRoutes } from './http/account/limit-request-routes'
 import { accountRoutes } from './http/account/routes'
 import { sessionRoutes } from './http/account/session-routes'
@@ -121,6 +122,7 @@ export function app(parts: AppParts) {
     .use(accountGroup(parts))
     .use(moneyRoutes(parts))
     .use(operatorGroup(parts))
+    .use(batchRoutes(parts, async (request) => (await built.promise)(request)))
     .use(tryRoutes(parts, endpoints, async (request) => (await built.promise)(request)))
     .use(openRoutes(parts))
     .use(schemaRoutes())

@@ -313,8 +313,8 @@ export const RULES: readonly Rule[] = [
   },
   // The built dashboard, read from disk once.
   {
-    files: ['server/http/system/dashboard-files.ts'],
-    may: [CORE, 'server/http/middleware/accepted-encoding.ts'],
+    files: ['server/http/system/dashboard-files.ts', 'server/http/system/page-preloads.ts'],
+    may: ['server/http/system/page-preloads.ts', CORE, 'server/http/middleware/accepted-encoding.ts'],
     packages: [CRYPTO, 'node:fs/promises', 'node:path'],
   },
   {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import {
   axeFindings,
   becomes,
@@ -10,10 +11,12 @@ import {
   screenshot,
   sidewaysScroll,
 } from '../support/browser'
+import { seedCalls } from '../support/seed-calls'
 
 const DIST = join(import.meta.dir, '..', '..', 'dashboard', 'dist')
 const FIRST_LOAD_BYTES = 150 * 1024
 const MANY_KEYS = 1_000
+const SOME_KEYS = 501
 
 let dashboard: Dashboard
 beforeAll(async () => {
@@ -39,6 +42,23 @@ function filesOf(manifest: Record<string, Chunk>, names: readonly string[]): Set
   }
   for (const name of names) add(name)
   return seen
+}
+
+/** The account of somebody signed in, with this many keys. */
+async function accountWithKeys(count: number) {
+  const owner = await dashboard.signedIn()
+  const account = await dashboard.core.accounts.byId(owner.accountId as `acct_${string}`)
+  if (!account) throw new Error('no account')
+  const keys = await Promise.all(
+    Array.from({ length: count }, (_, at) => dashboard.key(account, { name: `key ${at}` })),
+  )
+  return { account, keys }
+}
+
+/** A call of each key, so that each is in every report, and some that cost. */
+async function callWithEach({ account, keys }: Awaited<ReturnType<typeof accountWithKeys>>): Promise<void> {
+  for (const { id } of keys) await seedCalls(dashboard, account, { key: id, count: 1 })
+  for (const { secret } of keys.slice(0, 8)) await dashboard.as(secret, '/apis/v1/websearch/images/search?q=card')
 }
 
 describe('the first load', () => {
@@ -67,12 +87,56 @@ describe('the first load', () => {
   })
 })
 
+/** What a page asked of `/api`: its requests, the most that were open at once, and their bytes as they were sent. */
+async function apiTraffic(page: Page, act: () => Promise<unknown>) {
+  const session = await dashboard.browser.newCDPSession(page)
+  await session.send('Network.enable')
+  const open = new Set<string>()
+  const asked: string[] = []
+  let [most, bytes] = [0, 0]
+  session.on('Network.requestWillBeSent', ({ requestId, request }) => {
+    const path = request.url.slice(dashboard.origin.length)
+    if (!path.startsWith('/api/')) return
+    asked.push(decodeURIComponent(path))
+    open.add(requestId)
+    most = Math.max(most, open.size)
+  })
+  session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    if (open.delete(requestId)) bytes += encodedDataLength
+  })
+  await act()
+  await session.detach()
+  return { asked, most, bytes }
+}
+
 describe('many keys', () => {
+  test('501 keys: Overview and Usage ask at most 3 requests at once, and get at most 30 KB', async () => {
+    const account = await accountWithKeys(SOME_KEYS)
+    await callWithEach(account)
+    const { page, complaints } = await dashboard.visit('/favicon.svg')
+    for (const [path, shown] of [
+      ['/', 'Spend, last 7 days, by key'],
+      ['/usage?range=24h', 'Breakdown'],
+    ] as const) {
+      const traffic = await apiTraffic(page, async () => {
+        await page.goto(dashboard.origin + path)
+        await page.getByRole('region', { name: shown }).waitFor()
+        await page.getByRole('img').or(page.locator('.recharts-surface')).first().waitFor()
+        await page.waitForLoadState('networkidle')
+      })
+      console.log(
+        `${path}: ${traffic.asked.length} requests, ${traffic.most} at once, ${traffic.bytes} bytes`,
+        traffic.asked,
+      )
+      expect(traffic.most).toBeLessThanOrEqual(3)
+      expect(traffic.bytes).toBeLessThanOrEqual(30_000)
+    }
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
   test('1,000 keys: the first hundred show at once, the rest page by page', async () => {
-    const owner = await dashboard.signedIn()
-    const account = await dashboard.core.accounts.byId(owner.accountId as `acct_${string}`)
-    if (!account) throw new Error('no account')
-    await Promise.all(Array.from({ length: MANY_KEYS }, (_, at) => dashboard.key(account, { name: `key ${at}` })))
+    await accountWithKeys(MANY_KEYS)
     const { page, complaints } = await dashboard.visit('/')
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
     const session = await dashboard.browser.newCDPSession(page)

@@ -71,6 +71,9 @@ describe('money on the screen', () => {
   })
 })
 
+/** A read of the list of keys, alone or in a batch. */
+const KEYS_READ = /\/api\/(batch\?.*)?keys(\?|%3F)/
+
 describe('failures on a page', () => {
   test('a list that fails says what happened, shows the request id, and reloads with its button', async () => {
     const owner = await dashboard.signedIn()
@@ -80,7 +83,7 @@ describe('failures on a page', () => {
     // It may quote what a stranger wrote: text, whatever it looks like.
     const message = 'The table of keys is <img src="x" onerror="document.title=1"> on fire.'
     const body = { error: { type: 'api_error', code: 'internal_error', message, request_id: 'req_tested' } }
-    await page.route('**/api/keys?*', (route) => route.fulfill({ status: 500, json: body }))
+    await page.route(KEYS_READ, (route) => route.fulfill({ status: 500, json: body }))
     await page.getByRole('link', { name: 'API keys' }).click()
     await page.getByText('Request req_tested').first().waitFor()
     await page.getByText(message).first().waitFor()
@@ -88,7 +91,7 @@ describe('failures on a page', () => {
     await page.getByText('If this keeps happening, contact the operator of this gateway.').first().waitFor()
     expect(await axeFindings(page)).toEqual([])
     await screenshot(page, 'keys-failed')
-    await page.unroute('**/api/keys?*')
+    await page.unroute(KEYS_READ)
     await page.getByRole('button', { name: 'Try again' }).first().click()
     await row(page, 'there').waitFor()
     await page.close()
@@ -99,12 +102,12 @@ describe('failures on a page', () => {
     await makeKey(owner, { name: 'slow' })
     const { page, complaints } = await dashboard.visit('/')
     const held = Promise.withResolvers<void>()
-    await page.route('**/api/keys?*', async (route) => {
+    await page.route(KEYS_READ, async (route) => {
       await held.promise
       await route.continue()
     })
     await page.getByRole('link', { name: 'API keys' }).click()
-    await page.getByText('Loading…', { exact: true }).waitFor({ state: 'attached' })
+    await page.getByText('Loading…', { exact: true }).first().waitFor({ state: 'attached' })
     expect(await axeFindings(page)).toEqual([])
     held.resolve()
     await row(page, 'slow').waitFor()

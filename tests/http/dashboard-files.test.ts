@@ -25,6 +25,17 @@ beforeAll(async () => {
   await mkdir(join(dist, 'assets'), { recursive: true })
   await writeFile(join(root, 'secret.txt'), 'outside')
   await writeFile(join(dist, 'index.html'), PAGE)
+  await mkdir(join(dist, '.vite'))
+  const manifest = {
+    'index.html': { file: 'assets/main-a1b2.js', imports: ['_shared.js'] },
+    '_shared.js': { file: 'assets/shared.js' },
+    '_table.js': { file: 'assets/table.js' },
+    'src/pages/overview.tsx': { file: 'assets/overview.js', imports: ['_shared.js'] },
+    'src/pages/keys.tsx': { file: 'assets/keys.js', imports: ['_shared.js', '_table.js'] },
+    'src/pages/key.tsx': { file: 'assets/key.js', imports: ['index.html'] },
+    'src/shell/bell.tsx': { file: 'assets/bell.js' },
+  }
+  await writeFile(join(dist, '.vite/manifest.json'), JSON.stringify(manifest))
   await writeFile(join(dist, 'favicon.svg'), '<svg/>')
   await writeFile(join(dist, 'assets/main-a1b2.js'), SCRIPT)
   await writeFile(join(dist, 'assets/main-a1b2.js.br'), brotliCompressSync(SCRIPT))
@@ -57,6 +68,25 @@ describe('a page', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff')
     expect(headers.get('x-frame-options')).toBe('DENY')
     expect(headers.get('referrer-policy')).toBe('strict-origin-when-cross-origin')
+  })
+
+  test.each([
+    ['/', ['overview', 'bell']],
+    ['/keys', ['keys', 'table', 'bell']],
+    ['/keys/key_1', ['key', 'bell']],
+  ])('names what %s needs next, for a browser with a session', (path, files) => {
+    const link = answered(get(path, { cookie: 'session=x' })).headers.get('link') ?? ''
+    const [account, ...scripts] = link.split(', ')
+    expect(account).toBe('</api/account>; rel=preload; as=fetch; crossorigin=anonymous')
+    expect(scripts).toEqual(
+      files.map((file) => `</assets/${file}.js>; rel=modulepreload; crossorigin; fetchpriority=low`),
+    )
+  })
+
+  test('names nothing for a path without a page of its own, or without a session', () => {
+    for (const path of ['/no-such-page', '/keys/a/b', '/constructor', '/sign-in', '/assets/main-a1b2.js'])
+      expect(get(path, { cookie: 'session=x' })?.headers.get('link') ?? null).toBeNull()
+    expect(answered(get('/keys')).headers.get('link')).toBeNull()
   })
 
   test('is revalidated each time, with 304 while it is unchanged', () => {

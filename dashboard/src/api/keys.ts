@@ -42,7 +42,8 @@ export const keyQuery = (id: string) =>
 
 /** All keys that ever existed, to resolve the ids in reports. */
 export const keyNamesQuery = queryOptions({
-  queryKey: ['keys', 'names'],
+  // Apart from what a call changes: every name is loaded, and only a change of a key changes them.
+  queryKey: ['key-names'],
   queryFn: () => unwrap(api.keys.names.get()),
   staleTime: 60_000,
 })

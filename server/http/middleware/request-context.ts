@@ -5,6 +5,7 @@ import type { AccountId } from '../../core/ids'
 import type { AuthenticatedCall, Caller } from '../../pipeline/call'
 import { isBelowV1beta } from '../routing/google-path'
 import { clientAddress, isFromThisMachine, type ProxyTrust } from './client-address'
+import { InnerGet } from './inner-get'
 import type { BodyOwner, BodySource, Intake } from './intake'
 import { NormalizedRequest } from './normalize-url'
 import { OwnKeyRequest } from './own-key-request'
@@ -99,7 +100,8 @@ const IN_PROCESS: Address = { family: 4, bits: 0x7f000001 }
 
 /** The original request, which is the one that Bun's server knows. */
 function original(request: Request): Request {
-  return request instanceof NormalizedRequest ? request.original : request
+  const outer = request instanceof InnerGet ? request.outer : request
+  return outer instanceof NormalizedRequest ? outer.original : outer
 }
 
 /** Determines client addresses. `onUnknown` is called once for each reason why one is unknown. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { acceptedEncoding, ENCODINGS, type Encoding } from '../middleware/accepted-encoding'
+import { pagePreloads } from './page-preloads'
 
 /** The built dashboard, kept in memory. */
 export type DashboardFiles = {
@@ -33,6 +34,8 @@ const TYPES: Readonly<Record<string, string>> = {
   ico: 'image/x-icon',
   woff2: 'font/woff2',
 }
+
+const MANIFEST = '/.vite/manifest.json'
 
 /** Under these paths, a missing file is the API's 404, never a page; also in another letter case, or with more slashes. */
 const NOT_PAGES =
@@ -70,12 +73,19 @@ export async function loadDashboard(distDir: string): Promise<DashboardFiles> {
   const index = files.get('/index.html')
   if (index === undefined) return { answer: answerNotBuilt }
   files.set('/', index)
+  const preloads = pagePreloads(files.get(MANIFEST)?.bodies.get('identity')?.bytes)
   return {
     answer(request) {
       const path = readPath(request)
       const file =
         path === null ? undefined : (files.get(path) ?? (isPage(path) && !wantsJson(request) ? index : undefined))
-      return file === undefined ? null : answerFile(file, request, path !== null && AUTH_PAGES.has(path))
+      if (file === undefined || path === null) return null
+      const isAuthPage = AUTH_PAGES.has(path)
+      const answer = answerFile(file, request, isAuthPage)
+      // Whoever has no cookie is not signed in, and gets another page.
+      const link = file === index && !isAuthPage && request.headers.has('cookie') ? preloads(path) : null
+      if (link !== null) answer.headers.set('link', link)
+      return answer
     },
   }
 }

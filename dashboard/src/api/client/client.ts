@@ -1,5 +1,6 @@
 import type { Treaty } from '@elysiajs/eden'
 import type { App } from '../../../../server/app.ts'
+import { type Answer, parsed, read } from './batch.ts'
 import { noResponse, parseFailure } from './failure.ts'
 
 const METHODS: ReadonlySet<string> = new Set(['get', 'post', 'patch', 'put', 'delete'])
@@ -20,25 +21,32 @@ function route(path: readonly string[]): unknown {
       if (!METHODS.has(method))
         return route([...path, ...Object.values(Object(first)).map((id) => encodeURIComponent(String(id)))])
       const url = path.slice(0, -1).join('/')
-      if (method === 'get') return send(url, method, Object(first).query, undefined)
+      if (method === 'get') return answerOf(read(withQuery(url, Object(first).query)))
       return send(url, method, Object(second).query, first)
     },
   })
 }
 
-async function send(path: string, method: string, query: unknown, body: unknown) {
+function withQuery(path: string, query: unknown): string {
   const search = new URLSearchParams(
     Object.entries(Object(query)).flatMap(([name, value]) =>
       value === undefined || value === null ? [] : [[name, String(value)]],
     ),
   ).toString()
-  const response = await fetch(search === '' ? path : `${path}?${search}`, {
+  return search === '' ? path : `${path}?${search}`
+}
+
+function send(path: string, method: string, query: unknown, body: unknown) {
+  const response = fetch(withQuery(path, query), {
     method: method.toUpperCase(),
     ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   })
-  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
-  const value: unknown = isJson ? await response.json() : await response.text()
-  return response.ok ? { data: value, error: null } : { data: null, error: { status: response.status, value } }
+  return answerOf(response.then(parsed))
+}
+
+async function answerOf(answer: Promise<Answer>) {
+  const { status, value } = await answer
+  return status >= 200 && status < 300 ? { data: value, error: null } : { data: null, error: { status, value } }
 }
 
 /** The data of a successful response. Throws `ApiFailure` for any other. */

@@ -14,7 +14,7 @@ const POLL_MS = 10_000
 /** The queries that an event invalidates, by the first part of their key. */
 const INVALIDATED_BY: Readonly<Record<string, readonly string[]>> = {
   call: ['requests', 'usage', 'keys', 'limits'],
-  key: ['keys', 'social'],
+  key: ['keys', 'key-names', 'social'],
   balance: ['account', 'transactions', 'billing'],
   tier: ['account', 'limits'],
   social: ['social'],

@@ -1,0 +1,81 @@
+/** How long reads are collected: an eighth of what the last one took, for parts of a page that are drawn one after the other. */
+const MIN_WAIT_MS = 4
+const MAX_WAIT_MS = 80
+/** The server takes 24. */
+const MAX_PARTS = 24
+/** With the live events, half of what a browser opens to one server. What comes meanwhile is sent together when one is done. */
+const MAX_OPEN = 2
+const ALONE = /^\/api\/operator\//
+
+export interface Answer {
+  readonly status: number
+  readonly value: unknown
+}
+
+interface Waiting {
+  /** The path below `/api/`, with its query. */
+  readonly path: string
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}
+
+const waiting: Waiting[] = []
+let open = 0
+let isDue = false
+let latencyMs = 0
+
+/** Reads a resource. Reads that begin together are sent as one request: a page asks for a dozen, and each costs the whole latency. */
+export function read(url: string): Promise<Answer> {
+  if (ALONE.test(url)) return readAlone(url)
+  return new Promise((resolve, reject) => {
+    waiting.push({ path: url.slice('/api/'.length), resolve, reject })
+    if (isDue) return
+    isDue = true
+    setTimeout(flush, Math.min(MAX_WAIT_MS, Math.max(MIN_WAIT_MS, latencyMs / 8)))
+  })
+}
+
+function flush(): void {
+  isDue = false
+  while (waiting.length > 0 && open < MAX_OPEN) void send(waiting.splice(0, MAX_PARTS))
+}
+
+async function send(parts: readonly Waiting[]): Promise<void> {
+  open++
+  try {
+    const answers = await answersTo(parts.map(({ path }) => path))
+    for (const [at, { resolve, reject }] of parts.entries()) {
+      const answer = answers[at]
+      if (answer) resolve(answer)
+      else reject(new Error('the batch has no answer to this part'))
+    }
+  } catch (error) {
+    for (const { reject } of parts) reject(error)
+  } finally {
+    open--
+    flush()
+  }
+}
+
+async function answersTo(paths: readonly string[]): Promise<readonly Answer[]> {
+  const [first = ''] = paths
+  if (paths.length === 1) return [await readAlone(`/api/${first}`)]
+  const batch = await readAlone(`/api/batch?${new URLSearchParams(paths.map((path) => ['get', path]))}`)
+  // Refused as a whole, as by a server that is ending: each part fails with it.
+  if (batch.status !== 200) return paths.map(() => batch)
+  const parts: unknown = Reflect.get(Object(batch.value), 'parts')
+  return Array.isArray(parts) ? parts.map((part) => ({ status: Number(part.status), value: part.body })) : []
+}
+
+async function readAlone(url: string): Promise<Answer> {
+  const begun = performance.now()
+  const response = await fetch(url)
+  latencyMs = performance.now() - begun
+  return parsed(response)
+}
+
+/** The status and the body of a response. */
+export async function parsed(response: Response): Promise<Answer> {
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+  return { status: response.status, value: isJson ? await response.json() : await response.text() }
+}

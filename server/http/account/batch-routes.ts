@@ -1,0 +1,61 @@
+import { failure } from '../../core/failure'
+import { Failed } from '../middleware/failures'
+import { InnerGet } from '../middleware/inner-get'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { type RequestContext, routeGroup } from '../middleware/request-context'
+import { UNDOCUMENTED } from '../openapi/documented'
+
+/** More than any page of the dashboard asks for at once. */
+const MAX_PARTS = 24
+/** What is no list or record of an owner: streams, pictures, sign-in, and a batch within a batch. */
+const NO_PARTS = /^\/api\/(batch|events|thumbnail|auth|operator)(\/|$)/
+
+/**
+ * `GET /api/batch?get=keys%3Flimit%3D1&get=notices`: several reads of the dashboard in one request, because a browser with much latency
+ * pays for each, and sends only six at once. Each part is dispatched like a request of its own, with the same hooks and checks, and
+ * answers with its own status. One that is slow delays the others.
+ */
+export function batchRoutes(
+  { owners }: { readonly owners: OwnerSessions },
+  dispatch: (request: InnerGet) => Promise<Response>,
+) {
+  return routeGroup({ name: 'batch', prefix: '/api' }).get(
+    '/batch',
+    async ({ context }) => {
+      // Nobody else makes one request into many.
+      await owners.owner(context)
+      const urls = context.url.searchParams.getAll('get').map((path) => partUrl(path, context.url.origin))
+      if (urls.length === 0 || urls.length > MAX_PARTS) throw refusal(`Send 1 to ${MAX_PARTS} parts as "get".`)
+      const parts = await Promise.all(urls.map((url) => partOf(url, context, dispatch)))
+      const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+      return new Response(`{"parts":[${parts.join()}]}`, { headers })
+    },
+    UNDOCUMENTED,
+  )
+}
+
+/** `path`: below `/api/`, with its query. */
+function partUrl(path: string, origin: string): URL {
+  const url = URL.parse(`/api/${path}`, origin)
+  if (url === null || url.origin !== origin || !url.pathname.startsWith('/api/') || NO_PARTS.test(url.pathname))
+    throw refusal('A part must be a path below /api/ that answers with JSON.')
+  return url
+}
+
+/** The answer to one part, as the text of a member of `parts`. */
+async function partOf(
+  url: URL,
+  { request }: RequestContext,
+  dispatch: (request: InnerGet) => Promise<Response>,
+): Promise<string> {
+  const response = await dispatch(new InnerGet(url, request))
+  if (!response.headers.get('content-type')?.startsWith('application/json')) {
+    await response.body?.cancel()
+    throw refusal('A part must be a path below /api/ that answers with JSON.')
+  }
+  return `{"status":${response.status},"body":${await response.text()}}`
+}
+
+function refusal(message: string): Failed {
+  return new Failed(failure('invalid_request', message))
+}
