@@ -46,6 +46,8 @@ export const BACKUPS = group(
   "Copies of the data, and the access to a bucket by the variables of Amazon's tools. [How](operating.md#back-up-and-restore).",
   {
     BACKUP_TO: text({
+      is: /^(?!s3:)|^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/|$)/,
+      rule: 'a folder or s3://bucket/prefix',
       since: SINCE,
       otherwise: 'no schedule',
       example: 's3://bucket/gateway',

@@ -73,6 +73,7 @@ const REFUSED: readonly (readonly [Record<string, string>, name: string, example
   [{ PAYMENTS_SECRET: 'hunter2' }, 'PAYMENTS_SECRET', 'openssl rand'],
   [{ PAYMENTS: 'tempo' }, 'PAYMENTS_RECIPIENT', 'PAYMENTS=tempo'],
   [{ MODELS_FILE: 'models.yaml' }, 'MODELS_FILE', 'models.json'],
+  [{ BACKUP_TO: 's3:bucket' }, 'BACKUP_TO', 's3://bucket/prefix'],
   [{ NODE_URL: 'http://10.0.0.5:3000' }, 'NODE_URL', 'DATABASE_URL=libsql://db.example.com'],
   [{ ...NODE, NODE_URL: '10.0.0.5:3000' }, 'NODE_URL', 'http://10.0.0.5:3000'],
   [{ ...NODE, NODE_URL: 'http://user:hunter2@10.0.0.5' }, 'NODE_URL', 'https://node1.example.com'],

@@ -16,8 +16,18 @@ export interface JsonLines {
 export function jsonLines(text: string, name: string): JsonLines {
   const scanner = new Scanner(text, name)
   const isWhole = scanner.value(0, false) && scanner.isAtEnd()
-  const lineAt = (offset: number) => text.slice(0, offset).split('\n').length
-  return { mistake: isWhole ? null : lineAt(scanner.offset), elements: scanner.elements.map(lineAt) }
+  const [mistake = null] = isWhole ? [] : linesAt(text, [scanner.offset])
+  return { mistake, elements: linesAt(text, scanner.elements) }
+}
+
+/** The lines of ascending offsets. */
+function linesAt(text: string, offsets: readonly number[]): readonly number[] {
+  let line = 1
+  let next = text.indexOf('\n')
+  return offsets.map((offset) => {
+    for (; next !== -1 && next < offset; next = text.indexOf('\n', next + 1)) line++
+    return line
+  })
 }
 
 class Scanner {

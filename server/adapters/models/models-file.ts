@@ -24,31 +24,31 @@ export async function readModelsFile(file: string, created: number): Promise<Mod
   } catch (error) {
     return only(`MODELS_FILE: ${path} could not be read: ${reasonOf(error)}`)
   }
-  const lines = jsonLines(text, 'models')
   let content: unknown
   try {
     content = JSON.parse(text)
   } catch (error) {
-    return only(
-      `MODELS_FILE: ${path}${lines.mistake === null ? '' : `:${lines.mistake}`} is not JSON: ${reasonOf(error)}`,
-    )
+    const { mistake } = jsonLines(text, 'models')
+    return only(`MODELS_FILE: ${path}${mistake === null ? '' : `:${mistake}`} is not JSON: ${reasonOf(error)}`)
   }
   const entries: unknown = Object(content).models
   if (!Array.isArray(entries)) return only(`${path} must contain {"models": [...]}`)
-  return modelsOf(entries, created, (index) => `${path}:${lines.elements[index] ?? 1}`)
+  const { models, mistakes } = modelsOf(entries, created)
+  // Lines are found only for messages.
+  const { elements } = mistakes.length === 0 ? { elements: [] } : jsonLines(text, 'models')
+  return { models, problems: mistakes.map(({ index, error }) => `${path}:${elements[index] ?? 1}: ${error}`) }
 }
 
-function modelsOf(entries: readonly unknown[], created: number, placeOf: (index: number) => string): ModelsFile {
-  const models: Model[] = []
-  const problems: string[] = []
+function modelsOf(entries: readonly unknown[], created: number) {
+  const models = new Map<string, Model>()
+  const mistakes: { readonly index: number; readonly error: string }[] = []
   for (const [index, entry] of entries.entries()) {
     const model = parseModelEntry(entry, { created, priceVersion })
-    if (!model.ok) problems.push(`${placeOf(index)}: ${model.error}`)
-    else if (models.some(({ id }) => id === model.value.id))
-      problems.push(`${placeOf(index)}: the model ${model.value.id} is listed twice`)
-    else models.push(model.value)
+    if (!model.ok) mistakes.push({ index, error: model.error })
+    else if (models.has(model.value.id)) mistakes.push({ index, error: `the model ${model.value.id} is listed twice` })
+    else models.set(model.value.id, model.value)
   }
-  return { models, problems }
+  return { models: [...models.values()], mistakes }
 }
 
 function reasonOf(error: unknown): string {
