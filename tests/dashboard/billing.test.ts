@@ -81,8 +81,13 @@ describe('billing', () => {
     const at = Date.now() - 4 * DAY_MS
     await dashboard.core.journal.append(charge(account, 400_000, { call: call(account, 400_000, { at }) }))
     const later = (await dashboard.visit('/billing')).page
-    await later.getByText('Lasts about 19 days').waitFor()
-    await later.getByText('Based on your spend in the last 4 days').waitFor()
+    await later.getByText(/^At \$0\.10\d* a day, your average of the last 4 days$/).waitFor()
+    const end = await later.getByText('Balance lasts until').locator('..').locator('dd').first().textContent()
+    const days = (Date.parse(`${end} 00:00 UTC`) - Date.now()) / DAY_MS
+    expect(days).toBeGreaterThan(17)
+    expect(days).toBeLessThan(21)
+    await later.getByRole('link', { name: 'Overview' }).click()
+    await later.getByText(`At this pace, it lasts until ${end}.`).waitFor()
     await later.close()
   })
 

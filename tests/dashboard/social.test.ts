@@ -62,9 +62,10 @@ async function looksWell(page: Page, name: string, shown: string, looks: readonl
 
 /** Presses the button that opens the consent page, and gives its tab. */
 async function consentTab(page: Page): Promise<Page> {
+  await page.getByRole('button', { name: 'Create link' }).click()
   const [tab] = await Promise.all([
     page.context().waitForEvent('page'),
-    page.getByRole('button', { name: 'Continue to social network' }).click(),
+    page.getByRole('link', { name: 'Open social network' }).click(),
   ])
   await tab.getByRole('heading', { name: 'Allow this gateway to use your account?' }).waitFor()
   return tab

@@ -1,6 +1,9 @@
 /** The overview. */
 export const OVERVIEW_TEXT = {
   balance: 'Balance',
+  lasts: (day: string) => `At this pace, it lasts until ${day}.`,
+  lastsLong: 'At this pace, it lasts more than a year.',
+  pace: (perDay: string, days: number) => `${perDay} a day, your average of the last ${days} days`,
   spendToday: 'Spend today',
   requestsToday: 'Requests today',
   failed: (share: string) => `${share} failed`,

@@ -31,6 +31,15 @@ export const SHELL_TEXT = {
   serverAway: "Can't reach the gateway",
   serverAwayText: 'Check that it is running. This page reloads automatically when the gateway is back.',
   pageNotLoaded: "This page couldn't be loaded. It opens as soon as the gateway can be reached.",
+  /** Headings of the navigation. */
+  groups: {
+    overview: 'Start',
+    build: 'Build',
+    monitor: 'Monitor',
+    account: 'Account',
+    connect: 'Connections',
+    operator: 'Gateway',
+  },
   pagesOf: {
     overview: 'Overview',
     keys: 'API keys',

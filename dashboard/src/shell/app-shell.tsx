@@ -30,10 +30,14 @@ export function AppShell({ children = <Outlet /> }: { children?: ReactNode }) {
   const toasts = useSignal(toastsWanted)
   useEffect(preloadLater, [])
   return (
-    <div className="mx-auto max-w-7xl md:grid md:grid-cols-[208px_minmax(0,1fr)]">
+    <div className="md:grid md:grid-cols-[208px_minmax(0,1fr)]">
       <SkipLink />
       <Rail />
-      <main id="main" tabIndex={-1} className="grid min-w-0 grid-cols-1 content-start gap-6 px-4 py-6 md:px-8 md:py-8">
+      <main
+        id="main"
+        tabIndex={-1}
+        className="mx-auto grid w-full max-w-6xl min-w-0 grid-cols-1 content-start gap-6 px-4 py-6 md:px-8 md:py-8"
+      >
         <Banner />
         {children}
       </main>

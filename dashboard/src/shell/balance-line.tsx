@@ -13,7 +13,7 @@ export function BalanceLine() {
   const { balance_micros_usd: balance, tier } = account
   const billing = NAVIGATION.find(({ to }) => to === '/billing')
   return (
-    <div className="flex items-center justify-between gap-2 px-1">
+    <div className="flex flex-wrap items-center justify-between gap-x-2 px-1">
       <span className="flex items-center gap-2">
         <span className="sr-only">{SHELL_TEXT.balance}</span>
         <span className={`font-semibold ${balance < LOW_BALANCE_MICROS ? 'text-warn' : ''}`} title={costUsd(balance)}>
@@ -22,7 +22,7 @@ export function BalanceLine() {
         <Badge>{SHELL_TEXT.tiers[tier]}</Badge>
       </span>
       {billing && (
-        <Link to={billing.to} className="text-accent max-md:hidden">
+        <Link to={billing.to} className="whitespace-nowrap text-accent max-md:hidden">
           {SHELL_TEXT.topUp}
         </Link>
       )}

@@ -27,7 +27,9 @@ export function Banner() {
       </Notice>
     )
   const first = spent?.keys[0]
-  if (!first)
+  const isHidden = useHiddenKeys(spent?.keys.map(({ id }) => id) ?? [])
+  // The overview and the list of keys show it themselves.
+  if (!first || isHidden.value || here === '/' || here.startsWith('/keys'))
     return account && low.isLow && here !== '/billing' ? (
       <Notice text={TEXT.low(balanceUsd(account.balance_micros_usd))} tone="warn">
         <span className="flex items-center gap-2">
@@ -41,9 +43,14 @@ export function Banner() {
   const count = spent.counts.exhausted
   return (
     <Notice text={count === 1 ? TEXT.exhausted(first.name) : TEXT.exhaustedMany(count)}>
-      <Link to="/keys" search={{ status: 'exhausted' }} className="font-medium underline">
-        {TEXT.seeKeys}
-      </Link>
+      <span className="flex items-center gap-2">
+        <Link to="/keys" search={{ status: 'exhausted' }} className="font-medium underline">
+          {TEXT.seeKeys}
+        </Link>
+        <Button tone="quiet" onClick={isHidden.hide}>
+          {TEXT.hide}
+        </Button>
+      </span>
     </Notice>
   )
 }
@@ -73,6 +80,18 @@ function Notice({ text, tone = 'bad', children }: { text: string; tone?: keyof t
       {children}
     </div>
   )
+}
+
+const HIDDEN_KEYS = 'exhausted-keys-hidden'
+
+/** Whether the notice about these keys was hidden. It is shown again when another key reaches its limit. */
+function useHiddenKeys(ids: readonly string[]) {
+  const [hidden, setHidden] = useState(() => getLocalItem(HIDDEN_KEYS)?.split(' ') ?? [])
+  const hide = () => {
+    setLocalItem(HIDDEN_KEYS, ids.join(' '))
+    setHidden([...ids])
+  }
+  return { value: ids.every((id) => hidden.includes(id)), hide }
 }
 
 const STORAGE_KEY = 'low-balance-hidden'

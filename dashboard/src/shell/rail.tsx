@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
-import { useEffect, useRef } from 'react'
+import { clsx } from 'clsx'
+import { useEffect, useId, useRef } from 'react'
 import { accountQuery } from '../api/account/account.ts'
 import { liveStatus } from '../api/client/live-status.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
-import { isShownTo, NAVIGATION, type NavigationEntry } from '../navigation.ts'
+import { isShownTo, NAVIGATION, NAVIGATION_GROUPS, type NavigationEntry, type NavigationGroup } from '../navigation.ts'
 import { useSignal } from '../signal.ts'
 import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { formatClock } from '../ui/format/time.tsx'
@@ -62,10 +63,30 @@ function Pages() {
       aria-label={SHELL_TEXT.pages}
       className="flex gap-1 overflow-x-auto px-2 py-2 md:grid md:content-start md:overflow-x-visible md:overflow-y-auto md:py-0"
     >
-      {NAVIGATION.filter((entry) => isShownTo(entry, account)).map((entry) => (
-        <Entry key={entry.to} entry={entry} />
+      {NAVIGATION_GROUPS.map((group) => (
+        <Group
+          key={group}
+          group={group}
+          entries={NAVIGATION.filter((entry) => entry.group === group && isShownTo(entry, account))}
+        />
       ))}
     </nav>
+  )
+}
+
+/** The pages of one kind. On a phone, one row has all of them. */
+function Group({ group, entries }: { group: NavigationGroup; entries: readonly NavigationEntry[] }) {
+  const id = useId()
+  if (entries.length === 0) return null
+  return (
+    <div role="group" aria-labelledby={id} className="relative flex gap-1 md:grid md:gap-0.5">
+      <p id={id} className={clsx('small px-3 pt-3 pb-1 text-muted max-md:sr-only', group === 'overview' && 'sr-only')}>
+        {SHELL_TEXT.groups[group]}
+      </p>
+      {entries.map((entry) => (
+        <Entry key={entry.to} entry={entry} />
+      ))}
+    </div>
   )
 }
 

@@ -1,26 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
 import { LOW_BALANCE_MICROS } from '../../api/account/account.ts'
 import { billingQuery } from '../../api/billing/billing.ts'
+import { FORECAST_DAYS, type Forecast, MIN_DAYS, useForecast } from '../../api/billing/forecast.ts'
 import { toFailure } from '../../api/client/failure.ts'
-import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
 import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
 import { SHELL_TEXT } from '../../messages/shell.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Failed } from '../../ui/feedback/failure.tsx'
 import { Loading } from '../../ui/feedback/states.tsx'
 import { balanceUsd, costUsd } from '../../ui/format/money.ts'
+import { formatDay } from '../../ui/format/time.tsx'
 import { Figure, Figures } from '../../ui/layout/card.tsx'
 
 const GROWTH_MICROS = 500_000_000
-/** The runway is based on the spend of a week and is available after three days of use. */
-const DAYS = 7
-const FEW_DAYS = 3
-const DAY_SECONDS = 86_400
 
 /** The balance, how long it lasts, and what the next top-up changes. */
 export function BalanceFigures() {
   const billing = useQuery(billingQuery)
-  const lasts = useLasting(billing.data?.available_micros_usd)
+  const lasts = forecastFigure(useForecast(billing.data?.available_micros_usd))
   if (billing.error && !billing.data)
     return <Failed failure={toFailure(billing.error)} onRetry={() => void billing.refetch()} />
   if (!billing.data) return <Loading rows={2} />
@@ -73,25 +70,14 @@ function Notice({ available, debt }: { available: number; debt: number }) {
   )
 }
 
-/** How long the balance lasts at the current rate of spending: since the first charge, at most one week. */
-function useLasting(available: number | undefined): { readonly value: string; readonly text: string } {
-  // Rounded to whole hours, so that the query stays the same while the page is open.
-  const end = Math.ceil(Date.now() / 3_600_000) * 3600
-  const params = {
-    start_time: end - DAYS * DAY_SECONDS,
-    end_time: end,
-    bucket_width: '1h',
-    timezone: TIME_ZONE,
-  } as const
-  const usage = useQuery(usageQuery(params)).data
-  const first = usage?.buckets.find((bucket) => bucket.charged_micros_usd > 0)
-  if (available === undefined || !usage || !first) return { value: TEXT.lastsUnknown, text: TEXT.lastsText(DAYS) }
-  const spent = usage.totals.charged_micros_usd
-  const days = (end - first.start_time) / DAY_SECONDS
-  if (days < FEW_DAYS) return { value: TEXT.lastsTooEarly(FEW_DAYS), text: TEXT.lastsSpent(costUsd(spent)) }
-  const left = Math.floor(available / (spent / days))
+function forecastFigure(forecast: Forecast | undefined): { readonly value: string; readonly text: string } {
+  if (forecast === undefined) return { value: '-', text: '' }
+  if (forecast.kind === 'idle') return { value: TEXT.lastsUnknown, text: TEXT.lastsIdle(FORECAST_DAYS) }
+  if (forecast.kind === 'early')
+    return { value: TEXT.lastsTooEarly(MIN_DAYS), text: TEXT.lastsSpent(costUsd(forecast.spentMicros)) }
+  const { until, microsPerDay, days } = forecast
   return {
-    value: left > 365 ? TEXT.lastsLong : TEXT.lastsDays(left),
-    text: TEXT.lastsText(Math.round(days)),
+    value: until === null ? TEXT.lastsLong : formatDay(until),
+    text: TEXT.lastsText(costUsd(Math.round(microsPerDay)), days),
   }
 }

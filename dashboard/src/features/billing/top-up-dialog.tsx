@@ -1,9 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { ExternalLink } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
 import { billingQuery, topUp } from '../../api/billing/billing.ts'
 import { failureFrom } from '../../api/client/failure.ts'
 import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
-import { Button } from '../../ui/button.tsx'
+import { Button, buttonClass } from '../../ui/button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
@@ -33,12 +34,15 @@ function TopUpDialog({ onClose }: { onClose: () => void }) {
   const paying = useMutation({
     mutationFn: topUp,
     onSuccess: async ({ topup, url }) => {
-      void toast(url === null ? TEXT.done(balanceUsd(topup.amount_micros_usd)) : TEXT.opened)
-      if (url !== null) window.open(url, '_blank', 'noopener')
-      onClose()
+      if (url === null) {
+        void toast(TEXT.done(balanceUsd(topup.amount_micros_usd)))
+        onClose()
+      }
       await queries.invalidateQueries({ queryKey: ['billing'] })
     },
   })
+  const payment = paying.data
+  if (payment?.url) return <PaymentLink url={payment.url} amount={payment.topup.amount_micros_usd} onClose={onClose} />
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const data = new FormData(event.currentTarget)
@@ -78,6 +82,22 @@ function TopUpDialog({ onClose }: { onClose: () => void }) {
           </DialogButtons>
         </form>
       )}
+    </Dialog>
+  )
+}
+
+/** Leads to the payment page. A link, because browsers block a window that opens by itself after a wait. */
+function PaymentLink({ url, amount, onClose }: { url: string; amount: number; onClose: () => void }) {
+  return (
+    <Dialog title={TEXT.payTitle(balanceUsd(amount))} onClose={onClose}>
+      <p>{TEXT.payText}</p>
+      <DialogButtons>
+        <Button onClick={onClose}>{TEXT.cancel}</Button>
+        <a href={url} target="_blank" rel="noopener noreferrer" className={buttonClass('primary')} onClick={onClose}>
+          <ExternalLink size={16} aria-hidden />
+          {TEXT.payLink}
+        </a>
+      </DialogButtons>
     </Dialog>
   )
 }

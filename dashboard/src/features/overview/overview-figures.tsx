@@ -4,9 +4,16 @@ import { keyCountsQuery } from '../../api/keys.ts'
 import { TIME_ZONE, usageQuery } from '../../api/usage.ts'
 import { midnight } from '../../api/views/usage-range.ts'
 import { OVERVIEW_TEXT as TEXT } from '../../messages/overview.ts'
+import { lazyPart } from '../../ui/feedback/lazy-part.tsx'
 import { balanceUsd, costUsd, grouped, percent, shortCount } from '../../ui/format/money.ts'
 import { useNow } from '../../ui/format/time.tsx'
 import { Figure, Figures } from '../../ui/layout/card.tsx'
+
+// Later than the first figures: it asks for the spend of a week.
+const BalanceForecast = lazyPart(
+  () => import('./balance-forecast.tsx').then(({ BalanceForecast }) => BalanceForecast),
+  { failure: () => null },
+)
 
 /** The balance and today's figures. "Today" is in the viewer's time zone. */
 export function OverviewFigures() {
@@ -21,6 +28,7 @@ export function OverviewFigures() {
         {...(account && { title: costUsd(account.balance_micros_usd) })}
       >
         {account && account.held_micros_usd > 0 && TEXT.held(costUsd(account.held_micros_usd))}
+        {account && <BalanceForecast availableMicros={account.balance_micros_usd - account.held_micros_usd} />}
       </Figure>
       <Figure label={TEXT.spendToday} value={today ? costUsd(today.charged_micros_usd) : '-'} />
       <Figure

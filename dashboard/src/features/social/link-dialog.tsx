@@ -29,7 +29,6 @@ function LinkForm({ social, chosen, onStarted, onClose }: LinkFormProps) {
   const starting = useMutation({
     mutationFn: () => startLink(keyId, scopes),
     onSuccess: (link) => {
-      window.open(link.auth_url, '_blank', 'noopener')
       void queries.invalidateQueries({ queryKey: socialQuery.queryKey })
       onStarted({ keyId, link })
     },

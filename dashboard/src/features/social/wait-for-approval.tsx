@@ -70,7 +70,7 @@ function Waiting({ keyId, link, onClose }: { keyId: string; link: StartedLink; o
       <div className="flex flex-wrap items-center gap-2">
         <a className={buttonClass('primary')} href={link.auth_url} target="_blank" rel="noopener noreferrer">
           <ExternalLink size={16} aria-hidden />
-          {TEXT.openAgain}
+          {TEXT.open}
         </a>
         <CopyButton label={TEXT.copyLink} text={link.auth_url} />
       </div>
