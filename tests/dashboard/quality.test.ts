@@ -11,6 +11,7 @@ import {
   screenshot,
   sidewaysScroll,
 } from '../support/browser'
+import { fitsEverybody } from '../support/page-checks'
 import { seedCalls } from '../support/seed-calls'
 
 const DIST = join(import.meta.dir, '..', '..', 'dashboard', 'dist')
@@ -266,6 +267,23 @@ describe('the sign-in pages', () => {
     expect(await axeFindings(page)).toEqual([])
     await page.emulateMedia({ colorScheme: 'dark' })
     expect((await axeFindings(page)).join()).toContain('color-contrast: h1')
+    await page.close()
+  })
+
+  test.each([
+    'h1 { color: #222 !important }',
+    'body { background: #ddd !important }',
+    'label { color: #222 !important }',
+  ])('fail axe when a phone alone has a colour that is hard to read, in one theme: %s', async (rule) => {
+    await dashboard.browser.clearCookies()
+    const { page } = await dashboard.visit('/sign-in')
+    await page.getByLabel('Email').waitFor()
+    await page.evaluate((text) => {
+      const sheet = new CSSStyleSheet()
+      sheet.replaceSync(`@media (prefers-color-scheme: dark) and (max-width: 500px) { ${text} }`)
+      document.adoptedStyleSheets.push(sheet)
+    }, rule)
+    await expect(fitsEverybody(page, 'sign-in-unreadable')).rejects.toThrow('color-contrast')
     await page.close()
   })
 

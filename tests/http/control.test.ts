@@ -148,7 +148,7 @@ describe('grant', () => {
 
   test('finds an account that is older than a thousand others', async () => {
     const old = await gateway.owner('old@example.com')
-    for (let i = 0; i < 1_001; i++) await gateway.account(0, null)
+    await Promise.all(Array.from({ length: 1_001 }, () => gateway.account(0, null)))
     await confirm('old@example.com')
     const { id } = await accountOf(old)
     expect(await command<OneOperatorAccount>('grant', { account: 'old@example.com', usd: '1' })).toMatchObject({
@@ -359,7 +359,7 @@ describe('requests for higher limits', () => {
     const rows = await newRows(() => command('approve', { request: request.id, reason: 'Fine.' }))
     expect(rows).toMatchObject([{ ...CONSOLE, action: 'limits.approved', account_id: bobId }])
     expect(await accountOf(bob)).toMatchObject({ tier: 'growth' })
-    expect(await command<unknown>('requests')).toEqual({ requests: [] })
+    expect(await command<unknown>('requests')).toEqual({ requests: [], next_cursor: null })
     expect(await refused('approve', { request: 'lim_none' })).toMatchObject({ status: 404 })
   })
 })

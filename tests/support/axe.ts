@@ -19,13 +19,19 @@ interface Violation {
 }
 
 /**
+ * What a run looks at. `new in this theme`: where only colours changed since a whole run, those elements that the theme's last run did not
+ * see, or saw in another colour or font. For a page at a second width: how elements overlap there, the run in the first theme has read.
+ */
+export type AxeScope = 'whole page' | 'new in this theme'
+
+/**
  * Every finding of axe on the page as it is now. The page's policy forbids script tags, so axe is evaluated. Where a whole run found
  * nothing and only colours changed since, as between the two themes, the rules that read colours run: the others would read the same.
  */
-export async function runAxe(page: Page): Promise<string[]> {
+export async function runAxe(page: Page, scope: AxeScope = 'whole page'): Promise<string[]> {
   // Half a megabyte, once for each document.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await Bun.file(SCRIPT).text())
-  const found = await page.evaluate(foundInPage, { tags: TAGS, colourRules: COLOUR_RULES, shape: SHAPE })
+  const found = await page.evaluate(foundInPage, { tags: TAGS, colourRules: COLOUR_RULES, shape: SHAPE, scope })
   return found.map(
     ({ id, nodes }) =>
       `${id}: ${nodes.map(({ target, failureSummary }) => `${target.join(' ')} (${failureSummary})`).join('; ')}`,
@@ -36,20 +42,33 @@ interface Rules {
   readonly tags: readonly string[]
   readonly colourRules: readonly string[]
   readonly shape: readonly string[]
+  readonly scope: AxeScope
 }
 
 /** Runs in the page, which has nothing of this file. */
-async function foundInPage({ tags, colourRules, shape }: Rules): Promise<readonly Violation[]> {
+async function foundInPage({ tags, colourRules, shape, scope }: Rules): Promise<readonly Violation[]> {
   const page = globalThis as typeof globalThis & {
-    readonly axe: { run(document: Document, options: object): Promise<{ violations: Violation[] }> }
+    readonly axe: { run(context: unknown, options: object): Promise<{ violations: Violation[] }> }
     passedShapes?: Set<string>
+    passedColours?: Map<boolean, WeakMap<Element, string>>
   }
+  const colours = new WeakMap<Element, string>()
+  const isDark = matchMedia('(prefers-color-scheme: dark)').matches
+  page.passedColours ??= new Map()
+  const passedBefore = page.passedColours.get(isDark)
+  const changed: Element[] = []
   const seen: unknown[] = [innerWidth, innerHeight, scrollX, scrollY, document.documentElement.outerHTML]
   for (const element of document.querySelectorAll('*')) {
     const { x, y, width, height } = element.getBoundingClientRect()
     const style = getComputedStyle(element)
     seen.push(x, y, width, height, element.scrollWidth, element.scrollHeight)
     for (const property of shape) seen.push(style.getPropertyValue(property))
+    if (element.checkVisibility()) {
+      const { color, backgroundColor, backgroundImage, fontSize, fontWeight, opacity } = style
+      const own = [color, backgroundColor, backgroundImage, fontSize, fontWeight, opacity].join()
+      colours.set(element, own)
+      if (passedBefore?.get(element) !== own) changed.push(element)
+    }
     // These hide documents of their own, which are not looked into here: such a page is never the same.
     if (element.shadowRoot || element instanceof HTMLIFrameElement) seen.push(performance.now())
     if ('value' in element) seen.push(element.value)
@@ -57,8 +76,13 @@ async function foundInPage({ tags, colourRules, shape }: Rules): Promise<readonl
   }
   const text = seen.join('\n')
   page.passedShapes ??= new Set()
-  const runOnly = page.passedShapes.has(text) ? { type: 'rule', values: colourRules } : { type: 'tag', values: tags }
-  const { violations } = await page.axe.run(document, { runOnly, resultTypes: ['violations'] })
+  const isKnown = page.passedShapes.has(text)
+  const runOnly = isKnown ? { type: 'rule', values: colourRules } : { type: 'tag', values: tags }
+  const isPart = isKnown && scope === 'new in this theme'
+  if (isPart && changed.length === 0) return []
+  const context = isPart ? { include: changed } : document
+  const { violations } = await page.axe.run(context, { runOnly, resultTypes: ['violations'] })
   if (violations.length === 0) page.passedShapes.add(text)
+  if (violations.length === 0 && !isPart) page.passedColours.set(isDark, colours)
   return violations
 }

@@ -12,10 +12,16 @@ export function bodyValidator(document: { components: unknown }, mode: 'open' | 
   ajv.addSchema({ $id: 'document', components } as Json)
   // Most answers share a few schemas, and to compile one takes a hundred times as long as to use it.
   const compiled = new Map<string, ValidateFunction>()
-  return (schema: unknown, body: unknown): string | null => {
+  const known = new Map<unknown, ValidateFunction>()
+  const compile = (schema: unknown) => {
     const own = JSON.stringify(mode === 'closed' ? closed(schema) : schema).replaceAll('"#/', '"document#/')
     const validate = compiled.get(own) ?? ajv.compile(JSON.parse(own))
     compiled.set(own, validate)
+    known.set(schema, validate)
+    return validate
+  }
+  return (schema: unknown, body: unknown): string | null => {
+    const validate = known.get(schema) ?? compile(schema)
     return validate(body) ? null : ajv.errorsText(validate.errors)
   }
 }
