@@ -210,6 +210,11 @@ export function openStripeDouble(now: () => number = () => Date.now()) {
       })
       return id
     },
+    /** Forgets which requests it had, as Stripe does after a day. */
+    forgetKeys() {
+      refundsByKey.clear()
+      byKey.clear()
+    },
     /** Takes a refund or dispute away, as if it had never been. */
     forgetReturn(id: string) {
       returns.splice(

@@ -115,6 +115,7 @@ export class Operator {
   ): Promise<Result<{ readonly account: Account; readonly refunded: Money }, Failure>> {
     const account = await this.accounts.byId(id)
     if (!account) return err(noAccount(id))
+    if (await this.isClosed(account)) return err(CLOSED)
     const booked = await this.ledger.refundCharge({
       ...{ account: id, request, amount, description: note },
       audit: this.audit(actor, id, 'account.charge_refund', { request, amount, note }),

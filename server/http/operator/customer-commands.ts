@@ -1,5 +1,6 @@
 import { type Account, closedEmail, staffRole } from '../../core/accounts/account'
 import type { AccountNotes } from '../../core/accounts/account-notes'
+import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { AccountClosing } from '../../core/accounts/closing'
 import type { Keys } from '../../core/accounts/keys'
 import { resetLink, resetMail, suspensionMail } from '../../core/accounts/owner-mails'
@@ -51,6 +52,7 @@ export interface CustomerParts extends OperatorParts, Omit<ExportParts, 'limitRe
   readonly keys: Keys
   readonly closing: AccountClosing
   readonly notes: AccountNotes
+  readonly apps: AppGrantStore
   /** Null without mail settings. */
   readonly mailer: Mailer | null
   /** Sends a mail that nobody waits for. */

@@ -1,15 +1,25 @@
 import type { Account } from '../../core/accounts/account'
+import type { AppGrantStore } from '../../core/accounts/app-grant'
+import { OPERATIONS } from '../../core/catalog/operations'
 import { keyState } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { Ledger } from '../../core/ledger/ledger'
-import { formatUsd } from '../../core/money'
+import { formatUsd, type Money, minus } from '../../core/money'
+
+/** Below it some call is refused, although something is left. */
+const DEAREST = Math.max(...Object.values(OPERATIONS).map(({ price }) => price))
 
 /** Why paid calls of an account get a 402 now, in words that staff can pass on. Empty when they are served. */
 export async function whyPaidCallsFail(
-  parts: { readonly ledger: Ledger; readonly credentials: CredentialStore; readonly now: () => number },
+  parts: {
+    readonly ledger: Ledger
+    readonly credentials: CredentialStore
+    readonly apps: Pick<AppGrantStore, 'byAccount'>
+    readonly now: () => number
+  },
   account: Account,
 ): Promise<readonly string[]> {
-  const { ledger, credentials, now } = parts
+  const { ledger, credentials, apps, now } = parts
   const balance = await ledger.balance(account.id)
   const reasons: string[] = []
   if (balance && balance.debt > 0)
@@ -22,6 +32,8 @@ export async function whyPaidCallsFail(
         ? `Nothing is available: ${formatUsd(balance.held)} USD are held by calls in progress.`
         : 'The balance is empty.',
     )
+  else if (balance && balance.available < DEAREST)
+    reasons.push(`Only ${formatUsd(balance.available)} USD are available. Calls that cost more are refused.`)
   if (balance && balance.toppedUp === 0)
     reasons.push(
       'Only models that require a first top-up are refused (recharge_required): the account never topped up.',
@@ -29,12 +41,25 @@ export async function whyPaidCallsFail(
   for (const key of await credentials.byAccount(account.id)) {
     if (keyState(key, now()) !== 'usable') continue
     const [pool, budget] = await Promise.all([ledger.pool(key.poolId), ledger.budget(key.poolId)])
-    if (pool && pool.limit !== null && pool.spent >= pool.limit)
-      reasons.push(`Key ${key.name} (${key.id}) reached its spending limit of ${formatUsd(pool.limit)} USD.`)
+    const reached = pool && limitReached(pool)
+    if (reached) reasons.push(`Key ${key.name} (${key.id}) ${reached}`)
     if (budget && budget.spent + budget.held >= budget.limit)
       reasons.push(
         `Key ${key.name} (${key.id}) spent its budget of ${formatUsd(budget.limit)} USD; the next period begins at ${new Date(budget.endsAt).toISOString()}.`,
       )
   }
+  for (const app of await apps.byAccount(account.id)) {
+    if (app.disconnectedAt !== null) continue
+    const pool = await ledger.pool(app.poolId)
+    const reached = pool && limitReached(pool)
+    if (reached) reasons.push(`The app ${app.name} (${app.id}) ${reached}`)
+  }
   return reasons
+}
+
+/** Null while every operation of the catalog fits. */
+function limitReached({ limit, spent }: { readonly limit: Money | null; readonly spent: Money }): string | null {
+  if (limit === null || limit - spent >= DEAREST) return null
+  if (spent >= limit) return `reached its spending limit of ${formatUsd(limit)} USD.`
+  return `has ${formatUsd(minus(limit, spent))} USD left of its spending limit of ${formatUsd(limit)} USD. Calls that cost more are refused.`
 }

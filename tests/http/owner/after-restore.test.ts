@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openTarget } from '../../../server/adapters/backup/open-target'
 import type { AfterRestore } from '../../../server/http/operator/after-restore-record'
-import type { OneRefund } from '../../../server/http/operator/customer-record'
+import type { OneRefund, RefundList } from '../../../server/http/operator/customer-record'
 import { type Harness, openHarness } from '../../support/harness'
 import { openOperatorConsole } from '../../support/operator-console'
 import { restoredCopy } from '../../support/restored-copy'
@@ -76,6 +76,14 @@ test('after a restore from an older copy no refund doubles, no payment is lost, 
   const spammers = (await read<AccountBody>(spammer.api('/api/account'))).id
   const { secret: spam } = await keyBench(spammer).create()
   const first = await paid(owner)
+  // Its refund is made at the processor, whose answer is lost: the copy knows it as sent, and no more.
+  const second = await paid(owner)
+  const customer = (await read<AccountBody>(owner.api('/api/account'))).id
+  stripe.setRefunding('lost')
+  const lostForm = { payment: second, usd: '5', note: 'Asked by phone' }
+  const { refund: sent } = await read<OneRefund>(operator.api(`/api/operator/accounts/${customer}/refunds`, lostForm))
+  expect(sent.state).toBe('sent')
+  stripe.setRefunding('succeeded')
   const epochs = (harness: Harness) => harness.core.stores.db.all<{ epoch: number }>('SELECT epoch FROM owner')
   const into = await restored()
 
@@ -100,24 +108,29 @@ test('after a restore from an older copy no refund doubles, no payment is lost, 
   for (const { secret } of [stays, stolen, rotated, paused]) expect(await callWith(gateway, secret)).toBe('200')
   const again = await gateway.signIn('root@example.com')
   const balance = async () => (await gateway.core.ledger.balance(id as `acct_${string}`))?.paid
-  expect(await balance()).toBe(usd(25) as never)
+  expect(await balance()).toBe(usd(45) as never)
+  // It goes on under its own id, also once the processor has forgotten the key of that request.
+  stripe.forgetKeys()
+  await gateway.gateway.cardRefunds?.finish()
+  const { refunds: followed } = await read<RefundList>(again.api(`/api/operator/accounts/${id}/refunds`))
+  expect(followed).toMatchObject([{ id: sent.id, state: 'succeeded', amount_micros_usd: usd(5) }])
 
   // The operator does not know that it was refunded, and asks again, under another reference.
   const path = `/api/operator/accounts/${id}/refunds`
   expect((await refusalOf(again.api(path, refundForm))).message).toContain('reconcile')
-  expect(stripe.refunds()).toHaveLength(1)
+  expect(stripe.refunds()).toHaveLength(2)
 
   const listed = await read<AfterRestore>(again.api('/api/operator/after-restore', {}))
   expect(listed).toMatchObject({ applied: false, live_keys: 5, lost: null, restored: { checked_at: null } })
   expect(listed.reconciled.missing).toMatchObject([{ account: id, amount_micros_usd: usd(25), bookable: true }])
   expect(listed.reconciled.cards?.differences).toMatchObject([{ what: 'refund', at_processor_micros_usd: usd(10) }])
-  expect(await balance()).toBe(usd(25) as never)
+  expect(await balance()).toBe(usd(45) as never)
 
   const lost = join(original.folder, 'gateway.db')
   const text = await printed('after-restore', '--lost', lost, '--apply')
   expect(text).toContain(`revoke ${stolen.key.id} of ${id}: done`)
   expect(text).toContain(`suspend ${spammers}: done`)
-  expect(await balance()).toBe(usd(40) as never)
+  expect(await balance()).toBe(usd(60) as never)
   const states = await Promise.all([stays, stolen, rotated, paused].map(({ secret }) => callWith(gateway, secret)))
   expect(states).toEqual(['200', '401 invalid_api_key', '401 invalid_api_key', '401 api_key_disabled'])
   expect(await callWith(gateway, spam)).toBe('403 account_suspended')
@@ -129,11 +142,11 @@ test('after a restore from an older copy no refund doubles, no payment is lost, 
   const operatorAgain = await gateway.signIn('root@example.com')
   const rest = await read<OneRefund>(operatorAgain.api(path, { payment: first, note: 'The rest' }))
   expect(rest.refund.amount_micros_usd).toBe(usd(15))
-  const second = JSON.parse(await printed('after-restore', '--lost', lost, '--apply', '--json')) as AfterRestore
-  expect(second.reconciled).toMatchObject({ problems: 0, booked: 0, corrected: 0 })
-  expect(second.restored.checked_at).not.toBeNull()
-  expect(await balance()).toBe(usd(25) as never)
-  expect(stripe.refunds().map(({ amount }) => amount)).toEqual([1000, 1500])
+  const repeated = JSON.parse(await printed('after-restore', '--lost', lost, '--apply', '--json')) as AfterRestore
+  expect(repeated.reconciled).toMatchObject({ problems: 0, booked: 0, corrected: 0 })
+  expect(repeated.restored.checked_at).not.toBeNull()
+  expect(await balance()).toBe(usd(45) as never)
+  expect(stripe.refunds().map(({ amount }) => amount)).toEqual([500, 1000, 1500])
 })
 
 test('without the lost database all keys can be disabled; a file that is no database, and data that was never restored, are refused', async () => {

@@ -248,6 +248,18 @@ describe('a customer', () => {
     expect(await callWith(gateway, secret)).toBe('402 insufficient_api_key_balance')
     const details = await read<CustomerDetails>(operator.api(at(id, '')))
     expect(details.why_402.join('\n')).toContain(`Key ${key.name} (${key.id}) reached its spending limit of 0.005 USD.`)
+    const most = await keyBench(owner).create({ spending_limit: 0.001 })
+    const { access_token: token } = await oauthApp(gateway, owner).connect('data:read usage:read', ['/v1'])
+    expect((await gateway.as(token, '/v1/whoami')).status).toBe(200)
+    await read(owner.api('/api/apps/gateway-cli/limit', { spending_limit: 0.002 }))
+    const why = (await read<CustomerDetails>(operator.api(at(id, '')))).why_402.join('\n')
+    expect(why).toContain(`(${most.key.id}) has 0.001 USD left of its spending limit of 0.001 USD.`)
+    expect(why).toMatch(/The app .* \(conn_\w+\) has 0\.002 USD left of its spending limit of 0\.002 USD\./)
+    expect(why).not.toContain('available')
+    await read(operator.api(at(id, '/debits'), { usd: '1.993', note: 'A test' }))
+    expect((await read<CustomerDetails>(operator.api(at(id, '')))).why_402[0]).toContain(
+      'Only 0.002 USD are available.',
+    )
     await gateway.core.stores.applied()
     const again = await read<CustomerDetails>(operator.api(at(id, '')))
     expect(again.last_402).toMatchObject([
@@ -257,7 +269,7 @@ describe('a customer', () => {
     const call = await read(operator.api(at(id, `/requests/${again.last_402[0]?.request_id}`)))
     expect(call).toMatchObject({ status: 402, code: 'insufficient_api_key_balance' })
     const { keys } = await read<CustomerKeys>(operator.api(at(id, '/keys')))
-    expect(keys).toMatchObject([{ id: key.id, status: 'exhausted' }])
+    expect(keys).toMatchObject([{ id: most.key.id }, { id: key.id, status: 'exhausted' }])
     expect(JSON.stringify(keys)).not.toContain(secret)
   })
 
@@ -331,6 +343,8 @@ describe('erasing a customer', () => {
 
   test('is for good: no link to a new password opens the account, and it gets no role, credit or place among operators', async () => {
     const rootId = (await accountOf(operator)).id
+    const { secret } = await keyBench(owner).create()
+    const request = (await gateway.as(secret, IMAGES)).headers.get('x-gateway-request-id')
     const link = (await read<PasswordReset>(operator.api(at(id, '/password-reset'), {}))).link ?? ''
     await read(operator.api(at(id, '/erase'), { confirm: id }))
     const reset = await gateway.call('/api/auth/reset-password', {
@@ -346,6 +360,7 @@ describe('erasing a customer', () => {
       ['/password-reset', {}],
       ['/role', { role: 'operator' }],
       ['/grants', { usd: '5' }],
+      ['/refunds', { payment: request, note: 'Our fault' }],
     ] as const)
       expect(await refusalOf(operator.api(at(id, path), body))).toMatchObject({ status: 409, code: 'invalid_state' })
     // As data from before this rule: the role counts for nothing, and can be taken away.
