@@ -56,8 +56,18 @@ async function prepare(count: number): Promise<Cluster> {
   await prepareDataFolder(folder, needsSecretFile(process.env))
   const nodes = Array.from({ length: count }, (_, i) => ({ name: `node-${i + 1}`, port: port + i + 1 }))
   for (const { name } of nodes) await prepareDataFolder(join(folder, name), false)
+  for (let taken = port; taken <= port + count + 1; taken++) requireFree(taken)
   const hasBalancer = Bun.which('nginx') !== null
   return { folder, port, nodes, databaseUrl: `http://127.0.0.1:${port + count + 1}`, hasBalancer }
+}
+
+/** What is left of an earlier cluster would answer in the place of a new one. */
+function requireFree(port: number): void {
+  try {
+    Bun.listen({ hostname: '127.0.0.1', port, socket: { data: () => undefined } }).stop(true)
+  } catch {
+    throw new SetupFailure(`Port ${port} is taken. Stop what uses it, or set PORT to another one.`)
+  }
 }
 
 function startDatabase({ folder, databaseUrl }: Cluster): ChildProcess {

