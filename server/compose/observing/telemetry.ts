@@ -39,7 +39,7 @@ interface Parts {
     readonly pipeline: { readonly openCalls: { readonly count: number } }
     readonly models: { readonly upstreams: ModelBackend['states'] }
     readonly billing: { readonly moneyIn: { readonly rail: { fuel: Readings['fuel'] } } }
-    readonly readiness: Pick<Readiness, 'status' | 'state'>
+    readonly readiness: Pick<Readiness, 'status' | 'state' | 'nodeList'>
     readonly backups: { readonly commands: { readonly backups: { reading: Readings['backups'] } } }
   }
 }
@@ -89,6 +89,7 @@ export async function composeTelemetry({ metrics: settings, traces, backup }: Co
     routes: {
       ...{ recentCalls: () => recent.read(), journalState: () => core.stores.journalState() },
       readyState: () => later().readiness.state(),
+      nodeList: () => later().readiness.nodeList(),
       backupReading: () => ({ ...later().backups.commands.backups.reading(), isScheduled: backup.to !== null }),
     },
     /** Null without metrics. */

@@ -13,6 +13,7 @@ import {
   whole,
   yesOrNo,
 } from './json-schema'
+import { NODE } from './node-schema'
 
 const TYPES = [...new Set(Object.values(FAILURES).map(({ type }) => type))]
 
@@ -131,21 +132,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         }),
         'Model upstreams called since the server started. They do not affect readiness.',
       ),
-      nodes: listOf(
-        record('One node.', {
-          id: text('Its id, made anew by each start.'),
-          url: text('How other nodes reach it.'),
-          version: text('Its version.'),
-          role: oneOf(
-            ['owner', 'standby', 'gone'],
-            '`owner`: it decides for all accounts. `gone`: not seen for 10 seconds.',
-          ),
-          since: instant('Since when it has this role.'),
-          seen_ms_ago: whole('How long ago it was last seen.'),
-          clock_ms: whole("How far its clock is ahead of the database's."),
-        }),
-        'The nodes on this database, if there are many.',
-      ),
+      nodes: listOf(NODE, 'The nodes on this database, if there are many.'),
     },
     ['code', 'checks', 'problems', 'sources', 'models', 'nodes'],
   ),

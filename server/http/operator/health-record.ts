@@ -4,6 +4,8 @@ import { isoTime } from '../../core/clock'
 import type { RecentReading } from '../../core/telemetry/recent-calls'
 import type { JournalState } from '../../core/telemetry/telemetry'
 import { instant, listOf, orNull, record, text, whole, yesOrNo } from '../openapi/json-schema'
+import { NODE } from '../openapi/node-schema'
+import type { OneNode } from './node-record'
 
 const count = (description: string) => whole(description, { minimum: 0 })
 
@@ -38,6 +40,7 @@ export const Health = record('The health of the gateway.', {
     newest_at: orNull(instant('When the newest copy was taken that is known.'), 'none'),
     failing: yesOrNo('Whether the last backup failed.'),
   }),
+  nodes: listOf(NODE, 'The nodes on this database; empty if there is one.'),
 })
 export type Health = Static<typeof Health>
 
@@ -48,11 +51,16 @@ export interface ReadyState {
 }
 
 interface HealthState {
+  readonly nodes: readonly OneNode[]
   readonly state: ReadyState
   readonly backups: BackupReading & { readonly isScheduled: boolean }
 }
 
-export function healthRecord(recent: RecentReading, journal: JournalState, { state, backups }: HealthState): Health {
+export function healthRecord(
+  recent: RecentReading,
+  journal: JournalState,
+  { state, backups, nodes }: HealthState,
+): Health {
   return {
     ready: state.status === 'ready',
     problems: Object.entries(state.problems).map(([part, reason]) => ({ part, reason })),
@@ -69,5 +77,6 @@ export function healthRecord(recent: RecentReading, journal: JournalState, { sta
       newest_at: backups.newestAt === null ? null : isoTime(backups.newestAt),
       failing: backups.isFailing,
     },
+    nodes,
   }
 }

@@ -5,11 +5,13 @@ import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { type Health, healthRecord, type ReadyState } from './health-record'
+import type { OneNode } from './node-record'
 import { operatorGate } from './operator-gate'
 
 export interface HealthParts {
   readonly owners: OwnerSessions
   readonly readyState: () => Promise<ReadyState>
+  readonly nodeList: () => Promise<readonly OneNode[]>
   readonly recentCalls: () => RecentReading
   readonly journalState: () => JournalState
   readonly backupReading: () => BackupReading & { readonly isScheduled: boolean }
@@ -17,14 +19,14 @@ export interface HealthParts {
 
 /** The health of the gateway, for the operator's page. */
 export function operatorHealthRoutes(parts: HealthParts) {
-  const { owners, readyState, recentCalls, journalState, backupReading } = parts
+  const { owners, readyState, nodeList, recentCalls, journalState, backupReading } = parts
   const { operator } = operatorGate(owners)
   return routeGroup({ name: 'operator-health', prefix: '/api/operator' }).get(
     '/health',
     async ({ context }): Promise<Health> => {
       await operator(context)
       const state = await readyState()
-      return healthRecord(recentCalls(), journalState(), { state, backups: backupReading() })
+      return healthRecord(recentCalls(), journalState(), { state, backups: backupReading(), nodes: await nodeList() })
     },
     UNDOCUMENTED,
   )

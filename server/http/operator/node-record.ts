@@ -1,18 +1,9 @@
+import type { Static } from '@sinclair/typebox'
 import { isoTime } from '../../core/clock'
 import type { NodeState, Sighting } from '../../core/cluster/leases'
+import type { NODE } from '../openapi/node-schema'
 
-/** A node as operators see it. */
-export interface OneNode {
-  readonly id: string
-  readonly url: string
-  readonly version: string
-  readonly role: 'owner' | 'standby' | 'gone'
-  /** Since when it has this role. */
-  readonly since: string
-  readonly seen_ms_ago: number
-  /** How far its clock is ahead of the database's. */
-  readonly clock_ms: number
-}
+export type OneNode = Static<typeof NODE>
 
 /** Many nodes on one database: who owns the accounts. */
 export interface NodeReport {

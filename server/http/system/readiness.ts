@@ -1,5 +1,5 @@
 import type { ModelBackend } from '../../pipeline/models/model-backend'
-import type { NodeReport } from '../operator/node-record'
+import type { NodeReport, OneNode } from '../operator/node-record'
 
 /** Longer means that the part does not respond. Load balancers give up after about five seconds. */
 const MAX_CHECK_MS = 2_000
@@ -48,13 +48,21 @@ export class Readiness {
     return { ...this.statusOf(problems), problems }
   }
 
+  /** The nodes on this database; none for a gateway that is alone on it. */
+  async nodeList(): Promise<readonly OneNode[]> {
+    return (await this.parts.nodes?.())?.nodes ?? []
+  }
+
   /** For operators only, because it names upstreams and says what is wrong. */
   async details() {
     const { checks, sources, upstreams, warnings = {} } = this.parts
     const models = upstreams([]).map(({ name, breaker, underWay }) => ({ name, breaker, under_way: underWay }))
     const state = await this.state()
     const works = Object.fromEntries(Object.keys(checks).map((name) => [name, !(name in state.problems)]))
-    return { ...state, checks: works, warnings: await this.failing(warnings), sources: await sources(), models }
+    return {
+      ...{ ...state, checks: works, warnings: await this.failing(warnings), sources: await sources(), models },
+      ...(await this.parts.nodes?.()),
+    }
   }
 
   /** The reason of each part that fails. */

@@ -73,6 +73,9 @@ describe.skipIf(!hasSqld)('three nodes on one database', () => {
 
   test('an operator commands every account from any node', async () => {
     const spender = await openSpender(c, 'operator@example.com', null)
+    const { nodes, checks } = await (await control(c.folder, 'ready', {})).json()
+    expect(nodes.map(({ url, role }: Record<string, string>) => [url, role])).toContainEqual([a.url, 'owner'])
+    expect(checks.node).toBe(true)
     await control(b.folder, 'limits', { account: spender.id, limits: { rpm: 1, tpm: 1000, concurrency: 1 } })
     expect([(await search(a, spender.secret)).status, (await search(b, spender.secret)).status]).toEqual([200, 429])
   })

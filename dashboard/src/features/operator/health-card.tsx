@@ -34,7 +34,7 @@ function Status({ ready, tables_reject }: HealthReading) {
   return tables_reject ? <Badge tone="warn">{TEXT.rejecting}</Badge> : <Badge tone="ok">{TEXT.ready}</Badge>
 }
 
-function Reading({ calls, seconds, codes, upstreams, problems, backups, ...behind }: HealthReading) {
+function Reading({ calls, seconds, codes, upstreams, problems, backups, nodes, ...behind }: HealthReading) {
   return (
     <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-2 lg:grid-cols-4">
       {problems.length > 0 && (
@@ -61,8 +61,13 @@ function Reading({ calls, seconds, codes, upstreams, problems, backups, ...behin
         lines={[TEXT.commits(grouped(behind.commit_wait_ms)), TEXT.tables(grouped(behind.tables_behind_ms))]}
       />
       <Fact name={TEXT.backups} lines={backupLines(backups)} />
+      {nodes.length > 0 && <Fact name={TEXT.nodes} lines={nodes.map(nodeLine)} />}
     </dl>
   )
+}
+
+function nodeLine({ url, role, since }: HealthReading['nodes'][number]): string {
+  return TEXT.node(url, TEXT.roles[role], formatDateTime(since))
 }
 
 function backupLines({ scheduled, newest_at: at, failing }: HealthReading['backups']): readonly string[] {

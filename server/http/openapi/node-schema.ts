@@ -1,0 +1,12 @@
+import { instant, oneOf, record, text, whole } from './json-schema'
+
+/** A node as operators see it. */
+export const NODE = record('One node.', {
+  id: text('Its id, made anew by each start.'),
+  url: text('How other nodes reach it.'),
+  version: text('Its version.'),
+  role: oneOf(['owner', 'standby', 'gone'], '`owner`: it decides for all accounts. `gone`: not seen for 10 seconds.'),
+  since: instant('Since when it has this role.'),
+  seen_ms_ago: whole('How long ago it was last seen.'),
+  clock_ms: whole("How far its clock is ahead of the database's."),
+})
