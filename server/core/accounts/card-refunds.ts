@@ -10,7 +10,7 @@ import type { Claim, ClaimStore } from '../payments/claim'
 import { err, ok, type Result } from '../result'
 import { isUnavailable } from '../unavailable'
 import type { CardRefund, CardRefundStore } from './card-refund'
-import { refundReference, returnReference } from './card-top-ups'
+import { refundReference, returnReference, takenBy } from './card-top-ups'
 
 /** One cent: what card processors count in. */
 const CENT = 10_000
@@ -56,7 +56,7 @@ export class CardRefunds {
         return err(failure('invalid_state', 'Only a card payment that was booked can be refunded by its processor.'))
       const asked = await this.asked(claim)
       const others = await this.otherReturns(claim.reference, asked)
-      if (!(await this.areBooked(others))) return err(UNBOOKED)
+      if (!(await this.areBooked(others, claim))) return err(UNBOOKED)
       const left = leftOf(claim, [...asked, ...others])
       const amount = wanted.amount ?? left
       if (amount > left || amount <= 0)
@@ -106,11 +106,11 @@ export class CardRefunds {
   }
 
   /** Whether the ledger knows these returns. One that it does not know may be the refund that is asked for, from before a restore. */
-  private async areBooked(returns: readonly CardReturn[]): Promise<boolean> {
-    for (const { id, ours, amount, isDoubtful } of returns) {
-      if (isDoubtful) return false
-      const { takenBack } = await this.parts.ledger.booked(returnReference(id, ours))
-      if (takenBack !== amount) return false
+  private async areBooked(returns: readonly CardReturn[], claim: Claim): Promise<boolean> {
+    for (const one of returns) {
+      if (one.isDoubtful) return false
+      const { takenBack } = await this.parts.ledger.booked(returnReference(one.id, one.ours))
+      if (takenBack !== takenBy(one, claim)) return false
     }
     return true
   }

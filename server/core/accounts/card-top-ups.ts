@@ -2,7 +2,7 @@ import type { Clock } from '../clock'
 import { type AccountId, makeId, type PaymentId, type RequestId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { Ledger } from '../ledger/ledger'
-import { type Money, minus, ZERO } from '../money'
+import { type Money, min, minus, ZERO } from '../money'
 import { pagedRows } from '../page'
 import type {
   CardCheckout,
@@ -244,7 +244,7 @@ export class CardTopUps {
             'card',
             `what the card processor says of ${cardReturn.id} (${paid.id}) cannot be right; not booked`,
           )
-        else if (await this.reconcileReturn(paid.account, paid.id, cardReturn)) corrected++
+        else if (await this.reconcileReturn(paid.account, paid, cardReturn)) corrected++
       }
       return corrected
     })
@@ -277,7 +277,8 @@ export class CardTopUps {
     }
     const differences: CardDifference[] = []
     for (const cardReturn of claim.reference ? await this.card.returns(claim.reference) : []) {
-      const { kind, id, amount: taken, ours } = cardReturn
+      const { kind, id, ours } = cardReturn
+      const taken = takenBy(cardReturn, claim)
       const { takenBack } = await this.ledger.booked(returnReference(id, ours))
       const what = isDoubtful(cardReturn, claim) ? 'doubtful' : kind
       if (what === 'doubtful' || taken !== takenBack)
@@ -287,8 +288,10 @@ export class CardTopUps {
   }
 
   /** Books the difference between a refund or dispute and its ledger entries. Returns false when they match. */
-  private async reconcileReturn(account: AccountId, topUp: string, cardReturn: CardReturn): Promise<boolean> {
-    const { kind, id, amount, ours } = cardReturn
+  private async reconcileReturn(account: AccountId, paid: Claim, cardReturn: CardReturn): Promise<boolean> {
+    const { kind, id, ours } = cardReturn
+    const { id: topUp } = paid
+    const amount = takenBy(cardReturn, paid)
     // The money of a refund that was asked for here was booked before the processor was asked.
     const name = returnReference(id, ours)
     const { references, takenBack } = await this.ledger.booked(name)
@@ -319,9 +322,14 @@ class NotBooked extends Error {
   }
 }
 
-/** Nobody gives back more than was paid. */
-function isDoubtful(cardReturn: CardReturn, { amount }: Pick<Claim, 'amount'>): boolean {
-  return cardReturn.isDoubtful === true || cardReturn.amount > amount
+/** Nobody refunds more than was paid. */
+function isDoubtful({ kind, amount, isDoubtful: isWrong }: CardReturn, paid: Pick<Claim, 'amount'>): boolean {
+  return isWrong === true || (kind === 'refund' && amount > paid.amount)
+}
+
+/** What it takes from the balance. A dispute can be of more than was paid, where the cardholder's bank converted the amount. */
+export function takenBy({ amount }: CardReturn, paid: Pick<Claim, 'amount'>): Money {
+  return min(amount, paid.amount)
 }
 
 const TAKEN_BACK = { refund: 'Refund of top-up', dispute: 'Disputed top-up' } as const

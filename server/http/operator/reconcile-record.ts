@@ -31,7 +31,7 @@ const Cards = record('Card payments against their processor.', {
     record('What the processor has and the ledger has not, or the other way round.', {
       what: oneOf(
         ['payment', 'refund', 'dispute', 'unknown_there', 'doubtful'],
-        '`payment`: paid, and not booked here. `unknown_there`: booked here, and unknown to the processor. `doubtful`: what the processor says cannot be right (another currency, no amount, more than was paid); never booked.',
+        '`payment`: paid, and not booked here. `unknown_there`: booked here, and unknown to the processor. `doubtful`: what the processor says cannot be right (another currency, no amount, a refund of more than was paid); never booked.',
       ),
       id: text("The processor's id of it."),
       payment: text('Id of the top-up.'),
