@@ -31,7 +31,7 @@ export const NODE_PROXIES = {
   nginx: async (place: Place, nodes: readonly [number, number]) =>
     nginx(withNodes(await shipped('nodes/nginx.conf'), nodes), place),
   caddy: async (place: Place, nodes: readonly [number, number]) =>
-    caddy(withNodes(await shipped('nodes/Caddyfile'), nodes), place),
+    caddy(withNodes((await shipped('nodes/Caddyfile')).replace(`{$DOMAIN:${HOST}}`, HOST), nodes), place),
   async haproxy({ folder, port }: Place, nodes: readonly [number, number]) {
     const site = withNodes(await shipped('nodes/haproxy.cfg'), nodes)
       .replace(/bind :80\n/, `bind 127.0.0.1:${port}\n`)
