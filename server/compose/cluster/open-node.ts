@@ -39,8 +39,8 @@ export async function openNode(config: Config, { nodeUrl, log, open, onStuck }: 
   const role: NodeRole<OwnedGateway> = new NodeRole({
     ...{ self, leases, log, now, onStuck, monotonic: () => performance.now() },
     open: ({ mayGrant, onLost }) => {
-      const { addressOf, report } = node
-      return open({ mayGrant, addressOf, report: () => report(), problem: () => role.problem() }, onLost)
+      const { addressOf } = node
+      return open({ mayGrant, addressOf, report: () => node.report(), problem: () => role.problem() }, onLost)
     },
     onSighting(sighting) {
       if (sighting.owner) forwarding.abandon(sighting.owner.term)
