@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { copyFile, link, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, link, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isSystemError } from '../setup/system-error'
 
@@ -11,6 +11,9 @@ export const FILES = 'gateway-files-'
 export const DOCUMENTS = 'gateway-documents-'
 /** In the data folder: where they are unpacked. */
 export const TEMPORARY = 'tmp'
+/** What is being written. A start takes seconds. */
+const DRAFT = 'draft-'
+const ABANDONED_MS = 10 * 60_000
 export const BUILT_INDEX = 'search.db'
 export const INDEX_FINGERPRINT = 'index-fingerprint'
 
@@ -24,11 +27,12 @@ export async function unpackFiles(dataDir: string, documents = false, withIndex 
   await mkdir(temporary, { recursive: true, mode: 0o700 })
   const files = embedded(FILES)
   const folder = join(temporary, files.name)
+  await removeAbandoned(temporary)
   const present = await readdir(temporary)
   if (!present.includes(files.name)) await unpack(files.blob, temporary, folder)
   if (!withIndex) return
   const index = join(dataDir, BUILT_INDEX)
-  await placeIndex(join(folder, BUILT_INDEX), index)
+  await placeIndex(join(folder, BUILT_INDEX), index, temporary)
   // Loads the native addon, which is among the files.
   const { storedFingerprint } = await import('../adapters/websearch/local/build/ensure-index')
   const isCurrent = (await storedFingerprint(index)) === (await readFile(join(folder, INDEX_FINGERPRINT), 'utf8'))
@@ -46,9 +50,22 @@ async function unpackDocuments(folder: string): Promise<void> {
   await writeFile(join(folder, name), '')
 }
 
+/** What starts that were killed left behind: a container that is restarted again and again must not fill its disk. */
+async function removeAbandoned(temporary: string): Promise<void> {
+  for (const name of await readdir(temporary)) {
+    if (!name.startsWith(DRAFT)) continue
+    const path = join(temporary, name)
+    const isOld = await stat(path).then(
+      ({ mtimeMs }) => Date.now() - mtimeMs > ABANDONED_MS,
+      () => false, // another start moved it
+    )
+    if (isOld) await rm(path, { recursive: true, force: true })
+  }
+}
+
 /** Unpacks beside the target and moves the complete folder there; of two at once, one wins. */
 async function unpack(archive: Blob, temporary: string, target: string): Promise<void> {
-  const draft = await mkdtemp(join(temporary, 'draft-'))
+  const draft = await mkdtemp(join(temporary, DRAFT))
   await extract(archive, draft)
   await rename(draft, target).catch(() => rm(draft, { recursive: true }))
 }
@@ -66,9 +83,9 @@ function embedded(prefix: string): { readonly name: string; readonly blob: Blob 
 }
 
 /** A new data folder starts with the index; one that exists is the operator's, and the start brings it up to date. */
-async function placeIndex(built: string, at: string): Promise<void> {
+async function placeIndex(built: string, at: string, temporary: string): Promise<void> {
   if (existsSync(at)) return
-  const draft = `${at}.${crypto.randomUUID()}`
+  const draft = join(temporary, DRAFT + crypto.randomUUID())
   await copyFile(built, draft)
   try {
     await link(draft, at)

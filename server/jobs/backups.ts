@@ -7,6 +7,7 @@ import { type Job, startJob } from './job'
 
 const RETRY_MS = 15 * MINUTE_MS
 const PLACE_CHECK_MS = 10 * MINUTE_MS
+const MAX_LOOK_MS = 1_500
 
 interface Parts {
   readonly backups: Backups
@@ -65,13 +66,19 @@ export function startPlaceCheck(target: BackupTarget, log: Log) {
     everyMs: PLACE_CHECK_MS,
     onError: (error) => set(error instanceof Error ? error.message : String(error)),
   })
-  const first = job.run()
+  let isKnown = false
+  const first = job.run().then(() => {
+    isKnown = true
+  })
   return {
     ...job,
-    /** Why no copy could be written when it was last looked at; null if one could. */
+    /** Why no copy could be written when it was last looked at; null if one could. A disk of the network may never answer. */
     async problem(): Promise<string | null> {
-      await first
-      return problem
+      const late = Promise.withResolvers<void>()
+      const timer = setTimeout(late.resolve, MAX_LOOK_MS)
+      await Promise.race([first, late.promise])
+      clearTimeout(timer)
+      return isKnown ? problem : `${target.location} does not respond`
     },
   }
 }

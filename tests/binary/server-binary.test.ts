@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { buildah, buildImage, IMAGE, writeContext } from '../../server/binary/container'
@@ -58,7 +58,7 @@ describe.skipIf(!canIsolate)(
       const port = await freePort()
       url = `http://127.0.0.1:${port}`
       environment = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', ROOT: root, DATA_DIR: '/data', PORT: String(port) }
-    }, 120_000)
+    }, 300_000)
     afterAll(() => rm(folder, { recursive: true, force: true }))
 
     function start(...args: string[]) {
@@ -85,6 +85,12 @@ describe.skipIf(!canIsolate)(
 
     test('serves the dashboard, takes a paid call, imports an API, indexes a page, and keeps all of it over a restart', async () => {
       expect(await run('up', '--check')).toEqual({ code: 0, output: '' })
+      const drafts = ['draft-old', 'draft-new'].map((name) => join(root, 'data/tmp', name))
+      for (const draft of drafts) {
+        await mkdir(draft)
+        await chown(draft, USER, USER)
+      }
+      await utimes(String(drafts[0]), 0, 0)
       await writeFile(join(root, 'data/gateway.yaml'), 'LOG_LEVEL: info\n', { mode: 0o644 })
       expect((await run('config', 'check')).output).toContain('valid (environment and /data/gateway.yaml)')
       let server = await serve()
@@ -141,8 +147,10 @@ describe.skipIf(!canIsolate)(
       environment['DATA_DIR'] = '/data'
       const unpacked = (await readdir(join(root, 'data', 'tmp'))).filter((name) => name.startsWith('gateway-files-'))
       expect(unpacked).toHaveLength(1)
+      // Of a start that was killed, and of one that may go on.
+      expect((await readdir(join(root, 'data/tmp'))).filter((name) => name.startsWith('draft-'))).toEqual(['draft-new'])
       expect((await readdir(root)).sort()).toEqual([...files, 'page.html', 'weather.json'].sort())
-    }, 120_000)
+    }, 300_000)
 
     test.skipIf(!hasBuildah)(
       'the image of buildah (elsewhere: apt-get install buildah) is small, and has no rights and a health check',
@@ -211,7 +219,7 @@ describe.skipIf(!canIsolate)(
       for (const path of ['etc', 'run']) await rm(join(root, path), { recursive: true })
       await chown(join(root, 'data'), USER, USER)
       await chmod(join(root, 'data'), 0o700)
-    }, 60_000)
+    }, 120_000)
 
     test('says what is wrong with a command, and lists the commands', async () => {
       expect(await run('up', '--fast')).toMatchObject({

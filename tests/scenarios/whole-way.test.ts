@@ -19,7 +19,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'whole-way-'))
   await mkdir(join(folder, 'empty'))
   program = await serverBinary()
-}, 120_000)
+}, 300_000)
 afterAll(async () => {
   // Those that a failure left running.
   for (const server of started) await server.kill('SIGKILL')
@@ -84,4 +84,4 @@ test('install, the first paid call by the README, upgrade, backup, loss, restore
   const file = join(folder, 'elsewhere/gateway.db')
   expect([...(await chargedIds(file))]).toHaveLength(old.charged.length + 2)
   expect((await reconcile(file)).problems).toEqual([])
-}, 60_000)
+}, 120_000)

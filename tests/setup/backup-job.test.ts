@@ -92,4 +92,9 @@ test('a place is looked at in the start and every ten minutes; a change is one l
   expect(await check.problem()).toBeNull()
   expect(lines.slice(1)).toEqual(['copies can be written to BACKUP_TO again'])
   void check.close()
+
+  const hanging = { location: '/mnt/copies', writeProblem: () => Promise.withResolvers<null>().promise } as BackupTarget
+  const asked = startPlaceCheck(hanging, { info: write, error: write, warn: write, debug: write }).problem()
+  jest.advanceTimersByTime(1_500)
+  expect(await asked).toBe('/mnt/copies does not respond')
 })
