@@ -84,6 +84,7 @@ import { type SandboxSite, sandboxRoutes } from './http/social/sandbox-routes'
 import { healthRoutes } from './http/system/health-routes'
 import type { Readiness } from './http/system/readiness'
 import { wellKnownRoutes } from './http/system/well-known-routes'
+import { errorRoutes } from './http/usage/error-routes'
 import { eventRoutes } from './http/usage/event-routes'
 import { ownerUsageRoutes } from './http/usage/owner-routes'
 import { usageRoutes } from './http/usage/routes'
@@ -192,6 +193,7 @@ function ownerRoutes(parts: OwnerParts, endpoints: Endpoints) {
     .use(keyRoutes(parts))
     .use(keyRecordRoutes(parts))
     .use(ownerUsageRoutes({ ...parts, endpoints }))
+    .use(errorRoutes(parts))
     .use(ownerModelRoutes(parts))
     .use(ownerSocialRoutes(parts))
     .use(eventRoutes(parts))

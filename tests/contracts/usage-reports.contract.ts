@@ -295,6 +295,52 @@ export function usageReportsContract(name: string, open: () => Promise<ReportsUn
       expect((await pages(filter({ model: 'gpt' }), 3)).map((record) => record.id)).toEqual(ofModel.reverse())
     })
 
+    test('group failures by operation, status and code, with the newest of each', async () => {
+      const busy = await parts.account()
+      const failed = (at: number, operation: string, status: number, code: string) =>
+        call(busy, null, {
+          ...{ at: NOON + at, operation, status, code, keyId: at % 2 ? 'key_a' : 'key_b' },
+          failure: { route: null, message: `failed at ${at}`, param: null, rule: null },
+        })
+      const log = [
+        ...[1, 2, 3].map((at) => failed(at, 'image-search', 429, 'rate_limit_exceeded')),
+        ...[4, 5].map((at) => failed(at, 'llm-context', 429, 'rate_limit_exceeded')),
+        failed(6, 'image-search', 400, 'missing_parameter'),
+        call(busy, 5, { at: NOON + 7 }),
+        failed(8, 'free', 404, 'resource_not_found'),
+      ]
+      await parts.write(log)
+      const found = async (more: Partial<RequestFilter> = {}) => {
+        const { groups, isPartial } = await parts.reports.errors(filter({ accountId: busy, ...more }))
+        expect(isPartial).toBe(false)
+        return groups.map(({ operation, status, code, calls, lastAt }) => [
+          operation,
+          status,
+          code,
+          calls,
+          lastAt - NOON,
+        ])
+      }
+      expect(await found()).toEqual([
+        ['image-search', 429, 'rate_limit_exceeded', 3, 3],
+        ['llm-context', 429, 'rate_limit_exceeded', 2, 5],
+        ['image-search', 400, 'missing_parameter', 1, 6],
+      ])
+      expect((await parts.reports.errors(filter({ accountId: busy }))).groups[0]).toMatchObject({
+        lastId: log[2]?.id ?? '',
+        lastMessage: 'failed at 3',
+      })
+      expect(await found({ keyId: 'key_a', operation: 'image-search' })).toEqual([
+        ['image-search', 429, 'rate_limit_exceeded', 2, 3],
+      ])
+      expect(await found({ status: 400 })).toEqual([['image-search', 400, 'missing_parameter', 1, 6]])
+      expect(await found({ from: NOON + 2, to: NOON + 5 })).toEqual([
+        ['image-search', 429, 'rate_limit_exceeded', 2, 3],
+        ['llm-context', 429, 'rate_limit_exceeded', 1, 4],
+      ])
+      expect(await found({ accountId: await parts.account() })).toEqual([])
+    })
+
     test("find one call by our id or the caller's, the newest of several, and never another account's", async () => {
       const named = written.filter((record) => record.clientRequestId === 'mine')
       expect(await parts.reports.request(account, null, 'mine')).toEqual(named.at(-1) ?? null)

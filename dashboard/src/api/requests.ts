@@ -1,12 +1,15 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import type { ExplainedRequest } from '../../../server/http/usage/record.ts'
+import type { ErrorReport, ExplainedRequest, RequestRecord } from '../../../server/http/usage/record.ts'
 import { api, defined, unwrap } from './client/client.ts'
+import type { UsageFilter } from './usage.ts'
+import type { UsageSpan } from './views/usage-range.ts'
 
 const PAGE_ROWS = 50
 
 /** A filter of the request log. Times are RFC 3339. */
 export interface RequestsFilter {
   readonly key?: string | undefined
+  readonly tag?: string | undefined
   readonly operation?: string | undefined
   readonly status?: number | undefined
   readonly model?: string | undefined
@@ -30,6 +33,35 @@ export const requestQuery = (id: string) =>
   queryOptions({ queryKey: ['requests', 'explained', id], queryFn: () => unwrap(api.requests({ id }).get()) })
 
 export type Explained = ExplainedRequest
+export type LoggedRequest = RequestRecord
+export type ErrorGroup = ErrorReport['errors'][number]
+
+/** Why the requests of a period failed. */
+export const errorsQuery = (span: UsageSpan, filter: UsageFilter) =>
+  queryOptions({
+    queryKey: ['requests', 'errors', span.start, span.end, filter],
+    queryFn: () =>
+      unwrap(
+        api['error-report'].get({
+          query: defined({ ...filter, from: instant(span.start), to: instant(span.end) }),
+        }),
+      ),
+    placeholderData: (before) => before,
+  })
+
+/** The calls before a live tail begins. Apart from the log, which each call makes stale. */
+export const newestBeforeQuery = (filter: RequestsFilter) =>
+  queryOptions({
+    queryKey: ['live-tail', filter],
+    queryFn: async () => (await fetchRequests(filter, PAGE_ROWS, null)).requests,
+    staleTime: 0,
+    gcTime: 0,
+  })
+
+/** UNIX seconds as RFC 3339. */
+export function instant(seconds: number): string {
+  return new Date(seconds * 1000).toISOString()
+}
 
 /** The most recent calls of one key or of all keys. */
 export const newestRequestsQuery = (count: number, key?: string) =>

@@ -77,6 +77,13 @@ export const USAGE_TEXT = {
   show: (name: string) => `Show requests of ${name}`,
   none: 'No requests in this period.',
   empty: 'No requests yet. New requests appear here within a second.',
+  errors: 'Errors',
+  errorTable: 'Failed requests by endpoint and reason',
+  errorsLead: 'The message is that of the newest request. Failed requests cost nothing.',
+  errorsPartial:
+    'Only the newest 20,000 failures of each status are counted. Choose a shorter period for exact counts.',
+  noErrors: 'No requests failed in this period.',
+  errorColumns: { operation: 'Endpoint', reason: 'Reason', requests: 'Requests', share: 'Share', last: 'Last' },
   latency: 'Latency',
   latencyTable: 'Latency by endpoint, provider and model',
   latencyLead:

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Download } from 'lucide-react'
-import { csvUrl } from '../api/requests.ts'
+import { csvUrl, instant } from '../api/requests.ts'
 import { isFiltered, NO_FILTER, type UsageView, viewFilter, viewSpan } from '../api/views/usage-view.ts'
 import { UsageControls } from '../features/usage/usage-controls.tsx'
 import { UsageFigures } from '../features/usage/usage-figures.tsx'
@@ -35,10 +35,18 @@ const UsageRequests = lazyPart(
   },
 )
 
+const UsageErrors = lazyPart(
+  () => import('../features/usage/usage-errors.tsx').then(({ UsageErrors }) => UsageErrors),
+  {
+    fallback: () => <Loading rows={6} />,
+  },
+)
+
 const TABS = [
   { value: 'chart', text: TEXT.chart },
   { value: 'models', text: TEXT.models },
   { value: 'latency', text: TEXT.latency },
+  { value: 'errors', text: TEXT.errors },
   { value: 'requests', text: TEXT.log },
 ] as const
 
@@ -79,6 +87,7 @@ export function Usage() {
               {view.tab === 'chart' && <UsageOverTime view={view} span={span} onView={onView} />}
               {view.tab === 'models' && <UsageModels view={view} span={span} onView={onView} />}
               {view.tab === 'latency' && <UsageLatency span={span} filter={filter} />}
+              {view.tab === 'errors' && <UsageErrors span={span} filter={filter} onView={onView} />}
               {view.tab === 'requests' && (
                 <UsageRequests
                   filter={logFilter}
@@ -93,8 +102,4 @@ export function Usage() {
       )}
     </Page>
   )
-}
-
-function instant(seconds: number): string {
-  return new Date(seconds * 1000).toISOString()
 }

@@ -1,4 +1,4 @@
-import type { AccountId, CredentialId } from '../ids'
+import type { AccountId, CredentialId, RequestId } from '../ids'
 import type { Page } from '../page'
 import type { CallRecord } from './call-record'
 import type { LatencyCounts } from './latency'
@@ -71,6 +71,25 @@ export interface RequestFilter {
   readonly search?: RequestSearch | null
 }
 
+/** Failed calls of one operation for one reason, and the newest of them. */
+export interface ErrorGroup {
+  readonly operation: string
+  readonly status: number
+  /** Empty for a failure without a code of its own. */
+  readonly code: string
+  readonly calls: number
+  readonly lastAt: number
+  readonly lastId: RequestId
+  readonly lastMessage: string | null
+}
+
+export interface ErrorReport {
+  /** The most frequent first. */
+  readonly groups: readonly ErrorGroup[]
+  /** Whether older failures of the range are not counted, because there are too many. */
+  readonly isPartial: boolean
+}
+
 /**
  * Reads usage from the durable log, off the request thread, from committed rows only. A charged call is visible as soon as its
  * response was sent, an uncharged one moments later.
@@ -85,6 +104,8 @@ export interface UsageReports {
   usage(question: UsageQuestion, edges: readonly number[], grouping: UsageGrouping | null): Promise<UsageFigures>
   /** How long calls took that were served, or failed with a 5xx. */
   latencies(question: LatencyQuestion): Promise<readonly LatencyGroup[]>
+  /** Why calls that match a filter failed, by operation, status and code. Ignores its search. */
+  errors(filter: RequestFilter): Promise<ErrorReport>
   /**
    * Calls, newest first, with keyset pagination, which is equally fast at any depth. If few calls match the filter, a page may be short
    * or empty although more follow: only a null `next` marks the last page. Null when the cursor is unknown. A search for an id finds

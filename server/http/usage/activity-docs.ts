@@ -1,7 +1,7 @@
 import type { RouteDocs } from '../openapi/documented'
 import { OWNER_FAILURES } from '../openapi/owner-failures'
 import { CALL_EXAMPLE, REPORT_EXAMPLE, USAGE_DOCS } from './docs'
-import { RequestPage, TransactionPage, UsageReport } from './record'
+import { ErrorReport, RequestPage, TransactionPage, UsageReport } from './record'
 
 const CSV =
   'time_utc,request_id,key_name,key_last4,endpoint,status,code,tokens_in,tokens_out,cost_usd,latency_ms,model,tokens_cache_read,tokens_cache_write,usage_source,paid_by\r\n' +
@@ -48,6 +48,37 @@ export const ACTIVITY_DOCS = {
       "What a request of any of your keys cost and how the charge was calculated, where its time went, and why it failed. Accepts the gateway's request id or the `X-Request-ID` sent with the request; if several requests share that id, returns the newest.",
     access: 'session',
     failures: ['resource_not_found', ...OWNER_FAILURES],
+  },
+  errors: {
+    id: 'errorReport',
+    tag: 'Activity',
+    summary: 'Why calls failed',
+    description:
+      'Failed calls by operation, status and error code, with the newest of each. Takes the filters of the request log.',
+    access: 'session',
+    answers: {
+      200: {
+        description: 'The report.',
+        schema: ErrorReport,
+        examples: {
+          report: {
+            errors: [
+              {
+                operation: 'image-search',
+                status: 429,
+                code: 'rate_limit_exceeded',
+                requests: 12,
+                last_at: '2026-11-21T08:56:28.490Z',
+                last_request_id: 'req_01a1fdfa942070008c603d2632ddc21a',
+                last_message: 'The key may send 60 requests per minute.',
+              },
+            ],
+            is_partial: false,
+          },
+        },
+      },
+    },
+    failures: ['invalid_parameter', ...OWNER_FAILURES],
   },
   transactions: {
     id: 'listTransactions',

@@ -64,13 +64,13 @@ const CALL_FILTER = {
   },
 } as const satisfies ParameterTable
 
-const FILTER = {
+export const LOG_FILTER = {
   ...CALL_FILTER,
   from: { ...INSTANT, description: 'Only calls at or after this time.', example: '2026-11-01T00:00:00Z' },
   to: { ...INSTANT, description: 'Only calls before this time.', example: '2030-01-01T00:00:00Z' },
 } as const satisfies ParameterTable
 
-export const LOG_QUERY = { ...FILTER, ...PAGE_QUERY } as const satisfies ParameterTable
+export const LOG_QUERY = { ...LOG_FILTER, ...PAGE_QUERY } as const satisfies ParameterTable
 
 const SEARCH = {
   search: {
@@ -84,7 +84,7 @@ const SEARCH = {
   },
 } as const satisfies ParameterTable
 const SEARCHED_LOG_QUERY = { ...LOG_QUERY, ...SEARCH } as const satisfies ParameterTable
-const SEARCHED_CSV_QUERY = { ...FILTER, ...SEARCH } as const satisfies ParameterTable
+const SEARCHED_CSV_QUERY = { ...LOG_FILTER, ...SEARCH } as const satisfies ParameterTable
 
 /** Includes the parameters of the report itself, so that all invalid ones are listed at once. */
 export const GROUPED_QUERY = {

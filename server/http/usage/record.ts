@@ -170,6 +170,26 @@ export const ExplainedRequest = named(
 )
 export type ExplainedRequest = Static<typeof ExplainedRequest>
 
+export const ErrorReport = named(
+  'ErrorReport',
+  record('Why calls failed.', {
+    errors: listOf(
+      record('Failed calls of one operation for one reason.', {
+        operation: text('The operation.'),
+        status: whole('The response status.', { minimum: 400, maximum: 599 }),
+        code: text('The error code; empty where there is none.'),
+        requests: count('How many.'),
+        last_at: instant('When the newest of them arrived.'),
+        last_request_id: text('Its id.'),
+        last_message: orNull(text('What happened to it; null in calls of earlier versions.')),
+      }),
+      'The most frequent first, at most 200.',
+    ),
+    is_partial: yesOrNo('Whether only the newest are counted: 20,000 of each status.'),
+  }),
+)
+export type ErrorReport = Static<typeof ErrorReport>
+
 export const CreditsBalance = named(
   'CreditsBalance',
   record('What this key can still spend.', {

@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { sessionEnded, signingOut } from '../../session-state.ts'
 import { accountQuery } from '../account/account.ts'
+import { announceCall } from './live-calls.ts'
 import { liveStatus } from './live-status.ts'
 
 const PATH = '/api/events'
@@ -105,6 +106,7 @@ class EventSubscription {
 
   private onEvent(name: string, data: string): void {
     if (name === 'balance') this.showBalance(data)
+    if (name === 'call') announceCall(data)
     for (const key of INVALIDATED_BY[name] ?? []) this.stale.add(key)
     if (this.flushTimer !== undefined) return
     this.flush()

@@ -21,7 +21,7 @@ export interface UsageView {
 export const RANGES = ['1h', '24h', '7d', '30d', '90d', 'custom'] as const
 export const GROUPS = ['key', 'tag', 'operation', 'status', 'model'] as const
 export const MEASURES = ['spend', 'requests', 'errors', 'tokens', 'input', 'output', 'cached'] as const
-export const TABS = ['chart', 'models', 'latency', 'requests'] as const
+export const TABS = ['chart', 'models', 'latency', 'errors', 'requests'] as const
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 const MAX_DAYS = 366

@@ -35,7 +35,12 @@ export function useKeyActions(open: (dialog: KeyDialog) => void): KeyActions {
 /** Refreshes all keys after a change, whether or not it succeeded. */
 export function useKeysRefresh() {
   const queries = useQueryClient()
-  return { onSettled: () => queries.invalidateQueries({ queryKey: ['keys'] }) }
+  return {
+    onSettled: async () => {
+      await queries.invalidateQueries({ queryKey: ['keys'] })
+      await queries.invalidateQueries({ queryKey: ['key-names'] })
+    },
+  }
 }
 
 /** Updates optimistically, offers undo, and reverts if the server refuses the change. */

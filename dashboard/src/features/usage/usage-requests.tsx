@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { type FormEvent, useEffect } from 'react'
+import { Radio } from 'lucide-react'
+import { type FormEvent, useEffect, useState } from 'react'
 import { listState } from '../../api/client/list-state.ts'
 import { type RequestsFilter, requestsQuery } from '../../api/requests.ts'
 import { useKeyLabels } from '../../api/usage.ts'
@@ -8,34 +9,47 @@ import { Button } from '../../ui/button.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
 import { INPUT } from '../../ui/field.tsx'
 import { RequestLog } from '../../ui/requests/request-log.tsx'
+import { LiveRequests } from './live-requests.tsx'
 
 /** Pages that are loaded by themselves while none has a match: a million requests. */
 const MAX_EMPTY_PAGES = 20
 
 /** The request log for a filter, in pages. */
 export function UsageRequests({ filter, filtered, onClear, onSearch }: UsageRequestsProps) {
+  const [isLive, setLive] = useState(false)
+  return (
+    <section className="min-w-0 rounded-xl border border-line bg-surface">
+      <div className="flex flex-wrap items-center gap-2 p-4 sm:px-6">
+        {!isLive && <SearchBox key={filter.search ?? ''} search={filter.search ?? ''} onSearch={onSearch} />}
+        <Button tone={isLive ? 'primary' : 'plain'} aria-pressed={isLive} onClick={() => setLive(!isLive)}>
+          <Radio size={16} aria-hidden />
+          {TEXT.live}
+        </Button>
+      </div>
+      {isLive ? <LiveRequests filter={filter} /> : <LoggedRequests {...{ filter, filtered, onClear }} />}
+    </section>
+  )
+}
+
+/** The log in pages, newest first. */
+function LoggedRequests({ filter, filtered, onClear }: Omit<UsageRequestsProps, 'onSearch'>) {
   const log = useInfiniteQuery(requestsQuery(filter))
   const keyLabel = useKeyLabels()
   const rows = log.data?.pages.flatMap(({ requests }) => requests)
   useSearchOn(log, rows?.length === 0)
   return (
-    <section className="min-w-0 rounded-xl border border-line bg-surface">
-      <div className="p-4 sm:px-6">
-        <SearchBox key={filter.search ?? ''} search={filter.search ?? ''} onSearch={onSearch} />
-      </div>
-      <RequestLog
-        caption={TEXT.table}
-        keyLabel={keyLabel}
-        state={{ rows, ...listState(log) }}
-        empty={
-          filtered ? (
-            <Empty action={<Button onClick={onClear}>{TEXT.clear}</Button>}>{TEXT.noneMatch}</Empty>
-          ) : (
-            <Empty>{TEXT.none}</Empty>
-          )
-        }
-      />
-    </section>
+    <RequestLog
+      caption={TEXT.table}
+      keyLabel={keyLabel}
+      state={{ rows, ...listState(log) }}
+      empty={
+        filtered ? (
+          <Empty action={<Button onClick={onClear}>{TEXT.clear}</Button>}>{TEXT.noneMatch}</Empty>
+        ) : (
+          <Empty>{TEXT.none}</Empty>
+        )
+      }
+    />
   )
 }
 
@@ -70,7 +84,7 @@ function SearchBox({ search, onSearch }: { search: string; onSearch: (search: st
     onSearch(String(typed ?? '').trim() || undefined)
   }
   return (
-    <form role="search" className="flex flex-wrap items-center gap-2" onSubmit={submit}>
+    <form role="search" className="flex min-w-0 flex-1 basis-72 flex-wrap items-center gap-2" onSubmit={submit}>
       <input
         type="search"
         name="search"

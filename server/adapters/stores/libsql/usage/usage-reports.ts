@@ -4,6 +4,7 @@ import type { AccountId, KeyId, RequestId } from '../../../../core/ids'
 import type { Page } from '../../../../core/page'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import type {
+  ErrorReport,
   LatencyGroup,
   LatencyQuestion,
   RequestFilter,
@@ -15,6 +16,7 @@ import type {
 } from '../../../../core/usage/reports'
 import { cursorOf, parseCursor } from '../driver/cursor'
 import { pruned, requests } from '../schema/usage'
+import { errorsOf } from './error-report'
 import { latenciesOf } from './latency-report'
 import { ofKeys } from './of-keys'
 import { LibsqlUsageFigures } from './usage-figures'
@@ -67,6 +69,11 @@ export class LibsqlUsageReports implements UsageReports {
   async latencies(question: LatencyQuestion): Promise<readonly LatencyGroup[]> {
     await this.applied()
     return latenciesOf(this.db, question)
+  }
+
+  async errors(filter: RequestFilter): Promise<ErrorReport> {
+    await this.applied()
+    return errorsOf(this.db, filter, this.isCounted)
   }
 
   async requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null> {

@@ -1,0 +1,37 @@
+import { isoTime } from '../../core/clock'
+import type { UsageReports } from '../../core/usage/reports'
+import { queryOf } from '../middleware/list-query'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
+import { documented } from '../openapi/documented'
+import { ACTIVITY_DOCS } from './activity-docs'
+import { callFilter, LOG_FILTER } from './owner-routes'
+import type { ErrorReport } from './record'
+import type { KeysOfAccounts } from './tags'
+
+/** Why calls failed, for the dashboard. */
+export function errorRoutes(parts: {
+  readonly owners: OwnerSessions
+  readonly credentials: KeysOfAccounts
+  readonly reports: UsageReports
+}) {
+  const { owners, credentials, reports } = parts
+  return routeGroup({ name: 'errors', prefix: '/api' }).get(
+    '/error-report',
+    async ({ context }): Promise<ErrorReport> => {
+      const { accountId } = await owners.owner(context)
+      const filter = await callFilter(credentials, accountId, queryOf(LOG_FILTER, context))
+      const { groups, isPartial } = await reports.errors(filter)
+      return {
+        is_partial: isPartial,
+        errors: groups.map(({ operation, status, code, calls, lastAt, lastId, lastMessage }) => ({
+          ...{ operation, status, code, requests: calls },
+          last_at: isoTime(lastAt),
+          last_request_id: lastId,
+          last_message: lastMessage,
+        })),
+      }
+    },
+    documented(ACTIVITY_DOCS.errors, LOG_FILTER),
+  )
+}
