@@ -183,6 +183,10 @@ describe('commands', () => {
     const listed = await cli.run('keys', 'list')
     expect(listed.out).not.toContain(id)
     expect((await cli.run('keys', 'list', '--status', 'revoked')).out).toContain(id)
+    await cli.run('keys', 'create', 'tagged', '--tag', 'team a', '--tag', 'production')
+    expect((await cli.run('keys', 'show', 'tagged')).out).toContain('["team a","production"]')
+    expect((await cli.run('keys', 'list', '--tag', 'team a')).out).toContain('tagged')
+    expect((await cli.run('keys', 'list', '--tag', 'team b')).out).toBe('No keys.\n')
   })
 
   test('search: words in, a table out; upstream text moves no cursor; the cost is shown', async () => {

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { AccountId } from '../../server/core/ids'
 import type { AccountStatements, AccountTransaction } from '../../server/core/ledger/account-statement'
 import type { JournalRecord } from '../../server/core/ledger/journal'
-import { accountId, charge, opening } from '../support/ledger-parts'
+import { plus } from '../../server/core/money'
+import { accountId, charge, NOON, opening } from '../support/ledger-parts'
 
 export interface StatementsUnderTest {
   readonly statements: AccountStatements
@@ -98,6 +99,50 @@ export function statementsContract(name: string, open: () => Promise<StatementsU
       }
     })
 
+    test.each(['UTC', 'Asia/Kathmandu', 'America/New_York'])(
+      'by the day in %s add up the charges between two other transactions, with true balances and for any page size',
+      async (timezone) => {
+        const id = await account(10_000)
+        const later = (record: JournalRecord, hours: number): JournalRecord => ({
+          ...record,
+          entries: record.entries.map((entry) => ({ ...entry, at: NOON + hours * 3_600_000 })),
+        })
+        for (const [step, hours] of [0, 1, 5, 11, 12, 13, 13, 25, 40, 41].entries()) {
+          await parts.append(later(charge(id, step + 1), hours))
+          if (step === 5) await topUp(id, 500)
+          if (step === 7) await chargeBoth(id, 3, 4)
+        }
+        const dayOf = (at: number) => new Date(at).toLocaleDateString('sv-SE', { timeZone: timezone })
+        const expected: (AccountTransaction & { charges: number | null })[] = []
+        for (const row of await walk(id, 200)) {
+          const last = expected.at(-1)
+          if (row.kind === 'charge' && last?.kind === 'charge' && dayOf(last.at) === dayOf(row.at))
+            expected[expected.length - 1] = {
+              ...last,
+              ...{ amount: plus(last.amount, row.amount), charges: (last.charges ?? 0) + 1 },
+              ...{ description: '', requestId: null },
+            }
+          else expected.push({ ...row, charges: row.kind === 'charge' ? 1 : null })
+        }
+        expect(expected.length).toBeLessThan(10)
+        for (const limit of [1, 2, 3, 50]) {
+          const found: unknown[] = []
+          let cursor: string | null = null
+          do {
+            const next: Awaited<ReturnType<AccountStatements['daily']>> = await parts.statements.daily(
+              id,
+              timezone,
+              limit,
+              cursor,
+            )
+            found.push(...(next?.rows ?? []))
+            cursor = next?.next ?? null
+          } while (cursor !== null)
+          expect(found).toEqual(expected)
+        }
+      },
+    )
+
     test('are of one account alone', async () => {
       const [mine, theirs] = [await account(10), await account(20)]
       await parts.append(charge(theirs, 5))
@@ -121,7 +166,10 @@ export function statementsContract(name: string, open: () => Promise<StatementsU
         btoa('1'),
       ]
       forged.push(btoa(`1:${'9'.repeat(40)}`), btoa('1:5 OR 1=1'), await parts.foreignCursor(id))
-      for (const cursor of forged) expect(await parts.statements.transactions(id, 5, cursor)).toBeNull()
+      for (const cursor of forged) {
+        expect(await parts.statements.transactions(id, 5, cursor)).toBeNull()
+        expect(await parts.statements.daily(id, 'UTC', 5, cursor)).toBeNull()
+      }
     })
   })
 }

@@ -75,8 +75,12 @@ describe('billing', () => {
     await dashboard.as(made.secret, '/apis/v1/websearch/images/search?q=card')
     await page.getByText('Available after 3 days of use').waitFor()
     await page.getByText('$0.005 spent so far').waitFor()
+    await dashboard.as(made.secret, '/apis/v1/websearch/images/search?q=card')
+    await page.getByRole('table', { name: 'Ledger entries' }).getByRole('link', { name: '2 requests' }).click()
+    await page.getByRole('table', { name: 'Request log' }).waitFor()
+    expect(await page.getByRole('table', { name: 'Request log' }).getByRole('rowheader').count()).toBe(2)
     await page.close()
-    // 0.40 USD four days ago and 0.005 today: 0.10 a day, of 1.995 USD.
+    // 0.40 USD four days ago and 0.01 today: 0.1025 a day, of 1.99 USD.
     const account = owner.accountId as AccountId
     const at = Date.now() - 4 * DAY_MS
     await dashboard.core.journal.append(charge(account, 400_000, { call: call(account, 400_000, { at }) }))

@@ -53,6 +53,7 @@ export const BILLING_TEXT = {
   ledgerTable: 'Ledger entries',
   csv: 'Download CSV',
   noLedger: 'No transactions yet.',
+  requestsOf: (count: string) => `${count} requests`,
   kinds: {
     charge: 'Request',
     reversal: 'Reversal',

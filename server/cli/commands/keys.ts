@@ -13,6 +13,7 @@ const FLAGS = {
   set: { type: 'string', multiple: true },
   grace: { type: 'string' },
   status: { type: 'string' },
+  tag: { type: 'string', multiple: true },
   leaked: { type: 'boolean' },
 } as const
 
@@ -23,8 +24,8 @@ export const KEYS: Command = {
   summary: 'list, create and change API keys',
   usage: `COMMAND
 
-  list [--status STATUS]                  list keys; STATUS is active, disabled, expired, exhausted or revoked
-  create NAME [--limit USD] [--ip ADDRESS]... [--expires TIME] [--set SETTING=VALUE]...
+  list [--status STATUS] [--tag TAG]      list keys; STATUS is active, disabled, expired, exhausted or revoked
+  create NAME [--limit USD] [--ip ADDRESS]... [--tag TAG]... [--expires TIME] [--set SETTING=VALUE]...
                                           create a key; its secret is printed once, alone on standard output
   show KEY                                show a key
   rotate KEY [--grace SECONDS | --leaked] create a replacement; the old key works for another day, for SECONDS,
@@ -57,19 +58,21 @@ type Values = ReturnType<typeof parsed<typeof FLAGS>>['values']
 type Job = (api: Api, terminal: Terminal, values: Values) => Promise<void>
 
 const RUN: Record<(typeof SUBCOMMANDS)[number], (rest: readonly string[], values: Values) => Job> = {
-  list(rest, { status }) {
+  list(rest, { status, tag: [tag, ...more] = [] }) {
     words('keys list', rest, [])
+    if (more.length > 0) throw new UsageError('"keys list" takes one --tag')
     return async (api, terminal, values) => {
-      const keys = await allKeys(api, status)
+      const keys = await allKeys(api, { status, tag })
       printed(terminal, values, { keys }, () => listing(keys))
     }
   },
-  create(rest, { limit, ip, expires, set = [] }) {
+  create(rest, { limit, ip, tag, expires, set = [] }) {
     const { name } = words('keys create', rest, ['name'])
     const body = {
       name,
       ...(limit !== undefined && { spending_limit: limitIn(limit) }),
       ...(ip !== undefined && { allowed_ips: ip }),
+      ...(tag !== undefined && { tags: tag }),
       ...(expires !== undefined && { expires_at: timeIn(expires) }),
       ...settingsIn(set),
     }
@@ -125,12 +128,15 @@ function shown(created: Record<string, unknown>, terminal: Terminal, values: Val
   terminal.out(`${secret}\n`)
 }
 
-async function allKeys(api: Api, status: string | undefined): Promise<KeyRecord[]> {
+type Filter = { readonly status?: string | undefined; readonly tag?: string | undefined }
+
+async function allKeys(api: Api, { status, tag }: Filter = {}): Promise<KeyRecord[]> {
   const keys: KeyRecord[] = []
   let cursor: string | null = null
   do {
     const query: URLSearchParams = new URLSearchParams({ limit: '200' })
     if (status !== undefined) query.set('status', status)
+    if (tag !== undefined) query.set('tag', tag)
     if (cursor !== null) query.set('cursor', cursor)
     const page = (await api.json('GET', `/v1/keys?${query}`)) as KeyPage
     keys.push(...page.keys)
@@ -141,7 +147,7 @@ async function allKeys(api: Api, status: string | undefined): Promise<KeyRecord[
 
 async function idOf(api: Api, named: string): Promise<string> {
   if (/^key_[0-9a-f]+$/.test(named)) return named
-  const found = (await allKeys(api, undefined)).filter(({ name }) => name === named)
+  const found = (await allKeys(api)).filter(({ name }) => name === named)
   const [only, ...others] = found
   if (!only) throw new UsageError(`you have no key named "${named}"`)
   if (others.length > 0)

@@ -32,12 +32,24 @@ export interface AccountAdjustment extends Omit<AccountTransaction, 'balanceAfte
   readonly actor: string | null
 }
 
+/** A transaction, or all charges of a day between two other transactions. */
+export interface StatementLine extends AccountTransaction {
+  /** How many charges it adds up; null for any other transaction. */
+  readonly charges: number | null
+}
+
 /** Reads an account's transactions, from committed entries only. */
 export interface AccountStatements {
   /**
    * Newest first. Balances are calculated backwards from the current balance. Null when the cursor is unknown.
    */
   transactions(account: AccountId, limit: number, cursor: string | null): Promise<Page<AccountTransaction> | null>
+  /**
+   * The same with one line for the charges of a day in this time zone; charges before and after another transaction of that day are lines
+   * of their own, so that every balance is true. The line has the time and the balance of its newest charge. A page may be short although
+   * more follow.
+   */
+  daily(account: AccountId, timezone: string, limit: number, cursor: string | null): Promise<Page<StatementLine> | null>
   /** Newest first. Null when the cursor is unknown. */
   adjustments(account: AccountId, limit: number, cursor: string | null): Promise<Page<AccountAdjustment> | null>
 }

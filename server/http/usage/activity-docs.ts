@@ -84,7 +84,8 @@ export const ACTIVITY_DOCS = {
     id: 'listTransactions',
     tag: 'Activity',
     summary: 'Transactions',
-    description: 'Credits and charges, newest first, each with the balance after it.',
+    description:
+      'Credits and charges, newest first, each with the balance after it. With `group_by=day`, the charges of a day are one row between two other transactions; a page may then be short although more follow.',
     access: 'session',
     answers: {
       200: {
@@ -101,6 +102,7 @@ export const ACTIVITY_DOCS = {
                 request_id: CALL_EXAMPLE.id,
                 amount_micros_usd: -5000,
                 balance_after_micros_usd: 1_995_000,
+                charges: null,
               },
             ],
             next_cursor: null,

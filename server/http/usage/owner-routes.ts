@@ -14,6 +14,7 @@ import { INSTANT, instantOf } from '../middleware/instant-parameter'
 import { PAGE_QUERY, queryOf, refuseCursor } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
+import { TIME_ZONE } from '../middleware/time-zone-parameter'
 import { documented } from '../openapi/documented'
 import type { Endpoints } from '../routing/endpoint-table'
 import { ACTIVITY_DOCS } from './activity-docs'
@@ -98,6 +99,17 @@ export const GROUPED_QUERY = {
   },
 } as const satisfies ParameterTable
 
+const TRANSACTION_QUERY = {
+  ...PAGE_QUERY,
+  group_by: {
+    in: 'query',
+    kind: 'enum',
+    values: ['day'],
+    description: 'One row for the charges of a day, instead of one each.',
+  },
+  timezone: { ...TIME_ZONE, description: 'The time zone that days are counted in.' },
+} as const satisfies ParameterTable
+
 const CSV_HEAD = [
   'time_utc',
   'request_id',
@@ -168,15 +180,18 @@ export function ownerUsageRoutes(parts: {
       '/transactions',
       async ({ context }): Promise<TransactionPage> => {
         const { accountId } = await owners.owner(context)
-        const query = queryOf(PAGE_QUERY, context)
-        const page = await statements.transactions(accountId, query.limit, query.cursor ?? null)
-        if (!page) throw refuseCursor(query.cursor ?? '')
+        const { group_by: grouping, timezone, limit, cursor = null } = queryOf(TRANSACTION_QUERY, context)
+        const page =
+          grouping === 'day'
+            ? await statements.daily(accountId, timezone, limit, cursor)
+            : await statements.transactions(accountId, limit, cursor)
+        if (!page) throw refuseCursor(cursor ?? '')
         return {
           transactions: page.rows.map(wireTransaction),
           next_cursor: page.next,
         }
       },
-      documented(ACTIVITY_DOCS.transactions, PAGE_QUERY),
+      documented(ACTIVITY_DOCS.transactions, TRANSACTION_QUERY),
     )
     .get(
       '/usage.csv',

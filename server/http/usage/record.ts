@@ -223,6 +223,9 @@ export const TransactionRecord = record('One transaction.', {
   request_id: orNull(text('The request it paid for.')),
   amount_micros_usd: microsUsd('The amount; negative when it was spent.'),
   balance_after_micros_usd: microsUsd('The balance after it.'),
+  charges: orNull(
+    count('With `group_by=day`: how many charges it adds up; null for any other transaction, and without it.'),
+  ),
 })
 export type TransactionRecord = Static<typeof TransactionRecord>
 

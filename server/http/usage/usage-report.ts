@@ -3,7 +3,7 @@ import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
 import { isoTime } from '../../core/clock'
 import { wrongParameters } from '../../core/failure'
 import type { AccountId, CredentialId } from '../../core/ids'
-import type { AccountTransaction } from '../../core/ledger/account-statement'
+import type { AccountTransaction, StatementLine } from '../../core/ledger/account-statement'
 import { costOfLines } from '../../core/models/token-price'
 import { formatUsd, type Money } from '../../core/money'
 import { type BucketWidth, boundaries } from '../../core/usage/calendar'
@@ -184,7 +184,7 @@ export function wireCall(call: CallRecord): RequestRecord {
   }
 }
 
-export function wireTransaction(row: AccountTransaction): TransactionRecord {
+export function wireTransaction(row: AccountTransaction & Partial<StatementLine>): TransactionRecord {
   return {
     id: row.id,
     at: isoTime(row.at),
@@ -193,6 +193,7 @@ export function wireTransaction(row: AccountTransaction): TransactionRecord {
     request_id: row.requestId,
     amount_micros_usd: row.amount,
     balance_after_micros_usd: row.balanceAfter,
+    charges: row.charges ?? null,
   }
 }
 

@@ -65,6 +65,7 @@ describe('GET /api/transactions', () => {
       request_id: request,
       amount_micros_usd: amount,
       balance_after_micros_usd: after,
+      charges: null,
     })
     expect<unknown>(transactions).toEqual([
       row('charge', 'image-search', -5_000, 6_995_000, expect.stringMatching(/^req_/)),
@@ -138,5 +139,17 @@ describe('an empty account', () => {
     expect(await callWith(gateway, secret)).toBe('402 insufficient_balance')
     expect(await callWith(gateway, limited.secret)).toBe('402 insufficient_api_key_balance')
     expect(await read<AccountBody>(poor.api('/api/account'))).toMatchObject({ balance_micros_usd: 0 })
+  })
+
+  test('with group_by=day has one row for the charges of a day, in a time zone', async () => {
+    const before = (await list()).transactions
+    for (let i = 0; i < 3; i++) expect(await callWith(gateway, made.secret)).toBe('200')
+    const { transactions } = await list('?group_by=day&timezone=Europe/Berlin')
+    const charges = before.findIndex(({ kind }) => kind !== 'charge') + 3
+    expect(transactions[0]).toMatchObject({ kind: 'charge', charges, request_id: null, description: '' })
+    expect(transactions[0]?.balance_after_micros_usd).toBe((before[0]?.balance_after_micros_usd ?? 0) - 15_000)
+    expect(transactions[1]).toMatchObject({ ...before.find(({ kind }) => kind !== 'charge'), charges: null })
+    for (const query of ['group_by=week', 'group_by=day&timezone=Mars'])
+      expect((await refusalOf(owner.api(`/api/transactions?${query}`))).status).toBe(400)
   })
 })

@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { api, unwrap } from '../client/client.ts'
+import { TIME_ZONE } from '../usage.ts'
 
 /** The balance with its breakdown, and the top-up methods. Query keys start with `billing`, which money events invalidate. */
 export const billingQuery = queryOptions({
@@ -21,7 +22,11 @@ export const paymentsQuery = queryOptions({
 export const ledgerQuery = infiniteQueryOptions({
   queryKey: ['transactions', 'pages'],
   queryFn: ({ pageParam }) =>
-    unwrap(api.transactions.get({ query: { limit: 25, ...(pageParam !== null && { cursor: pageParam }) } })),
+    unwrap(
+      api.transactions.get({
+        query: { limit: 25, group_by: 'day', timezone: TIME_ZONE, ...(pageParam !== null && { cursor: pageParam }) },
+      }),
+    ),
   initialPageParam: null as string | null,
   getNextPageParam: (page) => page.next_cursor,
 })

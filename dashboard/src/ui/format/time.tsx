@@ -53,6 +53,11 @@ export function formatDay(at: string | number): string {
   return new Date(at).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
 }
 
+/** The day of a time in the viewer's time zone, as date fields have it. */
+export function localDay(at: string | number): string {
+  return new Date(at).toLocaleDateString('sv-SE')
+}
+
 export function formatClock(at: string | number): string {
   return new Date(at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
 }

@@ -1,8 +1,9 @@
+import { Link } from '@tanstack/react-router'
 import { BILLING_TEXT as TEXT } from '../../messages/billing.ts'
 import { operationName } from '../../messages/requests.ts'
 import { Empty } from '../feedback/states.tsx'
-import { costUsd } from '../format/money.ts'
-import { TimeAgo } from '../format/time.tsx'
+import { costUsd, grouped } from '../format/money.ts'
+import { localDay, TimeAgo } from '../format/time.tsx'
 import { type Column, Table, type TableState } from '../layout/table.tsx'
 
 const { columns: HEADS } = TEXT
@@ -15,6 +16,8 @@ interface LedgerLine {
   readonly description: string
   readonly amount_micros_usd: number
   readonly balance_after_micros_usd: number
+  /** How many charges of a day it adds up. */
+  readonly charges?: number | null
 }
 
 const COLUMNS: readonly Column<LedgerLine>[] = [
@@ -54,7 +57,19 @@ export function LedgerTable({ state }: { state: TableState<LedgerLine> }) {
   )
 }
 
-function LineDescription({ line: { kind, description } }: { line: LedgerLine }) {
+function LineDescription({ line: { at, kind, description, charges = null } }: { line: LedgerLine }) {
+  if (charges !== null && charges > 1) {
+    const day = localDay(at)
+    return (
+      <Link
+        to="/usage"
+        search={{ range: 'custom', from: day, to: day, tab: 'requests' }}
+        className="font-medium text-accent hover:underline"
+      >
+        {TEXT.requestsOf(grouped(charges))}
+      </Link>
+    )
+  }
   const name = TEXT.kinds[kind]
   const more = kind === 'charge' ? operationName(description) : description
   return (

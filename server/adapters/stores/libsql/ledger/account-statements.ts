@@ -12,6 +12,7 @@ import type { Page } from '../../../../core/page'
 import { cursorOf, parseCursor } from '../driver/cursor'
 import { accounts, auditLog } from '../schema/accounts'
 import { entries } from '../schema/ledger'
+import { dailyLines } from './daily-lines'
 
 /** The audit entry of an adjustment is written with it, at about the same time. */
 const AUDITED_WITHIN_MS = 60_000
@@ -111,6 +112,11 @@ export class LibsqlAccountStatements implements AccountStatements {
     return new Map(
       acts.map(({ action, actor, detail }) => [actKey(action, detail['request'] ?? detail['reference']), actor]),
     )
+  }
+
+  async daily(account: AccountId, timezone: string, limit: number, cursor: string | null) {
+    await this.applied()
+    return dailyLines(this.db, { account, timezone }, limit, cursor)
   }
 }
 
