@@ -5,7 +5,7 @@ import type { Hopped, Peer } from '../../server/core/cluster/hop'
 
 const TERM = 7
 const key = { id: 'k1', secret: new Uint8Array(32).fill(1) }
-export const JUDGED = '203.0.113.7'
+const JUDGED = '203.0.113.7'
 
 type Answer = (request: Request, hop: Hopped) => Response | Promise<Response>
 

@@ -119,9 +119,9 @@ export class ForwardedExchange implements Exchange {
     this.startedAt = performance.now()
   }
 
-  /** Looks at the time. */
+  /** Looks at the time. A stream has its limits from the owner. */
   check(now: number, deadlineMs: number): void {
-    if (this.begun) return
+    if (this.stream) return
     const waited = now - this.startedAt
     if (waited > deadlineMs) this.abandon(`no response within ${deadlineMs / 1000} s`)
     else if (waited > SILENCE_MS) this.allowSilence()

@@ -16,6 +16,7 @@ export interface ConnectionOwner {
 const HANDLERS: Bun.SocketHandler<PeerConnection> = {
   data: ({ data }, bytes) => data.received(bytes as Buffer<ArrayBuffer>),
   drain: ({ data }) => data.flush(),
+  handshake: ({ data }, isDone, problem) => data.secured(isDone ? problem : new Error('the TLS handshake failed')),
   end: ({ data }) => data.ended('the owner closed the connection'),
   close: ({ data }) => data.ended('the connection broke'),
   error: ({ data }, error) => data.ended(error.message),
@@ -30,6 +31,9 @@ export class PeerConnection {
   private reader: ResponseReader | null = null
   private unsent: Uint8Array = NO_BYTES
   private whenDrained: (() => void) | null = null
+  /** Of TLS; rejected when the connection breaks. */
+  private readonly handshake = Promise.withResolvers<void>()
+  private isBroken = false
   private isWhole = true
   private isUploading = false
   private wasSent = false
@@ -40,6 +44,8 @@ export class PeerConnection {
 
   private constructor(owner: ConnectionOwner) {
     this.owner = owner
+    // Nobody waits for it without TLS.
+    this.handshake.promise.catch(() => undefined)
   }
 
   /** Connects to a node. Throws if that fails, or takes longer than `withinMs`. */
@@ -57,6 +63,9 @@ export class PeerConnection {
     const timer = setTimeout(() => late.reject(new Error(`no connection within ${withinMs} ms`)), withinMs)
     try {
       const socket = await Promise.race([opening, late.promise])
+      // Nothing is sent before the certificate is checked: requests have callers' keys.
+      if (isHttps) await Promise.race([connection.handshake.promise, late.promise])
+      if (connection.isBroken) throw new Error('the connection broke')
       socket.setNoDelay(true)
       // A machine that is gone without a word is noticed.
       socket.setKeepAlive(true, 5_000)
@@ -140,6 +149,11 @@ export class PeerConnection {
     this.freeIfDone()
   }
 
+  secured(problem: Error | null): void {
+    if (problem) this.handshake.reject(problem)
+    else this.handshake.resolve()
+  }
+
   flush(): void {
     const bytes = this.unsent
     this.unsent = NO_BYTES
@@ -148,6 +162,8 @@ export class PeerConnection {
   }
 
   ended(reason: string): void {
+    this.isBroken = true
+    this.handshake.reject(new Error(reason))
     const { socket, exchange } = this
     if (!socket) return
     this.socket = null

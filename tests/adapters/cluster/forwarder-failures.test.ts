@@ -1,10 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generate } from 'selfsigned'
 import { openHopPair, rawRequest } from '../../support/hop-pair'
 import { freePort } from '../../support/served-gateway'
 import { openTcpProxy } from '../../support/tcp-proxy'
 import { readUntil, until } from '../../support/until'
 
+const PEER_CONNECTION = join(import.meta.dir, '../../../server/adapters/cluster/peer-connection.ts')
 const text = (value: string) => new TextEncoder().encode(value)
 const gone = (request: Request) =>
   new Promise<void>((resolve) => request.signal.addEventListener('abort', () => resolve()))
@@ -184,6 +189,39 @@ describe('when a hop fails', () => {
     expect((await waiting).status).toBe(503)
     expect([...nodes.missing, ...silent.missing].every(({ outcome }) => outcome === 'unknown')).toBe(true)
     await silent.close()
+  })
+
+  test('a node whose certificate is not trusted gets nothing of the request; one whose is serves it', async () => {
+    const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
+      extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] }],
+    })
+    let seen = 0
+    const tls = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      tls: { key, cert },
+      fetch: () => new Response(`${++seen}`),
+    })
+    nodes.peer = { ...nodes.peer, url: `https://localhost:${tls.port}` }
+    for (const init of [{ headers: { authorization: 'Bearer gwk_1' } }, { method: 'POST', body: 'secret' }])
+      expect((await get('/', init)).status).toBe(503)
+    expect([seen, missing()]).toEqual([0, ['did not run', 'did not run']])
+    const folder = await mkdtemp(join(tmpdir(), 'hop-'))
+    await writeFile(join(folder, 'ca.pem'), cert)
+    const reach = (name: string) => {
+      const program = `const { PeerConnection } = await import('${PEER_CONNECTION}')
+        const none = () => undefined
+        const to = new URL('https://${name}:${tls.port}')
+        const connection = await PeerConnection.open(to, { freed: none, closed: none }, 5000).catch((error) => process.exit(error ? 3 : 4))
+        const body = (bytes) => (console.log(Buffer.from(bytes).toString()), process.exit(0))
+        connection.begin({ head: none, body, end: none, cut: none }, { isHead: false, isMore: false, bytes: Buffer.from('GET / HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n') })`
+      const env = { PATH: process.env['PATH'] ?? '', NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') }
+      return Bun.spawn([process.execPath, '-e', program], { env }).exited
+    }
+    expect(await Promise.all([reach('localhost'), reach('127.0.0.1')])).toEqual([0, 3])
+    expect(seen).toBe(1)
+    await rm(folder, { recursive: true, force: true })
+    await tls.stop(true)
   })
 
   test('what is not HTTP, or could be read in two ways, is not passed on', async () => {
