@@ -134,16 +134,18 @@ const clock = { now: () => Date.now() }
 async function startNode(config: Config, nodeUrl: string, log: ProcessLog, started: number): Promise<void> {
   const folder = await takeDataFolder(config)
   const acceptsClock = process.argv.includes('--accept-clock')
-  const { current, isOwner } = await runNode({
+  const onIndexProblem = (error: unknown) =>
+    log.error('the search index of this node could not be prepared', { reason: reasonOf(error) })
+  let searchReady = Promise.resolve()
+  const { current, isOwner, prepareSearch } = await runNode({
     ...{ config, nodeUrl, log, end, release: () => folder.release() },
     async compose(node, onLost) {
       const gateway = await compose(config, { clock, acceptsClock, log, onFatal: onLost, node })
-      void afterOpening(config, gateway, log).catch((error: unknown) =>
-        log.error('the search index of this owner could not be prepared', { reason: reasonOf(error) }),
-      )
+      void searchReady.then(() => afterOpening(config, gateway, log)).catch(onIndexProblem)
       return gateway
     },
   })
+  if (!isOwner) searchReady = prepareSearch(progress(log)).catch(onIndexProblem)
   onHangUp = () => void reload({ reloadModels: async () => (await current()?.reloadModels()) ?? [] }, log)
   const took = performance.now() - started
   const line = `${readyLine(nodeUrl, took)} as ${isOwner ? 'the owner' : 'a standby'}`

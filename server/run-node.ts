@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { compose } from './compose'
 import type { NodeSurroundings } from './compose/cluster/gateway-node'
-import { openNode } from './compose/cluster/open-node'
+import { openNode, prepareSearch } from './compose/cluster/open-node'
 import type { Config } from './config'
 import { CONTROL_SOCKET } from './http/operator/control'
 import { listen, listenControl, listenMetrics } from './listen'
@@ -27,7 +27,7 @@ interface NodeProcess {
 }
 
 /** Runs this process as one of many nodes (ADR 46). Resolves when it owns the accounts or knows the owner. */
-export async function runNode(parts: NodeProcess): Promise<{ current(): Gateway | null; isOwner: boolean }> {
+export async function runNode(parts: NodeProcess) {
   const { config, log, end } = parts
   let server: Bun.Server<undefined> | null = null
   let gateway: Gateway | null = null
@@ -72,7 +72,11 @@ export async function runNode(parts: NodeProcess): Promise<{ current(): Gateway 
     await opened.close()
     end(problem)
   }
-  return { current, isOwner: role.name === 'owner' }
+  return {
+    current,
+    isOwner: role.name === 'owner',
+    prepareSearch: (onProgress: (done: number, total: number) => void) => prepareSearch(config, onProgress),
+  }
 }
 
 interface Stopping {

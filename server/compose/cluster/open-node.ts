@@ -10,6 +10,8 @@ import type { HopKey, LeaseStore, Sighting } from '../../core/cluster/leases'
 import { VERSION } from '../../core/version'
 import type { Log } from '../../log'
 import { clientAddresses } from '../observing/client-addresses'
+import { indexSources } from '../search/index-sources'
+import { SearchIndex } from '../search/search-index'
 import { fingerprints, hopSecret } from './fingerprints'
 import { GatewayNode, type NodeSurroundings, notForwarded } from './gateway-node'
 import { NodeRole, type OwnedGateway } from './node-role'
@@ -66,6 +68,11 @@ export async function openNode(config: Config, { nodeUrl, log, open, onStuck }: 
       await leases.close()
     },
   }
+}
+
+/** Builds the search index of a standby, so that it can answer searches as soon as it owns the accounts. */
+export function prepareSearch({ dataDir }: Config, onProgress: (done: number, total: number) => void): Promise<void> {
+  return new SearchIndex(indexSources(dataDir), async () => true).prepare(onProgress)
 }
 
 async function join(leases: LeaseStore, self: Parameters<LeaseStore['take']>[0] & { version: string }, config: Config) {
