@@ -3,8 +3,8 @@
  * `bun run dashboard:tasks`. The seconds are those of the dashboard and this machine: nobody reads or thinks in them.
  */
 import type { Locator, Page } from 'playwright-core'
-import type { AccountId } from '../../server/core/ids'
 import { openDashboard } from '../support/browser'
+import { oauthApp } from '../support/oauth'
 
 const SEARCH = '/apis/v1/websearch/images/search'
 
@@ -48,9 +48,7 @@ const dialog = (page: Page) => page.getByRole('dialog')
 const owner = await dashboard.signedIn()
 const { secret } = await (await owner.api('/api/keys', { name: 'web', spending_limit: 5 })).json()
 await owner.api('/api/keys', { name: 'agent' })
-const account = await dashboard.core.accounts.byId(owner.accountId as AccountId)
-if (!account) throw new Error('no account')
-await dashboard.core.appGrants.of(account, 'an-app', '127.0.0.1')
+await oauthApp(dashboard, owner).connect()
 await dashboard.as(secret, `${SEARCH}?q=card`)
 await dashboard.as(secret, SEARCH, { headers: { 'x-request-id': 'order-4711' } })
 

@@ -56,6 +56,14 @@ export const REQUEST_TEXT = {
   },
   perUnit: (price: string, per: string) => `${price} per ${per}`,
   charged: 'Charged',
+  hold: 'Hold',
+  held: {
+    charged: (caller: string) =>
+      `Held on ${caller} and the balance before the upstream was asked, then charged. The rest was released.`,
+    released: (caller: string) =>
+      `Held on ${caller} and the balance before the upstream was asked, then released in full.`,
+    none: 'No money was held.',
+  },
   priceVersion: 'Price version',
   notCharged: 'You were not charged for this request.',
   tryAgain: 'Try it again',

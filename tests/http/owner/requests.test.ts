@@ -207,6 +207,13 @@ describe('GET /api/requests', () => {
         })
     })
 
+    test.each(["' OR 1=1 --", '%', '_', 'req_%', '/%', '\\u0000', '[object Object]', 'constructor', '0.0.0.0/0', '*'])(
+      'finds nothing for %s, which is text and no pattern',
+      async (text) => {
+        expect(await found(text)).toEqual([])
+      },
+    )
+
     test('narrows the file as well', async () => {
       const file = await (await owner.api('/api/usage.csv?search=400')).text()
       const rows = file.trimEnd().split('\r\n').slice(1)

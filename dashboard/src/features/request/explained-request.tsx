@@ -34,7 +34,7 @@ export function ExplainedRequest({ request, keyLabel }: { request: Explained; ke
       </Card>
       <Why request={request} />
       <RequestTimes request={request} />
-      <RequestCharge charge={request.charge} />
+      <RequestCharge request={request} caller={keyLabel(request.key_id)} />
       <TryAgain request={request} />
       <p className="small text-muted">{TEXT.noBodies}</p>
     </>

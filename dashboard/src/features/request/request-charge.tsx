@@ -15,12 +15,14 @@ const COLUMNS: readonly Column<Line>[] = [
   { id: 'amount', head: TEXT.lines.amount, numeric: true, cell: amountOf },
 ]
 
-/** What a request cost and the arithmetic of it. */
-export function RequestCharge({ charge }: { charge: Explained['charge'] }) {
+/** What a request cost, the arithmetic of it, and what became of its hold. */
+export function RequestCharge({ request, caller }: { request: Explained; caller: string }) {
+  const { charge } = request
   if (charge === null)
     return (
       <Card title={TEXT.charge}>
         <p>{TEXT.notCharged}</p>
+        <FactList facts={[[TEXT.hold, holdOf(request, caller)]]} />
       </Card>
     )
   return (
@@ -43,6 +45,7 @@ export function RequestCharge({ charge }: { charge: Explained['charge'] }) {
       <div className="border-t border-line p-4 sm:px-6">
         <FactList
           facts={[
+            [TEXT.hold, holdOf(request, caller)],
             [TEXT.arithmetic, <Code key="sum" text={charge.arithmetic} />],
             [TEXT.priceVersion, <Code key="version" text={charge.price_version} />],
           ]}
@@ -50,6 +53,12 @@ export function RequestCharge({ charge }: { charge: Explained['charge'] }) {
       </div>
     </Card>
   )
+}
+
+/** Money is held last before an upstream is asked, so a request without one held none. */
+function holdOf({ charge, provider }: Explained, caller: string): string {
+  if (charge !== null) return TEXT.held.charged(caller)
+  return provider === null ? TEXT.held.none : TEXT.held.released(caller)
 }
 
 function priceOf({ unit_price_micros_usd: price, per }: Line): string {
