@@ -4,6 +4,7 @@ import type {
   Approval,
   Decline,
   LimitsChange,
+  MaxKeysForm,
   NewGrant,
   OperatorAccount,
   OperatorLimitRequest,
@@ -79,5 +80,8 @@ export const decline = (id: string, reason: string) =>
 export const grant = (id: string, body: NewGrant) => unwrap(api.operator.accounts({ id }).grants.post({ ...body }))
 export const setLimits = (id: string, limits: RateLimits | null) =>
   unwrap(api.operator.accounts({ id }).limits.post({ limits } satisfies LimitsChange))
+/** Null restores the default. */
+export const setMaxKeys = (id: string, keys: number | null) =>
+  unwrap(api.operator.accounts({ id })['max-keys'].post({ keys } satisfies MaxKeysForm))
 /** Null removes the override; the catalog price applies again. */
 export const setPrice = (body: NewPrice) => unwrap(api.operator.prices.post({ ...body }))

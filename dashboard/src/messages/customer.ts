@@ -33,6 +33,7 @@ export const CUSTOMER_TEXT = {
   },
   limits: 'Limits',
   setLimits: 'Set limits',
+  setMaxKeys: 'Set maximum keys',
   limitsText: (rpm: string, tpm: string, concurrency: string, source: string) =>
     `Each key: ${rpm} requests and ${tpm} tokens per minute, ${concurrency} at once (${source}).`,
   customLimits: 'set by an operator',

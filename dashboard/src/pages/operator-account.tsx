@@ -118,7 +118,7 @@ function Details({ customer }: { customer: Customer }) {
       <Notes customer={customer} onAdd={() => open('note')} />
       <RequestsCard id={account.id} />
       <SpendCard id={account.id} />
-      <LimitsCard id={account.id} onSet={isOperator ? () => open('limits') : null} />
+      <LimitsCard id={account.id} onSet={isOperator ? open : null} />
       <AdjustmentsCard
         id={account.id}
         onGrant={isOperator ? () => open('grant') : null}

@@ -5,7 +5,7 @@ import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { OperatorCommands, type OperatorParts } from './operator-commands'
 import { operatorGate } from './operator-gate'
-import { LimitsChange, NewGrant, type OneOperatorAccount, type OperatorAccountPage } from './record'
+import { LimitsChange, MaxKeysForm, NewGrant, type OneOperatorAccount, type OperatorAccountPage } from './record'
 
 const SEARCH_HELP =
   'Part of an email address or name, or an id: of the account, a key, a request or a payment; or the beginning of a key.'
@@ -38,6 +38,12 @@ export function operatorAccountRoutes(parts: OperatorParts & { readonly owners: 
       '/:id/limits',
       ({ context, params }): Promise<OneOperatorAccount> =>
         order(context, LimitsChange, (actor, form) => orders.setLimits(actor, { ...form, account: params.id })),
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .post(
+      '/:id/max-keys',
+      ({ context, params }): Promise<OneOperatorAccount> =>
+        order(context, MaxKeysForm, (actor, form) => orders.setMaxKeys(actor, { ...form, account: params.id })),
       { parse: 'none', ...UNDOCUMENTED },
     )
 }

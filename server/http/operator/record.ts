@@ -70,10 +70,10 @@ export type LimitsChange = Static<typeof LimitsChange>
 export const LimitsCommand = form('The custom limits of an account.', { account: ACCOUNT, ...CUSTOM_LIMITS })
 export type LimitsCommand = Static<typeof LimitsCommand>
 
-export const MaxKeysCommand = form('The maximum number of live keys of an account.', {
-  account: ACCOUNT,
-  keys: orNull(whole('The maximum.', { minimum: 1 }), 'the default maximum'),
-})
+const MAX_KEYS = { keys: orNull(whole('The maximum.', { minimum: 1 }), 'the default maximum') }
+export const MaxKeysForm = form('The maximum number of live keys.', MAX_KEYS)
+export type MaxKeysForm = Static<typeof MaxKeysForm>
+export const MaxKeysCommand = form('The maximum number of live keys of an account.', { account: ACCOUNT, ...MAX_KEYS })
 export type MaxKeysCommand = Static<typeof MaxKeysCommand>
 
 export const ResetLinkCommand = form('The account whose password to reset.', { account: ACCOUNT })

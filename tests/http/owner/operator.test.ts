@@ -47,6 +47,7 @@ const ROUTES: [string, string, unknown][] = [
   ['POST', '/accounts/:id/refunds', { payment: 'pay_1', note: 'Asked for' }],
   ['GET', '/accounts/:id/refunds', undefined],
   ['POST', '/accounts/:id/limits', { limits: { rpm: 1000, tpm: 1000, concurrency: 10 } }],
+  ['POST', '/accounts/:id/max-keys', { keys: 3 }],
   ['POST', '/reconcile', {}],
   ['GET', '/reconciliations', undefined],
   ['GET', '/after-restore', undefined],
@@ -151,6 +152,14 @@ describe('an operator', () => {
     expect(await refusalOf(limits({}))).toMatchObject({ status: 400, code: 'missing_parameter' })
     for (const wrong of [{ limits: { rpm: 0, tpm: 1, concurrency: 1 } }, { limits: 'more' }])
       expect(await refusalOf(limits(wrong))).toMatchObject({ status: 400, code: 'invalid_parameter' })
+  })
+
+  test('sets how many live keys an account may have, and restores the default', async () => {
+    const maxKeys = (keys: unknown) => operator.api(`/api/operator/accounts/${id}/max-keys`, { keys })
+    expect(await read<unknown>(maxKeys(1))).toMatchObject({ account: { most_keys: 1 } })
+    expect(await refusalOf(owner.api('/api/keys', { name: 'one too many' }))).toMatchObject({ code: 'limit_reached' })
+    expect(await read<unknown>(maxKeys(null))).toMatchObject({ account: { most_keys: 1000 } })
+    for (const wrong of [0, 1.5, '3', undefined]) expect((await refusalOf(maxKeys(wrong))).status).toBe(400)
   })
 
   test('sets prices, for one account or for all, and sees the catalog next to them', async () => {

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { type AccountLine, grant, type RateLimits, setLimits } from '../../api/operator.ts'
+import { type AccountLine, grant, type RateLimits, setLimits, setMaxKeys } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
 import { Choice, Choices, Field } from '../../ui/field.tsx'
 import { ActionForm, isUsd, readText, useOperatorAction } from './action-form.tsx'
@@ -8,7 +8,8 @@ import { RateLimitFields, readRateLimits } from './rate-limit-fields.tsx'
 type DialogProps = { account: AccountLine; onClose: () => void }
 
 /** The dialogs of the operator's actions on an account. */
-export function AccountDialog({ what, ...rest }: DialogProps & { what: 'grant' | 'limits' }) {
+export function AccountDialog({ what, ...rest }: DialogProps & { what: 'grant' | 'limits' | 'max-keys' }) {
+  if (what === 'max-keys') return <MaxKeysDialog {...rest} />
   return what === 'grant' ? <GrantDialog {...rest} /> : <LimitsDialog {...rest} />
 }
 
@@ -83,6 +84,28 @@ function LimitsDialog({ account, onClose }: DialogProps) {
           </Choices>
           {custom && <RateLimitFields values={account.limits} errors={errors} />}
         </>
+      )}
+    </ActionForm>
+  )
+}
+
+function MaxKeysDialog({ account, onClose }: DialogProps) {
+  const action = useOperatorAction((keys: number | null) => setMaxKeys(account.id, keys), TEXT.maxKeysSet, onClose)
+  return (
+    <ActionForm
+      title={TEXT.maxKeys}
+      action={action}
+      onClose={onClose}
+      read={(form) => {
+        const text = readText(form, 'keys')
+        const isCount = /^[1-9]\d{0,8}$/.test(text)
+        return isCount || text === '' ? { values: isCount ? Number(text) : null } : { wrong: { keys: TEXT.countWrong } }
+      }}
+    >
+      {(errors) => (
+        <Field label={TEXT.maxKeys} hint={TEXT.maxKeysHint} error={errors['keys']}>
+          {(control) => <input {...control} name="keys" inputMode="numeric" defaultValue={account.most_keys} />}
+        </Field>
       )}
     </ActionForm>
   )

@@ -35,6 +35,7 @@ export type CustomerDialogName =
   | 'erase'
   | 'grant'
   | 'limits'
+  | 'max-keys'
   | 'end-sessions'
   | 'second-factor'
   | 'revoke-key'
@@ -66,6 +67,7 @@ export function CustomerDialog({ what, ...rest }: DialogProps & { what: Customer
       return <EraseDialog {...rest} />
     case 'grant':
     case 'limits':
+    case 'max-keys':
       return <AccountDialog what={what} account={rest.customer.account} onClose={rest.onClose} />
     case 'end-sessions':
     case 'second-factor':

@@ -34,11 +34,22 @@ function askedFor({ peak_rpm: rpm, peak_tpm: tpm }: CustomerLimitRequest): strin
 }
 
 /** The limits of a customer and its requests for higher ones. `onSet` is null for support. */
-export function LimitsCard({ id, onSet }: { id: string; onSet: (() => void) | null }) {
+export function LimitsCard({ id, onSet }: { id: string; onSet: ((what: 'limits' | 'max-keys') => void) | null }) {
   const found = useInfiniteQuery(customerLimitsQuery(id))
   const limits = found.data?.pages[0]
   return (
-    <Card title={TEXT.limits} flush aside={onSet && <Button onClick={onSet}>{TEXT.setLimits}</Button>}>
+    <Card
+      title={TEXT.limits}
+      flush
+      aside={
+        onSet && (
+          <span className="flex flex-wrap gap-2">
+            <Button onClick={() => onSet('limits')}>{TEXT.setLimits}</Button>
+            <Button onClick={() => onSet('max-keys')}>{TEXT.setMaxKeys}</Button>
+          </span>
+        )
+      }
+    >
       {limits && (
         <p className="px-4 pb-3 sm:px-6">
           {TEXT.limitsText(
@@ -70,10 +81,15 @@ export function LimitsCard({ id, onSet }: { id: string; onSet: (() => void) | nu
 
 const ADJUSTMENTS: readonly Column<CustomerAdjustmentRow>[] = [
   { id: 'at', head: HEADS.at, cell: ({ at }) => <TimeAgo at={at} /> },
-  { id: 'what', head: HEADS.what, cell: (row) => <Two first={BILLING_TEXT.kinds[row.kind]} second={row.reason} /> },
+  { id: 'what', head: HEADS.what, cell: (row) => <Two first={BILLING_TEXT.kinds[row.kind]} second={reasonOf(row)} /> },
   { id: 'by', head: HEADS.by, cell: (row) => <Two first={byOf(row)} second={row.reference ?? row.request_id} /> },
   { id: 'amount', head: HEADS.amount, numeric: true, cell: ({ amount_micros_usd: usd }) => costUsd(usd) },
 ]
+
+/** Signup credit has no reason but its name. */
+function reasonOf({ kind, reason }: CustomerAdjustmentRow): string | null {
+  return reason === BILLING_TEXT.kinds[kind] ? null : reason
+}
 
 function byOf({ by }: CustomerAdjustmentRow): string {
   return by === 'console' ? TEXT.console : (by ?? '-')
@@ -104,7 +120,7 @@ export function AdjustmentsCard({ id, onGrant, onDebit }: AdjustmentsProps) {
         card={(row) => (
           <Two
             first={`${costUsd(row.amount_micros_usd)} · ${BILLING_TEXT.kinds[row.kind]}`}
-            second={`${row.reason} · ${byOf(row)}`}
+            second={row.by === null ? reasonOf(row) : `${row.reason} · ${byOf(row)}`}
             at={row.at}
           />
         )}
