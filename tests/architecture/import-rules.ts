@@ -507,7 +507,12 @@ export const RULES: readonly Rule[] = [
     packages: REACT,
   },
   {
-    // The key form validates addresses by the server's own rules (pure functions), so that both sides agree.
+    // Whether a key may be used from here is decided by the server's own rules (pure functions).
+    files: ['dashboard/src/api/own-address.ts'],
+    may: ['server/core/credentials/a*.ts'],
+  },
+  {
+    // The key form validates addresses by the same rules.
     files: ['dashboard/src/features/keys/form/key-form-values.ts'],
     may: [
       'dashboard/src/features/keys/form/endpoints.ts',

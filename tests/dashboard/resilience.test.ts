@@ -72,7 +72,7 @@ describe('money on the screen', () => {
     await choose(one.page, 'shared', 'Disable key')
     await row(other.page, 'shared').getByText('Disabled').waitFor()
     await other.page.bringToFront()
-    await row(other.page, 'shared').getByRole('button', { name: 'Enable key' }).click()
+    await choose(other.page, 'shared', 'Enable key')
     await row(one.page, 'shared').getByText('Active').waitFor()
     await one.page.close()
     await other.page.close()

@@ -74,7 +74,7 @@ export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGr
   const rest =
     others.length > 0 && by !== 'tag' ? [{ name, buckets: buckets.map((sums, at) => without(sums, drawn, at)) }] : []
   const isWhole = each.every(({ data }) => data !== undefined)
-  return { total, groups, buckets, series: isWhole ? [...drawn, ...rest] : null }
+  return { total, groups, others, buckets, series: isWhole ? [...drawn, ...rest] : null }
 }
 
 /** The filter that selects one group. */

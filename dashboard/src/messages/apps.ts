@@ -18,7 +18,8 @@ export const APP_TEXT = {
   documentHost: "This app's details are published by",
   backTo: 'Afterwards you will be redirected to',
   may: 'This app will be able to:',
-  spends: 'Charges are paid from your balance.',
+  paidBy: (email: string, balance: string) =>
+    `You are signed in as ${email}. Charges are paid from your balance of ${balance}.`,
   limit: 'Spending limit (USD)',
   limitHint: 'The total that this app can spend. Leave empty for no limit.',
   limitWrong: 'Enter an amount such as 5 or 0.25, or leave it empty.',

@@ -1,6 +1,9 @@
 /** Charts on any page. */
 export const CHART_TEXT = {
   other: 'Other',
+  openOther: 'Show what "Other" contains',
+  before: 'Previous',
+  beforeLine: 'The dashed line is the total of the previous period.',
   total: 'Total',
   soFar: 'so far',
   legend: 'Legend',

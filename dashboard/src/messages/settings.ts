@@ -27,6 +27,7 @@ export const SETTINGS_TEXT = {
   currentPassword: 'Current password',
   newPassword: 'New password',
   changePassword: 'Change password',
+  currentPasswordWrong: 'The current password is wrong.',
   passwordChanged: 'Password changed. Other sessions were signed out.',
   passwordNeeded: 'Enter your password.',
   passwordShort: 'Use at least 12 characters.',

@@ -6,6 +6,12 @@ export const USAGE_TEXT = {
   to: 'To',
   group: 'Group by',
   groups: { key: 'Key or app', tag: 'Tag', operation: 'Endpoint', status: 'Status', model: 'Model' },
+  compare: 'Compare with previous',
+  step: 'Bars',
+  steps: { '1m': 'Per minute', '1h': 'Per hour', '1d': 'Per day' },
+  otherOf: (by: string) => `Other, by ${by.toLowerCase()}`,
+  logNote:
+    'The log also lists requests that usage does not count: those to free routes, such as /v1/usage and the catalog.',
   measure: 'Measure',
   measures: {
     spend: 'Spend',

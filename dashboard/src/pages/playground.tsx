@@ -41,7 +41,7 @@ export function Playground() {
         label={CHAT_TEXT.view}
         tabs={TABS}
         chosen={view ?? 'endpoints'}
-        onChoose={(tab) => void navigate({ search: tab === 'chat' ? { view: tab } : {}, replace: true })}
+        onChoose={(tab) => void navigate({ search: tab === 'chat' ? { view: tab } : {} })}
       >
         <div className="grid min-w-0 grid-cols-1 gap-6 pt-3">
           {view === 'chat' ? (
@@ -73,7 +73,7 @@ function Endpoints() {
   })
   const chosen = fromCatalog ?? document.data
   const failed = [operations, document].find(({ error }) => error !== null)
-  const choose = (operation: string) => void navigate({ search: { operation, values: undefined }, replace: true })
+  const choose = (operation: string) => void navigate({ search: { operation, values: undefined } })
   return (
     <>
       {choice && (
@@ -111,21 +111,13 @@ function useImported(requested: string | undefined) {
 }
 
 function OperationSelect({ operations, chosen, onChoose }: OperationSelectProps) {
-  const groups = [...new Set(operations.map(({ group }) => group))]
   return (
-    <Select label={TEXT.operation} options={[]} value={chosen.id} onChange={(event) => onChoose(event.target.value)}>
-      {groups.map((group) => (
-        <optgroup key={group} label={group}>
-          {operations
-            .filter((operation) => operation.group === group)
-            .map(({ id, title }) => (
-              <option key={id} value={id}>
-                {title}
-              </option>
-            ))}
-        </optgroup>
-      ))}
-    </Select>
+    <Select
+      label={TEXT.operation}
+      options={operations.map(({ id, title, group }) => ({ value: id, text: title, group }))}
+      value={chosen.id}
+      onChange={(event) => onChoose(event.target.value)}
+    />
   )
 }
 

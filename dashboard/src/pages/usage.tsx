@@ -56,7 +56,7 @@ export function Usage() {
   const navigate = useNavigate({ from: '/usage' })
   const span = viewSpan(view, useNow())
   const onView = (part: Partial<UsageView>) =>
-    void navigate({ search: (before) => ({ ...before, ...part }), replace: true })
+    void navigate({ search: (before) => ({ ...before, ...part }), replace: isTyped(part) })
   const filter = viewFilter(view)
   const logFilter = span && { ...filter, search: view.search, from: instant(span.start), to: instant(span.end) }
   return (
@@ -89,12 +89,15 @@ export function Usage() {
               {view.tab === 'latency' && <UsageLatency span={span} filter={filter} />}
               {view.tab === 'errors' && <UsageErrors span={span} filter={filter} onView={onView} />}
               {view.tab === 'requests' && (
-                <UsageRequests
-                  filter={logFilter}
-                  filtered={isFiltered(view) || view.search !== undefined}
-                  onClear={() => onView({ ...NO_FILTER, search: undefined })}
-                  onSearch={(search) => onView({ search })}
-                />
+                <>
+                  <p className="small text-muted">{TEXT.logNote}</p>
+                  <UsageRequests
+                    filter={logFilter}
+                    filtered={isFiltered(view) || view.search !== undefined}
+                    onClear={() => onView({ ...NO_FILTER, search: undefined })}
+                    onSearch={(search) => onView({ search })}
+                  />
+                </>
               )}
             </div>
           </Tabs>
@@ -102,4 +105,9 @@ export function Usage() {
       )}
     </Page>
   )
+}
+
+/** Each choice is a step of the history, so that Back undoes it; each letter that is typed is not. */
+function isTyped(part: Partial<UsageView>): boolean {
+  return !('range' in part) && ['from', 'to', 'search'].some((name) => name in part)
 }

@@ -1,6 +1,8 @@
 import { clsx } from 'clsx'
 import { type ComponentProps, type ReactNode, useId, useState } from 'react'
 import { UI_TEXT } from '../messages/ui.ts'
+import { lazyPart } from './feedback/lazy-part.tsx'
+import type { SelectProps } from './select-props.ts'
 
 /** The attributes that connect a control to its label, hint and error. */
 export interface ControlProps {
@@ -81,26 +83,47 @@ type PasswordProps = { label: string; hint?: ReactNode; error?: string | undefin
   'type' | 'id' | 'className'
 >
 
-/** A native select with a visible or screen-reader-only label. */
-export function Select({ label, options, className, children, ...rest }: SelectProps) {
+/** With more options than this, they are searched. */
+const MAX_NATIVE = 20
+
+const Combobox = lazyPart(() => import('./combobox.tsx').then(({ Combobox }) => Combobox), {
+  fallback: NativeSelect,
+})
+
+/** A select with a visible or screen-reader-only label: the browser's own, or a search where there are many options. */
+export function Select(props: SelectProps) {
+  return props.options.length > MAX_NATIVE ? <Combobox {...props} inputClass={INPUT} /> : <NativeSelect {...props} />
+}
+
+function NativeSelect({
+  label,
+  options,
+  className,
+  inputClass: _look,
+  ...rest
+}: SelectProps & { inputClass?: string }) {
+  const groups = [...new Set(options.map(({ group }) => group))]
   return (
     <select
       aria-label={label}
       {...rest}
       className={clsx('control max-w-full min-w-0 border border-line-strong bg-surface px-2', className)}
     >
-      {options.map(({ value, text }) => (
-        <option key={value} value={value}>
-          {text}
-        </option>
-      ))}
-      {children}
+      {groups.map((group) => {
+        const inside = options.filter((option) => option.group === group)
+        const shown = inside.map(({ value, text }) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))
+        return group === undefined ? (
+          shown
+        ) : (
+          <optgroup key={group} label={group}>
+            {shown}
+          </optgroup>
+        )
+      })}
     </select>
   )
 }
-
-type SelectProps = {
-  /** Only if there is no visible label. */
-  label?: string
-  options: readonly { readonly value: string; readonly text: string }[]
-} & ComponentProps<'select'>

@@ -9,8 +9,11 @@ export type RangeName = '1h' | '24h' | '7d' | '30d' | '90d'
 
 const MINUTE = 60
 const HOUR = 3_600
-const HOURS: Partial<Record<RangeName, number>> = { '24h': 24, '7d': 168 }
-const DAYS: Partial<Record<RangeName, number>> = { '30d': 30, '90d': 90 }
+const HOURS: Partial<Record<RangeName, number>> = { '24h': 24 }
+const DAYS: Partial<Record<RangeName, number>> = { '7d': 7, '30d': 30, '90d': 90 }
+/** More bars than this are hairlines. */
+const MAX_HOURLY_SECONDS = 7 * 24 * HOUR + HOUR
+const MIN_DAILY_SECONDS = 2 * 24 * HOUR - HOUR
 
 /**
  * Ends with the current minute, hour or day, so that the query stays the same until the next one starts. Days are in the viewer's
@@ -35,8 +38,18 @@ export function customSpan(from: string, to: string): UsageSpan {
   return {
     start: Math.floor(first / 1000),
     end: midnight(last, 1),
-    width: last - first > 7 * 24 * HOUR * 1000 ? '1d' : '1h',
+    width: last - first >= 2 * 24 * HOUR * 1000 ? '1d' : '1h',
   }
+}
+
+/** The bucket widths that make a readable chart of a period. */
+export function stepsOf({ start, end, width }: UsageSpan): readonly UsageSpan['width'][] {
+  if (width === '1m') return ['1m']
+  const seconds = end - start
+  return [
+    ...(seconds <= MAX_HOURLY_SECONDS ? (['1h'] as const) : []),
+    ...(seconds >= MIN_DAILY_SECONDS ? (['1d'] as const) : []),
+  ]
 }
 
 /** The preceding period of the same length. */
@@ -50,4 +63,11 @@ export function midnight(at: number, days: number): number {
   day.setHours(0, 0, 0, 0)
   day.setDate(day.getDate() + days)
   return Math.floor(day.getTime() / 1000)
+}
+
+/** The viewer's day of a time in UNIX seconds, as a date field has it. */
+export function localDay(seconds: number): string {
+  const at = new Date(seconds * 1000)
+  const pad = (part: number) => String(part).padStart(2, '0')
+  return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`
 }

@@ -1,5 +1,5 @@
 import type { UsageFilter } from '../usage.ts'
-import { customSpan, type RangeName, spanOf, type UsageSpan } from './usage-range.ts'
+import { customSpan, type RangeName, spanOf, stepsOf, type UsageSpan } from './usage-range.ts'
 
 /** The state of the usage page, stored in the URL so that links show the same. */
 export interface UsageView {
@@ -7,6 +7,10 @@ export interface UsageView {
   readonly group: (typeof GROUPS)[number]
   readonly measure: (typeof MEASURES)[number]
   readonly tab: (typeof TABS)[number]
+  /** The width of a bar, where the period allows another than its own. */
+  readonly step?: UsageSpan['width'] | undefined
+  /** Whether the chart shows the period before as well. */
+  readonly compare?: true | undefined
   readonly key?: string | undefined
   readonly tag?: string | undefined
   readonly operation?: string | undefined
@@ -23,6 +27,8 @@ export const GROUPS = ['key', 'tag', 'operation', 'status', 'model'] as const
 export const MEASURES = ['spend', 'requests', 'errors', 'tokens', 'input', 'output', 'cached'] as const
 export const TABS = ['chart', 'models', 'latency', 'errors', 'requests'] as const
 
+const STEPS = ['1m', '1h', '1d'] as const
+
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 const MAX_DAYS = 366
 const DAY_SECONDS = 86_400
@@ -38,6 +44,8 @@ export function usageView(search: Record<string, unknown>): UsageView {
     group: GROUPS.find((value) => value === search['group']) ?? 'key',
     measure: MEASURES.find((value) => value === search['measure']) ?? 'spend',
     tab: TABS.find((value) => value === search['tab']) ?? 'chart',
+    step: STEPS.find((value) => value === search['step']),
+    compare: search['compare'] === true || search['compare'] === 'true' ? true : undefined,
     key: text('key'),
     tag: text('tag'),
     operation: text('operation'),
@@ -51,7 +59,13 @@ export function usageView(search: Record<string, unknown>): UsageView {
 }
 
 /** The period of a view; null if its custom dates are invalid. */
-export function viewSpan({ range, from, to }: UsageView, nowMs: number): UsageSpan | null {
+export function viewSpan(view: UsageView, nowMs: number): UsageSpan | null {
+  const span = periodOf(view, nowMs)
+  const step = span && stepsOf(span).find((width) => width === view.step)
+  return span && step ? { ...span, width: step } : span
+}
+
+function periodOf({ range, from, to }: UsageView, nowMs: number): UsageSpan | null {
   if (range !== 'custom') return spanOf(range, nowMs)
   if (from === undefined || to === undefined) return null
   const span = customSpan(from, to)

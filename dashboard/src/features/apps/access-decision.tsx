@@ -1,16 +1,22 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { Check } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
+import { accountQuery } from '../../api/account/account.ts'
 import { limitApp } from '../../api/account/apps.ts'
 import { failureFrom } from '../../api/client/failure.ts'
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Button } from '../../ui/button.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
+import { balanceUsd } from '../../ui/format/money.ts'
 import { LimitField, parseLimit } from './limit-field.tsx'
+
+/** Proposed to whoever has set no limit yet. */
+const PROPOSED_USD = 5
 
 /** The requested access, the spending limit, and the buttons to allow or deny. The limit comes first. */
 export function AccessDecision<T>({ clientId, scopes, limit, answer, onDone, children }: AccessDecisionProps<T>) {
-  const [typed, setTyped] = useState(String(limit ?? ''))
+  const account = useQuery(accountQuery).data
+  const [typed, setTyped] = useState(String(limit ?? PROPOSED_USD))
   const wanted = parseLimit(typed)
   const answering = useMutation({
     mutationFn: async (accept: boolean) => {
@@ -22,6 +28,7 @@ export function AccessDecision<T>({ clientId, scopes, limit, answer, onDone, chi
   return (
     <>
       <AccessList scopes={scopes} />
+      {account && <p className="wrap-anywhere">{TEXT.paidBy(account.email, balanceUsd(account.balance_micros_usd))}</p>}
       {children}
       <LimitField value={typed} wrong={wanted === 'wrong'} onChange={setTyped} />
       <FormFailure failure={failureFrom(answering)} />
@@ -60,7 +67,6 @@ function AccessList({ scopes }: { scopes: readonly string[] }) {
           </li>
         ))}
       </ul>
-      <p className="text-muted">{TEXT.spends}</p>
     </div>
   )
 }

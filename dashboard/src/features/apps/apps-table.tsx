@@ -23,6 +23,7 @@ export function AppsTable({
       columns={columnsOf(onAction)}
       state={state}
       rowKey={({ client_id: id }) => id}
+      textOf={({ name }) => name}
       empty={<Empty>{TEXT.none}</Empty>}
       card={(app) => <AppCard app={app} onAction={onAction} />}
     />

@@ -1,6 +1,6 @@
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Field } from '../../ui/field.tsx'
-import { typedUsd } from '../../ui/format/money.ts'
+import { parseMicros } from '../../ui/format/money.ts'
 
 const MICROS = 1_000_000
 
@@ -32,6 +32,6 @@ export function LimitField({
 /** The entered amount in USD, null for no limit, or `wrong`. */
 export function parseLimit(typed: string): number | null | 'wrong' {
   if (typed.trim() === '') return null
-  const amount = typedUsd(typed)
+  const amount = parseMicros(typed)
   return amount === null || amount <= 0 ? 'wrong' : amount / MICROS
 }

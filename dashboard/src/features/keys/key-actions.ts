@@ -44,16 +44,7 @@ const KEEP: KeyAction = { label: TEXT.keepLonger, run: (key, { keepLonger }) => 
 const USAGE: KeyAction = { label: TEXT.viewUsage, run: (key, { viewUsage }) => viewUsage(key) }
 const DELETE: KeyAction = { label: TEXT.remove, danger: true, run: (key, { open }) => open({ kind: 'delete', key }) }
 
-/** The most urgent action for a key; null if there is none. */
-export function suggestedAction(key: ApiKey): KeyAction | null {
-  if (key.status === 'disabled') return ENABLE
-  if (isReplaced(key)) return STOP
-  if (key.status === 'exhausted') return RAISE
-  if (key.status === 'expired') return ROTATE
-  return null
-}
-
-/** All actions that the server accepts in the key's current status. */
+/** All actions that the server accepts in the key's current status, the most urgent first. */
 export function availableActions(key: ApiKey): readonly KeyAction[] {
   if (key.status === 'revoked') return [USAGE]
   if (isReplaced(key)) return [STOP, KEEP, key.status === 'disabled' ? ENABLE : DISABLE, USAGE]

@@ -26,19 +26,26 @@ export function isReplaced(key: ApiKey): key is ApiKey & { stops_at: string } {
 export function KeyStatusBadge({ apiKey }: { apiKey: ApiKey }) {
   const now = useNow()
   if (isReplaced(apiKey) && apiKey.status === 'active')
-    return <Badge tone="warn">{TEXT.replaced(formatUntil(apiKey.stops_at, now))}</Badge>
+    return (
+      <span className="inline-grid justify-items-start gap-0.5">
+        <Badge tone="warn">{TEXT.replaced}</Badge>
+        <span className="small whitespace-nowrap text-muted">{TEXT.stops(formatUntil(apiKey.stops_at, now))}</span>
+      </span>
+    )
   return <Badge tone={TONES[apiKey.status]}>{TEXT.statuses[apiKey.status]}</Badge>
 }
 
 /** The key's spend and limit, as text and as a bar. */
 export function KeySpend({ apiKey }: { apiKey: ApiKey }) {
   const { spent_micros_usd: spent, spending_limit: limit } = apiKey
+  // Both keys of a rotation spend from the same limit: the sum is shown once.
+  if (isReplaced(apiKey)) return <span className="small block min-w-32 text-muted">{TEXT.spentWithNew}</span>
   if (limit === null) return <span className="whitespace-nowrap">{TEXT.noLimit(costUsd(spent))}</span>
   const limitMicros = Math.round(limit * MICROS)
   const text = TEXT.spentOf(costUsd(spent), costUsd(limitMicros))
   return (
     <div className="grid min-w-32 gap-1">
-      <span className="whitespace-nowrap">{text}</span>
+      <span className="wrap-break-word">{text}</span>
       <Meter label={TEXT.limitUsed} used={spent} max={limitMicros} text={text} />
     </div>
   )
@@ -55,8 +62,14 @@ export function KeyRemaining({ apiKey }: { apiKey: ApiKey }) {
   )
 }
 
-export function useKeyRemaining({ remaining_micros_usd: left, budget_window: window }: ApiKey): RemainingAmount {
+export function useKeyRemaining({
+  status,
+  remaining_micros_usd: left,
+  budget_window: window,
+}: ApiKey): RemainingAmount {
   const balance = useQuery(accountQuery).data?.balance_micros_usd
+  if (status === 'disabled' || status === 'expired' || status === 'revoked')
+    return { amount: costUsd(0), bound: TEXT.boundByStatus[status] }
   if (balance === undefined) return { amount: '-', bound: '' }
   const ofBudget = window?.remaining_micros_usd ?? Number.POSITIVE_INFINITY
   const ofLimit = left ?? Number.POSITIVE_INFINITY

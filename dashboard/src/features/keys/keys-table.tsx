@@ -3,11 +3,10 @@ import type { ReactNode } from 'react'
 import type { ApiKey } from '../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { UI_TEXT } from '../../messages/ui.ts'
-import { Button } from '../../ui/button.tsx'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { type Column, type Sorting, Table, type TableState } from '../../ui/layout/table.tsx'
 import { MoreMenu } from '../../ui/menus/more-menu.tsx'
-import { type KeyActions, menuEntries, suggestedAction } from './key-actions.ts'
+import { type KeyActions, menuEntries } from './key-actions.ts'
 import { KeyRemaining, KeySpend, KeyStatusBadge, keyHint, keyIps } from './key-facts.tsx'
 import { KeyTags } from './key-tags.tsx'
 
@@ -55,6 +54,7 @@ function columnsOf(
     {
       id: 'name',
       head: columns.name,
+      name: true,
       sortable: true,
       cell: (key) => <KeyName apiKey={key} names={names} selection={selection} />,
     },
@@ -76,7 +76,7 @@ function columnsOf(
 function KeyName({ apiKey, names, selection }: KeyNameProps) {
   const replaced = apiKey.replaces === null ? null : (names.get(apiKey.replaces) ?? null)
   return (
-    <div className="flex items-start gap-3">
+    <div className="flex min-w-0 items-start gap-3">
       <input
         type="checkbox"
         aria-label={TEXT.select(apiKey.name)}
@@ -86,11 +86,20 @@ function KeyName({ apiKey, names, selection }: KeyNameProps) {
         onChange={() => selection.toggle(apiKey.id)}
       />
       <div className="grid min-w-0 gap-0.5">
-        <Link to="/keys/$id" params={{ id: apiKey.id }} className="font-medium text-text wrap-anywhere hover:underline">
+        <Link
+          to="/keys/$id"
+          params={{ id: apiKey.id }}
+          title={apiKey.name}
+          className="truncate font-medium text-text hover:underline"
+        >
           {apiKey.name}
         </Link>
         <span className="code whitespace-nowrap text-muted">{keyHint(apiKey)}</span>
-        {replaced !== null && <span className="small text-muted">{TEXT.replaces(replaced)}</span>}
+        {replaced !== null && (
+          <span className="small truncate text-muted" title={replaced}>
+            {TEXT.replaces(replaced)}
+          </span>
+        )}
         {apiKey.tags.length > 0 && <KeyTags tags={apiKey.tags} />}
       </div>
     </div>
@@ -100,21 +109,7 @@ function KeyName({ apiKey, names, selection }: KeyNameProps) {
 type KeyNameProps = { apiKey: ApiKey; names: ReadonlyMap<string, string>; selection: Selection }
 
 function RowActions({ apiKey, actions }: { apiKey: ApiKey; actions: KeyActions }) {
-  const first = suggestedAction(apiKey)
-  return (
-    <div className="flex items-center justify-end gap-1">
-      {first && (
-        <Button
-          tone={apiKey.status === 'exhausted' ? 'primary' : 'plain'}
-          aria-label={`${first.label}: ${apiKey.name}`}
-          onClick={() => first.run(apiKey, actions)}
-        >
-          {first.label}
-        </Button>
-      )}
-      <MoreMenu entries={menuEntries(apiKey, actions)} label={UI_TEXT.actionsOf(apiKey.name)} />
-    </div>
-  )
+  return <MoreMenu entries={menuEntries(apiKey, actions)} label={UI_TEXT.actionsOf(apiKey.name)} />
 }
 
 function KeyCard({ apiKey, actions, names, selection }: KeyNameProps & { actions: KeyActions }) {

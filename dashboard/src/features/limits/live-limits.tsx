@@ -10,13 +10,14 @@ import { Empty } from '../../ui/feedback/states.tsx'
 import { grouped, shortCount } from '../../ui/format/money.ts'
 import { Card } from '../../ui/layout/card.tsx'
 import { type Column, Table } from '../../ui/layout/table.tsx'
+import { Name } from '../../ui/name.tsx'
 
 type Live = NonNullable<ReturnType<typeof useLimits>['data']>['keys'][number]
 
 const { columns: HEADS } = TEXT
 
 const COLUMNS: readonly Column<Live>[] = [
-  { id: 'key', head: HEADS.key, cell: ({ name }) => <span className="font-medium wrap-anywhere">{name}</span> },
+  { id: 'key', head: HEADS.key, name: true, cell: ({ name }) => <Name wide>{name}</Name> },
   {
     id: 'rpm',
     head: HEADS.rpm,
@@ -51,12 +52,13 @@ export function LiveLimits() {
         caption={TEXT.liveTable}
         columns={COLUMNS}
         rowKey={({ id }) => id}
+        textOf={({ name }) => name}
         state={{
           rows: limits.data?.keys,
           ...listState(limits),
         }}
         card={(row) => (
-          <div className="grid gap-2">
+          <div className="grid grid-cols-1 gap-2">
             {COLUMNS.map(({ id, head, cell }) => (
               <div key={id} className={id === 'key' ? '' : 'flex items-center justify-between gap-4'}>
                 {id !== 'key' && <span className="small text-muted">{head}</span>}

@@ -113,7 +113,7 @@ function Search({ search, onSearch }: { search: string; onSearch: (text: string)
     onSearch(String(new FormData(event.currentTarget).get('search') ?? '').trim())
   }
   return (
-    <search>
+    <search className="min-w-0">
       <form key={search} onSubmit={submit} className="flex flex-wrap items-center gap-2">
         <input
           name="search"

@@ -36,7 +36,7 @@ function Status({ ready, tables_reject }: HealthReading) {
 
 function Reading({ calls, seconds, codes, upstreams, problems, backups, nodes, ...behind }: HealthReading) {
   return (
-    <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-2 lg:grid-cols-4">
+    <dl className="grid grid-cols-1 gap-x-8 gap-y-4 sm:grid-cols-2 lg:grid-cols-4">
       {problems.length > 0 && (
         <Fact name={TEXT.problems} lines={problems.map(({ part, reason }) => `${part}: ${reason}`)} />
       )}

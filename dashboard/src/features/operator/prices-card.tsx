@@ -84,6 +84,7 @@ export function PricesCard() {
       <Table
         caption={TEXT.priceTable}
         columns={columns}
+        textOf={({ operation, account }) => `${operation} ${account}`}
         rowKey={({ operation, account, isCustom }) => `${operation} ${account} ${isCustom}`}
         state={{
           rows,

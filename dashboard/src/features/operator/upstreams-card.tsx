@@ -31,6 +31,7 @@ export function UpstreamsCard() {
         caption={TEXT.upstreamTable}
         columns={columns}
         rowKey={({ name }) => name}
+        textOf={({ name }) => name}
         state={{
           rows: upstreams.data?.upstreams,
           ...listState(upstreams),

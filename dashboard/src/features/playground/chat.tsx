@@ -51,8 +51,8 @@ function Conversation({ models, model, onModel }: ConversationProps) {
   const [payerChoice, setCharging] = useState(DEFAULT_PAYER)
   const [shown, setShown] = useState(false)
   const chat = useChat()
-  const key = usePayerKeys(payerChoice).chosen
-  const payer = toPayer(payerChoice, key?.id ?? null)
+  const { chosen: keyId, allowedModels } = usePayerKeys(payerChoice)
+  const payer = toPayer(payerChoice, keyId)
   const type = typeOf(model, settings.type)
   const request = chatRequest(model, settings, [...chat.messages, { role: 'user', text: draft.trim() || NO_MESSAGE }])
   const maxCost = useMaxCost(type, request)
@@ -71,8 +71,7 @@ function Conversation({ models, model, onModel }: ConversationProps) {
     // If there was no response, puts the message back into the form, unless something else was typed meanwhile.
     if (!accepted) setDraft((now) => (now === '' ? message : now))
   }
-  const forbidden =
-    payerChoice.kind === 'account_key' && key && key.allowed_models.length > 0 && !key.allowed_models.includes(model.id)
+  const forbidden = payerChoice.kind === 'account_key' && allowedModels.length > 0 && !allowedModels.includes(model.id)
   return (
     <div className="grid min-w-0 grid-cols-1 gap-6 xl:grid-cols-2">
       <ChatForm

@@ -1,5 +1,7 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
-import { keysQuery } from '../../api/keys.ts'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { accountQuery } from '../../api/account/account.ts'
+import { keyNamesQuery, keysQuery } from '../../api/keys.ts'
+import { excludesAddress } from '../../api/own-address.ts'
 import type { Payer } from '../../api/playground/try-call.ts'
 import { PLAYGROUND_TEXT as TEXT } from '../../messages/playground.ts'
 import { Choice, Choices, Field, Select } from '../../ui/field.tsx'
@@ -13,12 +15,19 @@ export interface PayerChoice {
 
 export const DEFAULT_PAYER: PayerChoice = { kind: 'account_key', keyId: '', secret: '' }
 
-/** The owner's active keys, and the selected one: by default the first. */
+/** The owner's keys, and the selected one: by default the newest active one that calls from this computer may use. */
 export function usePayerKeys(payerChoice: PayerChoice) {
-  const list = useInfiniteQuery(keysQuery({ status: 'active' }))
-  const keys = list.data?.pages.flatMap((page) => page.keys) ?? []
-  const chosen = keys.find(({ id }) => id === payerChoice.keyId) ?? keys[0] ?? null
-  return { keys, chosen, isKnown: list.data !== undefined }
+  const active = useInfiniteQuery(keysQuery({ status: 'active' })).data?.pages[0]?.keys
+  const ip = useQuery(accountQuery).data?.ip ?? null
+  const names = useQuery(keyNamesQuery).data?.names ?? []
+  const own = names.filter(({ kind, revoked }) => kind === 'key' && !revoked)
+  const preferred = active?.find(({ allowed_ips: ips }) => !excludesAddress(ips, ip)) ?? active?.[0]
+  const known = new Map([...own, ...(active ?? [])].map(({ id, name, last4 }) => [String(id), `${name} …${last4}`]))
+  const chosen = known.has(payerChoice.keyId) ? payerChoice.keyId : (preferred?.id ?? null)
+  const keys = [...known].map(([value, text]) => ({ value, text }))
+  // Of a key that is not among the newest, the server knows.
+  const allowedModels = active?.find(({ id }) => id === chosen)?.allowed_models ?? []
+  return { keys, chosen, allowedModels, isKnown: active !== undefined }
 }
 
 /** The choice of the payer. "No key" is offered only for endpoints that accept payments. */
@@ -41,8 +50,8 @@ export function PayerField({ payerChoice, onChange, keysOnly = false }: PayerFie
         ) : (
           <Select
             label={TEXT.accountKeyLabel}
-            options={keys.map(({ id, name, last4 }) => ({ value: id, text: `${name} …${last4}` }))}
-            value={chosen?.id ?? ''}
+            options={keys}
+            value={chosen ?? ''}
             onChange={(event) => onChange({ ...payerChoice, keyId: event.target.value })}
           />
         ))}

@@ -28,7 +28,7 @@ export function TryOperation({ operation, values, onValues }: TryOperationProps)
   const { chosen } = usePayerKeys(payerChoice)
   const countdown = useCountdown()
   const call = callOf(operation, values, body, files)
-  const payer = toPayer(payerChoice, chosen?.id ?? null)
+  const payer = toPayer(payerChoice, chosen)
   const trying = useMutation({
     mutationFn: tryCall,
     onSuccess: (response) => countdown.start(response.status === 429 ? (response.retryAfterSeconds ?? 0) : 0),

@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { accountQuery } from '../../api/account/account.ts'
+import { accountQuery, signIn } from '../../api/account/account.ts'
 import { changePassword } from '../../api/account/settings.ts'
-import { failureFrom, toFailure } from '../../api/client/failure.ts'
+import { ApiFailure, failureFrom, toFailure } from '../../api/client/failure.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
 import { Button } from '../../ui/button.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
@@ -14,6 +14,25 @@ import { DisconnectAppsField, useAppCount } from './disconnect-apps-field.tsx'
 const MIN_PASSWORD_LENGTH = 12
 
 type Errors = { current?: string; next?: string }
+type Typed = { current: string; next: string }
+
+/** Where a recent sign-in is required, signs in with the password that was typed, so that it is not asked for twice. */
+async function withTypedPassword<T>(email: string, password: string, change: () => Promise<T>): Promise<T> {
+  try {
+    return await change()
+  } catch (error) {
+    if (toFailure(error).code !== 'recent_sign_in_required') throw error
+    const outcome = await signIn(email, password).catch((refused) => {
+      const failure = toFailure(refused)
+      throw failure.status === 401
+        ? new ApiFailure({ status: 401, code: 'invalid_password', message: TEXT.currentPasswordWrong })
+        : failure
+    })
+    // The second factor is asked for by the dialog.
+    if (outcome === 'second_factor') throw error
+    return change()
+  }
+}
 
 /** Changes the password. It is entered only once, because it can be shown and password managers fill it in. */
 export function PasswordCard() {
@@ -23,8 +42,8 @@ export function PasswordCard() {
   const [disconnectApps, setDisconnectApps] = useState(true)
   const apps = useAppCount()
   const changing = useMutation({
-    mutationFn: ({ current, next }: { current: string; next: string }) =>
-      changePassword(current, next, !disconnectApps),
+    mutationFn: ({ current, next }: Typed) =>
+      withTypedPassword(email, current, () => changePassword(current, next, !disconnectApps)),
     onSuccess: async () => {
       void toast(TEXT.passwordChanged)
       await queries.invalidateQueries({ queryKey: ['settings'] })

@@ -5,6 +5,7 @@ import { Button, buttonClass } from '../../ui/button.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { type Column, Table, type TableState } from '../../ui/layout/table.tsx'
+import { Name } from '../../ui/name.tsx'
 import { meaningOf, SocialBadge, socialState } from './social-state.tsx'
 
 /** The actions on a linked account. */
@@ -22,6 +23,7 @@ export function SocialList({ state, scopes, actions }: SocialListProps) {
         columns={columnsOf(scopes, actions)}
         state={state}
         rowKey={({ key }) => key.id}
+        textOf={({ key, account }) => `${key.name} ${account?.username ?? ''}`}
         empty={
           <Empty
             action={
@@ -50,7 +52,7 @@ type CellProps = { account: SocialAccount; scopes: SocialAccounts['scopes']; act
 function columnsOf(scopes: SocialAccounts['scopes'], actions: LinkActions): readonly Column<SocialAccount>[] {
   const { columns } = TEXT
   return [
-    { id: 'key', head: columns.key, cell: (account) => <KeyName account={account} /> },
+    { id: 'key', head: columns.key, name: true, cell: (account) => <KeyName account={account} /> },
     { id: 'account', head: columns.account, cell: (account) => <Handle account={account} /> },
     {
       id: 'permissions',
@@ -75,7 +77,7 @@ function columnsOf(scopes: SocialAccounts['scopes'], actions: LinkActions): read
 
 function SocialCard(props: CellProps) {
   return (
-    <div className="grid gap-3">
+    <div className="grid grid-cols-1 gap-3">
       <div className="flex flex-wrap items-center justify-between gap-2">
         <KeyName account={props.account} />
         {props.account.account !== null && <Handle account={props.account} />}
@@ -89,8 +91,8 @@ function SocialCard(props: CellProps) {
 
 function KeyName({ account: { key } }: Pick<CellProps, 'account'>) {
   return (
-    <Link to="/keys/$id" params={{ id: key.id }} className="font-medium text-accent wrap-anywhere">
-      {key.name}
+    <Link to="/keys/$id" params={{ id: key.id }} className="block max-w-full min-w-0 font-medium text-accent">
+      <Name wide>{key.name}</Name>
     </Link>
   )
 }

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { keyNamesQuery, keyTagsQuery } from '../../api/keys.ts'
 import { NO_MODEL, type UsageFilter, usageParams, usageQuery, useKeyLabels } from '../../api/usage.ts'
-import type { UsageSpan } from '../../api/views/usage-range.ts'
+import { localDay, stepsOf, type UsageSpan } from '../../api/views/usage-range.ts'
 import { GROUPS, isFiltered, MEASURES, NO_FILTER, RANGES, type UsageView } from '../../api/views/usage-view.ts'
 import { operationName } from '../../messages/requests.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { Button } from '../../ui/button.tsx'
-import { Field, Select } from '../../ui/field.tsx'
+import { Choice, Field, Select } from '../../ui/field.tsx'
 
 /** The period and the filters, which are stored in the URL. */
 export function UsageControls({ view, span, onView }: UsageControlsProps & { span: UsageSpan | null }) {
@@ -16,7 +16,7 @@ export function UsageControls({ view, span, onView }: UsageControlsProps & { spa
         label={TEXT.range}
         options={RANGES.map((value) => ({ value, text: TEXT.ranges[value] }))}
         value={view.range}
-        onChange={(event) => onView({ range: RANGES.find((name) => name === event.target.value) ?? '7d' })}
+        onChange={(event) => onView(withRange(view, span, RANGES.find((name) => name === event.target.value) ?? '7d'))}
       />
       {view.range === 'custom' && <Dates view={view} onView={onView} />}
       <Filters view={view} span={span} onView={onView} />
@@ -27,6 +27,12 @@ export function UsageControls({ view, span, onView }: UsageControlsProps & { spa
       )}
     </div>
   )
+}
+
+/** Own dates begin with those of the period that was shown, so that the page keeps its figures. */
+function withRange(view: UsageView, span: UsageSpan | null, range: UsageView['range']): Partial<UsageView> {
+  if (range !== 'custom' || span === null || (view.from !== undefined && view.to !== undefined)) return { range }
+  return { range, from: localDay(span.start), to: localDay(span.end - 1) }
 }
 
 type UsageControlsProps = { view: UsageView; onView: (part: Partial<UsageView>) => void }
@@ -127,9 +133,24 @@ function useSeen(
 const NO_SPAN: UsageSpan = { start: 0, end: 1, width: '1h' }
 
 /** What the chart shows, and how it is grouped. */
-export function ChartControls({ view, onView }: UsageControlsProps) {
+export function ChartControls({ view, span, onView }: UsageControlsProps & { span: UsageSpan }) {
+  const steps = stepsOf(span)
   return (
-    <div className="flex flex-wrap gap-2">
+    <div className="flex flex-wrap items-center gap-2">
+      <Choice
+        type="checkbox"
+        label={TEXT.compare}
+        checked={view.compare === true}
+        onChange={({ target }) => onView({ compare: target.checked ? true : undefined })}
+      />
+      {steps.length > 1 && (
+        <Select
+          label={TEXT.step}
+          options={steps.map((value) => ({ value, text: TEXT.steps[value] }))}
+          value={span.width}
+          onChange={(event) => onView({ step: steps.find((width) => width === event.target.value) })}
+        />
+      )}
       <Select
         label={TEXT.measure}
         options={MEASURES.map((value) => ({ value, text: TEXT.measures[value] }))}

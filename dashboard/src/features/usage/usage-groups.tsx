@@ -2,8 +2,10 @@ import type { ReactNode } from 'react'
 import { groupFilter, NO_MODEL, type UsageFilter, type UsageReport } from '../../api/usage.ts'
 import type { UsageView } from '../../api/views/usage-view.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
-import { costUsd, percent, shortCount } from '../../ui/format/money.ts'
+import { Count } from '../../ui/format/count.tsx'
+import { costUsd, percent } from '../../ui/format/money.ts'
 import { type Column, staticRows, Table } from '../../ui/layout/table.tsx'
+import { Name } from '../../ui/name.tsx'
 import { SumRow } from './total-row.tsx'
 
 type Group = NonNullable<UsageReport['groups']>[number]
@@ -18,6 +20,7 @@ export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsP
     {
       id: 'name',
       head: columns.name,
+      name: true,
       cell: ({ name }) =>
         name === NO_MODEL ? (
           TEXT.noGroup[by === 'tag' ? 'tag' : 'model']
@@ -25,16 +28,16 @@ export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsP
           <GroupName label={label(String(name))} onNarrow={() => onNarrow(groupFilter(by, String(name)))} />
         ),
     },
-    { id: 'requests', head: columns.requests, numeric: true, cell: (group) => shortCount(group.requests) },
-    { id: 'failed', head: columns.failed, numeric: true, cell: (group) => shortCount(group.failed_requests) },
-    { id: 'tokens', head: columns.tokens, numeric: true, cell: (group) => shortCount(tokensOf(group)) },
+    { id: 'requests', head: columns.requests, numeric: true, cell: (group) => <Count value={group.requests} /> },
+    { id: 'failed', head: columns.failed, numeric: true, cell: (group) => <Count value={group.failed_requests} /> },
+    { id: 'tokens', head: columns.tokens, numeric: true, cell: (group) => <Count value={tokensOf(group)} /> },
     { id: 'cost', head: columns.cost, numeric: true, cell: (group) => costUsd(group.charged_micros_usd) },
     { id: 'share', head: columns.share, numeric: true, cell: (group) => percent(group.charged_micros_usd, spent) },
   ]
   const foot = [
-    shortCount(sum((group) => group.requests)),
-    shortCount(sum((group) => group.failed_requests)),
-    shortCount(sum(tokensOf)),
+    <Count key="requests" value={sum((group) => group.requests)} />,
+    <Count key="failed" value={sum((group) => group.failed_requests)} />,
+    <Count key="tokens" value={sum(tokensOf)} />,
     costUsd(spent),
     percent(spent, spent),
   ]
@@ -43,6 +46,7 @@ export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsP
       caption={TEXT.groupsOf(TEXT.groups[by])}
       columns={table}
       rowKey={({ name }) => String(name)}
+      textOf={({ name }) => label(String(name))}
       state={staticRows(groups)}
       empty={empty}
       foot={<SumRow columns={table} sums={foot} />}
@@ -63,11 +67,11 @@ export function GroupName({ label, onNarrow }: { label: string; onNarrow: () => 
   return (
     <button
       type="button"
-      className="min-h-6 min-w-32 rounded-md text-left font-medium wrap-anywhere text-accent hover:underline"
+      className="min-h-6 max-w-full min-w-0 rounded-md text-left font-medium text-accent hover:underline"
       aria-label={TEXT.show(label)}
       onClick={onNarrow}
     >
-      {label}
+      <Name wide>{label}</Name>
     </button>
   )
 }

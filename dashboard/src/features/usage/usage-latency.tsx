@@ -5,7 +5,8 @@ import type { UsageSpan } from '../../api/views/usage-range.ts'
 import { operationName } from '../../messages/requests.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { Empty } from '../../ui/feedback/states.tsx'
-import { grouped, shortCount } from '../../ui/format/money.ts'
+import { Count } from '../../ui/format/count.tsx'
+import { grouped } from '../../ui/format/money.ts'
 import { Card } from '../../ui/layout/card.tsx'
 import { type Column, Table } from '../../ui/layout/table.tsx'
 
@@ -23,7 +24,7 @@ const COLUMNS: readonly Column<Group>[] = [
     id: 'calls',
     head: HEADS.calls,
     numeric: true,
-    cell: ({ calls }) => <span title={grouped(calls)}>{shortCount(calls)}</span>,
+    cell: ({ calls }) => <Count value={calls} />,
   },
   { id: 'p50', head: HEADS.p50, numeric: true, cell: (group) => time(group.p50_ms) },
   { id: 'p95', head: HEADS.p95, numeric: true, cell: (group) => time(group.p95_ms) },
@@ -40,6 +41,7 @@ export function UsageLatency({ span, filter }: { span: UsageSpan; filter: UsageF
       <Table
         caption={TEXT.latencyTable}
         columns={COLUMNS}
+        textOf={({ operation, provider, model }) => `${operationName(operation)} ${provider ?? ''} ${model ?? ''}`}
         rowKey={({ operation, provider, model }) => [operation, provider, model].join(' ')}
         state={{ rows: data && (data.latency?.groups ?? []), ...listState(report) }}
         empty={<Empty>{data?.latency === null ? TEXT.noLatencyByStatus : TEXT.none}</Empty>}

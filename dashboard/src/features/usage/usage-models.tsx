@@ -10,6 +10,7 @@ import { chartSlots } from '../../ui/charts/chart-slots.ts'
 import { UsageChart } from '../../ui/charts/usage-chart.tsx'
 import { Failed } from '../../ui/feedback/failure.tsx'
 import { Empty, Loading } from '../../ui/feedback/states.tsx'
+import { Count } from '../../ui/format/count.tsx'
 import { costUsd, grouped, percent, shortCount } from '../../ui/format/money.ts'
 import { useNow } from '../../ui/format/time.tsx'
 import { Card, Figure, Figures } from '../../ui/layout/card.tsx'
@@ -117,8 +118,7 @@ const FIGURES: readonly { id: keyof typeof TEXT.modelColumns; of: (group: Group)
 
 function ModelTable({ models, onNarrow }: { models: readonly Group[]; onNarrow: (model: string) => void }) {
   const heads = TEXT.modelColumns
-  const figure = (value: number, money: true | undefined) =>
-    money ? costUsd(value) : <span title={grouped(value)}>{shortCount(value)}</span>
+  const figure = (value: number, money: true | undefined) => (money ? costUsd(value) : <Count value={value} />)
   const hits = (groups: readonly Group[]) =>
     percent(
       sumOf(groups, (group) => group.cache_read_tokens),
@@ -128,6 +128,7 @@ function ModelTable({ models, onNarrow }: { models: readonly Group[]; onNarrow: 
     {
       id: 'model',
       head: heads.model,
+      name: true,
       cell: ({ name }) => <GroupName label={String(name)} onNarrow={() => onNarrow(String(name))} />,
     },
     ...FIGURES.map(
@@ -146,6 +147,7 @@ function ModelTable({ models, onNarrow }: { models: readonly Group[]; onNarrow: 
       caption={TEXT.modelTable}
       columns={columns}
       rowKey={({ name }) => String(name)}
+      textOf={({ name }) => String(name)}
       state={staticRows(models)}
       empty={null}
       foot={<SumRow columns={columns} sums={sums} />}

@@ -1,13 +1,16 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { toFailure } from '../../api/client/failure.ts'
-import type { UsageSums } from '../../api/usage.ts'
-import { NO_MODEL, TIME_ZONE, useKeyLabels, useUsageSeries } from '../../api/usage.ts'
-import type { UsageSpan } from '../../api/views/usage-range.ts'
+import type { UsageFilter, UsageSums } from '../../api/usage.ts'
+import { NO_MODEL, TIME_ZONE, usageParams, usageQuery, useKeyLabels, useUsageSeries } from '../../api/usage.ts'
+import { spanBefore, type UsageSpan } from '../../api/views/usage-range.ts'
 import { type UsageView, viewFilter } from '../../api/views/usage-view.ts'
 import { CHART_TEXT } from '../../messages/charts.ts'
 import { operationName } from '../../messages/requests.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { chartSlots } from '../../ui/charts/chart-slots.ts'
-import { UsageChart } from '../../ui/charts/usage-chart.tsx'
+import { MONEY_STEP, UsageChart } from '../../ui/charts/usage-chart.tsx'
+import { Dialog } from '../../ui/dialogs/dialog.tsx'
 import { Failed } from '../../ui/feedback/failure.tsx'
 import { Empty, Loading } from '../../ui/feedback/states.tsx'
 import { costUsd, shortCount } from '../../ui/format/money.ts'
@@ -18,7 +21,9 @@ import { UsageGroups } from './usage-groups.tsx'
 
 /** The chart of a view, and the groups it consists of. */
 export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
-  const { total, groups, buckets, series } = useUsageSeries(span, viewFilter(view), view.group)
+  const { total, groups, others, buckets, series } = useUsageSeries(span, viewFilter(view), view.group)
+  const before = useBefore(view, span)
+  const [otherOpen, setOtherOpen] = useState(false)
   const keyLabel = useKeyLabels()
   const now = useNow()
   const label = (name: string) =>
@@ -29,11 +34,12 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
     buckets,
     (at) => (series ?? []).map(({ buckets: sums }) => measureValue(view.measure, sums[at])),
     now,
-  )
+  ).map((slot, at) => (before ? { ...slot, before: measureValue(view.measure, before[at]) } : slot))
+  const onNarrow = (part: UsageFilter) => onView({ ...part, tab: 'requests' })
   const title = TEXT.chartOf(TEXT.measures[view.measure], TEXT.groups[view.group])
   return (
     <>
-      <Card title={title} aside={<ChartControls view={view} onView={onView} />}>
+      <Card title={title} aside={<ChartControls view={view} span={span} onView={onView} />}>
         {total.error && (
           <Failed failure={toFailure(total.error)} onRetry={() => void total.refetch()} isStale={!!total.data} />
         )}
@@ -46,6 +52,8 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
             series={names}
             format={(value) => formatMeasure(view.measure, value)}
             zone={TIME_ZONE}
+            leastStep={view.measure === 'spend' ? MONEY_STEP : 1}
+            onOther={() => setOtherOpen(true)}
           />
         )}
         {view.group === 'tag' && <p className="small text-muted">{TEXT.tagsOverlap}</p>}
@@ -55,12 +63,30 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
           groups={total.data ? groups : undefined}
           by={view.group}
           label={label}
-          onNarrow={(part) => onView({ ...part, tab: 'requests' })}
+          onNarrow={onNarrow}
           empty={<Empty>{TEXT.none}</Empty>}
         />
       </Card>
+      {otherOpen && (
+        <Dialog title={TEXT.otherOf(TEXT.groups[view.group])} wide onClose={() => setOtherOpen(false)}>
+          <UsageGroups
+            groups={others}
+            by={view.group}
+            label={label}
+            onNarrow={onNarrow}
+            empty={<Empty>{TEXT.none}</Empty>}
+          />
+        </Dialog>
+      )}
     </>
   )
+}
+
+/** The buckets of the period before, if they are wanted. */
+function useBefore(view: UsageView, span: UsageSpan): readonly UsageSums[] | null {
+  const params = usageParams(spanBefore(span), viewFilter(view))
+  const { data } = useQuery({ ...usageQuery(params), enabled: view.compare === true })
+  return view.compare === true ? (data?.buckets ?? null) : null
 }
 
 type UsageOverTimeProps = { view: UsageView; span: UsageSpan; onView: (part: Partial<UsageView>) => void }

@@ -32,6 +32,7 @@ export function WebhooksTable({ state, onAction }: { state: TableState<Webhook>;
       columns={all}
       state={state}
       rowKey={({ id }) => id}
+      textOf={({ url }) => url}
       empty={<Empty>{TEXT.none}</Empty>}
       card={(webhook) => (
         <div className="grid gap-3">

@@ -1,30 +1,46 @@
 import { clsx } from 'clsx'
-import { useState } from 'react'
-import { Bar, BarChart, CartesianGrid, Cell, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts'
+import { useMemo, useState } from 'react'
+import { Bar, CartesianGrid, Cell, ComposedChart, Line, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts'
 import { CHART_TEXT as TEXT } from '../../messages/charts.ts'
+import { axisMarks } from './axis.ts'
+import { seriesColors } from './series-colors.ts'
 
 /** One slot of time, with a value per series. */
 export interface ChartSlot {
   readonly key: number
   readonly label: string
   readonly values: readonly number[]
+  /** The total of the same slot of the period before, to compare with. */
+  readonly before?: number
   /** Whether it has not ended yet. */
   readonly running: boolean
 }
 
 /** Stacked bars over time. Arrow keys move through the slots of the focused chart; a table beside it has the same numbers. */
-export function StackedBars({ title, slots, series, format }: StackedBarsProps) {
+export function StackedBars({ title, slots, series, format, leastStep, onOther }: StackedBarsProps) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
   const toggle = (name: string) =>
     setHidden((before) =>
       before.has(name) ? new Set([...before].filter((one) => one !== name)) : new Set([...before, name]),
     )
+  const colors = useMemo(
+    () => seriesColors(series.map((name) => (name === TEXT.other ? null : name))),
+    [series.join('\n')],
+  )
+  const isCompared = slots.some(({ before }) => before !== undefined)
+  const sums = slots.map(({ values, before = 0 }) =>
+    Math.max(
+      before,
+      values.reduce((sum, value, at) => (hidden.has(series[at] ?? '') ? sum : sum + value), 0),
+    ),
+  )
+  const marks = axisMarks(Math.max(0, ...sums), leastStep)
   return (
     <div className="grid min-w-0 gap-3">
       {/* Until it has been measured it is drawn wider than a phone: the page must not move for that. */}
       <div className="h-60 min-w-0 overflow-x-clip">
         <ResponsiveContainer width="100%" height="100%" initialDimension={{ width: 600, height: 240 }}>
-          <BarChart
+          <ComposedChart
             data={[...slots]}
             accessibilityLayer
             title={title}
@@ -35,19 +51,19 @@ export function StackedBars({ title, slots, series, format }: StackedBarsProps) 
             <XAxis dataKey="label" minTickGap={80} tickLine={false} axisLine={{ stroke: 'var(--line)' }} tick={TICK} />
             <YAxis
               width={64}
-              tickCount={4}
+              ticks={marks}
               tickLine={false}
               axisLine={false}
               tick={TICK}
               tickFormatter={format}
-              domain={[0, 'auto']}
+              domain={[0, marks.at(-1) ?? 0]}
             />
             <Tooltip
               cursor={{ fill: 'var(--sunken)' }}
               isAnimationActive={false}
               content={({ active, label }) => {
                 const slot = active ? slots.find((one) => one.label === label) : undefined
-                return slot ? <SlotTip slot={slot} series={series} format={format} /> : null
+                return slot ? <SlotTip slot={slot} series={series} colors={colors} format={format} /> : null
               }}
             />
             {series.map((name, at) => (
@@ -57,7 +73,7 @@ export function StackedBars({ title, slots, series, format }: StackedBarsProps) 
                 dataKey={(slot: ChartSlot) => slot.values[at] ?? 0}
                 stackId="all"
                 hide={hidden.has(name)}
-                fill={seriesColor(at, name)}
+                fill={colors[at]}
                 radius={1.5}
                 isAnimationActive={false}
               >
@@ -66,10 +82,22 @@ export function StackedBars({ title, slots, series, format }: StackedBarsProps) 
                 ))}
               </Bar>
             ))}
-          </BarChart>
+            {isCompared && (
+              <Line
+                name={TEXT.before}
+                dataKey={(slot: ChartSlot) => slot.before ?? 0}
+                stroke="var(--muted)"
+                strokeDasharray="4 3"
+                dot={false}
+                activeDot={false}
+                isAnimationActive={false}
+              />
+            )}
+          </ComposedChart>
         </ResponsiveContainer>
       </div>
-      <Legend series={series} hidden={hidden} onToggle={toggle} />
+      <Legend series={series} colors={colors} hidden={hidden} onToggle={toggle} onOther={onOther} />
+      {isCompared && <p className="small text-muted">{TEXT.beforeLine}</p>}
     </div>
   )
 }
@@ -79,24 +107,15 @@ type StackedBarsProps = {
   slots: readonly ChartSlot[]
   series: readonly string[]
   format: (value: number) => string
+  /** The least difference between two marks of the axis. */
+  leastStep: number
+  /** Shows what "Other" consists of. */
+  onOther?: (() => void) | undefined
 }
 
 const TICK = { fontSize: 12, fill: 'var(--muted)' }
 
-/** The last color is always "Other". */
-function seriesColor(at: number, name: string): string {
-  return `var(--series-${name === TEXT.other ? 6 : (at % 5) + 1})`
-}
-
-function SlotTip({
-  slot,
-  series,
-  format,
-}: {
-  slot: ChartSlot
-  series: readonly string[]
-  format: (value: number) => string
-}) {
+function SlotTip({ slot, series, colors, format }: SlotTipProps) {
   const total = slot.values.reduce((sum, value) => sum + value, 0)
   return (
     <div className="small grid gap-1 rounded-md border border-line-strong bg-surface px-3 py-2 text-text">
@@ -107,8 +126,8 @@ function SlotTip({
       {series.map((name, at) =>
         (slot.values[at] ?? 0) > 0 ? (
           <p key={name} className="flex items-center gap-2">
-            <Swatch color={seriesColor(at, name)} />
-            <span className="flex-1">{name}</span>
+            <Swatch color={colors[at] ?? ''} />
+            <span className="max-w-48 flex-1 truncate">{name}</span>
             <span>{format(slot.values[at] ?? 0)}</span>
           </p>
         ) : null,
@@ -117,11 +136,19 @@ function SlotTip({
         <span>{TEXT.total}</span>
         <span>{format(total)}</span>
       </p>
+      {slot.before !== undefined && (
+        <p className="flex justify-between gap-4 text-muted">
+          <span>{TEXT.before}</span>
+          <span>{format(slot.before)}</span>
+        </p>
+      )}
     </div>
   )
 }
 
-function Legend({ series, hidden, onToggle }: LegendProps) {
+type SlotTipProps = { slot: ChartSlot; colors: readonly string[] } & Pick<StackedBarsProps, 'series' | 'format'>
+
+function Legend({ series, colors, hidden, onToggle, onOther }: LegendProps) {
   if (series.length < 2) return null
   return (
     <ul aria-label={TEXT.legend} className="flex flex-wrap gap-x-2">
@@ -132,20 +159,33 @@ function Legend({ series, hidden, onToggle }: LegendProps) {
             aria-pressed={!hidden.has(name)}
             onClick={() => onToggle(name)}
             className={clsx(
-              'control flex items-center gap-2 px-2 text-left hover:bg-sunken',
+              'control flex max-w-56 items-center gap-2 px-2 text-left hover:bg-sunken',
               hidden.has(name) && 'line-through',
             )}
           >
-            <Swatch color={seriesColor(at, name)} />
-            {name}
+            <Swatch color={colors[at] ?? ''} />
+            <span className="truncate" title={name}>
+              {name}
+            </span>
           </button>
         </li>
       ))}
+      {onOther && series.includes(TEXT.other) && (
+        <li>
+          <button type="button" onClick={onOther} className="control px-2 text-accent hover:underline">
+            {TEXT.openOther}
+          </button>
+        </li>
+      )}
     </ul>
   )
 }
 
-type LegendProps = { series: readonly string[]; hidden: ReadonlySet<string>; onToggle: (name: string) => void }
+type LegendProps = {
+  colors: readonly string[]
+  hidden: ReadonlySet<string>
+  onToggle: (name: string) => void
+} & Pick<StackedBarsProps, 'series' | 'onOther'>
 
 function Swatch({ color }: { color: string }) {
   return <span aria-hidden className="size-2.5 shrink-0 rounded-xs" style={{ background: color }} />

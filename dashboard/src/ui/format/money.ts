@@ -27,10 +27,9 @@ export function parseMicros(text: string): number | null {
   return Number(match[1]) * MICROS + Number((match[2] ?? '').padEnd(6, '0'))
 }
 
-/** Formats a count: exact up to 9,999, then in thousands or millions. */
+/** Formats a count: exact below a million, then in millions. Show the exact one beside it or as a title. */
 export function shortCount(count: number): string {
-  if (count < 10_000) return grouped(count)
-  return count < 1_000_000 ? `${tenth(count / 1_000)}k` : `${tenth(count / 1_000_000)}M`
+  return count < 1_000_000 ? grouped(count) : `${tenth(count / 1_000_000)}M`
 }
 
 export function grouped(count: number): string {

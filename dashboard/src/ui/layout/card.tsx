@@ -5,7 +5,10 @@ import { type ReactNode, useId } from 'react'
 export function Card({ title, aside, flush = false, children }: CardProps) {
   const heading = useId()
   return (
-    <section aria-labelledby={heading} className="grid min-w-0 content-start rounded-xl border border-line bg-surface">
+    <section
+      aria-labelledby={heading}
+      className="grid min-w-0 grid-cols-1 content-start rounded-xl border border-line bg-surface"
+    >
       <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 px-4 pt-4 sm:px-6 sm:pt-5">
         <h2 id={heading}>{title}</h2>
         {aside}
@@ -27,14 +30,24 @@ type CardProps = {
 /** A named figure with a note below. */
 export function Figure({ label, value, title, children }: FigureProps) {
   return (
-    <div className="grid content-start gap-1 rounded-xl border border-line bg-surface p-4 sm:px-6 sm:py-5">
+    <div className="@container grid min-w-0 content-start gap-1 rounded-xl border border-line bg-surface p-4 sm:px-6 sm:py-5">
       <dt className="small text-muted">{label}</dt>
-      <dd className="text-[1.75rem] leading-[2.125rem] font-semibold tracking-tight" title={title}>
+      <dd
+        className="leading-[2.125rem] font-semibold tracking-tight wrap-anywhere"
+        style={{ fontSize: figureSize(value) }}
+        title={title}
+      >
         {value}
       </dd>
       {children && <dd className="small text-muted">{children}</dd>}
     </div>
   )
+}
+
+/** The largest size in which a figure of this length fits into its card: a digit is about 0.6 of its height wide. */
+function figureSize(value: ReactNode): string {
+  const length = typeof value === 'string' ? value.length : 1
+  return `clamp(1rem, ${Math.floor(165 / length)}cqi, 1.75rem)`
 }
 
 type FigureProps = { label: string; value: ReactNode; title?: string; children?: ReactNode }

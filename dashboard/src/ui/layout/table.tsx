@@ -7,6 +7,7 @@ import { useIsPhone } from '../browser/use-is-phone.ts'
 import { Button } from '../button.tsx'
 import { Failed } from '../feedback/failure.tsx'
 import { Loading } from '../feedback/states.tsx'
+import { RowPager, RowSearch, useRowPages } from './row-pages.tsx'
 
 export interface Column<Row> {
   readonly id: string
@@ -14,6 +15,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ReactNode
   /** Whether it is right-aligned, for numbers. */
   readonly numeric?: boolean
+  /** Whether it names the row: it is never narrower than a few words, and takes the room that the others leave. */
+  readonly name?: boolean
   /** Whether the header is for screen readers only, such as that of a column of menus. */
   readonly silent?: boolean
   readonly sortable?: boolean
@@ -37,19 +40,26 @@ export function staticRows<Row>(rows: readonly Row[] | undefined): TableState<Ro
   return { rows, failure: null, onRetry: () => undefined }
 }
 
-/** A table in all its states: loading, empty, failed (older rows stay) and loaded. With `card`, each row is a card on a phone. */
+/**
+ * A table in all its states: loading, empty, failed (older rows stay) and loaded. With `card`, each row is a card on a phone. With
+ * `textOf`, a list of more than one page has pages and a search in what it returns.
+ */
 export function Table<Row>(props: TableProps<Row>) {
-  const { state, empty, card } = props
+  const { state, empty, card, caption } = props
   const phone = useIsPhone()
-  const { rows, failure } = state
+  const { failure } = state
+  const pages = useRowPages(state.rows ?? [], props.textOf)
+  const rows = state.rows && (pages?.rows ?? state.rows)
   return (
     <>
       {failure && <Failed failure={failure} onRetry={state.onRetry} isStale={rows !== undefined} />}
       {rows === undefined && !failure && <Loading rows={5} />}
-      {rows?.length === 0 && !state.more && empty}
+      {rows?.length === 0 && !state.more && !pages && empty}
+      {pages && <RowSearch caption={caption} pages={pages} />}
       {rows !== undefined &&
         rows.length > 0 &&
         (phone && card ? <Cards {...props} rows={rows} /> : <Grid {...props} rows={rows} />)}
+      {pages && <RowPager caption={caption} pages={pages} />}
       {state.more && (
         <div className="flex justify-center border-t border-line p-3">
           <Button busy={state.more.busy} onClick={state.more.onMore}>
@@ -66,6 +76,8 @@ type TableProps<Row> = {
   columns: readonly Column<Row>[]
   state: TableState<Row>
   rowKey: (row: Row) => string
+  /** The words by which a row is found. */
+  textOf?: (row: Row) => string
   empty: ReactNode
   /** How to show a row on a phone. */
   card?: (row: Row) => ReactNode
@@ -89,8 +101,8 @@ function Cards<Row>({ caption, rows, rowKey, card }: TableProps<Row> & { rows: r
 
 function Grid<Row>({ caption, columns, rows, rowKey, sorting, onSort, rowClass, foot }: GridProps<Row>) {
   return (
-    // Scrollable regions must be reachable by keyboard.
-    <div role="region" aria-label={caption} tabIndex={0} className="overflow-x-auto rounded-b-xl">
+    // Scrollable regions must be reachable by keyboard, and hold what is hidden in them.
+    <div role="region" aria-label={caption} tabIndex={0} className="relative overflow-x-auto rounded-b-xl">
       <table className="w-full text-left">
         <caption className="sr-only">{caption}</caption>
         <thead className="small border-b border-line text-muted">
@@ -122,7 +134,12 @@ type GridProps<Row> = TableProps<Row> & { rows: readonly Row[] }
 const CELL = 'px-3 py-3 align-middle first:pl-4 last:pr-4 sm:first:pl-6 sm:last:pr-6'
 
 function Cell<Row>({ column, first, children }: { column: Column<Row>; first: boolean; children: ReactNode }) {
-  const className = clsx(CELL, column.numeric && 'text-right whitespace-nowrap')
+  const className = clsx(
+    CELL,
+    column.numeric && 'text-right whitespace-nowrap',
+    // A cell is as wide as its smallest width says, not as its longest word.
+    column.name && 'w-full max-w-0 min-w-44',
+  )
   if (!first) return <td className={className}>{children}</td>
   return (
     <th scope="row" className={clsx(className, 'font-normal')}>

@@ -5,6 +5,7 @@ import { lazyPart } from '../feedback/lazy-part.tsx'
 import { costUsd, shortCount } from '../format/money.ts'
 import { ExactTime, formatDateTime } from '../format/time.tsx'
 import { type Column, Table, type TableState } from '../layout/table.tsx'
+import { Name } from '../name.tsx'
 import { type RequestRow, StatusBadge } from './request-row.tsx'
 
 const RequestSheet = lazyPart(() => import('./request-sheet.tsx').then(({ RequestSheet }) => RequestSheet))
@@ -50,7 +51,7 @@ function columnsOf(
       ]
   return [
     { id: 'at', head: columns.at, cell: ({ at }) => <ExactTime at={at} /> },
-    { id: 'key', head: columns.key, cell: ({ key_id: id }) => keyLabel(id) },
+    { id: 'key', head: columns.key, cell: ({ key_id: id }) => <Name>{keyLabel(id)}</Name> },
     { id: 'operation', head: columns.operation, cell: (row) => <Called {...row} /> },
     { id: 'status', head: columns.status, cell: (row) => <StatusBadge {...row} /> },
     ...long,
@@ -84,8 +85,8 @@ function Opener({ row, onOpen }: { row: RequestRow; onOpen: (row: RequestRow) =>
 
 function RequestCard({ row, keyLabel, onOpen }: CardProps) {
   return (
-    <div className="grid gap-2">
-      <div className="flex items-center justify-between gap-2">
+    <div className="grid grid-cols-1 gap-2">
+      <div className="flex flex-wrap items-center justify-between gap-2">
         <span className="min-w-0 font-medium">
           <Called {...row} />
         </span>
@@ -93,7 +94,8 @@ function RequestCard({ row, keyLabel, onOpen }: CardProps) {
       </div>
       <div className="flex items-center justify-between gap-2">
         <span className="small text-muted">
-          {keyLabel(row.key_id)} · <ExactTime at={row.at} /> · {costUsd(row.cost_micros_usd)}
+          <span className="wrap-anywhere">{keyLabel(row.key_id)}</span> · <ExactTime at={row.at} /> ·{' '}
+          {costUsd(row.cost_micros_usd)}
         </span>
         <Opener row={row} onOpen={onOpen} />
       </div>

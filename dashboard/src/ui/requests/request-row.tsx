@@ -23,9 +23,9 @@ export interface RequestRow {
 /** The status of a request and, if it failed, the code. */
 export function StatusBadge({ status, code }: Pick<RequestRow, 'status' | 'code'>) {
   return (
-    <span className="flex items-center gap-2">
+    <span className="flex flex-wrap items-center gap-x-2">
       <Badge tone={status < 400 ? 'ok' : status < 500 ? 'warn' : 'bad'}>{status}</Badge>
-      {code !== null && <span className="code text-muted">{code}</span>}
+      {code !== null && <span className="code text-muted max-sm:wrap-anywhere">{code}</span>}
     </span>
   )
 }

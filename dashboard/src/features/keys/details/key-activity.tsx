@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { listState } from '../../../api/client/list-state.ts'
 import { newestRequestsQuery } from '../../../api/requests.ts'
 import { TIME_ZONE, useKeyLabels, useUsageSeries } from '../../../api/usage.ts'
@@ -8,7 +8,7 @@ import { CHART_TEXT } from '../../../messages/charts.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
 import { operationName } from '../../../messages/requests.ts'
 import { chartSlots } from '../../../ui/charts/chart-slots.ts'
-import { UsageChart } from '../../../ui/charts/usage-chart.tsx'
+import { MONEY_STEP, UsageChart } from '../../../ui/charts/usage-chart.tsx'
 import { costUsd } from '../../../ui/format/money.ts'
 import { useNow } from '../../../ui/format/time.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
@@ -40,6 +40,7 @@ export function KeyActivity({ id }: { id: string }) {
 
 function KeySpendChart({ id }: { id: string }) {
   const now = useNow()
+  const navigate = useNavigate()
   const span = { start: midnight(now, -6), end: midnight(now, 1), width: '1d' } as const
   const { total, buckets, series } = useUsageSeries(span, { key: id }, 'operation')
   if (!series || !total.data || total.data.totals.charged_micros_usd === 0) return null
@@ -52,6 +53,8 @@ function KeySpendChart({ id }: { id: string }) {
         series={series.map(({ name }) => (name === null ? CHART_TEXT.other : operationName(name)))}
         format={(value) => costUsd(Math.round(value))}
         zone={TIME_ZONE}
+        leastStep={MONEY_STEP}
+        onOther={() => void navigate({ to: '/usage', search: { range: '7d', group: 'operation', key: id } })}
       />
     </Card>
   )

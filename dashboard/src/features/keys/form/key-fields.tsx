@@ -1,11 +1,12 @@
+import { excludesAddress } from '../../../api/own-address.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
 import { Button } from '../../../ui/button.tsx'
 import { Choice, Choices, Field, Select } from '../../../ui/field.tsx'
-import { costUsd, typedUsd } from '../../../ui/format/money.ts'
+import { costUsd, parseMicros } from '../../../ui/format/money.ts'
 import { formatDay } from '../../../ui/format/time.tsx'
 import { AdvancedFields } from './advanced-fields.tsx'
 import type { KeyFieldsProps } from './key-fields-props.ts'
-import { excludesAddress, parseIps } from './key-form-values.ts'
+import { parseIps } from './key-form-values.ts'
 import { TypedFields } from './typed-fields.tsx'
 
 /** The fields of a key's form. */
@@ -35,7 +36,7 @@ export function KeyFields(props: KeyFieldsProps) {
 }
 
 function LimitFields({ values, errors, apiKey, focus, onChange, onFieldBlur }: KeyFieldsProps) {
-  const amount = values.limited ? typedUsd(values.limit) : null
+  const amount = values.limited ? parseMicros(values.limit) : null
   const spent = apiKey?.spent_micros_usd ?? 0
   const below = apiKey !== null && amount !== null && amount <= spent && spent > 0
   return (

@@ -1,8 +1,7 @@
-import { parseAddress } from '../../../../../server/core/credentials/address.ts'
 import { Allowlist, MAX_ALLOWED_IPS } from '../../../../../server/core/credentials/allowlist.ts'
 import type { ApiKey, KeySettings } from '../../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
-import { typedUsd } from '../../../ui/format/money.ts'
+import { parseMicros } from '../../../ui/format/money.ts'
 import {
   splitEntries,
   TYPED_NAMES,
@@ -15,7 +14,6 @@ import type { Endpoint } from './endpoints.ts'
 
 const MICROS = 1_000_000
 const DAY_MS = 24 * 60 * 60 * 1000
-const MIN_MICROS = 10_000
 const MAX_MICROS = 1_000_000 * MICROS
 
 export const BUDGET_PERIODS = ['day', 'week', 'month'] as const
@@ -63,13 +61,6 @@ export function validateKey(values: KeyFormValues): KeyErrors {
   return errors
 }
 
-/** Whether a valid allowlist would refuse this computer. */
-export function excludesAddress(ips: readonly string[], own: string | null): boolean {
-  const parsed = Allowlist.parse(ips)
-  const address = own === null ? null : parseAddress(own)
-  return ips.length > 0 && parsed.ok && address !== null && !parsed.value.includes(address)
-}
-
 /** The request body. For an existing key, only the settings that changed. */
 export function toSettings(values: KeyFormValues, key: ApiKey | null, zone: string): KeySettings {
   const wanted: KeySettings = {
@@ -110,12 +101,12 @@ export function initialValues(key: ApiKey | null): KeyFormValues {
 }
 
 function isAmount(text: string): boolean {
-  const amount = typedUsd(text)
-  return amount !== null && amount >= MIN_MICROS && amount <= MAX_MICROS
+  const amount = parseMicros(text)
+  return amount !== null && amount > 0 && amount <= MAX_MICROS
 }
 
 function toUsd(text: string): number {
-  return (typedUsd(text) ?? 0) / MICROS
+  return (parseMicros(text) ?? 0) / MICROS
 }
 
 function expiryOf({ expires, expiresDate }: KeyFormValues): string | null {

@@ -29,6 +29,7 @@ export function ApisTable({ action }: { action: ReactNode }) {
         caption={TEXT.table}
         columns={COLUMNS}
         rowKey={({ api }) => api.name}
+        textOf={({ api }) => api.name}
         state={{ rows, ...listState(apis) }}
         card={(row) => <ApiCard {...row} />}
         empty={<Empty action={action}>{TEXT.none}</Empty>}

@@ -39,6 +39,7 @@ export function ClosedTable({ api }: { api: ApiDetails }) {
           { id: 'act', head: HEADS.act, silent: true, numeric: true, cell: lift },
         ]}
         rowKey={({ operation, account }) => `${operation} ${account}`}
+        textOf={({ operation, account }) => `${operation} ${account}`}
         state={staticRows(api.closed)}
         card={(closed) => (
           <div className="grid gap-2">

@@ -45,6 +45,7 @@ export function OperationsTable({ api, onTry, onPrice }: OperationsTableProps) {
         caption={TEXT.operationTable}
         columns={columnsOf(api, figuresOf, actions)}
         rowKey={({ id }) => id}
+        textOf={({ id }) => id}
         state={staticRows(api.operations)}
         rowClass={({ enabled }) => (enabled ? undefined : 'text-muted')}
         card={(operation) => (

@@ -5,7 +5,7 @@ import { type CustomerUsage, customerLedgerQuery, customerUsageQuery } from '../
 import { CUSTOMER_TEXT as TEXT } from '../../../messages/customer.ts'
 import { operationName } from '../../../messages/requests.ts'
 import { chartSlots } from '../../../ui/charts/chart-slots.ts'
-import { UsageChart } from '../../../ui/charts/usage-chart.tsx'
+import { MONEY_STEP, UsageChart } from '../../../ui/charts/usage-chart.tsx'
 import { Failed } from '../../../ui/feedback/failure.tsx'
 import { Empty, Loading } from '../../../ui/feedback/states.tsx'
 import { costUsd, grouped } from '../../../ui/format/money.ts'
@@ -44,6 +44,7 @@ export function SpendCard({ id }: { id: string }) {
             series={[HEADS.spend]}
             format={(value) => costUsd(Math.round(value))}
             zone="UTC"
+            leastStep={MONEY_STEP}
           />
         )}
       </div>

@@ -61,6 +61,7 @@ export function KeysTable({ id, onRevoke }: { id: string; onRevoke: (key: Custom
         caption={TEXT.table(TEXT.keys)}
         columns={columns}
         rowKey={(key) => key.id}
+        textOf={({ name, last4 }) => `${name} ${last4}`}
         state={{ rows: keys.data, ...listState(keys), ...(acting.error && { failure: failureFrom(acting) }) }}
         card={(key) => (
           <div className="flex items-start justify-between gap-3">

@@ -15,7 +15,7 @@ import { MONEY_TEXT as TEXT } from '../../../messages/money.ts'
 import { operationName } from '../../../messages/requests.ts'
 import { buttonClass } from '../../../ui/button.tsx'
 import { chartSlots } from '../../../ui/charts/chart-slots.ts'
-import { UsageChart } from '../../../ui/charts/usage-chart.tsx'
+import { MONEY_STEP, UsageChart } from '../../../ui/charts/usage-chart.tsx'
 import { Failed } from '../../../ui/feedback/failure.tsx'
 import { Empty, Loading } from '../../../ui/feedback/states.tsx'
 import { Field, Select } from '../../../ui/field.tsx'
@@ -110,6 +110,7 @@ function RevenueChart({ report: { rows, from, to } }: { report: RevenueReport })
           series={[TEXT.revenue]}
           format={(value) => costUsd(Math.round(value))}
           zone="UTC"
+          leastStep={MONEY_STEP}
         />
       )}
     </Card>

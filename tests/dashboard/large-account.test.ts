@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import {
+  axeFindings,
+  becomes,
+  type Dashboard,
+  DESK,
+  follow,
+  openDashboard,
+  PHONE,
+  screenshot,
+  sidewaysScroll,
+  signInCookies,
+} from '../support/browser'
+import { largeAccount } from '../support/large-account'
+import { heading, left } from '../support/page-checks'
+
+/** `bun run pictures` takes pictures of three accounts, of which this has 501 keys. Two pages of each list are enough to test. */
+const PICTURES = process.env['SCREENSHOTS'] !== undefined
+const SIZE = PICTURES ? { keys: 493, calls: 10_000 } : { keys: 45, calls: 120 }
+const THEMES = ['light', 'dark'] as const
+const WIDTHS = [1440, DESK.width, 768, PHONE.width, 320]
+/** Longer than any page with pages of 25 rows. */
+const MAX_HEIGHT = 6_000
+
+let dashboard: Dashboard
+let filled: Awaited<ReturnType<typeof largeAccount>>
+beforeAll(async () => {
+  dashboard = await openDashboard()
+  filled = await largeAccount(dashboard, SIZE)
+})
+afterAll(() => dashboard.close())
+
+/** The same page twice in a row would not be opened anew. */
+const PAGES = [
+  ...['/keys', '/', '/usage', '/playground', '/usage?tab=requests', '/catalogue', '/usage?tab=latency', '/billing'],
+  ...['/limits', '/social', '/apps', '/webhooks', '/notices', '/audit', '/settings', '/operator', '/operator/apis'],
+  ...['/operator/money', '/operator/audit'],
+]
+
+/** Waits until nothing is on its way, so that what is measured is what stays. */
+async function settled(page: Page): Promise<void> {
+  await page.waitForLoadState('networkidle')
+  await becomes(() => page.getByText('Loading…', { exact: true }).count(), 0)
+}
+
+async function choose(page: Page, name: string, action: string) {
+  await page
+    .getByRole('button', { name: `Actions for ${name}` })
+    .first()
+    .click()
+  await page.getByRole('menuitem', { name: action, exact: true }).click()
+}
+
+/** Every page of whoever is signed in, followed in one tab: what scrolls sideways, is endless, or fails axe. A picture of each. */
+async function walk(account: string, paths: readonly string[]): Promise<string[]> {
+  const watched = await dashboard.visit('/')
+  const { page } = watched
+  await heading(page, 'Overview')
+  const found: string[] = []
+  for (const path of paths) {
+    await follow(page, path)
+    await settled(page)
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 })
+      const scroll = await sidewaysScroll(page)
+      if (scroll > 0) found.push(`${path} at ${width} px scrolls by ${scroll}: ${await widest(page)}`)
+      for (const colorScheme of PICTURES ? THEMES : []) {
+        await page.emulateMedia({ colorScheme })
+        await screenshot(page, `${account}${path.replaceAll(/[/?=]/g, '-')}-${width}-${colorScheme}`)
+      }
+    }
+    await page.setViewportSize(DESK)
+    const height = await page.evaluate(() => document.documentElement.scrollHeight)
+    if (height > MAX_HEIGHT) found.push(`${path} is ${height} px high`)
+    for (const colorScheme of THEMES) {
+      await page.emulateMedia({ colorScheme })
+      found.push(...(await axeFindings(page)).map((finding) => `${path} ${colorScheme}: ${finding}`))
+    }
+  }
+  await left(watched)
+  return found
+}
+
+/** What reaches beyond the window furthest. */
+function widest(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const right = (element: Element) => element.getBoundingClientRect().right
+    const [first] = [...document.querySelectorAll('main *')].sort((one, other) => right(other) - right(one))
+    return `${first?.outerHTML.slice(0, 200)}`
+  })
+}
+
+describe('an account with more than fits on a page', () => {
+  test('no page scrolls sideways or grows without end at five widths, and axe finds nothing in two themes', async () => {
+    const ofKey = `/keys/${filled.rotated.id}`
+    expect(await walk('large', [...PAGES, ofKey])).toEqual([])
+    if (!PICTURES) return
+    const small = await largeAccount(dashboard, { keys: 3, calls: 500 })
+    expect(await walk('small', [...PAGES, `/keys/${small.rotated.id}`])).toEqual([])
+    await dashboard.signedIn()
+    expect(await walk('new', PAGES)).toEqual([])
+    await dashboard.browser.clearCookies()
+    await dashboard.browser.addCookies(signInCookies(filled.owner.cookie, dashboard.origin))
+  }, 600_000)
+
+  test('keys keep their names beside a rotated pair, and one with a limit below a cent can be renamed', async () => {
+    const watched = await dashboard.visit('/keys')
+    const { page } = watched
+    const table = page.getByRole('region', { name: 'API keys' })
+    await table.getByText('Stops in 22 h').waitFor()
+    for (const width of [1440, DESK.width]) {
+      await page.setViewportSize({ width, height: 900 })
+      const name = await table.getByRole('columnheader', { name: 'Name' }).boundingBox()
+      expect(name?.width).toBeGreaterThanOrEqual(176)
+      expect(await table.evaluate((region) => region.scrollWidth - region.clientWidth)).toBe(0)
+    }
+    await choose(page, 'tiny', 'Edit key')
+    const form = page.getByRole('dialog', { name: 'Edit key' })
+    expect(await form.getByLabel('Amount in USD').inputValue()).toBe('0.007')
+    await form.getByLabel('Name').fill('tiny renamed')
+    await form.getByRole('button', { name: 'Save changes' }).click()
+    await table.getByRole('link', { name: 'tiny renamed' }).waitFor()
+    await left(watched)
+  })
+
+  test('long lists have pages and a search, and long selects are searched', async () => {
+    const watched = await dashboard.visit('/limits')
+    const { page } = watched
+    const rows = (name: string) => page.getByRole('region', { name, exact: true }).locator('tbody tr')
+    await rows('Usage of each key in the current minute').first().waitFor()
+    expect(await rows('Usage of each key in the current minute').count()).toBe(25)
+    await page
+      .getByRole('navigation', { name: /^Pages: / })
+      .getByRole('button', { name: 'Next' })
+      .click()
+    await page.getByText(/^26–\d+ of \d+$/).waitFor()
+    await page.getByRole('searchbox').fill('worker 1')
+    await becomes(() => rows('Usage of each key in the current minute').count(), PICTURES ? 25 : 14)
+    expect(await axeFindings(page)).toEqual([])
+    await follow(page, '/usage?range=24h')
+    const filter = page.getByRole('combobox', { name: 'Key or app' })
+    await filter.click()
+    await page.getByRole('listbox', { name: 'Key or app' }).waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await filter.fill('switched')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/key=key_/)
+    await becomes(() => filter.inputValue(), 'switched off')
+    await filter.fill('nothing of this name')
+    await page.getByText('No match. Try another word.').waitFor()
+    await page.keyboard.press('Escape')
+    await becomes(() => filter.inputValue(), 'switched off')
+    await follow(page, '/playground')
+    const payer = page.getByRole('combobox', { name: /key/i }).last()
+    await payer.waitFor()
+    // The newest key may not be used from this computer.
+    expect(await payer.inputValue()).not.toContain('elsewhere')
+    await left(watched)
+  })
+})
+
+describe('the chart of an account with many keys', () => {
+  test('has bars of a chosen width, keeps colours, opens Other, and compares with the period before', async () => {
+    const watched = await dashboard.visit('/usage')
+    const { page } = watched
+    const chart = page.getByRole('region', { name: 'Spend by key or app', exact: true })
+    await chart.getByText('Show as table').click()
+    const bars = chart.locator('tbody tr')
+    await becomes(() => bars.count(), 7)
+    const legend = chart.getByRole('list', { name: 'Legend' })
+    const colours = () =>
+      legend
+        .getByRole('button', { pressed: true })
+        .evaluateAll((buttons) =>
+          Object.fromEntries(buttons.map((one) => [one.textContent, one.querySelector('span')?.getAttribute('style')])),
+        )
+    const before = await colours()
+    expect(new Set(Object.values(before)).size).toBe(Object.keys(before).length)
+    await chart.getByRole('combobox', { name: 'Bars' }).selectOption('1h')
+    await becomes(() => bars.count(), 168)
+    await page.getByLabel('Period', { exact: true }).selectOption('24h')
+    await becomes(() => bars.count(), 24)
+    await becomes(colours, before)
+    await chart.getByRole('checkbox', { name: 'Compare with previous' }).check()
+    await chart.getByText('The dashed line is the total of the previous period.').waitFor()
+    await chart.locator('th').filter({ hasText: 'Previous' }).waitFor({ state: 'attached' })
+    expect(await axeFindings(page)).toEqual([])
+    await page.getByLabel('Group by').selectOption('key')
+    await page.getByLabel('Measure').selectOption('requests')
+    await chart
+      .or(page.getByRole('region', { name: 'Requests by key or app', exact: true }))
+      .last()
+      .waitFor()
+    await page.getByRole('button', { name: 'Show what "Other" contains' }).click()
+    const other = page.getByRole('dialog', { name: 'Other, by key or app' })
+    await other.locator('tbody tr').first().waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await page.goBack()
+    await page.goBack()
+    await heading(page, 'Usage')
+    await left(watched)
+  })
+})
+
+describe('a gateway that is away', () => {
+  test('leaves the shell, a page that was not loaded yet opens by itself later, and dialogs that were loaded open', async () => {
+    const { page } = await dashboard.visit('/favicon.svg')
+    await page.route('**/assets/billing-*', (route) => route.abort())
+    await page.goto(`${dashboard.origin}/keys`)
+    await page.getByRole('row').filter({ hasText: 'elsewhere' }).waitFor()
+    await page.getByRole('link', { name: 'Billing', exact: true }).click()
+    await page.getByRole('alert').filter({ hasText: "This page couldn't be loaded" }).waitFor()
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await page.getByRole('link', { name: 'API keys' }).click()
+    await page.getByRole('row').filter({ hasText: 'elsewhere' }).waitFor()
+    await page.unroute('**/assets/billing-*')
+    await page.getByRole('link', { name: 'Billing', exact: true }).click()
+    await heading(page, 'Billing')
+    await page.close()
+  })
+
+  test('right after the first paint keeps the app, and offers to try again what could not be loaded', async () => {
+    const { page } = await dashboard.visit('/favicon.svg')
+    let refused = 0
+    await page.route(/assets\/(menu-list|toaster|key-dialogs)-/, (route) => {
+      if (route.request().url().includes('key-dialogs')) refused++
+      return route.abort()
+    })
+    await page.goto(`${dashboard.origin}/keys`)
+    await page.getByRole('row').filter({ hasText: 'elsewhere' }).waitFor()
+    await page.getByRole('button', { name: 'Create key' }).click()
+    const failed = page.getByRole('alert').filter({ hasText: "A part of this page couldn't be loaded" })
+    await failed.waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    // Once for the click, and once when the idle page loads the rest.
+    await becomes(async () => refused, 2)
+    await page.unroute(/assets\/(menu-list|toaster|key-dialogs)-/)
+    await failed.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('dialog', { name: 'Create key' }).waitFor()
+    await page.close()
+  })
+})
