@@ -270,20 +270,20 @@ describe('the sign-in pages', () => {
     await page.close()
   })
 
-  test.each([
-    'h1 { color: #222 !important }',
-    'body { background: #ddd !important }',
-    'label { color: #222 !important }',
-  ])('fail axe when a phone alone has a colour that is hard to read, in one theme: %s', async (rule) => {
+  test('fail axe when a phone alone has a colour that is hard to read, in one theme', async () => {
     await dashboard.browser.clearCookies()
     const { page } = await dashboard.visit('/sign-in')
     await page.getByLabel('Email').waitFor()
-    await page.evaluate((text) => {
-      const sheet = new CSSStyleSheet()
-      sheet.replaceSync(`@media (prefers-color-scheme: dark) and (max-width: 500px) { ${text} }`)
-      document.adoptedStyleSheets.push(sheet)
-    }, rule)
-    await expect(fitsEverybody(page, 'sign-in-unreadable')).rejects.toThrow('color-contrast')
+    for (const rule of ['h1 { color: #222 !important }', 'body { background: #ddd !important }']) {
+      await page.evaluate((text) => {
+        const sheet = new CSSStyleSheet()
+        sheet.replaceSync(`@media (prefers-color-scheme: dark) and (max-width: 500px) { ${text} }`)
+        document.adoptedStyleSheets = [sheet]
+      }, rule)
+      // Not `rejects`, in which Bun waits ten times as long for a browser.
+      const found = await fitsEverybody(page, 'sign-in-unreadable').then(() => 'nothing', String)
+      expect(found).toContain('color-contrast')
+    }
     await page.close()
   })
 
