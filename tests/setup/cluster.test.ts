@@ -18,7 +18,7 @@ test.skipIf(!hasSqld)(
       await mkdir(join(folder, 'cluster', name), { recursive: true, mode: 0o700 })
       await addSmallIndex(join(folder, 'cluster', name))
     }
-    const port = freePort('127.0.0.1')
+    const port = portsInRow(4)
     const cluster = Bun.spawn([process.execPath, 'server/setup/cluster.ts', '--no-setup'], {
       cwd: ROOT,
       env: {
@@ -70,3 +70,17 @@ test('what bun run cluster started is started again when it ends, until it is st
   expect(() => process.kill(child.pid, 0)).toThrow('ESRCH')
   expect(child.hasEnded).toBe(true)
 })
+
+/** The first of so many free ports in a row. */
+function portsInRow(count: number): number {
+  for (let tries = 0; tries < 100; tries++) {
+    const first = freePort('127.0.0.1')
+    try {
+      for (let i = 1; i < count; i++) freePort('127.0.0.1', first + i)
+      return first
+    } catch {
+      // One of them is taken.
+    }
+  }
+  throw new Error(`no ${count} free ports in a row`)
+}
