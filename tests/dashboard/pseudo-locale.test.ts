@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Dashboard, follow, openDashboard, visit } from '../support/browser'
+import { marked } from '../support/pseudo-locale/marked'
 import {
   pseudoDashboard,
   serveInstead,
@@ -94,6 +95,12 @@ test('a second language would reach every word: no page shows text that is not i
   await page.close()
 })
 
-test('what stands between marks is left out, nested marks too', () => {
-  expect(withoutMarked('a ⟦b ⟦c⟧ d⟧ e')).toBe('a  e')
+test('every text of messages is marked, also what functions return, but not where an action leads; marks may be nested', () => {
+  const { action, names } = marked({
+    action: { label: 'Top up', to: '/billing' },
+    names: (one: string) => [`of ${one}`],
+  })
+  expect(action).toEqual({ label: '⟦Top up⟧', to: '/billing' })
+  expect(names(action.label)).toEqual(['⟦of ⟦Top up⟧⟧'])
+  expect(withoutMarked(`left ${names(action.label)} over`)).toBe('left  over')
 })
