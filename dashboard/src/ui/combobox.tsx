@@ -1,4 +1,5 @@
 import { clsx } from 'clsx'
+import { ChevronDown } from 'lucide-react'
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import { UI_TEXT as TEXT } from '../messages/ui.ts'
 import type { Option, SelectProps } from './select-props.ts'
@@ -52,7 +53,7 @@ export function Combobox({
         aria-activedescendant={open && found[at] ? `${list}-${at}` : undefined}
         autoComplete="off"
         spellCheck={false}
-        className={clsx(inputClass, 'truncate')}
+        className={clsx(inputClass, 'truncate pr-8')}
         title={text}
         value={typed ?? text}
         onFocus={(event) => event.currentTarget.select()}
@@ -60,6 +61,11 @@ export function Combobox({
         onChange={(event) => narrow(event.target.value)}
         onKeyDown={onKey}
         onBlur={close}
+      />
+      <ChevronDown
+        size={16}
+        aria-hidden
+        className="pointer-events-none absolute top-1/2 right-2 -translate-y-1/2 text-muted"
       />
       {name !== undefined && <input type="hidden" name={name} value={chosen} />}
       <Found
