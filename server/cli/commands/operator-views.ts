@@ -17,7 +17,7 @@ import { customerCommand, refundTable } from './operator-customer'
 export const VIEWS_HELP = `  customer VIEW ACCOUNT                     look at one account: requests with their reasons, limits, grants and debits,
                                             payments, keys, usage, audit ("customer --help" lists them)`
 
-export const VIEWS_USAGE = `Usage: bun run gateway operator customer VIEW ACCOUNT
+const VIEWS_USAGE = `Usage: bun run gateway operator customer VIEW ACCOUNT
 
 Shows one account of the server that runs on DATA_DIR (default: data), as the operator's page of the customer does.
 

@@ -37,7 +37,7 @@ export interface CustomerRouteParts extends CustomerViewParts {
 }
 
 /** Resolves the account of a path, for staff only. */
-export function customerOf({ accounts, owners }: Pick<CustomerRouteParts, 'accounts' | 'owners'>) {
+function customerOf({ accounts, owners }: Pick<CustomerRouteParts, 'accounts' | 'owners'>) {
   const { staff } = operatorGate(owners)
   return async (context: RequestContext, id: string): Promise<AccountId> => {
     await staff(context)
