@@ -134,7 +134,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       ),
       nodes: listOf(NODE, 'The nodes on this database, if there are many.'),
     },
-    ['code', 'checks', 'problems', 'sources', 'models', 'nodes'],
+    ['code', 'checks', 'problems', 'warnings', 'sources', 'models', 'nodes'],
   ),
   Health: record('The process is alive.', { status: oneOf(['ok'], 'Always `ok`.') }),
   User: record('A user.', {
