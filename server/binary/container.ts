@@ -1,4 +1,4 @@
-import { chmod, copyFile, cp, mkdir, readFile, rm, stat } from 'node:fs/promises'
+import { chmod, copyFile, cp, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { canInstall, installPackages } from '../setup/apt'
 import { describeFailure, SetupFailure } from '../setup/setup-failure'
@@ -25,7 +25,7 @@ async function localDockerfile(): Promise<string> {
 /** Writes what the image is made of: `built`, the result of the first stage, and `base`, the libraries. */
 export async function writeContext(folder: string, program: string): Promise<void> {
   const [built, base] = [join(folder, 'built'), join(folder, 'base')]
-  await mkdir(join(built, 'volume/data'), { recursive: true, mode: 0o700 })
+  await mkdir(join(built, 'volume/data'), { recursive: true })
   await copyFile(program, join(built, 'gateway-server'))
   await chmod(join(built, 'gateway-server'), 0o755)
   for (const library of [...librariesOf(program), ...librariesOf(join(ROOT, ADDON))]) {
@@ -33,6 +33,12 @@ export async function writeContext(folder: string, program: string): Promise<voi
     await cp(library, join(base, library), { dereference: true })
   }
   await Bun.write(join(folder, 'Dockerfile'), await localDockerfile())
+  // COPY keeps the rights, and those of whoever builds may be narrower than what the image's user needs.
+  for (const path of await readdir(folder, { recursive: true })) {
+    const { mode } = await stat(join(folder, path))
+    await chmod(join(folder, path), mode | (mode & 0o100 ? 0o755 : 0o644))
+  }
+  await chmod(join(built, 'volume/data'), 0o700)
 }
 
 function librariesOf(program: string): readonly string[] {

@@ -1,5 +1,9 @@
-import { expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { localBackupCommand } from '../../server/cli/local/backup-command'
+
+/** The command makes new files private to its process, which here is that of other tests too. */
+const umask = process.umask()
+afterAll(() => void process.umask(umask))
 
 test.each([
   { options: ['--verify'], copy: '/copies/gateway-20261123T044500Z-1a2b3c/' },

@@ -87,7 +87,7 @@ describe('the catalog', () => {
     await page.getByText('A city on a coast.').waitFor()
     const code = page.getByRole('region', { name: 'The request as code' })
     expect(await code.textContent()).toContain('/apis/v1/weather/v1/Brest/forecast?days=2')
-    await page.getByText('Without a key, the gateway answers 402').waitFor()
+    await page.getByText('Without a key, the gateway responds with 402').waitFor()
     await fitsEverybody(page, 'catalog-entry')
     await page.getByRole('searchbox').fill('nothing of that kind')
     await page.keyboard.press('Enter')

@@ -66,7 +66,7 @@ describe('the playground', () => {
     await page.getByRole('button', { name: 'Send request · $0.01 per message' }).waitFor()
     await page.goto(`${dashboard.origin}/playground?operation=socialPost`)
     await page.getByRole('button', { name: 'Send request · $0.015' }).waitFor()
-    await page.getByText('A post that contains a link costs $0.20.').waitFor()
+    await page.getByText('A post with a link costs $0.20.').waitFor()
     await page.close()
     expect(complaints()).toEqual([])
   })

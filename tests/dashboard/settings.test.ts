@@ -149,7 +149,7 @@ describe('Settings', () => {
     await ended.getByRole('button', { name: 'Sign out all other sessions' }).click()
     await page.getByText('One session signed out. One app disconnected.').waitFor()
     expect(await works()).toBe(401)
-    await page.getByLabel('Also disconnect the connected app').waitFor({ state: 'detached' })
+    await becomes(() => page.getByLabel('Also disconnect the connected app').count(), 0)
     await left(watched)
   })
 
@@ -287,7 +287,7 @@ describe('where the gateway sends email', () => {
       await page.keyboard.press('Space')
       await page.getByLabel('API key created').focus()
       await page.keyboard.press('Space')
-      await page.getByLabel('Also email me what I spent').focus()
+      await page.getByLabel('Also email me a summary of my spend').focus()
       await page.keyboard.press('Space')
       await page.getByRole('button', { name: 'Save email notices' }).focus()
       await page.keyboard.press('Enter')
