@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { compileJsonSchema } from '../../../server/adapters/openapi/compile-json-schema'
 import type { DataSchema } from '../../../server/core/apis/api'
 
-// The other validator takes `constructor` for an evaluated member; tests of ours have such names.
+// The other validator takes `constructor` for an evaluated member; tests of ours have such names. `contains` has a test of its own below.
 const NAMES = ['a', 'b', 'é', 'a/b']
 const scalar = fc.oneof(
   fc.constantFrom<unknown>('', 'a', 'ab', '😀', null, true, false),
@@ -52,7 +52,6 @@ const { schema } = fc.letrec<{ schema: DataSchema }>((tie) => {
     dependentSchemas: members,
     items: one,
     prefixItems: some,
-    contains: one,
     unevaluatedItems: one,
     allOf: some,
     anyOf: some,
@@ -90,4 +89,23 @@ test('our validator and an independent one agree on any schema and value', () =>
     }),
     { numRuns: 300 },
   )
+})
+
+// Where the other validator is wrong: it skips `contains` for an empty array beside `prefixItems`, and takes no element that matches it
+// for evaluated, as JSON Schema 2020-12 (core 10.3.1.3) says.
+test.each<{ schema: DataSchema; valid: unknown[]; invalid: unknown[] }>([
+  { schema: { contains: { type: 'string' } }, valid: [['a'], [1, 'a'], 1], invalid: [[], [1]] },
+  { schema: { contains: false }, valid: [1, {}], invalid: [[], [1]] },
+  { schema: { prefixItems: [false], contains: false }, valid: [1], invalid: [[], [1]] },
+  { schema: { prefixItems: [{ type: 'string' }], contains: true }, valid: [['a'], ['a', 1]], invalid: [[], [1]] },
+  { schema: { contains: true, unevaluatedItems: false }, valid: [[1], [1, 'a']], invalid: [[]] },
+  {
+    schema: { contains: { type: 'string' }, unevaluatedItems: false },
+    valid: [['a'], ['a', 'b']],
+    invalid: [[], ['a', 1], [1]],
+  },
+])('contains is validated as JSON Schema says: %j', ({ schema, valid, invalid }) => {
+  const validate = compileJsonSchema(schema)
+  for (const one of valid) expect(validate(one), JSON.stringify(one)).toBeNull()
+  for (const one of invalid) expect(validate(one), JSON.stringify(one)).toBeString()
 })

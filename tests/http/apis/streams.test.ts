@@ -311,7 +311,7 @@ describe('the upstream of a stream', () => {
   })
 
   test('that falls silent is given up after the time of its API', async () => {
-    const { call, upstream, spent } = await streaming(units({}), { timeoutMs: 200 })
+    const { call, upstream, spent } = await streaming(units({}), { timeoutMs: 1000 })
     upstream.answers(() => parts([EVENT], () => new Promise(() => undefined)))
     expect(await received(await call())).toEqual({ text: EVENT, isCut: true })
     expect(await spent()).toBe(1000)
