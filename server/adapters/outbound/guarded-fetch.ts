@@ -187,9 +187,11 @@ function checked(url: URL, found: readonly string[], { permits }: GuardedFetchOp
   return ok([...four, ...six].slice(0, MAX_ADDRESSES))
 }
 
-/** The URL with an address in the place of its host's name. */
-function numbered({ protocol, port, pathname, search }: URL, address: string): string {
+/** The URL with an address in the place of its host's name, without a fragment. */
+function numbered(url: URL, address: string): string {
   const hostname = address.includes(':') ? `[${address}]` : address
+  if (url.hostname === hostname && !url.href.includes('#')) return url.href
+  const { protocol, port, pathname, search } = url
   return `${protocol}//${hostname}${port && `:${port}`}${pathname}${search}`
 }
 

@@ -10,7 +10,7 @@ import type {
 import type { UpstreamFailure } from '../../core/providers/provider'
 import { err, ok, type Result } from '../../core/result'
 import { isSourceFault } from '../../core/telemetry/upstream-health'
-import { containsSecret } from './secret-guard'
+import { containsSecret, mayContainSecret } from './secret-guard'
 import type { UpstreamRequest } from './upstream-request'
 
 /** The largest answer of an upstream, after decoding. */
@@ -227,19 +227,12 @@ function leaks({ body, headers }: Pick<OutboundAnswer, 'body' | 'headers'>, secr
   if (containsSecret(body, secrets)) return true
   let values = ''
   headers.forEach((value) => {
-    values += `${value}\n`
+    if (mayContainSecret(value, secrets)) values += `${value}\n`
   })
-  return containsSecret(bytesOf(values), secrets)
+  return values !== '' && containsSecret(ENCODER.encode(values), secrets)
 }
 
 const ENCODER = new TextEncoder()
-/** Memory for the headers of one answer. It is read before anything else runs. */
-const SCRATCH = new Uint8Array(12 * 1024)
-
-function bytesOf(text: string): Uint8Array {
-  if (text.length * 3 > SCRATCH.length) return ENCODER.encode(text)
-  return SCRATCH.subarray(0, ENCODER.encodeInto(text, SCRATCH).written)
-}
 
 /** What an entry of `headers` takes in addition to its text, as measured. */
 const HEADER_BYTES = 150

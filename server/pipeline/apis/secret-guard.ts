@@ -79,6 +79,24 @@ export function containsSecret(bytes: Uint8Array, secrets: readonly string[]): b
   return patterns !== null && firstSecret(bytes, patterns, true).found === 'yes'
 }
 
+/** Whether a text has to be searched for one of the secrets: cheaper than to encode it, and false for most. */
+export function mayContainSecret(text: string, secrets: readonly string[]): boolean {
+  const patterns = patternsOf(secrets)
+  if (patterns === null) return false
+  const { starts, flags } = patterns
+  for (let at = 0; at < text.length; at++) {
+    const first = text.charCodeAt(at)
+    if (first > MAX_ASCII) return true
+    if (starts[first] === 0) continue
+    const second = text.charCodeAt(at + 1)
+    if (second > MAX_ASCII || flags[hashOf(first, second)] === 1) return true
+  }
+  return false
+}
+
+/** Above it, a character takes several bytes. */
+const MAX_ASCII = 0x7f
+
 /** A stream's bytes up to a secret, where it fails. */
 export function guardedBody(
   body: ReadableStream<Uint8Array>,

@@ -89,26 +89,22 @@ export function upstreamRequest(
   for (const pairs of [input.query, credentials.query])
     for (const [name, text] of pairs)
       query += `${query === '' ? '?' : '&'}${encodeURIComponent(name)}=${encodeURIComponent(text)}`
+  const base = baseOf(api)
   const url = `${api.baseUrl}${path}${query}`
-  const problem = escapes(baseOf(api), url)
+  const problem = escapes(base, url)
   if (problem !== null) return err(problem)
   const { body } = input
-  return ok({
-    url,
-    method: operation.method,
-    headers: {
-      ...input.headers,
-      ...(operation.idempotencyHeader !== null && { [operation.idempotencyHeader.toLowerCase()]: requestId }),
-      ...baseOf(api).headers,
-      ...credentials.headers,
-      [HOPS_HEADER]: String(hops + 1),
-      ...(traceparent !== null && { traceparent }),
-      ...(body && { 'content-type': body.contentType }),
-    },
-    ...(body && { body: body.bytes }),
-    isWrite: operation.effect === 'write',
-    secrets: credentials.secrets,
-  })
+  const headers: Record<string, string> = { ...input.headers }
+  if (operation.idempotencyHeader !== null) headers[operation.idempotencyHeader.toLowerCase()] = requestId
+  for (const [name, value] of base.headers) headers[name] = value
+  for (const name in credentials.headers) headers[name] = credentials.headers[name] ?? ''
+  headers[HOPS_HEADER] = String(hops + 1)
+  if (traceparent !== null) headers['traceparent'] = traceparent
+  if (body) headers['content-type'] = body.contentType
+  const { secrets } = credentials
+  const isWrite = operation.effect === 'write'
+  const request = { url, method: operation.method, headers, isWrite, secrets }
+  return ok(body ? { ...request, body: body.bytes } : request)
 }
 
 /** Where the URLs of an API must stay. */
@@ -118,8 +114,10 @@ interface Base {
   readonly prefix: string
   /** Where the path begins in a URL of the API: its origin as it is declared, which may name the default port. */
   readonly pathAt: number
+  /** How each of its URLs begins that is written as a parser writes it: the origin, and the prefix. */
+  readonly start: string
   /** The API's own headers, with lower-case names. */
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: readonly (readonly [string, string])[]
 }
 
 const BASES = new WeakMap<Api, Base>()
@@ -130,15 +128,18 @@ function baseOf(api: Api): Base {
   if (known) return known
   const { origin, pathname } = new URL(api.baseUrl)
   const pathAt = /^[a-z]+:\/\/[^/]+/i.exec(api.baseUrl)?.[0].length ?? 0
-  const base = { origin, prefix: `${pathname.replace(/\/$/, '')}/`, pathAt, headers: lowerCase(api.headers) }
+  const prefix = `${pathname.replace(/\/$/, '')}/`
+  const base = { origin, prefix, pathAt, start: origin + prefix, headers: lowerCase(api.headers) }
   BASES.set(api, base)
   return base
 }
 
 /** Why a built URL may not be called, or null. `encodeURIComponent` leaves `'()*!`, which WHATWG URLs encode in queries only for `'`. */
-function escapes({ origin, prefix, pathAt }: Base, url: string): string | null {
+function escapes({ origin, prefix, pathAt, start }: Base, url: string): string | null {
   const parsed = URL.parse(url)
   if (!parsed) return 'the URL does not parse'
+  // All of it parses to itself. Asking for its parts takes longer than parsing it.
+  if (url.startsWith(start) && !url.includes('#') && parsed.href === url) return null
   if (parsed.origin !== origin) return 'the URL leaves the origin of the API'
   const { pathname } = parsed
   if (!pathname.startsWith(prefix)) return 'the URL leaves the base path of the API'
@@ -186,8 +187,8 @@ function plainFileName(name: string): string {
   )
 }
 
-function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+function lowerCase(headers: Readonly<Record<string, string>>): [string, string][] {
+  return Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
 }
 
 /** The parts of a header such as `Token abcdefgh` that are secret by themselves. */
