@@ -7,8 +7,11 @@ import { freePort } from '../../server/listen'
 import { writeSmallIndex } from '../support/small-index'
 import { benchSettings, braveSettings } from './bench-gateway'
 
-/** Where the server under test runs, and where everything that feeds it does: nothing of the one takes time of the other. */
-export const SERVER_CORE = '0'
+/**
+ * Where the server under test runs (`BENCH_SERVER_CORES=0,1` for an experiment with both cores), and where everything that feeds
+ * it does: nothing of the one takes time of the other.
+ */
+export const SERVER_CORE = process.env['BENCH_SERVER_CORES'] ?? '0'
 export const FEEDER_CORE = '1'
 
 const ROOT = join(import.meta.dir, '..', '..')
