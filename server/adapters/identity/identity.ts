@@ -15,8 +15,9 @@ import { openUpkeep } from './oauth/oauth-upkeep'
 import { secretHash } from './secret-hash'
 import { openAttemptWindows } from './sign-in/attempt-windows'
 import { CodeUses } from './sign-in/code-uses'
-import { secondFactorOpener, UsedCodes } from './sign-in/second-factors'
+import { secondFactorOpener } from './sign-in/second-factors'
 import { type Finish, type SignInEvents, SignInGuard } from './sign-in/sign-in-guard'
+import { UsedCodes } from './sign-in/used-codes'
 import { userDirectory } from './user-directory'
 import { userSessions } from './user-sessions'
 import { isTakenEmail, userSettings } from './user-settings'
@@ -292,7 +293,7 @@ function openLibrary(options: IdentityOptions, parts: LibraryParts) {
       hasAuthenticatorApp: async (userId) => (await settings.secondFactors(userId)).app,
       onSignUp: (user) => guarded('sign-up hook', () => options.onSignUp(user, visits.getStore() ?? NOBODY)),
       // The library measures codes by the system clock.
-      usedCodes: new UsedCodes(SYSTEM_CLOCK),
+      usedCodes: new UsedCodes(options.db, secretHash(options.secret), SYSTEM_CLOCK),
       onSessionStart: (session) => {
         const visit = visits.getStore()
         if (visit) visit.session = session

@@ -36,9 +36,9 @@ import {
   SESSION_FIELDS,
   secondFactorBody,
   secondFactorPlugins,
-  type UsedCodes,
 } from './sign-in/second-factors'
 import { MAX_PASSWORD, MIN_PASSWORD } from './sign-in/sign-in-guard'
+import type { UsedCodes } from './sign-in/used-codes'
 import { freeStrandedEmail } from './stranded-email'
 
 const HOUR_SECONDS = 60 * 60
@@ -326,7 +326,8 @@ function rowHooks(settings: LibrarySettings) {
       create: {
         before: async (session, ctx) => {
           await requireConfirmed(settings, session.userId, ctx)
-          refuseUsedCode(settings, session.userId, ctx)
+          if (ctx?.path === '/two-factor/verify-totp')
+            await settings.usedCodes.refuseUsed(session.userId, String(ctx.body?.code))
           return {
             data: {
               secondFactor: hasSecondFactor(ctx),
@@ -340,12 +341,6 @@ function rowHooks(settings: LibrarySettings) {
       delete: { after: async ({ id, userId }) => settings.onSessionEnd({ id, userId }) },
     },
   } satisfies BetterAuthOptions['databaseHooks']
-}
-
-/** A code that was seen in use, over a shoulder or on the wire, opens no second session. */
-function refuseUsedCode({ usedCodes }: LibrarySettings, userId: string, ctx: GenericEndpointContext | null): void {
-  if (ctx?.path !== '/two-factor/verify-totp' || usedCodes.take(userId, String(ctx.body?.code))) return
-  throw new APIError('UNAUTHORIZED', { code: 'INVALID_CODE', message: 'Invalid code' })
 }
 
 /** Paths that replace the session with a new one of the same user. */

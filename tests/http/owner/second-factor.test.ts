@@ -175,6 +175,20 @@ describe('without the second factor', () => {
     expect((await withCode(await challenge(other.owner.email), totp(link, 1))).status).toBe(401)
   })
 
+  test('a code that was used stays refused by the process that comes next', async () => {
+    const env = { TRUSTED_PROXIES: '127.0.0.1' }
+    const first = await openHarness({ env })
+    const { owner, link } = await protectedOwner(first)
+    const code = totp(link, 1)
+    expect((await withCode(await challenge(owner.email, first), code, first)).status).toBe(200)
+    const begun = await challenge(owner.email, first)
+    await first.close(true)
+    const next = await openHarness({ env, folder: first.folder })
+    expect(await refusalOf(withCode(begun, code, next))).toMatchObject({ status: 401, code: 'invalid_code' })
+    expect((await withCode(await challenge(owner.email, next), code, next)).status).toBe(401)
+    await closeReconciled(next)
+  })
+
   test('five guesses end a sign-in, and ten lock the second factor for 15 minutes, with a true Retry-After', async () => {
     const { owner, link } = await protectedOwner()
     const wrong = totp(link) === '000000' ? '111111' : '000000'

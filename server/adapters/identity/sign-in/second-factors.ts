@@ -4,7 +4,6 @@ import type { BetterAuthPlugin } from 'better-auth'
 import { APIError } from 'better-auth/api'
 import { symmetricDecrypt } from 'better-auth/crypto'
 import { twoFactor } from 'better-auth/plugins/two-factor'
-import type { Clock } from '../../../core/clock'
 
 /** The columns that the gateway adds to the library's sessions. */
 export const SESSION_FIELDS = {
@@ -160,31 +159,5 @@ export function secondFactorBody(path: string, body: unknown, hash: (code: strin
       }
     default:
       return null
-  }
-}
-
-/** A code is accepted for up to 90 s. */
-const REPLAY_MS = 120_000
-
-/** Codes of authenticator apps that were used: each opens one session. In this process's memory, for as long as a code lives. */
-export class UsedCodes {
-  private readonly clock: Clock
-  private readonly used = new Map<string, number>()
-
-  constructor(clock: Clock) {
-    this.clock = clock
-  }
-
-  /** False if the user used this code before. One synchronous step. */
-  take(userId: string, code: string): boolean {
-    const now = this.clock.now()
-    for (const [key, at] of this.used) {
-      if (now - at < REPLAY_MS) break
-      this.used.delete(key)
-    }
-    const key = `${userId} ${code}`
-    if (this.used.has(key)) return false
-    this.used.set(key, now)
-    return true
   }
 }
