@@ -1,5 +1,10 @@
 const RESTART_MS = 1000
 
+/** Ends the process `$0` when standard input ends, as it does when this process dies. `$1`: for how many tenths of a second SIGTERM is enough. */
+const GUARD = `read -r nothing; kill -TERM "$0"; n=0; while kill -0 "$0" && [ $n -lt "$1" ]; do sleep 0.1; n=$((n + 1)); done; kill -KILL "$0"`
+/** As long as containers get. */
+const END_TENTHS = 100
+
 interface ChildOptions {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
@@ -8,9 +13,11 @@ interface ChildOptions {
   /** Takes the lines; stdout if it is missing. */
   readonly write?: (line: string) => void
   readonly restartMs?: number
+  /** How long it may take to end once this process is gone, in tenths of a second. */
+  readonly endTenths?: number
 }
 
-/** A process that this one starts, with its name in front of each line that it writes. */
+/** A process that this one starts, with its name in front of each line that it writes. It does not outlive this one. */
 export class ChildProcess {
   readonly name: string
   /** Where it listens. */
@@ -73,6 +80,7 @@ export class ChildProcess {
       stderr: output,
     })
     for (const stream of [child.stdout, child.stderr]) if (stream) void this.pass(stream)
+    guard(child, this.options.endTenths ?? END_TENTHS)
     return child
   }
 
@@ -97,4 +105,13 @@ export class ChildProcess {
       for (const line of lines) this.write(`${this.name} | ${line}`)
     }
   }
+}
+
+/** Ends the process when this one is gone, also by SIGKILL. */
+function guard(child: Bun.Subprocess, endTenths: number): void {
+  const options = { detached: true, stdin: 'pipe', stdout: 'ignore', stderr: 'ignore' } as const
+  const watching = Bun.spawn(['sh', '-c', GUARD, `${child.pid}`, `${endTenths}`], options)
+  watching.unref()
+  // Later the number may be that of another process.
+  void child.exited.then(() => watching.kill('SIGKILL'))
 }

@@ -5,7 +5,7 @@ import { freePort } from '../../server/listen'
 import { ChildProcess } from '../../server/setup/child-process'
 import { addSmallIndex, COMPILED, dataFolder, removeFolder } from '../support/server-process'
 import { hasSqld } from '../support/sqld'
-import { until } from '../support/until'
+import { readUntil, until } from '../support/until'
 
 const ROOT = join(import.meta.dir, '../..')
 
@@ -69,6 +69,26 @@ test('what bun run cluster started is started again when it ends, until it is st
   await child.stop()
   expect(() => process.kill(child.pid, 0)).toThrow('ESRCH')
   expect(child.hasEnded).toBe(true)
+})
+
+test('what bun run cluster started ends when that is killed, also what ignores SIGTERM', async () => {
+  const source = `
+    import { ChildProcess } from '${ROOT}/server/setup/child-process'
+    for (const trap of ['', "trap '' TERM;"]) {
+      const child = new ChildProcess('child', ['sh', '-c', trap + 'echo up; while :; do sleep 0.1; done'], {
+        cwd: '/', endTenths: 3, write: () => console.log(child.pid),
+      })
+    }`
+  const parent = Bun.spawn([process.execPath, '-e', source], { stdout: 'pipe', stderr: 'inherit' })
+  const pids = (await readUntil(parent.stdout.getReader(), (text) => text.split('\n').length > 2)).trim().split('\n')
+  // Who ended may wait for a new parent that asks for its exit code.
+  const running = async () => {
+    const states = await Bun.$`ps -o stat= -p ${pids.join()}`.nothrow().quiet().text()
+    return states.split('\n').filter((state) => /^[^Z]/.test(state)).length
+  }
+  expect(await running()).toBe(2)
+  parent.kill('SIGKILL')
+  await until(async () => (await running()) === 0)
 })
 
 /** The first of so many free ports in a row. */
