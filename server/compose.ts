@@ -145,7 +145,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     ...linked,
     ...agentInterfaces(config, { ...core, identity, ownOrigins, clock }),
     gate: new Gate({ auth, journal: core.journal, telemetry, baseUrl: config.baseUrl }),
-    contexts: { clock, intake: core.intake, addressOf: surroundings.node?.addressOf ?? clientAddresses(config, log) },
+    contexts: { clock, intake: core.intake, addressOf: clientAddresses(config, log), ...surroundings.node?.callers },
     ...{ ...webhooks.routes, ...observed.routes, guide: composeGuide(ROOT) },
     owners: new OwnerSessions({ identity, signUp, accounts, ledger, ownOrigins, secondFactors: config.secondFactors }),
     dashboard: surroundings.dashboard ?? (await loadDashboard(DASHBOARD)),
@@ -271,7 +271,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
       onFatal,
       onTrouble: (what, reason) => log.error(`database: ${what}`, { reason }),
       beforeUpgrade: upgradeCopy(config, surroundings),
-      ...{ isNode: surroundings.node !== undefined, ...(threads && { threads }) },
+      ...{ ...(surroundings.node && { lease: surroundings.node.lease }), ...(threads && { threads }) },
     },
     holds,
   )

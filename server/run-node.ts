@@ -34,6 +34,8 @@ export async function runNode(parts: NodeProcess) {
   const opened = await openNode(config, {
     ...{ nodeUrl: parts.nodeUrl, log, onStuck: end },
     async open(surroundings, onLost) {
+      // That of an earlier ownership is closed.
+      gateway = null
       const owned = await parts.compose(surroundings, onLost)
       owned.app.server = server
       gateway = owned

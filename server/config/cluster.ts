@@ -54,7 +54,9 @@ export function clusterSettings(read: Read, { data, listening, payments, social 
 function nodeUrl(value: string, name: string): string {
   const url = URL.parse(value)
   const isOrigin =
-    url && /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.search && !url.hash && !url.username
+    url &&
+    /^https?:$/.test(url.protocol) &&
+    [url.pathname, url.search, url.hash, url.username, url.password].join('') === '/'
   if (!isOrigin) throw refused(name, 'an origin such as http://10.0.0.5:3000 or https://node1.example.com', value)
   if (url.protocol === 'http:' && isPublicAddress(url.hostname))
     throw refused(name, "https, or an address in a private network: other nodes send callers' keys to it", value)

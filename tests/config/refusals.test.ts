@@ -77,6 +77,8 @@ const REFUSED: readonly (readonly [Record<string, string>, name: string, example
   [{ NODE_URL: 'http://10.0.0.5:3000' }, 'NODE_URL', 'DATABASE_URL=libsql://db.example.com'],
   [{ ...NODE, NODE_URL: '10.0.0.5:3000' }, 'NODE_URL', 'http://10.0.0.5:3000'],
   [{ ...NODE, NODE_URL: 'http://user:hunter2@10.0.0.5' }, 'NODE_URL', 'https://node1.example.com'],
+  [{ ...NODE, NODE_URL: 'http://:hunter2@10.0.0.5' }, 'NODE_URL', 'https://node1.example.com'],
+  [{ ...NODE, NODE_URL: 'http://10.0.0.5/gateway' }, 'NODE_URL', 'https://node1.example.com'],
   [{ ...NODE, NODE_URL: 'http://203.0.113.7:3000' }, 'NODE_URL', 'https'],
   [{ ...NODE, NODE_URL: 'http://[2001:db8::1]:3000' }, 'NODE_URL', 'https'],
   [{ ...NODE, SOCIAL_PROVIDER: 'sandbox' }, 'NODE_URL cannot be combined with a sandbox', 'SOCIAL_PROVIDER=none'],

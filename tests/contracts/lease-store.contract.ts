@@ -4,8 +4,16 @@ import type { LeaseStore, NodeFacts } from '../../server/core/cluster/leases'
 const A: NodeFacts = { id: 'node_a', url: 'http://127.0.0.1:1', version: '0.2.0', skewMs: 0 }
 const B: NodeFacts = { ...A, id: 'node_b', url: 'http://127.0.0.1:2' }
 
-/** What every store of leases must do. `expire` lets the time of the lease pass. */
-export function leaseStoreContract(open: () => Promise<{ leases: LeaseStore; expire(): Promise<void> }>): void {
+interface OpenLeases {
+  readonly leases: LeaseStore
+  /** Lets the time of the lease pass. */
+  expire(): Promise<void>
+  /** Sets the clock of the store back by so much. */
+  setBack(ms: number): Promise<void>
+}
+
+/** What every store of leases must do. */
+export function leaseStoreContract(open: () => Promise<OpenLeases>): void {
   test('one of many that want the lease gets it, and the owner is seen by all', async () => {
     const { leases } = await open()
     await leases.join(A, {})
@@ -40,12 +48,29 @@ export function leaseStoreContract(open: () => Promise<{ leases: LeaseStore; exp
     expect((await leases.look()).owner?.nodeId).toBe(B.id)
   })
 
-  test('a released lease is free at once', async () => {
+  test('a released lease is free at once, and a renewal that was late does not bring it back', async () => {
     const { leases } = await open()
     await leases.join(A, {})
     await leases.take(A)
     await leases.release(A.id, 1)
     expect((await leases.look()).owner).toBeNull()
+    expect(await leases.renew(A.id, 1)).toBe(false)
+    expect((await leases.look()).owner).toBeNull()
+    expect(await leases.take(B)).toBe(2)
+  })
+
+  test('a clock that is set back by an hour keeps nobody out for an hour, and no owner from renewing', async () => {
+    const { leases, setBack } = await open()
+    await leases.join(A, { SECRET_KEY: 'one' })
+    expect(await leases.take(A)).toBe(1)
+    await setBack(5_000)
+    expect([(await leases.look()).owner?.nodeId, await leases.take(B)]).toEqual([A.id, null])
+    await setBack(3_600_000)
+    expect([(await leases.look()).owner, (await leases.nodes()).map(({ isLive }) => isLive)]).toEqual([null, [false]])
+    expect(await leases.renew(A.id, 1)).toBe(true)
+    expect([(await leases.look()).owner?.nodeId, await leases.take(B)]).toEqual([A.id, null])
+    await setBack(3_600_000)
+    expect(await leases.join(B, { SECRET_KEY: 'other' })).toEqual([])
     expect(await leases.take(B)).toBe(2)
   })
 
@@ -70,6 +95,11 @@ export function leaseStoreContract(open: () => Promise<{ leases: LeaseStore; exp
     expect(await live()).toEqual({ [A.id]: true, [B.id]: true })
     await leases.leave(B.id)
     expect(await live()).toEqual({ [A.id]: true })
+    // The next process at the same address: what died there is forgotten, what lives is not.
+    await leases.join({ ...A, id: 'node_c' }, {})
+    await expire()
+    await leases.join({ ...A, id: 'node_d' }, {})
+    expect(await live()).toEqual({ node_d: true })
   })
 
   test('the two newest keys of hops are kept', async () => {

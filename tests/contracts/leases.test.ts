@@ -25,6 +25,9 @@ describe('leases in memory', () => {
       async expire() {
         now += LEASE_MS + 1
       },
+      async setBack(ms) {
+        now -= ms
+      },
     }
   })
 })
@@ -40,19 +43,14 @@ describe.skipIf(!hasSqld)('leases on a libSQL server', () => {
       () => client.close(),
     )
     for (const table of ['leases', 'nodes', 'secrets']) await client.execute(`DROP TABLE IF EXISTS ${table}`)
-    return {
-      leases,
-      async expire() {
-        // The database's own clock decides: what it wrote is made older.
-        await client.batch(
-          [
-            `UPDATE leases SET expires_at = expires_at - ${LEASE_MS + 1}`,
-            `UPDATE nodes SET seen_at = seen_at - ${LEASE_MS + 1}`,
-          ],
-          'write',
-        )
-      },
+    // The database's own clock decides: what it wrote is moved.
+    const move = async (ms: number) => {
+      await client.batch(
+        [`UPDATE leases SET expires_at = expires_at + ${ms}`, `UPDATE nodes SET seen_at = seen_at + ${ms}`],
+        'write',
+      )
     }
+    return { leases, expire: () => move(-LEASE_MS - 1), setBack: move }
   })
   afterAll(async () => (await server)?.close())
 })
@@ -88,7 +86,11 @@ describe('a lease that is held', () => {
     now++
     expect(lease.isHeld()).toBe(false)
     lease.renewed(now)
+    expect(lease.isHeld()).toBe(true)
     lease.drop()
+    expect(lease.isHeld()).toBe(false)
+    // Its answer was on the way.
+    lease.renewed(now)
     expect(lease.isHeld()).toBe(false)
   })
 

@@ -10,7 +10,7 @@ const JUDGED = '203.0.113.7'
 type Answer = (request: Request, hop: Hopped) => Response | Promise<Response>
 
 /** Two nodes on sockets: callers reach `first`, which forwards everything to the owner, whose work is `answer`. */
-export function openHopPair(options: { deadlineMs?: number } = {}) {
+export function openHopPair(options: { deadlineMs?: number; maxWaitingBytes?: number } = {}) {
   const signer = new HopHeaders({ signing: key, accepted: [key] })
   const now = () => Date.now()
   const serve = (fetch: (request: Request, server: Bun.Server<undefined>) => Response | Promise<Response>) =>
@@ -30,9 +30,12 @@ export function openHopPair(options: { deadlineMs?: number } = {}) {
     peer: { nodeId: 'owner', url: '', term: TERM } as Peer,
     /** What the first node learns when it asks again. */
     found: null as Peer | null,
+    /** In place of `found`: what it does until it learns who owns. */
+    finding: null as ((signal: AbortSignal) => Promise<Peer | null>) | null,
     asked: 0,
     missing: [] as Missing[],
-    silences: 0,
+    /** Whether the caller may be silent, each time that it was said. */
+    silences: [] as boolean[],
     /** How many requests the owner began to handle. */
     handled: 0,
   }
@@ -48,9 +51,9 @@ export function openHopPair(options: { deadlineMs?: number } = {}) {
     signer,
     now,
     ...options,
-    async findOwner() {
+    async findOwner(_after, signal) {
       state.asked++
-      return state.found
+      return state.finding ? state.finding(signal) : state.found
     },
     refuse(_request, _call, missing) {
       state.missing.push(missing)
@@ -60,7 +63,7 @@ export function openHopPair(options: { deadlineMs?: number } = {}) {
   const first = serve((request) => {
     const hop = hopOf(request, signer, now(), null)
     if (hop instanceof Response) return hop
-    const allowSilence = () => void state.silences++
+    const allowSilence = (isAllowed: boolean) => void state.silences.push(isAllowed)
     return forwarder.forward(request, state.peer, { address: JUDGED, requestId: 'req_1', allowSilence })
   })
   const ownerPort = owner.port ?? 0

@@ -9,6 +9,8 @@ const WHOLE_BYTES = 64 * 1024
 const AHEAD_BYTES = 256 * 1024
 /** A caller's connection closes after 60 s of silence, unless it is allowed. */
 const SILENCE_MS = 20_000
+/** A caller that takes less than what waits here in this time, some 4 KB a second, must not hold a connection between nodes. */
+const STALLED_MS = 120_000
 
 /** What became of a request. */
 export type Outcome =
@@ -31,6 +33,8 @@ export class ForwardedExchange implements Exchange {
   private filled = 0
   private stream: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | null = null
   private isSilenceAllowed = false
+  /** Since when the caller has not taken what waits here. */
+  private stalledSince: number | null = null
   isOver = false
   /** Runs when it is over, however it ends. */
   whenOver: (() => void) | null = null
@@ -61,7 +65,10 @@ export class ForwardedExchange implements Exchange {
           this.stream = controller
         },
         // Afterwards the connection is another request's.
-        pull: () => void (this.isOver || this.connection.resume()),
+        pull: () => {
+          this.stalledSince = null
+          if (!this.isOver) this.connection.resume()
+        },
         cancel: () => this.callerGone(),
       },
       new ByteLengthQueuingStrategy({ highWaterMark: AHEAD_BYTES }),
@@ -72,7 +79,9 @@ export class ForwardedExchange implements Exchange {
   body(bytes: Uint8Array<ArrayBuffer>): void {
     if (this.stream) {
       this.stream.enqueue(bytes)
-      if ((this.stream.desiredSize ?? 0) <= 0) this.connection.pause()
+      if ((this.stream.desiredSize ?? 0) > 0) return
+      this.stalledSince ??= performance.now()
+      this.connection.pause()
       return
     }
     const length = this.begun?.length ?? 0
@@ -86,7 +95,12 @@ export class ForwardedExchange implements Exchange {
 
   end(): void {
     this.over()
-    if (this.stream) return void this.stream.close()
+    if (this.stream) {
+      this.stream.close()
+      // The caller still has to read what waits here.
+      this.call.allowSilence?.(false)
+      return
+    }
     if (!this.begun || isMisdirected(this.begun)) return
     const { status, headers } = this.begun
     this.settle({ kind: 'answered', response: new Response(this.whole, { status, headers }) })
@@ -119,9 +133,12 @@ export class ForwardedExchange implements Exchange {
     this.startedAt = performance.now()
   }
 
-  /** Looks at the time. A stream has its limits from the owner. */
+  /** Looks at the time. A stream has its limits from the owner, unless the caller does not read it. */
   check(now: number, deadlineMs: number): void {
-    if (this.stream) return
+    if (this.stream) {
+      if (this.stalledSince !== null && now - this.stalledSince > STALLED_MS) this.abandon('the caller does not read')
+      return
+    }
     const waited = now - this.startedAt
     if (waited > deadlineMs) this.abandon(`no response within ${deadlineMs / 1000} s`)
     else if (waited > SILENCE_MS) this.allowSilence()
@@ -130,7 +147,7 @@ export class ForwardedExchange implements Exchange {
   private allowSilence(): void {
     if (this.isSilenceAllowed) return
     this.isSilenceAllowed = true
-    this.call.allowSilence?.()
+    this.call.allowSilence?.(true)
   }
 
   private over(): void {

@@ -1,4 +1,11 @@
-import type { FindOwner, ForwardedCall, Forwarding, HopSigner, Peer } from '../../core/cluster/hop'
+import {
+  type FindOwner,
+  type ForwardedCall,
+  type Forwarding,
+  type HopSigner,
+  OPERATOR,
+  type Peer,
+} from '../../core/cluster/hop'
 import { ForwardedExchange, type Outcome } from './forwarded-exchange'
 import { PROBE_PATH } from './hop-gate'
 import { NO_BODY, type OutgoingBody, outgoingBody, outgoingHead, outgoingPath } from './outgoing-request'
@@ -9,6 +16,8 @@ import { PeerConnections } from './peer-connections'
 const DEADLINE_MS = 330_000
 /** A small body that takes longer is not sent on. */
 const SMALL_BODY_MS = 30_000
+/** Bodies in memory of requests that wait for an owner. Beyond it, one with a body is refused at once. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024
 const SWEEP_MS = 500
 
 /** Why the owner's response is missing. */
@@ -26,6 +35,7 @@ export interface ForwarderParts {
   /** The response of this node where there is none of the owner: 503 with `Retry-After`, in the shape of the path. */
   readonly refuse: (request: Request, call: ForwardedCall, missing: Missing) => Response
   readonly deadlineMs?: number
+  readonly maxWaitingBytes?: number
 }
 
 /**
@@ -43,6 +53,7 @@ export class Forwarder implements Forwarding {
   }
   private onIdle: (() => void) | null = null
   private timer: ReturnType<typeof setInterval> | null = null
+  private waitingBytes = 0
   private isClosed = false
 
   constructor(parts: ForwarderParts) {
@@ -62,11 +73,24 @@ export class Forwarder implements Forwarding {
     const first = await this.attempt(request, to, call, body)
     if (first.kind === 'answered') return first.response
     const mayRepeat = first.kind === 'not done' && !(body.kind === 'stream' && body.stream.locked)
-    const next = mayRepeat && !request.signal.aborted ? await parts.findOwner(to).catch(() => null) : null
+    const next = mayRepeat ? await this.successor(to, body, request.signal) : null
     const last = next ? await this.attempt(request, next, call, body) : first
     if (last.kind === 'answered') return last.response
     const outcome = last.kind === 'lost' ? 'unknown' : 'did not run'
     return parts.refuse(request, call, { outcome, reason: last.reason })
+  }
+
+  /** The next owner; null if there is none in time. */
+  private async successor(to: Peer, body: OutgoingBody, signal: AbortSignal): Promise<Peer | null> {
+    const { findOwner, maxWaitingBytes = MAX_WAITING_BYTES } = this.parts
+    const bytes = body.kind === 'whole' ? body.bytes.byteLength : 0
+    if (signal.aborted || (bytes > 0 && this.waitingBytes + bytes > maxWaitingBytes)) return null
+    this.waitingBytes += bytes
+    try {
+      return await findOwner(to, signal).catch(() => null)
+    } finally {
+      this.waitingBytes -= bytes
+    }
   }
 
   abandon(beforeTerm: number): void {
@@ -131,7 +155,7 @@ export class Forwarder implements Forwarding {
     const connection = peer.taken() ?? (await peer.connect())
     const outcome = await new Promise<Outcome>((settle) => {
       const exchange = this.exchange(connection, to, call, settle)
-      const hop = this.signed('GET', PROBE_PATH, to, call)
+      const hop = this.signed('GET', PROBE_PATH, to, { ...call, address: OPERATOR })
       const head = outgoingHead(
         new Request(`http://owner${PROBE_PATH}`),
         { path: PROBE_PATH, host: peer.host, hop },

@@ -1,4 +1,4 @@
-import { HOP_HEADER, type Hopped, type HopSigner } from '../../core/cluster/hop'
+import { HOP_HEADER, type Hopped, type HopSigner, OPERATOR } from '../../core/cluster/hop'
 import { requestPath } from './hop-header'
 
 /** Asks whether a node is the owner, before a body that cannot be sent twice. */
@@ -23,7 +23,8 @@ export function hopOf(
   if (hopped === null) return null
   if (hopped === 'forged') return misdirected('The hop header is not one that a node of this gateway has just signed.')
   if (ownTerm === null || hopped.term !== ownTerm) return misdirected('This node does not own the accounts now.')
-  if (requestPath(request.url) === PROBE_PATH) return new Response(null, { status: 204 })
+  // A caller's own request to that path is one like any other.
+  if (hopped.address === OPERATOR && requestPath(request.url) === PROBE_PATH) return new Response(null, { status: 204 })
   return hopped
 }
 

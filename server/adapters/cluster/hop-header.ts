@@ -37,6 +37,11 @@ export class HopHeaders implements HopSigner {
     this.replaceKeys(keys)
   }
 
+  /** How many used headers are remembered. */
+  get remembered(): number {
+    return this.used.size
+  }
+
   /** Takes effect with the next request. */
   replaceKeys({ signing, accepted }: HopKeys): void {
     for (const { id, secret } of accepted)
@@ -102,9 +107,15 @@ class UsedOnce {
     this.withinMs = withinMs
   }
 
+  get size(): number {
+    return this.recent.size + this.older.size
+  }
+
   isFirst(name: string, now: number): boolean {
-    if (now - this.since > this.withinMs) {
-      this.older = now - this.since > 2 * this.withinMs ? new Set() : this.recent
+    // A clock that was set back makes what was used too far ahead.
+    const passed = Math.abs(now - this.since)
+    if (passed > this.withinMs) {
+      this.older = passed > 2 * this.withinMs ? new Set() : this.recent
       this.recent = new Set()
       this.since = now
     }

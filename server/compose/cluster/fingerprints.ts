@@ -1,5 +1,6 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Config } from '../../config'
+import type { Peer } from '../../core/cluster/hop'
 
 /** What must be equal on all nodes, by the names of the settings. Not reversible: the key of each is SECRET_KEY. */
 export function fingerprints({ secretKey, sealingKeys, baseUrl, payments }: Config): Readonly<Record<string, string>> {
@@ -24,4 +25,23 @@ function plain(_name: string, value: unknown): unknown {
 /** The key with which nodes sign hops: a copy of the database is not enough to know it. */
 export function hopSecret(secretKey: string, value: string): Uint8Array {
   return createHmac('sha256', secretKey).update(`hop key\n${value}`).digest()
+}
+
+/**
+ * A new id for a node at this address. Only who has SECRET_KEY can make one: who can write to the database alone must not draw callers'
+ * requests, which have their keys, to an address of his own.
+ */
+export function newNodeId(secretKey: string, url: string): string {
+  const random = randomBytes(8).toString('hex')
+  return `node_${random}${proofOf(secretKey, random, url)}`
+}
+
+/** Whether a node with this SECRET_KEY named itself so at this address. */
+export function isGenuine(secretKey: string, { nodeId, url }: Pick<Peer, 'nodeId' | 'url'>): boolean {
+  const [, random = '', given = ''] = /^node_([0-9a-f]{16})([0-9a-f]{24})$/.exec(nodeId) ?? []
+  return given !== '' && timingSafeEqual(Buffer.from(given), Buffer.from(proofOf(secretKey, random, url)))
+}
+
+function proofOf(secretKey: string, random: string, url: string): string {
+  return createHmac('sha256', secretKey).update(`node\n${random}\n${url}`).digest('hex').slice(0, 24)
 }

@@ -5,14 +5,16 @@ import { type Address, formatAddress, parseAddress, UNKNOWN_ADDRESS } from '../.
 import { failure } from '../../core/failure'
 import { failureResponse } from '../../http/middleware/failures'
 import type { ContextDeps } from '../../http/middleware/request-context'
-import { requestIds } from '../../http/middleware/request-ids'
+import { ownId, requestIds } from '../../http/middleware/request-ids'
 import { type NodeReport, nodeReport } from '../../http/operator/node-record'
 import { isProbe } from '../../http/routing/endpoint-table'
-import type { NodeRole, OwnedGateway } from './node-role'
+import type { NodeRole, OwnedGateway, Ownership } from './node-role'
 
 /** An operator's command on its way to the owner. Only a node can send it: it signs the hop as `OPERATOR`. */
 const COMMAND_PATH = '/internal/command/'
 const MAX_REACH_MS = 2_000
+/** How long a caller may be silent who has the rest of a response to read. */
+const IDLE_SECONDS = 60
 
 /** The connections of this node's server. */
 interface Connections {
@@ -33,10 +35,11 @@ interface NodeParts {
 
 /** What the gateway of a node knows about the node. */
 export interface NodeSurroundings {
+  readonly lease: Ownership['lease']
   /** Whether this node has the lease of the accounts now. */
   readonly mayGrant: () => boolean
-  /** Where a request came from, also if another node forwarded it. */
-  readonly addressOf: ContextDeps['addressOf']
+  /** Where a request came from, and what its id is, also if another node forwarded it. */
+  readonly callers: Required<Pick<ContextDeps, 'addressOf' | 'requestIdOf'>>
   /** What prevents the node from being ready, apart from the gateway. */
   readonly problem: () => string | null
   readonly report: () => Promise<NodeReport>
@@ -50,8 +53,8 @@ export function nodeReadiness<C extends object>(checks: C, node: NodeSurrounding
 /** One of many nodes: it handles every request, here if it owns the accounts, else by the owner. */
 export class GatewayNode {
   private readonly parts: NodeParts
-  /** Where a request has the address that another node determined. Nobody else knows the name. */
-  private readonly addressHeader = `x-hopped-${crypto.randomUUID()}`
+  /** Where a request has the id and the address that another node determined. Nobody else knows the name. */
+  private readonly hoppedHeader = `x-hopped-${crypto.randomUUID()}`
   private isAnnounced = false
   /** Set once the server listens. */
   connections: Connections | null = null
@@ -60,11 +63,15 @@ export class GatewayNode {
     this.parts = parts
   }
 
-  /** For the gateway of this node: the address that the first node determined, if there is one. */
-  readonly addressOf: ContextDeps['addressOf'] = (socket, headers) => {
-    const hopped = headers.get(this.addressHeader)
-    if (hopped === null) return this.parts.addressOf(socket, headers)
-    return parseAddress(hopped) ?? UNKNOWN_ADDRESS
+  /** For the gateway of this node: what the first node determined, if there is one. */
+  readonly callers: NodeSurroundings['callers'] = {
+    addressOf: (socket, headers) => {
+      const hopped = headers.get(this.hoppedHeader)
+      if (hopped === null) return this.parts.addressOf(socket, headers)
+      return parseAddress(hopped.split(' ')[1] ?? '') ?? UNKNOWN_ADDRESS
+    },
+    // A 503 of the first node, which does not know the outcome, has the id that is in the books.
+    requestIdOf: (headers) => ownId(headers.get(this.hoppedHeader)?.split(' ')[0] ?? ''),
   }
 
   readonly handle = (request: Request): Response | Promise<Response> => {
@@ -109,8 +116,7 @@ export class GatewayNode {
     const { role } = this.parts
     // It may be about to open the accounts.
     const own = await role.until(() => role.owned() ?? (role.term === null ? 'lost' : null), request.signal)
-    if (own === null || own === 'lost' || request.signal.aborted)
-      return refused(request, this.callOf(request, hop.address))
+    if (own === null || own === 'lost' || request.signal.aborted) return refused(request, hop)
     request.headers.delete(HOP_HEADER)
     const path = pathOf(request)
     if (hop.address === OPERATOR) {
@@ -120,7 +126,7 @@ export class GatewayNode {
         own.control(new Request(command, { method: 'POST', headers: request.headers, body: request.body })),
       )
     }
-    request.headers.set(this.addressHeader, hop.address)
+    request.headers.set(this.hoppedHeader, `${hop.requestId} ${hop.address}`)
     // The socket is a node's, so it never came from this machine.
     request.headers.append('via', '1.1 gateway')
     return role.during(() => own.fetch(request))
@@ -131,7 +137,7 @@ export class GatewayNode {
     const { role, forwarding, addressOf } = this.parts
     const found = await role.until(() => role.owned() ?? role.owner(), request.signal)
     const socket: Address = parseAddress(this.connections?.requestIP(request)?.address ?? '') ?? UNKNOWN_ADDRESS
-    const allowSilence = () => this.connections?.timeout(request, 0)
+    const allowSilence = (isAllowed: boolean) => this.connections?.timeout(request, isAllowed ? 0 : IDLE_SECONDS)
     const call = { ...this.callOf(request, formatAddress(addressOf(socket, request.headers))), allowSilence }
     // Who left is not charged for a call that has not begun.
     if (!found || request.signal.aborted) return refused(request, call)

@@ -1,6 +1,7 @@
 import type { Peer } from '../../core/cluster/hop'
 import {
   ClockSkew,
+  LEASE_MS,
   Lease,
   type LeaseStore,
   MAX_SKEW_MS,
@@ -39,6 +40,7 @@ export interface OwnedGateway {
 
 /** What a gateway needs to know about the lease under which it runs. */
 export interface Ownership {
+  readonly lease: { readonly nodeId: string; readonly term: number }
   readonly mayGrant: () => boolean
   /** Another process owns the database, or an essential part died. */
   readonly onLost: (reason: string) => void
@@ -52,6 +54,8 @@ export interface RoleParts<G extends OwnedGateway> {
   /** Opens the accounts: raises the epoch, which fences every older owner, and restores the counters. */
   readonly open: (ownership: Ownership) => Promise<G>
   readonly onSighting: (sighting: Sighting) => void
+  /** Whether a node with the secrets of this one named itself as the owner at this address. Nothing is sent to another. */
+  readonly isGenuine: (owner: Peer) => boolean
   /** The process must end: it cannot be trusted any more. */
   readonly onStuck: (reason: string) => void
   readonly log: Log
@@ -80,6 +84,8 @@ export class NodeRole<G extends OwnedGateway> {
   private isOver = false
   private notBefore = Number.NEGATIVE_INFINITY
   private seenAt = Number.NEGATIVE_INFINITY
+  private readonly startedAt: number
+  private isUrlSaid = false
   /** Resolves when what was lost is closed. */
   private closing: Promise<void> | null = null
   private opening: Promise<void> | null = null
@@ -93,6 +99,7 @@ export class NodeRole<G extends OwnedGateway> {
 
   constructor(parts: RoleParts<G>) {
     this.parts = parts
+    this.startedAt = parts.monotonic()
   }
 
   get name(): Role {
@@ -120,7 +127,14 @@ export class NodeRole<G extends OwnedGateway> {
 
   /** What prevents this node from being ready, apart from the gateway itself. */
   problem(): string | null {
-    return this.skew.problem() ?? this.trouble ?? this.failure
+    return this.skew.problem() ?? this.trouble ?? this.failure ?? this.sharedUrl()
+  }
+
+  /** The process before this one had the same address, and its lease may still run. */
+  private sharedUrl(): string | null {
+    const { self, monotonic } = this.parts
+    const isShared = this.peer?.url === self.url && monotonic() - this.startedAt > LEASE_MS + RENEW_MS
+    return isShared ? `another node has the same NODE_URL, ${self.url}; give each node an address of its own` : null
   }
 
   /** Takes part from now on. Resolves when this node owns the accounts, or knows who does; else to what prevents that. */
@@ -146,7 +160,7 @@ export class NodeRole<G extends OwnedGateway> {
   /** What `look` finds, now or as soon as the role changes; null if it finds nothing in time. */
   async until<T>(look: () => T | null, signal?: AbortSignal): Promise<T | null> {
     const found = look()
-    if (found !== null || this.waiting >= MAX_WAITING) return found
+    if (found !== null || this.waiting >= MAX_WAITING || signal?.aborted) return found
     const late = Promise.withResolvers<void>()
     const timer = setTimeout(late.resolve, MAX_WAIT_MS)
     signal?.addEventListener('abort', () => late.resolve(), { once: true })
@@ -239,7 +253,7 @@ export class NodeRole<G extends OwnedGateway> {
   }
 
   private async step(): Promise<void> {
-    const { leases, self, monotonic, now, onSighting } = this.parts
+    const { leases, self, monotonic, now, onSighting, isGenuine } = this.parts
     const { lease } = this
     if (lease) {
       const sentAt = monotonic()
@@ -249,6 +263,8 @@ export class NodeRole<G extends OwnedGateway> {
     const sentAt = now()
     const sighting = await leases.look()
     this.skew.measure(sentAt, now(), sighting.at)
+    if (sighting.owner && !isGenuine(sighting.owner))
+      throw new Error(`the lease names ${sighting.owner.url}, which is not a node with this SECRET_KEY`)
     onSighting(sighting)
     await this.saw(sighting)
     await this.yieldIfOff()
@@ -268,13 +284,16 @@ export class NodeRole<G extends OwnedGateway> {
   }
 
   private async saw({ owner }: Sighting): Promise<void> {
-    const { leases, self, monotonic } = this.parts
+    const { leases, self, monotonic, log } = this.parts
     const isOwn = owner?.nodeId === self.id
     // The answer to taking it was lost: nobody knows how long it is held.
     if (isOwn && !this.lease && !this.opening && !this.closing) await leases.release(self.id, owner.term)
     const before = this.peer
     this.peer = isOwn ? null : owner
     if (before?.term !== this.peer?.term) this.tell()
+    const sharedUrl = this.sharedUrl()
+    if (sharedUrl !== null && !this.isUrlSaid) log.error('NODE_URL is not of this node alone', { reason: sharedUrl })
+    this.isUrlSaid = sharedUrl !== null
     const isFree = owner === null && this.lease === null && this.opening === null && this.closing === null
     if (!isFree || !this.mayTake || this.skew.isOff || monotonic() < this.notBefore) return
     const sentAt = monotonic()
@@ -291,6 +310,7 @@ export class NodeRole<G extends OwnedGateway> {
     const startedAt = monotonic()
     try {
       const gateway = await open({
+        lease: { nodeId: self.id, term: lease.term },
         mayGrant: lease.isHeld,
         onLost: (reason) => {
           if (this.lease === lease) this.lose(reason)

@@ -5,20 +5,21 @@ import { HopHeaders, type HopKeys } from '../../adapters/cluster/hop-header'
 import { LibsqlLeases } from '../../adapters/stores/libsql/cluster/lease-store'
 import type { Config } from '../../config'
 import { DAY_MS } from '../../core/clock'
-import type { Peer } from '../../core/cluster/hop'
+import type { FindOwner, Peer } from '../../core/cluster/hop'
 import type { HopKey, LeaseStore, Sighting } from '../../core/cluster/leases'
 import { VERSION } from '../../core/version'
 import type { Log } from '../../log'
 import { clientAddresses } from '../observing/client-addresses'
 import { indexSources } from '../search/index-sources'
 import { SearchIndex } from '../search/search-index'
-import { fingerprints, hopSecret } from './fingerprints'
+import { fingerprints, hopSecret, isGenuine, newNodeId } from './fingerprints'
 import { GatewayNode, type NodeSurroundings, notForwarded } from './gateway-node'
 import { NodeRole, type OwnedGateway } from './node-role'
 
 /** Every node has read a new key before any signs with it. */
 const KEY_SETTLES_MS = 30_000
 const MAX_KEY_AGE_MS = DAY_MS
+const SAY_EVERY_MS = 10_000
 
 interface NodeNeeds {
   readonly nodeUrl: string
@@ -31,18 +32,26 @@ interface NodeNeeds {
 /** Makes this process one of the nodes on its database. Throws if its secrets are not those of the others. */
 export async function openNode(config: Config, { nodeUrl, log, open, onStuck }: NodeNeeds) {
   const leases = new LibsqlLeases({ url: config.databaseUrl, authToken: config.databaseAuthToken })
-  const self = { id: `node_${randomBytes(8).toString('hex')}`, url: nodeUrl, version: VERSION }
+  const self = { id: newNodeId(config.secretKey, nodeUrl), url: nodeUrl, version: VERSION }
   await join(leases, self, config)
   const keys = new SharedKeys(leases, config.secretKey)
   const signer = await keys.signer()
   const now = () => Date.now()
-  const findOwner = (after: Peer) => role.until(() => successor(after))
-  const forwarding = new Forwarder({ signer, now, findOwner, refuse: notForwarded })
+  const findOwner: FindOwner = (after, signal) => role.until(() => successor(after), signal)
+  const tell = sayWhy(log)
+  const forwarding = new Forwarder({
+    ...{ signer, now, findOwner },
+    refuse(request, call, missing) {
+      if (missing.outcome !== 'late body' && !request.signal.aborted) tell(missing.reason)
+      return notForwarded(request, call, missing)
+    },
+  })
   const role: NodeRole<OwnedGateway> = new NodeRole({
     ...{ self, leases, log, now, onStuck, monotonic: () => performance.now() },
-    open: ({ mayGrant, onLost }) => {
-      const { addressOf } = node
-      return open({ mayGrant, addressOf, report: () => node.report(), problem: () => role.problem() }, onLost)
+    isGenuine: (owner) => isGenuine(config.secretKey, owner),
+    open: ({ lease, mayGrant, onLost }) => {
+      const { callers } = node
+      return open({ lease, mayGrant, callers, report: () => node.report(), problem: () => role.problem() }, onLost)
     },
     onSighting(sighting) {
       if (sighting.owner) forwarding.abandon(sighting.owner.term)
@@ -86,6 +95,17 @@ async function join(leases: LeaseStore, self: Parameters<LeaseStore['take']>[0] 
   throw new Error(
     `${answer.join(' and ')} must be the same as on the other nodes of this database. Set the same, or, to change it, stop all nodes, wait 10 seconds and start them again`,
   )
+}
+
+/** Logs why requests do not reach the owner, not once for each of them. */
+function sayWhy(log: Log): (reason: string) => void {
+  let last = Number.NEGATIVE_INFINITY
+  return (reason) => {
+    const now = performance.now()
+    if (now - last < SAY_EVERY_MS) return
+    last = now
+    log.warn('a request could not be forwarded to the owner', { reason })
+  }
 }
 
 /** The keys of hops that all nodes read from the database. */

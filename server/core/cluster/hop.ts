@@ -12,8 +12,8 @@ export interface ForwardedCall {
   /** The caller's address as `formatAddress` writes it, judged by the node that the caller reached; `OPERATOR` for an operator's command. */
   readonly address: string
   readonly requestId: string
-  /** Lets the caller's connection be silent for as long as the call takes. */
-  readonly allowSilence?: () => void
+  /** Lets the caller's connection be silent for as long as the call takes, or no longer. */
+  readonly allowSilence?: (isAllowed: boolean) => void
 }
 
 /** In place of an address: a command of a node's control socket. No caller has this address. */
@@ -36,8 +36,8 @@ export interface Forwarding {
   close(): Promise<void>
 }
 
-/** Who owns the cell now that `after` does not: waits for a successor. Null when none came in time. */
-export type FindOwner = (after: Peer) => Promise<Peer | null>
+/** Who owns the cell now that `after` does not: waits for a successor. Null when none came in time, or the caller hung up (`signal`). */
+export type FindOwner = (after: Peer, signal: AbortSignal) => Promise<Peer | null>
 
 /** What a valid hop header says of a request. */
 export interface Hopped extends ForwardedCall {

@@ -60,7 +60,7 @@ export interface LeaseStore {
   beat(node: NodeFacts): Promise<void>
   /** Takes the lease if it is free: its term, or null. */
   take(node: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null>
-  /** Whether the lease is still this node's. It then runs for LEASE_MS from now. */
+  /** Whether the lease is still this node's, and was not released. It then runs for LEASE_MS from now. */
   renew(nodeId: string, term: number): Promise<boolean>
   /** Gives the lease back, so that another node can take it at once. */
   release(nodeId: string, term: number): Promise<void>
@@ -78,6 +78,7 @@ export class Lease {
   readonly term: number
   private readonly monotonic: () => number
   private heldUntil: number
+  private isDropped = false
 
   /** `sentAt`: `monotonic` from before the statement was sent that took it. */
   constructor(term: number, sentAt: number, monotonic: () => number) {
@@ -87,16 +88,16 @@ export class Lease {
   }
 
   /** Whether this node may decide now. No other node can have the lease while it is true, unless this process freezes right after. */
-  readonly isHeld = (): boolean => this.monotonic() < this.heldUntil
+  readonly isHeld = (): boolean => !this.isDropped && this.monotonic() < this.heldUntil
 
   /** A renewal succeeded that was sent at `sentAt`. */
   renewed(sentAt: number): void {
     this.heldUntil = Math.max(this.heldUntil, sentAt + HELD_MS)
   }
 
-  /** From here on it is not held, whatever the database says. */
+  /** From here on it is not held, whatever the database says, also of a renewal that is on its way. */
   drop(): void {
-    this.heldUntil = Number.NEGATIVE_INFINITY
+    this.isDropped = true
   }
 }
 

@@ -1,7 +1,7 @@
 import { Elysia, type ElysiaConfig } from 'elysia'
 import type { Clock } from '../../core/clock'
 import { type Address, limitSubject, parseAddress, UNKNOWN_ADDRESS } from '../../core/credentials/address'
-import type { AccountId } from '../../core/ids'
+import type { AccountId, RequestId } from '../../core/ids'
 import type { AuthenticatedCall, Caller } from '../../pipeline/call'
 import { isBelowV1beta } from '../routing/google-path'
 import { clientAddress, isFromThisMachine, type ProxyTrust } from './client-address'
@@ -38,14 +38,16 @@ export class RequestContext implements BodySource {
   private readonly socket: Address
   private readonly server: BunServer
 
-  constructor(request: Request, server: BunServer, { clock, intake, addressOf }: ContextDeps) {
+  constructor(request: Request, server: BunServer, { clock, intake, addressOf, requestIdOf }: ContextDeps) {
     const at = clock.now()
     const url = new URL(request.url)
     const peer = server ? parseAddress(server.requestIP(original(request))?.address ?? '') : IN_PROCESS
     const socket = peer ?? UNKNOWN_ADDRESS
     this.request = request
     this.intake = intake
-    this.ids = requestIds(request.headers, at)
+    // The parts of a batch have ids of their own.
+    const given = request instanceof InnerGet ? null : requestIdOf?.(request.headers)
+    this.ids = requestIds(request.headers, at, given)
     this.address = request instanceof OwnKeyRequest ? request.address : addressOf(socket, request.headers)
     this.at = at
     this.url = url
@@ -86,6 +88,8 @@ export interface ContextDeps {
   readonly intake: Intake
   /** The client's address, from the socket's and the headers of trusted proxies. */
   readonly addressOf: (socket: Address, headers: Headers) => Address
+  /** The gateway's own id of a request, if another node has made it. */
+  readonly requestIdOf?: (headers: Headers) => RequestId | null
 }
 
 /** Removes the keys from the query of a path that takes them there, so that no log, trace or fingerprint has them. */

@@ -49,6 +49,32 @@ describe('when a hop fails', () => {
     expect(missing()).toEqual(['did not run', 'did not run'])
   })
 
+  test('who hangs up while no owner is there waits no longer, and bodies that wait are bounded', async () => {
+    const small = openHopPair({ maxWaitingBytes: 10_000 })
+    small.peer = { ...small.peer, url: `http://127.0.0.1:${await freePort()}` }
+    let left = 0
+    small.finding = async (signal) => {
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+      left++
+      return null
+    }
+    const leaving = new AbortController()
+    const post = (bytes: number, signal?: AbortSignal) =>
+      fetch(small.url, { method: 'POST', body: 'x'.repeat(bytes), ...(signal && { signal }) })
+    const waiting = [post(6_000, leaving.signal), post(4_000, leaving.signal)].map((sent) => sent.catch(() => 'left'))
+    await until(() => small.asked === 2)
+    expect([(await post(1)).status, small.asked]).toEqual([503, 2])
+    leaving.abort()
+    expect(await Promise.all(waiting)).toEqual(['left', 'left'])
+    await until(() => left === 2)
+    const again = new AbortController()
+    const next = post(10_000, again.signal).catch(() => 'left')
+    await until(() => small.asked === 3)
+    again.abort()
+    expect(await next).toBe('left')
+    await small.close()
+  })
+
   test('a node that does not own answers 421 before it reads the body; twice is a 503', async () => {
     const body = new Uint8Array(100_000)
     nodes.ownTerm = null

@@ -115,7 +115,8 @@ describe('what passes through a hop', () => {
       resolve()
     }
     expect((await reader?.read())?.done).toBe(true)
-    expect(nodes.silences).toBe(1)
+    // While it waits for events, and no longer when it only has to read the rest.
+    expect(nodes.silences).toEqual([true, false])
   })
 
   test('a response that arrives in pieces of any size is the same', async () => {

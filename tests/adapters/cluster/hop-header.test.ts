@@ -110,4 +110,12 @@ describe('the header of a hop', () => {
         expect(owner.verified(arriving(header), NOW + at + later)).toBe('forged')
     }
   })
+
+  test('used headers are forgotten also by an owner whose clock was set back by an hour', () => {
+    const [signer, owner] = [only(KEY), only(KEY)]
+    const use = (at: number) => owner.verified(arriving(signer.sign(CLAIM, at)), at)
+    use(NOW)
+    for (let at = NOW - 3_600_000; at < NOW - 3_500_000; at += 100) expect(use(at)).not.toBe('forged')
+    expect(owner.remembered).toBeLessThan(150)
+  })
 })

@@ -109,6 +109,25 @@ describe('the owner fence', () => {
     await open(link)
   })
 
+  test('is not raised by a node that lost its lease while it opened the database', async () => {
+    const folder = await sharedFolder()
+    const before = await openTestStores({ folder })
+    const epoch = async (stores: TestStores) => (await stores.db.all(sql`SELECT epoch FROM owner`))[0]
+    await before.db.run(sql`INSERT INTO leases VALUES ('cell', 'node_b', 'http://b', 2, ${NOON}, ${NOON})`)
+    const raised = await epoch(before)
+    await before.close()
+    for (const lease of [
+      { nodeId: 'node_a', term: 2 },
+      { nodeId: 'node_b', term: 1 },
+    ])
+      expect(String(await errorOf(openTestStores({ folder, lease })))).toContain(
+        'another node took the lease meanwhile',
+      )
+    const owner = await openTestStores({ folder, lease: { nodeId: 'node_b', term: 2 } })
+    closers.push(() => owner.close())
+    expect(await epoch(owner)).toEqual({ epoch: Number(Object(raised).epoch) + 1 })
+  })
+
   test('is not mistaken for a broken rule of the record', () => {
     const lost = new DatabaseError({
       message: 'CHECK constraint failed: owner_epoch_is_current',

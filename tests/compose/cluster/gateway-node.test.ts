@@ -8,6 +8,7 @@ import { isFromThisMachine } from '../../../server/http/middleware/client-addres
 import { testNodes } from './test-nodes'
 
 const KEY = { id: 'k1', secret: new Uint8Array(32).fill(7) }
+const ID = `req_${'0a'.repeat(16)}` as const
 const LOOPBACK = { family: 4, bits: 0x7f000001 } as const
 
 /** Issue 23: what the owner believes of a request that another node forwarded. */
@@ -41,7 +42,7 @@ describe('the owner of the accounts', () => {
     Object.assign(gateway, { fetch: answered('served'), control: answered('commanded') })
     const hop = (target: string, claim: Partial<Hopped> = {}, headers: Record<string, string> = {}) => {
       const header = signer.sign(
-        { method: 'POST', target, address: '203.0.113.7', requestId: 'req_1', term: 1, deadlineMs: 60_000, ...claim },
+        { method: 'POST', target, address: '203.0.113.7', requestId: ID, term: 1, deadlineMs: 60_000, ...claim },
         time.now,
       )
       return new Request(`http://localhost${target}`, { method: 'POST', headers: { ...headers, [HOP_HEADER]: header } })
@@ -54,15 +55,18 @@ describe('the owner of the accounts', () => {
     const answer = await node.handle(hop('/v1/models', {}, { 'x-forwarded-for': '198.51.100.1' }))
     expect(await answer.text()).toBe('served')
     const headers = seen[0]?.headers ?? new Headers()
-    expect(formatAddress(node.addressOf(LOOPBACK, headers))).toBe('203.0.113.7')
+    expect(formatAddress(node.callers.addressOf(LOOPBACK, headers))).toBe('203.0.113.7')
     expect(headers.has(HOP_HEADER)).toBe(false)
+    // What the first node calls "outcome unknown" is in the books under the same id.
+    expect(node.callers.requestIdOf(headers)).toBe(ID)
+    expect(node.callers.requestIdOf(new Headers({ 'x-request-id': ID }))).toBeNull()
     // The socket is that of a node beside it: the caller is not on this machine, and never the first operator.
     expect(isFromThisMachine(LOOPBACK, headers, 'localhost')).toBe(false)
     // The name of the header that has the address is no help to others.
     const other = await owner()
     const stolen = Object.fromEntries([...headers].filter(([name]) => name.startsWith('x-hopped-')))
     await other.node.handle(new Request('http://localhost/v1/models', { headers: stolen }))
-    expect(other.node.addressOf(LOOPBACK, other.seen[0]?.headers ?? new Headers())).toBe(UNKNOWN_ADDRESS)
+    expect(other.node.callers.addressOf(LOOPBACK, other.seen[0]?.headers ?? new Headers())).toBe(UNKNOWN_ADDRESS)
   })
 
   test('runs an operator command only as another node signed it', async () => {
@@ -72,6 +76,8 @@ describe('the owner of the accounts', () => {
     // A caller's own request to that path is one like any other, also through a node.
     expect(await (await node.handle(hop('/internal/command/list'))).text()).toBe('served')
     expect((await node.handle(hop('/v1/models', { address: OPERATOR }))).status).toBe(404)
+    expect((await node.handle(hop('/internal/owner', { address: OPERATOR }))).status).toBe(204)
+    expect(await (await node.handle(hop('/internal/owner'))).text()).toBe('served')
     expect(await (await node.handle(new Request('http://localhost/internal/command/list'))).text()).toBe('served')
   })
 

@@ -129,4 +129,36 @@ describe('a node', () => {
     await time.pass(10_000)
     expect([granting(), a.role.name, a.role.owner()?.nodeId]).toEqual([['b'], 'standby', 'b'])
   })
+
+  test('sends nothing to an owner that has no proof of the same secrets, and takes no part until it is gone', async () => {
+    const { time, start, leases, granting } = testNodes()
+    await leases.take({ id: 'thief', url: 'http://thief' })
+    const { role } = start('a')
+    await time.pass(1_000)
+    expect([role.owner(), role.owned(), role.problem()]).toEqual([
+      null,
+      null,
+      'the lease names http://thief, which is not a node with this SECRET_KEY',
+    ])
+    await time.pass(11_000)
+    expect([granting(), role.problem()]).toEqual([['a'], null])
+  })
+
+  test('says that it has the address of another one, but not while the process before it may still own', async () => {
+    const { time, start, leases, lines } = testNodes()
+    await leases.take({ id: 'before', url: 'http://a' })
+    const { role } = start('a')
+    await time.pass(9_000)
+    expect([role.owner()?.nodeId, role.problem()]).toEqual(['before', null])
+    await time.pass(3_000)
+    expect(role.name).toBe('owner')
+    const twin = start('twin', { url: 'http://a' })
+    await time.pass(5_000)
+    expect(twin.role.problem()).toBeNull()
+    await time.pass(10_000)
+    expect(twin.role.problem()).toBe(
+      'another node has the same NODE_URL, http://a; give each node an address of its own',
+    )
+    expect(lines.filter((line) => line === 'twin error: NODE_URL is not of this node alone')).toHaveLength(1)
+  })
 })

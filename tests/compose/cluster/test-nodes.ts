@@ -35,12 +35,13 @@ export function testNodes() {
   const shared = new MemoryLeases({ now: () => time.now })
   const opened: TestGateway[] = []
   const lines: string[] = []
-  const start = (id: string, { skewMs = 0 } = {}) => {
-    const self: Omit<NodeFacts, 'skewMs'> = { id, url: `http://${id}`, version: '0.2.0' }
+  const start = (id: string, { skewMs = 0, url = `http://${id}` } = {}) => {
+    const self: Omit<NodeFacts, 'skewMs'> = { id, url, version: '0.2.0' }
     const link = { isCut: false, losesAnswers: false, failure: null as Error | null, skewMs }
     const log = (level: string) => (message: string) => void lines.push(`${id} ${level}: ${message}`)
     const role = new NodeRole<TestGateway>({
       ...{ self, leases: linked(shared, link), onSighting: () => undefined },
+      isGenuine: ({ nodeId }) => !nodeId.startsWith('thief'),
       onStuck: (reason) => lines.push(`${id} stuck: ${reason}`),
       log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
       now: () => time.now + link.skewMs,

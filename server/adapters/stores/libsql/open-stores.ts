@@ -18,7 +18,7 @@ import { LibsqlSealedApis } from './apis/sealed-apis'
 import { LibsqlUpstreamPayments } from './apis/upstream-payments'
 import { LibsqlAuditTrail } from './audit/audit-trail'
 import { operatorActs } from './audit/operator-acts'
-import { liveOwner } from './cluster/lease-tables'
+import { HAS_LEASE, liveOwner } from './cluster/lease-tables'
 import { LibsqlCredentials } from './credentials'
 import { databaseFile } from './driver/database-file'
 import { lockDatabaseFile } from './driver/database-file-lock'
@@ -72,12 +72,18 @@ export interface StoreOptions {
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
   readonly beforeUpgrade?: UpgradeOptions['beforeUpgrade']
-  /** Whether this process is one of many nodes, and has the lease. */
-  readonly isNode?: boolean
+  /** The lease under which a node of many opens the database. */
+  readonly lease?: HeldLease
   /** How long closing waits for a database that does not respond. */
   readonly closeMs?: number
   /** For tests, which open and close many stores in one process. */
   readonly threads?: WorkerThreads
+}
+
+/** A lease that this node took. Another node may have it by now. */
+export interface HeldLease {
+  readonly nodeId: string
+  readonly term: number
 }
 
 export interface Stores {
@@ -230,9 +236,9 @@ async function openHeld(
   const writer = await connect('writer')
   const reader = await connect('reader')
   if (file === null) await firstAnswer(reader, url)
-  if (file === null && !options.isNode) await refuseBesideNodes(reader)
+  if (file === null && !options.lease) await refuseBesideNodes(reader)
   await upgradeDatabase(writer, { file, onTrouble: options.onTrouble, beforeUpgrade: options.beforeUpgrade })
-  const epoch = await raiseEpoch(writer, options.clock.now())
+  const epoch = await raiseEpoch(writer, options.clock.now(), options.lease)
   const writes = new WriteQueue(writer, epoch)
   closers.push(() => writes.drained())
   const tokenWrites = new WriteWatch(TOKEN_TABLES)
@@ -303,14 +309,13 @@ function eventStores(db: LibSQLDatabase) {
 
 /**
  * Raises the epoch by one, and at least to the time in seconds: what is restored from an older copy begins above every epoch that the
- * original ever had.
+ * original ever had. Throws if another node has the lease: one that froze while it opened the database must not fence its successor.
  */
-async function raiseEpoch(writer: Connection, now: number): Promise<number> {
-  const sql =
-    'UPDATE owner SET epoch = max(epoch + 1, ?1), asserted = max(epoch + 1, ?1), last_group = 0 WHERE id = 1 RETURNING epoch'
-  const args = [Math.max(0, Math.floor(now / 1000))]
+async function raiseEpoch(writer: Connection, now: number, lease: HeldLease | undefined): Promise<number> {
+  const sql = `UPDATE owner SET epoch = max(epoch + 1, ?1), asserted = max(epoch + 1, ?1), last_group = 0 WHERE id = 1 AND ${HAS_LEASE} RETURNING epoch`
+  const args = [Math.max(0, Math.floor(now / 1000)), lease?.nodeId ?? null, lease?.term ?? null]
   const [result] = await writer.send({ op: 'batch', mode: 'write', statements: [{ sql, args }] })
   const epoch = Number(result?.rows[0]?.[0])
-  if (!Number.isSafeInteger(epoch)) throw new Error('the database has no owner row')
-  return epoch
+  if (Number.isSafeInteger(epoch)) return epoch
+  throw new Error(lease ? 'another node took the lease meanwhile' : 'the database has no owner row')
 }

@@ -27,14 +27,16 @@ export class MemoryLeases implements LeaseStore {
     const given = Object.entries(fingerprints)
     for (const [name, value] of given) if (!others || !this.equal.has(name)) this.equal.set(name, value)
     const different = given.flatMap(([name, value]) => (this.equal.get(name) === value ? [] : [name]))
-    if (different.length === 0) await this.beat(node)
-    return different
+    if (different.length > 0) return different
+    for (const { id, url, isLive } of await this.nodes()) if (url === node.url && !isLive) this.known.delete(id)
+    await this.beat(node)
+    return []
   }
 
   async look(): Promise<Sighting> {
     const at = this.clock.now()
-    const { expiresAt, ...owner } = this.lease
-    return { at, owner: expiresAt >= at ? owner : null, hopKeys: this.hopKeys }
+    const { expiresAt: _, ...owner } = this.lease
+    return { at, owner: this.runs(at) ? owner : null, hopKeys: this.hopKeys }
   }
 
   async beat(node: NodeFacts): Promise<void> {
@@ -44,7 +46,7 @@ export class MemoryLeases implements LeaseStore {
 
   async take({ id, url }: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null> {
     const now = this.clock.now()
-    if (this.lease.expiresAt >= now) return null
+    if (this.runs(now)) return null
     const term = this.lease.term + 1
     this.lease = { nodeId: id, url, term, takenAt: now, expiresAt: now + LEASE_MS }
     return term
@@ -65,8 +67,8 @@ export class MemoryLeases implements LeaseStore {
   }
 
   async nodes(): Promise<readonly NodeState[]> {
-    const since = this.clock.now() - LEASE_MS
-    return [...this.known.values()].reverse().map((row) => ({ ...row, isLive: row.seenAt > since }))
+    const now = this.clock.now()
+    return [...this.known.values()].reverse().map((row) => ({ ...row, isLive: Math.abs(now - row.seenAt) <= LEASE_MS }))
   }
 
   async leave(nodeId: string): Promise<void> {
@@ -75,7 +77,13 @@ export class MemoryLeases implements LeaseStore {
 
   async close(): Promise<void> {}
 
+  private runs(now: number): boolean {
+    const { expiresAt } = this.lease
+    return expiresAt >= now && expiresAt <= now + 2 * LEASE_MS
+  }
+
   private isOf(nodeId: string, term: number): boolean {
-    return this.lease.nodeId === nodeId && this.lease.term === term
+    const { lease } = this
+    return lease.nodeId === nodeId && lease.term === term && lease.expiresAt > Number.NEGATIVE_INFINITY
   }
 }

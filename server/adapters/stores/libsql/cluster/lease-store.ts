@@ -8,7 +8,7 @@ import {
   type Sighting,
 } from '../../../../core/cluster/leases'
 import { boundedFetch } from '../driver/bounded-fetch'
-import { CELL, LEASE_TABLES, NOW } from './lease-tables'
+import { CELL, LEASE_TABLES, NOW, RUNS } from './lease-tables'
 
 /** Less than the time between two renewals: a request that hangs must not use up the lease. */
 const DEADLINE_MS = 2_500
@@ -19,18 +19,23 @@ const FINGERPRINT = 'equal/'
 
 const TAKE = `INSERT INTO leases (name, node_id, url, term, taken_at, expires_at) VALUES ('${CELL}', ?1, ?2, 1, ${NOW}, ${NOW} + ${LEASE_MS})
   ON CONFLICT (name) DO UPDATE SET node_id = ?1, url = ?2, term = term + 1, taken_at = ${NOW}, expires_at = ${NOW} + ${LEASE_MS}
-  WHERE expires_at < ${NOW} RETURNING term`
-const RENEW = `UPDATE leases SET expires_at = ${NOW} + ${LEASE_MS} WHERE name = '${CELL}' AND node_id = ?1 AND term = ?2`
+  WHERE NOT (${RUNS}) RETURNING term`
+/** A renewal that arrives behind the release must not undo it. */
+const RENEW = `UPDATE leases SET expires_at = ${NOW} + ${LEASE_MS} WHERE name = '${CELL}' AND node_id = ?1 AND term = ?2 AND expires_at > 0`
 const RELEASE = `UPDATE leases SET expires_at = 0 WHERE name = '${CELL}' AND node_id = ?1 AND term = ?2`
 const BEAT = `INSERT INTO nodes (id, url, version, skew_ms, started_at, seen_at) VALUES (?1, ?2, ?3, ?4, ${NOW}, ${NOW})
   ON CONFLICT (id) DO UPDATE SET skew_ms = ?4, seen_at = ${NOW}`
 const LOOK = `SELECT ${NOW} AS at, (SELECT json_object('nodeId', node_id, 'url', url, 'term', term, 'takenAt', taken_at)
-  FROM leases WHERE name = '${CELL}' AND expires_at >= ${NOW}) AS owner`
+  FROM leases WHERE name = '${CELL}' AND ${RUNS}) AS owner`
 const HOP_KEYS = `SELECT substr(name, ${HOP_KEY.length + 1}) AS id, value, created_at AS createdAt FROM secrets
   WHERE name LIKE '${HOP_KEY}%' ORDER BY created_at DESC, name DESC LIMIT 2`
+/** Whether a node lives. One that was seen in the future was seen before the database's clock was set back. */
+const LIVES = `seen_at BETWEEN ${NOW} - ${LEASE_MS} AND ${NOW} + ${LEASE_MS}`
+/** Also what earlier processes left at the same address: a node that crashes at each start would leave thousands. */
+const FORGET = `DELETE FROM nodes WHERE seen_at < ${NOW} - ${FORGET_MS} OR (url = ?2 AND id <> ?1 AND NOT (${LIVES}))`
 /** With another node that lives, its fingerprint stays. */
 const AGREE = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW}) ON CONFLICT (name) DO UPDATE SET value = ?2, created_at = ${NOW}
-  WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE id <> ?3 AND seen_at > ${NOW} - ${LEASE_MS})`
+  WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE id <> ?3 AND ${LIVES})`
 
 /** The lease of the cell in a libSQL database, over a connection of its own: it must not wait behind the writes of calls. */
 export class LibsqlLeases implements LeaseStore {
@@ -46,7 +51,7 @@ export class LibsqlLeases implements LeaseStore {
     const given = Object.entries(fingerprints)
     const results = await this.write([
       beat(node),
-      { sql: `DELETE FROM nodes WHERE seen_at < ${NOW} - ${FORGET_MS}`, args: [] },
+      { sql: FORGET, args: [node.id, node.url] },
       ...given.map(([name, value]) => ({ sql: AGREE, args: [FINGERPRINT + name, value, node.id] })),
       { sql: `SELECT name, value FROM secrets WHERE name LIKE '${FINGERPRINT}%'`, args: [] },
     ])
@@ -91,7 +96,7 @@ export class LibsqlLeases implements LeaseStore {
   }
 
   async nodes(): Promise<readonly NodeState[]> {
-    const sql = `SELECT id, url, version, skew_ms, started_at, seen_at, seen_at > ${NOW} - ${LEASE_MS} AS is_live FROM nodes
+    const sql = `SELECT id, url, version, skew_ms, started_at, seen_at, ${LIVES} AS is_live FROM nodes
       WHERE seen_at > ${NOW} - ${FORGET_MS} ORDER BY started_at DESC, id`
     const [rows = []] = await this.run([one(sql)], 'read')
     return rows.map((row) => ({

@@ -1,3 +1,5 @@
+import { LEASE_MS } from '../../../../core/cluster/leases'
+
 /**
  * The tables of nodes, as migration 0041 makes them. A node needs them before it may migrate: only the holder of the lease does that. A test
  * compares both.
@@ -32,12 +34,21 @@ export const CELL = 'cell'
 /** The database's clock, read in the statement that uses it. */
 export const NOW = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
 
+/**
+ * Whether a lease runs. One that ends later than any lease can was given before the database's clock was set back: its owner, if it lives,
+ * renews it, and nobody waits until that time comes again.
+ */
+export const RUNS = `expires_at BETWEEN ${NOW} AND ${NOW} + ${2 * LEASE_MS}`
+
+/** Whether a node still has the lease: `?2` is its id, null for a process that is no node, and `?3` the term. */
+export const HAS_LEASE = `(?2 IS NULL OR EXISTS (SELECT 1 FROM leases WHERE name = '${CELL}' AND node_id = ?2 AND term = ?3))`
+
 /** The node that owns the database now, if nodes own it: a process that is not one of them must leave it alone. */
 export async function liveOwner(
   rows: (sql: string) => Promise<readonly (readonly unknown[])[]>,
 ): Promise<string | null> {
   const [known] = await rows("SELECT 1 FROM sqlite_master WHERE name = 'leases'")
   if (!known) return null
-  const [owner] = await rows(`SELECT url FROM leases WHERE name = '${CELL}' AND expires_at >= ${NOW}`)
+  const [owner] = await rows(`SELECT url FROM leases WHERE name = '${CELL}' AND ${RUNS}`)
   return owner ? String(owner[0]) : null
 }
