@@ -35,7 +35,8 @@ interface Call {
 
 /** One pool with a budget, and what a bystander knows of its calls. */
 class World {
-  readonly holds = new MemoryHolds()
+  /** Its counters rest before each hold. */
+  readonly holds = new MemoryHolds(0)
   readonly calls = new Map<RequestId, Call>()
   readonly pool = poolId()
   private readonly account = accountId()

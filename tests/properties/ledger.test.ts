@@ -83,7 +83,8 @@ const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 class World {
   readonly journal = new RandomJournal()
-  readonly holds = new MemoryHolds()
+  /** Its counters rest before each hold. */
+  readonly holds = new MemoryHolds(0)
   readonly alarms: string[] = []
   readonly ledger = new Ledger({
     holds: this.holds,

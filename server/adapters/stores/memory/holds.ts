@@ -16,6 +16,8 @@ import type {
 import { type Money, micros, min, minus, plus, ZERO } from '../../../core/money'
 import { err, ok, type Result } from '../../../core/result'
 import { BudgetCounter, hold as holdIn, type Period, settle } from './budget-counter'
+import { IdRows } from './id-rows'
+import { RestingCounters } from './resting-counters'
 
 interface AccountCounters {
   posted: Record<BalancePart, Money>
@@ -49,12 +51,18 @@ const REMEMBERED = 4096
  * write without an `await`, so nothing else can run in between (50 ns per hold, facts/performance).
  */
 export class MemoryHolds implements HoldStore, RestorableCounters {
-  private readonly accounts = new Map<AccountId, AccountCounters>()
-  private readonly pools = new Map<PoolId, PoolCounters>()
+  private readonly accounts: RestingCounters<AccountId, AccountCounters>
+  private readonly pools: RestingCounters<PoolId, PoolCounters>
   private readonly open = new Map<RequestId, OpenHold>()
   /** Ended captures in two generations. When the newer one is full, the older one is dropped as a whole. */
   private ended = new Map<RequestId, EndedHold>()
   private endedBefore = new Map<RequestId, EndedHold>()
+
+  /** `maxAwake`: so many accounts, and so many pools, are used before those of which nothing is held take less memory again. */
+  constructor(maxAwake?: number) {
+    this.accounts = new RestingCounters('acct_', ACCOUNT_FORM, maxAwake)
+    this.pools = new RestingCounters('pool_', poolForm(), maxAwake)
+  }
 
   restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money, debt = ZERO): void {
     const held = { credit: ZERO, paid: ZERO }
@@ -82,6 +90,8 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     if (this.open.has(request.request) || this.endedAs(request.request))
       throw new Error(`request ${request.request} has its hold already`)
     if (request.amount < 0) throw new RangeError('a hold is never negative')
+    this.accounts.rest()
+    this.pools.rest()
     const account = this.accounts.get(request.account)
     if (!account) throw new Error(`unknown account ${request.account}`)
     const pool = request.pool === null ? null : this.poolOf(request.pool)
@@ -222,11 +232,11 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
   }
 
   async openAccount(id: AccountId): Promise<void> {
-    if (!this.accounts.has(id)) this.restoreAccount(id, ZERO, ZERO, ZERO)
+    if (!this.accounts.get(id)) this.restoreAccount(id, ZERO, ZERO, ZERO)
   }
 
   async openPool(id: PoolId, account: AccountId, limit: Money | null): Promise<void> {
-    if (!this.pools.has(id)) this.restorePool(id, account, limit, ZERO)
+    if (!this.pools.get(id)) this.restorePool(id, account, limit, ZERO)
   }
 
   async setPoolLimit(id: PoolId, limit: Money | null): Promise<void> {
@@ -280,6 +290,43 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     const pool = this.pools.get(id)
     if (!pool) throw new Error(`unknown pool ${id}`)
     return pool
+  }
+}
+
+const ACCOUNT_FORM = {
+  width: 4,
+  write({ posted, held, toppedUp, debt }: AccountCounters, into: Float64Array) {
+    if (held.credit !== ZERO || held.paid !== ZERO) return false
+    into.set([posted.credit, posted.paid, toppedUp, debt])
+    return true
+  },
+  read([credit = 0, paid = 0, toppedUp = 0, debt = 0]: Float64Array): AccountCounters {
+    const posted = { credit: micros(credit), paid: micros(paid) }
+    return { posted, held: { credit: ZERO, paid: ZERO }, toppedUp: micros(toppedUp), debt: micros(debt) }
+  },
+}
+
+/** How pools rest: those with a budget never do. */
+function poolForm() {
+  const accounts = new IdRows<AccountId>('acct_')
+  return {
+    width: 3,
+    write({ accountId, limit, spent, held, budget }: PoolCounters, into: Float64Array) {
+      const account = held === ZERO && budget === null ? accounts.add(accountId) : null
+      if (account === null) return false
+      into.set([account, limit ?? Number.NaN, spent])
+      return true
+    },
+    read([account = 0, limit = 0, spent = 0]: Float64Array): PoolCounters {
+      const accountId = accounts.idOf(account)
+      return {
+        accountId,
+        limit: Number.isNaN(limit) ? null : micros(limit),
+        spent: micros(spent),
+        held: ZERO,
+        budget: null,
+      }
+    },
   }
 }
 
