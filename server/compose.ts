@@ -326,7 +326,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
     limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),
     setupToken,
     signUp: new SignUp({
-      ...{ accounts, ledger, clock, setupToken, credits: stores.signupCredits },
+      ...{ accounts, directory: stores.directory, ledger, clock, setupToken, credits: stores.signupCredits },
       firstIsOperator: config.firstAccountIsOperator,
       confirms: config.mail !== null,
       production: config.production,

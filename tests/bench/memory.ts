@@ -69,8 +69,8 @@ async function fill(file: string, keys: number, perAccount: number): Promise<voi
   await client.batch(
     [
       {
-        sql: `${count} INSERT INTO accounts (id, user_id, operator, credit, created_at)
-          SELECT 'acct_' || printf('%032x', i + 1000), 'user-' || i, 0, 2000000, 1790000000000 FROM n`,
+        sql: `${count} INSERT INTO accounts (id, user_id, credit, created_at)
+          SELECT 'acct_' || printf('%032x', i + 1000), 'user-' || i, 2000000, 1790000000000 FROM n`,
         args: [keys / perAccount],
       },
       { sql: `${count} INSERT INTO pools (id, account_id) SELECT ${pool}, ${account} FROM n`, args: [keys] },

@@ -62,8 +62,8 @@ async function fillNames(client: Client, owners: readonly SeededOwner[]): Promis
         { sql: 'UPDATE seed_accounts SET id = ? WHERE n = ?', args: [accountId, n] },
         ...keys.map(({ id }, k) => ({ sql: 'UPDATE seed_keys SET id = ? WHERE n = ?', args: [id, n * KEYS_EACH + k] })),
       ]),
-      `INSERT INTO accounts (id, user_id, operator, credit, created_at)
-        SELECT id, 'user-' || n, 0, 2000000, 1790000000000 FROM seed_accounts WHERE n >= ${owners.length}`,
+      `INSERT INTO accounts (id, user_id, credit, created_at)
+        SELECT id, 'user-' || n, 2000000, 1790000000000 FROM seed_accounts WHERE n >= ${owners.length}`,
     ],
     'write',
   )

@@ -67,10 +67,22 @@ export function accountStoreContract(name: string, open: () => Promise<AccountsU
       expect(new Set(ids).size).toBe(await parts.store.count())
     })
 
-    test('returns a change as soon as it is durable, and after a restart', async () => {
+    test('returns a role as soon as it is durable, beside every other change', async () => {
       const account = await opened()
+      const operator = { ...account, operator: true }
+      expect(await parts.store.setRole(account, 'operator', audit())).toEqual(operator)
+      expect(await parts.store.byUser(account.userId)).toEqual(operator)
+      // Read before the role was given: it must not take the role away.
+      await parts.store.update({ ...account, maxKeys: 7 }, audit())
+      expect(await parts.store.byId(account.id)).toEqual({ ...operator, maxKeys: 7 })
+      expect(await parts.store.setRole(account, 'support', audit())).toEqual({ ...account, support: true, maxKeys: 7 })
+      expect(await parts.store.setRole(account, null, audit())).toEqual({ ...account, maxKeys: 7 })
+    })
+
+    test('returns a change as soon as it is durable, and with the role after a restart', async () => {
+      const account = await parts.store.setRole(await opened(), 'operator', audit())
       const customLimits = { rpm: 7, tpm: 8, concurrency: 9 }
-      const changed = { ...account, operator: true, growthApproved: true, customLimits, maxKeys: 5000 }
+      const changed = { ...account, growthApproved: true, customLimits, maxKeys: 5000 }
       await parts.store.update(changed, audit())
       expect(await parts.store.byId(account.id)).toEqual(changed)
       expect(await parts.store.byUser(account.userId)).toEqual(changed)

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { opening, openTestStores } from '../support/ledger-parts'
+import { NOON, opening, openTestStores } from '../support/ledger-parts'
 import { accountStoreContract } from './account-store.contract'
 
 accountStoreContract('libSQL, written through', async () => {
@@ -9,7 +9,8 @@ accountStoreContract('libSQL, written through', async () => {
   let stores = await openTestStores({ folder })
   return {
     store: stores.accounts,
-    async commit({ id }) {
+    async commit({ id, userId }) {
+      await stores.directory.place({ accountId: id, userId, mayBeOperator: false, createdAt: NOON })
       const outcome = await stores.journal.append(opening(id, 5))
       if (outcome.kind !== 'committed') throw new Error(outcome.kind)
     },

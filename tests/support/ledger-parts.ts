@@ -123,7 +123,7 @@ export function charge(
 /** What the ledger writes for the opening of an account with its first credit. */
 export function opening(account: AccountId, amount: number, reference = `opening:${account}`): JournalRecord {
   return {
-    opening: { id: account, userId: `user of ${account}`, mayBeOperator: false, createdAt: NOON },
+    opening: { id: account, userId: `user of ${account}`, createdAt: NOON },
     entries: [entry(account, amount, { kind: 'signup_credit', debit: 'house/signup_credit', reference })],
     change: { accountId: account, credit: amount, paid: 0, toppedUp: 0 },
   }

@@ -36,6 +36,11 @@ export function closedEmail(account: AccountId): string {
   return `${account}@deleted.invalid`
 }
 
+/** How an account states its role. */
+export function roleFlags(role: StaffRole | null): Pick<Account, 'operator' | 'support'> {
+  return { operator: role === 'operator', support: role === 'support' }
+}
+
 export function staffRole({ operator, support }: Pick<Account, 'operator' | 'support'>): StaffRole | null {
   if (operator) return 'operator'
   return support ? 'support' : null

@@ -137,9 +137,7 @@ export class Operator {
 
   /** Makes an account an operator. */
   async appoint(actor: Actor, id: AccountId): Promise<Result<Account, Failure>> {
-    return this.change(actor, id, 'account.operator', { operator: true }, (account) =>
-      ok({ ...account, operator: true, support: false }),
-    )
+    return this.changeRole(actor, id, 'operator', 'account.operator', { operator: true })
   }
 
   /** Gives a role to an account, or takes it. The last operator keeps theirs. Runs one at a time, so that two cannot both leave. */
@@ -154,11 +152,7 @@ export class Operator {
         return err(
           failure('invalid_state', 'This is the only operator of this gateway. Make another account operator first.'),
         )
-      return this.change(actor, id, 'account.role', { role }, (account) =>
-        account.suspension && role
-          ? err(failure('invalid_state', 'This account is suspended. Lift the suspension first.'))
-          : ok({ ...account, operator: role === 'operator', support: role === 'support' }),
-      )
+      return this.changeRole(actor, id, role, 'account.role', { role })
     })
   }
 
@@ -239,6 +233,25 @@ export class Operator {
       await this.accounts.update(changed.value, this.audit(actor, id, action, detail, before(account, detail)))
       this.events.publish(id, { type: 'tier' })
       return changed
+    })
+  }
+
+  private changeRole(
+    actor: Actor,
+    id: AccountId,
+    role: StaffRole | null,
+    action: string,
+    detail: Record<string, unknown>,
+  ): Promise<Result<Account, Failure>> {
+    return this.mutex.take(id, async () => {
+      const account = await this.accounts.byId(id)
+      if (!account) return err(noAccount(id))
+      if (account.suspension && role)
+        return err(failure('invalid_state', 'This account is suspended. Lift the suspension first.'))
+      const audit = this.audit(actor, id, action, detail, before(account, detail))
+      const changed = await this.accounts.setRole(account, role, audit)
+      this.events.publish(id, { type: 'tier' })
+      return ok(changed)
     })
   }
 

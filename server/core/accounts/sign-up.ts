@@ -7,6 +7,7 @@ import { KeyedMutex } from '../keyed-mutex'
 import type { Ledger } from '../ledger/ledger'
 import { type Money, micros } from '../money'
 import type { Account } from './account'
+import type { AccountDirectory } from './directory'
 import type { SetupToken } from './setup-token'
 import type { SignupCredit, SignupCreditStore } from './signup-credit'
 import type { AccountStore } from './store'
@@ -24,6 +25,7 @@ const UNKNOWN_ORIGIN: SignUpOrigin = { address: null, isFromThisMachine: false }
 
 interface Parts {
   readonly accounts: AccountStore
+  readonly directory: Pick<AccountDirectory, 'place'>
   readonly ledger: Ledger
   readonly credits: SignupCreditStore
   readonly clock: Clock
@@ -41,10 +43,10 @@ interface Parts {
 }
 
 /**
- * Opens a user's account: the account, its 2 USD signup credit and the operator flag, in one commit. Idempotent: the sign-up
- * hook calls it, and `/api` calls it again if that hook failed (spec-answers 4). Returns null, having written nothing, when the
- * database is unavailable. The SQL statement itself decides whether the account is the first and becomes the operator. Where
- * owners confirm their address, the credit is a second idempotent step.
+ * Opens a user's account: first its row in the directory, whose statement decides whether it is the first account and becomes operator; then
+ * the account and its 2 USD signup credit, in one commit, under the id of that row. Idempotent, also after a crash between the two: the sign-up
+ * hook calls it, and `/api` calls it again if that hook failed (spec-answers 4). Returns null when the account could not be committed. Where
+ * owners confirm their address, the credit is one more idempotent step.
  */
 export class SignUp {
   private readonly parts: Parts
@@ -58,19 +60,19 @@ export class SignUp {
 
   openAccount(userId: string, origin: SignUpOrigin = UNKNOWN_ORIGIN): Promise<Account | null> {
     return this.mutex.take(userId, async () => {
-      const { accounts, ledger, clock, setupToken, firstIsOperator } = this.parts
+      const { accounts, directory, ledger, clock, setupToken, firstIsOperator } = this.parts
       const known = await accounts.byUser(userId)
       if (known) return known
-      const createdAt = clock.now()
-      const credit = await this.decide(userId, origin, createdAt)
-      const id = makeId('acct', createdAt)
-      const opening = { id, userId, mayBeOperator: firstIsOperator && origin.isFromThisMachine, createdAt }
+      const at = clock.now()
+      const credit = await this.decide(userId, origin, at)
+      const mayBeOperator = firstIsOperator && origin.isFromThisMachine
+      const place = await directory.place({ accountId: makeId('acct', at), userId, mayBeOperator, createdAt: at })
+      const { accountId: id, role, createdAt } = place
+      const opening = { id, userId, createdAt }
       const audit = auditEntry({
-        at: createdAt,
+        ...{ at, accountId: id, action: 'account.open' },
         actor: { kind: 'owner', id: userId, address: origin.address },
-        accountId: id,
-        action: 'account.open',
-        detail: { credit },
+        detail: { credit, operator: role === 'operator' },
       })
       const opened =
         credit === 'granted'

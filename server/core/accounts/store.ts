@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../audit'
 import type { AccountId } from '../ids'
-import type { Account } from './account'
+import type { Account, StaffRole } from './account'
 
 /**
  * Accounts by id and by owner. Reads see the latest write. The ledger opens an account together with its first credit, and
@@ -13,5 +13,7 @@ export interface AccountStore {
   /** Newest first, starting after `after`. */
   list(limit: number, after: AccountId | null): Promise<readonly Account[]>
   opened(account: Account): void
+  /** Writes everything but the role. */
   update(account: Account, audit: AuditEntry): Promise<void>
+  setRole(account: Account, role: StaffRole | null, audit: AuditEntry): Promise<Account>
 }

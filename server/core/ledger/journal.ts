@@ -9,8 +9,6 @@ import type { Hold } from './hold'
 export interface AccountOpening {
   readonly id: AccountId
   readonly userId: string
-  /** Whether it becomes operator if it is the first account, which the SQL statement decides. */
-  readonly mayBeOperator: boolean
   readonly createdAt: number
 }
 

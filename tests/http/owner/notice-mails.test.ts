@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { sql } from 'drizzle-orm'
 import type { AccountId } from '../../../server/core/ids'
 import { periodAround } from '../../../server/core/usage/calendar'
 import type { EventType } from '../../../server/core/webhooks/event'
 import { type Harness, openHarness } from '../../support/harness'
+import { audit } from '../../support/ledger-parts'
 import { openMailbox } from '../../support/mailbox'
 import { auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
 
@@ -130,7 +130,7 @@ test('operators are mailed the events of the gateway, others are not; an unknown
 
 test('each operator is mailed the events of the gateway once, and at most every 15 minutes', async () => {
   const second = await newOwner()
-  await gateway.core.stores.db.run(sql`UPDATE accounts SET operator = 1 WHERE id = ${second.id}`)
+  await gateway.core.stores.directory.setRole(second.id, 'operator', audit())
   gateway.clock.advance(PAUSE_MS)
   await happens(second.id, 'balance.low')
   await round()
@@ -154,7 +154,7 @@ test('each operator is mailed the events of the gateway once, and at most every 
     'second ledger.alarm,upstream.down',
   ])
   expect(mailbox.received).toEqual([])
-  await gateway.core.stores.db.run(sql`UPDATE accounts SET operator = 0 WHERE id = ${second.id}`)
+  await gateway.core.stores.directory.setRole(second.id, null, audit())
 })
 
 describe('the weekly summary', () => {

@@ -107,7 +107,7 @@ describe('a suspended account', () => {
     const { suspension } = (await gateway.core.stores.accounts.byId(id as `acct_${string}`)) ?? {}
     expect(suspension?.reason).toBe(REASON)
     const { LibsqlAccounts } = await import('../../../server/adapters/stores/libsql/accounts')
-    const again = new LibsqlAccounts(gateway.core.stores.db)
+    const again = new LibsqlAccounts(gateway.core.stores.db, gateway.core.stores.directory)
     await again.restore({ restoreAccount: () => undefined })
     expect((await again.byId(id as `acct_${string}`))?.suspension?.reason).toBe(REASON)
   })
@@ -371,7 +371,7 @@ describe('erasing a customer', () => {
     if (!closed) throw new Error('erased accounts stay')
     const actor = { kind: 'operator', id: 'console', address: null } as const
     const audit = { at: gateway.clock.now(), actor, accountId: closed.id, action: 'account.role' }
-    await gateway.core.accounts.update({ ...closed, operator: true }, auditEntry(audit))
+    await gateway.core.accounts.setRole(closed, 'operator', auditEntry(audit))
     for (const other of await gateway.core.accounts.list(Number.POSITIVE_INFINITY, null))
       if (other.operator && ![rootId, id].includes(other.id))
         await read(operator.api(at(other.id, '/role'), { role: null }))

@@ -3,9 +3,10 @@ import { sql } from 'drizzle-orm'
 import { Webhook } from 'standardwebhooks'
 import { KeyRing } from '../../../server/adapters/sealing/key-ring'
 import { auditEntry } from '../../../server/core/audit'
-import { makeId } from '../../../server/core/ids'
+import { type AccountId, makeId } from '../../../server/core/ids'
 import { webhookPlace } from '../../../server/core/webhooks/webhooks'
 import { type Harness, openHarness } from '../../support/harness'
+import { audit } from '../../support/ledger-parts'
 import { oauthApp } from '../../support/oauth'
 import { until } from '../../support/until'
 import { closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
@@ -470,9 +471,9 @@ describe('an endpoint', () => {
 
   test("of a former operator is sent no operators' events, and its log shows none", async () => {
     const operator = await gateway.owner('second@example.com')
-    const { id } = await read<{ id: string }>(operator.api('/api/account'))
-    const { db, webhooks } = gateway.core.stores
-    await db.run(sql`update accounts set operator = 1 where id = ${id}`)
+    const { id } = await read<{ id: AccountId }>(operator.api('/api/account'))
+    const { directory, webhooks } = gateway.core.stores
+    await directory.setRole(id, 'operator', audit())
     const made = await create({}, operator)
     const path = `/api/webhooks/${made.webhook.id}/deliveries`
     const types = async () => (await read<Deliveries>(operator.api(path))).deliveries.map(({ type }) => type)
@@ -485,7 +486,7 @@ describe('an endpoint', () => {
     expect((await types()).toSorted()).toEqual(['key.created', 'upstream.down'])
     const { deliveries } = await read<Deliveries>(operator.api(path))
     const reserved = deliveries.find(({ type }) => type === 'upstream.down')
-    await db.run(sql`update accounts set operator = 0 where id = ${id}`)
+    await directory.setRole(id, null, audit())
     answer = () => new Response('ok')
     received = []
     gateway.clock.advance(HOUR_MS)

@@ -1,6 +1,7 @@
 import { eq, gt } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { Account } from '../../../core/accounts/account'
+import { type Account, roleFlags, type StaffRole } from '../../../core/accounts/account'
+import type { AccountDirectory } from '../../../core/accounts/directory'
 import type { AccountStore } from '../../../core/accounts/store'
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId } from '../../../core/ids'
@@ -9,15 +10,17 @@ import { auditRow } from './audit/audit-row'
 import { RESTORE_BATCH, restoredRows } from './journal/restored-rows'
 import { accounts, auditLog } from './schema/accounts'
 
-/** Accounts in memory, written through. Balances live in the counters and the ledger, not here. */
+/** Accounts in memory, written through, with the roles that the directory says. Balances live in the counters and the ledger, not here. */
 export class LibsqlAccounts implements AccountStore {
   private readonly db: LibSQLDatabase
+  private readonly directory: Pick<AccountDirectory, 'roleOf' | 'setRole'>
   private readonly ids = new Map<AccountId, Account>()
   /** Accounts that were looked up or opened since startup. */
   private readonly users = new Map<string, Account>()
 
-  constructor(db: LibSQLDatabase) {
+  constructor(db: LibSQLDatabase, directory: Pick<AccountDirectory, 'roleOf' | 'setRole'>) {
     this.db = db
+    this.directory = directory
   }
 
   /** Loads all accounts and, into the counters, their balances, before anything is served. */
@@ -29,9 +32,9 @@ export class LibsqlAccounts implements AccountStore {
         .where(after === null ? undefined : gt(accounts.id, after))
         .orderBy(accounts.id)
         .limit(RESTORE_BATCH)
-    for await (const { credit, paid, toppedUp, debt, ...account } of restoredRows(page)) {
-      this.ids.set(account.id, account)
-      counters.restoreAccount(account.id, credit, paid, toppedUp, debt)
+    for await (const row of restoredRows(page)) {
+      this.ids.set(row.id, this.accountOf(row))
+      counters.restoreAccount(row.id, row.credit, row.paid, row.toppedUp, row.debt)
     }
   }
 
@@ -44,7 +47,7 @@ export class LibsqlAccounts implements AccountStore {
     const known = this.users.get(userId)
     if (known) return known
     const [row] = await this.db.select().from(accounts).where(eq(accounts.userId, userId))
-    if (row && !this.users.has(userId)) this.opened(this.ids.get(row.id) ?? accountOf(row))
+    if (row && !this.users.has(userId)) this.opened(this.ids.get(row.id) ?? this.accountOf(row))
     return this.users.get(userId) ?? null
   }
 
@@ -67,25 +70,26 @@ export class LibsqlAccounts implements AccountStore {
     this.changed(account)
   }
 
+  async setRole(account: Account, role: StaffRole | null, audit: AuditEntry): Promise<Account> {
+    await this.directory.setRole(account.id, role, audit)
+    return this.changed(this.ids.get(account.id) ?? account)
+  }
+
   /** The statement that writes a changed account, for a batch with related changes. Call `changed` after the commit. */
   written(account: Account) {
-    const { id, operator, support, suspension, growthApproved, customLimits, maxKeys } = account
-    const written = { operator, support, suspension, growthApproved, customLimits, maxKeys }
+    const { id, suspension, growthApproved, customLimits, maxKeys } = account
+    const written = { suspension, growthApproved, customLimits, maxKeys }
     return this.db.update(accounts).set(written).where(eq(accounts.id, id))
   }
 
-  changed(account: Account): void {
-    this.ids.set(account.id, account)
-    if (this.users.has(account.userId)) this.users.set(account.userId, account)
+  changed(account: Account): Account {
+    const changed = { ...account, ...roleFlags(this.directory.roleOf(account.id)) }
+    this.ids.set(account.id, changed)
+    if (this.users.has(account.userId)) this.users.set(account.userId, changed)
+    return changed
   }
-}
 
-function accountOf({
-  credit: _c,
-  paid: _p,
-  toppedUp: _t,
-  debt: _d,
-  ...account
-}: typeof accounts.$inferSelect): Account {
-  return account
+  private accountOf({ credit: _c, paid: _p, toppedUp: _t, debt: _d, ...row }: typeof accounts.$inferSelect): Account {
+    return { ...row, ...roleFlags(this.directory.roleOf(row.id)) }
+  }
 }

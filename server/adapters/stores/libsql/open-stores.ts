@@ -20,6 +20,7 @@ import { LibsqlAuditTrail } from './audit/audit-trail'
 import { operatorActs } from './audit/operator-acts'
 import { HAS_LEASE, liveOwner } from './cluster/lease-tables'
 import { LibsqlCredentials } from './credentials'
+import { LibsqlDirectory } from './directory'
 import { databaseFile } from './driver/database-file'
 import { lockDatabaseFile } from './driver/database-file-lock'
 import { sqlClient } from './driver/sql-client'
@@ -97,6 +98,7 @@ export interface Stores {
   journalState(): JournalState
   readonly credentials: LibsqlCredentials
   readonly accounts: LibsqlAccounts
+  readonly directory: LibsqlDirectory
   readonly limitRequests: LibsqlLimitRequests
   readonly notes: LibsqlAccountNotes
   readonly operatorActs: OperatorActs
@@ -248,7 +250,9 @@ async function openHeld(
   closers.push(() => opened.close())
   const { journal, applied } = opened
   const credentials = new LibsqlCredentials(db, journal, applied)
-  const accounts = new LibsqlAccounts(db)
+  const directory = new LibsqlDirectory(db)
+  await directory.restore()
+  const accounts = new LibsqlAccounts(db, directory)
   const now = options.clock.now()
   const prices = new LibsqlPrices(db)
   await accounts.restore(counters)
@@ -269,6 +273,7 @@ async function openHeld(
     journalState: () => ({ ...opened.state(), queuedWrites: writes.waiting }),
     credentials,
     accounts,
+    directory,
     limitRequests: new LibsqlLimitRequests(db, accounts),
     ...operatorStores(db, options.clock, applied),
     settings: new LibsqlAccountSettings(db, applied),
@@ -285,7 +290,7 @@ async function openHeld(
     operationUsage: operationUsage(db, applied),
     statements: new LibsqlAccountStatements(db, applied),
     paymentClaims: new LibsqlPaymentClaims(db),
-    ...eventStores(db),
+    ...eventStores(db, directory),
     keptAnswers: new LibsqlIdempotencyRecords(db, applied),
     retention: new LibsqlRetention(db),
     applied,
@@ -298,11 +303,11 @@ async function openHeld(
   }
 }
 
-function eventStores(db: LibSQLDatabase) {
+function eventStores(db: LibSQLDatabase, directory: LibsqlDirectory) {
   return {
-    webhooks: new LibsqlWebhooks(db),
+    webhooks: new LibsqlWebhooks(db, directory),
     notices: new LibsqlNotices(db),
-    noticeMails: new LibsqlNoticeMails(db, new LibsqlUserAddresses(db)),
+    noticeMails: new LibsqlNoticeMails(db, new LibsqlUserAddresses(db), directory),
     sealedTexts: [new LibsqlSealedWebhooks(db), new LibsqlSealedApis(db)],
   }
 }

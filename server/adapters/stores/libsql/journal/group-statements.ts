@@ -63,9 +63,7 @@ function add(table: string, columns: readonly string[]): Write {
   }
 }
 
-/** If a group opens several accounts, only the first one written can be the first account. */
-const OPENINGS = all(`INSERT INTO accounts (id, user_id, operator, created_at)
-  SELECT value->>0, value->>1, value->>2 AND key = 0 AND NOT EXISTS (SELECT 1 FROM accounts), value->>3 FROM json_each(?)`)
+const OPENINGS = insert('accounts', 'id, user_id, created_at')
 const REQUESTS = insert(
   'requests',
   `id, client_request_id, account_id, key_id, operation, at, status, code, latency_ms, address, input_tokens, output_tokens,
@@ -114,14 +112,7 @@ const LATENCY = insert(
 )
 const LAST_USED = all(`UPDATE keys SET last_used_at = j.at
   FROM (SELECT value->>0 AS id, value->>1 AS at FROM json_each(?)) AS j WHERE keys.id = j.id`)
-/** Runs after accounts are opened, so that it reads the operator flag from the new row. */
-const AUDITS =
-  all(`INSERT INTO audit_log (id, at, actor_kind, actor_id, address, account_id, key_id, action, detail, before)
-  SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7,
-    CASE value->>7 WHEN 'account.open'
-      THEN (SELECT json_set(value->>8, '$.operator', json(iif(operator, 'true', 'false'))) FROM accounts WHERE id = value->>5)
-      ELSE value->>8 END, value->>9
-  FROM json_each(?)`)
+const AUDITS = insert('audit_log', 'id, at, actor_kind, actor_id, address, account_id, key_id, action, detail, before')
 
 /** The writes of a group in order, at most one per table. */
 export function groupRows({ records, notes, lastUsed }: Group): RowsOf[] {
@@ -130,10 +121,7 @@ export function groupRows({ records, notes, lastUsed }: Group): RowsOf[] {
   const undoneIds = undone.map((call) => call.id)
   const holds = [...holdsAfter(records)]
   const rows: RowsOf[] = [
-    [
-      OPENINGS,
-      records.flatMap(({ opening: o }) => (o ? [[o.id, o.userId, o.mayBeOperator ? 1 : 0, o.createdAt]] : [])),
-    ],
+    [OPENINGS, records.flatMap(({ opening: o }) => (o ? [[o.id, o.userId, o.createdAt]] : []))],
     [REQUESTS, calls.map(requestRow)],
     [UNDONE, undoneIds],
     [ENTRIES, records.flatMap((record) => record.entries.map(entryRow))],

@@ -1,5 +1,6 @@
 import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { AccountDirectory } from '../../../../core/accounts/directory'
 import type { SpendSummaryStore, SummaryReader } from '../../../../core/accounts/spend-summaries'
 import type { AuditEntry } from '../../../../core/audit'
 import type { AccountId } from '../../../../core/ids'
@@ -22,10 +23,16 @@ const SEQS_AT_ONCE = 500
 export class LibsqlNoticeMails implements NoticeMailStore, SpendSummaryStore {
   private readonly db: LibSQLDatabase
   private readonly addresses: Pick<LibsqlUserAddresses, 'addedTo'>
+  private readonly directory: Pick<AccountDirectory, 'withRole'>
 
-  constructor(db: LibSQLDatabase, addresses: Pick<LibsqlUserAddresses, 'addedTo'>) {
+  constructor(
+    db: LibSQLDatabase,
+    addresses: Pick<LibsqlUserAddresses, 'addedTo'>,
+    directory: Pick<AccountDirectory, 'withRole'>,
+  ) {
     this.db = db
     this.addresses = addresses
+    this.directory = directory
   }
 
   async choiceOf(account: AccountId): Promise<MailChoice> {
@@ -55,7 +62,7 @@ export class LibsqlNoticeMails implements NoticeMailStore, SpendSummaryStore {
       .select({ seq: sql`min(coalesce(${noticeMails.mailedSeq}, 0))` })
       .from(accounts)
       .leftJoin(noticeMails, eq(noticeMails.accountId, accounts.id))
-      .where(and(eq(accounts.operator, true), isRested))
+      .where(and(inArray(accounts.id, [...this.directory.withRole('operator')]), isRested))
     const isWaiting = and(eq(events.mailed, false), eq(events.dispatched, true), gt(events.at, from))
     const ofAccounts = await this.db
       .select({ event: events })
@@ -75,20 +82,21 @@ export class LibsqlNoticeMails implements NoticeMailStore, SpendSummaryStore {
   }
 
   async readers(of: readonly AccountId[]): Promise<readonly MailReader[]> {
+    const operators = new Set(this.directory.withRole('operator'))
     const rows = await this.db
       .select({
         accountId: accounts.id,
         userId: accounts.userId,
-        operator: accounts.operator,
         kinds: noticeMails.kinds,
         mailedAt: noticeMails.mailedAt,
         mailedSeq: sql<number>`coalesce(${noticeMails.mailedSeq}, 0)`,
       })
       .from(accounts)
       .leftJoin(noticeMails, eq(noticeMails.accountId, accounts.id))
-      .where(or(inArray(accounts.id, [...of]), eq(accounts.operator, true)))
+      .where(inArray(accounts.id, [...new Set([...of, ...operators])]))
     return (await this.addresses.addedTo(rows)).map(({ kinds, ...reader }) => ({
       ...reader,
+      operator: operators.has(reader.accountId),
       kinds: kinds ?? MAILED_BY_DEFAULT,
     }))
   }

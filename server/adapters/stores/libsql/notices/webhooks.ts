@@ -1,5 +1,6 @@
-import { and, asc, desc, eq, inArray, lt, lte, notInArray, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, lt, lte, notInArray, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { AccountDirectory } from '../../../../core/accounts/directory'
 import type { AuditEntry } from '../../../../core/audit'
 import type { TokenHolder } from '../../../../core/credentials/oauth-grant'
 import type { AccountId, DeliveryId, WebhookId } from '../../../../core/ids'
@@ -14,9 +15,11 @@ import { events, noticeMails, noticeReads, webhookDeliveries, webhooks } from '.
 export class LibsqlWebhooks implements WebhookStore {
   lostEvents = 0
   private readonly db: LibSQLDatabase
+  private readonly directory: Pick<AccountDirectory, 'withRole'>
 
-  constructor(db: LibSQLDatabase) {
+  constructor(db: LibSQLDatabase, directory: Pick<AccountDirectory, 'withRole'>) {
     this.db = db
+    this.directory = directory
   }
 
   async of(account: AccountId): Promise<readonly Webhook[]> {
@@ -132,13 +135,11 @@ export class LibsqlWebhooks implements WebhookStore {
   }
 
   async receivers(of: readonly AccountId[]): Promise<readonly (Webhook & { readonly operator: boolean })[]> {
-    const rows = await this.db
-      .select({ webhook: webhooks, app: APP, operator: accounts.operator })
-      .from(webhooks)
-      .leftJoin(connections, eq(connections.id, webhooks.connectionId))
-      .innerJoin(accounts, eq(accounts.id, webhooks.accountId))
-      .where(and(eq(webhooks.status, 'active'), or(inArray(webhooks.accountId, [...of]), eq(accounts.operator, true))))
-    return rows.map(({ operator, ...row }) => ({ ...webhookOf(row), operator }))
+    const operators = new Set(this.directory.withRole('operator'))
+    const rows = await this.select().where(
+      and(eq(webhooks.status, 'active'), inArray(webhooks.accountId, [...new Set([...of, ...operators])])),
+    )
+    return rows.map((row) => ({ ...webhookOf(row), operator: operators.has(row.webhook.accountId) }))
   }
 
   async dispatch(dispatched: readonly GatewayEvent[], deliveries: readonly Delivery[]): Promise<void> {
@@ -155,7 +156,7 @@ export class LibsqlWebhooks implements WebhookStore {
 
   async due(now: number): Promise<readonly Webhook[]> {
     const one = sql`SELECT 1 FROM ${webhookDeliveries} WHERE ${webhookDeliveries.webhookId} = ${webhooks.id}
-      AND ${IS_PENDING} AND ${webhookDeliveries.nextAt} <= ${now} AND ${isForReceiver}`
+      AND ${IS_PENDING} AND ${webhookDeliveries.nextAt} <= ${now} AND ${this.isForReceiver()}`
     const rows = await this.select().where(and(eq(webhooks.status, 'active'), sql`EXISTS (${one})`))
     return rows.map(webhookOf)
   }
@@ -171,7 +172,7 @@ export class LibsqlWebhooks implements WebhookStore {
           lte(webhookDeliveries.nextAt, now),
           // It may have been paused since it was read.
           sql`EXISTS (SELECT 1 FROM ${webhooks} WHERE ${webhooks.id} = ${webhook} AND ${webhooks.status} = 'active')`,
-          isForReceiver,
+          this.isForReceiver(),
         ),
       )
       .orderBy(asc(webhookDeliveries.nextAt))
@@ -230,11 +231,19 @@ export class LibsqlWebhooks implements WebhookStore {
       .leftJoin(connections, eq(connections.id, webhooks.connectionId))
   }
 
+  /** An account that is no longer operator gets no operators' events, also none that were queued or logged before. */
+  private isForReceiver(): SQL {
+    const operators = JSON.stringify(this.directory.withRole('operator'))
+    return sql`(${notInArray(webhookDeliveries.type, [...OPERATOR_EVENTS])} OR EXISTS (
+      SELECT 1 FROM ${webhooks} WHERE ${webhooks.id} = ${webhookDeliveries.webhookId}
+      AND ${webhooks.accountId} IN (SELECT value FROM json_each(${operators}))))`
+  }
+
   private async log(where: SQL | undefined, limit: number): Promise<readonly Delivery[]> {
     return this.db
       .select()
       .from(webhookDeliveries)
-      .where(and(where, isForReceiver))
+      .where(and(where, this.isForReceiver()))
       .orderBy(desc(webhookDeliveries.id))
       .limit(limit)
   }
@@ -242,11 +251,6 @@ export class LibsqlWebhooks implements WebhookStore {
 
 /** Word for word the condition of the index of deliveries that wait, or SQLite would not use it. */
 const IS_PENDING = sql`${webhookDeliveries.state} = 'pending'`
-
-/** An account that is no longer operator gets no operators' events, also none that were queued or logged before. */
-const isForReceiver = sql`(${notInArray(webhookDeliveries.type, [...OPERATOR_EVENTS])} OR EXISTS (
-  SELECT 1 FROM ${webhooks} JOIN ${accounts} ON ${accounts.id} = ${webhooks.accountId}
-  WHERE ${webhooks.id} = ${webhookDeliveries.webhookId} AND ${accounts.operator} = 1))`
 
 const APP = { id: connections.id, name: connections.name, disconnectedAt: connections.disconnectedAt }
 

@@ -13,8 +13,6 @@ export const accounts = sqliteTable(
   {
     id: text().$type<AccountId>().primaryKey(),
     userId: text('user_id').notNull().unique('accounts_user'),
-    operator: integer({ mode: 'boolean' }).notNull(),
-    support: integer({ mode: 'boolean' }).notNull().default(false),
     suspension: text({ mode: 'json' }).$type<Suspension>(),
     growthApproved: integer('growth_approved', { mode: 'boolean' }).notNull().default(false),
     customLimits: text('custom_limits', { mode: 'json' }).$type<Limits>(),

@@ -25,6 +25,7 @@ export const TABLE_HOMES: Readonly<Record<string, TableHome>> = {
   oauth_device_code: 'control',
   oauth_refresh_token: 'control',
   oauth_resource: 'control',
+  account_directory: 'control',
   models: 'control',
   prices: 'control',
   apis: 'control',

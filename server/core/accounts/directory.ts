@@ -1,0 +1,32 @@
+import type { AuditEntry } from '../audit'
+import type { AccountId } from '../ids'
+import type { StaffRole } from './account'
+
+/** An account that a user gets. */
+export interface Place {
+  readonly accountId: AccountId
+  readonly role: StaffRole | null
+  readonly createdAt: number
+}
+
+export interface NewPlace {
+  readonly accountId: AccountId
+  readonly userId: string
+  /** Whether its owner becomes operator if it is the first account, which the statement decides. */
+  readonly mayBeOperator: boolean
+  readonly createdAt: number
+}
+
+/**
+ * Which account each user has, and which owners are staff. It is in the control database (ADR 45): a user's account is here before its cell
+ * opens it, so a row may lead to an account that does not exist yet, and never the reverse. Reads of roles see the latest write.
+ */
+export interface AccountDirectory {
+  /** The account of the user: the one given, unless the user has one already. Durable when it resolves. */
+  place(place: NewPlace): Promise<Place>
+  roleOf(account: AccountId): StaffRole | null
+  /** All accounts with that role. */
+  withRole(role: StaffRole): readonly AccountId[]
+  /** Gives an account a role, or takes it, in one batch with the audit row. */
+  setRole(account: AccountId, role: StaffRole | null, audit: AuditEntry): Promise<void>
+}

@@ -1,0 +1,106 @@
+import { afterEach, expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { closeReconciled } from '../../http/owner/bench'
+import { openHarness } from '../../support/harness'
+import { accountId, audit, NOON, openTestStores } from '../../support/ledger-parts'
+import { olderDatabase } from '../../support/older-database'
+
+const HERE = { address: '127.0.0.1', isFromThisMachine: true }
+
+let closers: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close()
+  closers = []
+})
+
+async function folder(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'gateway-directory-'))
+  closers.push(() => rm(made, { recursive: true, force: true }))
+  return made
+}
+
+test('a user has one account, whoever asks and how often, and only the first of all may be operator', async () => {
+  const stores = await openTestStores()
+  const place = (userId: string) =>
+    stores.directory.place({ accountId: accountId(), userId, mayBeOperator: true, createdAt: NOON })
+  const [first, ...others] = await Promise.all(['a', 'a', 'b', 'c', 'a'].map(place))
+  expect(others.map(({ accountId: id }) => id === first?.accountId)).toEqual([true, false, false, true])
+  expect([first, ...others].map((one) => one?.role)).toEqual(['operator', 'operator', null, null, 'operator'])
+  expect(stores.directory.withRole('operator')).toEqual([first?.accountId ?? 'acct_none'])
+  await stores.close()
+})
+
+test('an account whose commit failed is opened after a restart under the same id, with its role and one credit', async () => {
+  const data = await folder()
+  const before = await openHarness({ folder: data })
+  await before.core.stores.db.run(
+    "CREATE TRIGGER no_accounts BEFORE INSERT ON accounts BEGIN SELECT RAISE(ABORT, 'no'); END",
+  )
+  expect(await before.core.signUp.openAccount('ada', HERE)).toBeNull()
+  const [reserved = 'acct_none'] = before.core.stores.directory.withRole('operator')
+  expect(await before.core.accounts.count()).toBe(0)
+  await before.core.stores.db.run('DROP TRIGGER no_accounts')
+  await before.close(true)
+  const after = await openHarness({ folder: data })
+  const [ada, again, bob] = await Promise.all(
+    ['ada', 'ada', 'bob'].map((user) => after.core.signUp.openAccount(user, HERE)),
+  )
+  expect(ada).toMatchObject({ id: reserved, operator: true })
+  expect(again).toEqual(ada ?? null)
+  expect(bob).toMatchObject({ operator: false })
+  expect(Number((await after.core.ledger.balance(reserved))?.posted)).toBe(2_000_000)
+  await closeReconciled(after)
+})
+
+test('a role outlives a restart, and one that was taken does not come back', async () => {
+  const data = await folder()
+  const stores = await openTestStores({ folder: data })
+  const ids = [accountId(), accountId()] as const
+  for (const [i, id] of ids.entries())
+    await stores.directory.place({ accountId: id, userId: `user ${i}`, mayBeOperator: true, createdAt: NOON })
+  await stores.directory.setRole(ids[1], 'support', audit())
+  await stores.directory.setRole(ids[0], null, audit())
+  await stores.close()
+  const again = await openTestStores({ folder: data })
+  expect(ids.map((id) => again.directory.roleOf(id))).toEqual([null, 'support'])
+  expect(
+    await again.audit.find(
+      { accountId: null, keyId: null, actorKind: null, action: 'test', from: null, to: null },
+      9,
+      null,
+    ),
+  ).toMatchObject({ rows: { length: 2 } })
+  await again.close()
+})
+
+test('an upgrade keeps the operators, support and owners of the older data, and their money', async () => {
+  const data = await folder()
+  await olderDatabase(data, '0043_directory', async (client) => {
+    const account = (id: string, operator: number, support: number) => [
+      `INSERT INTO accounts (id, user_id, operator, support, credit, created_at) VALUES ('acct_${id}', 'user ${id}', ${operator}, ${support}, 5, 7)`,
+      `INSERT INTO entries (transaction_id, kind, account_id, debit, credit, amount, at, description) VALUES ('txn_${id}', 'grant', 'acct_${id}', 'house/grants', 'acct_${id}/credit', 5, 7, 'x')`,
+    ]
+    await client.batch([
+      ...account('root', 1, 0),
+      ...account('both', 1, 1),
+      ...account('help', 0, 1),
+      ...account('ada', 0, 0),
+    ])
+  })
+  const gateway = await openHarness({ folder: data })
+  const all = await gateway.core.accounts.list(9, null)
+  expect(Object.fromEntries(all.map(({ id, operator, support }) => [id, [operator, support]]))).toEqual({
+    acct_root: [true, false],
+    // An account with both was an operator.
+    acct_both: [true, false],
+    acct_help: [false, true],
+    acct_ada: [false, false],
+  })
+  // Nobody becomes operator by being the first after the upgrade.
+  expect(await gateway.core.signUp.openAccount('new', HERE)).toMatchObject({ operator: false })
+  expect(await gateway.core.signUp.openAccount('user ada', HERE)).toMatchObject({ id: 'acct_ada' })
+  expect(Number((await gateway.core.ledger.balance('acct_ada'))?.posted)).toBe(5)
+  await closeReconciled(gateway)
+})
