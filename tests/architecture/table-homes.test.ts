@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { createClient } from '@libsql/client'
 import { getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
@@ -44,6 +44,18 @@ function tablesOf(source: string, tables: ReadonlyMap<string, string>): Set<stri
 /** Stores also build statements from names: `inserted('entries', ...)`. */
 function namesIn(source: string): string[] {
   return [...source.matchAll(/'([a-z_]+)'/g)].flatMap(([, name = '']) => (name in TABLE_HOMES ? name : []))
+}
+
+/** The files of the stores that a file imports, and those that they import, without the schema and without types. */
+async function importedBy(path: string, found = new Set<string>()): Promise<ReadonlySet<string>> {
+  if (found.has(path)) return found
+  found.add(path)
+  const source = await readFile(path, 'utf8')
+  for (const [, from = ''] of source.matchAll(/^import (?!type )[^']*'(\.[^']*)'/gm)) {
+    const target = `${join(dirname(path), from)}.ts`
+    if (target.startsWith(STORES) && !target.startsWith(SCHEMA)) await importedBy(target, found)
+  }
+  return found
 }
 
 async function schemaOf<T>(sql: string): Promise<readonly T[]> {
@@ -97,5 +109,21 @@ describe('homes of tables', () => {
       if (homesOf([...named, ...tablesOf(source, tables)]).size > 1) mixed.push(relative(SERVER, path))
     }
     expect(mixed, 'such a statement cannot run once the databases are apart: ask each by itself (ADR 45)').toEqual([])
+  })
+
+  test.each([
+    ['control-stores.ts', 'cell'],
+    ['cell-stores.ts', 'control'],
+  ] as const)('what %s opens uses no table of a %s database', async (file, foreign) => {
+    const tables = await exportedTables()
+    const files = await importedBy(join(STORES, file))
+    expect(files.size).toBeGreaterThan(10)
+    const strangers: string[] = []
+    for (const path of files) {
+      const source = await readFile(path, 'utf8')
+      if (homesOf([...namesIn(source), ...tablesOf(source, tables)]).has(foreign))
+        strangers.push(relative(STORES, path))
+    }
+    expect(strangers).toEqual([])
   })
 })

@@ -1,0 +1,112 @@
+import type { Clock } from '../../../core/clock'
+import type { RestorableCounters } from '../../../core/ledger/hold'
+import { LibsqlAccountSettings } from './account-settings'
+import { LibsqlAccounts } from './accounts'
+import { LibsqlUpstreamPayments } from './apis/upstream-payments'
+import type { ControlStores } from './control-stores'
+import { LibsqlCredentials } from './credentials'
+import type { Opened } from './driver/opened'
+import { OWN_THREADS, type WorkerThreads } from './driver/worker-threads'
+import { LibsqlIdempotencyRecords } from './idempotency-records'
+import { openJournal } from './journal/open-journal'
+import { lastTimes } from './last-times'
+import { LibsqlAccountStatements } from './ledger/account-statements'
+import { LibsqlAccounting } from './ledger/accounting'
+import { LibsqlBookings } from './ledger/bookings'
+import { LibsqlBooks } from './ledger/books'
+import { libsqlLedgerCheck } from './ledger/ledger-check'
+import { LibsqlNoticeMails } from './notices/notice-mails'
+import { LibsqlNotices } from './notices/notices'
+import { LibsqlSealedWebhooks } from './notices/sealed-webhooks'
+import { LibsqlWebhooks } from './notices/webhooks'
+import type { Database } from './open-database'
+import { LibsqlAccountFinder, LibsqlAccountNotes } from './operator/account-notes'
+import { LibsqlCardRefunds } from './operator/card-refunds'
+import { LibsqlLimitRequests } from './operator/limit-requests'
+import { LibsqlRestoreChecks } from './operator/restore-checks'
+import { LibsqlPaymentClaims } from './payment-claims'
+import { LibsqlRetention } from './retention'
+import { keptHolds } from './schema/usage'
+import { LibsqlSocial } from './social'
+import { operationUsage } from './usage/operation-usage'
+import { LibsqlRevenue } from './usage/revenue'
+import { LibsqlUsageReports } from './usage/usage-reports'
+
+export interface CellOptions {
+  /** Determines the current budget periods. */
+  readonly clock: Clock
+  readonly patienceMs: number
+  /** Which operations the usage summary counts. */
+  readonly isCounted: (operation: string) => boolean
+  readonly onFatal: (reason: string) => void
+  readonly onTrouble: (what: string, reason: string) => void
+  readonly threads?: WorkerThreads
+}
+
+interface CellNeeds {
+  readonly database: Database
+  readonly control: Pick<ControlStores, 'directory' | 'userAddresses'>
+  /** Receives every balance and pool as of the last commit. */
+  readonly counters: RestorableCounters
+}
+
+/**
+ * The stores of what belongs to the accounts of one cell (ADR 45): applies what a previous owner left in the log, and fills memory. They use
+ * no table of the control database.
+ */
+export async function openCellStores(needs: CellNeeds, options: CellOptions, opened: Opened) {
+  const { database, control, counters } = needs
+  const { db, file, reader, writes } = database
+  const { clock, patienceMs, onFatal, onTrouble, threads = OWN_THREADS } = options
+  const log = await openJournal({ file, writes, reader, threads, patienceMs, onFatal, onTrouble })
+  opened.add(() => log.close())
+  const { journal, applied } = log
+  const credentials = new LibsqlCredentials(db, journal, applied)
+  const accounts = new LibsqlAccounts(db, control.directory)
+  const now = clock.now()
+  await accounts.restore(counters)
+  await credentials.restore(counters)
+  for (const { id, budget, spent } of await credentials.restoreBudgets(now))
+    counters.restoreBudget(id, budget, now, spent)
+  const durableHolds = await db.select({ hold: keptHolds.hold, call: keptHolds.call }).from(keptHolds)
+  for (const { hold } of durableHolds) counters.restoreHold(hold)
+  return {
+    ...{ journal, applied, credentials, accounts },
+    /** Holds of streams that the previous owner left open; the counters hold them again. */
+    durableHolds,
+    /** How far the disk and the tables are behind. */
+    journalState: () => ({ ...log.state(), queuedWrites: writes.waiting }),
+    bookings: new LibsqlBookings(db, applied),
+    limitRequests: new LibsqlLimitRequests(db, accounts),
+    settings: new LibsqlAccountSettings(db, applied),
+    social: new LibsqlSocial(db),
+    upstreamPayments: new LibsqlUpstreamPayments(db, applied),
+    paymentClaims: new LibsqlPaymentClaims(db),
+    keptAnswers: new LibsqlIdempotencyRecords(db, applied),
+    retention: new LibsqlRetention(db),
+    webhooks: new LibsqlWebhooks(db, control.directory),
+    sealedWebhooks: new LibsqlSealedWebhooks(db),
+    notices: new LibsqlNotices(db),
+    noticeMails: new LibsqlNoticeMails(db, control.userAddresses, control.directory),
+    ...cellReports(database, options, applied),
+  }
+}
+
+/** What reads the books and the calls of a cell, and what operators keep about its accounts. */
+function cellReports({ db }: Database, { clock, isCounted }: CellOptions, applied: () => Promise<void>) {
+  return {
+    books: new LibsqlBooks(db, applied),
+    statements: new LibsqlAccountStatements(db, applied),
+    accounting: new LibsqlAccounting(db, applied),
+    ledgerCheck: libsqlLedgerCheck(db, applied),
+    revenue: new LibsqlRevenue(db, applied),
+    reports: new LibsqlUsageReports(db, isCounted, applied),
+    operationUsage: operationUsage(db, applied),
+    notes: new LibsqlAccountNotes(db),
+    finder: new LibsqlAccountFinder(db, applied),
+    cardRefunds: new LibsqlCardRefunds(db),
+    restoreChecks: new LibsqlRestoreChecks(db, clock),
+    /** When the data was last written to. */
+    lastTimes: () => lastTimes(db),
+  }
+}
