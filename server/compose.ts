@@ -2,11 +2,7 @@ import { join } from 'node:path'
 import { closedUsers } from './adapters/identity/closed-users'
 import { type IdentityOptions, openIdentity } from './adapters/identity/identity'
 import { openGuardedFetch } from './adapters/outbound/guarded-fetch'
-import { openStores, type StoreOptions } from './adapters/stores/libsql/open-stores'
-import { MemoryEvents } from './adapters/stores/memory/events'
-import { MemoryHolds } from './adapters/stores/memory/holds'
-import { LeasedHolds } from './adapters/stores/memory/leased-holds'
-import { MemoryWindows } from './adapters/stores/memory/windows'
+import type { WorkerThreads } from './adapters/stores/libsql/driver/worker-threads'
 import { localMedia } from './adapters/websearch/local/media'
 import { app } from './app'
 import { agentInterfaces, composeAgents } from './compose/agents'
@@ -14,14 +10,13 @@ import { composeImported } from './compose/apis/imported-apis'
 import { openUpstreamWallet } from './compose/apis/upstream-payments'
 import { composeAfterRestore } from './compose/backup/after-restore'
 import { composeBackups } from './compose/backup/backup-schedule'
-import { upgradeCopy } from './compose/backup/upgrade-copy'
 import { type NodeSurroundings, nodeReadiness } from './compose/cluster/gateway-node'
+import { openControl } from './compose/control'
+import { openDatabases } from './compose/databases'
 import { composeGuide } from './compose/guide'
-import { composeModels, openModelCatalog } from './compose/models'
+import { composeModels } from './compose/models'
 import { clientAddresses } from './compose/observing/client-addresses'
-import { MoneyLog } from './compose/observing/money-log'
 import { composeTelemetry } from './compose/observing/telemetry'
-import { timedJournal } from './compose/observing/timed-journal'
 import { openMailers, ownerSettings, passwordResets, signInEvents, signUpConfirmation } from './compose/owner-mail'
 import { composeBilling } from './compose/payments/billing'
 import { resealSecrets } from './compose/resealing'
@@ -35,21 +30,11 @@ import { composeWebhooks, eventWriter } from './compose/webhooks'
 import type { Config } from './config'
 import { AccountSearch } from './core/accounts/account-search'
 import { Keys } from './core/accounts/keys'
-import { LimitRequests } from './core/accounts/limit-requests'
 import { Operator } from './core/accounts/operator'
-import { SetupToken } from './core/accounts/setup-token'
 import { SignUp } from './core/accounts/sign-up'
 import type { AccountStore } from './core/accounts/store'
-import { ApiRegistry } from './core/apis/api-store'
-import { Closings } from './core/apis/closings'
-import { isSold } from './core/catalog/operations'
 import type { Clock } from './core/clock'
-import { announcedJournal } from './core/events/announced-journal'
-import { assertClock } from './core/ledger/clock-check'
-import { Ledger } from './core/ledger/ledger'
-import { WatchedJournal } from './core/ledger/watched-journal'
 import { type ByteCaps, BytesInProgress } from './core/limits/bytes-in-progress'
-import { Limiter } from './core/limits/limiter'
 import { TIER_LIMITS } from './core/limits/tier'
 import { MAIL_FAILED } from './core/mail/mailer'
 import { formatUsd } from './core/money'
@@ -78,8 +63,6 @@ import type { PipelineDeps } from './pipeline/paid-call'
 const ROOT = join(import.meta.dir, '..')
 /** Where the build puts the dashboard. */
 export const DASHBOARD = join(ROOT, 'dashboard', 'dist')
-/** How long a caller waits for the commit of its charge before it gets a 503. */
-const COMMIT_PATIENCE_MS = 10_000
 
 export interface Surroundings {
   readonly clock: Clock
@@ -103,7 +86,7 @@ export interface Surroundings {
   /** The built dashboard, already loaded, for tests. */
   readonly dashboard?: DashboardFiles
   /** The worker threads of the stores, for tests. */
-  readonly threads?: StoreOptions['threads']
+  readonly threads?: WorkerThreads
 }
 
 interface ClosableProviders extends DataProviders {
@@ -185,7 +168,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
       await Promise.all([webhooks.close(), billing.close(), retention.close(), backups.close()])
       await Promise.all([imported.upstreamPayments?.close(), providers.close?.(), models.close(), observed.close()])
       await linked.close()
-      await stores.close()
+      await core.closeDatabases()
     },
   }
 }
@@ -257,63 +240,26 @@ function securedBy({ baseUrl, corsOrigins }: Config, answer: (request: Request) 
 
 const STOPWATCH: Clock = { now: () => performance.now() }
 
-/** Money, keys and limits. */
+/** Money, keys and limits: the control database, and its only cell. */
 async function composeCore(config: Config, surroundings: Surroundings) {
-  const { clock, stopwatch = STOPWATCH, log, onFatal, outbound, threads } = surroundings
-  const holds = surroundings.node ? new LeasedHolds(surroundings.node.mayGrant) : new MemoryHolds()
-  const stores = await openStores(
-    {
-      ...{ url: config.databaseUrl, authToken: config.databaseAuthToken },
-      clock,
-      patienceMs: COMMIT_PATIENCE_MS,
-      isCounted: isSold,
-      signupBrakes: config.signupBrakes,
-      onFatal,
-      onTrouble: (what, reason) => log.error(`database: ${what}`, { reason }),
-      beforeUpgrade: upgradeCopy(config, surroundings),
-      ...{ ...(surroundings.node && { lease: surroundings.node.lease }), ...(threads && { threads }) },
-    },
-    holds,
-  )
-  if (!surroundings.acceptsClock) assertClock(clock.now(), await stores.lastTimes())
-  const { credentials, accounts, prices, reports, statements, operationUsage } = stores
-  const isResealed = await resealSecrets(config, stores.sealedTexts, log)
-  const apis = new ApiRegistry()
-  apis.replace(await stores.apis.all())
-  const apiClosings = new Closings(stores.apiClosings)
-  await apiClosings.restore()
-  const { catalog, reloadModels } = await openModelCatalog(config, stores.models, clock)
-  const setupToken = new SetupToken()
-  const events = new MemoryEvents()
-  const charges = new WatchedJournal(stores.journal, () => stopwatch.now())
+  const { clock, stopwatch = STOPWATCH, log, outbound } = surroundings
   const latencies = config.metrics && new RecentLatencies(clock)
-  const money = new MoneyLog(log)
-  const journal = timedJournal(money.around(announcedJournal(charges, events)), latencies)
-  const writeEvent = eventWriter(stores.webhooks, clock, log)
-  const onReversalFailure = (request: string, reason: string) => {
-    log.error('a charge could not be reversed', { request, reason })
-    writeEvent('ledger.alarm', request, { request_id: request, reason })
-  }
-  const ledger = new Ledger({ holds, journal, bookings: stores.bookings, clock, onReversalFailure })
-  for (const durable of stores.durableHolds)
-    if (!(await ledger.settleDurable(durable)))
-      onReversalFailure(durable.call.id, 'an unfinished stream could not be charged')
+  const { stores, cell, ...opened } = await openDatabases(config, { ...surroundings, stopwatch, latencies })
+  const isResealed = await resealSecrets(config, stores.sealedTexts, log)
+  const control = await openControl(config, stores, clock)
+  const { accounts, credentials, holds, events, ledger, journal, writeEvent } = cell
+  const { apis, catalog, prices, setupToken } = control
   return {
-    ...{ stores, isResealed, apis },
+    ...{ stores, isResealed, latencies, ...control },
+    ...{ accounts, credentials, holds, events, ledger, journal, money: cell.money, limiter: cell.limiter },
     paying: await openUpstreamWallet(config, stores.upstreamPayments, clock),
-    apiClosings,
     /** Requests to addresses that strangers supply. */
     strangers: guardedFetch(config, outbound),
     audit: stores.audit,
-    events,
-    ...{ holds, credentials, accounts, prices, journal, latencies, money },
-    checks: { database: () => stores.problem(), charges: () => charges.problem() },
-    ...{ reports, operationUsage, statements },
-    ledger,
+    checks: { database: () => stores.problem(), charges: () => cell.chargesProblem() },
+    ...{ reports: stores.reports, operationUsage: stores.operationUsage, statements: stores.statements },
     ...(await composeAgents(config, { stores, holds, clock, log })),
-    limiter: new Limiter(new MemoryWindows(), clock),
     intake: new Intake(new BytesInProgress(bodyBytes()), stopwatch),
-    ...{ catalog, reloadModels },
     keys: new Keys({
       ...{ credentials, holds, clock, events },
       isOnSale: (name) => apis.routes.byName(name) !== null,
@@ -323,8 +269,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
       ...{ accounts, prices, ledger, clock, events },
       ...{ audit: stores.audit, isClosed: closedUsers(stores.db) },
     }),
-    limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),
-    setupToken,
+    limitRequests: cell.limitRequests,
     signUp: new SignUp({
       ...{ accounts, directory: stores.directory, ledger, clock, setupToken, credits: stores.signupCredits },
       firstIsOperator: config.firstAccountIsOperator,
@@ -336,6 +281,8 @@ async function composeCore(config: Config, surroundings: Surroundings) {
         writeEvent('signup.blocked', `${brake}_${new Date(clock.now()).toISOString().slice(0, 13)}`, { brake })
       },
     }),
+    /** Finishes pending writes, then closes the databases. */
+    closeDatabases: opened.close,
   }
 }
 

@@ -2,7 +2,7 @@ import { LibraryGrants } from '../adapters/identity/oauth/oauth-grants'
 import { prepareOAuth } from '../adapters/identity/oauth/oauth-upkeep'
 import { hashStoredSecrets } from '../adapters/identity/secret-hash'
 import { LibsqlAppGrants } from '../adapters/stores/libsql/app-grants'
-import type { Stores } from '../adapters/stores/libsql/open-stores'
+import type { Database } from '../adapters/stores/libsql/open-database'
 import type { Config } from '../config'
 import { AppGrants } from '../core/accounts/app-grants'
 import type { Identity } from '../core/accounts/identity'
@@ -14,7 +14,7 @@ import { UsageAnswers } from '../http/usage/usage-answers'
 import type { Log } from '../log'
 
 interface AgentParts {
-  readonly stores: Pick<Stores, 'db' | 'tokenChanges'>
+  readonly stores: Pick<Database, 'db' | 'tokenChanges'>
   readonly holds: HoldStore
   readonly clock: Clock
   readonly log: Log

@@ -28,7 +28,7 @@ export interface DatabaseOptions {
 }
 
 /** A lease that this node took. Another node may have it by now. */
-export interface HeldLease {
+interface HeldLease {
   readonly nodeId: string
   readonly term: number
 }

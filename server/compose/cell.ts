@@ -1,0 +1,83 @@
+import { openCellStores } from '../adapters/stores/libsql/cell-stores'
+import type { ControlStores } from '../adapters/stores/libsql/control-stores'
+import type { Opened } from '../adapters/stores/libsql/driver/opened'
+import type { WorkerThreads } from '../adapters/stores/libsql/driver/worker-threads'
+import type { Database } from '../adapters/stores/libsql/open-database'
+import { MemoryEvents } from '../adapters/stores/memory/events'
+import { MemoryHolds } from '../adapters/stores/memory/holds'
+import { LeasedHolds } from '../adapters/stores/memory/leased-holds'
+import { MemoryWindows } from '../adapters/stores/memory/windows'
+import { LimitRequests } from '../core/accounts/limit-requests'
+import { isSold } from '../core/catalog/operations'
+import type { Clock } from '../core/clock'
+import { announcedJournal } from '../core/events/announced-journal'
+import { assertClock } from '../core/ledger/clock-check'
+import { Ledger } from '../core/ledger/ledger'
+import { WatchedJournal } from '../core/ledger/watched-journal'
+import { Limiter } from '../core/limits/limiter'
+import type { RecentLatencies } from '../core/usage/recent-latencies'
+import type { Log } from '../log'
+import { MoneyLog } from './observing/money-log'
+import { timedJournal } from './observing/timed-journal'
+import { eventWriter } from './webhooks'
+
+/** How long a caller waits for the commit of its charge before it gets a 503. */
+const COMMIT_PATIENCE_MS = 10_000
+
+interface CellNeeds {
+  /** What the cell's accounts are in. Closing `opened` closes the cell first, then the database. */
+  readonly database: Database
+  readonly opened: Opened
+  readonly control: Pick<ControlStores, 'directory' | 'userAddresses'>
+  readonly clock: Clock
+  /** Monotonic. */
+  readonly stopwatch: Clock
+  readonly acceptsClock: boolean
+  readonly log: Log
+  /** Whether this process may grant; always, if it is not one of many nodes. */
+  readonly mayGrant: (() => boolean) | null
+  readonly onFatal: (reason: string) => void
+  /** Null without metrics. */
+  readonly latencies: RecentLatencies | null
+  readonly threads?: WorkerThreads | undefined
+}
+
+export type Cell = Awaited<ReturnType<typeof openCell>>
+
+/**
+ * Opens the accounts of one cell (ADR 45): its stores, and what decides in memory about their money and limits. Settles the streams that the
+ * previous owner left unfinished. Throws if the clock is far from the cell's last entry.
+ */
+export async function openCell(needs: CellNeeds) {
+  const { database, opened, control, clock, stopwatch, log, latencies, mayGrant, onFatal, threads } = needs
+  const holds = mayGrant ? new LeasedHolds(mayGrant) : new MemoryHolds()
+  const options = {
+    ...{ clock, onFatal, patienceMs: COMMIT_PATIENCE_MS, isCounted: isSold, ...(threads && { threads }) },
+    onTrouble: (what: string, reason: string) => log.error(`database: ${what}`, { reason }),
+  }
+  const stores = await openCellStores({ database, control, counters: holds }, options, opened)
+  if (!needs.acceptsClock) assertClock(clock.now(), await stores.lastTimes())
+  const events = new MemoryEvents()
+  const charges = new WatchedJournal(stores.journal, () => stopwatch.now())
+  const money = new MoneyLog(log)
+  const journal = timedJournal(money.around(announcedJournal(charges, events)), latencies)
+  const writeEvent = eventWriter(stores.webhooks, clock, log)
+  const onReversalFailure = (request: string, reason: string) => {
+    log.error('a charge could not be reversed', { request, reason })
+    writeEvent('ledger.alarm', request, { request_id: request, reason })
+  }
+  const ledger = new Ledger({ holds, journal, bookings: stores.bookings, clock, onReversalFailure })
+  for (const durable of stores.durableHolds)
+    if (!(await ledger.settleDurable(durable)))
+      onReversalFailure(durable.call.id, 'an unfinished stream could not be charged')
+  const { accounts, credentials } = stores
+  return {
+    ...{ stores, holds, events, journal, money, ledger, accounts, credentials },
+    limiter: new Limiter(new MemoryWindows(), clock),
+    limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),
+    /** Why charges could not be committed lately; null if they can. */
+    chargesProblem: () => charges.problem(),
+    /** Writes an event that no commit causes. */
+    writeEvent,
+  }
+}

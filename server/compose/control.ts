@@ -1,0 +1,17 @@
+import type { ControlStores } from '../adapters/stores/libsql/control-stores'
+import type { Config } from '../config'
+import { SetupToken } from '../core/accounts/setup-token'
+import { ApiRegistry } from '../core/apis/api-store'
+import { Closings } from '../core/apis/closings'
+import type { Clock } from '../core/clock'
+import { openModelCatalog } from './models'
+
+/** What belongs to no account (ADR 45): what is on sale and at what price. Secrets must have been sealed again before. */
+export async function openControl(config: Config, stores: ControlStores, clock: Clock) {
+  const apis = new ApiRegistry()
+  apis.replace(await stores.apis.all())
+  const apiClosings = new Closings(stores.apiClosings)
+  await apiClosings.restore()
+  const { catalog, reloadModels } = await openModelCatalog(config, stores.models, clock)
+  return { apis, apiClosings, catalog, reloadModels, prices: stores.prices, setupToken: new SetupToken() }
+}

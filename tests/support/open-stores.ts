@@ -1,0 +1,30 @@
+import { LibsqlAuditTrail } from '../../server/adapters/stores/libsql/audit/audit-trail'
+import { type CellOptions, openCellStores } from '../../server/adapters/stores/libsql/cell-stores'
+import { type ControlOptions, openControlStores } from '../../server/adapters/stores/libsql/control-stores'
+import { Opened } from '../../server/adapters/stores/libsql/driver/opened'
+import { type DatabaseOptions, openDatabase } from '../../server/adapters/stores/libsql/open-database'
+import type { RestorableCounters } from '../../server/core/ledger/hold'
+
+export interface StoreOptions extends DatabaseOptions, ControlOptions, CellOptions {
+  /** How long closing waits for a database that does not respond. */
+  readonly closeMs?: number
+}
+
+/** All stores of one database, without a gateway: it is the control database and the only cell. */
+export async function openStores(options: StoreOptions, counters: RestorableCounters) {
+  const opened = new Opened()
+  try {
+    const database = await openDatabase(options, opened)
+    const control = await openControlStores(database, options)
+    const cell = await openCellStores({ database, control, counters }, options, opened)
+    const { db, tokenChanges, problem } = database
+    return {
+      ...{ db, tokenChanges, problem, ...control, ...cell },
+      audit: new LibsqlAuditTrail(db),
+      close: () => opened.closeInTime(options.onTrouble, options.closeMs),
+    }
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
