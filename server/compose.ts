@@ -10,6 +10,7 @@ import { composeImported } from './compose/apis/imported-apis'
 import { openUpstreamWallet } from './compose/apis/upstream-payments'
 import { composeAfterRestore } from './compose/backup/after-restore'
 import { composeBackups } from './compose/backup/backup-schedule'
+import { startCell } from './compose/cell-work'
 import { type NodeSurroundings, nodeReadiness } from './compose/cluster/gateway-node'
 import { openControl } from './compose/control'
 import { openDatabases } from './compose/databases'
@@ -18,15 +19,13 @@ import { composeModels } from './compose/models'
 import { clientAddresses } from './compose/observing/client-addresses'
 import { composeTelemetry } from './compose/observing/telemetry'
 import { openMailers, ownerSettings, passwordResets, signInEvents, signUpConfirmation } from './compose/owner-mail'
-import { composeBilling } from './compose/payments/billing'
 import { resealSecrets } from './compose/resealing'
-import { composeRetention } from './compose/retention'
 import { indexSources } from './compose/search/index-sources'
 import { SearchIndex } from './compose/search/search-index'
 import { openWebsearch } from './compose/search/websearch'
 import { openSocial } from './compose/social'
 import { StopState } from './compose/stop-state'
-import { composeWebhooks, eventWriter } from './compose/webhooks'
+import { eventWriter } from './compose/webhooks'
 import type { Config } from './config'
 import { AccountSearch } from './core/accounts/account-search'
 import { Keys } from './core/accounts/keys'
@@ -37,7 +36,6 @@ import type { Clock } from './core/clock'
 import { type ByteCaps, BytesInProgress } from './core/limits/bytes-in-progress'
 import { TIER_LIMITS } from './core/limits/tier'
 import { MAIL_FAILED } from './core/mail/mailer'
-import { formatUsd } from './core/money'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
 import type { Telemetry } from './core/telemetry/telemetry'
 import { RecentLatencies } from './core/usage/recent-latencies'
@@ -56,9 +54,6 @@ import { Thumbnails } from './http/search/thumbnails'
 import { type DashboardFiles, loadDashboard } from './http/system/dashboard-files'
 import { Readiness } from './http/system/readiness'
 import type { Log } from './log'
-import { Drains } from './pipeline/drains'
-import { OpenCalls } from './pipeline/open-calls'
-import type { PipelineDeps } from './pipeline/paid-call'
 
 const ROOT = join(import.meta.dir, '..')
 /** Where the build puts the dashboard. */
@@ -107,13 +102,11 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const { identity } = people
   const linked = openSocial(config, { ...core, identity, clock, log, store: stores.social })
   const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
-  const billing = await composeBilling(config, { ...core, clock, log, telemetry })
-  const pipeline = pipelineDeps(core, { ...billing, telemetry }, clock, log)
+  const work = await startCell(config, { ...core, ...mailers, clock, stopwatch, log, telemetry })
+  const { billing, pipeline, webhooks, retention } = work
   const auth = { ...core, clock, anonymousLimits, ...billing.auth }
   const models = composeModels(config, stores, pipeline, { catalog: core.catalog, search: providers.context, log })
   const imported = composeImported(config, { ...core, clock, log, pipeline, ownOrigins, fetchExternal: core.strangers })
-  const webhooks = composeWebhooks(config, { ...core, ...mailers, clock, log })
-  const retention = composeRetention(config, { stores, clock, log, stopwatch })
   const backups = composeBackups(config, { ...surroundings, stores })
   const restored = await composeAfterRestore(config, { ...surroundings, restoreChecks: stores.restoreChecks })
   const stopping = new StopState(core.events)
@@ -165,7 +158,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
     ...{ stopping, reloadModels: core.reloadModels, index },
     async close() {
-      await Promise.all([webhooks.close(), billing.close(), retention.close(), backups.close()])
+      await Promise.all([work.close(), backups.close()])
       await Promise.all([imported.upstreamPayments?.close(), providers.close?.(), models.close(), observed.close()])
       await linked.close()
       await core.closeDatabases()
@@ -184,27 +177,6 @@ function faultLog(log: Log): OnFault {
 function searchProviders(config: Config, { clock, log }: Surroundings, telemetry: Telemetry): ClosableProviders {
   const onTrouble = (provider: string, reason: string) => log.warn('upstream', { provider, reason })
   return openWebsearch(config, indexSources(config.dataDir).indexPath, { clock, telemetry, onTrouble })
-}
-
-/** What every paid call runs on. */
-function pipelineDeps(
-  core: Awaited<ReturnType<typeof composeCore>>,
-  { funding, idempotency, telemetry }: Pick<PipelineDeps, 'funding' | 'idempotency' | 'telemetry'>,
-  clock: Clock,
-  log: Log,
-): PipelineDeps {
-  const { limiter, ledger, journal, prices } = core
-  return {
-    ...{ limiter, ledger, journal, prices, clock, funding, idempotency, telemetry },
-    drains: new Drains(),
-    openCalls: new OpenCalls(),
-    onTrouble: (provider, reason) => log.warn('upstream', { provider, reason }),
-    onOverrun: (requestId, model, amount) =>
-      log.error('a model call cost more than was held; the gateway bears the difference', {
-        ...{ requestId, model },
-        usd: formatUsd(amount),
-      }),
-  }
 }
 
 function guardedFetch({ baseUrl }: Config, given: OutboundFetch | undefined): OutboundFetch {

@@ -1,0 +1,60 @@
+import type { Config } from '../config'
+import type { Clock } from '../core/clock'
+import { formatUsd } from '../core/money'
+import type { Telemetry } from '../core/telemetry/telemetry'
+import type { Log } from '../log'
+import { Drains } from '../pipeline/drains'
+import { OpenCalls } from '../pipeline/open-calls'
+import type { PipelineDeps } from '../pipeline/paid-call'
+import type { Cell } from './cell'
+import { composeBilling } from './payments/billing'
+import { composeRetention } from './retention'
+import { composeWebhooks } from './webhooks'
+
+type BillingNeeds = Parameters<typeof composeBilling>[1]
+type WebhookNeeds = Parameters<typeof composeWebhooks>[1]
+
+type Needs = Pick<Cell, 'ledger' | 'journal' | 'limiter' | 'credentials'> &
+  Pick<PipelineDeps, 'prices'> &
+  Pick<WebhookNeeds, 'apps' | 'mailer'> & {
+    readonly stores: Cell['stores'] & BillingNeeds['stores']
+    readonly operator: BillingNeeds['operator']
+    readonly telemetry: Telemetry
+    readonly clock: Clock
+    /** Monotonic. */
+    readonly stopwatch: Clock
+    readonly log: Log
+  }
+
+/** Starts what runs for a cell as long as this process owns it: calls, money that comes in, events that go out, and old rows. */
+export async function startCell(config: Config, needs: Needs) {
+  const billing = await composeBilling(config, needs)
+  const pipeline = pipelineDeps(needs, billing)
+  const webhooks = composeWebhooks(config, needs)
+  const retention = composeRetention(config, needs)
+  return {
+    ...{ billing, pipeline, webhooks, retention },
+    /** Ends the jobs. Calls must have ended before: `pipeline.openCalls`. */
+    async close() {
+      await Promise.all([webhooks.close(), billing.close(), retention.close()])
+    },
+  }
+}
+
+/** What every paid call runs on. */
+function pipelineDeps(
+  { ledger, journal, limiter, prices, clock, telemetry, log }: Needs,
+  { funding, idempotency }: Pick<PipelineDeps, 'funding' | 'idempotency'>,
+): PipelineDeps {
+  return {
+    ...{ limiter, ledger, journal, prices, clock, funding, idempotency, telemetry },
+    drains: new Drains(),
+    openCalls: new OpenCalls(),
+    onTrouble: (provider, reason) => log.warn('upstream', { provider, reason }),
+    onOverrun: (requestId, model, amount) =>
+      log.error('a model call cost more than was held; the gateway bears the difference', {
+        ...{ requestId, model },
+        usd: formatUsd(amount),
+      }),
+  }
+}
