@@ -1,4 +1,4 @@
-import { Forwarder, type Missing } from '../../server/adapters/cluster/forwarder'
+import { Forwarder, type ForwarderParts, type Missing } from '../../server/adapters/cluster/forwarder'
 import { hopOf } from '../../server/adapters/cluster/hop-gate'
 import { HopHeaders } from '../../server/adapters/cluster/hop-header'
 import type { Hopped, Peer } from '../../server/core/cluster/hop'
@@ -9,8 +9,10 @@ const JUDGED = '203.0.113.7'
 
 type Answer = (request: Request, hop: Hopped) => Response | Promise<Response>
 
+type Limits = Pick<ForwarderParts, 'deadlineMs' | 'silentMs' | 'stalledMs' | 'maxWaitingBytes'>
+
 /** Two nodes on sockets: callers reach `first`, which forwards everything to the owner, whose work is `answer`. */
-export function openHopPair(options: { deadlineMs?: number; maxWaitingBytes?: number } = {}) {
+export function openHopPair(options: Limits = {}) {
   const signer = new HopHeaders({ signing: key, accepted: [key] })
   const now = () => Date.now()
   const serve = (fetch: (request: Request, server: Bun.Server<undefined>) => Response | Promise<Response>) =>
@@ -33,6 +35,8 @@ export function openHopPair(options: { deadlineMs?: number; maxWaitingBytes?: nu
     /** In place of `found`: what it does until it learns who owns. */
     finding: null as ((signal: AbortSignal) => Promise<Peer | null>) | null,
     asked: 0,
+    /** How often the owner was asked whether it is there. */
+    probes: 0,
     missing: [] as Missing[],
     /** Whether the caller may be silent, each time that it was said. */
     silences: [] as boolean[],
@@ -43,6 +47,7 @@ export function openHopPair(options: { deadlineMs?: number; maxWaitingBytes?: nu
   const owner = serve(async (request) => {
     const hop = hopOf(request, ownerHeaders, now(), state.ownTerm)
     if (hop === null) return new Response('not through the first node', { status: 400 })
+    if (hop instanceof Response && hop.status === 204) state.probes++
     if (hop instanceof Response) return hop
     state.handled++
     return state.answer(request, hop)

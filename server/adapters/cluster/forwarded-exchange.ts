@@ -134,9 +134,9 @@ export class ForwardedExchange implements Exchange {
   }
 
   /** Looks at the time. A stream has its limits from the owner, unless the caller does not read it. */
-  check(now: number, deadlineMs: number): void {
+  check(now: number, deadlineMs: number, stalledMs = STALLED_MS): void {
     if (this.stream) {
-      if (this.stalledSince !== null && now - this.stalledSince > STALLED_MS) this.abandon('the caller does not read')
+      if (this.stalledSince !== null && now - this.stalledSince > stalledMs) this.abandon('the caller does not read')
       return
     }
     const waited = now - this.startedAt

@@ -34,7 +34,10 @@ export interface ForwarderParts {
   readonly findOwner: FindOwner
   /** The response of this node where there is none of the owner: 503 with `Retry-After`, in the shape of the path. */
   readonly refuse: (request: Request, call: ForwardedCall, missing: Missing) => Response
+  /** Shorter times and a smaller room, for tests. */
   readonly deadlineMs?: number
+  readonly silentMs?: number
+  readonly stalledMs?: number
   readonly maxWaitingBytes?: number
 }
 
@@ -45,7 +48,8 @@ export interface ForwarderParts {
 export class Forwarder implements Forwarding {
   private readonly parts: ForwarderParts
   private readonly deadlineMs: number
-  private readonly peers = new Map<string, PeerConnections>()
+  /** By URL, with the ownership under which each was last asked for. */
+  private readonly peers = new Map<string, { readonly peer: PeerConnections; to: Peer }>()
   private readonly running = new Set<ForwardedExchange>()
   private readonly onEnd = (exchange: ForwardedExchange) => {
     this.running.delete(exchange)
@@ -112,7 +116,7 @@ export class Forwarder implements Forwarding {
     if (this.timer) clearInterval(this.timer)
     this.timer = null
     this.abandonAll('this node stops')
-    for (const peer of this.peers.values()) peer.retire()
+    for (const { peer } of this.peers.values()) peer.retire()
     this.peers.clear()
   }
 
@@ -152,8 +156,12 @@ export class Forwarder implements Forwarding {
 
   /** Asks a node whether it is the owner. Throws if it cannot be connected to. */
   private async isOwner(peer: PeerConnections, to: Peer, call: ForwardedCall): Promise<boolean> {
-    const connection = peer.taken() ?? (await peer.connect())
-    const outcome = await new Promise<Outcome>((settle) => {
+    const outcome = await this.probe(peer.taken() ?? (await peer.connect()), peer, to, call)
+    return outcome.kind === 'answered' && outcome.response.status === 204
+  }
+
+  private probe(connection: PeerConnection, peer: PeerConnections, to: Peer, call: ForwardedCall): Promise<Outcome> {
+    return new Promise((settle) => {
       const exchange = this.exchange(connection, to, call, settle)
       const hop = this.signed('GET', PROBE_PATH, to, { ...call, address: OPERATOR })
       const head = outgoingHead(
@@ -163,7 +171,13 @@ export class Forwarder implements Forwarding {
       )
       connection.begin(exchange, { isHead: false, bytes: head, isMore: false })
     })
-    return outcome.kind === 'answered' && outcome.response.status === 204
+  }
+
+  /** Rejects if the node does not answer, whatever it is. */
+  private async ask(peer: PeerConnections, to: Peer): Promise<void> {
+    const connection = await peer.connect(true)
+    const outcome = await this.probe(connection, peer, to, { address: OPERATOR, requestId: 'watch' })
+    if (outcome.kind === 'lost') throw new Error(outcome.reason)
   }
 
   private exchange(
@@ -182,20 +196,24 @@ export class Forwarder implements Forwarding {
     return signer.sign({ method, target: path, term, address, requestId, deadlineMs: this.deadlineMs }, now())
   }
 
-  private peer({ url }: Peer): PeerConnections {
-    const known = this.peers.get(url)
-    if (known) return known
-    const peer = new PeerConnections(url, () => performance.now())
-    this.peers.set(url, peer)
+  private peer(to: Peer): PeerConnections {
+    const known = this.peers.get(to.url)
+    if (known) {
+      known.to = to
+      return known.peer
+    }
+    const peer = new PeerConnections(to.url, () => performance.now(), this.parts.silentMs)
+    this.peers.set(to.url, { peer, to })
     this.timer ??= setInterval(() => this.sweep(), SWEEP_MS)
     return peer
   }
 
   private sweep(): void {
     const now = performance.now()
-    for (const exchange of [...this.running]) exchange.check(now, this.deadlineMs)
-    for (const [url, peer] of this.peers) {
+    for (const exchange of [...this.running]) exchange.check(now, this.deadlineMs, this.parts.stalledMs)
+    for (const [url, { peer, to }] of this.peers) {
       peer.sweep()
+      peer.watch(() => this.ask(peer, to))
       if (peer.size === 0) this.peers.delete(url)
     }
     if (this.peers.size > 0 || !this.timer) return

@@ -8,6 +8,8 @@ export interface Exchange extends ResponseSink {
 
 /** Who gets a connection back. */
 export interface ConnectionOwner {
+  /** Bytes came: the other node is there. */
+  heard(): void
   /** The exchange is over on both sides: the connection is free. */
   freed(connection: PeerConnection): void
   closed(connection: PeerConnection): void
@@ -138,6 +140,7 @@ export class PeerConnection {
   }
 
   received(bytes: Buffer<ArrayBuffer>): void {
+    this.owner.heard()
     if (!this.reader || !this.exchange) return void this.destroy()
     try {
       this.reader.read(bytes)

@@ -5,21 +5,31 @@ const CONNECT_MS = 2_000
 const MAX_OPEN = 4096
 /** Half of what the other node waits before it closes an idle connection, so that it never closes one that we begin to use. */
 const MAX_IDLE_MS = 30_000
+/** After so much silence, a node that should answer is asked whether it is there. It has three quarters of that to say so. */
+const SILENT_MS = 4_000
+const MAX_SILENCES = 2
 
 /** The kept-alive connections to one node. */
 export class PeerConnections implements ConnectionOwner {
   private readonly url: URL
   private readonly now: () => number
+  private readonly silentMs: number
   /** The last one freed is used first: the others become idle and close. */
   private readonly free: PeerConnection[] = []
   private readonly open = new Set<PeerConnection>()
   private opening = 0
   private isClosed = false
+  /** When anything came from it, or nothing was awaited. */
+  private heardAt: number
+  private isAsked = false
+  private silences = 0
 
   /** `now`: milliseconds of a clock that never steps. */
-  constructor(url: string, now: () => number) {
+  constructor(url: string, now: () => number, silentMs = SILENT_MS) {
     this.url = new URL(url)
     this.now = now
+    this.silentMs = silentMs
+    this.heardAt = now()
   }
 
   /** For requests that have no `Host` of their own. */
@@ -40,9 +50,9 @@ export class PeerConnections implements ConnectionOwner {
     return null
   }
 
-  /** A new one. Throws if the node cannot be reached. */
-  async connect(): Promise<PeerConnection> {
-    if (this.size >= MAX_OPEN) throw new Error(`${MAX_OPEN} connections to it are in use`)
+  /** A new one. Throws if the node cannot be reached. `isExtra`: the maximum does not matter. */
+  async connect(isExtra = false): Promise<PeerConnection> {
+    if (this.size >= MAX_OPEN && !isExtra) throw new Error(`${MAX_OPEN} connections to it are in use`)
     this.opening++
     try {
       const connection = await PeerConnection.open(this.url, this, CONNECT_MS)
@@ -57,6 +67,39 @@ export class PeerConnections implements ConnectionOwner {
   sweep(): void {
     const oldest = this.now() - MAX_IDLE_MS
     while (this.free[0] && this.free[0].freeSince <= oldest) this.free.shift()?.destroy()
+  }
+
+  /**
+   * Breaks all connections if the node is silent while it should answer, and `ask`, a question on a connection of its own, gets no answer
+   * either, twice: a network that drops everything is noticed by TCP after a quarter of an hour.
+   */
+  watch(ask: () => Promise<unknown>): void {
+    const now = this.now()
+    if (this.open.size === this.free.length) this.heardAt = now
+    if (this.isAsked || now - this.heardAt < this.silentMs * (this.silences + 1)) return
+    this.isAsked = true
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => late.reject(new Error('no answer')), this.silentMs * 0.75)
+    void Promise.race([ask(), late.promise])
+      .then(
+        () => this.heard(),
+        () => this.silent(),
+      )
+      .finally(() => {
+        clearTimeout(timer)
+        this.isAsked = false
+      })
+  }
+
+  heard(): void {
+    this.heardAt = this.now()
+    this.silences = 0
+  }
+
+  private silent(): void {
+    if (++this.silences < MAX_SILENCES) return
+    for (const connection of [...this.open]) connection.ended('the owner does not answer')
+    this.heard()
   }
 
   /** Closes free connections now, and the others when they become free. */

@@ -217,6 +217,62 @@ describe('when a hop fails', () => {
     await silent.close()
   })
 
+  test('an owner behind a network that drops everything is given up, also by streams, and one that is only slow is not', async () => {
+    const far = openHopPair({ silentMs: 200 })
+    const wire = await openTcpProxy(far.ownerPort)
+    const right = far.peer
+    far.peer = { ...right, url: wire.url }
+    const answers = Promise.withResolvers<void>()
+    far.answer = async ({ url }) => {
+      if (url.endsWith('/stream')) return new Response(new ReadableStream({ start: (c) => c.enqueue(text('part')) }))
+      await answers.promise
+      return new Response('late')
+    }
+    const slow = fetch(far.url)
+    const stream = (await fetch(`${far.url}/stream`)).body?.getReader()
+    await readUntil(stream, (part) => part === 'part')
+    // Silent for longer than it takes to give up, but there.
+    await until(() => far.probes > 4)
+    expect(far.missing).toEqual([])
+    wire.stall()
+    const broken = stream?.read().then(
+      () => 'complete',
+      () => 'broken',
+    )
+    expect([(await slow).status, await broken]).toEqual([503, 'broken'])
+    expect(far.missing).toEqual([{ outcome: 'unknown', reason: 'the owner does not answer' }])
+    answers.resolve()
+    far.peer = right
+    expect(await (await fetch(far.url)).text()).toBe('late')
+    await wire.close()
+    await far.close()
+  })
+
+  test('a caller who does not read a stream loses it, so that it holds no connection between nodes', async () => {
+    const impatient = openHopPair({ stalledMs: 100 })
+    const left = Promise.withResolvers<void>()
+    impatient.answer = () =>
+      new Response(new ReadableStream({ pull: (c) => c.enqueue(new Uint8Array(64_000)), cancel: () => left.resolve() }))
+    const closed = Promise.withResolvers<void>()
+    const caller = await Bun.connect({
+      hostname: '127.0.0.1',
+      port: impatient.port,
+      socket: {
+        open(socket) {
+          socket.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
+          socket.pause()
+        },
+        data: () => undefined,
+        close: () => closed.resolve(),
+      },
+    })
+    await left.promise
+    caller.resume()
+    await closed.promise
+    await impatient.forwarder.ended(1_000)
+    await impatient.close()
+  })
+
   test('a node whose certificate is not trusted gets nothing of the request; one whose is serves it', async () => {
     const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
       extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] }],
