@@ -71,6 +71,7 @@ import { operatorGate } from './http/operator/operator-gate'
 import { type ReconcileParts, reconcileRoutes } from './http/operator/reconcile'
 import { type RevenueParts, revenueRoutes } from './http/operator/revenue'
 import { operatorRoutes } from './http/operator/routes'
+import { type StuckParts, stuckRoutes } from './http/operator/stuck'
 import { tryRoutes } from './http/playground/routes'
 import { Endpoints, EndpointTable } from './http/routing/endpoint-table'
 import { type MediaFiles, mediaRoutes } from './http/search/media-routes'
@@ -259,6 +260,7 @@ interface OperatorGroup
     AfterRestoreParts,
     BooksParts,
     RevenueParts,
+    StuckParts,
     ApiCommandParts,
     ApiReportParts,
     HealthParts {
@@ -282,6 +284,7 @@ function operatorGroup(parts: OperatorGroup) {
     .use(afterRestoreRoutes(parts))
     .use(bookRoutes(parts))
     .use(revenueRoutes(parts))
+    .use(stuckRoutes(parts))
     .use(operatorApiRoutes(parts))
     .use(operatorApiActRoutes(parts))
     .use(operatorApiReportRoutes(parts))

@@ -111,7 +111,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const restored = await composeAfterRestore(config, { ...surroundings, restoreChecks: stores.restoreChecks })
   const stopping = new StopState(core.events)
   const { index, ...parts } = readinessParts(config, core.checks, providers, surroundings.node)
-  const warnings = { backups: backups.warning }
+  const warnings = { backups: backups.warning, stuck: () => core.stuck.warning() }
   const readiness = new Readiness({ ...models, ...parts, warnings, isDraining: stopping.isAnnounced })
   const settings = ownerSettings({ ...core, ...linked, identity, config, clock, ...mailers, log })
   const { baseUrl } = config
@@ -224,6 +224,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
   return {
     ...{ stores, isResealed, latencies, ...control },
     ...{ accounts, credentials, holds, events, ledger, journal, money: cell.money, limiter: cell.limiter },
+    stuck: cell.stuck,
     paying: await openUpstreamWallet(config, stores.upstreamPayments, clock),
     /** Requests to addresses that strangers supply. */
     strangers: guardedFetch(config, outbound),

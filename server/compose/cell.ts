@@ -13,6 +13,7 @@ import type { Clock } from '../core/clock'
 import { announcedJournal } from '../core/events/announced-journal'
 import { assertClock } from '../core/ledger/clock-check'
 import { Ledger } from '../core/ledger/ledger'
+import { StuckRecords } from '../core/ledger/stuck-records'
 import { WatchedJournal } from '../core/ledger/watched-journal'
 import { Limiter } from '../core/limits/limiter'
 import type { RecentLatencies } from '../core/usage/recent-latencies'
@@ -54,6 +55,8 @@ export async function openCell(needs: CellNeeds) {
   const options = {
     ...{ clock, onFatal, patienceMs: COMMIT_PATIENCE_MS, isCounted: isSold, ...(threads && { threads }) },
     onTrouble: (what: string, reason: string) => log.error(`database: ${what}`, { reason }),
+    onStuck: (counts: { readonly records: number; readonly accounts: number }) =>
+      log.error('records of the ledger are stuck', counts),
   }
   const stores = await openCellStores({ database, control, counters: holds }, options, opened)
   if (!needs.acceptsClock) assertClock(clock.now(), await stores.lastTimes())
@@ -73,6 +76,7 @@ export async function openCell(needs: CellNeeds) {
   const { accounts, credentials } = stores
   return {
     ...{ stores, holds, events, journal, money, ledger, accounts, credentials },
+    stuck: new StuckRecords({ store: stores.stuck, journal, holds, clock }),
     limiter: new Limiter(new MemoryWindows(), clock),
     limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),
     /** Why charges could not be committed lately; null if they can. */

@@ -31,6 +31,7 @@ export type FailureCode =
   | 'recharge_required'
   | 'insufficient_balance'
   | 'account_suspended'
+  | 'account_under_review'
   | 'ip_not_allowed'
   | 'insufficient_permissions'
   | 'insufficient_scope'

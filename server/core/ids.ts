@@ -18,6 +18,7 @@ export type DeliveryId = Id<'dlv'>
 export type NoteId = Id<'note'>
 export type RefundId = Id<'rfd'>
 export type ReconciliationId = Id<'rec'>
+export type StuckId = Id<'stuck'>
 export type AppGrantId = Id<'conn'>
 
 /** The credential of a call as it appears in the log: an API key or an app grant (ADR 12). */
@@ -42,6 +43,7 @@ export type IdPrefix =
   | 'note'
   | 'rfd'
   | 'rec'
+  | 'stuck'
 
 /** Of RFC 9562, two bits of which are random. */
 const VARIANTS = '89ab'

@@ -296,6 +296,18 @@ export function holdStoreContract(name: string, open: () => HoldStore | Promise<
       })
     })
 
+    test('is corrected both ways, without a hold, and a balance stops at zero', async () => {
+      const { store, account, pool, balance, counted } = await funded({ credit: 100, paid: 20 })
+      const spent = { poolId: pool, amount: 30 }
+      await store.corrected({ account, credit: -30, paid: 0, spent })
+      expect([await balance(), await counted()]).toMatchObject([{ posted: 90 }, { spent: 30 }])
+      await store.corrected({ account, credit: 30, paid: 0, spent: { ...spent, amount: -30 } })
+      expect([await balance(), await counted()]).toMatchObject([{ posted: 120 }, { spent: 0 }])
+      await store.corrected({ account, credit: -1000, paid: -5 })
+      expect(await balance()).toMatchObject({ posted: 15 })
+      await store.corrected({ account: accountId(), credit: 5, paid: 5, spent: { poolId: poolId(), amount: 5 } })
+    })
+
     test('is not added again if the account is opened again', async () => {
       const { store, account, pool, held, counted, balance } = await funded({ credit: 100, limit: 50 })
       await held(10)

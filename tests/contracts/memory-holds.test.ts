@@ -78,3 +78,20 @@ test('a repeated capture gets the result of the first one after 4,096 and after 
   await others(1)
   expect(await store.fix(request, micros(1))).toEqual({ ok: false, error: 'unknown_hold' })
 })
+
+test('an account under review holds nothing until it is opened again; others and what it holds already go on', async () => {
+  const store = new MemoryHolds()
+  const [account, other] = [accountId(), accountId()]
+  for (const id of [account, other]) store.restoreAccount(id, ZERO, micros(100), micros(100))
+  const hold = (id: typeof account, request = requestId()) =>
+    store.hold({ account: id, request, pool: null, amount: micros(10), creditPays: true, at: NOON })
+  const open = requestId()
+  expect((await hold(account, open)).ok).toBe(true)
+  store.review(new Set([account]))
+  expect([await hold(account), (await hold(other)).ok]).toEqual([{ ok: false, error: 'account_under_review' }, true])
+  await store.fix(open, micros(10))
+  await store.captured(open)
+  expect(Number((await store.balance(account))?.posted)).toBe(90)
+  store.review(new Set())
+  expect((await hold(account)).ok).toBe(true)
+})

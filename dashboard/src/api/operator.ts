@@ -11,6 +11,7 @@ import type {
   NewPrice as PriceToSet,
   Upstream,
 } from '../../../server/http/operator/record.ts'
+import type { OneStuck } from '../../../server/http/operator/stuck-record.ts'
 import { api, unwrap } from './client/client.ts'
 
 /** The accounts of this gateway, newest first, or those that match a search. */
@@ -26,6 +27,14 @@ export const accountsQuery = (search: string) =>
 export const pendingRequestsQuery = infiniteQueryOptions({
   queryKey: ['operator', 'requests'],
   queryFn: ({ pageParam }) => fetchPendingRequests(pageParam),
+  initialPageParam: null as string | null,
+  getNextPageParam: (page) => page.next_cursor,
+})
+
+/** Records of the ledger that the tables refuse, oldest first. */
+export const stuckQuery = infiniteQueryOptions({
+  queryKey: ['operator', 'stuck'],
+  queryFn: ({ pageParam }) => fetchStuck(pageParam),
   initialPageParam: null as string | null,
   getNextPageParam: (page) => page.next_cursor,
 })
@@ -49,6 +58,7 @@ export const upstreamsQuery = queryOptions({
 })
 
 export type UpstreamLine = Upstream
+export type StuckLine = OneStuck
 export type AccountLine = OperatorAccount
 export type PendingLimitRequest = OperatorLimitRequest
 export type NewPrice = PriceToSet
@@ -64,6 +74,10 @@ function fetchPendingRequests(cursor: string | null) {
   return unwrap(api.operator['limit-requests'].get({ query }))
 }
 
+function fetchStuck(cursor: string | null) {
+  return unwrap(api.operator.stuck.get({ query: { limit: 25, ...(cursor !== null && { cursor }) } }))
+}
+
 function fetchUpstreams() {
   return unwrap(api.operator.upstreams.get())
 }
@@ -72,6 +86,8 @@ function fetchPrices() {
   return unwrap(api.operator.prices.get())
 }
 
+export const retryStuck = (id: string) => unwrap(api.operator.stuck({ id }).retry.post())
+export const discardStuck = (id: string, note: string) => unwrap(api.operator.stuck({ id }).discard.post({ note }))
 export const approve = (id: string, body: Approval) =>
   unwrap(api.operator['limit-requests']({ id }).approve.post({ ...body }))
 export const decline = (id: string, reason: string) =>

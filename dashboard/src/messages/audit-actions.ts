@@ -57,6 +57,8 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'books.export': 'Books exported',
   'books.reconcile': 'Missing payments booked',
   'books.after_restore': 'Checked after a restore',
+  'stuck.retry': 'Stuck record booked',
+  'stuck.discard': 'Stuck record given up',
   'backup.start': 'Backup started',
   'notices.mail': 'Mail about notices changed',
   'notices.unsubscribed': 'Unsubscribed from mail',

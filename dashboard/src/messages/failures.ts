@@ -71,6 +71,7 @@ const ACTIONS: Readonly<Record<FailureCode, Actions>> = {
   insufficient_api_key_balance: { request: RAISE_LIMIT },
   insufficient_balance: { request: TOP_UP },
   account_suspended: NONE,
+  account_under_review: { request: CONTACT },
   ip_not_allowed: { request: EDIT_KEY },
   insufficient_permissions: { request: EDIT_KEY },
   insufficient_scope: { request: ADD_PERMISSION },

@@ -5,6 +5,7 @@ import { HealthCard } from '../features/operator/health-card.tsx'
 import { OperatorOnly } from '../features/operator/operator-only.tsx'
 import { PendingRequestsCard } from '../features/operator/pending-requests-card.tsx'
 import { PricesCard } from '../features/operator/prices-card.tsx'
+import { StuckCard } from '../features/operator/stuck-card.tsx'
 import { UpstreamsCard } from '../features/operator/upstreams-card.tsx'
 import { OPERATOR_TEXT } from '../messages/operator.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
@@ -17,6 +18,7 @@ export function Operator() {
     <OperatorOnly title={SHELL_TEXT.pagesOf.operator} forSupport>
       <Page title={SHELL_TEXT.pagesOf.operator} lead={OPERATOR_TEXT.lead}>
         {isOperator && <HealthCard />}
+        {isOperator && <StuckCard />}
         {isOperator && <PendingRequestsCard />}
         <AccountsCard isOperator={isOperator} />
         {isOperator && <UpstreamsCard />}

@@ -30,6 +30,7 @@ import { BACKUP_HELP, backupCommand, type Tell } from './operator-backup'
 import { CUSTOMER_HELP, customerCommand } from './operator-customer'
 import { MODEL_HELP, modelCommand } from './operator-model'
 import { MONEY_HELP, moneyCommand, type Out } from './operator-money'
+import { STUCK_HELP, stuckCommand } from './operator-stuck'
 import { customerViewCommand, moreRows, VIEWS_HELP } from './operator-views'
 import { OPERATOR_WEBHOOK_HELP, OPERATOR_WEBHOOKS_USAGE, operatorWebhookCommand } from './webhooks'
 
@@ -42,6 +43,7 @@ Manages the server that runs on DATA_DIR (default: data).
 ${VIEWS_HELP}
 ${CUSTOMER_HELP}
 ${MONEY_HELP}
+${STUCK_HELP}
   grant ACCOUNT USD [--note TEXT] [--reference TEXT]
                                             add credit; a reference is never booked twice
   limits ACCOUNT RPM TPM CONCURRENCY        set custom limits (Enterprise)
@@ -95,6 +97,7 @@ export async function operatorCommand(
   const [command, ...rest] = positionals
   if (values.help || !command) return OPERATOR_HELP
   if (command === 'model') return modelCommand(rest, values.json === true)
+  if (command === 'stuck') return stuckCommand(rest, values)
   if (command === 'backup') return backupCommand(rest, values, tell)
   if (command === 'restore')
     throw new UsageError('"operator restore" needs the gateway itself, as "gateway-server" or in its folder')

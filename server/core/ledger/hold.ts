@@ -44,7 +44,13 @@ export interface Hold extends HoldRequest {
 }
 
 /** The key's limit and budget are checked before the account's balance (spec-answers 2). */
-export type HoldRefusal = 'pool_exhausted' | 'budget_exhausted' | 'insufficient_balance' | 'insufficient_paid_balance'
+export type HoldRefusal =
+  | 'pool_exhausted'
+  | 'budget_exhausted'
+  | 'insufficient_balance'
+  | 'insufficient_paid_balance'
+  /** A record of the account is stuck, and an operator has to decide (ADR 51). */
+  | 'account_under_review'
 export type SettleRefusal = 'unknown_hold' | 'settled_differently' | 'exceeds_hold' | 'settling'
 
 /** The money of a refund: `paid` is reserved until the refund is booked, and the rest then becomes debt. */
@@ -117,6 +123,12 @@ export interface HoldStore {
   debited(account: AccountId, taken: Split): Promise<void>
   /** Call if the debit was not booked. */
   undebited(account: AccountId, taken: Split): Promise<void>
+  /**
+   * Adds to what is posted and spent, without a hold: an operator decided about a record that the counters had otherwise. Amounts may be
+   * negative; a part of the balance stops at zero. `since`: the start of the budget's period. Does nothing to an account or pool that is
+   * unknown.
+   */
+  corrected(change: Correction): Promise<void>
   balance(account: AccountId): Promise<Balance | null>
   pool(pool: PoolId): Promise<(SpendPool & { readonly held: Money }) | null>
   /** Opens an empty account, or a pool with nothing spent. Idempotent. */
@@ -132,6 +144,12 @@ export interface HoldStore {
   budget(pool: PoolId, at: number): Promise<BudgetWindow | null>
 }
 
+/** Micro-USD to add to the counters. */
+export interface Correction extends Readonly<Record<BalancePart, number>> {
+  readonly account: AccountId
+  readonly spent?: { readonly poolId: PoolId; readonly amount: number; readonly since?: number } | undefined
+}
+
 /** Counters in memory, which are restored from the database before the gateway serves. */
 export interface RestorableCounters {
   restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money, debt?: Money): void
@@ -140,4 +158,6 @@ export interface RestorableCounters {
   restorePool(id: PoolId, accountId: AccountId, limit: Money | null, spent: Money): void
   /** Call after `restorePool`. `spent` is the ledger's amount for the period at `at`. */
   restoreBudget(id: PoolId, budget: PoolBudget, at: number, spent: Money): void
+  /** The accounts that hold nothing until an operator has decided. Replaces those given before. */
+  review(accounts: ReadonlySet<AccountId>): void
 }

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../audit'
 import type { IdempotencyRecord } from '../idempotency/idempotency-record'
-import type { AccountId, PoolId, RequestId } from '../ids'
+import type { AccountId, PoolId, RequestId, StuckId } from '../ids'
 import type { CallRecord } from '../usage/call-record'
 import type { AccountChange, LedgerEntry } from './entry'
 import type { Hold } from './hold'
@@ -36,6 +36,8 @@ export interface JournalRecord {
   readonly kept?: IdempotencyRecord
   /** `since`: when the period of the pool's budget began to which the call belongs. */
   readonly spent?: { readonly poolId: PoolId; readonly amount: number; readonly since?: number }
+  /** The stuck record that an operator decided with this one: it is removed. */
+  readonly settles?: StuckId
 }
 
 /**

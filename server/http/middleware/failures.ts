@@ -71,6 +71,7 @@ export const FAILURES: Record<FailureCode, { readonly status: number; readonly t
   quota_exceeded: { status: 429, type: 'rate_limit_error' },
   internal_error: { status: 500, type: 'api_error' },
   service_unavailable: { status: 503, type: 'api_error' },
+  account_under_review: { status: 503, type: 'api_error' },
   upstream_error: { status: 502, type: 'upstream_error' },
   upstream_unavailable: { status: 503, type: 'upstream_error' },
   upstream_timeout: { status: 504, type: 'upstream_error' },
@@ -84,6 +85,7 @@ export function isFailureCode(code: string | null): code is FailureCode {
 /** Codes other than those of 429 whose responses carry `Retry-After`. */
 export const WAIT: ReadonlySet<FailureCode> = new Set([
   'service_unavailable',
+  'account_under_review',
   'payment_in_progress',
   'payment_pending',
   'payment_network_unavailable',

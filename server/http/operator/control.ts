@@ -36,6 +36,7 @@ import {
 } from './record'
 import { type RevenueParts, revenueCommands } from './revenue'
 import { type SocketCommand, socketCommand } from './socket-command'
+import { type StuckParts, stuckCommands } from './stuck'
 import { type WebhookCommandParts, webhookCommands } from './webhook-commands'
 
 /** The control socket in the data folder. Access to the folder is what makes a user an operator here. */
@@ -53,7 +54,8 @@ type ControlParts = CustomerViewParts &
   ApiReportNeeds &
   ModelCommandParts &
   WebhookCommandParts &
-  BackupCommandParts & {
+  BackupCommandParts &
+  StuckParts & {
     /** Network details for a wallet on this machine; null if no payment method is configured. */
     readonly network: () => Promise<unknown>
     readonly published: () => Promise<Published>
@@ -117,6 +119,7 @@ function socketCommands(parts: ControlParts): Readonly<Record<string, SocketComm
     ...reconcileCommands(parts, CONSOLE),
     'after-restore': afterRestoreCommand(parts, CONSOLE),
     ...bookCommands(parts, CONSOLE),
+    ...stuckCommands(parts, CONSOLE),
     ...revenueCommands(parts),
     ...apiCommands(parts, CONSOLE),
     ...modelCommands(parts, CONSOLE),

@@ -8,6 +8,9 @@ import { countedOn } from '../call'
 import type { Quote } from '../quote'
 import type { Funding } from './funding'
 
+/** A person decides, so a call in the same minute is hardly worth it. */
+const REVIEW_SECONDS = 60
+
 /**
  * Pays from the prepaid balance, within the key's spending limit. Where signup credit buys only some of an operation's sources,
  * topped-up money is spent first, since it buys all of them; an account without any gets the sources that credit buys.
@@ -78,6 +81,12 @@ function refusal(reason: Exclude<HoldRefusal, 'budget_exhausted'>, quote: Quote)
         'insufficient_balance',
         `${cost}; the account balance is lower than that. Top up the balance.`,
         price,
+      )
+    case 'account_under_review':
+      return failure(
+        'account_under_review',
+        'An earlier charge of this account could not be booked, and the operator of this gateway has to decide about it. Until then its calls are refused. You were not charged.',
+        { retryAfterSeconds: REVIEW_SECONDS },
       )
     case 'insufficient_paid_balance':
       return failure('insufficient_balance', `${cost}; signup credit cannot be used for it. Top up the balance.`, price)

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import type { AccountId } from '../../../server/core/ids'
 import { accountId, apiKey, audit, call, charge, opening, requestId } from '../../support/ledger-parts'
 import { until } from '../../support/until'
 import { gate, ioError, openFaulty } from './faulty-writes'
@@ -10,6 +11,12 @@ beforeEach(async () => {
 afterEach(() => parts.close())
 
 const charges = () => parts.number("SELECT count(*) FROM entries WHERE kind = 'charge'")
+
+/** An answer of so many bytes that a charge paid for. */
+const keptAnswer = (account: AccountId, i: number, bytes: number) => ({
+  ...{ account, operation: 'image-search', key: `key ${i}`, fingerprint: 'f', state: 'kept' as const },
+  ...{ requestId: requestId(), body: 'x'.repeat(bytes), headers: {}, at: 1 },
+})
 
 /** Keeps the writer busy, so that what `act` appends goes down as one group. */
 async function asOneGroup<T>(act: () => T): Promise<T> {
@@ -48,6 +55,16 @@ describe('groups', () => {
     expect(await charges()).toBe(600)
   })
 
+  test('are limited to 1 MiB, unless one record is larger', async () => {
+    const account = await parts.account()
+    const sizes = [400, 400, 400, 1500, 10, 10]
+    const records = sizes.map((kib, i) => ({ ...charge(account, 5), kept: keptAnswer(account, i, kib * 1024) }))
+    await Promise.all(await asOneGroup(() => records.map((record) => parts.journal.append(record))))
+    // The first group kept the writer busy. Then two of 400 KiB, one of them, the one of 1,500, and the two small ones.
+    expect(parts.groups).toHaveLength(1 + 4)
+    expect(await parts.number('SELECT count(*) FROM kept_answers')).toBe(6)
+  })
+
   test('use one statement per table, however many records', async () => {
     const account = await parts.account()
     await Promise.all(
@@ -73,6 +90,21 @@ describe('a record that breaks a rule of the schema', () => {
     expect(outcomes[2]).toMatchObject({ constraint: 'other' })
     expect(await charges()).toBe(3)
     expect(await parts.number(`SELECT credit FROM accounts WHERE id = '${poor}'`)).toBe(3)
+  })
+
+  test('is found in halves: of 512, the other 511 are committed in few groups', async () => {
+    const [rich, poor] = [await parts.account(), await parts.account(3)]
+    parts.groups.length = 0
+    const outcomes = await Promise.all(
+      await asOneGroup(() =>
+        Array.from({ length: 512 }, (_, i) => parts.journal.append(charge(i === 300 ? poor : rich, 5))),
+      ),
+    )
+    expect(outcomes.filter(({ kind }) => kind === 'committed')).toHaveLength(511)
+    expect(outcomes[300]).toMatchObject({ kind: 'refused', constraint: 'other' })
+    expect(await charges()).toBe(511)
+    // The one before them, all of them, and two halves at each of nine steps.
+    expect(parts.groups).toHaveLength(1 + 1 + 2 * 9)
   })
 
   test('is reported to the operator if it is a charge: the counters and the database disagree', async () => {

@@ -29,6 +29,7 @@ let damage: string[]
 let trouble: string[]
 let faults: { before: () => Promise<void> | void; after: () => Promise<void> | void }
 let added: number
+let stuck: number
 let log: string
 
 /**
@@ -39,7 +40,7 @@ beforeEach(async () => {
   stores = await openTestStores()
   writer = await Connection.open({ role: 'writer', url: `file:${stores.file}`, authToken: null }, () => undefined)
   const queue = new WriteQueue(writer, await number('SELECT epoch FROM owner'))
-  ;[batches, fatal, damage, trouble, added, log] = [0, [], [], [], 0, join(stores.folder, 'own.log')]
+  ;[batches, fatal, damage, trouble, added, stuck, log] = [0, [], [], [], 0, 0, join(stores.folder, 'own.log')]
   writeFileSync(log, '')
   faults = { before: () => undefined, after: () => undefined }
   applier = new Applier({
@@ -53,7 +54,7 @@ beforeEach(async () => {
         return applied
       },
     },
-    lastApplied: 0,
+    ...{ lastApplied: 0, stuck: '0 0', onStuck: () => stuck++ },
     onFatal: (reason) => fatal.push(reason),
     onDamage: (reason) => damage.push(reason),
     onTrouble: (what, reason) => trouble.push(`${what}: ${reason}`),
@@ -230,6 +231,8 @@ describe('the log it reads', () => {
     add(charge(account, 5))
     await applier.applied()
     expect([await charges(), await number('SELECT sum(length(body)) FROM kept_answers')]).toEqual([11, 2_000_000])
+    // More than 1 MiB is a batch of its own.
+    expect(batches).toBe(2)
   })
 
   test('is damaged once it cannot be read: the tables get nothing from it, and everything from memory', async () => {
@@ -273,15 +276,16 @@ describe('the log it reads', () => {
   })
 })
 
-test('with an acknowledged charge that breaks a rule is never dropped: the process ends with one line', async () => {
+test('with an acknowledged charge that breaks a rule puts it aside, and applies the others, in its batch and later', async () => {
   const account = await stores.account(10)
   add(charge(account, 5))
   add(charge(account, 50))
-  await expect(applier.applied()).rejects.toThrow('account_posted_not_negative')
-  expect(fatal).toHaveLength(1)
-  expect(fatal[0]).toMatch(/^charges that were acknowledged cannot be applied, the log keeps them: [^\n]+$/)
-  await expect(applier.applied()).rejects.toThrow()
-  expect([await charges(), batches, applier.unappliedBytes]).toEqual([0, 1, logged()])
+  applier.note(call(account, null))
+  await applier.applied()
+  expect([await charges(), await number('SELECT count(*) FROM stuck_records'), stuck, fatal]).toEqual([1, 1, 1, []])
+  add(charge(account, 5))
+  await applier.applied()
+  expect([await charges(), stuck, applier.unappliedBytes, applier.droppedNotes]).toEqual([2, 1, 0, 0])
 })
 
 describe('notes', () => {

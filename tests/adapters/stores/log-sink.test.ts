@@ -60,7 +60,7 @@ function openSink({ emptyAbove = 200, lag = 400 } = {}) {
     state,
     events,
     trouble,
-    write: () => sink.write({ records: [charge(accountId(), 5)], notes: [], lastUsed: [] }),
+    write: () => sink.write({ records: [charge(accountId(), 5)] }, ['{}']),
   }
 }
 

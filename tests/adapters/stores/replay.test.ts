@@ -109,11 +109,25 @@ describe('a start after a process that ended before its charges were applied', (
     expect(await startFailure()).toMatch(/begins with group 8, but the database has groups up to 0 only/)
   })
 
-  test('ends with one line if an acknowledged charge breaks a rule of the tables, and applies none of it', async () => {
+  test('puts an acknowledged charge aside that breaks a rule of the tables, and applies the others', async () => {
+    const account = await crashed(1)
+    const kept = await readFile(log)
+    const foreign = encodeLine({ number: 2, payload: JSON.stringify([charge(accountId(), 5), charge(account, 5)]) })
+    await writeFile(log, Buffer.concat([kept, foreign]))
+    const stores = await openTestStores({ folder })
+    expect(Number((await stores.holds.balance(account))?.posted)).toBe(990)
+    expect(await stores.stuck.page(10, null)).toMatchObject([
+      { source: 'log', reason: expect.stringContaining('FOREIGN') },
+    ])
+    await stores.close()
+    expect(await posted(account)).toMatchObject({ posted: micros(990) })
+  })
+
+  test('ends with one line if charges of many accounts break a rule of the tables, and applies none of them', async () => {
     await crashed(1)
     const kept = await readFile(log)
-    const foreign = encodeLine({ number: 2, payload: JSON.stringify([charge(accountId(), 5)]) })
-    await writeFile(log, Buffer.concat([kept, foreign]))
+    const foreign = Array.from({ length: 9 }, () => charge(accountId(), 5))
+    await writeFile(log, Buffer.concat([kept, encodeLine({ number: 2, payload: JSON.stringify(foreign) })]))
     expect(await startFailure()).toMatch(/^the log \S+ cannot be applied up to group 2: [^\n]*FOREIGN KEY[^\n]*$/)
     await writeFile(log, kept)
     expect(await startFailure()).toBeNull()

@@ -25,7 +25,7 @@ function openQueue(epoch = 7) {
   const connection: Pick<Connection, 'send' | 'apply'> = {
     async apply(request) {
       applied.push(request)
-      return { group: 30, end: 900 }
+      return { group: 30, end: 900, stuck: '0 0' }
     },
     send(request) {
       if (request.op !== 'batch') throw new Error(request.op)
@@ -87,8 +87,11 @@ describe('the write queue', () => {
     expect(sent[1]?.args).toEqual([41, 9])
     await sent[1]?.answer([])
     const log = { path: 'gateway.db.log', from: 0, to: 900 }
-    expect(await queue.apply({ log, maxRecords: 512, asides: null })).toEqual({ group: 30, end: 900 })
-    expect(applied).toEqual([{ epoch: 41, log, maxRecords: 512, asides: null }])
+    expect(await queue.apply({ log, maxRecords: 512, maxBytes: 1024, asides: null })).toMatchObject({
+      group: 30,
+      end: 900,
+    })
+    expect(applied).toEqual([{ epoch: 41, log, maxRecords: 512, maxBytes: 1024, asides: null }])
   })
 
   test('continues after a failed batch', async () => {

@@ -53,6 +53,7 @@ beforeAll(async () => {
     '/api/operator/accounts/': id,
     '/api/operator/limit-requests/': request.id,
     '/api/operator/apis/': API,
+    '/api/operator/stuck/': 'stuck_of_the_victim',
   }
   secrets = [
     ...Object.values(ids).filter((one) => one !== APP && one !== API),

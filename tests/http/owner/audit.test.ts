@@ -157,6 +157,8 @@ const ELSEWHERE = [
   'DELETE /api/social/:id', // social.test.ts
   'POST /api/operator/accounts/:id/refunds', // operator-money.test.ts
   'POST /api/operator/after-restore', // after-restore.test.ts
+  'POST /api/operator/stuck/:id/retry', // stuck-records.test.ts
+  'POST /api/operator/stuck/:id/discard', // stuck-records.test.ts
   'POST /api/operator/accounts/:id/second-factor-reset', // second-factor.test.ts
   'POST /api/operator/accounts/:id/erase', // operator-customers.test.ts; keys and sessions have entries of their own
   'POST /api/operator/apis/import', // operator-apis.test.ts

@@ -6,6 +6,7 @@ import { LibsqlUpstreamPayments } from './apis/upstream-payments'
 import type { ControlStores } from './control-stores'
 import { LibsqlCredentials } from './credentials'
 import type { Opened } from './driver/opened'
+import { databaseError } from './driver/worker-connection'
 import { OWN_THREADS, type WorkerThreads } from './driver/worker-threads'
 import { LibsqlIdempotencyRecords } from './idempotency-records'
 import { openJournal } from './journal/open-journal'
@@ -15,6 +16,7 @@ import { LibsqlAccounting } from './ledger/accounting'
 import { LibsqlBookings } from './ledger/bookings'
 import { LibsqlBooks } from './ledger/books'
 import { libsqlLedgerCheck } from './ledger/ledger-check'
+import { LibsqlStuckRecords } from './ledger/stuck-records'
 import { LibsqlNoticeMails } from './notices/notice-mails'
 import { LibsqlNotices } from './notices/notices'
 import { LibsqlSealedWebhooks } from './notices/sealed-webhooks'
@@ -40,6 +42,8 @@ export interface CellOptions {
   readonly isCounted: (operation: string) => boolean
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
+  /** Called when records got stuck, and at the start if some are. Their accounts hold nothing from then on. */
+  readonly onStuck?: (counts: { readonly records: number; readonly accounts: number }) => void
   readonly threads?: WorkerThreads
 }
 
@@ -58,9 +62,11 @@ export async function openCellStores(needs: CellNeeds, options: CellOptions, ope
   const { database, control, counters } = needs
   const { db, file, reader, writes } = database
   const { clock, patienceMs, onFatal, onTrouble, threads = OWN_THREADS } = options
-  const log = await openJournal({ file, writes, reader, threads, patienceMs, onFatal, onTrouble })
+  const onStuck = () => void reviewed(stuck, options)
+  const log = await openJournal({ file, writes, reader, threads, patienceMs, onFatal, onTrouble, onStuck })
   opened.add(() => log.close())
   const { journal, applied } = log
+  const stuck = new LibsqlStuckRecords(db, { applied, counters })
   const credentials = new LibsqlCredentials(db, journal, applied)
   const accounts = new LibsqlAccounts(db, control.directory)
   const now = clock.now()
@@ -70,8 +76,10 @@ export async function openCellStores(needs: CellNeeds, options: CellOptions, ope
     counters.restoreBudget(id, budget, now, spent)
   const durableHolds = await db.select({ hold: keptHolds.hold, call: keptHolds.call }).from(keptHolds)
   for (const { hold } of durableHolds) counters.restoreHold(hold)
+  await stuck.restore()
+  await reviewed(stuck, options)
   return {
-    ...{ journal, applied, credentials, accounts },
+    ...{ journal, applied, credentials, accounts, stuck },
     /** Holds of streams that the previous owner left open; the counters hold them again. */
     durableHolds,
     /** How far the disk and the tables are behind. */
@@ -89,6 +97,17 @@ export async function openCellStores(needs: CellNeeds, options: CellOptions, ope
     notices: new LibsqlNotices(db),
     noticeMails: new LibsqlNoticeMails(db, control.userAddresses, control.directory),
     ...cellReports(database, options, applied),
+  }
+}
+
+/** Closes the accounts of stuck records for holds, and says so. */
+async function reviewed(stuck: LibsqlStuckRecords, { onStuck, onTrouble }: CellOptions): Promise<void> {
+  try {
+    await stuck.refresh()
+    const counts = await stuck.counts()
+    if (counts.records > 0) onStuck?.(counts)
+  } catch (error) {
+    onTrouble('stuck', databaseError(error).message)
   }
 }
 

@@ -46,8 +46,13 @@ export class BudgetCounter {
 
   /** Reverses a charge. */
   returned(at: number, amount: Money): void {
+    this.corrected(at, -amount)
+  }
+
+  /** Adds to what was spent, at least down to nothing. */
+  corrected(at: number, amount: number): void {
     const period = this.periodOf(at)
-    period.spent = period.spent < amount ? ZERO : minus(period.spent, amount)
+    period.spent = micros(Math.max(0, period.spent + amount))
   }
 
   /** Periods with open calls, and the nearest of the others. */

@@ -3,6 +3,7 @@ import type { BalancePart } from '../../../core/ledger/entry'
 import type {
   Balance,
   BudgetWindow,
+  Correction,
   Hold,
   HoldRefusal,
   HoldRequest,
@@ -57,6 +58,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
   /** Ended captures in two generations. When the newer one is full, the older one is dropped as a whole. */
   private ended = new Map<RequestId, EndedHold>()
   private endedBefore = new Map<RequestId, EndedHold>()
+  private underReview: ReadonlySet<AccountId> = new Set()
 
   /** `maxAwake`: so many accounts, and so many pools, are used before those of which nothing is held take less memory again. */
   constructor(maxAwake?: number) {
@@ -77,6 +79,10 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     this.poolOf(id).budget = new BudgetCounter(budget, at, spent)
   }
 
+  review(accounts: ReadonlySet<AccountId>): void {
+    this.underReview = accounts
+  }
+
   restoreHold(hold: Hold): void {
     move(this.accountOf(hold.account).held, hold.split, 1)
     const pool = hold.pool === null ? null : this.poolOf(hold.pool)
@@ -94,6 +100,7 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     this.pools.rest()
     const account = this.accounts.get(request.account)
     if (!account) throw new Error(`unknown account ${request.account}`)
+    if (this.underReview.has(request.account)) return err('account_under_review')
     const pool = request.pool === null ? null : this.poolOf(request.pool)
     if (pool && pool.limit !== null && pool.spent + pool.held + request.amount > pool.limit)
       return err('pool_exhausted')
@@ -206,6 +213,17 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
 
   async undebited(id: AccountId, taken: Split): Promise<void> {
     move(this.accountOf(id).held, taken, -1)
+  }
+
+  async corrected({ account: id, spent, ...parts }: Correction): Promise<void> {
+    const account = this.accounts.get(id)
+    if (account)
+      for (const part of ['credit', 'paid'] as const)
+        account.posted[part] = micros(Math.max(0, account.posted[part] + parts[part]))
+    const pool = spent && this.pools.get(spent.poolId)
+    if (!pool) return
+    pool.spent = micros(pool.spent + spent.amount)
+    if (spent.since !== undefined) pool.budget?.corrected(spent.since, spent.amount)
   }
 
   async balance(id: AccountId): Promise<Balance | null> {

@@ -7,6 +7,7 @@ import type { LedgerProblem } from '../../../../core/ledger/ledger-check'
 import { sqlClient } from '../driver/sql-client'
 import { Connection } from '../driver/worker-connection'
 import { OWN_THREADS, type WorkerThreads } from '../driver/worker-threads'
+import { MAX_GROUP_BYTES } from '../journal/group-size'
 import { logExtent } from '../journal/log-format'
 import { lastTimes } from '../last-times'
 import { libsqlLedgerCheck } from '../ledger/ledger-check'
@@ -87,7 +88,7 @@ async function applyLog({ to, threads = OWN_THREADS }: CopyOptions, bytes: Uint8
         const { end } = await copy.apply({
           epoch,
           log: { path, from, to: goodLength },
-          maxRecords: MAX_BATCH,
+          ...{ maxRecords: MAX_BATCH, maxBytes: MAX_GROUP_BYTES },
           asides: null,
         })
         from = end ?? goodLength

@@ -9,6 +9,7 @@ import {
 } from '../../../../core/cluster/leases'
 import { boundedFetch } from '../driver/bounded-fetch'
 import { CELL, LEASE_TABLES, NOW, RUNS } from './lease-tables'
+import { WriteTurns } from './write-turns'
 
 /** Less than the time between two renewals: a request that hangs must not use up the lease. */
 const DEADLINE_MS = 2_500
@@ -37,9 +38,13 @@ const FORGET = `DELETE FROM nodes WHERE seen_at < ${NOW} - ${FORGET_MS} OR (url 
 const AGREE = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW}) ON CONFLICT (name) DO UPDATE SET value = ?2, created_at = ${NOW}
   WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE id <> ?3 AND ${LIVES})`
 
-/** The lease of the cell in a libSQL database, over a connection of its own: it must not wait behind the writes of calls. */
+/**
+ * The lease of the cell in a libSQL database, over a connection of its own: it must not wait behind the writes of calls. Its own writes wait
+ * for each other.
+ */
 export class LibsqlLeases implements LeaseStore {
   private readonly client: Client
+  private readonly turns = new WriteTurns(DEADLINE_MS)
 
   constructor({ url, authToken }: { readonly url: string; readonly authToken: string | null }) {
     const fetch = boundedFetch({ deadlineMs: () => DEADLINE_MS })
@@ -115,7 +120,7 @@ export class LibsqlLeases implements LeaseStore {
   }
 
   private write(statements: InStatement[]): Promise<Row[][]> {
-    return this.run(statements, 'write')
+    return this.turns.take(() => this.run(statements, 'write'))
   }
 
   private async run(statements: InStatement[], mode: 'read' | 'write'): Promise<Row[][]> {

@@ -1,13 +1,20 @@
 import type { KeyId } from '../../../../core/ids'
 import type { CallRecord } from '../../../../core/usage/call-record'
+import { groupSize } from '../journal/group-size'
 import type { Group } from '../journal/group-statements'
 
 /** The maximum number of waiting notes. Further ones are dropped and counted (spec-answers 4). */
 const MAX_NOTES = 10_000
 
+/** A note, and its size as JSON. */
+interface Sized {
+  readonly call: CallRecord
+  readonly bytes: number
+}
+
 /** Written with the next commit on a best-effort basis: calls that moved no money, and when keys were last used. */
 export class BestEffortWrites {
-  private notes: CallRecord[] = []
+  private notes: Sized[] = []
   private readonly used = new Map<KeyId, number>()
   dropped = 0
 
@@ -16,7 +23,7 @@ export class BestEffortWrites {
   }
 
   note(call: CallRecord): void {
-    if (this.notes.length < MAX_NOTES) this.notes.push(call)
+    if (this.notes.length < MAX_NOTES) this.notes.push({ call, bytes: Buffer.byteLength(JSON.stringify(call)) })
     else this.dropped++
   }
 
@@ -24,10 +31,11 @@ export class BestEffortWrites {
     this.used.set(key, at)
   }
 
-  /** Removes and returns at most `max` notes, and all last uses. */
+  /** Removes and returns the notes of one group, at most `max`, and all last uses. */
   take(max: number): Pick<Group, 'notes' | 'lastUsed'> {
     const lastUsed = [...this.used]
     this.used.clear()
-    return { notes: this.notes.splice(0, max), lastUsed }
+    const size = groupSize(this.notes, ({ bytes }) => bytes, max)
+    return { notes: this.notes.splice(0, size).map(({ call }) => call), lastUsed }
   }
 }

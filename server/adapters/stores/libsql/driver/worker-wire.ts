@@ -42,8 +42,9 @@ export interface ApplyRequest {
   readonly epoch: number
   /** Null if there is nothing but `asides`. */
   readonly log: LogRange | UnappliedGroups | null
-  /** The maximum number of records in the batch. Groups are never split. */
+  /** The maximum number of records in the batch, and of bytes of the log. Groups are never split. */
   readonly maxRecords: number
+  readonly maxBytes: number
   /** Notes and last uses of keys as JSON; null if there are none. */
   readonly asides: string | null
 }
@@ -54,6 +55,8 @@ export interface Applied {
   readonly group: number
   /** The position in the log after it. Null if no log was applied. */
   readonly end: number | null
+  /** Changes when a record gets stuck or is decided. */
+  readonly stuck: string
 }
 
 export interface WireResult {

@@ -5,25 +5,30 @@ import type { CallRecord } from '../../../../core/usage/call-record'
 import { BestEffortWrites } from '../driver/best-effort-writes'
 import type { DatabaseError } from '../driver/worker-connection'
 import type { GroupSink } from './group-sink'
+import { groupSize, MAX_GROUP } from './group-size'
 import type { Group } from './group-statements'
 
 interface Waiting {
   readonly record: JournalRecord
+  /** The record as JSON, and its bytes. */
+  readonly json: string
+  readonly bytes: number
   readonly resolve: (outcome: AppendOutcome) => void
   readonly since: number
   /** The outcome of its group, while that is being written. */
   fate: Promise<'committed' | 'refused'> | null
 }
 
+const NO_ASIDES: Pick<Group, 'notes' | 'lastUsed'> = { notes: [], lastUsed: [] }
+
 export interface GroupCommitOptions {
   readonly sink: GroupSink
   /** How long a caller waits. After that, a record being written is `unknown`, and one that has not been started is refused. */
   readonly patienceMs: number
   readonly onTrouble: (what: string, reason: string) => void
+  /** Called with a record that breaks a rule of the tables, after its outcome is given. Not for a reference that is already booked. */
+  readonly onRefused?: (record: JournalRecord, reason: string) => void
 }
-
-/** The maximum number of records per commit, so that commits stay short and failures are detected early. */
-const MAX_GROUP = 512
 
 /**
  * Group commit without a timer: a record is written at once if the writer is idle. While a commit runs, further records collect and are
@@ -60,7 +65,9 @@ export class GroupCommit implements Journal {
 
   append(record: JournalRecord): Promise<AppendOutcome> {
     return new Promise((resolve) => {
-      const item: Waiting = { record, resolve, since: performance.now(), fate: null }
+      const json = JSON.stringify(record)
+      const bytes = Buffer.byteLength(json)
+      const item: Waiting = { record, json, bytes, resolve, since: performance.now(), fate: null }
       this.records.push(item)
       this.unanswered.add(item)
       this.watch()
@@ -99,42 +106,49 @@ export class GroupCommit implements Journal {
   private async run(): Promise<void> {
     this.running = true
     while (this.records.length + this.asides.waiting > 0) {
-      const items = this.records.splice(0, MAX_GROUP).filter((item) => this.unanswered.has(item))
-      const { notes, lastUsed } = this.asides.take(MAX_GROUP)
-      if (items.length + notes.length + lastUsed.length > 0) await this.commit(items, notes, lastUsed)
+      const size = groupSize(this.records, ({ bytes }) => bytes)
+      const items = this.records.splice(0, size)
+      // What is best effort waits for a group with room.
+      const { notes, lastUsed } = size < this.records.length ? NO_ASIDES : this.asides.take(MAX_GROUP)
+      await this.commit(items, notes, lastUsed)
     }
     this.running = false
     for (const resolve of this.idle.splice(0)) resolve()
   }
 
+  /** Commits them together; if that breaks a rule, in halves, so that only those are refused that break it by themselves. */
   private async commit(
-    items: readonly Waiting[],
+    given: readonly Waiting[],
     notes: readonly CallRecord[],
     lastUsed: Group['lastUsed'],
   ): Promise<void> {
+    // Some may have been answered with the outcome of the whole group.
+    const items = given.filter((item) => this.unanswered.has(item))
+    if (items.length + notes.length + lastUsed.length === 0) return
     const error = await this.write({ records: items.map((item) => item.record), notes, lastUsed }, items)
     if (!error) return
-    if (!error.isConstraint || items.length + notes.length === 1) {
+    if (!error.isConstraint || items.length + notes.length <= 1) {
       for (const item of items) this.refuse(item, error)
       this.asides.dropped += notes.length
+      if (error.isConstraint && lastUsed.length > 0) await this.write({ records: [], notes: [], lastUsed }, [])
       return
     }
-    // One of them violates a constraint. Write them one by one, so that the others do not fail with it.
-    for (const item of items) {
-      if (!this.unanswered.has(item)) continue // already answered with the outcome of the group
-      const own = await this.write({ records: [item.record], notes: [], lastUsed: [] }, [item])
-      if (own) this.refuse(item, own)
+    if (items.length > 0 && notes.length + lastUsed.length > 0) {
+      await this.commit(items, [], [])
+      await this.commit([], notes, lastUsed)
+      return
     }
-    for (const note of notes)
-      if (await this.write({ records: [], notes: [note], lastUsed: [] }, [])) this.asides.dropped++
-    if (lastUsed.length > 0) await this.write({ records: [], notes: [], lastUsed }, [])
+    const [half, ofNotes] = [items.length >> 1, notes.length >> 1]
+    await this.commit(items.slice(0, half), notes.slice(0, ofNotes), [])
+    await this.commit(items.slice(half), notes.slice(ofNotes), lastUsed)
   }
 
   /** Writes one group and answers its records when it is committed. Returns the error if it was certainly not written. */
   private async write(group: Group, items: readonly Waiting[]): Promise<DatabaseError | null> {
     const { promise: fate, resolve: decide } = Promise.withResolvers<'committed' | 'refused'>()
     for (const item of items) item.fate = fate
-    const end = await this.options.sink.write(group)
+    const json = items.map((item) => item.json)
+    const end = await this.options.sink.write(group, json)
     if (end === 'lost') {
       for (const item of items) this.answer(item, { kind: 'unknown', fate })
       return null
@@ -153,6 +167,7 @@ export class GroupCommit implements Journal {
     if (constraint === 'other')
       this.options.onTrouble(item.record.call ? 'charge refused' : 'entry refused', error.message)
     this.answer(item, { kind: 'refused', reason: error.message, constraint })
+    if (constraint === 'other') this.options.onRefused?.(item.record, error.message)
   }
 
   /** Only the first outcome counts. */

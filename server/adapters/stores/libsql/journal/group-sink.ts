@@ -6,5 +6,6 @@ export type WriteEnd = 'committed' | 'lost' | DatabaseError
 
 /** Makes groups durable, one at a time. Never rejects. */
 export interface GroupSink {
-  write(group: Group): Promise<WriteEnd>
+  /** `json`: each record as JSON, in the same order. */
+  write(group: Group, json: readonly string[]): Promise<WriteEnd>
 }

@@ -110,6 +110,7 @@ const LATENCY = insert(
   'account_id, slot, key_id, operation, provider, model, bucket, calls',
   'ON CONFLICT DO UPDATE SET calls = calls + excluded.calls',
 )
+const SETTLED = all('DELETE FROM stuck_records WHERE id IN (SELECT value FROM json_each(?))')
 const LAST_USED = all(`UPDATE keys SET last_used_at = j.at
   FROM (SELECT value->>0 AS id, value->>1 AS at FROM json_each(?)) AS j WHERE keys.id = j.id`)
 const AUDITS = insert('audit_log', 'id, at, actor_kind, actor_id, address, account_id, key_id, action, detail, before')
@@ -137,6 +138,7 @@ export function groupRows({ records, notes, lastUsed }: Group): RowsOf[] {
     [ENDED_HOLDS, holds.flatMap(([id, keeps]) => (keeps ? [] : [id]))],
     [ANSWERS, records.flatMap(({ kept: answer }) => (answer ? [answerRow(answer)] : []))],
     [UNDO_ANSWERS, undoneIds],
+    [SETTLED, records.flatMap(({ settles }) => settles ?? [])],
     [LAST_USED, lastUsed],
     [AUDITS, records.flatMap(({ audit }) => (audit ? [auditRow(audit)] : []))],
   ]

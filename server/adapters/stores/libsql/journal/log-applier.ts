@@ -4,6 +4,7 @@ import { BestEffortWrites } from '../driver/best-effort-writes'
 import { DatabaseError, databaseError } from '../driver/worker-connection'
 import type { LogRange, UnappliedGroup, UnappliedGroups } from '../driver/worker-wire'
 import type { WriteQueue } from '../driver/write-queue'
+import { groupSize, MAX_GROUP_BYTES } from './group-size'
 import type { Group } from './group-statements'
 
 /** A group that is durable in the log, after the earlier ones. */
@@ -18,8 +19,12 @@ export interface ApplierOptions {
   readonly log: string
   readonly writes: Pick<WriteQueue, 'apply'>
   readonly lastApplied: number
+  /** The state of the stuck records (`STUCK_STATE`). */
+  readonly stuck: string
   /** Called on an unrecoverable error. The process must end; the log keeps everything. */
   readonly onFatal: (reason: string) => void
+  /** Records got stuck, or were decided. */
+  readonly onStuck: () => void
   /** What was synced cannot be read back. */
   readonly onDamage: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
@@ -71,10 +76,12 @@ export class Applier {
   private steps: (() => void)[] = []
   private failures = 0
   private dead: DatabaseError | null = null
+  private stuck: string
 
   constructor(options: ApplierOptions) {
     this.options = options
     this.last = options.lastApplied
+    this.stuck = options.stuck
   }
 
   get lastApplied(): number {
@@ -154,7 +161,8 @@ export class Applier {
     this.stop()
     await this.round
     while (this.unapplied.length > 0) {
-      const groups = this.unapplied.splice(0, RESCUED_GROUPS)
+      const size = groupSize(this.unapplied, ({ payload }) => payload.length, RESCUED_GROUPS)
+      const groups = this.unapplied.splice(0, size)
       const error = await this.attempt({ groups }, null)
       if (error) throw error
     }
@@ -190,8 +198,10 @@ export class Applier {
     const end = this.synced
     const asides = this.asides.waiting
     this.waiting = 0
-    for (let taken = 0; this.appliedTo < end || taken < asides; taken += MAX_NOTES) {
-      const error = await this.apply(end, this.asides.take(MAX_NOTES))
+    for (let taken = 0; this.appliedTo < end || taken < asides; ) {
+      const some = this.asides.take(MAX_NOTES)
+      taken += some.notes.length + some.lastUsed.length
+      const error = await this.apply(end, some)
       if (error) return error
     }
     return null
@@ -201,8 +211,8 @@ export class Applier {
     const { front, appliedTo } = this
     const log = appliedTo < end ? { path: this.options.log, from: appliedTo - front, to: end - front } : null
     let error = await this.attempt(log, asides)
-    if (error?.isConstraint && asides.notes.length > 0) {
-      // A note may violate a constraint: apply the charges without notes, and then each note separately.
+    if (error?.isConstraint && asides.notes.length + asides.lastUsed.length > 0) {
+      // A note may violate a constraint: apply the charges without notes, and then each note separately. A charge that does is put aside.
       error = log ? await this.attempt(log, null) : null
       if (!error) await this.oneByOne(asides)
     } else if (error) this.asides.dropped += asides.notes.length
@@ -219,14 +229,17 @@ export class Applier {
   private async attempt(log: LogRange | UnappliedGroups | null, asides: Asides | null): Promise<DatabaseError | null> {
     const some = asides && asides.notes.length + asides.lastUsed.length > 0
     try {
-      const { group, end } = await this.options.writes.apply({
+      const { group, end, stuck } = await this.options.writes.apply({
         log,
         maxRecords: BATCH,
+        maxBytes: MAX_GROUP_BYTES,
         asides: some ? JSON.stringify(asides) : null,
       })
       this.last = group
       this.forget(group)
       if (end !== null) this.appliedTo = this.front + end
+      if (stuck !== this.stuck) this.options.onStuck()
+      this.stuck = stuck
       return null
     } catch (thrown) {
       const error = databaseError(thrown)

@@ -58,6 +58,7 @@ export class LogJournal implements Journal {
   }
 }
 
-function needsVerdict({ opening, audit, entries }: JournalRecord): boolean {
-  return opening !== undefined || audit !== undefined || entries.some((entry) => entry.reference !== null)
+function needsVerdict({ opening, audit, settles, entries }: JournalRecord): boolean {
+  const isOwners = opening !== undefined || audit !== undefined || settles !== undefined
+  return isOwners || entries.some((entry) => entry.reference !== null)
 }

@@ -21,15 +21,16 @@ export class LogReader {
   private path = ''
 
   /**
-   * The groups after `after`, from the start of the range: at least one, and as many as have at most `maxRecords` records together.
-   * Skips groups that the tables already have. `end` is the end of the range if nothing is left in it.
+   * The groups after `after`, from the start of the range: at least one, and as many as have at most `maxRecords` records and `maxBytes`
+   * bytes together. Skips groups that the tables already have. `end` is the end of the range if nothing is left in it.
    */
-  read(range: LogRange, after: number, maxRecords: number): GroupsRead {
+  read(range: LogRange, after: number, maxRecords: number, maxBytes: number): GroupsRead {
     this.open(range.path)
     const records: JournalRecord[] = []
     let group = after
     let piece = this.piece(range.from, Math.min(range.to, range.from + PIECE))
     let [at, start] = [0, range.from]
+    let bytes = 0
     while (start + at < range.to) {
       const line = lineAt(piece, at)
       if (!line) {
@@ -41,6 +42,8 @@ export class LogReader {
       }
       if (line.number > group + 1) throw this.damaged(start + at)
       if (line.number > after) {
+        bytes += line.end - at
+        if (records.length > 0 && bytes > maxBytes) break
         const more = JSON.parse(line.payload()) as JournalRecord[] // written by us, with a valid checksum
         if (records.length > 0 && records.length + more.length > maxRecords) break
         records.push(...more)

@@ -42,11 +42,11 @@ export class LogSink implements GroupSink {
     this.maxUnapplied = maxUnapplied
   }
 
-  async write({ records }: Group): Promise<WriteEnd> {
+  async write({ records }: Pick<Group, 'records'>, json: readonly string[]): Promise<WriteEnd> {
     if (this.applier.unappliedBytes > this.maxUnapplied)
       return this.refusal('the log is full: the database takes no writes')
     if (!this.applier.isBehind) await this.keepUp()
-    const payload = JSON.stringify(records)
+    const payload = `[${json.join()}]`
     const result = await this.log.append(payload)
     if (result.kind === 'lost') return 'lost'
     if (result.kind === 'refused') return this.refusal(result.reason)

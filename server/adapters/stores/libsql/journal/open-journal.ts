@@ -1,3 +1,5 @@
+import type { JournalRecord } from '../../../../core/ledger/journal'
+import { stuckKind } from '../../../../core/ledger/stuck-record'
 import type { JournalState } from '../../../../core/telemetry/telemetry'
 import type { Connection } from '../driver/worker-connection'
 import type { WorkerThreads } from '../driver/worker-threads'
@@ -10,16 +12,19 @@ import { LogJournal } from './log-journal'
 import { LogRescuer } from './log-rescuer'
 import { LogSink } from './log-sink'
 import { replay } from './replay'
+import { STUCK_STATE, stuckStatements } from './stuck-statements'
 
 export interface JournalOptions {
   /** The database file; null for a database over the network. */
   readonly file: string | null
   readonly writes: WriteQueue
-  readonly reader: Pick<Connection, 'send'>
+  readonly reader: Pick<Connection, 'send' | 'rows'>
   readonly threads: WorkerThreads
   readonly patienceMs: number
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
+  /** Records got stuck, or were decided. */
+  readonly onStuck: () => void
 }
 
 export interface OpenJournal {
@@ -38,8 +43,9 @@ const logPathOf = (file: string) => `${file}.log`
 
 /** For a database file: a log with its applier, after replaying an existing log. For any other database: group commits to the tables. */
 export async function openJournal(options: JournalOptions): Promise<OpenJournal> {
-  const { file, patienceMs, onTrouble } = options
-  const direct = new GroupCommit({ sink: directSink(options), patienceMs, onTrouble })
+  const { file, patienceMs, onTrouble, onStuck } = options
+  const onRefused = (record: JournalRecord, reason: string) => putAside(options, record, reason)
+  const direct = new GroupCommit({ sink: directSink(options), patienceMs, onTrouble, onRefused })
   if (file === null)
     return {
       journal: direct,
@@ -53,7 +59,8 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
   if (applied === null) throw new Error('another process owns the database now')
   const last = await replay(path, applied, writes, onTrouble)
   const onDamage = (reason: string) => void rescuer.rescue(reason)
-  const applier = new Applier({ log: path, writes, lastApplied: last, onFatal, onDamage, onTrouble })
+  const stuck = String((await options.reader.rows(STUCK_STATE))[0]?.[0])
+  const applier = new Applier({ log: path, writes, lastApplied: last, stuck, onFatal, onDamage, onTrouble, onStuck })
   const log = await LogFile.open({ path, last, threads, onFatal, onDamage })
   const rescuer = new LogRescuer({ log, applier, onFatal })
   const logged = new GroupCommit({ sink: new LogSink({ log, applier, onTrouble }), patienceMs, onTrouble })
@@ -75,6 +82,17 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
       await log.close()
     },
   }
+}
+
+/**
+ * A charge or reversal that the tables refuse before it is acknowledged: counters and tables disagree, so the account must grant nothing
+ * more. What an operator decides is not put aside again.
+ */
+function putAside({ writes, onTrouble, onStuck }: JournalOptions, record: JournalRecord, reason: string): void {
+  if (record.settles !== undefined || stuckKind(record) === 'other') return
+  writes.batch(stuckStatements(record, 'direct', reason)).then(onStuck, (error: unknown) => {
+    onTrouble('stuck', error instanceof Error ? error.message : String(error))
+  })
 }
 
 function directSink(options: JournalOptions): DirectSink {

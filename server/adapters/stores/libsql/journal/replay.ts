@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { WriteQueue } from '../driver/write-queue'
+import { MAX_GROUP_BYTES } from './group-size'
 import { LogDamaged, type LogExtent, logExtent } from './log-format'
 
 /** The maximum number of records per batch. */
@@ -29,7 +30,12 @@ export async function replay(
   if (last === null || last <= applied) return applied
   try {
     for (let from = 0; from < goodLength; ) {
-      const { end } = await writes.apply({ log: { path, from, to: goodLength }, maxRecords: MAX_BATCH, asides: null })
+      const { end } = await writes.apply({
+        log: { path, from, to: goodLength },
+        maxRecords: MAX_BATCH,
+        maxBytes: MAX_GROUP_BYTES,
+        asides: null,
+      })
       from = end ?? goodLength
     }
   } catch (error) {

@@ -5,35 +5,71 @@ import type { Applied, ApplyRequest, UnappliedGroups } from '../driver/worker-wi
 import { type Group, groupRows, TOGETHER } from './group-statements'
 import { LogDamaged } from './log-format'
 import { type GroupsRead, LogReader } from './log-reader'
+import { accountOf, NOTHING_STUCK, STUCK_STATE, stuckStatements } from './stuck-statements'
+import { StuckUndone } from './stuck-undone'
 
 const NO_ASIDES: Pick<Group, 'notes' | 'lastUsed'> = { notes: [], lastUsed: [] }
+/** When records of more accounts are refused at once, the tables are at fault and not the records. */
+const MAX_ACCOUNTS = 8
+
+/** One record that the tables refuse by itself. */
+interface Refused {
+  readonly record: JournalRecord
+  readonly error: unknown
+}
 
 /**
  * Applies the log to the tables, on the thread of the only writing connection: reads the synced groups, builds the rows here, and
- * commits them together with the number of the last group, so that each group is applied exactly once, whatever fails.
+ * commits them together with the number of the last group, so that each group is applied exactly once, whatever fails. A record that
+ * breaks a rule of the tables is put aside in the same transaction, and the others are applied without it.
  */
 export class TableFollower {
   private readonly db: FileDatabase
   private readonly log = new LogReader()
+  private readonly undone: StuckUndone
 
   constructor(db: FileDatabase) {
     this.db = db
+    this.undone = new StuckUndone(db)
   }
 
-  /** Applies one batch in one transaction, fenced by the epoch. */
-  apply({ epoch, log, maxRecords, asides }: ApplyRequest): Applied {
-    return this.db.transaction(() => {
-      this.db.run('UPDATE owner SET asserted = ? WHERE id = 1', [epoch])
-      const before = Number(this.db.rows('SELECT applied_group FROM owner WHERE id = 1')[0]?.[0])
-      const read = log && ('groups' in log ? keptGroups(log, before) : this.log.read(log, before, maxRecords))
-      this.write({ records: read?.records ?? [], ...(asides === null ? NO_ASIDES : JSON.parse(asides)) })
-      if (read) this.db.run('UPDATE owner SET applied_group = ? WHERE id = 1', [read.group])
-      return { group: read?.group ?? before, end: read?.end ?? null }
-    })
+  /** Applies one batch in one transaction, fenced by the epoch. Throws if it breaks a rule and has notes: they may be at fault. */
+  apply(request: ApplyRequest): Applied {
+    const asides = request.asides === null ? null : JSON.parse(request.asides)
+    try {
+      return this.applied(request, (records) => this.write({ records, ...(asides ?? NO_ASIDES) }))
+    } catch (error) {
+      if (asides !== null || !isOfRecord(error)) throw error
+      return this.applied(request, (records) => this.writeOrPutAside(records))
+    }
   }
 
   close(): void {
     this.log.close()
+  }
+
+  private applied(
+    { epoch, log, maxRecords, maxBytes }: ApplyRequest,
+    write: (records: readonly JournalRecord[]) => void,
+  ): Applied {
+    return this.db.transaction(() => {
+      this.db.run('UPDATE owner SET asserted = ? WHERE id = 1', [epoch])
+      const before = Number(this.one('SELECT applied_group FROM owner WHERE id = 1'))
+      const read = log && ('groups' in log ? keptGroups(log, before) : this.log.read(log, before, maxRecords, maxBytes))
+      const records = read?.records ?? []
+      write(this.stuck() === NOTHING_STUCK ? records : this.undone.settled(records))
+      if (read) this.db.run('UPDATE owner SET applied_group = ? WHERE id = 1', [read.group])
+      return { group: read?.group ?? before, end: read?.end ?? null, stuck: this.stuck() }
+    })
+  }
+
+  /** The state of the stuck records: another one when some were added or decided. */
+  private stuck(): string {
+    return String(this.one(STUCK_STATE))
+  }
+
+  private one(sql: string): unknown {
+    return this.db.rows(sql)[0]?.[0]
   }
 
   private write(group: Group): void {
@@ -49,6 +85,52 @@ export class TableFollower {
       for (const row of values.slice(together)) this.db.run(one, row)
     }
   }
+
+  private writeOrPutAside(records: readonly JournalRecord[]): void {
+    const refused = this.writeHalves(this.undone.withoutPairs(records))
+    const accounts = new Set(refused.map(({ record }) => accountOf(record)))
+    if (accounts.size > MAX_ACCOUNTS) throw refused[0]?.error
+    for (const { record, error } of refused)
+      for (const { sql, args } of stuckStatements(record, 'log', reasonOf(error))) this.db.run(sql, args)
+  }
+
+  /** Writes the records in halves until each that is refused stands alone, and returns those. */
+  private writeHalves(records: readonly JournalRecord[]): readonly Refused[] {
+    const error = this.refusalOf(records)
+    const [record, ...others] = records
+    if (error === null || !record) return []
+    if (others.length === 0) return [{ record, error }]
+    const half = records.length >> 1
+    return [...this.writeHalves(records.slice(0, half)), ...this.writeHalves(records.slice(half))]
+  }
+
+  /** Writes all of them or none. Null if they are written. */
+  private refusalOf(records: readonly JournalRecord[]): unknown {
+    this.db.run('SAVEPOINT some', [])
+    try {
+      this.write({ records, ...NO_ASIDES })
+      this.db.run('RELEASE some', [])
+      return null
+    } catch (error) {
+      if (!isOfRecord(error)) throw error
+      this.db.run('ROLLBACK TO some', [])
+      this.db.run('RELEASE some', [])
+      return error
+    }
+  }
+}
+
+/** Whether the record is at fault, and not the database as a whole: it breaks a rule, or has a value that no row can have. */
+function isOfRecord(error: unknown): boolean {
+  const { code } = Object(error) as { code?: unknown }
+  if (typeof code !== 'string' || !code.startsWith('SQLITE_'))
+    return error instanceof TypeError || error instanceof RangeError
+  if (reasonOf(error).includes('owner_epoch_is_current')) return false
+  return /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code)
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** What the tables do not have yet. */

@@ -57,6 +57,7 @@ export const TABLE_HOMES: Readonly<Record<string, TableHome>> = {
   usage_latency_days: 'cell',
   pruned: 'cell',
   kept_holds: 'cell',
+  stuck_records: 'cell',
   kept_answers: 'cell',
   payments: 'cell',
   payment_answers: 'cell',

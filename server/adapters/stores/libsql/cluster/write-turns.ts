@@ -1,0 +1,40 @@
+/** A write that others of this node kept from the database for too long. It was not sent. */
+class TurnTooLate extends Error {
+  readonly unavailable = true
+}
+
+/**
+ * The writes of a node to the control database, one at a time: many connections that each commit one row stall a libSQL server for
+ * minutes. A write that gets no turn within `maxWaitMs` is given up.
+ */
+export class WriteTurns {
+  private readonly maxWaitMs: number
+  private last: Promise<void> = Promise.resolve()
+
+  constructor(maxWaitMs: number) {
+    this.maxWaitMs = maxWaitMs
+  }
+
+  /** Runs `send` when the writes before it have ended. `send` must end by itself. */
+  async take<T>(send: () => Promise<T>): Promise<T> {
+    const before = this.last
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    this.last = before.then(() => ended)
+    try {
+      await this.inTime(before)
+      return await send()
+    } finally {
+      end()
+    }
+  }
+
+  private async inTime(before: Promise<void>): Promise<void> {
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => late.reject(new TurnTooLate('the writes before it took too long')), this.maxWaitMs)
+    try {
+      await Promise.race([before, late.promise])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}

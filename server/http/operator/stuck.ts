@@ -1,0 +1,102 @@
+import type { Actor } from '../../core/audit'
+import type { StuckId } from '../../core/ids'
+import type { StuckRecords } from '../../core/ledger/stuck-records'
+import { ok } from '../../core/result'
+import { taken } from '../middleware/failures'
+import { PAGE_QUERY, queryOf } from '../middleware/list-query'
+import type { OwnerSessions } from '../middleware/owner-session'
+import { routeGroup } from '../middleware/request-context'
+import { UNDOCUMENTED } from '../openapi/documented'
+import type { Answer } from './operator-commands'
+import { operatorGate } from './operator-gate'
+import { NoBody } from './record'
+import { type SocketCommand, socketCommand } from './socket-command'
+import {
+  DiscardCommand,
+  DiscardForm,
+  type OneStuck,
+  StuckCommand,
+  StuckListCommand,
+  type StuckPage,
+  stuckPage,
+  stuckRecord,
+} from './stuck-record'
+
+export interface StuckParts {
+  readonly stuck: StuckRecords
+}
+
+/** Records per page of a list. */
+const DEFAULT_ROWS = 50
+
+/** What operators decide about records that the tables refuse (ADR 51). Ids come from outside: an unknown one is found nowhere. */
+class StuckOrders {
+  private readonly stuck: StuckRecords
+
+  constructor({ stuck }: StuckParts) {
+    this.stuck = stuck
+  }
+
+  async list({ limit = DEFAULT_ROWS, cursor }: StuckListCommand): Promise<StuckPage> {
+    return stuckPage(await this.stuck.page(limit, (cursor ?? null) as StuckId | null))
+  }
+
+  async show(id: string): Answer<OneStuck> {
+    const found = await this.stuck.find(id as StuckId)
+    return found.ok ? ok(stuckRecord(found.value)) : found
+  }
+
+  async retry(actor: Actor, id: string): Answer<OneStuck> {
+    const booked = await this.stuck.retry(actor, id as StuckId)
+    return booked.ok ? ok(stuckRecord(booked.value)) : booked
+  }
+
+  async discard(actor: Actor, id: string, note: string): Answer<OneStuck> {
+    const given = await this.stuck.discard(actor, id as StuckId, note)
+    return given.ok ? ok(stuckRecord(given.value)) : given
+  }
+}
+
+export function stuckRoutes(parts: StuckParts & { readonly owners: OwnerSessions }) {
+  const orders = new StuckOrders(parts)
+  const { operator, graveOrder } = operatorGate(parts.owners)
+  return routeGroup({ name: 'operator-stuck', prefix: '/api/operator/stuck' })
+    .get(
+      '',
+      async ({ context }): Promise<StuckPage> => {
+        await operator(context)
+        return orders.list(queryOf(PAGE_QUERY, context))
+      },
+      UNDOCUMENTED,
+    )
+    .get(
+      '/:id',
+      async ({ context, params }): Promise<OneStuck> => {
+        await operator(context)
+        return taken(await orders.show(params.id))
+      },
+      UNDOCUMENTED,
+    )
+    .post(
+      '/:id/retry',
+      ({ context, params }): Promise<OneStuck> =>
+        graveOrder(context, NoBody, (actor) => orders.retry(actor, params.id)),
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+    .post(
+      '/:id/discard',
+      ({ context, params }): Promise<OneStuck> =>
+        graveOrder(context, DiscardForm, (actor, { note }) => orders.discard(actor, params.id, note)),
+      { parse: 'none', ...UNDOCUMENTED },
+    )
+}
+
+export function stuckCommands(parts: StuckParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
+  const orders = new StuckOrders(parts)
+  return {
+    'stuck-list': socketCommand(StuckListCommand, async (form) => ok(await orders.list(form))),
+    'stuck-show': socketCommand(StuckCommand, ({ id }) => orders.show(id)),
+    'stuck-retry': socketCommand(StuckCommand, ({ id }) => orders.retry(actor, id)),
+    'stuck-discard': socketCommand(DiscardCommand, ({ id, note }) => orders.discard(actor, id, note)),
+  }
+}
