@@ -4,7 +4,7 @@ import { type ApiSettings, apiSettings } from './config/apis'
 import { BACKUPS, type BackupSettings, backupSettings, storeAccess } from './config/backups'
 import { type ClusterSettings, clusterSettings } from './config/cluster'
 import { collecting, type OnMistake } from './config/config-error'
-import { type DataSettings, databaseUrl, dataSettings, missingSecretFile } from './config/data'
+import { DATA, type DataSettings, databaseUrl, dataSettings, missingSecretFile } from './config/data'
 import { LISTENING, type ListeningSettings, listeningSettings } from './config/listening'
 import { type MailConfig, mailConfig } from './config/mail'
 import { type ModelSettings, modelSettings } from './config/model-settings'
@@ -125,6 +125,7 @@ export function storageSettings(environment: Environment = process.env) {
   return {
     dataDir,
     databaseUrl: databaseUrl(given.read, dataDir),
+    databaseAuthToken: DATA.settings.DATABASE_AUTH_TOKEN.of(given.read),
     backupTo: BACKUPS.settings.BACKUP_TO.of(given.read),
     access: storeAccess(given.read),
     secrets: givenSecrets(given),

@@ -1,5 +1,6 @@
 import type { Command } from './command'
 import { COMMANDS } from './commands'
+import type { Terminal } from './terminal'
 
 /** Commands that need the gateway's source and files, so the single binary does not have them. Loaded on demand. */
 const LOCAL_COMMANDS: readonly Command[] = [
@@ -33,19 +34,31 @@ const LOCAL_COMMANDS: readonly Command[] = [
 
 /** All commands of an installation with the gateway itself. */
 export const ALL_COMMANDS: readonly Command[] = [
-  ...COMMANDS.map((command) => (command.name === 'operator' ? withBackups(command) : command)),
+  ...COMMANDS.map((command) => (command.name === 'operator' ? withLocal(command) : command)),
   ...LOCAL_COMMANDS,
 ]
 
 /** Operators' commands that read and write the data itself, without the server. */
-function withBackups(operator: Command): Command {
+function withLocal(operator: Command): Command {
   return {
     ...operator,
     async run(args, terminal) {
-      const isBackup = args[0] === 'backup' || args[0] === 'restore'
-      const done = isBackup && (await (await import('./local/backup-command')).localBackupCommand(args, terminal))
+      const done = await localResult(args, terminal)
       if (typeof done === 'string') terminal.out(done)
       else await operator.run(args, terminal)
     },
+  }
+}
+
+/** Null for what the running server does. */
+async function localResult(args: readonly string[], terminal: Terminal): Promise<string | null> {
+  switch (args[0]) {
+    case 'backup':
+    case 'restore':
+      return (await import('./local/backup-command')).localBackupCommand(args, terminal)
+    case 'migrate-database':
+      return (await import('./local/move-command')).moveCommand(args.slice(1), terminal)
+    default:
+      return null
   }
 }

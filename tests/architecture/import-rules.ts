@@ -471,7 +471,7 @@ export const RULES: readonly Rule[] = [
   {
     files: ['server/cli/local-commands.ts'],
     may: ['server/cli/local/**', 'server/cli/commands.ts'],
-    types: ['server/cli/command.ts'],
+    types: ['server/cli/command.ts', 'server/cli/terminal.ts'],
   },
   {
     files: ['server/cli/*.ts', 'server/cli/commands/**'],

@@ -2,10 +2,12 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { markStatements } from '../../server/adapters/stores/libsql/move/standing'
 import { doctorCommand } from '../../server/cli/local/doctor-command'
 import { listenControl } from '../../server/listen'
 import { executeOn } from '../support/database-file'
 import { type Harness, openHarness } from '../support/harness'
+import { writeMigratedDatabase } from '../support/migrated-database'
 import { freePort } from '../support/served-gateway'
 
 /** Issue 24 point 5. */
@@ -134,4 +136,16 @@ test('books that do not agree, and an old copy, are found', async () => {
     message: expect.stringContaining('3.0 days old'),
   })
   await rm(folder, { recursive: true })
+})
+
+test('data that was moved to another database is found, and where it is', async () => {
+  const file = join(h.folder, 'closed.db')
+  await writeMigratedDatabase(file)
+  const moved = { id: 'm', kind: 'moved', place: 'libsql://db.internal:8080', at: h.clock.now() } as const
+  for (const { sql, args } of markStatements(moved)) await executeOn(file, sql, args)
+  const diagnosis = await doctor({ DATABASE_URL: `file:${file}` })
+  expect(of(diagnosis, 'books')[0]).toMatchObject({
+    status: 'fail',
+    message: expect.stringContaining('this data was moved to libsql://db.internal:8080'),
+  })
 })

@@ -12,9 +12,12 @@ export type WireFault =
   /** Answers with a gigabyte, compressed. */
   | 'bomb'
 
+const FENCE = 'UPDATE owner SET asserted'
+
 /** A wire between a gateway and a libSQL server that breaks as the test says. Requests that only read pass. */
 export async function openDatabaseProxy(target: string) {
   let fault: WireFault = 'none'
+  let met = FENCE
   const late: (() => Promise<unknown>)[] = []
   const seen: string[] = []
   const server = createServer((request, response) => void handle(request, response))
@@ -28,7 +31,7 @@ export async function openDatabaseProxy(target: string) {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks)
-    const now = body.includes('UPDATE owner SET asserted') ? fault : 'none'
+    const now = body.includes(met) ? fault : 'none'
     seen.push(now)
     if (now === 'hangs') return
     if (now === 'late') {
@@ -50,8 +53,10 @@ export async function openDatabaseProxy(target: string) {
   return {
     url: `http://127.0.0.1:${address.port}`,
     seen,
-    set(next: WireFault) {
+    /** From here on, what becomes of requests with this text: by default, what every write of a gateway begins with. */
+    set(next: WireFault, text = FENCE) {
       fault = next
+      met = text
     },
     /** Lets what was late through, to the end. Gives the database's answers. */
     async letThrough() {

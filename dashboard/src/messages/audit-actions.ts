@@ -60,6 +60,8 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'stuck.retry': 'Stuck record booked',
   'stuck.discard': 'Stuck record given up',
   'backup.start': 'Backup started',
+  'data.move': 'Data moved to this database',
+  'data.reopen': 'Database opened again after a move',
   'notices.mail': 'Mail about notices changed',
   'notices.unsubscribed': 'Unsubscribed from mail',
 }

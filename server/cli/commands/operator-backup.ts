@@ -8,7 +8,11 @@ export const BACKUP_HELP = `  backup [LOCATION] [--verify]              copy the
                                             gateway runs; with --verify, read the copy back and reconcile it
   backup list [LOCATION]                    list the copies in a place
   backup verify COPY                        check the sums of a copy, open it and reconcile it
-  restore COPY                              put a copy into an empty DATA_DIR; COPY is a copy, or a place for its newest one`
+  restore COPY                              put a copy into an empty DATA_DIR; COPY is a copy, or a place for its newest one
+  migrate-database --from PLACE --to PLACE [--dry-run]
+                                            move the data of a stopped gateway into an empty database: from file:/path to
+                                            libsql://host, or back; the old place is closed then
+  migrate-database --reopen PLACE           open a place that was closed again, because the new one is lost`
 
 const POLL_MS = 250
 

@@ -2,9 +2,10 @@ import { stat } from 'node:fs/promises'
 import { type DiskLeft, diskLeft } from '../../adapters/backup/files'
 import { openTarget } from '../../adapters/backup/open-target'
 import { readLog } from '../../adapters/stores/libsql/backup/read-log'
-import { type CopyFacts, examineCopy } from '../../adapters/stores/libsql/backup/snapshot'
+import { type CopyFacts, examineCopy, withConnection } from '../../adapters/stores/libsql/backup/snapshot'
 import { databaseFile } from '../../adapters/stores/libsql/driver/database-file'
-import type { WorkerThreads } from '../../adapters/stores/libsql/driver/worker-threads'
+import { OWN_THREADS, type WorkerThreads } from '../../adapters/stores/libsql/driver/worker-threads'
+import { refuseMoved } from '../../adapters/stores/libsql/move/standing'
 import { SCHEMA_TIME } from '../../adapters/stores/libsql/upgrade'
 import type { BackupSettings } from '../../config/backups'
 
@@ -23,8 +24,12 @@ export const databaseFileOf = (url: string): string | null => databaseFile(url)
 /** What is left of the disk that a path is on. */
 export const diskOf = (path: string): Promise<DiskLeft> => diskLeft(path)
 
-/** Reads a database file: its schema, whether its books agree, and whether its log can be read. Changes nothing. */
-export async function examineData(file: string, threads?: WorkerThreads): Promise<DataHealth> {
+/**
+ * Reads a database file: its schema, whether its books agree, and whether its log can be read. Changes nothing. Throws `DataMoved` for one
+ * that must not be served.
+ */
+export async function examineData(file: string, threads: WorkerThreads = OWN_THREADS): Promise<DataHealth> {
+  await withConnection(file, 'reader', threads, (reader) => refuseMoved((sql) => reader.rows(sql)))
   const facts = await examineCopy(file, { everyPage: false, threads })
   const log = await readLog(`${file}.log`)
   const age = facts.schema === SCHEMA_TIME ? 'current' : facts.schema < SCHEMA_TIME ? 'older' : 'newer'

@@ -3,6 +3,7 @@ import { Forwarder } from '../../adapters/cluster/forwarder'
 import { hopOf } from '../../adapters/cluster/hop-gate'
 import { HopHeaders, type HopKeys } from '../../adapters/cluster/hop-header'
 import { LibsqlLeases } from '../../adapters/stores/libsql/cluster/lease-store'
+import { DataMoved } from '../../adapters/stores/libsql/move/standing'
 import type { Config } from '../../config'
 import { DAY_MS } from '../../core/clock'
 import type { FindOwner, Peer } from '../../core/cluster/hop'
@@ -86,6 +87,7 @@ export function prepareSearch({ dataDir }: Config, onProgress: (done: number, to
 
 async function join(leases: LeaseStore, self: Parameters<LeaseStore['take']>[0] & { version: string }, config: Config) {
   const answer = await leases.join({ ...self, skewMs: 0 }, fingerprints(config)).catch((error: unknown) => {
+    if (error instanceof DataMoved) throw error
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(
       `The database at ${URL.parse(config.databaseUrl)?.host ?? 'DATABASE_URL'} does not answer: ${reason}. Check DATABASE_URL and DATABASE_AUTH_TOKEN`,

@@ -52,7 +52,8 @@ export interface Sighting {
 export interface LeaseStore {
   /**
    * Makes the tables if they are missing, and registers the node. Returns the names of the fingerprints that differ from those of the nodes
-   * that live; the node is then not registered. With no other live node, its own fingerprints count from now on.
+   * that live; the node is then not registered. With no other live node, its own fingerprints count from now on. Throws `DataMoved` where the
+   * data was moved away, or is being moved.
    */
   join(node: NodeFacts, fingerprints: Readonly<Record<string, string>>): Promise<readonly string[]>
   look(): Promise<Sighting>

@@ -1,15 +1,17 @@
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { drizzle } from 'drizzle-orm/libsql'
 import type { Clock } from '../../../core/clock'
-import { HAS_LEASE, liveOwner } from './cluster/lease-tables'
+import { liveOwner } from './cluster/lease-tables'
 import { databaseFile } from './driver/database-file'
 import { lockDatabaseFile } from './driver/database-file-lock'
 import type { Opened } from './driver/opened'
+import { type HeldLease, raiseEpoch } from './driver/raise-epoch'
 import { sqlClient } from './driver/sql-client'
 import { Connection, databaseError } from './driver/worker-connection'
 import { OWN_THREADS, type WorkerThreads } from './driver/worker-threads'
 import { WriteQueue } from './driver/write-queue'
 import { TOKEN_TABLES, WriteWatch } from './driver/write-watch'
+import { refuseMoved, refuseWhileMoving } from './move/standing'
 import { type UpgradeOptions, upgradeDatabase } from './upgrade'
 
 export interface DatabaseOptions {
@@ -25,12 +27,6 @@ export interface DatabaseOptions {
   readonly lease?: HeldLease
   /** For tests, which open and close many stores in one process. */
   readonly threads?: WorkerThreads
-}
-
-/** A lease that this node took. Another node may have it by now. */
-interface HeldLease {
-  readonly nodeId: string
-  readonly term: number
 }
 
 /** A database that this process owns: from the moment it is open, no older owner can commit. */
@@ -62,9 +58,9 @@ export async function openDatabase(options: DatabaseOptions, opened: Opened): Pr
   const writer = await connect('writer')
   const reader = await connect('reader')
   if (file === null) await firstAnswer(reader, url)
-  if (file === null && !options.lease) await refuseBesideNodes(reader)
+  await refuseTaken(reader, { isServer: file === null, isNode: options.lease !== undefined })
   await upgradeDatabase(writer, { file, onTrouble: options.onTrouble, beforeUpgrade: options.beforeUpgrade })
-  const epoch = await raiseEpoch(writer, options.clock.now(), options.lease)
+  const epoch = await raiseEpoch(writer, options.clock.now(), options.lease ?? null)
   const writes = new WriteQueue(writer, epoch)
   opened.add(() => writes.drained())
   const tokenWrites = new WriteWatch(TOKEN_TABLES)
@@ -92,24 +88,21 @@ async function firstAnswer(reader: Connection, url: string): Promise<void> {
   }
 }
 
-/** A process that knows nothing of leases would take the database from the nodes that run on it, and they would take it back. */
-async function refuseBesideNodes(reader: Connection): Promise<void> {
-  const owner = await liveOwner((sql) => reader.rows(sql))
+/**
+ * Refuses a database that is not this process's to open: its data is elsewhere, or nodes run on it. A process that knows nothing of leases
+ * would take the database from them, and they would take it back.
+ */
+async function refuseTaken(
+  reader: Connection,
+  { isServer, isNode }: { readonly isServer: boolean; readonly isNode: boolean },
+): Promise<void> {
+  const rows = (sql: string) => reader.rows(sql)
+  await refuseMoved(rows)
+  if (!isServer) return
+  await refuseWhileMoving(rows)
+  const owner = isNode ? null : await liveOwner(rows)
   if (owner === null) return
   throw new Error(
     `The node at ${owner} owns this database. Set NODE_URL to start another node, or stop all nodes and wait 10 seconds`,
   )
-}
-
-/**
- * Raises the epoch by one, and at least to the time in seconds: what is restored from an older copy begins above every epoch that the
- * original ever had. Throws if another node has the lease: one that froze while it opened the database must not fence its successor.
- */
-async function raiseEpoch(writer: Connection, now: number, lease: HeldLease | undefined): Promise<number> {
-  const sql = `UPDATE owner SET epoch = max(epoch + 1, ?1), asserted = max(epoch + 1, ?1), last_group = 0 WHERE id = 1 AND ${HAS_LEASE} RETURNING epoch`
-  const args = [Math.max(0, Math.floor(now / 1000)), lease?.nodeId ?? null, lease?.term ?? null]
-  const [result] = await writer.send({ op: 'batch', mode: 'write', statements: [{ sql, args }] })
-  const epoch = Number(result?.rows[0]?.[0])
-  if (Number.isSafeInteger(epoch)) return epoch
-  throw new Error(lease ? 'another node took the lease meanwhile' : 'the database has no owner row')
 }

@@ -74,7 +74,7 @@ async function runMigrations(writer: Connection): Promise<void> {
 }
 
 /** The time of the last migration that the database has; null for a new database. */
-async function appliedSchema(writer: Connection): Promise<number | null> {
+export async function appliedSchema(writer: Connection): Promise<number | null> {
   if ((await readNumber(writer, "SELECT count(*) FROM sqlite_master WHERE name = '__drizzle_migrations'")) === 0)
     return null
   return (await readNumber(writer, 'SELECT max(created_at) FROM __drizzle_migrations')) || null

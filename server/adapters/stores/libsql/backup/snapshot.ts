@@ -126,13 +126,18 @@ export async function examineCopy(
     }
     const schema = Number((await copy.rows('SELECT max(created_at) FROM __drizzle_migrations'))[0]?.[0] ?? 0)
     if (schema !== SCHEMA_TIME) return { schema, problems: null, keyVariables: [], last: NEVER }
-    const models = await copy.rows("SELECT DISTINCT json_extract(entry, '$.key_env') FROM models")
-    const noWrites = { batch: () => Promise.reject(new Error('a copy is not written')) }
-    const db = drizzle({ client: sqlClient(copy, () => noWrites, copy) })
-    const problems = await libsqlLedgerCheck(db, async () => undefined)()
-    const keyVariables = models.flatMap(([name]) => (typeof name === 'string' ? [name] : []))
-    return { schema, problems, keyVariables, last: await lastTimes(db) }
+    return { schema, ...(await booksOf(copy)) }
   })
+}
+
+/** The books of a database of this version that nobody writes now. */
+export async function booksOf(connection: Connection) {
+  const models = await connection.rows("SELECT DISTINCT json_extract(entry, '$.key_env') FROM models")
+  const noWrites = { batch: () => Promise.reject(new Error('a copy is not written')) }
+  const db = drizzle({ client: sqlClient(connection, () => noWrites, connection) })
+  const problems = await libsqlLedgerCheck(db, async () => undefined)()
+  const keyVariables = models.flatMap(([name]) => (typeof name === 'string' ? [name] : []))
+  return { problems, keyVariables, last: await lastTimes(db) }
 }
 
 /** Opens one database file while `use` runs, in a thread of its own. */

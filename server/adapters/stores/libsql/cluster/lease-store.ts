@@ -8,7 +8,8 @@ import {
   type Sighting,
 } from '../../../../core/cluster/leases'
 import { boundedFetch } from '../driver/bounded-fetch'
-import { CELL, LEASE_TABLES, NOW, RUNS } from './lease-tables'
+import { refuseMoved, refuseWhileMoving } from '../move/standing'
+import { CELL, LEASE_TABLES, LIVES, NOW, RUNS } from './lease-tables'
 import { WriteTurns } from './write-turns'
 
 /** Less than the time between two renewals: a request that hangs must not use up the lease. */
@@ -30,8 +31,6 @@ const LOOK = `SELECT ${NOW} AS at, (SELECT json_object('nodeId', node_id, 'url',
   FROM leases WHERE name = '${CELL}' AND ${RUNS}) AS owner`
 const HOP_KEYS = `SELECT substr(name, ${HOP_KEY.length + 1}) AS id, value, created_at AS createdAt FROM secrets
   WHERE name LIKE '${HOP_KEY}%' ORDER BY created_at DESC, name DESC LIMIT 2`
-/** Whether a node lives. One that was seen in the future was seen before the database's clock was set back. */
-const LIVES = `seen_at BETWEEN ${NOW} - ${LEASE_MS} AND ${NOW} + ${LEASE_MS}`
 /** Also what earlier processes left at the same address: a node that crashes at each start would leave thousands. */
 const FORGET = `DELETE FROM nodes WHERE seen_at < ${NOW} - ${FORGET_MS} OR (url = ?2 AND id <> ?1 AND NOT (${LIVES}))`
 /** With another node that lives, its fingerprint stays. */
@@ -52,6 +51,9 @@ export class LibsqlLeases implements LeaseStore {
   }
 
   async join(node: NodeFacts, fingerprints: Readonly<Record<string, string>>): Promise<readonly string[]> {
+    const rows = async (sql: string) => ((await this.run([one(sql)], 'read'))[0] ?? []).map((row) => Array.from(row))
+    await refuseMoved(rows)
+    await refuseWhileMoving(rows)
     await this.write(LEASE_TABLES.map((sql) => ({ sql, args: [] })))
     const given = Object.entries(fingerprints)
     const results = await this.write([

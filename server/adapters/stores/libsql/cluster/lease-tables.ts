@@ -31,6 +31,9 @@ export const LEASE_TABLES: readonly string[] = [
 /** One cell so far: the lease of the whole database. */
 export const CELL = 'cell'
 
+/** What has the lease of a database whose data is being moved, in place of a node's URL. */
+export const MOVING_URL = 'gateway operator migrate-database'
+
 /** The database's clock, read in the statement that uses it. */
 export const NOW = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
 
@@ -39,6 +42,9 @@ export const NOW = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INT
  * renews it, and nobody waits until that time comes again.
  */
 export const RUNS = `expires_at BETWEEN ${NOW} AND ${NOW} + ${2 * LEASE_MS}`
+
+/** Whether a node lives. One that was seen in the future was seen before the database's clock was set back. */
+export const LIVES = `seen_at BETWEEN ${NOW} - ${LEASE_MS} AND ${NOW} + ${LEASE_MS}`
 
 /** Whether a node still has the lease: `?2` is its id, null for a process that is no node, and `?3` the term. */
 export const HAS_LEASE = `(?2 IS NULL OR EXISTS (SELECT 1 FROM leases WHERE name = '${CELL}' AND node_id = ?2 AND term = ?3))`

@@ -1,0 +1,147 @@
+import { MoveProblem, type MoveProgress } from '../../../../core/backup/move'
+import type { Connection } from '../driver/worker-connection'
+import type { Statement } from '../driver/worker-wire'
+import type { OpenPlace } from './place'
+import { insertLines, quoted, RunningSum, TableReader, type TableShape, type TableSum, tablesOf } from './row-text'
+import { assertMove, MOVE_TABLE, MOVE_TRIGGER, type Standing, triggerStatement } from './standing'
+
+/** What a condition on `sqlite_master` chooses: tables that are neither of the database itself nor the mark of a move. */
+export const OTHER_TABLES = `type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'libsql\\_%' ESCAPE '\\' AND name <> '${MOVE_TABLE}'`
+
+/** Which nodes run where, and the keys between them: of a place, not of the data. */
+const OF_THE_PLACE = new Set(['nodes', 'leases', 'secrets'])
+
+/** Whether the rows of a table are copied. */
+export const isCopied = (name: string) => name !== MOVE_TABLE && !OF_THE_PLACE.has(name) && !name.startsWith('libsql_')
+
+interface CopyParts {
+  readonly source: Connection
+  readonly target: OpenPlace
+  /** The mark of this copy in the target, which every transaction there asserts. */
+  readonly id: string
+  readonly onProgress: (progress: MoveProgress) => void
+}
+
+/** Copies all tables of a database that nobody writes into an empty one, table by table, in pages. */
+export class DatabaseCopy {
+  private readonly parts: CopyParts
+  private readonly sums = new Map<string, TableSum>()
+  private shapes: readonly TableShape[] = []
+  private total = 0
+
+  constructor(parts: CopyParts) {
+    this.parts = parts
+  }
+
+  /** Makes the tables, copies their rows, and makes their indexes and triggers, which see none of the inserts. */
+  async make(mark: Pick<Standing, 'kind' | 'place' | 'at'>): Promise<void> {
+    const { source } = this.parts
+    const schema = await schemaOf(source)
+    const made = (types: readonly string[]) =>
+      schema.flatMap(({ type, sql }) => (types.includes(type) ? [{ sql, args: [] }] : []))
+    await this.write([...made(['table']), triggerStatement(mark)])
+    this.shapes = await tablesOf(source, isCopied)
+    for (const { name } of this.shapes) this.total += await countOf(source, name)
+    let rows = 0
+    for (const shape of this.shapes)
+      await this.copyTable(shape, (more) => {
+        rows += more
+        this.tell('copying', rows)
+      })
+    const sequences = await sequencesOf(source)
+    await this.write([
+      { sql: 'DELETE FROM sqlite_sequence', args: [] },
+      ...sequences.map((args) => ({
+        sql: 'INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))',
+        args: [...args],
+      })),
+    ])
+    const [indexes, triggers] = [made(['index']), made(['trigger', 'view'])]
+    for (const [at, index] of indexes.entries()) {
+      this.parts.onProgress({ step: 'indexing', rows: at, total: indexes.length })
+      await this.write([index])
+    }
+    await this.write(triggers)
+  }
+
+  /** Reads the copy back, and throws unless it has the same tables, indexes, triggers and rows as the original. */
+  async compare(): Promise<void> {
+    const { source, target } = this.parts
+    const [schema, copied] = [await schemaOf(source), await schemaOf(target.reader)]
+    const texts = (of: readonly object[]) =>
+      of
+        .map((one) => JSON.stringify(one))
+        .sort()
+        .join()
+    if (texts(schema) !== texts(copied)) throw different('its tables, indexes or triggers')
+    if ((await sequencesOf(source)).join() !== (await sequencesOf(target.reader)).join())
+      throw different('the next numbers of its rows')
+    let rows = 0
+    for (const shape of this.shapes) {
+      const sum = this.sums.get(shape.name)
+      const found = await new TableReader(target.reader, shape).sum((more) => {
+        rows += more
+        this.tell('comparing', rows)
+      })
+      if (found.rows !== sum?.rows) throw different(`${shape.name}: it has ${found.rows} rows in place of ${sum?.rows}`)
+      if (found.digest !== sum.digest) throw different(`the content of ${shape.name}`)
+    }
+  }
+
+  /** The next page is read while one is written. */
+  private async copyTable(shape: TableShape, onRows: (rows: number) => void): Promise<void> {
+    const reader = new TableReader(this.parts.source, shape)
+    const sum = new RunningSum()
+    for (let page = await reader.page(null); page; ) {
+      const { lines, end } = page
+      const [next] = await Promise.all([reader.page(end), this.write([insertLines(shape, lines)])])
+      sum.add(lines)
+      onRows(lines.length)
+      page = next
+    }
+    this.sums.set(shape.name, sum.end())
+  }
+
+  private tell(step: MoveProgress['step'], rows: number): void {
+    this.parts.onProgress({ step, rows, total: this.total })
+  }
+
+  /** Without foreign keys, whose tables come in any order: what was copied is compared in the end. */
+  private async write(statements: readonly Statement[]): Promise<void> {
+    await this.parts.target.writer.send({ op: 'migrate', statements: [assertMove(this.parts.id), ...statements] })
+  }
+}
+
+function different(what: string): MoveProblem {
+  return new MoveProblem(`the copy differs from the original in ${what}. The original was not changed`)
+}
+
+interface Made {
+  readonly type: string
+  readonly name: string
+  readonly table: string
+  readonly sql: string
+}
+
+/** What makes the tables, indexes and triggers of a database, in the order in which they were made. */
+async function schemaOf(connection: Connection): Promise<readonly Made[]> {
+  const found = await connection.rows(
+    `SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+      AND name NOT LIKE 'libsql\\_%' ESCAPE '\\' AND tbl_name <> '${MOVE_TABLE}' AND name <> '${MOVE_TRIGGER}' ORDER BY rowid`,
+  )
+  return found.map(([type, name, table, sql]) => ({
+    ...{ type: String(type), name: String(name) },
+    ...{ table: String(table), sql: String(sql) },
+  }))
+}
+
+/** The last numbers that were given to rows, as text: rows that are gone must not get their numbers back. */
+async function sequencesOf(connection: Connection): Promise<readonly (readonly string[])[]> {
+  const found = await connection.rows('SELECT name, CAST(seq AS TEXT) FROM sqlite_sequence ORDER BY name')
+  return found.map((row) => row.map(String))
+}
+
+async function countOf(connection: Connection, table: string): Promise<number> {
+  const [row] = await connection.rows(`SELECT count(*) FROM ${quoted(table)}`)
+  return Number(row?.[0] ?? 0)
+}

@@ -1,0 +1,326 @@
+import { randomBytes } from 'node:crypto'
+import { auditEntry } from '../../../../core/audit'
+import { MoveProblem, type MoveProgress, type MoveReport } from '../../../../core/backup/move'
+import { isoTime } from '../../../../core/clock'
+import { booksOf } from '../backup/snapshot'
+import { databaseFile } from '../driver/database-file'
+import { epochRaise, raiseEpoch } from '../driver/raise-epoch'
+import type { Connection } from '../driver/worker-connection'
+import type { Statement } from '../driver/worker-wire'
+import { replay } from '../journal/replay'
+import { appliedSchema, SCHEMA_TIME } from '../upgrade'
+import { DatabaseCopy, isCopied, OTHER_TABLES } from './database-copy'
+import {
+  isSamePlace,
+  lookAt,
+  type OpenPlace,
+  openSource,
+  openTarget,
+  type Place,
+  placeName,
+  refuseNodes,
+} from './place'
+import { quoted, tablesOf } from './row-text'
+import {
+  assertMove,
+  DROP_MARK,
+  DROP_TRIGGER,
+  MOVE_TABLE,
+  markStatements,
+  refusalOf,
+  type Standing,
+  standingOf,
+  triggerStatement,
+} from './standing'
+
+export interface MoveOptions {
+  readonly from: Place
+  readonly to: Place
+  readonly now: number
+  readonly onProgress: (progress: MoveProgress) => void
+  /** What the operator should know, such as an unfinished line of the log. */
+  readonly onTrouble: (what: string, reason: string) => void
+  /** Throws unless there is room for so many bytes where a file is. */
+  readonly requireRoom: (file: string, bytes: number) => Promise<void>
+}
+
+const CONSOLE = { kind: 'operator', id: 'console', address: null } as const
+
+/**
+ * Moves the data of a stopped gateway into an empty database (ADR 50). At no moment can both be served: the original is closed after the
+ * copy was compared with it, and the copy opens after that. Throws `MoveProblem`; the original then serves on, unless the message says
+ * that it is closed.
+ */
+export async function moveData(options: MoveOptions): Promise<MoveReport> {
+  const { from, to } = options
+  if (isSamePlace(from.url, to.url)) throw new MoveProblem(`${placeName(to.url)} is where the data is already`)
+  const source = await openSource(from)
+  try {
+    const closed = await closedFor(source.reader, placeName(from.url), to)
+    if (closed && (await stateOf(to, closed.id)) === 'complete')
+      return await report(options, 'done before', source.reader)
+    const target = await openTarget(to)
+    try {
+      await copied(options, source, target, closed)
+    } finally {
+      await target.close()
+    }
+    return await report(options, 'moved', source.reader)
+  } finally {
+    await source.close()
+  }
+}
+
+/** Whether the move could begin, and what it would take. Changes nothing. */
+export async function rehearseMove(options: MoveOptions): Promise<MoveReport> {
+  const { from, to } = options
+  if (isSamePlace(from.url, to.url)) throw new MoveProblem(`${placeName(to.url)} is where the data is already`)
+  const file = databaseFile(from.url)
+  if (file === null) await refuseNodes(from)
+  const found = await lookAt(from, async (reader) => {
+    const closed = await closedFor(reader, placeName(from.url), to)
+    const state = await stateOf(to, closed?.id ?? null)
+    if (state === 'other') throw notEmpty(placeName(to.url), null)
+    await requireRoom(options, reader)
+    return report(options, state === 'complete' ? 'done before' : 'rehearsed', reader)
+  })
+  if (!found) throw new MoveProblem(`there is no database at ${file}`)
+  return found
+}
+
+/** How an earlier run closed the original for this target; null if it serves. Throws for data that cannot be moved there. */
+async function closedFor(reader: Connection, name: string, to: Place): Promise<Standing | null> {
+  const standing = await standingOf((sql) => reader.rows(sql))
+  if (standing?.kind === 'unfinished' || (standing && !isSamePlace(standing.place, to.url)))
+    throw new MoveProblem(`${name}: ${refusalOf(standing)}`)
+  const schema = await appliedSchema(reader)
+  if (schema === null) throw new MoveProblem(`${name} has no data of a gateway`)
+  if (schema > SCHEMA_TIME)
+    throw new MoveProblem(`a newer version of the gateway wrote ${name}: move it with that version`)
+  if (schema < SCHEMA_TIME)
+    throw new MoveProblem(
+      `an older version of the gateway wrote ${name}. Start this version on it once, which upgrades it; stop it, and run this again`,
+    )
+  return standing
+}
+
+type TargetState = 'absent' | 'unfinished' | 'complete' | 'other'
+
+/** What is in a target. `complete`: the data of this move. */
+async function stateOf(to: Place, move: string | null): Promise<TargetState> {
+  const state = await lookAt(to, async (reader): Promise<TargetState> => {
+    if (await standingOf((sql) => reader.rows(sql))) return 'unfinished'
+    const [tables] = await reader.rows(`SELECT count(*) FROM sqlite_master WHERE ${OTHER_TABLES}`)
+    if (Number(tables?.[0]) === 0) return 'absent'
+    const [log] = await reader.rows("SELECT 1 FROM sqlite_master WHERE name = 'audit_log'")
+    if (!log || move === null) return 'other'
+    const sql = "SELECT 1 FROM audit_log WHERE action = 'data.move' AND detail->>'move' = ? LIMIT 1"
+    const [result] = await reader.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [move] }] })
+    return result?.rows.length === 1 ? 'complete' : 'other'
+  })
+  return state ?? 'absent'
+}
+
+async function copied(options: MoveOptions, source: OpenPlace, target: OpenPlace, closed: Standing | null) {
+  const { now, onTrouble, onProgress } = options
+  await requireRoom(options, source.reader)
+  const id = newId()
+  await begin(target, { id, kind: 'unfinished', place: source.name, at: now })
+  // An original that is closed has no owner, and its log is in its tables.
+  const epoch = closed ? null : await own(source, options)
+  const copy = new DatabaseCopy({ source: source.reader, target, id, onProgress })
+  await copy.make({ kind: 'unfinished', place: source.name, at: now })
+  await copy.compare()
+  onProgress({ step: 'checking', rows: 0, total: 0 })
+  const [original, books] = await Promise.all([booksOf(source.reader), booksOf(target.reader)])
+  if (books.problems.length !== original.problems.length)
+    throw new MoveProblem(
+      `the books of the copy disagree in ${books.problems.length} places, and those of the original in ${original.problems.length}`,
+    )
+  if (books.problems.length > 0) onTrouble('books', 'they disagree, as those of the original do')
+  source.requireHeld()
+  const move = closed ?? { id: newId(), kind: 'moved', place: target.name, at: now }
+  if (epoch !== null) await close(source, epoch, move)
+  await complete(target, { copy: id, move, from: source.name, now })
+}
+
+const newId = () => randomBytes(12).toString('hex')
+
+/** Marks the target, which must be empty, or have a copy that did not end. From here on no gateway starts on it. */
+async function begin(target: OpenPlace, mark: Standing): Promise<void> {
+  const standing = await standingOf((sql) => target.reader.rows(sql))
+  if (standing?.kind === 'moved') throw new MoveProblem(`${target.name}: ${refusalOf(standing)}`)
+  if (standing) return takeOver(target, mark)
+  const [other] = await target.reader.rows(`SELECT name FROM sqlite_master WHERE ${OTHER_TABLES} LIMIT 1`)
+  if (other) throw notEmpty(target.name, await appliedSchema(target.reader))
+  await write(target.writer, markStatements(mark, `SELECT count(*) FROM sqlite_master WHERE ${OTHER_TABLES}`))
+}
+
+function notEmpty(name: string, schema: number | null): MoveProblem {
+  const what = schema === null ? '' : `: it has the data of a gateway, with tables of ${isoTime(schema)}`
+  return new MoveProblem(`${name} is not empty${what}. Move into a new database`)
+}
+
+/** Begins anew. What an earlier run still sends is refused, because the mark is another one. */
+async function takeOver({ reader, writer }: OpenPlace, { id, place, at }: Standing): Promise<void> {
+  await write(writer, [
+    {
+      sql: `UPDATE ${MOVE_TABLE} SET id = ?1, asserted = ?1, place = ?2, at = ?3 WHERE kind = 'unfinished'`,
+      args: [id, place, at],
+    },
+  ])
+  const tables = await reader.rows(`SELECT name FROM sqlite_master WHERE ${OTHER_TABLES}`)
+  for (const [table] of tables)
+    await writer.send({
+      op: 'migrate',
+      statements: [assertMove(id), { sql: `DROP TABLE ${quoted(String(table))}`, args: [] }],
+    })
+}
+
+/** Makes this process the owner of the original, as a start does: no other one commits anything, and what the log has is in the tables. */
+async function own({ writer, reader, lease }: OpenPlace, { from, now, onTrouble }: MoveOptions): Promise<number> {
+  const epoch = await raiseEpoch(writer, now, lease)
+  const file = databaseFile(from.url)
+  if (file === null) return epoch
+  const [row] = await reader.rows('SELECT applied_group FROM owner WHERE id = 1')
+  await replay(
+    `${file}.log`,
+    Number(row?.[0] ?? 0),
+    { apply: (request) => writer.apply({ epoch, ...request }) },
+    onTrouble,
+  )
+  return epoch
+}
+
+/** Closes the original: no gateway becomes its owner. Fails if another process became its owner meanwhile. */
+async function close(source: OpenPlace, epoch: number, move: Standing): Promise<void> {
+  const assertOwner = { sql: 'UPDATE owner SET asserted = ? WHERE id = 1', args: [epoch] }
+  const statements = [assertOwner, ...markStatements(move), triggerStatement(move)]
+  await write(source.writer, statements).catch(async (error: unknown) => {
+    const standing = await standingOf((sql) => source.reader.rows(sql)).catch(() => null)
+    if (standing?.id === move.id) return
+    throw new MoveProblem(
+      `${source.name} could not be closed, so the copy was not opened: ${reasonOf(error)}. Run this again with the same places`,
+    )
+  })
+}
+
+interface Completion {
+  readonly copy: string
+  readonly move: Standing
+  readonly from: string
+  readonly now: number
+}
+
+/** Opens the copy, in one transaction: it has an epoch above every one of the original. */
+async function complete(target: OpenPlace, { copy, move, from, now }: Completion): Promise<void> {
+  const entry = auditEntry({ at: now, actor: CONSOLE, action: 'data.move', detail: { move: move.id, from } })
+  const statements = [assertMove(copy), DROP_TRIGGER, epochRaise(now, null), auditStatement(entry), DROP_MARK]
+  await write(target.writer, statements).catch(async (error: unknown) => {
+    const standing = await standingOf((sql) => target.reader.rows(sql)).catch(() => 'unknown')
+    if (standing === null) return
+    throw new MoveProblem(
+      `${from} is closed, and ${target.name} is not open yet: ${reasonOf(error)}. Nothing is lost. Run this again with the same places`,
+    )
+  })
+}
+
+function auditStatement(entry: ReturnType<typeof auditEntry>): Statement {
+  return {
+    sql: 'INSERT INTO audit_log (id, at, actor_kind, actor_id, action, detail) VALUES (?, ?, ?, ?, ?, ?)',
+    args: [entry.id, entry.at, entry.actor.kind, entry.actor.id, entry.action, JSON.stringify(entry.detail)],
+  }
+}
+
+/** How a closed original may open again. */
+export interface Reopening {
+  readonly place: Place
+  /** The target's access, if it is a database server. */
+  readonly authToken: string | null
+  /** The operator says that the target can never be served again. */
+  readonly isTargetGone: boolean
+  readonly now: number
+}
+
+/** Opens a closed original again. Refuses while its target has the data, or may have it. Resolves to both addresses. */
+export async function reopen({ place, authToken, isTargetGone, now }: Reopening) {
+  const source = await openSource(place)
+  try {
+    const standing = await standingOf((sql) => source.reader.rows(sql))
+    if (standing?.kind !== 'moved')
+      throw new MoveProblem(standing ? `${source.name}: ${refusalOf(standing)}` : `${source.name} is not closed`)
+    const target: Place = { ...place, url: standing.place, authToken }
+    const state = await stateOf(target, standing.id).catch((error: unknown) => {
+      if (isTargetGone) return 'absent'
+      throw new MoveProblem(
+        `${reasonOf(error)}. It may have the data and serve it. If it never will again, add --target-is-gone: what was served there is lost`,
+      )
+    })
+    if (state === 'complete' || state === 'other')
+      throw new MoveProblem(
+        `${standing.place} has the data now. To come back, stop its gateways and move it into a new database; opened here again, the same balances would be spent twice`,
+      )
+    if (state === 'absent' && !isTargetGone)
+      throw new MoveProblem(
+        `${standing.place} is not there from here. If it never will be again, add --target-is-gone: what was served there is lost`,
+      )
+    // A move that still runs somewhere cannot complete it any more.
+    if (state === 'unfinished') await retire(target)
+    const entry = auditEntry({
+      at: now,
+      actor: CONSOLE,
+      action: 'data.reopen',
+      detail: { move: standing.id, from: standing.place },
+    })
+    await write(source.writer, [assertMove(standing.id), DROP_TRIGGER, DROP_MARK, auditStatement(entry)])
+    return { name: source.name, target: standing.place }
+  } finally {
+    await source.close()
+  }
+}
+
+async function retire(place: Place): Promise<void> {
+  const target = await openTarget(place)
+  try {
+    const sql = `UPDATE ${MOVE_TABLE} SET id = ?1, asserted = ?1 WHERE kind = 'unfinished'`
+    await write(target.writer, [{ sql, args: [newId()] }])
+  } finally {
+    await target.close()
+  }
+}
+
+async function report(
+  { from, to }: MoveOptions,
+  outcome: MoveReport['outcome'],
+  reader: Connection,
+): Promise<MoveReport> {
+  const shapes = await tablesOf(reader, isCopied)
+  const tables = await Promise.all(
+    shapes.map(async ({ name }) => {
+      const [row] = await reader.rows(`SELECT count(*) FROM ${quoted(name)}`)
+      return { name, rows: Number(row?.[0] ?? 0) }
+    }),
+  )
+  const { problems, keyVariables } = await booksOf(reader)
+  const file = databaseFile(from.url)
+  const waitingBytes = outcome === 'rehearsed' && file !== null ? Bun.file(`${file}.log`).size : 0
+  return {
+    ...{ from: placeName(from.url), to: placeName(to.url), tables, waitingBytes },
+    ...{ problems: problems.length, keyVariables, outcome },
+  }
+}
+
+async function requireRoom(options: MoveOptions, reader: Connection): Promise<void> {
+  const file = databaseFile(options.to.url)
+  if (file === null) return
+  const [row] = await reader.rows('SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()')
+  await options.requireRoom(file, Number(row?.[0] ?? 0))
+}
+
+function write(writer: Connection, statements: readonly Statement[]) {
+  return writer.send({ op: 'batch', mode: 'write', statements })
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

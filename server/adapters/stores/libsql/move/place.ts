@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, statSync } from 'node:fs'
+import { mkdir, readdir } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { MoveProblem } from '../../../../core/backup/move'
+import { LEASE_MS, RENEW_MS } from '../../../../core/cluster/leases'
+import { LibsqlLeases } from '../cluster/lease-store'
+import { LIVES, liveOwner, MOVING_URL } from '../cluster/lease-tables'
+import { databaseFile } from '../driver/database-file'
+import { lockDatabaseFile } from '../driver/database-file-lock'
+import type { HeldLease } from '../driver/raise-epoch'
+import { Connection } from '../driver/worker-connection'
+import { OWN_THREADS, type WorkerThreads } from '../driver/worker-threads'
+
+/** A database, and what opens it. */
+export interface Place {
+  readonly url: string
+  /** For a database server. */
+  readonly authToken: string | null
+  readonly threads?: WorkerThreads | undefined
+}
+
+/** A place that is open. */
+export interface OpenPlace {
+  readonly name: string
+  readonly reader: Connection
+  readonly writer: Connection
+  /** The lease that keeps nodes from a database server; null where there is none. */
+  readonly lease: HeldLease | null
+  /** Throws if another process may have it by now. */
+  requireHeld(): void
+  close(): Promise<void>
+}
+
+/** The address of a database without a token or password. */
+export function placeName(url: string): string {
+  const file = databaseFile(url)
+  if (file !== null) return `file:${file}`
+  const { protocol, host, pathname } = new URL(url)
+  return `${protocol}//${host}${pathname === '/' ? '' : pathname}`
+}
+
+/** Whether two addresses are certainly of one database. */
+export function isSamePlace(one: string, other: string): boolean {
+  const withoutScheme = (url: string) => placeName(url).replace(/^(libsql|https?):/, '')
+  return withoutScheme(one) === withoutScheme(other)
+}
+
+/** Opens the database that data is taken from, and keeps gateways from it. */
+export async function openSource(place: Place): Promise<OpenPlace> {
+  const file = databaseFile(place.url)
+  if (file === null) return openServer(place)
+  if (!hasContent(file)) throw new MoveProblem(`there is no database at ${file}`)
+  return openFile(place, file)
+}
+
+/** Opens the database that data is put into, and makes the file of one that is a file. */
+export async function openTarget(place: Place): Promise<OpenPlace> {
+  const file = databaseFile(place.url)
+  if (file === null) return connected(place, null, NO_HOLD)
+  const folder = dirname(file)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  if (!hasContent(file)) await refuseRemains(folder, basename(file))
+  return openFile(place, file)
+}
+
+/** Reads a database without keeping anybody from it. Null if it is a file that is not there. */
+export async function lookAt<T>(place: Place, look: (reader: Connection) => Promise<T>): Promise<T | null> {
+  const file = databaseFile(place.url)
+  if (file !== null && !hasContent(file)) return null
+  const reader = await Connection.open({ role: 'reader', ...addressOf(place, file) }, () => undefined)
+  try {
+    if (file === null) await requireAnswer(reader, place)
+    return await look(reader)
+  } finally {
+    await reader.close()
+  }
+}
+
+function hasContent(file: string): boolean {
+  return existsSync(file) && statSync(file).size > 0
+}
+
+/** Files of another database, such as a log of charges, that a gateway would take for those of the new one. */
+async function refuseRemains(folder: string, file: string): Promise<void> {
+  const own = ['', '.lock', '.lock-journal'].map((end) => file + end)
+  const other = (await readdir(folder)).find((name) => name.startsWith(file) && !own.includes(name))
+  if (other !== undefined)
+    throw new MoveProblem(`${folder} has ${other}, which belongs to another database. Choose another folder`)
+}
+
+async function openFile(place: Place, file: string): Promise<OpenPlace> {
+  const lock = await lockDatabaseFile(file).catch((error: unknown) => {
+    throw new MoveProblem(error instanceof Error ? error.message : String(error))
+  })
+  return connected(place, file, { ...NO_HOLD, release: async () => lock.release() })
+}
+
+/** What keeps others from a place. */
+interface Hold {
+  readonly lease: HeldLease | null
+  readonly requireHeld: () => void
+  readonly release: () => Promise<void>
+}
+const NO_HOLD: Hold = { lease: null, requireHeld: () => undefined, release: async () => undefined }
+
+function addressOf({ url, authToken, threads = OWN_THREADS }: Place, file: string | null) {
+  const address = file === null ? url : `file:${encodeURI(file).replaceAll(/[?#]/g, encodeURIComponent)}`
+  return { url: address, authToken, threads }
+}
+
+async function connected(place: Place, file: string | null, hold: Hold): Promise<OpenPlace> {
+  const connections: Connection[] = []
+  const close = async () => {
+    for (const connection of connections) await connection.close()
+    await hold.release()
+  }
+  const connect = async (role: 'reader' | 'writer') => {
+    const connection = await Connection.open({ role, ...addressOf(place, file) }, () => undefined)
+    connections.push(connection)
+    return connection
+  }
+  try {
+    const writer = await connect('writer')
+    const reader = await connect('reader')
+    if (file === null) await requireAnswer(reader, place)
+    const { lease, requireHeld } = hold
+    return { name: placeName(place.url), reader, writer, lease, requireHeld, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function requireAnswer(reader: Connection, { url }: Place): Promise<void> {
+  await reader.rows('SELECT 1').catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new MoveProblem(`${placeName(url)} does not answer: ${reason}. Check the address and DATABASE_AUTH_TOKEN`)
+  })
+}
+
+/** A database server is kept by the lease of its nodes, which no node can take meanwhile. */
+async function openServer(place: Place): Promise<OpenPlace> {
+  await refuseNodes(place)
+  const leases = new LibsqlLeases(place)
+  try {
+    const hold = await holdLease(leases, placeName(place.url))
+    return await connected(place, null, hold)
+  } catch (error) {
+    await leases.close()
+    throw error
+  }
+}
+
+/** Throws if nodes live on a database server. */
+export async function refuseNodes(place: Place): Promise<void> {
+  const user = await lookAt(place, async (reader) => {
+    const rows = (sql: string) => reader.rows(sql)
+    const [known] = await rows("SELECT 1 FROM sqlite_master WHERE name = 'leases'")
+    if (!known) throw new MoveProblem(`${placeName(place.url)} has no data of this version of the gateway`)
+    const [live] = await rows(`SELECT url FROM nodes WHERE ${LIVES} LIMIT 1`)
+    return (await liveOwner(rows)) ?? (live ? String(live[0]) : null)
+  })
+  if (user === null) return
+  throw new MoveProblem(
+    `${placeName(place.url)} is in use by ${user}. Stop all nodes, wait ${LEASE_MS / 1000} seconds and run this again`,
+  )
+}
+
+async function holdLease(leases: LibsqlLeases, name: string): Promise<Hold> {
+  const id = `move_${randomBytes(8).toString('hex')}`
+  const term = await leases.take({ id, url: MOVING_URL })
+  if (term === null) throw new MoveProblem(`${name} is in use by another process that has just begun`)
+  let isLost = false
+  const renewal = setInterval(() => {
+    leases.renew(id, term).then(
+      (isHeld) => {
+        isLost ||= !isHeld
+      },
+      // The next try may succeed. Who takes the lease raises the epoch, which the end of the move asserts.
+      () => undefined,
+    )
+  }, RENEW_MS)
+  return {
+    lease: { nodeId: id, term },
+    requireHeld() {
+      if (isLost) throw new MoveProblem(`another process took ${name} meanwhile; nothing in it was changed`)
+    },
+    async release() {
+      clearInterval(renewal)
+      await leases.release(id, term).catch(() => undefined)
+      await leases.close()
+    },
+  }
+}

@@ -1,0 +1,96 @@
+import { isoTime } from '../../../../core/clock'
+import { liveOwner, MOVING_URL } from '../cluster/lease-tables'
+import type { Statement } from '../driver/worker-wire'
+
+/**
+ * Marks a database that must not serve: a move put its data elsewhere, or has not ended. The table and its trigger are no part of the
+ * schema, because a database that serves has neither (ADR 50).
+ */
+export const MOVE_TABLE = 'data_move'
+export const MOVE_TRIGGER = 'data_move_refuses_owners'
+
+/** Why a database must not serve. */
+export interface Standing {
+  /** `moved`: another place has its data. `unfinished`: a copy into it has not ended. */
+  readonly kind: 'moved' | 'unfinished'
+  /** The move, as both of its places know it. */
+  readonly id: string
+  /** The other place. */
+  readonly place: string
+  readonly at: number
+}
+
+/** The database may not be opened by a gateway. */
+export class DataMoved extends Error {}
+
+type Rows = (sql: string) => Promise<readonly (readonly unknown[])[]>
+
+/** Null for a database that may serve. */
+export async function standingOf(rows: Rows): Promise<Standing | null> {
+  const [known] = await rows(`SELECT 1 FROM sqlite_master WHERE name = '${MOVE_TABLE}'`)
+  if (!known) return null
+  const [row] = await rows(`SELECT kind, id, place, at FROM ${MOVE_TABLE}`)
+  if (!row) throw new Error(`the table ${MOVE_TABLE} has no row; it is not of this gateway`)
+  const [kind, id, place, at] = row
+  return {
+    kind: kind === 'moved' ? 'moved' : 'unfinished',
+    id: String(id),
+    place: String(place),
+    at: Number(at),
+  }
+}
+
+/** Throws `DataMoved` for a database that must not serve. */
+export async function refuseMoved(rows: Rows): Promise<void> {
+  const standing = await standingOf(rows)
+  if (standing) throw new DataMoved(refusalOf(standing))
+}
+
+/** Throws `DataMoved` for a database server whose data is just being moved. */
+export async function refuseWhileMoving(rows: Rows): Promise<void> {
+  if ((await liveOwner(rows)) === MOVING_URL)
+    throw new DataMoved(
+      'this data is just being moved to another database. Wait until "gateway operator migrate-database" has ended',
+    )
+}
+
+/** Why a gateway does not open the database, and what to do. */
+export function refusalOf({ kind, place, at }: Pick<Standing, 'kind' | 'place' | 'at'>): string {
+  return kind === 'moved'
+    ? `this data was moved to ${place} at ${isoTime(at)} and is served from there. Start the gateway on that database. If it is lost, see "gateway operator migrate-database --help"`
+    : `this database is an unfinished copy of ${place}, begun at ${isoTime(at)}. Run "gateway operator migrate-database" with the same places again, or use another database`
+}
+
+/**
+ * The statements that mark a database. From their commit on no process becomes its owner, of whatever version: a trigger refuses to raise
+ * the epoch. An owner of an earlier epoch is refused as before. `others`: an expression that must be 0.
+ */
+export function markStatements(standing: Standing, others = '0'): Statement[] {
+  const { id, kind, place, at } = standing
+  return [
+    {
+      sql: `CREATE TABLE ${MOVE_TABLE} (id TEXT NOT NULL, kind TEXT NOT NULL, place TEXT NOT NULL, at INTEGER NOT NULL,
+        asserted TEXT NOT NULL, others INTEGER NOT NULL CHECK (others = 0), CHECK (asserted = id))`,
+      args: [],
+    },
+    { sql: `INSERT INTO ${MOVE_TABLE} SELECT ?1, ?2, ?3, ?4, ?1, (${others})`, args: [id, kind, place, at] },
+  ]
+}
+
+/** The statement that makes the trigger; `owner` must exist. */
+export function triggerStatement(standing: Pick<Standing, 'kind' | 'place' | 'at'>): Statement {
+  const text = refusalOf(standing).replaceAll("'", "''")
+  return {
+    sql: `CREATE TRIGGER ${MOVE_TRIGGER} BEFORE UPDATE ON owner WHEN NEW.asserted = NEW.epoch BEGIN SELECT RAISE(ABORT, '${text}'); END`,
+    args: [],
+  }
+}
+
+/** Asserts in a transaction that the mark is still that of this move: it fails after somebody began another. */
+export function assertMove(id: string): Statement {
+  return { sql: `UPDATE ${MOVE_TABLE} SET asserted = ?1`, args: [id] }
+}
+
+/** These take a mark away: the database may serve then. */
+export const DROP_TRIGGER: Statement = { sql: `DROP TRIGGER IF EXISTS ${MOVE_TRIGGER}`, args: [] }
+export const DROP_MARK: Statement = { sql: `DROP TABLE ${MOVE_TABLE}`, args: [] }

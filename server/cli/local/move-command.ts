@@ -1,0 +1,129 @@
+import { isFilePlace, move, ownIndex, reopenPlace } from '../../compose/backup/move'
+import { storageSettings } from '../../config'
+import { MoveProblem, type MoveProgress, type MoveReport } from '../../core/backup/move'
+import { parsedWith } from '../command'
+import { progressLines } from '../commands/operator-backup'
+import { Refused, UsageError } from '../control-client'
+import { asJson } from '../print'
+import type { Terminal } from '../terminal'
+
+const HELP = `Usage: gateway operator migrate-database --from PLACE --to PLACE [--dry-run] [--json]
+       gateway operator migrate-database --reopen PLACE [--target-is-gone]
+
+Moves the data of a stopped gateway into an empty database: from a file to a libSQL server, or back. PLACE is file:/path/gateway.db or
+libsql://host (http: or https: too); one of the two is a file. DATABASE_AUTH_TOKEN is the server's token.
+
+Stop the gateway first, or all nodes. What waits in the log of charges is applied, every table is copied and compared row by row, the books
+are compared, the old place is closed, and the new one opens. At no moment both can be served. If this is interrupted before the old
+place is closed, the old place serves on and the new one is refused; run the same command again, which begins the copy anew.
+
+The old place stays as it was, closed: no gateway starts on it. Delete it once the new one has a backup.
+
+  --dry-run         check both places and say what would be copied; change nothing
+  --reopen PLACE    open a closed place again. Refused while the new place has the data: the same balances would be spent
+                    twice. To come back, move the data back, into a new database
+  --target-is-gone  the new place is lost for good. What was served there is lost with it: reconcile after the start
+  --json            print what moved as JSON
+`
+
+/** They say where the data is, and change with it. */
+const OF_THE_PLACE = new Set(['DATABASE_URL', 'DATABASE_AUTH_TOKEN'])
+const PLACE = /^(file:|libsql:\/\/|https?:\/\/)./
+
+/** Moves data between databases while no gateway runs. */
+export async function moveCommand(args: readonly string[], { err }: Pick<Terminal, 'err'>): Promise<string> {
+  const { values } = parsedWith(
+    args,
+    {
+      ...{
+        from: { type: 'string' },
+        to: { type: 'string' },
+        reopen: { type: 'string' },
+        'dry-run': { type: 'boolean' },
+      },
+      ...{ 'target-is-gone': { type: 'boolean' }, json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    },
+    false,
+  )
+  if (values.help || args.length === 0) return HELP
+  process.umask(0o077)
+  try {
+    if (values.reopen !== undefined)
+      return await reopened(placeOf('--reopen', values.reopen), values['target-is-gone'] === true)
+    return await moved(
+      placeOf('--from', values.from),
+      placeOf('--to', values.to),
+      values['dry-run'] === true,
+      values.json === true,
+      err,
+    )
+  } catch (error) {
+    throw error instanceof MoveProblem ? new Refused(error.message) : error
+  }
+}
+
+function placeOf(option: string, value: string | undefined) {
+  if (value === undefined || !PLACE.test(value) || !(value.startsWith('file:') || URL.canParse(value)))
+    throw new UsageError(`${option} takes file:/path/gateway.db or libsql://host; see --help`)
+  return { url: value, authToken: storageSettings().databaseAuthToken }
+}
+
+type Place = ReturnType<typeof placeOf>
+
+async function moved(
+  from: Place,
+  to: Place,
+  isRehearsal: boolean,
+  isJson: boolean,
+  tell: Terminal['err'],
+): Promise<string> {
+  if (isFilePlace(from.url) === isFilePlace(to.url))
+    throw new UsageError(
+      'one place is a file and the other a libSQL server. Files are copied by "gateway operator backup"',
+    )
+  const progress = progressLines(tell)
+  const onProgress = ({ step, rows, total }: MoveProgress) => progress({ step, bytes: rows, total })
+  const onTrouble = (what: string, reason: string) => tell(`${what}: ${reason}\n`)
+  const report = await move({ from, to, now: Date.now(), onProgress, onTrouble }, isRehearsal)
+  return isJson ? asJson(recordOf(report)) : text(report, await ownIndex(storageSettings().dataDir))
+}
+
+function recordOf({ from, to, outcome, tables, problems, waitingBytes }: MoveReport) {
+  return { from, to, outcome: outcome.replaceAll(' ', '_'), tables, problems, waiting_log_bytes: waitingBytes }
+}
+
+function text(report: MoveReport, index: string | null): string {
+  const { from, to, tables, outcome, problems, waitingBytes } = report
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0)
+  const what = `${tables.length} tables with ${rows.toLocaleString('en')} rows`
+  const books =
+    problems === 0 ? 'its books agree' : `its books disagree in ${problems} places, as those of the original do`
+  if (outcome === 'rehearsed') {
+    const waiting = waitingBytes > 0 ? ` The log of charges has ${waitingBytes} bytes, which are applied first.` : ''
+    return `${from} can be moved to ${to}: ${what}, and ${books}.${waiting} Nothing was changed.\n`
+  }
+  return [
+    outcome === 'moved'
+      ? `${to} has the data of ${from}: ${what}, each compared with the original, and ${books}.`
+      : `${to} has the data of ${from} since an earlier run.`,
+    `${from} is closed: no gateway starts on it. Delete it once the new place has a backup. Never start a copy of it that you made before.`,
+    'The data has no secrets. Bring these settings, with the same values:',
+    ...secretNames(report).map(
+      (name) => `  ${name}${name === 'SECRET_KEY' ? ', or the file secret_key in DATA_DIR' : ''}`,
+    ),
+    ...(index === null ? [] : [`Bring ${index} too, into the DATA_DIR of each node: it has documents of your own.`]),
+    `Then start the gateway with DATABASE_URL=${to}${isFilePlace(to) ? ' and without NODE_URL' : ', for many nodes with a NODE_URL each'}.`,
+    '',
+  ].join('\n')
+}
+
+function secretNames({ keyVariables }: MoveReport): readonly string[] {
+  const names = new Set([...storageSettings().secrets, ...keyVariables])
+  return [...names].filter((name) => !OF_THE_PLACE.has(name))
+}
+
+async function reopened(place: Place, isTargetGone: boolean): Promise<string> {
+  const { authToken } = place
+  const { name, target } = await reopenPlace({ place, authToken, isTargetGone, now: Date.now() })
+  return `${name} is open again. What ${target} did is not in it: start the gateway for yourself alone, and run "gateway operator reconcile" before customers use it.\n`
+}
