@@ -19,19 +19,16 @@ interface Violation {
 }
 
 /**
- * What a run looks at. `new in this theme`: where only colours changed since a whole run, those elements that the theme's last run did not
- * see, or saw in another colour or font. For a page at a second width: how elements overlap there, the run in the first theme has read.
+ * Every finding of axe on the page as it is now. The page's policy forbids script tags, so axe is evaluated.
+ *
+ * Nothing is read twice: after a run that found nothing, the rules of colours read those elements alone that no run in this theme saw, or
+ * that have other colours, another font or another place over the page by now. The other rules read the whole page, unless only colours
+ * changed.
  */
-export type AxeScope = 'whole page' | 'new in this theme'
-
-/**
- * Every finding of axe on the page as it is now. The page's policy forbids script tags, so axe is evaluated. Where a whole run found
- * nothing and only colours changed since, as between the two themes, the rules that read colours run: the others would read the same.
- */
-export async function runAxe(page: Page, scope: AxeScope = 'whole page'): Promise<string[]> {
+export async function runAxe(page: Page): Promise<string[]> {
   // Half a megabyte, once for each document.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await Bun.file(SCRIPT).text())
-  const found = await page.evaluate(foundInPage, { tags: TAGS, colourRules: COLOUR_RULES, shape: SHAPE, scope })
+  const found = await page.evaluate(foundInPage, { tags: TAGS, colourRules: COLOUR_RULES, shape: SHAPE })
   return found.map(
     ({ id, nodes }) =>
       `${id}: ${nodes.map(({ target, failureSummary }) => `${target.join(' ')} (${failureSummary})`).join('; ')}`,
@@ -42,21 +39,43 @@ interface Rules {
   readonly tags: readonly string[]
   readonly colourRules: readonly string[]
   readonly shape: readonly string[]
-  readonly scope: AxeScope
+}
+
+interface Rule {
+  readonly id: string
+  matches(element: Element, ...more: unknown[]): boolean
 }
 
 /** Runs in the page, which has nothing of this file. */
-async function foundInPage({ tags, colourRules, shape, scope }: Rules): Promise<readonly Violation[]> {
+async function foundInPage({ tags, colourRules, shape }: Rules): Promise<readonly Violation[]> {
   const page = globalThis as typeof globalThis & {
-    readonly axe: { run(context: unknown, options: object): Promise<{ violations: Violation[] }> }
+    readonly axe: {
+      readonly _audit: { readonly rules: readonly Rule[] }
+      configure(spec: object): void
+      run(context: unknown, options: object): Promise<{ violations: Violation[] }>
+    }
     passedShapes?: Set<string>
     passedColours?: Map<boolean, WeakMap<Element, string>>
+    /** What the rules of colours read in this run. */
+    unread?: WeakSet<Element>
   }
-  const colours = new WeakMap<Element, string>()
+  if (!page.unread) {
+    // A finding names its element by a selector.
+    page.axe.configure({ noHtml: true })
+    for (const rule of page.axe._audit.rules) {
+      if (!colourRules.includes(rule.id)) continue
+      const matches = rule.matches.bind(rule)
+      const isRead = (element: Element) => page.unread?.has(element) === false && element.getRootNode() === document
+      rule.matches = (element, ...more) => !isRead(element) && matches(element, ...more)
+    }
+  }
+  const unread = new WeakSet<Element>()
+  page.unread = unread
+  let isUnread = false
   const isDark = matchMedia('(prefers-color-scheme: dark)').matches
   page.passedColours ??= new Map()
   const passedBefore = page.passedColours.get(isDark)
-  const changed: Element[] = []
+  const colours = new WeakMap<Element, string>()
   // Of a long list of options, three and the chosen one stand for all: their texts alone differ, and each costs every rule its time.
   const shortened: { select: HTMLSelectElement; options: HTMLOptionElement[]; value: string }[] = []
   for (const select of document.querySelectorAll('select')) {
@@ -78,28 +97,37 @@ async function foundInPage({ tags, colourRules, shape, scope }: Rules): Promise<
     seen.push(x, y, width, height, element.scrollWidth, element.scrollHeight)
     for (const property of shape) seen.push(style.getPropertyValue(property))
     if (element.checkVisibility()) {
-      const { color, backgroundColor, backgroundImage, fontSize, fontWeight, opacity } = style
-      const own = [color, backgroundColor, backgroundImage, fontSize, fontWeight, opacity].join()
+      const { color, backgroundColor, backgroundImage, fontSize, fontWeight, opacity, position } = style
+      // What does not flow with the page may lie over something else in another window.
+      const place = /static|relative/.test(position) ? position : [position, innerWidth, innerHeight]
+      const own = [color, backgroundColor, backgroundImage, fontSize, fontWeight, opacity, place].join()
       colours.set(element, own)
-      if (passedBefore?.get(element) !== own) changed.push(element)
+      const isWithinUnread = element.parentElement !== null && unread.has(element.parentElement)
+      if (isWithinUnread || passedBefore?.get(element) !== own) {
+        unread.add(element)
+        isUnread = true
+      }
     }
     // These hide documents of their own, which are not looked into here: such a page is never the same.
-    if (element.shadowRoot || element instanceof HTMLIFrameElement) seen.push(performance.now())
+    if (element.shadowRoot || element instanceof HTMLIFrameElement) {
+      seen.push(performance.now())
+      isUnread = true
+    }
     if ('value' in element) seen.push(element.value)
     if ('checked' in element) seen.push(element.checked)
   }
   const text = seen.join('\n')
   page.passedShapes ??= new Set()
   const isKnown = page.passedShapes.has(text)
-  const runOnly = isKnown ? { type: 'rule', values: colourRules } : { type: 'tag', values: tags }
-  const isPart = isKnown && scope === 'new in this theme'
-  if (isPart && changed.length === 0) {
+  if (isKnown && !isUnread) {
     restore()
     return []
   }
-  const context = isPart ? { include: changed } : document
-  const { violations } = await page.axe.run(context, { runOnly, resultTypes: ['violations'] }).finally(restore)
-  if (violations.length === 0) page.passedShapes.add(text)
-  if (violations.length === 0 && !isPart) page.passedColours.set(isDark, colours)
+  const runOnly = isKnown ? { type: 'rule', values: colourRules } : { type: 'tag', values: tags }
+  const { violations } = await page.axe.run(document, { runOnly, resultTypes: ['violations'] }).finally(restore)
+  if (violations.length === 0) {
+    page.passedShapes.add(text)
+    page.passedColours.set(isDark, colours)
+  }
   return violations
 }

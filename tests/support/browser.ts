@@ -6,7 +6,7 @@ import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { OutboundFetch } from '../../server/core/outbound/outbound-fetch'
 import { listen } from '../../server/listen'
 import { browserPath } from '../../server/setup/browser'
-import { type AxeScope, runAxe } from './axe'
+import { runAxe } from './axe'
 import { builtDashboard } from './built-dashboard'
 import { openHarness } from './harness'
 import { reconcile } from './reconcile'
@@ -182,9 +182,9 @@ export async function visit(browser: BrowserContext, origin: string, path: strin
 }
 
 /** Every finding of axe on the page as it is now. */
-export async function axeFindings(page: Page, scope?: AxeScope): Promise<string[]> {
+export async function axeFindings(page: Page): Promise<string[]> {
   await drawn(page)
-  return runAxe(page, scope)
+  return runAxe(page)
 }
 
 /**
