@@ -170,10 +170,10 @@ describe('usage', () => {
 })
 
 describe('the request log', () => {
-  test('100,000 requests: endless paging, and everything the filter matches as a streamed file', async () => {
+  test('12,000 requests: endless paging, and everything the filter matches as a streamed file', async () => {
     const owner = await dashboard.signedIn()
     const { id } = await makeKey(owner, '=formula')
-    const rows = 100_000
+    const rows = 12_000
     await seedCalls(dashboard, { id: owner.accountId as AccountId }, { key: id, count: rows })
     const { page, complaints } = await dashboard.visit(`/usage?tab=requests&range=24h&key=${id}`)
     const log = page.getByRole('table', { name: 'Request log' })
