@@ -29,23 +29,36 @@ describe('a CSV line (RFC 4180)', () => {
     expect(records(csvLine([cell, 'next']))).toEqual([[cell, 'next']])
   })
 
-  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '＝1+1', '＋1', '－1', '＠SUM(A1)'])(
+  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '＝1+1', '＋1', '－1', '＠SUM(A1)'])(
     'defuses the formula in %j',
     (cell) => {
       expect(records(csvLine([cell]))).toEqual([[`'${cell}`]])
     },
   )
 
+  test.each([
+    ['\t=1', "'\t'=1"],
+    ['\n=1', "'\n'=1"],
+    ['x;=1+1;', "x;'=1+1;"],
+    ['first\n@SUM(A1);', "first\n'@SUM(A1);"],
+    ['a;-b; -c', "a;'-b; -c"],
+  ])(
+    'defuses the formula in %j, also where semicolons divide cells and quotes do not hold lines together',
+    (cell, safe) => {
+      expect(records(csvLine([cell]))).toEqual([[safe]])
+    },
+  )
+
   test('is one record with the same cells, whatever they hold, and no cell begins a formula', () => {
     const cell = fc.string({
-      unit: fc.constantFrom('a', '"', ',', '\n', '\r', '=', '+', '-', '@', '\t', ' ', '\u00e9'),
+      unit: fc.constantFrom('a', '"', ',', '\n', '\r', '=', '+', '-', '@', '\t', ' ', ';', '\u00e9'),
     })
     fc.assert(
       fc.property(fc.array(cell, { minLength: 1, maxLength: 6 }), (cells) => {
         const [row, ...more] = records(csvLine(cells))
         expect(more).toEqual([])
-        expect(row?.map((text) => text.replace(/^'/, ''))).toEqual(cells)
-        for (const text of row ?? []) expect(text).not.toMatch(/^[=+\-@\t\r\n]/)
+        expect(row?.map((text) => text.replaceAll("'", ''))).toEqual(cells)
+        for (const text of row ?? []) expect(text).not.toMatch(/^[\t\r\n]|(^|[;\t\r\n])[=+\-@]/)
       }),
     )
   })

@@ -22,7 +22,8 @@ export interface AccountSettings {
 /** Settings of accounts, with defaults for what was never set. A write is one atomic batch with its audit row. */
 export interface AccountSettingsStore {
   of(account: AccountId): Promise<AccountSettings>
-  set(account: AccountId, settings: AccountSettings, audit: AuditEntry): Promise<void>
+  /** Changes these settings and leaves the others, also those that somebody else changes at the same moment. */
+  change(account: AccountId, changes: Partial<AccountSettings>, audit: AuditEntry): Promise<void>
   /**
    * Removes what identifies a person from the account's records: source addresses, ids that callers chose, names in the audit log,
    * what requests for limits say, saved views, notes of operators. Amounts, times and operations stay. Idempotent.

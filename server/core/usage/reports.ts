@@ -109,7 +109,7 @@ export interface UsageReports {
   /**
    * Calls, newest first, with keyset pagination, which is equally fast at any depth. If few calls match the filter, a page may be short
    * or empty although more follow: only a null `next` marks the last page. Null when the cursor is unknown. A search for an id finds
-   * the newest calls with it in one page, whatever else the filter says.
+   * the calls with it, whatever else the filter says.
    */
   requests(filter: RequestFilter, limit: number, cursor: string | null): Promise<Page<CallRecord> | null>
   /**

@@ -38,7 +38,9 @@ export function batchRoutes(
 function partUrl(path: string, origin: string): URL {
   const url = URL.parse(`/api/${path}`, origin)
   if (url === null || url.origin !== origin || !url.pathname.startsWith('/api/') || NO_PARTS.test(url.pathname))
-    throw refusal('A part must be a path below /api/ that answers with JSON.')
+    throw noPart()
+  // No client sends it, so no route expects it.
+  url.hash = ''
   return url
 }
 
@@ -49,11 +51,17 @@ async function partOf(
   dispatch: (request: InnerGet) => Promise<Response>,
 ): Promise<string> {
   const response = await dispatch(new InnerGet(url, request))
-  if (!response.headers.get('content-type')?.startsWith('application/json')) {
+  const { headers } = response
+  // A file to download may be long, and is streamed: a batch would hold it in memory as often as it is asked for.
+  if (!headers.get('content-type')?.startsWith('application/json') || headers.has('content-disposition')) {
     await response.body?.cancel()
-    throw refusal('A part must be a path below /api/ that answers with JSON.')
+    throw noPart()
   }
   return `{"status":${response.status},"body":${await response.text()}}`
+}
+
+function noPart(): Failed {
+  return refusal('A part must be a path below /api/ that answers with JSON and is no file.')
 }
 
 function refusal(message: string): Failed {

@@ -50,11 +50,12 @@ export function settingsRoutes(parts: SettingsParts) {
         const change = await readBody(SettingsChange, context)
         if (change.name !== undefined) await identity.rename(owner.actor.id, change.name.trim())
         const before = await settings.of(owner.accountId)
-        const next = {
-          timezone: change.timezone === undefined ? before.timezone : change.timezone,
-          savedViews: change.saved_views ?? before.savedViews,
+        const { timezone, saved_views: views } = change
+        const changes = {
+          ...(timezone !== undefined && { timezone }),
+          ...(views && { savedViews: views.map((view) => ({ ...view, name: view.name.trim() })) }),
         }
-        await settings.set(owner.accountId, next, settingsAudit(owner, now(), { change, before }))
+        await settings.change(owner.accountId, changes, settingsAudit(owner, now(), { change, before }))
         return current(context)
       },
       { parse: 'none', ...UNDOCUMENTED },

@@ -9,7 +9,7 @@ import {
 } from '../../core/credentials/api-key'
 import type { AccountId } from '../../core/ids'
 import { PAGE_QUERY, refuseCursor } from '../middleware/list-query'
-import { type KeyRecordParts, MAX_TAG } from './record'
+import { type KeyRecordParts, MAX_TAG, tagOf } from './record'
 
 const MAX_LISTED_TAGS = 200
 
@@ -127,7 +127,7 @@ async function listedKey(key: ApiKey, { credentials, ledger, now }: ListParts): 
 }
 
 function matchesSearch({ name, last4, tags }: ApiKey, { q, tag }: Pick<KeyListOptions, 'q' | 'tag'>): boolean {
-  if (tag !== undefined && !tags.includes(tag)) return false
+  if (tag !== undefined && !tags.includes(tagOf(tag))) return false
   return q === undefined || last4 === q || name.toLowerCase().includes(q.toLowerCase())
 }
 

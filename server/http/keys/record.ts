@@ -42,15 +42,21 @@ const MAX_LIST = 100
 const MAX_PINNED = 40
 const MAX_TAGS = 10
 export const MAX_TAG = 32
+/** The name of an API, a dot, the id of an operation. */
+export const MAX_SOLD_NAME = 105
 const SOLD_NAME = checked<SoldName>(
-  { type: 'string', description: 'A built-in operation, or `{api}.{operation}` of the catalog.', maxLength: 105 },
+  {
+    type: 'string',
+    description: 'A built-in operation, or `{api}.{operation}` of the catalog.',
+    maxLength: MAX_SOLD_NAME,
+  },
   (value) => (typeof value === 'string' && isSold(value) ? null : 'must be an operation'),
 )
 
 const TAG = checked<string>(
   { type: 'string', description: 'A tag.', minLength: 1, maxLength: MAX_TAG, pattern: '^[^,]*$' },
   (value) => {
-    const tag = typeof value === 'string' ? value.trim() : ''
+    const tag = typeof value === 'string' ? tagOf(value) : ''
     const isTag = tag !== '' && [...tag].length <= MAX_TAG && isPlainLine(tag) && !tag.includes(',')
     return isTag ? null : 'must be a tag'
   },
@@ -337,7 +343,7 @@ function keyFormOf(sent: KeyChange): KeyForm {
     ...(sent.rpm_limit !== undefined && { rpmLimit: sent.rpm_limit }),
     ...(sent.tpm_limit !== undefined && { tpmLimit: sent.tpm_limit }),
     ...(sent.note !== undefined && { note: sent.note === null ? null : sent.note.trim() }),
-    ...(sent.tags && { tags: [...new Set(sent.tags.map((tag) => tag.trim()))] }),
+    ...(sent.tags && { tags: [...new Set(sent.tags.map(tagOf))] }),
     ...(sent.pinned_operations && { pinnedOperations: [...new Set(sent.pinned_operations)] }),
     ...(budget !== undefined && {
       budget: budget && { limitUsd: budget.limit_usd, period: budget.period, timezone: budget.timezone },
@@ -352,6 +358,11 @@ function brokenAllowlist(value: unknown): string | null {
   if (!isList) return `must be a list of at most ${MAX_ALLOWED_IPS} addresses or CIDR ranges`
   const parsed = Allowlist.parse(value.map(canonicalIp))
   return parsed.ok ? null : `entry ${JSON.stringify(parsed.error.entry.slice(0, 60))} ${parsed.error.rule}`
+}
+
+/** A tag as it is stored and compared: one that is typed in another normal form looks the same. */
+export function tagOf(typed: string): string {
+  return typed.trim().normalize('NFC')
 }
 
 function canonicalIp(entry: string): string {

@@ -2,9 +2,12 @@ import type { Page } from '../../core/page'
 
 const CSV_TYPE = 'text/csv; charset=utf-8'
 
+/** Where a formula would begin. Full-width signs begin one in East Asian spreadsheets. */
+const FORMULA = /^(?=[=+\-@\t\r\n＝＋－＠])|(?<=[;\t\r\n])(?=[=+\-@＝＋－＠])/g
+
 /**
- * A CSV line (RFC 4180). A cell that a spreadsheet would treat as a formula gets a leading quote, because it may contain what
- * a caller sent. Full-width signs begin a formula in East Asian spreadsheets.
+ * A CSV line (RFC 4180). What a spreadsheet would treat as a formula gets a leading quote, because a cell may contain what a caller sent.
+ * Where the decimal sign is a comma, spreadsheets divide lines at semicolons, and quotes within a line protect nothing.
  */
 export function csvLine(cells: readonly (string | number | null)[]): string {
   return `${cells.map(cell).join(',')}\r\n`
@@ -13,7 +16,7 @@ export function csvLine(cells: readonly (string | number | null)[]): string {
 function cell(value: string | number | null): string {
   if (value === null) return ''
   if (typeof value === 'number') return String(value)
-  const safe = /^[=+\-@\t\r\n＝＋－＠]/.test(value) ? `'${value}` : value
+  const safe = value.replace(FORMULA, "'")
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 

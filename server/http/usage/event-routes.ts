@@ -65,11 +65,12 @@ function eventStream(
   watcher: Watcher,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
+  const mayGoOn = sessionCheck(parts, context)
   return new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(encoder.encode(`retry: 1000\nid: ${watcher.mark}\n${PING}`)),
     async pull(controller) {
       // If the database is not responding, the stream ends and the browser reconnects.
-      const text = await nextText(parts, context, accountId, watcher).catch(() => null)
+      const text = await nextText(parts, context, accountId, watcher, mayGoOn).catch(() => null)
       if (text !== null) return controller.enqueue(encoder.encode(text))
       watcher.close()
       controller.close()
@@ -84,6 +85,7 @@ async function nextText(
   context: RequestContext,
   accountId: AccountId,
   watcher: Watcher,
+  mayGoOn: (events: readonly LiveEvent[]) => Promise<boolean>,
 ): Promise<string | null> {
   for (;;) {
     const first = await watcher.take(parts.pingMs ?? PING_MS)
@@ -93,12 +95,26 @@ async function nextText(
     if (!more) return null
     const events = [...first, ...more]
     const { mark } = watcher
-    const checksSession = events.length === 0 || events.some((event) => event.type === 'session')
-    if (checksSession && !(await parts.owners.isSignedIn(context))) return null
+    if (!(await mayGoOn(events))) return null
     if (events.length === 0) return PING
     const texts = await Promise.all(events.map((event) => eventText(parts, context, accountId, event)))
     const text = texts.join('')
     if (text !== '') return `id: ${mark}\n${text}`
+  }
+}
+
+/**
+ * Whether the owner may get more events. Looks when a session ended, before each ping, and as often while there is no pause for a ping: a
+ * session also expires, or ends on another node.
+ */
+function sessionCheck({ owners, pingMs = PING_MS }: EventParts, context: RequestContext) {
+  let checkedAt = performance.now()
+  return async (events: readonly LiveEvent[]): Promise<boolean> => {
+    const now = performance.now()
+    const isDue = events.length === 0 || now - checkedAt >= pingMs || events.some(({ type }) => type === 'session')
+    if (!isDue) return true
+    checkedAt = now
+    return owners.isSignedIn(context)
   }
 }
 

@@ -6,7 +6,7 @@ import type { AccountStatements } from '../../core/ledger/account-statement'
 import { formatUsd, ZERO } from '../../core/money'
 import type { CallRecord } from '../../core/usage/call-record'
 import type { RequestFilter, UsageReports } from '../../core/usage/reports'
-import { MAX_TAG } from '../keys/record'
+import { MAX_SOLD_NAME, MAX_TAG } from '../keys/record'
 import { type AccountCaller, callersOf } from '../middleware/callers'
 import { csvFile, csvLine } from '../middleware/csv'
 import { notFound } from '../middleware/failures'
@@ -43,7 +43,7 @@ const CALL_FILTER = {
     in: 'query',
     kind: 'text',
     min: 1,
-    max: 64,
+    max: MAX_SOLD_NAME,
     description: 'Only calls of this operation.',
     example: 'image-search',
   },

@@ -1,5 +1,6 @@
 import type { ApiKey } from '../../core/credentials/api-key'
 import type { AccountId, KeyId } from '../../core/ids'
+import { tagOf } from '../keys/record'
 import type { UsageReport } from './record'
 
 export interface KeysOfAccounts {
@@ -15,7 +16,8 @@ export async function keysWithTag(
   tag: string | undefined,
 ): Promise<readonly KeyId[] | null> {
   if (tag === undefined) return null
-  return (await credentials.byAccount(account)).filter(({ tags }) => tags.includes(tag)).map(({ id }) => id)
+  const wanted = tagOf(tag)
+  return (await credentials.byAccount(account)).filter(({ tags }) => tags.includes(wanted)).map(({ id }) => id)
 }
 
 /**

@@ -30,6 +30,7 @@ beforeAll(async () => {
       operation: i % 20 === 4 ? 'llm-context' : 'image-search',
       status: i % 2 ? 502 : 200,
       ...(i % 20 === 7 && { model: 'rare' }),
+      ...(i % 4 === 1 && { clientRequestId: 'service' }),
     }),
   )
   for (const record of log) stores.journal.note(record)
@@ -68,6 +69,7 @@ test('paging in small steps finds every call of a filter once, for any page size
     [{ search: { by: 'operations', operations: ['llm-context'] } }, (r) => r.operation === 'llm-context'],
     [{ search: { by: 'operations', operations: [] } }, () => false],
     [{ search: { by: 'name', text: 'image-search' } }, (r) => r.operation === 'image-search'],
+    [{ search: { by: 'name', text: 'service' }, status: 404 }, (r) => r.clientRequestId === 'service'],
     [{ search: { by: 'address', address: '203.0.113.1' } }, () => false],
     [
       { keyId: 'key_busy', from: NOON + 5, to: NOON + 20 },

@@ -51,6 +51,7 @@ describe('GET /api/batch', () => {
     '%2e%2e/v1/usage',
     '../api/batch',
     'usage.csv',
+    'settings/export',
     'account/%2e%2e/batch?get=keys',
     'keys\\..\\..\\v1\\models',
   ])('refuses the part "%s"', async (part) => {
@@ -59,8 +60,8 @@ describe('GET /api/batch', () => {
   })
 
   test('looks for every part on this server, below /api/', async () => {
-    const { parts } = await batch('//evil.example/api/keys', 'https://evil.example/', '', 'e%76ents')
-    expect(parts.map(({ status }) => status)).toEqual([404, 404, 404, 404])
+    const { parts } = await batch('//evil.example/api/keys', 'https://evil.example/', '', 'e%76ents', 'account#part')
+    expect(parts.map(({ status }) => status)).toEqual([404, 404, 404, 404, 200])
   })
 
   test('refuses no part and more parts than a page has', async () => {

@@ -216,6 +216,20 @@ describe('the stream ends', () => {
     await own.close()
   })
 
+  test('when its session has expired, also while there is never a pause for a ping', async () => {
+    const own = await openHarness({ pingMs: 30 })
+    const who = await own.owner()
+    const { id } = await read<AccountBody>(who.api('/api/account'))
+    const source = eventSource(await own.call('/api/events', { headers: { cookie: who.cookie } }))
+    const busy = setInterval(() => own.core.events.publish(id as `acct_${string}`, { type: 'balance' }), 5)
+    await source.nextOf('balance')
+    await own.core.stores.db.run('UPDATE identity_session SET expires_at = 1')
+    const rest = await source.rest()
+    clearInterval(busy)
+    expect(rest.length).toBeLessThan(5)
+    await own.close()
+  })
+
   test('when the gateway drains', async () => {
     const own = await openHarness()
     const who = await own.owner()

@@ -44,6 +44,16 @@ describe('tags of keys', () => {
     expect((await list(`?tag=team%20a&q=shop`)).keys).toHaveLength(1)
   })
 
+  test('are the same in every normal form of Unicode, also in a filter', async () => {
+    const { key } = await keys.create({ tags: ['caf\u00e9', 'cafe\u0301'] })
+    expect(key.tags).toEqual(['caf\u00e9'])
+    for (const tag of ['caf%C3%A9', 'cafe%CC%81']) {
+      expect((await list(`?tag=${tag}`)).keys.map(({ id }) => id)).toEqual([key.id])
+      expect((await usage(`?tag=${tag}`)).totals.requests).toBe(0)
+    }
+    await keys.move(key.id, 'revoke')
+  })
+
   test('are kept by a rotation, and a change of them is in the history', async () => {
     const { key } = await keys.create({ tags: ['old'] })
     await keys.change(key.id, { tags: ['new'] })

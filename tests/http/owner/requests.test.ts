@@ -98,6 +98,8 @@ describe('GET /api/requests', () => {
     expect(await count(`?from=${time(0)}&to=${time(1)}`)).toBe(7)
     expect(await count(`?key=${job.key.id}&operation=image-search&status=400&from=${time(500)}`)).toBe(5)
     expect(await count('?operation=no-such-thing')).toBe(0)
+    // The longest name of an imported operation.
+    expect(await count(`?operation=${'x'.repeat(40)}.${'y'.repeat(64)}`)).toBe(0)
   })
 
   test.each([1, 2, 3, 5, 7, 12])(
@@ -124,6 +126,7 @@ describe('GET /api/requests', () => {
 
   test.each([
     ['cursor=nonsense', ['cursor']],
+    [`operation=${'x'.repeat(106)}`, ['operation']],
     ['cursor=', ['cursor']],
     ['limit=0', ['limit']],
     ['limit=201', ['limit']],

@@ -86,6 +86,14 @@ describe('settings', () => {
     expect(await settings(owner)).toMatchObject({ saved_views: views })
   })
 
+  test('changed at the same moment by two browsers are both changed', async () => {
+    const owner = await gateway.owner()
+    const view = { name: ' Failures ', page: 'usage', query: 'status=502' }
+    const answers = await Promise.all([change(owner, { timezone: 'UTC' }), change(owner, { saved_views: [view] })])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
+    expect(await settings(owner)).toMatchObject({ timezone: 'UTC', saved_views: [{ ...view, name: 'Failures' }] })
+  })
+
   test.each([
     [{ name: ' ' }, ['name']],
     [{ name: 'x'.repeat(201) }, ['name']],

@@ -28,12 +28,12 @@ export class LibsqlAccountSettings implements AccountSettingsStore {
     return { timezone: row?.timezone ?? null, savedViews: row?.savedViews ?? [] }
   }
 
-  async set(account: AccountId, settings: AccountSettings, audit: AuditEntry): Promise<void> {
+  async change(account: AccountId, changes: Partial<AccountSettings>, audit: AuditEntry): Promise<void> {
     await this.db.batch([
       this.db
         .insert(accountSettings)
-        .values({ accountId: account, ...settings })
-        .onConflictDoUpdate({ target: accountSettings.accountId, set: settings }),
+        .values({ accountId: account, ...changes })
+        .onConflictDoUpdate({ target: accountSettings.accountId, set: { accountId: account, ...changes } }),
       this.db.insert(auditLog).values(auditRow(audit)),
     ])
   }

@@ -80,8 +80,9 @@ export class LibsqlUsageReports implements UsageReports {
     const after = cursor === null ? null : parseCursor(cursor, /^req_\w+$/)
     if (cursor !== null && !after) return null
     await this.applied()
-    const named = filter.search?.by === 'name' ? await this.named(filter.accountId, filter.search.text, limit) : []
-    if (named.length > 0) return { rows: named, next: null }
+    const { search } = filter
+    const named = search?.by === 'name' ? await this.named(filter.accountId, search.text, limit, after?.text) : null
+    if (named) return named
     const range = and(
       eq(requests.accountId, filter.accountId),
       filter.from === null ? undefined : gte(requests.at, filter.from),
@@ -131,21 +132,33 @@ export class LibsqlUsageReports implements UsageReports {
     return byTheirs ? this.callOf(byTheirs) : null
   }
 
-  /** The newest calls of an account with this id, the gateway's or the caller's. Both have an index. */
-  private async named(account: AccountId, id: string, limit: number): Promise<CallRecord[]> {
+  /** The newest calls of an account with this id, the gateway's or the caller's. Both have an index. Null if there is none. */
+  private async named(
+    account: AccountId,
+    id: string,
+    limit: number,
+    after: string | undefined,
+  ): Promise<Page<CallRecord> | null> {
     const own = eq(requests.accountId, account)
     const [byOurs] = await this.db
       .select()
       .from(requests)
       .where(and(eq(requests.id, id as RequestId), own)) // any text: an id that does not exist matches nothing
-    if (byOurs) return [this.callOf(byOurs)]
+    if (byOurs) return { rows: [this.callOf(byOurs)], next: null }
+    // In the order of the index, so that a million calls with the same id need no sorting.
+    const older = after === undefined ? undefined : lt(requests.id, after as RequestId) // of a cursor that was read
     const byTheirs = await this.db
       .select()
       .from(requests)
-      .where(and(own, eq(requests.clientRequestId, id)))
+      .where(and(own, eq(requests.clientRequestId, id), older))
       .orderBy(desc(requests.id))
-      .limit(limit)
-    return byTheirs.map((row) => this.callOf(row))
+      .limit(limit + 1)
+    if (byTheirs.length === 0) return null
+    const last = byTheirs.length > limit ? byTheirs[limit - 1] : undefined
+    return {
+      rows: byTheirs.slice(0, limit).map((row) => this.callOf(row)),
+      next: last ? cursorOf(last.at, last.id) : null,
+    }
   }
 
   /** The last call that a page of this range scans; null when it scans all of them. */
