@@ -82,6 +82,10 @@ export function leaseStoreContract(open: () => Promise<OpenLeases>): void {
     await expire()
     expect(await leases.join(B, { SECRET_KEY: 'other', BASE_URL: 'same' })).toEqual([])
     expect(await leases.join(A, { SECRET_KEY: 'one' })).toEqual(['SECRET_KEY'])
+    // A was away, and still has the old one.
+    expect(leases.take(A)).rejects.toThrow('SECRET_KEY of the other nodes changed while this one was away')
+    expect((await leases.look()).owner).toBeNull()
+    expect(await leases.take(B)).toBe(1)
   })
 
   test('a node is live as long as it says so', async () => {

@@ -193,7 +193,7 @@ export function notForwarded(request: Request, call: ForwardedCall, { outcome }:
   return refused(
     request,
     call,
-    'The node that handled this request is gone, and its outcome is unknown. Check whether it took effect, or send it again with the same Idempotency-Key.',
+    'The node that handled this request is gone, and its outcome is unknown. Look its id up in your requests, or send it again with the same Idempotency-Key.',
   )
 }
 

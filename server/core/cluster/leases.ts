@@ -59,7 +59,7 @@ export interface LeaseStore {
   look(): Promise<Sighting>
   /** Says that the node lives. */
   beat(node: NodeFacts): Promise<void>
-  /** Takes the lease if it is free: its term, or null. */
+  /** Takes the lease if it is free: its term, or null. Throws if the fingerprints of the nodes are not those with which this one joined. */
   take(node: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null>
   /** Whether the lease is still this node's, and was not released. It then runs for LEASE_MS from now. */
   renew(nodeId: string, term: number): Promise<boolean>
@@ -72,6 +72,12 @@ export interface LeaseStore {
   /** Removes the node: it ends. */
   leave(nodeId: string): Promise<void>
   close(): Promise<void>
+}
+
+export function otherFingerprints(names: readonly string[]): Error {
+  return new Error(
+    `${names.join(' and ')} of the other nodes changed while this one was away; set the same and restart it`,
+  )
 }
 
 /** A lease that this node took. `monotonic` never goes back, and is not the time of day. */

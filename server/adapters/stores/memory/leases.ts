@@ -5,6 +5,7 @@ import {
   type LeaseStore,
   type NodeFacts,
   type NodeState,
+  otherFingerprints,
   type Sighting,
 } from '../../../core/cluster/leases'
 
@@ -15,6 +16,7 @@ export class MemoryLeases implements LeaseStore {
   private readonly clock: Clock
   private readonly known = new Map<string, Row>()
   private readonly equal = new Map<string, string>()
+  private readonly joined = new Map<string, readonly (readonly [string, string])[]>()
   private hopKeys: HopKey[] = []
   private lease = { nodeId: '', url: '', term: 0, takenAt: 0, expiresAt: Number.NEGATIVE_INFINITY }
 
@@ -28,6 +30,7 @@ export class MemoryLeases implements LeaseStore {
     for (const [name, value] of given) if (!others || !this.equal.has(name)) this.equal.set(name, value)
     const different = given.flatMap(([name, value]) => (this.equal.get(name) === value ? [] : [name]))
     if (different.length > 0) return different
+    this.joined.set(node.id, given)
     for (const { id, url, isLive } of await this.nodes()) if (url === node.url && !isLive) this.known.delete(id)
     await this.beat(node)
     return []
@@ -46,6 +49,8 @@ export class MemoryLeases implements LeaseStore {
 
   async take({ id, url }: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null> {
     const now = this.clock.now()
+    const others = (this.joined.get(id) ?? []).filter(([name, value]) => this.equal.get(name) !== value)
+    if (others.length > 0) throw otherFingerprints(others.map(([name]) => name))
     if (this.runs(now)) return null
     const term = this.lease.term + 1
     this.lease = { nodeId: id, url, term, takenAt: now, expiresAt: now + LEASE_MS }

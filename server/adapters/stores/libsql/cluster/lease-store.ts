@@ -5,6 +5,7 @@ import {
   type LeaseStore,
   type NodeFacts,
   type NodeState,
+  otherFingerprints,
   type Sighting,
 } from '../../../../core/cluster/leases'
 import { boundedFetch } from '../driver/bounded-fetch'
@@ -19,7 +20,11 @@ const FORGET_MS = 60 * 60_000
 const HOP_KEY = 'hop/'
 const FINGERPRINT = 'equal/'
 
-const TAKE = `INSERT INTO leases (name, node_id, url, term, taken_at, expires_at) VALUES ('${CELL}', ?1, ?2, 1, ${NOW}, ${NOW} + ${LEASE_MS})
+/** The names of the fingerprints, given as JSON, that are others by now: the node was away when the other ones were started anew. */
+const changed = (given: string) => `SELECT substr(s.name, ${FINGERPRINT.length + 1}) AS name FROM secrets s
+  JOIN json_each(${given}) g ON s.name = '${FINGERPRINT}' || g.key WHERE s.value <> g.value`
+const TAKE = `INSERT INTO leases (name, node_id, url, term, taken_at, expires_at)
+  SELECT '${CELL}', ?1, ?2, 1, ${NOW}, ${NOW} + ${LEASE_MS} WHERE NOT EXISTS (${changed('?3')})
   ON CONFLICT (name) DO UPDATE SET node_id = ?1, url = ?2, term = term + 1, taken_at = ${NOW}, expires_at = ${NOW} + ${LEASE_MS}
   WHERE NOT (${RUNS}) RETURNING term`
 /** A renewal that arrives behind the release must not undo it. */
@@ -43,6 +48,8 @@ const AGREE = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?2, ${N
  */
 export class LibsqlLeases implements LeaseStore {
   private readonly client: Client
+  /** As JSON, by node. */
+  private readonly fingerprints = new Map<string, string>()
   private readonly turns = new WriteTurns(DEADLINE_MS)
 
   constructor({ url, authToken }: { readonly url: string; readonly authToken: string | null }) {
@@ -65,6 +72,7 @@ export class LibsqlLeases implements LeaseStore {
     const agreed = new Map(results.at(-1)?.map((row) => [row['name'], row['value']]))
     const different = given.flatMap(([name, value]) => (agreed.get(FINGERPRINT + name) === value ? [] : [name]))
     if (different.length > 0) await this.leave(node.id)
+    else this.fingerprints.set(node.id, JSON.stringify(fingerprints))
     return different
   }
 
@@ -83,7 +91,9 @@ export class LibsqlLeases implements LeaseStore {
   }
 
   async take({ id, url }: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null> {
-    const [[taken] = []] = await this.write([one(TAKE, id, url)])
+    const given = this.fingerprints.get(id) ?? '{}'
+    const [[taken] = [], others = []] = await this.write([one(TAKE, id, url, given), one(changed('?1'), given)])
+    if (others.length > 0) throw otherFingerprints(others.map(({ name }) => String(name)))
     return taken ? Number(taken['term']) : null
   }
 
