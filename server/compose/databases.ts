@@ -30,7 +30,14 @@ export async function openDatabases(config: Config, surroundings: Surroundings) 
   const onTrouble = (what: string, reason: string) => log.error(`database: ${what}`, { reason })
   try {
     const options = {
-      ...{ url: config.databaseUrl, authToken: config.databaseAuthToken, clock, onFatal, onTrouble },
+      ...{
+        url: config.databaseUrl,
+        authToken: config.databaseAuthToken,
+        isSyncPromised: config.databaseSyncPromised,
+        clock,
+        onFatal,
+        onTrouble,
+      },
       ...{
         beforeUpgrade: upgradeCopy(config, surroundings),
         ...(node && { lease: node.lease }),

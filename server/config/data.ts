@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SealingKey } from '../core/sealing'
 import { ConfigError } from './config-error'
-import { group, type Read, refused, setting, text } from './schema/setting'
+import { choice, group, type Read, refused, setting, text } from './schema/setting'
 import { sealingKeys } from './sealing-keys'
 
 const MIN_SECRET_BYTES = 32
@@ -29,6 +29,12 @@ export const DATA = group('Data and secrets', '', {
     doc: '`file:`, `libsql:`, `http:` or `https:` of a libSQL database. One gateway owns it at a time',
   }),
   DATABASE_AUTH_TOKEN: text({ secret: true, doc: 'Token of a remote database' }),
+  DATABASE_SYNC: choice({
+    default: 'asked',
+    values: ['asked', 'promised'],
+    since: '0.2.0',
+    doc: '`asked`: a database server that says that it acknowledges commits before they are on disk is refused. `promised`: you promise that its disk has what it acknowledges ([what a libSQL server needs](many-nodes.md#what-the-database-server-needs))',
+  }),
   SECRET_KEY: setting(
     {
       default: null,
@@ -49,17 +55,20 @@ export const DATA = group('Data and secrets', '', {
 export interface DataSettings {
   readonly databaseUrl: string
   readonly databaseAuthToken: string | null
+  /** Whether the operator promises that the disk of a database server has what the server acknowledges. */
+  readonly databaseSyncPromised: boolean
   readonly secretKey: string
   /** Keys that encrypt tokens at rest, newest first. */
   readonly sealingKeys: readonly SealingKey[]
 }
 
 export function dataSettings(read: Read, dataDir: string, production: boolean): DataSettings {
-  const { DATABASE_AUTH_TOKEN, SEALING_KEYS } = DATA.settings
+  const { DATABASE_AUTH_TOKEN, DATABASE_SYNC, SEALING_KEYS } = DATA.settings
   const secret = secretKey(read, secretFile(dataDir))
   return {
     databaseUrl: databaseUrl(read, dataDir),
     databaseAuthToken: DATABASE_AUTH_TOKEN.of(read),
+    databaseSyncPromised: DATABASE_SYNC.of(read) === 'promised',
     secretKey: secret,
     sealingKeys: sealingKeys(SEALING_KEYS.of(read), secret, production),
   }

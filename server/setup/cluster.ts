@@ -99,6 +99,7 @@ function startNode(cluster: Cluster, { name, port }: Cluster['nodes'][number]): 
       ...definedEnvironment(),
       DATA_DIR: join(folder, name),
       DATABASE_URL: databaseUrl,
+      DATABASE_SYNC: 'promised',
       PORT: `${port}`,
       HOST: '127.0.0.1',
       NODE_URL: `http://127.0.0.1:${port}`,

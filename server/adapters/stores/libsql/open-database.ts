@@ -7,6 +7,7 @@ import { lockDatabaseFile } from './driver/database-file-lock'
 import type { Opened } from './driver/opened'
 import { type HeldLease, raiseEpoch } from './driver/raise-epoch'
 import { sqlClient } from './driver/sql-client'
+import { assertSyncedCommits } from './driver/synced-commits'
 import { Connection, databaseError } from './driver/worker-connection'
 import { OWN_THREADS, type WorkerThreads } from './driver/worker-threads'
 import { WriteQueue } from './driver/write-queue'
@@ -18,6 +19,8 @@ export interface DatabaseOptions {
   /** `file:`, `libsql:` or `http(s):`. */
   readonly url: string
   readonly authToken: string | null
+  /** Whether the operator promises that a server's disk has what the server acknowledges. */
+  readonly isSyncPromised: boolean
   readonly clock: Clock
   /** Called when the process must stop: another process owns the database, or a worker died. */
   readonly onFatal: (reason: string) => void
@@ -57,7 +60,10 @@ export async function openDatabase(options: DatabaseOptions, opened: Opened): Pr
   }
   const writer = await connect('writer')
   const reader = await connect('reader')
-  if (file === null) await firstAnswer(reader, url)
+  if (file === null) {
+    await firstAnswer(reader, url)
+    await assertSyncedCommits(reader, { url, isPromised: options.isSyncPromised, onTrouble: options.onTrouble })
+  }
   await refuseTaken(reader, { isServer: file === null, isNode: options.lease !== undefined })
   await upgradeDatabase(writer, { file, onTrouble: options.onTrouble, beforeUpgrade: options.beforeUpgrade })
   const epoch = await raiseEpoch(writer, options.clock.now(), options.lease ?? null)

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Client, createClient } from '@libsql/client'
+import { assertSyncedCommits } from '../../server/adapters/stores/libsql/driver/synced-commits'
+import { dataFolder, removeFolder, startServer } from '../support/server-process'
+import { hasSqld, openSqld } from '../support/sqld'
+
+const COMMITS = 10
+/** Where the machine has no strace, or forbids it, the one test is skipped and counted as skipped. */
+const canTrace = Bun.which('strace') !== null && Bun.spawnSync(['strace', '-f', '-o', '/dev/null', 'true']).success
+
+/** Issue 23: what a server says about its commits, and what it does. */
+describe.skipIf(!hasSqld)('a libSQL server', () => {
+  let database: Awaited<ReturnType<typeof openSqld>>
+  let client: Client
+  let folder = ''
+  beforeAll(async () => {
+    database = await openSqld()
+    client = createClient({ url: database.url })
+    folder = await dataFolder()
+  })
+  afterAll(async () => {
+    client.close()
+    await database.close()
+    await removeFolder(folder)
+  })
+  const saysSynced = async () => Number((await client.execute('PRAGMA synchronous')).rows[0]?.[0]) >= 2
+
+  test.skipIf(!canTrace)('syncs each commit before it acknowledges it exactly if it says so', async () => {
+    await client.execute('CREATE TABLE traced (x)')
+    const file = join(tmpdir(), `strace-${crypto.randomUUID()}`)
+    const which = 'trace=fsync,fdatasync,sendto,sendmsg,write,writev'
+    const tracer = Bun.spawn(['strace', '-f', '-s', '24', '-e', which, '-o', file, '-p', String(database.pid())], {
+      stderr: 'pipe',
+    })
+    const attached = Promise.withResolvers<void>()
+    const listening = (async () => {
+      for await (const chunk of tracer.stderr)
+        if (new TextDecoder().decode(chunk).includes('attached')) attached.resolve()
+    })()
+    await attached.promise
+    for (let i = 0; i < COMMITS; i++) await client.execute({ sql: 'INSERT INTO traced VALUES (?)', args: [i] })
+    tracer.kill('SIGINT')
+    await Promise.all([tracer.exited, listening])
+    let [synced, acknowledged, late] = [0, 0, 0]
+    for (const line of (await readFile(file, 'utf8')).split('\n')) {
+      if (/\b(fsync|fdatasync)\(/.test(line)) synced++
+      if (!line.includes('"HTTP/1.1 200 OK')) continue
+      acknowledged++
+      // Commits go one after the other, so each answer must have one more sync behind it than the one before.
+      if (synced < acknowledged) late++
+    }
+    await rm(file)
+    expect(acknowledged).toBe(COMMITS)
+    expect(late === 0).toBe(await saysSynced())
+  })
+
+  test('that says that it acknowledges commits before they are on disk is refused in one line, unless that is promised', async () => {
+    // If a later server says otherwise, it is taken without a promise: then this test and docs/many-nodes.md have to say so.
+    expect(await saysSynced()).toBe(false)
+    const env = { DATABASE_URL: database.url, SOCIAL_PROVIDER: 'none' }
+    const refusal =
+      /^the server ended: gateway: The database at 127\.0\.0\.1:\d+ acknowledges commits before they are on disk \(synchronous=NORMAL\)[^\n]*DATABASE_SYNC=promised[^\n]*\n$/
+    await expect(startServer(folder, { ...env, DATABASE_SYNC: 'asked' })).rejects.toThrow(refusal)
+    expect(
+      (await client.execute("SELECT count(*) AS n FROM sqlite_master WHERE name = 'accounts'")).rows[0]?.['n'],
+    ).toBe(0)
+    const server = await startServer(folder, { ...env, DATABASE_SYNC: 'promised' })
+    expect(await server.kill('SIGTERM')).toBe(0)
+  }, 60_000)
+})
+
+test('a server that syncs its commits is taken; one that does not say so, too, with a line for the operator', async () => {
+  const said: string[] = []
+  const ask = (rows: () => Promise<number[][]>) =>
+    assertSyncedCommits(
+      { rows },
+      { url: 'libsql://db.example', isPromised: false, onTrouble: (what, reason) => said.push(`${what}: ${reason}`) },
+    )
+  await ask(async () => [[2]])
+  await ask(async () => [[3]])
+  expect(said).toEqual([])
+  await ask(() => Promise.reject(new Error('unsupported statement')))
+  expect(said).toEqual(['sync: the server does not say whether it syncs a commit before it acknowledges it'])
+  await expect(ask(async () => [[0]])).rejects.toThrow('The database at db.example acknowledges commits before')
+})
