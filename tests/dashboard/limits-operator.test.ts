@@ -66,7 +66,7 @@ describe('Limits', () => {
     const mine = requests.find((request: { workspace_id: string }) => request.workspace_id === owner.accountId)
     await operator.api(`/api/operator/limit-requests/${mine.id}/approve`, { reason: 'Enjoy.' })
     await page.getByText('Approved', { exact: true }).waitFor()
-    await page.getByText('Operator: Enjoy.').waitFor()
+    await page.getByText('Enjoy.').waitFor()
     await live.getByText(/ of 3,000/).waitFor()
     await left(watched)
   })
@@ -112,7 +112,7 @@ describe('Operator', () => {
     const watched = await dashboard.visit('/operator')
     const { page } = watched
     await page.getByRole('searchbox', { name: 'Search accounts' }).fill(`${made.key.prefix}…${made.key.last4}`)
-    await page.getByRole('button', { name: 'Search accounts' }).click()
+    await page.getByRole('button', { name: 'Search', exact: true }).click()
     await page.getByRole('link', { name: 'customer@example.com' }).click()
     await heading(page, 'customer@example.com')
     const requests = page.getByRole('table', { name: 'Requests, newest first' })
@@ -187,7 +187,7 @@ describe('Operator', () => {
         .getByRole('link', { name: /Operator|Money|Selling|Audit/ })
         .count(),
     ).toBe(2)
-    expect(await names('button')).toEqual(['Search accounts'])
+    expect(await names('button')).toEqual(['Search'])
     await page.getByRole('link', { name: 'supported@example.com' }).click()
     await heading(page, 'supported@example.com')
     const keys = page.getByRole('table', { name: 'API keys, newest first' })
@@ -242,7 +242,7 @@ describe('Operator', () => {
     expect(requests).toMatchObject([{ status: 'declined', reason: 'Too little use so far.' }])
 
     await page.getByRole('searchbox', { name: 'Search accounts' }).fill('NEEDS.more')
-    await page.getByRole('button', { name: 'Search accounts' }).click()
+    await page.getByRole('button', { name: 'Search', exact: true }).click()
     const line = page.getByRole('row').filter({ hasText: 'needs.more@example.com' })
     await line.waitFor()
     const act = async (name: string) => {

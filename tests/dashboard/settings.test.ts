@@ -117,6 +117,23 @@ describe('Settings', () => {
     await page.close()
   })
 
+  test('an owner who chose "no limit" for an app is not proposed one when the app asks again', async () => {
+    const app = oauthApp(dashboard, await dashboard.signedIn())
+    const { body } = await app.register()
+    const asking = app.authorizeUrl({ client_id: String(body['client_id']), prompt: 'consent' }).url
+    const watched = await dashboard.visit(asking.pathname + asking.search)
+    const { page } = watched
+    const limit = page.getByLabel('Spending limit (USD)')
+    expect(await limit.inputValue()).toBe('5')
+    await limit.fill('')
+    await page.route(`${REDIRECT}?**`, (route) => route.fulfill({ body: 'Back in the app' }))
+    await page.getByRole('button', { name: 'Allow' }).click()
+    await page.getByText('Back in the app').waitFor()
+    await page.goto(asking.href)
+    expect(await limit.inputValue()).toBe('')
+    await left(watched, [/^asked http:\/\/127\.0\.0\.1:7777/])
+  })
+
   test('signing out all others asks about apps too: they lose their access unless the owner keeps them', async () => {
     const owner = await dashboard.signedIn()
     const app = oauthApp(dashboard, owner)

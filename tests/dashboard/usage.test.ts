@@ -346,7 +346,7 @@ describe('the audit log', () => {
     const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'CSV' }).click()])
     expect(file.suggestedFilename()).toBe('audit.csv')
     await page.goto(`${dashboard.origin}/operator/audit`)
-    await page.getByRole('heading', { name: 'Audit log of the gateway' }).waitFor()
+    await page.getByRole('heading', { name: 'Gateway audit log' }).waitFor()
     await left(watched)
   })
 })

@@ -15,7 +15,7 @@ export const API_TEXT = {
     margin: 'Margin',
     errors: 'Errors',
   },
-  period: 'Calls with keys, last 30 days.',
+  period: 'The figures count calls with keys in the last 30 days.',
   onSale: (enabled: number, all: number) => `${enabled} of ${all}`,
   states: { on: 'On sale', off: 'Off sale', ready: 'Ready' },
   health: { ok: 'Healthy', failing: 'Failing', idle: 'No recent calls' },

@@ -143,8 +143,9 @@ export const CUSTOMER_TEXT = {
   roleDone: 'Role changed.',
   export: 'Export data',
   erase: 'Erase account',
-  eraseText: (id: string) =>
-    `Deletes the owner's personal data and permanently revokes all keys. Ledger entries are kept anonymously. Export the data first. Type ${id} to confirm.`,
+  eraseText:
+    "Deletes the owner's personal data and permanently revokes all keys. Ledger entries are kept anonymously. Export the data first.",
+  eraseConfirm: (id: string) => `Type ${id} to confirm.`,
   eraseField: 'Account ID',
   eraseWrong: 'This is not the id of the account.',
   eraseDone: 'Account erased.',

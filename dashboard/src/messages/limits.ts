@@ -1,5 +1,6 @@
 /** The Limits page. */
 export const LIMIT_TEXT = {
+  search: 'Search keys',
   yourTier: 'Your tier',
   tier: (name: string) => `${name} tier`,
   perKey: 'Limits per key:',
@@ -71,5 +72,7 @@ export const LIMIT_TEXT = {
   states: { pending: 'Pending', approved: 'Approved', declined: 'Declined' },
   pendingText: 'The operator usually responds within one business day. You can have one pending request at a time.',
   requested: (rpm: string, tpm: string) => `${rpm} requests and ${tpm} tokens per minute`,
-  operatorSays: (reason: string) => `Operator: ${reason}`,
+  historyTable: 'Your requests for higher limits',
+  requestColumns: { asked: 'Requested', status: 'Status', answer: 'Answer', at: 'Sent' },
+  noRequests: 'No requests yet.',
 } as const

@@ -45,6 +45,7 @@ export const SECOND_FACTOR_TEXT = {
   passkeyAdded: 'Passkey added.',
   passkeyRemoved: 'Passkey removed.',
   added: 'Added',
+  columns: { name: 'Name', act: 'Actions' },
   unnamed: 'Passkey',
   passkeyFailed: 'The browser did not create the passkey. Try again, or use another device.',
   // When signing in.

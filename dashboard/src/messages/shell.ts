@@ -53,7 +53,7 @@ export const SHELL_TEXT = {
     webhooks: 'Webhooks',
     notices: 'Notices',
     audit: 'Audit log',
-    operatorAudit: 'Audit log of the gateway',
+    operatorAudit: 'Gateway audit log',
     settings: 'Settings',
     operator: 'Operator',
     operatorApis: 'APIs',

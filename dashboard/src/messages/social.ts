@@ -1,5 +1,6 @@
 /** The social accounts of keys: the list, linking, unlinking. */
 export const SOCIAL_TEXT = {
+  search: 'Search keys',
   lead: 'Link a social account to a key so that your apps can act as that account.',
   sandbox: 'This gateway uses the sandbox network: all accounts are fictional, and nothing leaves this machine.',
   timeline: 'Open timeline',

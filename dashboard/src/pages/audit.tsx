@@ -1,13 +1,8 @@
 import { AuditLog } from '../features/audit/audit-log.tsx'
 import { AUDIT_TEXT as TEXT } from '../messages/audit.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
-import { Page } from '../ui/layout/page.tsx'
 
 /** `/audit`: the changes of the account, newest first. */
 export function Audit() {
-  return (
-    <Page title={SHELL_TEXT.pagesOf.audit} lead={TEXT.lead}>
-      <AuditLog scope="own" />
-    </Page>
-  )
+  return <AuditLog scope="own" title={SHELL_TEXT.pagesOf.audit} lead={TEXT.lead} />
 }

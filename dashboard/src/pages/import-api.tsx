@@ -1,23 +1,27 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { type ApiDetails, apiQuery } from '../api/apis.ts'
-import { toFailure } from '../api/client/failure.ts'
+import { listState } from '../api/client/list-state.ts'
 import { ImportForm } from '../features/operator/apis/import-form.tsx'
 import { OperatorOnly } from '../features/operator/operator-only.tsx'
 import { API_TEXT } from '../messages/apis.ts'
 import { IMPORT_TEXT as TEXT } from '../messages/import-api.ts'
-import { Failed } from '../ui/feedback/failure.tsx'
-import { Loading } from '../ui/feedback/states.tsx'
 import { BackLink } from '../ui/layout/back-link.tsx'
+import { DetailPage } from '../ui/layout/detail-page.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
 /** Imports a new API. */
 export function ImportNew() {
   return (
-    <ImportPage title={TEXT.title} lead={TEXT.lead}>
-      <Form existing={null} />
-    </ImportPage>
+    <OperatorOnly title={TEXT.title}>
+      <DetailPage back={BACK} title={TEXT.title} data={null} failure={null} onRetry={() => undefined}>
+        {() => (
+          <Page title={TEXT.title} lead={TEXT.lead}>
+            <Form existing={null} />
+          </Page>
+        )}
+      </DetailPage>
+    </OperatorOnly>
   )
 }
 
@@ -25,15 +29,21 @@ export function ImportNew() {
 export function ImportAgain() {
   const { name } = useParams({ from: '/shell/operator/apis/$name/import' })
   const query = useQuery({ ...apiQuery(name), staleTime: 0 })
-  const { data, error } = query
+  const title = TEXT.againTitle(name)
   return (
-    <ImportPage title={TEXT.againTitle(name)} lead={TEXT.againLead}>
-      {data && <Form key={name} existing={data} />}
-      {!data && error && <Failed failure={toFailure(error)} onRetry={() => void query.refetch()} />}
-      {!data && !error && <Loading />}
-    </ImportPage>
+    <OperatorOnly title={title}>
+      <DetailPage back={BACK} title={title} data={query.data} {...listState(query)}>
+        {(api) => (
+          <Page title={title} lead={TEXT.againLead}>
+            <Form key={name} existing={api} />
+          </Page>
+        )}
+      </DetailPage>
+    </OperatorOnly>
   )
 }
+
+const BACK = <BackLink to="/operator/apis">{API_TEXT.back}</BackLink>
 
 function Form({ existing }: { existing: ApiDetails | null }) {
   const navigate = useNavigate()
@@ -42,18 +52,5 @@ function Form({ existing }: { existing: ApiDetails | null }) {
       existing={existing}
       onDone={(name) => void navigate({ to: '/operator/apis/$name', params: { name } })}
     />
-  )
-}
-
-function ImportPage({ title, lead, children }: { title: string; lead: string; children: ReactNode }) {
-  return (
-    <OperatorOnly title={title}>
-      <div className="grid min-w-0 gap-4">
-        <BackLink to="/operator/apis">{API_TEXT.back}</BackLink>
-        <Page title={title} lead={lead}>
-          {children}
-        </Page>
-      </div>
-    </OperatorOnly>
   )
 }

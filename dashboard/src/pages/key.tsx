@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { toFailure } from '../api/client/failure.ts'
+import { listState } from '../api/client/list-state.ts'
 import { type ApiKey, keyQuery } from '../api/keys.ts'
 import { KeyFigures } from '../features/keys/details/key-figures.tsx'
 import { KeySettingsCard } from '../features/keys/details/key-settings.tsx'
@@ -12,10 +12,10 @@ import { useKeyActions } from '../features/keys/use-key-actions.ts'
 import { KEY_TEXT as TEXT } from '../messages/keys.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button } from '../ui/button.tsx'
-import { Failed } from '../ui/feedback/failure.tsx'
 import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { Loading } from '../ui/feedback/states.tsx'
 import { BackLink } from '../ui/layout/back-link.tsx'
+import { DangerZone, DetailPage } from '../ui/layout/detail-page.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
 // Below the first figures, or on a tab of its own.
@@ -40,18 +40,15 @@ const KeyAccount = lazyPart(() => import('../features/social/key-account.tsx').t
 export function KeyPage() {
   const { id } = useParams({ from: '/shell/keys/$id' })
   const query = useQuery(keyQuery(id))
-  const { data, error } = query
   return (
-    <div className="grid gap-4">
-      <BackLink to="/keys">{TEXT.back}</BackLink>
-      {data ? (
-        <KeyDetails apiKey={data.key} />
-      ) : (
-        <Page title={SHELL_TEXT.pagesOf.keys}>
-          {error ? <Failed failure={toFailure(error)} onRetry={() => void query.refetch()} /> : <Loading />}
-        </Page>
-      )}
-    </div>
+    <DetailPage
+      back={<BackLink to="/keys">{TEXT.back}</BackLink>}
+      title={SHELL_TEXT.pagesOf.keys}
+      data={query.data}
+      {...listState(query)}
+    >
+      {({ key }) => <KeyDetails apiKey={key} />}
+    </DetailPage>
   )
 }
 
@@ -65,6 +62,9 @@ function KeyDetails({ apiKey }: { apiKey: ApiKey }) {
     if (form) void navigate({ search: {}, replace: true })
   }
   const actions = useKeyActions(setDialog)
+  const [safe, dangerous] = [false, true].map((danger) =>
+    availableActions(apiKey).filter((action) => (action.danger ?? false) === danger),
+  )
   return (
     <Page
       title={apiKey.name}
@@ -74,8 +74,8 @@ function KeyDetails({ apiKey }: { apiKey: ApiKey }) {
           <span className="code">{keyHint(apiKey)}</span>
         </span>
       }
-      actions={availableActions(apiKey).map(({ label, danger, run }) => (
-        <Button key={label} tone={danger ? 'warning' : 'plain'} onClick={() => run(apiKey, actions)}>
+      actions={safe?.map(({ label, run }) => (
+        <Button key={label} onClick={() => run(apiKey, actions)}>
           {label}
         </Button>
       ))}
@@ -86,6 +86,12 @@ function KeyDetails({ apiKey }: { apiKey: ApiKey }) {
       <KeyAccount keyId={apiKey.id} />
       <KeyActivity id={apiKey.id} />
       <KeyHistory id={apiKey.id} />
+      <DangerZone
+        actions={(dangerous ?? []).map(({ label, run }) => ({
+          ...{ label, text: TEXT.deleteText },
+          onSelect: () => run(apiKey, actions),
+        }))}
+      />
       {dialog && <KeyDialogs dialog={dialog} onClose={close} />}
     </Page>
   )

@@ -7,7 +7,7 @@ import { NOTICE_TEXT as TEXT } from '../messages/notices.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Button } from '../ui/button.tsx'
 import { toast } from '../ui/feedback/toast.ts'
-import { Card } from '../ui/layout/card.tsx'
+import { BareCard } from '../ui/layout/card.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
 /** `/notices`: what happened to the account, newest first. */
@@ -22,20 +22,20 @@ export function Notices() {
   const rows = notices.data?.pages.flatMap((page) => page.notices)
   const unread = notices.data?.pages[0]?.unread ?? 0
   return (
-    <Page title={SHELL_TEXT.pagesOf.notices} lead={TEXT.lead}>
-      <Card
-        title={TEXT.heading}
-        flush
-        aside={
-          unread > 0 && (
-            <Button busy={reading.isPending} onClick={() => reading.mutate()}>
-              {TEXT.markRead}
-            </Button>
-          )
-        }
-      >
+    <Page
+      title={SHELL_TEXT.pagesOf.notices}
+      lead={TEXT.lead}
+      actions={
+        unread > 0 && (
+          <Button busy={reading.isPending} onClick={() => reading.mutate()}>
+            {TEXT.markRead}
+          </Button>
+        )
+      }
+    >
+      <BareCard>
         <NoticesTable state={{ rows, ...listState(notices) }} />
-      </Card>
+      </BareCard>
     </Page>
   )
 }

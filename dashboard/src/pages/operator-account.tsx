@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { accountQuery } from '../api/account/account.ts'
-import { toFailure } from '../api/client/failure.ts'
+import { listState } from '../api/client/list-state.ts'
 import { type Customer, type CustomerKey, customerQuery, exportPath } from '../api/customer.ts'
 import type { CustomerDialogName } from '../features/operator/customer/customer-dialogs.tsx'
 import { RequestsCard } from '../features/operator/customer/customer-requests.tsx'
@@ -11,13 +11,13 @@ import { CUSTOMER_TEXT as TEXT } from '../messages/customer.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
-import { Failed } from '../ui/feedback/failure.tsx'
 import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { Empty, Loading } from '../ui/feedback/states.tsx'
 import { costUsd } from '../ui/format/money.ts'
 import { TimeAgo } from '../ui/format/time.tsx'
 import { BackLink } from '../ui/layout/back-link.tsx'
 import { Card, Figure, Figures } from '../ui/layout/card.tsx'
+import { DangerZone, DetailPage } from '../ui/layout/detail-page.tsx'
 import { Page } from '../ui/layout/page.tsx'
 import { MoreMenu } from '../ui/menus/more-menu.tsx'
 
@@ -64,19 +64,16 @@ type OpenDialog = {
 export function OperatorAccount() {
   const { id } = useParams({ from: '/shell/operator/accounts/$id' })
   const query = useQuery(customerQuery(id))
-  const { data, error } = query
   return (
     <OperatorOnly title={TEXT.title} forSupport>
-      <div className="grid min-w-0 gap-4">
-        <BackLink to="/operator">{TEXT.back}</BackLink>
-        {data ? (
-          <Details customer={data} />
-        ) : (
-          <Page title={TEXT.title}>
-            {error ? <Failed failure={toFailure(error)} onRetry={() => void query.refetch()} /> : <Loading />}
-          </Page>
-        )}
-      </div>
+      <DetailPage
+        back={<BackLink to="/operator">{TEXT.back}</BackLink>}
+        title={TEXT.title}
+        data={query.data}
+        {...listState(query)}
+      >
+        {(customer) => <Details customer={customer} />}
+      </DetailPage>
     </OperatorOnly>
   )
 }
@@ -132,6 +129,9 @@ function Details({ customer }: { customer: Customer }) {
       <RefundsTable id={account.id} />
       <TransactionsCard id={account.id} />
       <ChangesTable id={account.id} />
+      {isOperator && (
+        <DangerZone actions={[{ label: TEXT.erase, text: TEXT.eraseText, onSelect: () => open('erase') }]} />
+      )}
       {dialog && (
         <CustomerDialog
           what={dialog.what}
@@ -191,7 +191,6 @@ function Actions({ customer, isOperator, onOpen }: ActionsProps) {
     entry(TEXT.resetSecondFactor, () => onOpen('second-factor')),
     entry(TEXT.role, () => onOpen('role')),
     entry(TEXT.export, () => window.location.assign(exportPath(id))),
-    entry(TEXT.erase, () => onOpen('erase')),
   ]
   return (
     <>

@@ -3,6 +3,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type ApiDetails, type ApiOperation, apiQuery, changeApi } from '../api/apis.ts'
 import { toFailure } from '../api/client/failure.ts'
+import { listState } from '../api/client/list-state.ts'
 import { useOperatorAction } from '../features/operator/action-form.tsx'
 import { SaleBadge } from '../features/operator/apis/api-facts.tsx'
 import { ApiFiguresRow } from '../features/operator/apis/api-figures.tsx'
@@ -12,10 +13,10 @@ import { PaymentsTable } from '../features/operator/apis/payments-table.tsx'
 import { OperatorOnly } from '../features/operator/operator-only.tsx'
 import { API_TEXT as TEXT } from '../messages/apis.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
-import { Failed, FormFailure } from '../ui/feedback/failure.tsx'
+import { FormFailure } from '../ui/feedback/failure.tsx'
 import { lazyPart } from '../ui/feedback/lazy-part.tsx'
-import { Loading } from '../ui/feedback/states.tsx'
 import { BackLink } from '../ui/layout/back-link.tsx'
+import { DangerZone, DetailPage } from '../ui/layout/detail-page.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
 const ApiSettings = lazyPart(() =>
@@ -37,19 +38,16 @@ type OpenDialog = { what: 'try' | 'price'; operation: ApiOperation } | { what: '
 export function OperatorApi() {
   const { name } = useParams({ from: '/shell/operator/apis/$name' })
   const query = useQuery(apiQuery(name))
-  const { data, error } = query
   return (
     <OperatorOnly title={TEXT.title}>
-      <div className="grid min-w-0 gap-4">
-        <BackLink to="/operator/apis">{TEXT.back}</BackLink>
-        {data ? (
-          <Details api={data} />
-        ) : (
-          <Page title={TEXT.title}>
-            {error ? <Failed failure={toFailure(error)} onRetry={() => void query.refetch()} /> : <Loading />}
-          </Page>
-        )}
-      </div>
+      <DetailPage
+        back={<BackLink to="/operator/apis">{TEXT.back}</BackLink>}
+        title={TEXT.title}
+        data={query.data}
+        {...listState(query)}
+      >
+        {(api) => <Details api={api} />}
+      </DetailPage>
     </OperatorOnly>
   )
 }
@@ -67,7 +65,7 @@ function Details({ api }: { api: ApiDetails }) {
           <span className="code wrap-anywhere">/apis/v1/{api.name}</span>
         </span>
       }
-      actions={<Actions api={api} onRemove={() => setDialog({ what: 'remove' })} />}
+      actions={<Actions api={api} />}
     >
       {!api.enabled && <p className="rounded-md bg-warn-soft px-4 py-3 text-warn">{TEXT.notOnSale}</p>}
       <ApiFiguresRow name={api.name} />
@@ -79,6 +77,9 @@ function Details({ api }: { api: ApiDetails }) {
       {api.auth.startsWith('402:') && <PaymentsTable name={api.name} />}
       {api.closed.length > 0 && <ClosedTable api={api} />}
       <ApiSettings api={api} />
+      <DangerZone
+        actions={[{ label: TEXT.remove, text: TEXT.removeText, onSelect: () => setDialog({ what: 'remove' }) }]}
+      />
       {dialog?.what === 'try' && <Trial api={api.name} operation={dialog.operation} onClose={close} />}
       {dialog?.what === 'price' && <PriceDialog api={api.name} operation={dialog.operation} onClose={close} />}
       {dialog?.what === 'remove' && (
@@ -88,7 +89,7 @@ function Details({ api }: { api: ApiDetails }) {
   )
 }
 
-function Actions({ api, onRemove }: { api: ApiDetails; onRemove: () => void }) {
+function Actions({ api }: { api: ApiDetails }) {
   const switching = useOperatorAction(
     (enabled: boolean) => changeApi(api.name, { enabled }),
     (enabled) => (enabled ? TEXT.nowOnSale(api.title) : TEXT.nowOffSale(api.title)),
@@ -106,9 +107,6 @@ function Actions({ api, onRemove }: { api: ApiDetails; onRemove: () => void }) {
       <Link to="/operator/apis/$name/import" params={{ name: api.name }} className={buttonClass()}>
         {TEXT.importAgain}
       </Link>
-      <Button tone="warning" onClick={onRemove}>
-        {TEXT.remove}
-      </Button>
       {switching.error && <FormFailure failure={toFailure(switching.error)} />}
     </>
   )

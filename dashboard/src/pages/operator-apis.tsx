@@ -9,7 +9,7 @@ import { Page } from '../ui/layout/page.tsx'
 export function OperatorApis() {
   return (
     <OperatorOnly title={TEXT.title}>
-      <Page title={TEXT.title} lead={TEXT.lead} actions={<ImportLink />}>
+      <Page title={TEXT.title} lead={`${TEXT.lead} ${TEXT.period}`} actions={<ImportLink />}>
         <ApisTable action={<ImportLink />} />
       </Page>
     </OperatorOnly>

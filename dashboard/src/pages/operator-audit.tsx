@@ -2,16 +2,13 @@ import { AuditLog } from '../features/audit/audit-log.tsx'
 import { OperatorOnly } from '../features/operator/operator-only.tsx'
 import { AUDIT_TEXT as TEXT } from '../messages/audit.ts'
 import { SHELL_TEXT } from '../messages/shell.ts'
-import { Page } from '../ui/layout/page.tsx'
 
 /** `/operator/audit`: the changes of the whole gateway. */
 export function OperatorAudit() {
   const title = SHELL_TEXT.pagesOf.operatorAudit
   return (
     <OperatorOnly title={title}>
-      <Page title={title} lead={TEXT.operatorLead}>
-        <AuditLog scope="gateway" />
-      </Page>
+      <AuditLog scope="gateway" title={title} lead={TEXT.operatorLead} />
     </OperatorOnly>
   )
 }

@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { toFailure } from '../api/client/failure.ts'
+import { listState } from '../api/client/list-state.ts'
 import { requestQuery } from '../api/requests.ts'
 import { useKeyLabels } from '../api/usage.ts'
 import { ExplainedRequest } from '../features/request/explained-request.tsx'
 import { REQUEST_TEXT as TEXT } from '../messages/requests.ts'
-import { Failed } from '../ui/feedback/failure.tsx'
-import { Loading } from '../ui/feedback/states.tsx'
 import { BackLink } from '../ui/layout/back-link.tsx'
+import { DetailPage } from '../ui/layout/detail-page.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
 /** `/requests/ID`: one request explained. */
@@ -15,21 +14,18 @@ export function RequestPage() {
   const { id } = useParams({ from: '/shell/requests/$id' })
   const query = useQuery(requestQuery(id))
   const keyLabel = useKeyLabels()
-  const { data, error } = query
+  const back = (
+    <BackLink to="/usage" search={{ tab: 'requests' }}>
+      {TEXT.back}
+    </BackLink>
+  )
   return (
-    <div className="grid min-w-0 gap-4">
-      <BackLink to="/usage" search={{ tab: 'requests' }}>
-        {TEXT.back}
-      </BackLink>
-      <Page title={TEXT.sheet} lead={<span className="code wrap-anywhere">{id}</span>}>
-        {data ? (
-          <ExplainedRequest request={data} keyLabel={keyLabel} />
-        ) : error ? (
-          <Failed failure={toFailure(error)} onRetry={() => void query.refetch()} />
-        ) : (
-          <Loading rows={6} />
-        )}
-      </Page>
-    </div>
+    <DetailPage back={back} title={TEXT.sheet} data={query.data} {...listState(query)}>
+      {(request) => (
+        <Page title={TEXT.sheet} lead={<span className="code wrap-anywhere">{id}</span>}>
+          <ExplainedRequest request={request} keyLabel={keyLabel} />
+        </Page>
+      )}
+    </DetailPage>
   )
 }

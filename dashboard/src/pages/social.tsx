@@ -1,17 +1,20 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link2 } from 'lucide-react'
 import { useState } from 'react'
 import { toFailure } from '../api/client/failure.ts'
 import { listState } from '../api/client/list-state.ts'
-import { type SocialAccount, socialQuery, unlink } from '../api/social.ts'
+import { SOCIAL, type SocialAccount, socialQuery, unlink } from '../api/social.ts'
 import { SocialList } from '../features/social/social-list.tsx'
 import { SHELL_TEXT } from '../messages/shell.ts'
 import { SOCIAL_TEXT as TEXT } from '../messages/social.ts'
+import { useDebounced } from '../ui/browser/use-debounced.ts'
 import { Button } from '../ui/button.tsx'
 import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { Empty } from '../ui/feedback/states.tsx'
 import { toast } from '../ui/feedback/toast.ts'
+import { BareCard } from '../ui/layout/card.tsx'
 import { Page } from '../ui/layout/page.tsx'
+import { SearchBox } from '../ui/layout/search-box.tsx'
 
 const LinkDialog = lazyPart(() => import('../features/social/link-dialog.tsx').then(({ LinkDialog }) => LinkDialog))
 const UnlinkDialog = lazyPart(() =>
@@ -24,16 +27,18 @@ type Open =
 
 /** The social accounts of all keys. */
 export function Social() {
-  const query = useQuery(socialQuery)
+  const [search, setSearch] = useState('')
+  const query = useInfiniteQuery(socialQuery(useDebounced(search)))
   const [open, setOpen] = useState<Open | null>(null)
   const queries = useQueryClient()
   // A pending link is canceled without confirmation, because nothing is lost.
   const cancelling = useMutation({
     mutationFn: (keyId: string) => unlink(keyId),
     onError: (error) => void toast(toFailure(error).message, { bad: true }),
-    onSettled: () => queries.invalidateQueries({ queryKey: socialQuery.queryKey }),
+    onSettled: () => queries.invalidateQueries({ queryKey: SOCIAL }),
   })
-  const { data } = query
+  const [data] = query.data?.pages ?? []
+  const rows = query.data?.pages.flatMap(({ accounts }) => accounts)
   const close = () => setOpen(null)
   return (
     <Page
@@ -42,7 +47,7 @@ export function Social() {
       actions={
         <Button
           tone="primary"
-          disabled={!data || data.accounts.length === 0}
+          disabled={!rows || rows.length === 0}
           onClick={() => setOpen({ kind: 'link', account: null })}
         >
           <Link2 size={16} aria-hidden />
@@ -51,16 +56,21 @@ export function Social() {
       }
     >
       {data?.network === null ? (
-        <section className="rounded-xl border border-line bg-surface pt-4">
+        <BareCard>
           <Empty>{TEXT.noNetwork}</Empty>
-        </section>
+        </BareCard>
       ) : (
         <SocialList
           state={{
-            rows: data?.accounts,
+            rows,
             ...listState(query),
           }}
           scopes={data?.scopes ?? []}
+          tools={
+            (search !== '' || query.hasNextPage) && (
+              <SearchBox label={TEXT.search} value={search} onSearch={setSearch} />
+            )
+          }
           actions={{
             link: (account) => setOpen({ kind: 'link', account }),
             unlink: (account) =>
@@ -68,7 +78,9 @@ export function Social() {
           }}
         />
       )}
-      {open?.kind === 'link' && data && <LinkDialog social={data} chosen={open.account} onClose={close} />}
+      {open?.kind === 'link' && data && rows && (
+        <LinkDialog scopes={data.scopes} keys={rows.map(({ key }) => key)} chosen={open.account} onClose={close} />
+      )}
       {open?.kind === 'unlink' && <UnlinkDialog account={open.account} onClose={close} />}
     </Page>
   )

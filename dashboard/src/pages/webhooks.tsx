@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { toFailure } from '../api/client/failure.ts'
 import { listState } from '../api/client/list-state.ts'
@@ -9,7 +10,7 @@ import { WEBHOOK_TEXT as TEXT } from '../messages/webhooks.ts'
 import { Button } from '../ui/button.tsx'
 import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { toast } from '../ui/feedback/toast.ts'
-import { Card } from '../ui/layout/card.tsx'
+import { BareCard } from '../ui/layout/card.tsx'
 import { Page } from '../ui/layout/page.tsx'
 
 const dialogs = () => import('../features/webhooks/webhook-dialogs.tsx')
@@ -36,18 +37,19 @@ export function Webhooks() {
   }
   const close = () => setOpen(null)
   return (
-    <Page title={SHELL_TEXT.pagesOf.webhooks} lead={TEXT.lead}>
-      <Card
-        title={TEXT.heading}
-        flush
-        aside={
-          <Button tone="primary" onClick={() => setOpen('create')}>
-            {TEXT.add}
-          </Button>
-        }
-      >
+    <Page
+      title={SHELL_TEXT.pagesOf.webhooks}
+      lead={TEXT.lead}
+      actions={
+        <Button tone="primary" onClick={() => setOpen('create')}>
+          <Plus size={16} aria-hidden />
+          {TEXT.add}
+        </Button>
+      }
+    >
+      <BareCard>
         <WebhooksTable state={{ rows: webhooks.data?.webhooks, ...listState(webhooks) }} onAction={onAction} />
-      </Card>
+      </BareCard>
       {open === 'create' && <CreateDialog onClose={close} />}
       {open !== 'create' && open?.kind === 'rotate' && <RotateDialog webhook={open.webhook} onClose={close} />}
       {open !== 'create' && open?.kind === 'remove' && <RemoveDialog webhook={open.webhook} onClose={close} />}

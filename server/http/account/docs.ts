@@ -71,7 +71,7 @@ export const ACCOUNT_DOCS = {
     id: 'limits',
     tag: 'Account',
     summary: 'Your limits',
-    description: 'The tier, its limits per key, and what each key has left in the current minute.',
+    description: 'The tier, its limits per key, and what each key has left in the current minute, in pages.',
     access: 'session',
     answers: {
       200: {
@@ -90,10 +90,11 @@ export const ACCOUNT_DOCS = {
                 concurrency: { limit: 5, remaining: 5 },
               },
             ],
+            next_cursor: null,
           },
         },
       },
     },
-    failures: OWNER_FAILURES,
+    failures: ['invalid_parameter', ...OWNER_FAILURES],
   },
 } as const satisfies Record<string, RouteDocs>

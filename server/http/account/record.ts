@@ -1,7 +1,19 @@
 import type { Static } from '@sinclair/typebox'
 import { SIGNUP_CREDITS } from '../../core/accounts/signup-credit'
 import { TIERS } from '../../core/limits/tier'
-import { instant, listOf, microsUsd, named, oneOf, orNull, record, text, whole, yesOrNo } from '../openapi/json-schema'
+import {
+  instant,
+  listOf,
+  microsUsd,
+  named,
+  nextCursor,
+  oneOf,
+  orNull,
+  record,
+  text,
+  whole,
+  yesOrNo,
+} from '../openapi/json-schema'
 
 const Tier = oneOf(TIERS, 'The tier that sets the limits.')
 
@@ -62,8 +74,9 @@ export const LimitsRecord = named(
         tokens: ReadingRecord,
         concurrency: record('Requests in progress.', { limit: whole('The limit.'), remaining: whole('What is left.') }),
       }),
-      'All keys that are not revoked.',
+      'A page of the keys that are not revoked.',
     ),
+    next_cursor: nextCursor(),
   }),
 )
 export type LimitsRecord = Static<typeof LimitsRecord>

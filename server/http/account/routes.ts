@@ -11,6 +11,7 @@ import type { Limiter, Reading } from '../../core/limits/limiter'
 import { type Limits, limitsOf, tierOf, withKeyLimits } from '../../core/limits/tier'
 import { Failed, taken } from '../middleware/failures'
 import { readJson } from '../middleware/json-body'
+import { KEY_ROWS_QUERY, keyRowsPage, queryOf } from '../middleware/list-query'
 import { type OwnerSessions, SIGNED_IN_TODAY } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { validateBody } from '../middleware/validate-body'
@@ -87,7 +88,8 @@ export function accountRoutes(parts: {
       async ({ context }): Promise<LimitsRecord> => {
         const { accountId, tier } = await owners.owner(context)
         const limits = limitsOf(tier)
-        const keys = (await credentials.byAccount(accountId)).filter((key) => keyState(key, now()) !== 'revoked')
+        const live = (await credentials.byAccount(accountId)).filter((key) => keyState(key, now()) !== 'revoked')
+        const { rows: keys, next } = keyRowsPage(live, queryOf(KEY_ROWS_QUERY, context))
         return {
           tier: tierOf(tier),
           limits: wireLimits(limits),
@@ -104,9 +106,10 @@ export function accountRoutes(parts: {
               }
             }),
           ),
+          next_cursor: next,
         }
       },
-      documented(ACCOUNT_DOCS.limits),
+      documented(ACCOUNT_DOCS.limits, KEY_ROWS_QUERY),
     )
 }
 

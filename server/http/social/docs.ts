@@ -133,18 +133,19 @@ export const OWNER_SOCIAL_DOCS = {
     access: 'session',
     answers: {
       200: {
-        description: 'All keys.',
+        description: 'A page of keys.',
         schema: SocialAccounts,
         examples: {
           one: {
             network: 'sandbox',
             scopes: SOCIAL_SCOPES.map((name) => ({ name, meaning: SCOPE_MEANINGS[name] })),
             accounts: [ACCOUNT_EXAMPLE],
+            next_cursor: null,
           },
         },
       },
     },
-    failures: OWNER_FAILURES,
+    failures: ['invalid_parameter', ...OWNER_FAILURES],
   },
   start: {
     id: 'startSocialLink',

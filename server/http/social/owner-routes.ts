@@ -4,6 +4,7 @@ import type { CredentialStore } from '../../core/credentials/store'
 import { failure } from '../../core/failure'
 import { SCOPE_MEANINGS, SOCIAL_SCOPES } from '../../core/social/scopes'
 import { Failed, notFound } from '../middleware/failures'
+import { KEY_ROWS_QUERY, queryOf } from '../middleware/list-query'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { readBody } from '../middleware/validate-body'
@@ -35,13 +36,16 @@ export function ownerSocialRoutes(parts: {
       '',
       async ({ context }): Promise<SocialAccounts> => {
         const { accountId } = await owners.owner(context)
+        const query = queryOf(KEY_ROWS_QUERY, context)
         return {
           network: social?.network.name ?? null,
           scopes: SOCIAL_SCOPES.map((name) => ({ name, meaning: SCOPE_MEANINGS[name] })),
-          accounts: social ? await socialRecords(social, credentials, accountId, now()) : [],
+          ...(social
+            ? await socialRecords(social, credentials, accountId, query, now())
+            : { accounts: [], next_cursor: null }),
         }
       },
-      documented(OWNER_SOCIAL_DOCS.list),
+      documented(OWNER_SOCIAL_DOCS.list, KEY_ROWS_QUERY),
     )
     .post(
       '',

@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox'
+import type { Parameters } from '../../core/catalog/parameters'
 import { type ApiKey, keyState } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import { failure } from '../../core/failure'
@@ -16,7 +17,20 @@ import {
 import { type LinkAttempt, type SocialSession, sessionState } from '../../core/social/session'
 import type { SocialStore } from '../../core/social/store'
 import type { SocialParts } from '../../pipeline/social/social-actions'
-import { checked, form, instant, listOf, named, oneOf, orNull, partialForm, record, text } from '../openapi/json-schema'
+import { type KEY_ROWS_QUERY, keyRowsPage } from '../middleware/list-query'
+import {
+  checked,
+  form,
+  instant,
+  listOf,
+  named,
+  nextCursor,
+  oneOf,
+  orNull,
+  partialForm,
+  record,
+  text,
+} from '../openapi/json-schema'
 
 const MAX_SCOPES = 50
 
@@ -118,6 +132,7 @@ export const SocialAccounts = named(
       'The scopes that can be requested.',
     ),
     accounts: listOf(SocialAccount, 'One per key. A rotated key is listed with its successor.'),
+    next_cursor: nextCursor(),
   }),
 )
 export type SocialAccounts = Static<typeof SocialAccounts>
@@ -189,8 +204,9 @@ export async function socialRecords(
   social: Pick<Social, 'store' | 'network'>,
   credentials: CredentialStore,
   account: AccountId,
+  query: Parameters<typeof KEY_ROWS_QUERY>,
   now: number,
-): Promise<readonly SocialAccount[]> {
+): Promise<Pick<SocialAccounts, 'accounts' | 'next_cursor'>> {
   const [keys, all, links] = await Promise.all([
     credentials.byAccount(account),
     social.store.sessionsOf(account),
@@ -205,7 +221,8 @@ export async function socialRecords(
     const newest = keys.find((key) => key.poolId === poolId)
     if (newest && !shown.has(poolId)) shown.set(poolId, newest)
   }
-  return [...shown.values()].map((key) =>
+  const { rows, next } = keyRowsPage([...shown.values()], query)
+  const accounts = rows.map((key) =>
     socialRecord(
       key,
       sessions.find(({ poolId }) => poolId === key.poolId) ?? null,
@@ -213,6 +230,7 @@ export async function socialRecords(
       now,
     ),
   )
+  return { accounts, next_cursor: next }
 }
 
 function brokenScopes(value: unknown): string | null {

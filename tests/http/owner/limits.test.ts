@@ -31,12 +31,35 @@ describe('GET /api/limits', () => {
       tier: 'free',
       limits: { requests_per_minute: 60, tokens_per_minute: 60_000, concurrency: 5 },
       keys: [key(narrow.key.id, 'narrow', [10, remaining], 100), key(wide.key.id, 'wide', [60, 60], 60_000)],
+      next_cursor: null,
     })
     expect(await read<unknown>(owner.api('/api/limits'))).toEqual(expected(7))
     expect(await read<unknown>(owner.api('/api/limits'))).toEqual(expected(7))
     gateway.clock.advance(60_000)
     const next = await read<{ keys: { requests: { remaining: number } }[] }>(owner.api('/api/limits'))
     expect(next.keys[0]?.requests.remaining).toBe(10)
+  })
+
+  test('has pages of keys, which a search and the id of a key narrow', async () => {
+    const many = await gateway.owner()
+    const keys = keyBench(many)
+    const made = []
+    for (const name of ['one', 'two', 'Twofold', 'three']) made.push((await keys.create({ name })).key)
+    type Page = { keys: { id: string; name: string }[]; next_cursor: string | null }
+    const page = async (query: string) => {
+      const { keys: rows, next_cursor: next } = await read<Page>(many.api(`/api/limits?${query}`))
+      return { names: rows.map(({ name }) => name), next }
+    }
+    const first = await page('limit=3')
+    expect(first.names).toHaveLength(3)
+    const rest = await page(`limit=3&cursor=${first.next}`)
+    expect(rest.next).toBeNull()
+    expect(new Set([...first.names, ...rest.names])).toEqual(new Set(['one', 'two', 'Twofold', 'three']))
+    expect(new Set((await page('q=TWO')).names)).toEqual(new Set(['two', 'Twofold']))
+    expect(await page(`key=${made[0]?.id}`)).toEqual({ names: ['one'], next: null })
+    expect(await page('key=key_of_nobody')).toEqual({ names: [], next: null })
+    expect((await many.api('/api/limits?cursor=nothing')).status).toBe(400)
+    expect((await many.api('/api/limits?limit=0')).status).toBe(400)
   })
 
   test('matches the headers of a call', async () => {

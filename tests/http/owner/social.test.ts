@@ -47,6 +47,25 @@ describe('GET /api/social', () => {
     expect(await accountOf(made.id)).toMatchObject({ state: 'none', account: null, link: null })
   })
 
+  test('has pages of keys, which a search and the id of a key narrow', async () => {
+    const many = await gateway.owner()
+    for (const name of ['one', 'two', 'Twofold']) await many.api('/api/keys', { name })
+    const page = async (query: string) => {
+      const body = (await (await many.api(`/api/social?${query}`)).json()) as {
+        accounts: { key: { id: string; name: string } }[]
+        next_cursor: string | null
+      }
+      return { keys: body.accounts.map((account) => account.key), next: body.next_cursor }
+    }
+    const first = await page('limit=2')
+    const rest = await page(`limit=2&cursor=${first.next}`)
+    expect([...first.keys, ...rest.keys].map(({ name }) => name).sort()).toEqual(['Twofold', 'one', 'two'])
+    expect(rest.next).toBeNull()
+    expect((await page('q=TWO')).keys.map(({ name }) => name).sort()).toEqual(['Twofold', 'two'])
+    expect((await page(`key=${first.keys[0]?.id}`)).keys).toEqual([first.keys[0] as (typeof first.keys)[0]])
+    expect((await many.api('/api/social?cursor=nothing')).status).toBe(400)
+  })
+
   test('follows a link through its states: pending, refused, expired, linked', async () => {
     const made = await key()
     const { link } = await start(made.id)

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { ConnectedApp as ConnectedAppRecord } from '../../../../server/http/account/app-record.ts'
+import type { AppRecord, ConnectedApp as ConnectedAppRecord } from '../../../../server/http/account/app-record.ts'
 import { api, callJson, unwrap } from '../client/client.ts'
 import { parseFailure } from '../client/failure.ts'
 
@@ -11,6 +11,7 @@ function fetchApps() {
 }
 
 export type ConnectedApp = ConnectedAppRecord
+export type KnownApp = AppRecord
 
 export const appQuery = (id: string) =>
   queryOptions({ queryKey: ['apps', 'one', id], queryFn: () => unwrap(api.apps({ id }).get()), retry: false })

@@ -1,16 +1,39 @@
-import { queryOptions } from '@tanstack/react-query'
-import { api, unwrap } from '../client/client.ts'
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { api, defined, unwrap } from '../client/client.ts'
 
-/** The tier's limits, and what each key has left in the current minute. */
-export const limitsQuery = queryOptions({ queryKey: ['limits'], queryFn: () => unwrap(api.limits.get()) })
+/** What each key has left in the current minute, in pages; with `q`, of keys whose name contains it. */
+export const liveLimitsQuery = (q: string) =>
+  infiniteQueryOptions({
+    queryKey: ['limits', 'live', q],
+    queryFn: ({ pageParam }) =>
+      unwrap(api.limits.get({ query: defined({ limit: 25, q: q || null, cursor: pageParam }) })),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+    placeholderData: (before) => before,
+  })
+
+/** The tier and its limits. */
+export const limitsQuery = queryOptions({
+  queryKey: ['limits', 'tier'],
+  queryFn: () => unwrap(api.limits.get({ query: { limit: 1 } })),
+})
+
+/** What one key has left in the current minute; null for a key that was revoked. */
+export const keyLimitsQuery = (key: string) =>
+  queryOptions({
+    queryKey: ['limits', 'key', key],
+    queryFn: async () => (await unwrap(api.limits.get({ query: { key } }))).keys[0] ?? null,
+  })
 
 /**
  * The owner's requests for higher limits, newest first. The query key starts with `limits`, so that the event of a decision
  * refreshes it.
  */
-export const limitRequestsQuery = queryOptions({
+export const limitRequestsQuery = infiniteQueryOptions({
   queryKey: ['limits', 'requests'],
-  queryFn: () => unwrap(api['limit-requests'].get({ query: { limit: 20 } })),
+  queryFn: ({ pageParam }) => unwrap(api['limit-requests'].get({ query: defined({ limit: 20, cursor: pageParam }) })),
+  initialPageParam: null as string | null,
+  getNextPageParam: (page) => page.next_cursor,
 })
 
 export type LimitRequest = Awaited<ReturnType<typeof fetchRequests>>['requests'][number]

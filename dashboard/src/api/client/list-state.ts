@@ -16,7 +16,7 @@ interface ListState {
   readonly more: { readonly busy: boolean; readonly onMore: () => void } | null
 }
 
-/** The state of a list besides its rows: its failure with a retry, and whether more pages follow. */
+/** The state of a list or a detail besides its data: its failure with a retry, and whether more pages follow. */
 export function listState(query: QueryState): ListState {
   const { hasNextPage = false, isFetchingNextPage = false, fetchNextPage } = query
   return {

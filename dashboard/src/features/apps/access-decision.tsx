@@ -2,7 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Check } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { accountQuery } from '../../api/account/account.ts'
-import { limitApp } from '../../api/account/apps.ts'
+import { type KnownApp, limitApp } from '../../api/account/apps.ts'
 import { failureFrom } from '../../api/client/failure.ts'
 import { APP_TEXT as TEXT } from '../../messages/apps.ts'
 import { Button } from '../../ui/button.tsx'
@@ -10,17 +10,20 @@ import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { balanceUsd } from '../../ui/format/money.ts'
 import { LimitField, parseLimit } from './limit-field.tsx'
 
-/** Proposed to whoever has set no limit yet. */
+/** Proposed to whoever has not decided on a limit yet. */
 const PROPOSED_USD = 5
 
 /** The requested access, the spending limit, and the buttons to allow or deny. The limit comes first. */
-export function AccessDecision<T>({ clientId, scopes, limit, answer, onDone, children }: AccessDecisionProps<T>) {
+export function AccessDecision<T>({ app, scopes, answer, onDone, children }: AccessDecisionProps<T>) {
   const account = useQuery(accountQuery).data
-  const [typed, setTyped] = useState(String(limit ?? PROPOSED_USD))
+  const { client_id: clientId, spending_limit: limit } = app
+  // A connection exists from the first decision on; "no limit" is one, too.
+  const isDecided = app.connection_id !== null
+  const [typed, setTyped] = useState(String(limit ?? (isDecided ? '' : PROPOSED_USD)))
   const wanted = parseLimit(typed)
   const answering = useMutation({
     mutationFn: async (accept: boolean) => {
-      if (accept && wanted !== 'wrong' && wanted !== limit) await limitApp(clientId, wanted)
+      if (accept && wanted !== 'wrong' && (wanted !== limit || !isDecided)) await limitApp(clientId, wanted)
       return answer(accept)
     },
     onSuccess: onDone,
@@ -45,10 +48,8 @@ export function AccessDecision<T>({ clientId, scopes, limit, answer, onDone, chi
 }
 
 type AccessDecisionProps<T> = {
-  clientId: string
+  app: KnownApp
   scopes: readonly string[]
-  /** The current limit. */
-  limit: number | null
   answer: (accept: boolean) => Promise<T>
   onDone: (answered: T) => void
   children?: ReactNode

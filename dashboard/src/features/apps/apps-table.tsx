@@ -25,7 +25,6 @@ export function AppsTable({
       rowKey={({ client_id: id }) => id}
       textOf={({ name }) => name}
       empty={<Empty>{TEXT.none}</Empty>}
-      card={(app) => <AppCard app={app} onAction={onAction} />}
     />
   )
 }
@@ -41,6 +40,7 @@ function columnsOf(onAction: (act: AppAction) => void): readonly Column<Connecte
     { id: 'limit', head: columns.limit, numeric: true, cell: (app) => limitOf(app) },
     {
       id: 'actions',
+      card: 'below',
       head: columns.actions,
       silent: true,
       numeric: true,
@@ -67,31 +67,6 @@ function RowActions({ app, onAction }: { app: ConnectedApp; onAction: (act: AppA
       <Button aria-label={`${TEXT.disconnect}: ${app.name}`} onClick={() => onAction({ kind: 'disconnect', app })}>
         {TEXT.disconnect}
       </Button>
-    </div>
-  )
-}
-
-function AppCard({ app, onAction }: { app: ConnectedApp; onAction: (act: AppAction) => void }) {
-  const { columns } = TEXT
-  const facts = [
-    [columns.access, accessOf(app)],
-    [columns.used, <TimeAgo key="used" at={app.last_used_at} />],
-    [columns.ip, app.last_ip ?? '-'],
-    [columns.spent, costUsd(app.spent_micros_usd)],
-    [columns.limit, limitOf(app)],
-  ] as const
-  return (
-    <div className="grid gap-3">
-      <AppName app={app} />
-      <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
-        {facts.map(([name, value]) => (
-          <div key={name} className="contents">
-            <dt className="text-muted">{name}</dt>
-            <dd className="text-right">{value}</dd>
-          </div>
-        ))}
-      </dl>
-      <RowActions app={app} onAction={onAction} />
     </div>
   )
 }

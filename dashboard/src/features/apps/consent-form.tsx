@@ -31,9 +31,8 @@ export function ConsentForm({ request }: { request: string }) {
         </p>
       )}
       <AccessDecision
-        clientId={clientId}
+        app={known}
         scopes={scopes}
-        limit={known.spending_limit}
         answer={(accept) => submitConsent(request, accept)}
         onDone={(address) => window.location.assign(address)}
       >

@@ -66,13 +66,7 @@ function DeviceAnswer({ code, request, onDone }: DeviceAnswerProps) {
       </p>
       {!known.first_party && <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{TEXT.unverified}</p>}
       <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{TEXT.phishing}</p>
-      <AccessDecision
-        clientId={clientId}
-        scopes={request.scopes}
-        limit={known.spending_limit}
-        answer={answer}
-        onDone={onDone}
-      />
+      <AccessDecision app={known} scopes={request.scopes} answer={answer} onDone={onDone} />
     </div>
   )
 }

@@ -1,4 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { Download } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { type AuditEntry, type AuditFilter, type AuditScope, auditFileUrl, auditQuery } from '../../api/audit.ts'
 import { listState } from '../../api/client/list-state.ts'
@@ -7,54 +8,58 @@ import { auditAction } from '../../messages/audit-actions.ts'
 import { useDebounced } from '../../ui/browser/use-debounced.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
-import { Field, Select } from '../../ui/field.tsx'
+import { Select } from '../../ui/field.tsx'
 import { TimeAgo } from '../../ui/format/time.tsx'
-import { Card } from '../../ui/layout/card.tsx'
+import { BareCard } from '../../ui/layout/card.tsx'
+import { Page } from '../../ui/layout/page.tsx'
+import { SearchBox } from '../../ui/layout/search-box.tsx'
 import { type Column, Table } from '../../ui/layout/table.tsx'
 
-/** The audit log with its filters and files. */
-export function AuditLog({ scope }: { scope: AuditScope }) {
+/** The page of an audit log, with its filters and files. */
+export function AuditLog({ scope, title, lead }: { scope: AuditScope; title: string; lead: string }) {
   const [filter, setFilter] = useState<AuditFilter>({})
   const account = useDebounced(filter.account ?? '') || undefined
   const log = useInfiniteQuery(auditQuery(scope, { ...filter, account }))
   const isFiltered = Object.values(filter).some((value) => value !== undefined)
+  const files = (['csv', 'jsonl'] as const).map((type) => (
+    <a key={type} href={auditFileUrl(scope, type, filter)} download className={buttonClass()}>
+      <Download size={16} aria-hidden />
+      {type === 'csv' ? TEXT.csv : TEXT.lines}
+    </a>
+  ))
   return (
-    <>
-      <Filters scope={scope} filter={filter} onFilter={setFilter} />
-      <Card
-        title={TEXT.heading}
-        flush
-        aside={
-          <span className="flex gap-2">
-            {(['csv', 'jsonl'] as const).map((type) => (
-              <a key={type} href={auditFileUrl(scope, type, filter)} download className={buttonClass()}>
-                {type === 'csv' ? TEXT.csv : TEXT.lines}
-              </a>
-            ))}
-          </span>
-        }
-      >
+    <Page title={title} lead={lead} actions={files}>
+      <BareCard>
         <Table
           caption={TEXT.table}
           columns={columnsOf(scope)}
           state={{ rows: log.data?.pages.flatMap(({ entries }) => entries), ...listState(log) }}
           rowKey={({ id }) => id}
-          card={(entry) => <EntryCard entry={entry} />}
+          tools={<Filters scope={scope} filter={filter} onFilter={setFilter} />}
           empty={
             <Empty action={isFiltered && <Button onClick={() => setFilter({})}>{TEXT.clear}</Button>}>
               {TEXT.none}
             </Empty>
           }
         />
-      </Card>
-    </>
+      </BareCard>
+    </Page>
   )
 }
 
 function Filters({ scope, filter, onFilter }: FiltersProps) {
   const actors = Object.entries(TEXT.actors) as [AuditEntry['actor'], string][]
   return (
-    <div className="flex flex-wrap items-end gap-2">
+    <>
+      {scope === 'gateway' && (
+        <SearchBox
+          label={TEXT.accountFilter}
+          hint={TEXT.accountFilter}
+          maxLength={64}
+          value={filter.account ?? ''}
+          onSearch={(text) => onFilter({ ...filter, account: text || undefined })}
+        />
+      )}
       <Select
         label={TEXT.actionFilter}
         options={[
@@ -70,19 +75,7 @@ function Filters({ scope, filter, onFilter }: FiltersProps) {
         value={filter.actor ?? ''}
         onChange={({ target }) => onFilter({ ...filter, actor: actors.find(([kind]) => kind === target.value)?.[0] })}
       />
-      {scope === 'gateway' && (
-        <Field label={TEXT.accountFilter}>
-          {(control) => (
-            <input
-              {...control}
-              maxLength={64}
-              value={filter.account ?? ''}
-              onChange={({ target }) => onFilter({ ...filter, account: target.value.trim() || undefined })}
-            />
-          )}
-        </Field>
-      )}
-    </div>
+    </>
   )
 }
 
@@ -91,8 +84,8 @@ type FiltersProps = { scope: AuditScope; filter: AuditFilter; onFilter: (filter:
 function columnsOf(scope: AuditScope): readonly Column<AuditEntry>[] {
   const { columns } = TEXT
   return [
-    { id: 'at', head: columns.at, cell: ({ at }) => <TimeAgo at={at} /> },
-    { id: 'action', head: columns.action, cell: ({ action }) => auditAction(action) },
+    { id: 'at', card: 'aside', head: columns.at, cell: ({ at }) => <TimeAgo at={at} /> },
+    { id: 'action', card: 'title', head: columns.action, cell: ({ action }) => auditAction(action) },
     { id: 'actor', head: columns.actor, cell: ({ actor }) => TEXT.actors[actor] },
     ...(scope === 'own'
       ? []
@@ -104,25 +97,9 @@ function columnsOf(scope: AuditScope): readonly Column<AuditEntry>[] {
               id === null ? TEXT.wholeGateway : <span className="code wrap-anywhere">{id}</span>,
           },
         ]),
-    { id: 'change', head: columns.change, cell: (entry) => <Change entry={entry} /> },
+    { id: 'change', card: 'below', head: columns.change, cell: (entry) => <Change entry={entry} /> },
     { id: 'ip', head: columns.ip, cell: ({ ip }) => <span className="code wrap-anywhere">{ip ?? '-'}</span> },
   ]
-}
-
-function EntryCard({ entry }: { entry: AuditEntry }) {
-  return (
-    <div className="grid gap-2">
-      <span className="flex flex-wrap justify-between gap-2">
-        <span className="font-medium wrap-anywhere">{auditAction(entry.action)}</span>
-        <TimeAgo at={entry.at} />
-      </span>
-      <Change entry={entry} />
-      <span className="small text-muted">
-        {TEXT.actors[entry.actor]}
-        {entry.ip !== null && ` · ${entry.ip}`}
-      </span>
-    </div>
-  )
 }
 
 /** The values before, where there were any, and after. */

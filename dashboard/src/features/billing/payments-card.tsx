@@ -23,14 +23,20 @@ const TONES = {
 const COLUMNS: readonly Column<OnePayment>[] = [
   { id: 'at', head: HEADS.at, cell: ({ created_at }) => <TimeAgo at={created_at} /> },
   { id: 'state', head: HEADS.state, cell: (payment) => <State payment={payment} /> },
-  { id: 'what', head: HEADS.what, cell: what },
+  { id: 'what', card: 'title', head: HEADS.what, cell: what },
   { id: 'payer', head: HEADS.payer, cell: ({ payer }) => <code className="code wrap-anywhere">{payer}</code> },
   {
     id: 'request',
     head: HEADS.request,
     cell: ({ request_id }) => <code className="code wrap-anywhere">{request_id}</code>,
   },
-  { id: 'amount', head: HEADS.amount, numeric: true, cell: ({ amount_micros_usd }) => costUsd(amount_micros_usd) },
+  {
+    id: 'amount',
+    card: 'aside',
+    head: HEADS.amount,
+    numeric: true,
+    cell: ({ amount_micros_usd }) => costUsd(amount_micros_usd),
+  },
 ]
 
 function what({ operation, method }: OnePayment): string {
@@ -62,19 +68,6 @@ export function PaymentsCard() {
           rows: found.data?.payments,
           ...listState(found),
         }}
-        card={(payment) => (
-          <div className="grid gap-1">
-            <div className="flex items-start justify-between gap-4">
-              <State payment={payment} />
-              <span className="font-medium">{costUsd(payment.amount_micros_usd)}</span>
-            </div>
-            <span>{what(payment)}</span>
-            <code className="code wrap-anywhere">{payment.payer}</code>
-            <span className="small text-muted">
-              <TimeAgo at={payment.created_at} />
-            </span>
-          </div>
-        )}
         empty={<Empty>{TEXT.noPayments}</Empty>}
       />
     </Card>

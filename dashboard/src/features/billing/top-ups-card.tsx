@@ -15,13 +15,19 @@ const TONES = { pending: 'warn', paid: 'ok', failed: 'bad' } as const
 const COLUMNS: readonly Column<TopUp>[] = [
   { id: 'at', head: HEADS.at, cell: ({ created_at }) => <TimeAgo at={created_at} /> },
   { id: 'state', head: HEADS.state, cell: ({ state }) => <Badge tone={TONES[state]}>{TEXT.states[state]}</Badge> },
-  { id: 'method', head: HEADS.method, cell: ({ method }) => methodName(method) },
+  { id: 'method', card: 'title', head: HEADS.method, cell: ({ method }) => methodName(method) },
   {
     id: 'reference',
     head: HEADS.reference,
     cell: ({ reference }) => <code className="code wrap-anywhere">{reference ?? '-'}</code>,
   },
-  { id: 'amount', head: HEADS.amount, numeric: true, cell: ({ amount_micros_usd }) => costUsd(amount_micros_usd) },
+  {
+    id: 'amount',
+    card: 'aside',
+    head: HEADS.amount,
+    numeric: true,
+    cell: ({ amount_micros_usd }) => costUsd(amount_micros_usd),
+  },
 ]
 
 /** Top-ups with their status. A paid one with its reference serves as the receipt. */
@@ -37,19 +43,6 @@ export function TopUpsCard() {
           rows: found.data?.topups,
           ...listState(found),
         }}
-        card={(row) => (
-          <div className="grid gap-1">
-            <div className="flex items-center justify-between gap-4">
-              <Badge tone={TONES[row.state]}>{TEXT.states[row.state]}</Badge>
-              <span className="font-medium">{costUsd(row.amount_micros_usd)}</span>
-            </div>
-            <div className="small flex justify-between gap-4 text-muted">
-              <span>{methodName(row.method)}</span>
-              <TimeAgo at={row.created_at} />
-            </div>
-            <code className="code wrap-anywhere">{row.reference ?? '-'}</code>
-          </div>
-        )}
         empty={<Empty>{TEXT.noTopUps}</Empty>}
       />
     </Card>

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { type FormEvent, useId } from 'react'
+import { useId } from 'react'
 import { type CatalogOperation, catalogQuery } from '../../api/catalog.ts'
 import { listState } from '../../api/client/list-state.ts'
 import { CATALOG_TEXT as TEXT } from '../../messages/catalog.ts'
@@ -7,7 +7,8 @@ import { UI_TEXT } from '../../messages/ui.ts'
 import { Button } from '../../ui/button.tsx'
 import { Failed } from '../../ui/feedback/failure.tsx'
 import { Empty, Loading } from '../../ui/feedback/states.tsx'
-import { INPUT } from '../../ui/field.tsx'
+import { ListFoot } from '../../ui/layout/list-parts.tsx'
+import { SearchBox } from '../../ui/layout/search-box.tsx'
 import { CatalogEntry } from './catalog-entry.tsx'
 
 /** What is on sale, by API, with a search. */
@@ -17,7 +18,20 @@ export function CatalogList({ search, isSignedIn, onSearch }: CatalogListProps) 
   const operations = query.data?.pages.flatMap((page) => page.operations)
   return (
     <>
-      <Search key={search} search={search} onSearch={onSearch} />
+      <div className="flex flex-wrap items-center gap-2">
+        <SearchBox
+          label={TEXT.search}
+          hint={TEXT.searchHint}
+          value={search}
+          button={UI_TEXT.searchRows}
+          onSearch={onSearch}
+        />
+        {search !== '' && (
+          <Button tone="quiet" onClick={() => onSearch('')}>
+            {TEXT.clear}
+          </Button>
+        )}
+      </div>
       {failure && <Failed failure={failure} onRetry={onRetry} isStale={operations !== undefined} />}
       {!operations && !failure && <Loading rows={6} />}
       {operations?.length === 0 && (
@@ -33,13 +47,7 @@ export function CatalogList({ search, isSignedIn, onSearch }: CatalogListProps) 
       {byApi(operations ?? []).map(([title, entries]) => (
         <Group key={title} title={title} operations={entries} isSignedIn={isSignedIn} />
       ))}
-      {more && (
-        <div className="flex justify-center">
-          <Button busy={more.busy} onClick={more.onMore}>
-            {more.busy ? UI_TEXT.loading : UI_TEXT.loadMore}
-          </Button>
-        </div>
-      )}
+      {more && <ListFoot shown={operations?.length ?? 0} all={undefined} more={more} />}
     </>
   )
 }
@@ -70,31 +78,3 @@ function Group({ title, operations, isSignedIn }: GroupProps) {
 }
 
 type GroupProps = { title: string; operations: readonly CatalogOperation[]; isSignedIn: boolean }
-
-function Search({ search, onSearch }: Pick<CatalogListProps, 'search' | 'onSearch'>) {
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    onSearch(String(new FormData(event.currentTarget).get('q') ?? '').trim())
-  }
-  return (
-    <search>
-      <form onSubmit={submit} className="flex flex-wrap items-center gap-2">
-        <input
-          name="q"
-          type="search"
-          maxLength={200}
-          aria-label={TEXT.search}
-          placeholder={TEXT.searchHint}
-          defaultValue={search}
-          className={`${INPUT} sm:max-w-96`}
-        />
-        <Button type="submit">{TEXT.search}</Button>
-        {search !== '' && (
-          <Button tone="quiet" onClick={() => onSearch('')}>
-            {TEXT.clear}
-          </Button>
-        )}
-      </form>
-    </search>
-  )
-}

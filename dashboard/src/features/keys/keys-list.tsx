@@ -7,7 +7,9 @@ import { KEY_TEXT as TEXT } from '../../messages/keys.ts'
 import { Button } from '../../ui/button.tsx'
 import { lazyPart } from '../../ui/feedback/lazy-part.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
-import { INPUT, Select } from '../../ui/field.tsx'
+import { Select } from '../../ui/field.tsx'
+import { BareCard } from '../../ui/layout/card.tsx'
+import { ListTools, SearchBox } from '../../ui/layout/search-box.tsx'
 import type { KeyActions } from './key-actions.ts'
 import { KeysTable } from './keys-table.tsx'
 
@@ -25,12 +27,17 @@ export function KeysList({ view, onView, actions }: KeysListProps) {
   const tags = list.data?.pages.at(-1)?.tags ?? []
   const { selection, clear, all } = useSelection(rows ?? [])
   return (
-    <section className="min-w-0 rounded-xl border border-line bg-surface">
-      <div className="flex flex-wrap items-center gap-3 p-4 sm:px-6">
-        <Search q={view.q ?? ''} onSearch={(q) => onView({ ...view, q: q === '' ? undefined : q })} />
+    <BareCard>
+      <ListTools>
+        <SearchBox
+          label={TEXT.search}
+          hint={TEXT.search}
+          value={view.q ?? ''}
+          onSearch={(q) => onView({ ...view, q: q === '' ? undefined : q })}
+        />
         <TagFilter tags={tags} chosen={view.tag} onChoose={(tag) => onView({ ...view, tag })} />
         <Chips counts={counts} chosen={view.status} onChoose={(status) => onView({ ...view, status })} />
-      </div>
+      </ListTools>
       {selection.ids.size > 0 && (
         <SelectedKeys key={[...selection.ids].join()} ids={selection.ids} onAll={all} onClear={clear} />
       )}
@@ -48,7 +55,7 @@ export function KeysList({ view, onView, actions }: KeysListProps) {
           <NoKeys filtered={filtered} onClear={() => onView({})} onCreate={() => actions.open({ kind: 'create' })} />
         }
       />
-    </section>
+    </BareCard>
   )
 }
 
@@ -60,32 +67,6 @@ function sortedBy(by: string, sort: string, down: boolean): Pick<KeysView, 'sort
   const column = columns.find((name) => name === by)
   if (by === sort) return { sort: column, order: down ? 'asc' : 'desc' }
   return { sort: column, order: by === 'name' || by === 'status' ? 'asc' : 'desc' }
-}
-
-function Search({ q, onSearch }: { q: string; onSearch: (q: string) => void }) {
-  const [typed, setTyped] = useState(q)
-  return (
-    <form
-      role="search"
-      className="min-w-0 flex-1 basis-56"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSearch(typed.trim())
-      }}
-    >
-      <input
-        type="search"
-        aria-label={TEXT.search}
-        placeholder={TEXT.search}
-        className={clsx(INPUT, 'max-w-80')}
-        value={typed}
-        onChange={(event) => {
-          setTyped(event.target.value)
-          onSearch(event.target.value.trim())
-        }}
-      />
-    </form>
-  )
 }
 
 /** Narrows the list to one tag. Absent while no key has one. */

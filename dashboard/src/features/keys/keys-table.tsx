@@ -19,7 +19,6 @@ export function KeysTable({ state, actions, empty, sorting, onSort, names, selec
       state={state}
       rowKey={({ id }) => id}
       rowClass={({ status }) => (status === 'disabled' ? 'text-muted' : undefined)}
-      card={(key) => <KeyCard apiKey={key} actions={actions} names={names} selection={selection} />}
       empty={empty}
       sorting={sorting}
       onSort={onSort}
@@ -58,10 +57,21 @@ function columnsOf(
       sortable: true,
       cell: (key) => <KeyName apiKey={key} names={names} selection={selection} />,
     },
-    { id: 'status', head: columns.status, sortable: true, cell: (key) => <KeyStatusBadge apiKey={key} /> },
+    {
+      id: 'status',
+      card: 'aside',
+      head: columns.status,
+      sortable: true,
+      cell: (key) => <KeyStatusBadge apiKey={key} />,
+    },
     { id: 'spent', head: columns.spent, sortable: true, cell: (key) => <KeySpend apiKey={key} /> },
     { id: 'left', head: columns.left, cell: (key) => <KeyRemaining apiKey={key} /> },
-    { id: 'ips', head: columns.ips, cell: (key) => <span className="whitespace-nowrap">{keyIps(key)}</span> },
+    {
+      id: 'ips',
+      card: 'none',
+      head: columns.ips,
+      cell: (key) => <span className="whitespace-nowrap">{keyIps(key)}</span>,
+    },
     { id: 'last_used', head: columns.used, sortable: true, cell: (key) => <TimeAgo at={key.last_used_at} /> },
     {
       id: 'menu',
@@ -110,22 +120,4 @@ type KeyNameProps = { apiKey: ApiKey; names: ReadonlyMap<string, string>; select
 
 function RowActions({ apiKey, actions }: { apiKey: ApiKey; actions: KeyActions }) {
   return <MoreMenu entries={menuEntries(apiKey, actions)} label={UI_TEXT.actionsOf(apiKey.name)} />
-}
-
-function KeyCard({ apiKey, actions, names, selection }: KeyNameProps & { actions: KeyActions }) {
-  return (
-    <div className="grid gap-3">
-      <div className="flex items-start justify-between gap-2">
-        <KeyName apiKey={apiKey} names={names} selection={selection} />
-        <KeyStatusBadge apiKey={apiKey} />
-      </div>
-      <KeySpend apiKey={apiKey} />
-      <div className="flex items-center justify-between gap-2">
-        <span className="small text-muted">
-          {TEXT.columns.used}: <TimeAgo at={apiKey.last_used_at} />
-        </span>
-        <RowActions apiKey={apiKey} actions={actions} />
-      </div>
-    </div>
-  )
 }

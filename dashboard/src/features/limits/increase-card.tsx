@@ -1,51 +1,61 @@
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { type LimitRequest, limitRequestsQuery } from '../../api/billing/limits.ts'
-import { toFailure } from '../../api/client/failure.ts'
+import { listState } from '../../api/client/list-state.ts'
 import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { Failed } from '../../ui/feedback/failure.tsx'
-import { Loading } from '../../ui/feedback/states.tsx'
+import { Empty } from '../../ui/feedback/states.tsx'
 import { grouped } from '../../ui/format/money.ts'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
+import { type Column, Table } from '../../ui/layout/table.tsx'
 import { LimitRequestForm } from './limit-request-form.tsx'
 
 const TONES = { pending: 'warn', approved: 'ok', declined: 'bad' } as const
 
-/** Requests an increase, one at a time, and lists earlier requests with their decision. */
+const { requestColumns: HEADS } = TEXT
+
+const COLUMNS: readonly Column<LimitRequest>[] = [
+  { id: 'asked', head: HEADS.asked, cell: (request) => <Asked {...request} /> },
+  { id: 'status', head: HEADS.status, card: 'aside', cell: ({ status }) => <Status status={status} /> },
+  { id: 'answer', head: HEADS.answer, cell: ({ reason }) => <span className="wrap-anywhere">{reason ?? '-'}</span> },
+  { id: 'at', head: HEADS.at, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
+]
+
+/** Requests an increase, one at a time. */
 export function IncreaseCard() {
-  const query = useQuery(limitRequestsQuery)
-  const requests = query.data?.requests
+  const query = useInfiniteQuery(limitRequestsQuery)
+  const requests = query.data?.pages.flatMap((page) => page.requests)
+  const isPending = requests?.some(({ status }) => status === 'pending')
   return (
-    <Card title={TEXT.request}>
-      {query.error && <Failed failure={toFailure(query.error)} onRetry={() => void query.refetch()} />}
-      {requests === undefined && !query.error && <Loading />}
-      {requests && !requests.some(({ status }) => status === 'pending') && <LimitRequestForm />}
-      {requests && requests.length > 0 && (
-        <ul aria-label={TEXT.history} className="grid gap-3">
-          {requests.map((request) => (
-            <PastRequest key={request.id} request={request} />
-          ))}
-        </ul>
+    <>
+      {isPending === false && (
+        <Card title={TEXT.request}>
+          <LimitRequestForm />
+        </Card>
       )}
-    </Card>
+      <Card title={TEXT.history} flush>
+        {isPending && <p className="px-4 pb-3 text-muted sm:px-6">{TEXT.pendingText}</p>}
+        <Table
+          caption={TEXT.historyTable}
+          columns={COLUMNS}
+          rowKey={({ id }) => id}
+          state={{ rows: requests, ...listState(query) }}
+          empty={<Empty>{TEXT.noRequests}</Empty>}
+        />
+      </Card>
+    </>
   )
 }
 
-function PastRequest({ request }: { request: LimitRequest }) {
-  const { status, reason, use_case: useCase, created_at: at } = request
+function Asked({ peak_rpm: rpm, peak_tpm: tpm, use_case: useCase }: LimitRequest) {
   return (
-    <li className="grid gap-1 border-t border-line pt-3 first:border-t-0 first:pt-0">
-      <div className="flex flex-wrap items-center gap-2">
-        <Badge tone={TONES[status]}>{TEXT.states[status]}</Badge>
-        <span className="font-medium">{TEXT.requested(grouped(request.peak_rpm), grouped(request.peak_tpm))}</span>
-        <span className="small text-muted">
-          <TimeAgo at={at} />
-        </span>
-      </div>
-      <p className="text-muted wrap-anywhere">{useCase}</p>
-      {reason && <p className="wrap-anywhere">{TEXT.operatorSays(reason)}</p>}
-      {status === 'pending' && <p className="small text-muted">{TEXT.pendingText}</p>}
-    </li>
+    <span className="grid min-w-48">
+      <span className="font-medium">{TEXT.requested(grouped(rpm), grouped(tpm))}</span>
+      <span className="small font-normal text-muted wrap-anywhere">{useCase}</span>
+    </span>
   )
+}
+
+function Status({ status }: Pick<LimitRequest, 'status'>) {
+  return <Badge tone={TONES[status]}>{TEXT.states[status]}</Badge>
 }

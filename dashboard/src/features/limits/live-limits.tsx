@@ -1,18 +1,20 @@
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { limitsQuery } from '../../api/billing/limits.ts'
+import { liveLimitsQuery } from '../../api/billing/limits.ts'
 import { listState } from '../../api/client/list-state.ts'
 import { LIMIT_TEXT as TEXT } from '../../messages/limits.ts'
+import { useDebounced } from '../../ui/browser/use-debounced.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { Meter } from '../../ui/charts/meter.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
 import { grouped, shortCount } from '../../ui/format/money.ts'
 import { Card } from '../../ui/layout/card.tsx'
+import { SearchBox } from '../../ui/layout/search-box.tsx'
 import { type Column, Table } from '../../ui/layout/table.tsx'
 import { Name } from '../../ui/name.tsx'
 
-type Live = NonNullable<ReturnType<typeof useLimits>['data']>['keys'][number]
+type Live = NonNullable<ReturnType<typeof useLiveLimits>['data']>['pages'][number]['keys'][number]
 
 const { columns: HEADS } = TEXT
 
@@ -32,15 +34,17 @@ const COLUMNS: readonly Column<Live>[] = [
   { id: 'reset', head: HEADS.reset, numeric: true, cell: ({ requests }) => <Resets at={requests.reset} /> },
 ]
 
-function useLimits() {
-  return useQuery(limitsQuery)
+function useLiveLimits(q: string) {
+  return useInfiniteQuery(liveLimitsQuery(q))
 }
 
 /** The live usage of every key in the current minute. */
 export function LiveLimits() {
-  const limits = useLimits()
+  const [search, setSearch] = useState('')
+  const limits = useLiveLimits(useDebounced(search))
+  const rows = limits.data?.pages.flatMap(({ keys }) => keys)
   // A window that has ended counts as empty. No event announces it, so the clock is used.
-  const reset = limits.data?.keys[0]?.requests.reset ?? 0
+  const reset = rows?.[0]?.requests.reset ?? 0
   useEffect(() => {
     if (reset === 0) return
     const timer = setTimeout(() => void limits.refetch(), Math.max(1000, reset * 1000 - Date.now() + 500))
@@ -51,22 +55,14 @@ export function LiveLimits() {
       <Table
         caption={TEXT.liveTable}
         columns={COLUMNS}
+        tools={
+          (search !== '' || limits.hasNextPage) && <SearchBox label={TEXT.search} value={search} onSearch={setSearch} />
+        }
         rowKey={({ id }) => id}
-        textOf={({ name }) => name}
         state={{
-          rows: limits.data?.keys,
+          rows,
           ...listState(limits),
         }}
-        card={(row) => (
-          <div className="grid grid-cols-1 gap-2">
-            {COLUMNS.map(({ id, head, cell }) => (
-              <div key={id} className={id === 'key' ? '' : 'flex items-center justify-between gap-4'}>
-                {id !== 'key' && <span className="small text-muted">{head}</span>}
-                {cell(row)}
-              </div>
-            ))}
-          </div>
-        )}
         empty={
           <Empty
             action={

@@ -52,16 +52,6 @@ export function TierTable() {
         caption={TEXT.tierTable}
         columns={columns}
         rowKey={({ tier }) => tier}
-        card={(row) => (
-          <div className="grid gap-1">
-            {columns.map(({ id, head, cell }) => (
-              <div key={id} className={id === 'tier' ? '' : 'flex justify-between gap-4'}>
-                {id !== 'tier' && <span className="small text-muted">{head}</span>}
-                <span className={id === 'how' ? 'text-right' : ''}>{cell(row)}</span>
-              </div>
-            ))}
-          </div>
-        )}
         state={staticRows(TIERS)}
         empty={null}
       />

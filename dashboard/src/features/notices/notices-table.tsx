@@ -10,7 +10,7 @@ const { columns: HEADS } = TEXT
 const COLUMNS: readonly Column<Notice>[] = [
   { id: 'what', head: HEADS.what, cell: (notice) => <What notice={notice} /> },
   { id: 'about', head: HEADS.about, cell: detailOf },
-  { id: 'at', head: HEADS.at, cell: ({ timestamp }) => <TimeAgo at={timestamp} /> },
+  { id: 'at', card: 'aside', head: HEADS.at, cell: ({ timestamp }) => <TimeAgo at={timestamp} /> },
 ]
 
 /** The notices; cards on a phone. */
@@ -22,15 +22,6 @@ export function NoticesTable({ state }: { state: TableState<Notice> }) {
       state={state}
       rowKey={({ id }) => id}
       empty={<Empty>{TEXT.none}</Empty>}
-      card={(notice) => (
-        <div className="grid gap-1">
-          <What notice={notice} />
-          <span className="small flex flex-wrap justify-between gap-2 text-muted">
-            <span className="wrap-anywhere">{detailOf(notice)}</span>
-            <TimeAgo at={notice.timestamp} />
-          </span>
-        </div>
-      )}
     />
   )
 }

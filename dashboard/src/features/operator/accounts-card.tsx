@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { listState } from '../../api/client/list-state.ts'
 import { type AccountLine, accountsQuery } from '../../api/operator.ts'
 import { CUSTOMER_TEXT } from '../../messages/customer.ts'
@@ -14,6 +14,7 @@ import { Empty } from '../../ui/feedback/states.tsx'
 import { costUsd, grouped } from '../../ui/format/money.ts'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { Card } from '../../ui/layout/card.tsx'
+import { SearchBox } from '../../ui/layout/search-box.tsx'
 import { type Column, Table } from '../../ui/layout/table.tsx'
 import { MoreMenu } from '../../ui/menus/more-menu.tsx'
 
@@ -30,26 +31,24 @@ export function AccountsCard({ isOperator }: { isOperator: boolean }) {
   const accounts = useInfiniteQuery(accountsQuery(search))
   const menu = (account: AccountLine) => isOperator && <AccountMenu account={account} onChoose={setDialog} />
   return (
-    <Card title={TEXT.accounts} flush aside={<Search onSearch={setSearch} search={search} />}>
+    <Card title={TEXT.accounts} flush>
       <Table
         caption={TEXT.accountTable}
         columns={columnsWith(menu)}
+        tools={
+          <SearchBox
+            label={TEXT.search}
+            hint={TEXT.searchHint}
+            value={search}
+            button={UI_TEXT.searchRows}
+            onSearch={setSearch}
+          />
+        }
         rowKey={({ id }) => id}
         state={{
           rows: accounts.data?.pages.flatMap((page) => page.accounts),
           ...listState(accounts),
         }}
-        card={(account) => (
-          <div className="flex items-start justify-between gap-3">
-            <div className="grid min-w-0 gap-1">
-              <AccountName account={account} />
-              <span className="text-muted">
-                {SHELL_TEXT.tiers[account.tier]} · {balanceOf(account)} · {limitsOf(account)}
-              </span>
-            </div>
-            {menu(account)}
-          </div>
-        )}
         empty={<Empty action={<Button onClick={() => setSearch('')}>{TEXT.clear}</Button>}>{TEXT.noAccounts}</Empty>}
       />
       {dialog && <AccountDialog what={dialog.what} account={dialog.account} onClose={() => setDialog(null)} />}
@@ -104,27 +103,5 @@ function AccountMenu({ account, onChoose }: { account: AccountLine; onChoose: (d
       ]}
       label={UI_TEXT.actionsOf(account.email ?? account.id)}
     />
-  )
-}
-
-function Search({ search, onSearch }: { search: string; onSearch: (text: string) => void }) {
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    onSearch(String(new FormData(event.currentTarget).get('search') ?? '').trim())
-  }
-  return (
-    <search className="min-w-0">
-      <form key={search} onSubmit={submit} className="flex flex-wrap items-center gap-2">
-        <input
-          name="search"
-          type="search"
-          aria-label={TEXT.search}
-          placeholder={TEXT.searchHint}
-          defaultValue={search}
-          className="control w-72 max-w-full border border-line-strong bg-surface px-3 text-base placeholder:text-muted sm:text-sm"
-        />
-        <Button type="submit">{TEXT.search}</Button>
-      </form>
-    </search>
   )
 }

@@ -45,11 +45,12 @@ export function PendingRequestsCard() {
     { id: 'asks', head: HEADS.asks, cell: (request) => <span className="whitespace-nowrap">{asks(request)}</span> },
     {
       id: 'use',
+      card: 'below',
       head: HEADS.use,
       cell: ({ use_case: use }) => <span className="line-clamp-2 max-w-md min-w-48 wrap-anywhere">{use}</span>,
     },
     { id: 'at', head: HEADS.at, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
-    { id: 'act', head: HEADS.act, silent: true, cell: answer },
+    { id: 'act', card: 'below', head: HEADS.act, silent: true, cell: answer },
   ]
   return (
     <Card title={TEXT.waiting} flush>
@@ -61,14 +62,6 @@ export function PendingRequestsCard() {
           rows: waiting.data?.pages.flatMap(({ requests }) => requests),
           ...listState(waiting),
         }}
-        card={(request) => (
-          <div className="grid gap-2">
-            <span className="font-medium wrap-anywhere">{request.email}</span>
-            <span className="text-muted">{asks(request)}</span>
-            <span className="wrap-anywhere">{request.use_case}</span>
-            {answer(request)}
-          </div>
-        )}
         empty={<Empty>{TEXT.noneWaiting}</Empty>}
       />
       {deciding && <DecisionDialog how={deciding.how} request={deciding.request} onClose={() => setDeciding(null)} />}

@@ -44,7 +44,7 @@ export function PricesCard() {
       cell: ({ account }) =>
         account === null ? TEXT.everybody : <span className="code wrap-anywhere">{account}</span>,
     },
-    { id: 'usd', head: HEADS.usd, numeric: true, cell: ({ usd }) => `$${usd}` },
+    { id: 'usd', card: 'aside', head: HEADS.usd, numeric: true, cell: ({ usd }) => `$${usd}` },
     {
       id: 'from',
       head: HEADS.from,
@@ -54,6 +54,7 @@ export function PricesCard() {
     },
     {
       id: 'act',
+      card: 'below',
       head: HEADS.act,
       silent: true,
       numeric: true,

@@ -34,11 +34,22 @@ export function StuckCard() {
   )
   const columns: readonly Column<StuckLine>[] = [
     { id: 'who', head: TEXT.columns.who, cell: ({ account }) => <Code text={account ?? '-'} /> },
-    { id: 'what', head: TEXT.columns.what, cell: ({ kind, operation }) => `${TEXT.kinds[kind]}, ${operation ?? '-'}` },
-    { id: 'usd', head: TEXT.columns.usd, numeric: true, cell: ({ amount_micros_usd: amount }) => costUsd(amount) },
-    { id: 'why', head: TEXT.columns.why, cell: ({ reason }) => <Code text={reason} /> },
+    {
+      id: 'what',
+      card: 'title',
+      head: TEXT.columns.what,
+      cell: ({ kind, operation }) => `${TEXT.kinds[kind]}, ${operation ?? '-'}`,
+    },
+    {
+      id: 'usd',
+      card: 'aside',
+      head: TEXT.columns.usd,
+      numeric: true,
+      cell: ({ amount_micros_usd: amount }) => costUsd(amount),
+    },
+    { id: 'why', card: 'below', head: TEXT.columns.why, cell: ({ reason }) => <Code text={reason} /> },
     { id: 'at', head: TEXT.columns.at, cell: ({ at }) => <TimeAgo at={at} /> },
-    { id: 'act', head: TEXT.columns.act, silent: true, cell: actions },
+    { id: 'act', card: 'below', head: TEXT.columns.act, silent: true, cell: actions },
   ]
   return (
     <Card title={TEXT.title} flush>
@@ -48,14 +59,6 @@ export function StuckCard() {
         columns={columns}
         rowKey={({ id }) => id}
         state={{ rows, ...listState(stuck) }}
-        card={(record) => (
-          <div className="grid gap-2">
-            <Code text={record.account ?? '-'} />
-            <span>{`${TEXT.kinds[record.kind]}, ${costUsd(record.amount_micros_usd)}`}</span>
-            <Code text={record.reason} />
-            {actions(record)}
-          </div>
-        )}
         empty={null}
       />
       {deciding && <StuckDialog how={deciding.how} record={deciding.record} onClose={() => setDeciding(null)} />}

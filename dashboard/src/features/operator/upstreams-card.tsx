@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
 import { listState } from '../../api/client/list-state.ts'
 import { type UpstreamLine, upstreamsQuery } from '../../api/operator.ts'
 import { OPERATOR_TEXT as TEXT } from '../../messages/operator.ts'
@@ -19,7 +18,7 @@ export function UpstreamsCard() {
   const upstreams = useQuery(upstreamsQuery)
   const columns: readonly Column<UpstreamLine>[] = [
     { id: 'name', head: HEADS.name, cell: (line) => <Name {...line} /> },
-    { id: 'state', head: HEADS.state, cell: (line) => <State {...line} /> },
+    { id: 'state', card: 'aside', head: HEADS.state, cell: (line) => <State {...line} /> },
     { id: 'failures', head: HEADS.failures, numeric: true, cell: ({ failures }) => grouped(failures) },
     { id: 'since', head: HEADS.since, cell: ({ failing_since: at }) => (at === null ? '-' : <TimeAgo at={at} />) },
     { id: 'next', head: HEADS.next, cell: (line) => <NextTry {...line} /> },
@@ -36,7 +35,6 @@ export function UpstreamsCard() {
           rows: upstreams.data?.upstreams,
           ...listState(upstreams),
         }}
-        card={(line) => <UpstreamCard line={line} />}
         empty={<Empty>{TEXT.noUpstreams}</Empty>}
       />
     </Card>
@@ -63,32 +61,4 @@ function NextTry({ next_try_at: at, breaker }: UpstreamLine) {
   const now = useNow()
   if (at === null) return '-'
   return breaker === 'probing' || Date.parse(at) <= now ? TEXT.nextCall : TEXT.nextTryOf(formatDateTime(at))
-}
-
-/** The card of an upstream on a phone. */
-function UpstreamCard({ line }: { line: UpstreamLine }) {
-  const facts: readonly (readonly [string, ReactNode])[] = [
-    [HEADS.failures, grouped(line.failures)],
-    [HEADS.since, line.failing_since === null ? '-' : <TimeAgo key="since" at={line.failing_since} />],
-    [HEADS.next, <NextTry key="next" {...line} />],
-    [HEADS.underWay, grouped(line.under_way)],
-  ]
-  return (
-    <div className="grid gap-2">
-      <div>
-        <Name {...line} />
-      </div>
-      <div>
-        <State {...line} />
-      </div>
-      <dl className="small grid grid-cols-2 gap-x-4 gap-y-1">
-        {facts.map(([name, value]) => (
-          <div key={name} className="contents">
-            <dt className="text-muted">{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
-    </div>
-  )
 }

@@ -6,6 +6,7 @@ import { REQUEST_TEXT } from '../../messages/requests.ts'
 import { CopyButton } from '../../ui/code/copy-button.tsx'
 import { costUsd, grouped } from '../../ui/format/money.ts'
 import { Card } from '../../ui/layout/card.tsx'
+import { FactList } from '../../ui/layout/fact-list.tsx'
 import { RequestFailure } from '../../ui/requests/request-failure.tsx'
 import type { ChatOutcome } from './use-chat.ts'
 
@@ -56,17 +57,7 @@ function CallDetails({ outcome: { completion }, call }: { outcome: ChatOutcome; 
   ]
   return (
     <>
-      <dl className="grid gap-2">
-        {facts.map(
-          (fact) =>
-            fact && (
-              <div key={fact[0]} className="grid gap-x-4 sm:grid-cols-[8rem_minmax(0,1fr)]">
-                <dt className="text-muted">{fact[0]}</dt>
-                <dd>{fact[1]}</dd>
-              </div>
-            ),
-        )}
-      </dl>
+      <FactList facts={facts.filter((fact) => fact !== null)} />
       <div className="flex flex-wrap items-center gap-3">
         <CopyButton label={REQUEST_TEXT.copyId} text={call.id} />
         <Link

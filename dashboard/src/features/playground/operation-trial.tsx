@@ -13,6 +13,7 @@ import { Dialog } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { Field } from '../../ui/field.tsx'
 import { costUsd, grouped, parseMicros } from '../../ui/format/money.ts'
+import { FactList } from '../../ui/layout/fact-list.tsx'
 import { FieldInput } from './field-input.tsx'
 import { validateField } from './form-values.ts'
 
@@ -101,14 +102,7 @@ function TrialResult({ trial }: { trial: Trial }) {
         {status !== null && <Badge tone={status < 400 ? 'ok' : status < 500 ? 'warn' : 'bad'}>{status}</Badge>}
       </div>
       {trial.problem !== null && <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{trial.problem}</p>}
-      <dl className="grid grid-cols-2 gap-x-4 gap-y-2">
-        {facts.map(([name, value]) => (
-          <div key={name} className="contents">
-            <dt className="text-muted">{name}</dt>
-            <dd className="wrap-anywhere">{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <FactList facts={facts} />
       {preview !== null && <CodeBlock label={WORDS.preview} code={readable(preview)} copyLabel={WORDS.copy} tall />}
     </section>
   )

@@ -3,9 +3,10 @@ import { useState } from 'react'
 import { accountQuery } from '../../api/account/account.ts'
 import { EXPORT_PATH } from '../../api/account/settings.ts'
 import { SETTINGS_TEXT as TEXT } from '../../messages/settings.ts'
-import { Button, buttonClass } from '../../ui/button.tsx'
+import { buttonClass } from '../../ui/button.tsx'
 import { lazyPart } from '../../ui/feedback/lazy-part.tsx'
 import { Card } from '../../ui/layout/card.tsx'
+import { DangerZone } from '../../ui/layout/detail-page.tsx'
 
 const DeleteAccount = lazyPart(() => import('./delete-account.tsx').then(({ DeleteAccount }) => DeleteAccount))
 
@@ -14,18 +15,17 @@ export function DataCard() {
   const account = useQuery(accountQuery).data
   const [isDeleting, setDeleting] = useState(false)
   return (
-    <Card title={TEXT.data}>
-      <p>{TEXT.exportText}</p>
-      <a href={EXPORT_PATH} download className={buttonClass('plain', 'justify-self-start')}>
-        {TEXT.exportData}
-      </a>
-      <p className="border-t border-line pt-4">{TEXT.deleteText}</p>
-      <Button onClick={() => setDeleting(true)} className="justify-self-start">
-        {TEXT.deleteAccount}
-      </Button>
+    <>
+      <Card title={TEXT.data}>
+        <p>{TEXT.exportText}</p>
+        <a href={EXPORT_PATH} download className={buttonClass('plain', 'justify-self-start')}>
+          {TEXT.exportData}
+        </a>
+      </Card>
+      <DangerZone actions={[{ label: TEXT.deleteAccount, text: TEXT.deleteText, onSelect: () => setDeleting(true) }]} />
       {isDeleting && account && (
         <DeleteAccount email={account.email} balance={account.balance_micros_usd} onCancel={() => setDeleting(false)} />
       )}
-    </Card>
+    </>
   )
 }

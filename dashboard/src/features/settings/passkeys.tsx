@@ -9,18 +9,23 @@ import {
   removePasskey,
 } from '../../api/account/second-factor.ts'
 import { failureFrom } from '../../api/client/failure.ts'
+import { listState } from '../../api/client/list-state.ts'
 import { SECOND_FACTOR_TEXT as TEXT } from '../../messages/second-factor.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
+import { Empty } from '../../ui/feedback/states.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { TimeAgo } from '../../ui/format/time.tsx'
+import { type Column, Table } from '../../ui/layout/table.tsx'
+import { Name } from '../../ui/name.tsx'
 import { deviceName } from './device-name.ts'
 
 /** The owner's passkeys, to add and to remove. */
 export function Passkeys() {
   const queries = useQueryClient()
-  const passkeys = useQuery(passkeysQuery).data
+  const passkeys = useQuery(passkeysQuery)
+  const [asked, setAsked] = useState<Passkey | null>(null)
   const refresh = () => queries.invalidateQueries({ queryKey: ['settings'] })
   const adding = useMutation({
     mutationFn: () => addPasskey(deviceName(navigator.userAgent)),
@@ -49,53 +54,65 @@ export function Passkeys() {
       ) : (
         <FormFailure failure={failureFrom(adding)} />
       )}
-      {passkeys?.length === 0 && <p className="small text-muted">{TEXT.noPasskeys}</p>}
-      {passkeys && passkeys.length > 0 && (
-        <ul className="grid divide-y divide-line rounded-md border border-line">
-          {passkeys.map((passkey) => (
-            <Line key={passkey.id} passkey={passkey} onRemoved={refresh} />
-          ))}
-        </ul>
-      )}
+      <div className="rounded-xl border border-line">
+        <Table
+          caption={TEXT.passkeys}
+          columns={columnsOf(setAsked)}
+          rowKey={({ id }) => id}
+          state={{ rows: passkeys.data, ...listState(passkeys) }}
+          empty={<Empty>{TEXT.noPasskeys}</Empty>}
+        />
+      </div>
+      {asked && <RemoveDialog passkey={asked} onClose={() => setAsked(null)} onRemoved={refresh} />}
     </div>
   )
 }
 
-function Line({ passkey, onRemoved }: { passkey: Passkey; onRemoved: () => Promise<void> }) {
-  const [asking, setAsking] = useState(false)
-  const name = passkey.name ?? TEXT.unnamed
+function columnsOf(onRemove: (passkey: Passkey) => void): readonly Column<Passkey>[] {
+  const { columns } = TEXT
+  return [
+    { id: 'name', head: columns.name, name: true, cell: (passkey) => <Name wide>{nameOf(passkey)}</Name> },
+    { id: 'added', head: TEXT.added, cell: ({ createdAt: at }) => <TimeAgo at={at} /> },
+    {
+      id: 'act',
+      head: columns.act,
+      silent: true,
+      numeric: true,
+      cell: (passkey) => (
+        <Button aria-label={TEXT.removePasskeyNamed(nameOf(passkey))} onClick={() => onRemove(passkey)}>
+          {TEXT.removePasskey}
+        </Button>
+      ),
+    },
+  ]
+}
+
+function nameOf({ name }: Passkey): string {
+  return name ?? TEXT.unnamed
+}
+
+function RemoveDialog({ passkey, onClose, onRemoved }: RemoveProps) {
   const removing = useMutation({
     mutationFn: () => removePasskey(passkey.id),
     onSuccess: async () => {
       void toast(TEXT.passkeyRemoved)
-      setAsking(false)
+      onClose()
       await onRemoved()
     },
   })
   return (
-    <li className="flex flex-wrap items-center justify-between gap-3 px-3 py-2">
-      <span className="grid">
-        <span className="font-medium">{name}</span>
-        <span className="small text-muted">
-          {TEXT.added} <TimeAgo at={passkey.createdAt} />
-        </span>
-      </span>
-      <Button aria-label={TEXT.removePasskeyNamed(name)} onClick={() => setAsking(true)}>
-        {TEXT.removePasskey}
-      </Button>
-      {asking && (
-        <ConfirmDialog
-          title={TEXT.removePasskeyNamed(name)}
-          text={TEXT.removePasskeyText}
-          cancelLabel={TEXT.cancel}
-          confirmLabel={TEXT.removePasskey}
-          busy={removing.isPending}
-          onCancel={() => setAsking(false)}
-          onConfirm={() => removing.mutate()}
-        >
-          <FormFailure failure={failureFrom(removing)} />
-        </ConfirmDialog>
-      )}
-    </li>
+    <ConfirmDialog
+      title={TEXT.removePasskeyNamed(nameOf(passkey))}
+      text={TEXT.removePasskeyText}
+      cancelLabel={TEXT.cancel}
+      confirmLabel={TEXT.removePasskey}
+      busy={removing.isPending}
+      onCancel={onClose}
+      onConfirm={() => removing.mutate()}
+    >
+      <FormFailure failure={failureFrom(removing)} />
+    </ConfirmDialog>
   )
 }
+
+type RemoveProps = { passkey: Passkey; onClose: () => void; onRemoved: () => Promise<void> }

@@ -64,22 +64,6 @@ export function SessionsCard() {
           rows,
           ...listState(sessions),
         }}
-        card={(session) => (
-          <div className="flex flex-wrap items-center justify-between gap-3">
-            <div className="grid gap-1">
-              <Device session={session} />
-              <span className="small text-muted">
-                <span className="code">{session.ip ?? '-'}</span> · {HEADS.at} <TimeAgo at={session.signed_in_at} />
-              </span>
-              {session.last_seen_at !== null && (
-                <span className="small text-muted">
-                  {HEADS.seen} <TimeAgo at={session.last_seen_at} />
-                </span>
-              )}
-            </div>
-            {action(session)}
-          </div>
-        )}
         empty={null}
       />
       {asking && (

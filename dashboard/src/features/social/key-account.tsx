@@ -1,14 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { socialQuery } from '../../api/social.ts'
+import { keySocialQuery } from '../../api/social.ts'
 import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
 import { Card } from '../../ui/layout/card.tsx'
 import { SocialBadge } from './social-state.tsx'
 
 /** The account that a key acts as. Renders nothing if no network is configured or the key is listed under its successor. */
 export function KeyAccount({ keyId }: { keyId: string }) {
-  const { data } = useQuery(socialQuery)
-  const account = data?.accounts.find(({ key }) => key.id === keyId)
+  const account = useQuery(keySocialQuery(keyId)).data
   if (!account) return null
   return (
     <Card

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { failureFrom } from '../../api/client/failure.ts'
-import { type SocialAccount, type SocialAccounts, type StartedLink, socialQuery, startLink } from '../../api/social.ts'
+import { SOCIAL, type SocialAccount, type SocialAccounts, type StartedLink, startLink } from '../../api/social.ts'
 import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogButtons } from '../../ui/dialogs/dialog.tsx'
@@ -13,27 +13,33 @@ import { WaitForApproval } from './wait-for-approval.tsx'
 const ALWAYS: readonly string[] = ['tweet.read', 'users.read']
 
 /** Links an account to a key: choice of key and permissions, then the wait for the approval in another tab. */
-export function LinkDialog({ social, chosen, onClose }: LinkDialogProps) {
+export function LinkDialog({ onClose, ...form }: LinkDialogProps) {
   const [started, setStarted] = useState<{ keyId: string; link: StartedLink } | null>(null)
   if (started) return <WaitForApproval started={started} onAgain={() => setStarted(null)} onClose={onClose} />
-  return <LinkForm social={social} chosen={chosen} onStarted={setStarted} onClose={onClose} />
+  return <LinkForm {...form} onStarted={setStarted} onClose={onClose} />
 }
 
-type LinkDialogProps = { social: SocialAccounts; chosen: SocialAccount | null; onClose: () => void }
+type LinkDialogProps = {
+  scopes: SocialAccounts['scopes']
+  /** To choose from, besides the chosen one. */
+  keys: readonly SocialAccount['key'][]
+  chosen: SocialAccount | null
+  onClose: () => void
+}
 
-function LinkForm({ social, chosen, onStarted, onClose }: LinkFormProps) {
-  const [keyId, setKeyId] = useState(chosen?.key.id ?? social.accounts[0]?.key.id ?? '')
-  const [scopes, setScopes] = useState<readonly string[]>(social.scopes.map(({ name }) => name))
+function LinkForm({ scopes: offered, keys, chosen, onStarted, onClose }: LinkFormProps) {
+  const [keyId, setKeyId] = useState(chosen?.key.id ?? keys[0]?.id ?? '')
+  const [scopes, setScopes] = useState<readonly string[]>(offered.map(({ name }) => name))
   const [pressed, setPressed] = useState(false)
   const queries = useQueryClient()
   const starting = useMutation({
     mutationFn: () => startLink(keyId, scopes),
     onSuccess: (link) => {
-      void queries.invalidateQueries({ queryKey: socialQuery.queryKey })
+      void queries.invalidateQueries({ queryKey: SOCIAL })
       onStarted({ keyId, link })
     },
   })
-  const choosable = social.scopes.filter(({ name }) => !ALWAYS.includes(name))
+  const choosable = offered.filter(({ name }) => !ALWAYS.includes(name))
   const nothing = !choosable.some(({ name }) => scopes.includes(name))
   return (
     <Dialog title={TEXT.linkTitle} onClose={onClose}>
@@ -51,7 +57,7 @@ function LinkForm({ social, chosen, onStarted, onClose }: LinkFormProps) {
               {...control}
               value={keyId}
               onChange={(event) => setKeyId(event.target.value)}
-              options={social.accounts.map(({ key }) => ({ value: key.id, text: key.name }))}
+              options={keys.map(({ id, name }) => ({ value: id, text: name }))}
             />
           )}
         </Field>
@@ -60,7 +66,7 @@ function LinkForm({ social, chosen, onStarted, onClose }: LinkFormProps) {
           hint={TEXT.permissionsHint}
           error={pressed && nothing ? TEXT.onePermission : undefined}
         >
-          {social.scopes.map(({ name, meaning }) => (
+          {offered.map(({ name, meaning }) => (
             <Choice
               key={name}
               type="checkbox"

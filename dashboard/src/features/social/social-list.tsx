@@ -1,9 +1,11 @@
 import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import type { SocialAccount, SocialAccounts } from '../../api/social.ts'
 import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
 import { TimeAgo } from '../../ui/format/time.tsx'
+import { BareCard } from '../../ui/layout/card.tsx'
 import { type Column, Table, type TableState } from '../../ui/layout/table.tsx'
 import { Name } from '../../ui/name.tsx'
 import { meaningOf, SocialBadge, socialState } from './social-state.tsx'
@@ -15,15 +17,15 @@ export interface LinkActions {
 }
 
 /** All keys with their linked accounts, each with its most useful action. */
-export function SocialList({ state, scopes, actions }: SocialListProps) {
+export function SocialList({ state, scopes, tools, actions }: SocialListProps) {
   return (
-    <section className="min-w-0 rounded-xl border border-line bg-surface">
+    <BareCard>
       <Table
         caption={TEXT.table}
         columns={columnsOf(scopes, actions)}
         state={state}
         rowKey={({ key }) => key.id}
-        textOf={({ key, account }) => `${key.name} ${account?.username ?? ''}`}
+        tools={tools}
         empty={
           <Empty
             action={
@@ -35,15 +37,15 @@ export function SocialList({ state, scopes, actions }: SocialListProps) {
             {TEXT.none}
           </Empty>
         }
-        card={(account) => <SocialCard account={account} scopes={scopes} actions={actions} />}
       />
-    </section>
+    </BareCard>
   )
 }
 
 type SocialListProps = {
   state: TableState<SocialAccount>
   scopes: SocialAccounts['scopes']
+  tools: ReactNode
   actions: LinkActions
 }
 
@@ -63,30 +65,18 @@ function columnsOf(scopes: SocialAccounts['scopes'], actions: LinkActions): read
     { id: 'refreshed', head: columns.refreshed, cell: ({ refreshed_at: at }) => <TimeAgo at={at} never="-" /> },
     {
       id: 'status',
+      card: 'aside',
       head: columns.status,
       cell: (account) => <Status account={account} scopes={scopes} actions={actions} />,
     },
     {
       id: 'actions',
+      card: 'below',
       head: columns.actions,
       silent: true,
       cell: (account) => <RowActions account={account} scopes={scopes} actions={actions} />,
     },
   ]
-}
-
-function SocialCard(props: CellProps) {
-  return (
-    <div className="grid grid-cols-1 gap-3">
-      <div className="flex flex-wrap items-center justify-between gap-2">
-        <KeyName account={props.account} />
-        {props.account.account !== null && <Handle account={props.account} />}
-      </div>
-      <Status {...props} />
-      {props.account.account !== null && <Permissions {...props} />}
-      <RowActions {...props} />
-    </div>
-  )
 }
 
 function KeyName({ account: { key } }: Pick<CellProps, 'account'>) {

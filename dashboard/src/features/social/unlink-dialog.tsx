@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { failureFrom } from '../../api/client/failure.ts'
-import { type SocialAccount, socialQuery, unlink } from '../../api/social.ts'
+import { SOCIAL, type SocialAccount, unlink } from '../../api/social.ts'
 import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
 import { ConfirmDialog } from '../../ui/dialogs/dialog.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
@@ -16,7 +16,7 @@ export function UnlinkDialog({ account, onClose }: { account: SocialAccount; onC
       void toast(TEXT.unlinked(username))
       onClose()
     },
-    onSettled: () => queries.invalidateQueries({ queryKey: socialQuery.queryKey }),
+    onSettled: () => queries.invalidateQueries({ queryKey: SOCIAL }),
   })
   return (
     <ConfirmDialog

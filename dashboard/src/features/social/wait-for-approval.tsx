@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ExternalLink } from 'lucide-react'
 import { useEffect } from 'react'
 import { failureFrom } from '../../api/client/failure.ts'
-import { type SocialAccount, type StartedLink, socialQuery, unlink } from '../../api/social.ts'
+import { keySocialQuery, SOCIAL, type SocialAccount, type StartedLink, unlink } from '../../api/social.ts'
 import { SOCIAL_TEXT as TEXT } from '../../messages/social.ts'
 import { useCountdown } from '../../ui/browser/use-countdown.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
@@ -12,8 +12,7 @@ import { FormFailure } from '../../ui/feedback/failure.tsx'
 
 /** Waits for the decision in the other tab. The list of accounts, refreshed by events, shows the outcome. */
 export function WaitForApproval({ started: { keyId, link }, onAgain, onClose }: WaitProps) {
-  const { data } = useQuery(socialQuery)
-  const account = data?.accounts.find(({ key }) => key.id === keyId)
+  const account = useQuery(keySocialQuery(keyId)).data ?? undefined
   const end = endOf(account, link)
   if (end === 'linked' && account) return <LinkedDialog account={account} onClose={onClose} />
   if (end !== null && end !== 'linked') return <Ended end={end} onAgain={onAgain} onClose={onClose} />
@@ -43,13 +42,13 @@ function endOf(account: SocialAccount | undefined, started: StartedLink): End | 
 function Waiting({ keyId, link, onClose }: { keyId: string; link: StartedLink; onClose: () => void }) {
   const { left, start } = useCountdown()
   const queries = useQueryClient()
-  const refresh = () => queries.invalidateQueries({ queryKey: socialQuery.queryKey })
+  const refresh = () => queries.invalidateQueries({ queryKey: SOCIAL })
   const expiresAt = Date.parse(link.expires_at)
   useEffect(() => start(Math.max(1, Math.ceil((expiresAt - Date.now()) / 1000))), [expiresAt])
   // No event announces that a link expired, so the list is fetched again at that time.
   useEffect(() => {
     const timer = setTimeout(
-      () => void queries.invalidateQueries({ queryKey: socialQuery.queryKey }),
+      () => void queries.invalidateQueries({ queryKey: SOCIAL }),
       Math.max(0, expiresAt - Date.now()) + 1000,
     )
     return () => clearTimeout(timer)

@@ -29,7 +29,6 @@ export function UsageErrors({ span, filter, onView }: UsageErrorsProps) {
         columns={columnsOf(failed, onView)}
         rowKey={({ operation, status, code }) => [operation, status, code].join(' ')}
         state={{ ...listState(report), rows: data?.errors }}
-        card={(group) => <ErrorCard group={group} onView={onView} />}
         empty={<Empty>{TEXT.noErrors}</Empty>}
       />
     </Card>
@@ -41,9 +40,10 @@ type UsageErrorsProps = { span: UsageSpan; filter: UsageFilter; onView: (part: P
 function columnsOf(failed: number, onView: UsageErrorsProps['onView']): readonly Column<ErrorGroup>[] {
   return [
     { id: 'operation', head: HEADS.operation, cell: ({ operation }) => operationName(operation) },
-    { id: 'reason', head: HEADS.reason, cell: (group) => <Reason group={group} onView={onView} /> },
+    { id: 'reason', card: 'below', head: HEADS.reason, cell: (group) => <Reason group={group} onView={onView} /> },
     {
       id: 'requests',
+      card: 'aside',
       head: HEADS.requests,
       numeric: true,
       cell: ({ requests }) => <span title={grouped(requests)}>{shortCount(requests)}</span>,
@@ -59,22 +59,6 @@ function columnsOf(failed: number, onView: UsageErrorsProps['onView']): readonly
       ),
     },
   ]
-}
-
-function ErrorCard({ group, onView }: { group: ErrorGroup; onView: UsageErrorsProps['onView'] }) {
-  const { operation, requests, last_at: at, last_request_id: id } = group
-  return (
-    <div className="grid gap-2">
-      <div className="flex items-center justify-between gap-4 font-medium">
-        <span>{operationName(operation)}</span>
-        <span title={grouped(requests)}>{shortCount(requests)}</span>
-      </div>
-      <Reason group={group} onView={onView} />
-      <Link to="/requests/$id" params={{ id }} className="small text-accent">
-        <ExactTime at={at} />
-      </Link>
-    </div>
-  )
 }
 
 /** The code leads to its requests. The message is that of the newest of them. */

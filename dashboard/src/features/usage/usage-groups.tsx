@@ -6,7 +6,6 @@ import { Count } from '../../ui/format/count.tsx'
 import { costUsd, percent } from '../../ui/format/money.ts'
 import { type Column, staticRows, Table } from '../../ui/layout/table.tsx'
 import { Name } from '../../ui/name.tsx'
-import { SumRow } from './total-row.tsx'
 
 type Group = NonNullable<UsageReport['groups']>[number]
 
@@ -34,13 +33,13 @@ export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsP
     { id: 'cost', head: columns.cost, numeric: true, cell: (group) => costUsd(group.charged_micros_usd) },
     { id: 'share', head: columns.share, numeric: true, cell: (group) => percent(group.charged_micros_usd, spent) },
   ]
-  const foot = [
-    <Count key="requests" value={sum((group) => group.requests)} />,
-    <Count key="failed" value={sum((group) => group.failed_requests)} />,
-    <Count key="tokens" value={sum(tokensOf)} />,
-    costUsd(spent),
-    percent(spent, spent),
-  ]
+  const totals = {
+    requests: <Count value={sum((group) => group.requests)} />,
+    failed: <Count value={sum((group) => group.failed_requests)} />,
+    tokens: <Count value={sum(tokensOf)} />,
+    cost: costUsd(spent),
+    share: percent(spent, spent),
+  }
   return (
     <Table
       caption={TEXT.groupsOf(TEXT.groups[by])}
@@ -49,7 +48,7 @@ export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsP
       textOf={({ name }) => label(String(name))}
       state={staticRows(groups)}
       empty={empty}
-      foot={<SumRow columns={table} sums={foot} />}
+      totals={{ label: TEXT.sum, of: totals }}
     />
   )
 }

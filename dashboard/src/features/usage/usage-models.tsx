@@ -15,7 +15,6 @@ import { costUsd, grouped, percent, shortCount } from '../../ui/format/money.ts'
 import { useNow } from '../../ui/format/time.tsx'
 import { Card, Figure, Figures } from '../../ui/layout/card.tsx'
 import { type Column, staticRows, Table } from '../../ui/layout/table.tsx'
-import { SumRow } from './total-row.tsx'
 import { GroupName } from './usage-groups.tsx'
 
 type Group = NonNullable<UsageReport['groups']>[number]
@@ -141,7 +140,7 @@ function ModelTable({ models, onNarrow }: { models: readonly Group[]; onNarrow: 
     ),
     { id: 'hits', head: heads.hits, numeric: true, cell: (group) => hits([group]) },
   ]
-  const sums = [...FIGURES.map(({ of, money }) => figure(sumOf(models, of), money)), hits(models)]
+  const sums = FIGURES.map(({ id, of, money }) => [id, figure(sumOf(models, of), money)])
   return (
     <Table
       caption={TEXT.modelTable}
@@ -150,7 +149,7 @@ function ModelTable({ models, onNarrow }: { models: readonly Group[]; onNarrow: 
       textOf={({ name }) => String(name)}
       state={staticRows(models)}
       empty={null}
-      foot={<SumRow columns={columns} sums={sums} />}
+      totals={{ label: TEXT.sum, of: { ...Object.fromEntries(sums), hits: hits(models) } }}
     />
   )
 }

@@ -1,13 +1,14 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Radio } from 'lucide-react'
-import { type FormEvent, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { listState } from '../../api/client/list-state.ts'
 import { type RequestsFilter, requestsQuery } from '../../api/requests.ts'
 import { useKeyLabels } from '../../api/usage.ts'
 import { REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { Button } from '../../ui/button.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
-import { INPUT } from '../../ui/field.tsx'
+import { BareCard } from '../../ui/layout/card.tsx'
+import { ListTools, SearchBox } from '../../ui/layout/search-box.tsx'
 import { RequestLog } from '../../ui/requests/request-log.tsx'
 import { LiveRequests } from './live-requests.tsx'
 
@@ -18,16 +19,26 @@ const MAX_EMPTY_PAGES = 20
 export function UsageRequests({ filter, filtered, onClear, onSearch }: UsageRequestsProps) {
   const [isLive, setLive] = useState(false)
   return (
-    <section className="min-w-0 rounded-xl border border-line bg-surface">
-      <div className="flex flex-wrap items-center gap-2 p-4 sm:px-6">
-        {!isLive && <SearchBox key={filter.search ?? ''} search={filter.search ?? ''} onSearch={onSearch} />}
+    <BareCard>
+      <ListTools>
+        {/* A search may read a long log. */}
+        {!isLive && (
+          <SearchBox
+            label={TEXT.search}
+            hint={TEXT.searchHint}
+            maxLength={256}
+            value={filter.search ?? ''}
+            button={TEXT.searchButton}
+            onSearch={(search) => onSearch(search || undefined)}
+          />
+        )}
         <Button tone={isLive ? 'primary' : 'plain'} aria-pressed={isLive} onClick={() => setLive(!isLive)}>
           <Radio size={16} aria-hidden />
           {TEXT.live}
         </Button>
-      </div>
+      </ListTools>
       {isLive ? <LiveRequests filter={filter} /> : <LoggedRequests {...{ filter, filtered, onClear }} />}
-    </section>
+    </BareCard>
   )
 }
 
@@ -74,27 +85,4 @@ function useSearchOn({ data, hasNextPage, isFetching, fetchNextPage }: SearchedL
   useEffect(() => {
     if (goesOn) void fetchNextPage()
   }, [goesOn, fetchNextPage])
-}
-
-/** Searches when it is submitted, because a search may read a long log. */
-function SearchBox({ search, onSearch }: { search: string; onSearch: (search: string | undefined) => void }) {
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const typed = new FormData(event.currentTarget).get('search')
-    onSearch(String(typed ?? '').trim() || undefined)
-  }
-  return (
-    <form role="search" className="flex min-w-0 flex-1 basis-72 flex-wrap items-center gap-2" onSubmit={submit}>
-      <input
-        type="search"
-        name="search"
-        aria-label={TEXT.search}
-        placeholder={TEXT.searchHint}
-        maxLength={256}
-        defaultValue={search}
-        className={`${INPUT} min-w-0 flex-1 basis-56 sm:max-w-120`}
-      />
-      <Button type="submit">{TEXT.searchButton}</Button>
-    </form>
-  )
 }

@@ -36,11 +36,11 @@ export function DeliveriesDialog({ webhook, onClose }: { webhook: Webhook; onClo
   const { logColumns: heads } = TEXT
   const columns: readonly Column<WebhookDelivery>[] = [
     { id: 'type', head: heads.type, cell: ({ type }) => <span className="code">{type}</span> },
-    { id: 'status', head: heads.status, cell: (delivery) => <Status delivery={delivery} /> },
+    { id: 'status', card: 'aside', head: heads.status, cell: (delivery) => <Status delivery={delivery} /> },
     { id: 'attempts', head: heads.attempts, numeric: true, cell: ({ attempts }) => attempts },
     { id: 'answer', head: heads.answer, cell: answerOf },
     { id: 'at', head: heads.at, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
-    { id: 'act', head: heads.act, silent: true, numeric: true, cell: resend },
+    { id: 'act', card: 'below', head: heads.act, silent: true, numeric: true, cell: resend },
   ]
   return (
     <Dialog title={TEXT.logTitle} onClose={onClose} wide>
@@ -51,16 +51,6 @@ export function DeliveriesDialog({ webhook, onClose }: { webhook: Webhook; onClo
         state={{ rows: deliveries.data?.deliveries, ...listState(deliveries) }}
         rowKey={({ id }) => id}
         empty={<Empty>{TEXT.logNone}</Empty>}
-        card={(delivery) => (
-          <div className="grid gap-2">
-            <div className="flex flex-wrap items-center justify-between gap-2">
-              <span className="code">{delivery.type}</span>
-              <Status delivery={delivery} />
-            </div>
-            <span className="small text-muted wrap-anywhere">{answerOf(delivery)}</span>
-            {resend(delivery)}
-          </div>
-        )}
       />
       <DialogButtons>
         <Button onClick={onClose}>{TEXT.close}</Button>

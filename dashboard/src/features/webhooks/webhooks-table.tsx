@@ -16,10 +16,11 @@ export function WebhooksTable({ state, onAction }: { state: TableState<Webhook>;
   const all: readonly Column<Webhook>[] = [
     { id: 'url', head: columns.url, cell: (webhook) => <Target webhook={webhook} /> },
     { id: 'events', head: columns.events, cell: eventsOf },
-    { id: 'status', head: columns.status, cell: (webhook) => <Health webhook={webhook} /> },
+    { id: 'status', card: 'aside', head: columns.status, cell: (webhook) => <Health webhook={webhook} /> },
     { id: 'created', head: columns.created, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
     {
       id: 'actions',
+      card: 'below',
       head: columns.actions,
       silent: true,
       numeric: true,
@@ -34,16 +35,6 @@ export function WebhooksTable({ state, onAction }: { state: TableState<Webhook>;
       rowKey={({ id }) => id}
       textOf={({ url }) => url}
       empty={<Empty>{TEXT.none}</Empty>}
-      card={(webhook) => (
-        <div className="grid gap-3">
-          <Target webhook={webhook} />
-          <div className="flex flex-wrap items-center justify-between gap-2">
-            <span className="small text-muted wrap-anywhere">{eventsOf(webhook)}</span>
-            <Health webhook={webhook} />
-          </div>
-          <RowActions webhook={webhook} onAction={onAction} />
-        </div>
-      )}
     />
   )
 }

@@ -17,7 +17,7 @@ import { isKeyId } from '../requests/caller-link.tsx'
 /** A list or card that failed to load: the server's message, and what to do next; by default, to try again. */
 export function Failed({ failure, onRetry, isStale = false }: FailedProps) {
   return (
-    <div className="grid justify-items-start gap-2 bg-bad-soft px-4 py-3 text-bad sm:px-6">
+    <div className="grid justify-items-start gap-2 bg-bad-soft px-4 py-3 text-bad in-data-bare:first:rounded-t-xl sm:px-6">
       <div className="flex w-full flex-wrap items-center justify-between gap-3">
         <p role="alert" className="min-w-0">
           <Message failure={failure} /> {isStale && TEXT.stale}

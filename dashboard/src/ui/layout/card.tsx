@@ -1,14 +1,13 @@
 import { clsx } from 'clsx'
 import { type ReactNode, useId } from 'react'
 
+const LOOK = 'grid min-w-0 grid-cols-1 content-start rounded-xl border border-line bg-surface'
+
 /** A section of a page with a heading. */
 export function Card({ title, aside, flush = false, children }: CardProps) {
   const heading = useId()
   return (
-    <section
-      aria-labelledby={heading}
-      className="grid min-w-0 grid-cols-1 content-start rounded-xl border border-line bg-surface"
-    >
+    <section aria-labelledby={heading} className={LOOK}>
       <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 px-4 pt-4 sm:px-6 sm:pt-5">
         <h2 id={heading}>{title}</h2>
         {aside}
@@ -25,6 +24,15 @@ type CardProps = {
   /** Whether the content extends to the edges, such as a table. */
   flush?: boolean
   children: ReactNode
+}
+
+/** The card of the only list of a page, which needs no heading of its own. */
+export function BareCard({ children }: { children: ReactNode }) {
+  return (
+    <div data-bare className={LOOK}>
+      {children}
+    </div>
+  )
 }
 
 /** A named figure with a note below. */

@@ -2,23 +2,18 @@ import { clsx } from 'clsx'
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { ApiFailure } from '../../api/client/failure.ts'
-import { UI_TEXT } from '../../messages/ui.ts'
 import { useIsPhone } from '../browser/use-is-phone.ts'
-import { Button } from '../button.tsx'
 import { Failed } from '../feedback/failure.tsx'
 import { Loading } from '../feedback/states.tsx'
-import { RowPager, RowSearch, useRowPages } from './row-pages.tsx'
+import { ListFoot, type MoreRows, useShownRows } from './list-parts.tsx'
+import { type CardColumn, RowCards, type Totals } from './row-cards.tsx'
+import { ListTools, SearchBox } from './search-box.tsx'
 
-export interface Column<Row> {
-  readonly id: string
-  readonly head: string
-  readonly cell: (row: Row) => ReactNode
+export interface Column<Row> extends CardColumn<Row> {
   /** Whether it is right-aligned, for numbers. */
   readonly numeric?: boolean
   /** Whether it names the row: it is never narrower than a few words, and takes the room that the others leave. */
   readonly name?: boolean
-  /** Whether the header is for screen readers only, such as that of a column of menus. */
-  readonly silent?: boolean
   readonly sortable?: boolean
 }
 
@@ -32,7 +27,7 @@ export interface TableState<Row> {
   readonly rows: readonly Row[] | undefined
   readonly failure: ApiFailure | null
   readonly onRetry: () => void
-  readonly more?: { readonly busy: boolean; readonly onMore: () => void } | null
+  readonly more?: MoreRows | null
 }
 
 /** The state of rows that are already known and cannot fail. */
@@ -41,32 +36,31 @@ export function staticRows<Row>(rows: readonly Row[] | undefined): TableState<Ro
 }
 
 /**
- * A table in all its states: loading, empty, failed (older rows stay) and loaded. With `card`, each row is a card on a phone. With
- * `textOf`, a list of more than one page has pages and a search in what it returns.
+ * A list in all its states: loading, empty, failed (older rows stay) and loaded; on a phone, each row is a card. With `textOf`, a list of more
+ * than one page is shown page by page, with a search in what it returns.
  */
 export function Table<Row>(props: TableProps<Row>) {
-  const { state, empty, card, caption } = props
+  const { state, empty, caption, tools } = props
   const phone = useIsPhone()
   const { failure } = state
-  const pages = useRowPages(state.rows ?? [], props.textOf)
+  const pages = useShownRows(state.rows ?? [], props.textOf)
   const rows = state.rows && (pages?.rows ?? state.rows)
+  const more = pages?.more ?? state.more ?? null
   return (
     <>
+      {tools && <ListTools>{tools}</ListTools>}
       {failure && <Failed failure={failure} onRetry={state.onRetry} isStale={rows !== undefined} />}
       {rows === undefined && !failure && <Loading rows={5} />}
-      {rows?.length === 0 && !state.more && !pages && empty}
-      {pages && <RowSearch caption={caption} pages={pages} />}
+      {rows?.length === 0 && !more && !pages && empty}
+      {pages && (
+        <ListTools>
+          <SearchBox label={pages.label(caption)} value={pages.query} onSearch={pages.onQuery} />
+        </ListTools>
+      )}
       {rows !== undefined &&
         rows.length > 0 &&
-        (phone && card ? <Cards {...props} rows={rows} /> : <Grid {...props} rows={rows} />)}
-      {pages && <RowPager caption={caption} pages={pages} />}
-      {state.more && (
-        <div className="flex justify-center border-t border-line p-3">
-          <Button busy={state.more.busy} onClick={state.more.onMore}>
-            {state.more.busy ? UI_TEXT.loading : UI_TEXT.loadMore}
-          </Button>
-        </div>
-      )}
+        (phone ? <RowCards {...props} rows={rows} /> : <Grid {...props} rows={rows} />)}
+      {(pages ?? more) && <ListFoot shown={rows?.length ?? 0} all={pages?.count} more={more} />}
     </>
   )
 }
@@ -79,27 +73,15 @@ type TableProps<Row> = {
   /** The words by which a row is found. */
   textOf?: (row: Row) => string
   empty: ReactNode
-  /** How to show a row on a phone. */
-  card?: (row: Row) => ReactNode
+  /** A search and filters that the server applies. */
+  tools?: ReactNode
   sorting?: Sorting
   onSort?: (by: string) => void
   rowClass?: (row: Row) => string | undefined
-  foot?: ReactNode
+  totals?: Totals
 }
 
-function Cards<Row>({ caption, rows, rowKey, card }: TableProps<Row> & { rows: readonly Row[] }) {
-  return (
-    <ul aria-label={caption} className="border-t border-line">
-      {rows.map((row) => (
-        <li key={rowKey(row)} className="border-b border-line p-4 last:border-b-0">
-          {card?.(row)}
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-function Grid<Row>({ caption, columns, rows, rowKey, sorting, onSort, rowClass, foot }: GridProps<Row>) {
+function Grid<Row>({ caption, columns, rows, rowKey, sorting, onSort, rowClass, totals }: GridProps<Row>) {
   return (
     // Scrollable regions must be reachable by keyboard, and hold what is hidden in them.
     <div role="region" aria-label={caption} tabIndex={0} className="relative overflow-x-auto rounded-b-xl">
@@ -123,7 +105,17 @@ function Grid<Row>({ caption, columns, rows, rowKey, sorting, onSort, rowClass, 
             </tr>
           ))}
         </tbody>
-        {foot && <tfoot className="border-t border-line font-medium">{foot}</tfoot>}
+        {totals && (
+          <tfoot className="border-t border-line font-medium">
+            <tr className="h-12">
+              {columns.map((column, at) => (
+                <Cell key={column.id} column={column} first={at === 0} bold>
+                  {at === 0 ? totals.label : totals.of[column.id]}
+                </Cell>
+              ))}
+            </tr>
+          </tfoot>
+        )}
       </table>
     </div>
   )
@@ -133,7 +125,7 @@ type GridProps<Row> = TableProps<Row> & { rows: readonly Row[] }
 
 const CELL = 'px-3 py-3 align-middle first:pl-4 last:pr-4 sm:first:pl-6 sm:last:pr-6'
 
-function Cell<Row>({ column, first, children }: { column: Column<Row>; first: boolean; children: ReactNode }) {
+function Cell<Row>({ column, first, bold = false, children }: CellProps<Row>) {
   const className = clsx(
     CELL,
     column.numeric && 'text-right whitespace-nowrap',
@@ -142,11 +134,13 @@ function Cell<Row>({ column, first, children }: { column: Column<Row>; first: bo
   )
   if (!first) return <td className={className}>{children}</td>
   return (
-    <th scope="row" className={clsx(className, 'font-normal')}>
+    <th scope="row" className={clsx(className, bold ? 'font-medium' : 'font-normal')}>
       {children}
     </th>
   )
 }
+
+type CellProps<Row> = { column: Column<Row>; first: boolean; bold?: boolean; children: ReactNode }
 
 function Head<Row>({ column, sorting, onSort }: HeadProps<Row>) {
   const className = clsx(

@@ -22,8 +22,14 @@ interface LedgerLine {
 
 const COLUMNS: readonly Column<LedgerLine>[] = [
   { id: 'at', head: HEADS.at, cell: ({ at }) => <TimeAgo at={at} /> },
-  { id: 'what', head: HEADS.what, cell: (line) => <LineDescription line={line} /> },
-  { id: 'amount', head: HEADS.amount, numeric: true, cell: ({ amount_micros_usd }) => costUsd(amount_micros_usd) },
+  { id: 'what', card: 'title', head: HEADS.what, cell: (line) => <LineDescription line={line} /> },
+  {
+    id: 'amount',
+    card: 'aside',
+    head: HEADS.amount,
+    numeric: true,
+    cell: ({ amount_micros_usd }) => costUsd(amount_micros_usd),
+  },
   {
     id: 'after',
     head: HEADS.after,
@@ -40,18 +46,6 @@ export function LedgerTable({ state }: { state: TableState<LedgerLine> }) {
       columns={COLUMNS}
       rowKey={({ id }) => id}
       state={state}
-      card={(line) => (
-        <div className="grid gap-1">
-          <div className="flex items-start justify-between gap-4">
-            <LineDescription line={line} />
-            <span className="font-medium">{costUsd(line.amount_micros_usd)}</span>
-          </div>
-          <div className="small flex justify-between gap-4 text-muted">
-            <TimeAgo at={line.at} />
-            <span>{costUsd(line.balance_after_micros_usd)}</span>
-          </div>
-        </div>
-      )}
       empty={<Empty>{TEXT.noLedger}</Empty>}
     />
   )

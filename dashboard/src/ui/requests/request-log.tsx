@@ -20,7 +20,6 @@ export function RequestLog({ caption, state, keyLabel, short = false, empty }: R
         columns={columnsOf(keyLabel, short, setOpened)}
         state={state}
         rowKey={({ id }) => id}
-        card={(row) => <RequestCard row={row} keyLabel={keyLabel} onOpen={setOpened} />}
         empty={empty}
       />
       {opened && <RequestSheet row={opened} keyLabel={keyLabel} onClose={() => setOpened(null)} />}
@@ -46,17 +45,22 @@ function columnsOf(
   const long: readonly Column<RequestRow>[] = short
     ? []
     : [
-        { id: 'tokens', head: columns.tokens, numeric: true, cell: tokenWords },
-        { id: 'ip', head: columns.ip, cell: ({ ip }) => <span className="code whitespace-nowrap">{ip}</span> },
+        { id: 'tokens', card: 'none', head: columns.tokens, numeric: true, cell: tokenWords },
+        {
+          id: 'ip',
+          card: 'none',
+          head: columns.ip,
+          cell: ({ ip }) => <span className="code whitespace-nowrap">{ip}</span>,
+        },
       ]
   return [
     { id: 'at', head: columns.at, cell: ({ at }) => <ExactTime at={at} /> },
     { id: 'key', head: columns.key, cell: ({ key_id: id }) => <Name>{keyLabel(id)}</Name> },
-    { id: 'operation', head: columns.operation, cell: (row) => <Called {...row} /> },
-    { id: 'status', head: columns.status, cell: (row) => <StatusBadge {...row} /> },
+    { id: 'operation', card: 'title', head: columns.operation, cell: (row) => <Called {...row} /> },
+    { id: 'status', card: 'aside', head: columns.status, cell: (row) => <StatusBadge {...row} /> },
     ...long,
     { id: 'cost', head: columns.cost, numeric: true, cell: (row) => costUsd(row.cost_micros_usd) },
-    { id: 'latency', head: columns.latency, numeric: true, cell: (row) => TEXT.latency(row.latency_ms) },
+    { id: 'latency', card: 'none', head: columns.latency, numeric: true, cell: (row) => TEXT.latency(row.latency_ms) },
     { id: 'more', head: columns.more, silent: true, numeric: true, cell: (row) => <Opener row={row} onOpen={open} /> },
   ]
 }
@@ -82,25 +86,3 @@ function Opener({ row, onOpen }: { row: RequestRow; onOpen: (row: RequestRow) =>
     </Button>
   )
 }
-
-function RequestCard({ row, keyLabel, onOpen }: CardProps) {
-  return (
-    <div className="grid grid-cols-1 gap-2">
-      <div className="flex flex-wrap items-center justify-between gap-2">
-        <span className="min-w-0 font-medium">
-          <Called {...row} />
-        </span>
-        <StatusBadge {...row} />
-      </div>
-      <div className="flex items-center justify-between gap-2">
-        <span className="small text-muted">
-          <span className="wrap-anywhere">{keyLabel(row.key_id)}</span> · <ExactTime at={row.at} /> ·{' '}
-          {costUsd(row.cost_micros_usd)}
-        </span>
-        <Opener row={row} onOpen={onOpen} />
-      </div>
-    </div>
-  )
-}
-
-type CardProps = { row: RequestRow; keyLabel: (id: string) => string; onOpen: (row: RequestRow) => void }

@@ -6,13 +6,14 @@ import { CopyButton } from '../code/copy-button.tsx'
 import { Dialog } from '../dialogs/dialog.tsx'
 import { costUsd, grouped } from '../format/money.ts'
 import { FullTime } from '../format/time.tsx'
+import { FactList, type Facts } from '../layout/fact-list.tsx'
 import { FailureCodeMeaning } from './failure-code-meaning.tsx'
 import { type RequestRow, StatusBadge } from './request-row.tsx'
 
 /** All details of one request. */
 export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
   const { columns } = TEXT
-  const facts: readonly (readonly [string, ReactNode])[] = [
+  const facts: Facts = [
     [columns.at, <FullTime key="at" at={row.at} />],
     [columns.status, <StatusBadge key="status" {...row} />],
     [columns.operation, operationName(row.operation)],
@@ -30,14 +31,7 @@ export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
   return (
     <Dialog side title={TEXT.sheet} onClose={onClose}>
       {row.code !== null && <FailureCodeMeaning code={row.code} caller={row.key_id} />}
-      <dl className="grid gap-3">
-        {facts.map(([name, value]) => (
-          <div key={name} className="grid gap-x-4 border-b border-line pb-3 sm:grid-cols-[10rem_minmax(0,1fr)]">
-            <dt className="text-muted">{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <FactList facts={facts} />
       <div className="flex flex-wrap gap-2">
         <Link to="/requests/$id" params={{ id: row.id }} className={buttonClass()}>
           {TEXT.explain}
@@ -52,7 +46,7 @@ export function RequestSheet({ row, keyLabel, onClose }: RequestSheetProps) {
 type RequestSheetProps = { row: RequestRow; keyLabel: (id: string) => string; onClose: () => void }
 
 /** The tokens of a model call: the counts, the cached part, and who counted them. */
-function tokenFacts(row: RequestRow): readonly (readonly [string, ReactNode])[] {
+function tokenFacts(row: RequestRow): Facts {
   const { input_tokens: input, output_tokens: output, cache_read_tokens: read, cache_write_tokens: written } = row
   return [
     [TEXT.columns.tokens, TEXT.tokens(grouped(input), grouped(output))],

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { limitsQuery } from '../../../api/billing/limits.ts'
+import { keyLimitsQuery } from '../../../api/billing/limits.ts'
 import type { ApiKey } from '../../../api/keys.ts'
 import { TIME_ZONE, usageQuery } from '../../../api/usage.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
@@ -22,7 +22,7 @@ export function KeyFigures({ apiKey }: { apiKey: ApiKey }) {
   } as const
   const left = useKeyRemaining(apiKey)
   const day = useQuery(usageQuery(params)).data?.totals
-  const live = useQuery(limitsQuery).data?.keys.find(({ id }) => id === apiKey.id)
+  const live = useQuery(keyLimitsQuery(apiKey.id)).data
   const rates = live && [
     { name: TEXT.rates.requests, used: live.requests.limit - live.requests.remaining, most: live.requests.limit },
     { name: TEXT.rates.tokens, used: live.tokens.limit - live.tokens.remaining, most: live.tokens.limit },

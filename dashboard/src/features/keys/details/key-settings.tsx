@@ -1,4 +1,3 @@
-import type { ReactNode } from 'react'
 import type { ApiKey } from '../../../api/keys.ts'
 import { KEY_TEXT as TEXT } from '../../../messages/keys.ts'
 import { operationName } from '../../../messages/requests.ts'
@@ -6,6 +5,7 @@ import { Meter } from '../../../ui/charts/meter.tsx'
 import { costUsd, grouped } from '../../../ui/format/money.ts'
 import { formatDateTime, formatDay, formatUntil, TimeAgo, useNow } from '../../../ui/format/time.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
+import { FactList, type Facts } from '../../../ui/layout/fact-list.tsx'
 import { KeyTags } from '../key-tags.tsx'
 import { TYPED_NAMES, type TypedName } from '../typed-settings.ts'
 
@@ -14,7 +14,7 @@ const MICROS = 1_000_000
 /** The settings of a key. */
 export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
   const { spending_limit: limit, budget, allowed_ips: ips, expires_at: expires, allowed_endpoints: endpoints } = apiKey
-  const rows: readonly (readonly [string, ReactNode])[] = [
+  const rows: Facts = [
     [TEXT.limit, limit === null ? TEXT.limitNone : costUsd(Math.round(limit * MICROS))],
     [
       TEXT.budget,
@@ -46,20 +46,13 @@ export function KeySettingsCard({ apiKey }: { apiKey: ApiKey }) {
   ]
   return (
     <Card title={TEXT.settings}>
-      <dl className="grid gap-x-6 gap-y-3 sm:grid-cols-[minmax(0,12rem)_minmax(0,1fr)]">
-        {rows.map(([name, value]) => (
-          <div key={name} className="grid gap-x-6 sm:col-span-2 sm:grid-cols-subgrid">
-            <dt className="text-muted">{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <FactList facts={rows} />
     </Card>
   )
 }
 
 /** A setting that is typed; a row only where it is set, or where there is a word for none. */
-function typedRow(apiKey: ApiKey, name: TypedName): readonly (readonly [string, ReactNode])[] {
+function typedRow(apiKey: ApiKey, name: TypedName): Facts {
   const { label, none } = TEXT.typed[name]
   const value = apiKey[name]
   if (name === 'tags') return apiKey.tags.length === 0 ? [] : [[label, <KeyTags key={name} tags={apiKey.tags} />]]

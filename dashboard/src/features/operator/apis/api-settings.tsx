@@ -7,6 +7,7 @@ import { Field } from '../../../ui/field.tsx'
 import { grouped } from '../../../ui/format/money.ts'
 import { TimeAgo } from '../../../ui/format/time.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
+import { FactList } from '../../../ui/layout/fact-list.tsx'
 import { ActionForm, type FormResult, readText, useOperatorAction } from '../action-form.tsx'
 import { AuthFields } from './auth-fields.tsx'
 import { type AuthValues, authValues, toAuth, validateAuth } from './auth-values.ts'
@@ -37,14 +38,7 @@ export function ApiSettings({ api }: { api: ApiDetails }) {
   ] as const
   return (
     <Card title={TEXT.settings} aside={<Button onClick={() => setEditing(true)}>{TEXT.edit}</Button>}>
-      <dl className="grid gap-x-6 gap-y-3 sm:grid-cols-2 lg:grid-cols-3">
-        {rows.map(([name, value]) => (
-          <div key={name} className="min-w-0">
-            <dt className="small text-muted">{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <FactList facts={rows} />
       {editing && <SettingsDialog api={api} onClose={() => setEditing(false)} />}
     </Card>
   )

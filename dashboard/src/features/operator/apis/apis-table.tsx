@@ -6,7 +6,7 @@ import { listState } from '../../../api/client/list-state.ts'
 import { API_TEXT as TEXT } from '../../../messages/apis.ts'
 import { Empty } from '../../../ui/feedback/states.tsx'
 import { grouped, shortCount } from '../../../ui/format/money.ts'
-import { Card } from '../../../ui/layout/card.tsx'
+import { BareCard } from '../../../ui/layout/card.tsx'
 import { type Column, Table } from '../../../ui/layout/table.tsx'
 import { HealthBadge, marginOf, revenueOf, SaleBadge, upstreamCostOf } from './api-facts.tsx'
 
@@ -24,23 +24,22 @@ export function ApisTable({ action }: { action: ReactNode }) {
   const report = useQuery(apiReportQuery).data?.apis
   const rows = apis.data?.map((api) => ({ api, figures: report?.find(({ name }) => name === api.name) }))
   return (
-    <Card title={TEXT.title} flush aside={<span className="small text-muted">{TEXT.period}</span>}>
+    <BareCard>
       <Table
         caption={TEXT.table}
         columns={COLUMNS}
         rowKey={({ api }) => api.name}
         textOf={({ api }) => api.name}
         state={{ rows, ...listState(apis) }}
-        card={(row) => <ApiCard {...row} />}
         empty={<Empty action={action}>{TEXT.none}</Empty>}
       />
-    </Card>
+    </BareCard>
   )
 }
 
 const COLUMNS: readonly Column<Row>[] = [
   { id: 'name', head: HEADS.name, cell: ({ api }) => <Name api={api} /> },
-  { id: 'state', head: HEADS.state, cell: ({ api }) => <SaleBadge enabled={api.enabled} /> },
+  { id: 'state', card: 'aside', head: HEADS.state, cell: ({ api }) => <SaleBadge enabled={api.enabled} /> },
   { id: 'operations', head: HEADS.operations, numeric: true, cell: ({ api }) => onSale(api) },
   { id: 'calls', head: HEADS.calls, numeric: true, cell: ({ figures }) => <Calls figures={figures} /> },
   { id: 'revenue', head: HEADS.revenue, numeric: true, cell: ({ figures }) => revenueOf(figures) },
@@ -68,34 +67,6 @@ function Name({ api }: { api: ApiSummary }) {
         {api.title}
       </Link>
       <span className="code text-muted wrap-anywhere">{api.name}</span>
-    </div>
-  )
-}
-
-/** The card of an API on a phone. */
-function ApiCard({ api, figures }: Row) {
-  const facts: readonly (readonly [string, ReactNode])[] = [
-    [HEADS.operations, onSale(api)],
-    [HEADS.calls, <Calls key="calls" figures={figures} />],
-    [HEADS.revenue, revenueOf(figures)],
-    [HEADS.cost, upstreamCostOf(figures)],
-    [HEADS.margin, marginOf(figures)],
-    [HEADS.errors, <HealthBadge key="errors" figures={figures} />],
-  ]
-  return (
-    <div className="grid gap-2">
-      <div className="flex items-start justify-between gap-2">
-        <Name api={api} />
-        <SaleBadge enabled={api.enabled} />
-      </div>
-      <dl className="small grid grid-cols-2 gap-x-4 gap-y-1">
-        {facts.map(([name, value]) => (
-          <div key={name} className="contents">
-            <dt className="text-muted">{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
     </div>
   )
 }

@@ -36,21 +36,11 @@ export function ClosedTable({ api }: { api: ApiDetails }) {
           { id: 'operation', head: HEADS.operation, cell: ({ operation }) => operation },
           { id: 'account', head: HEADS.account, cell: ({ account }) => <span className="code">{account}</span> },
           { id: 'at', head: HEADS.at, cell: ({ at }) => formatDateTime(at) },
-          { id: 'act', head: HEADS.act, silent: true, numeric: true, cell: lift },
+          { id: 'act', card: 'below', head: HEADS.act, silent: true, numeric: true, cell: lift },
         ]}
         rowKey={({ operation, account }) => `${operation} ${account}`}
         textOf={({ operation, account }) => `${operation} ${account}`}
         state={staticRows(api.closed)}
-        card={(closed) => (
-          <div className="grid gap-2">
-            <span className="font-medium">{closed.operation}</span>
-            <span className="code wrap-anywhere">{closed.account}</span>
-            <div className="flex items-center justify-between gap-2">
-              <span className="small text-muted">{formatDateTime(closed.at)}</span>
-              {lift(closed)}
-            </div>
-          </div>
-        )}
         empty={null}
       />
     </Card>

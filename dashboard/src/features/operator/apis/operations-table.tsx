@@ -48,21 +48,6 @@ export function OperationsTable({ api, onTry, onPrice }: OperationsTableProps) {
         textOf={({ id }) => id}
         state={staticRows(api.operations)}
         rowClass={({ enabled }) => (enabled ? undefined : 'text-muted')}
-        card={(operation) => (
-          <div className="grid gap-2">
-            <div className="flex items-start justify-between gap-2">
-              <OperationName operation={operation} />
-              <SaleBadge enabled={operation.enabled ?? true} waits={!api.enabled} />
-            </div>
-            <p>{priceText(operation.price)}</p>
-            <div className="flex flex-wrap items-center justify-between gap-2">
-              <span className="small text-muted">
-                {columns.calls}: {callsOf(figuresOf(operation))} · {columns.revenue}: {revenueOf(figuresOf(operation))}
-              </span>
-              {actions(operation)}
-            </div>
-          </div>
-        )}
         empty={<Empty>{TEXT.noOperations}</Empty>}
       />
     </Card>
@@ -84,14 +69,14 @@ function columnsOf(
     { id: 'name', head: HEADS.name, cell: (operation) => <OperationName operation={operation} /> },
     { id: 'price', head: HEADS.price, cell: ({ price }) => priceText(price) },
     {
-      ...{ id: 'state', head: HEADS.state },
+      ...{ id: 'state', head: HEADS.state, card: 'aside' as const },
       cell: ({ enabled = true }) => <SaleBadge enabled={enabled} waits={!api.enabled} />,
     },
     { id: 'calls', head: columns.calls, numeric: true, cell: (operation) => callsOf(figuresOf(operation)) },
     { id: 'revenue', head: columns.revenue, numeric: true, cell: (operation) => revenueOf(figuresOf(operation)) },
     { id: 'margin', head: columns.margin, numeric: true, cell: (operation) => marginOf(figuresOf(operation)) },
     { id: 'errors', head: columns.errors, cell: (operation) => <HealthBadge figures={figuresOf(operation)} /> },
-    { id: 'act', head: HEADS.act, silent: true, numeric: true, cell: actions },
+    { id: 'act', card: 'below', head: HEADS.act, silent: true, numeric: true, cell: actions },
   ]
 }
 

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ApiReport, apiReportQuery } from '../../../api/apis.ts'
+import { apiReportQuery } from '../../../api/apis.ts'
 import { API_TEXT as TEXT } from '../../../messages/apis.ts'
 import { costUsd, grouped } from '../../../ui/format/money.ts'
 import { Card } from '../../../ui/layout/card.tsx'
@@ -24,22 +24,12 @@ export function PaymentsTable({ name }: { name: string }) {
         columns={[
           { id: 'state', head: HEADS.state, cell: ({ state }) => TEXT.paymentStates[state] },
           { id: 'payments', head: HEADS.payments, numeric: true, cell: ({ payments }) => grouped(payments) },
-          { id: 'sum', head: HEADS.sum, numeric: true, cell: (row) => costUsd(row.cost_micros_usd) },
+          { id: 'sum', card: 'aside', head: HEADS.sum, numeric: true, cell: (row) => costUsd(row.cost_micros_usd) },
         ]}
         rowKey={({ state }) => state}
         state={staticRows(paid)}
-        card={(row: Sum) => (
-          <div className="flex items-center justify-between gap-2">
-            <span className="font-medium">{TEXT.paymentStates[row.state]}</span>
-            <span>
-              {grouped(row.payments)}, {costUsd(row.cost_micros_usd)}
-            </span>
-          </div>
-        )}
         empty={TEXT.noPayments}
       />
     </Card>
   )
 }
-
-type Sum = ApiReport['upstream_payments'][number]

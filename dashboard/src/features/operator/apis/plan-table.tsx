@@ -4,9 +4,9 @@ import { IMPORT_TEXT as TEXT } from '../../../messages/import-api.ts'
 import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Empty } from '../../../ui/feedback/states.tsx'
-import { INPUT } from '../../../ui/field.tsx'
 import { priceText } from '../../../ui/format/api-price.ts'
 import { Card } from '../../../ui/layout/card.tsx'
+import { SearchBox } from '../../../ui/layout/search-box.tsx'
 import { type Column, Table } from '../../../ui/layout/table.tsx'
 import { OperationName } from './operations-table.tsx'
 import { PlanPriceDialog } from './plan-price-dialog.tsx'
@@ -44,23 +44,18 @@ export function PlanTable({ checked, chosen, prices, onChosen, onPrices }: PlanT
   }
   return (
     <Card title={TEXT.plan} flush aside={<span>{TEXT.planCount(chosen.size, operations.length)}</span>}>
-      {operations.length > 0 && (
-        <div className="flex flex-wrap items-center gap-2 px-4 pb-3 sm:px-6">
-          <input
-            type="search"
-            aria-label={TEXT.filter}
-            placeholder={TEXT.filter}
-            value={filter}
-            onChange={({ target }) => setFilter(target.value)}
-            className={`${INPUT} sm:max-w-72`}
-          />
-          <Button onClick={selectAll}>{TEXT.all}</Button>
-          <Button onClick={selectNone}>{TEXT.noneChosen}</Button>
-        </div>
-      )}
       <Table
         caption={TEXT.planTable}
         columns={columnsOf(parts)}
+        tools={
+          operations.length > 0 && (
+            <>
+              <SearchBox label={TEXT.filter} hint={TEXT.filter} value={filter} onSearch={setFilter} />
+              <Button onClick={selectAll}>{TEXT.all}</Button>
+              <Button onClick={selectNone}>{TEXT.noneChosen}</Button>
+            </>
+          )
+        }
         rowKey={({ id }) => id}
         state={{
           rows: matching.slice(0, shown),
@@ -68,7 +63,6 @@ export function PlanTable({ checked, chosen, prices, onChosen, onPrices }: PlanT
           onRetry: () => undefined,
           more: matching.length > shown ? { busy: false, onMore: () => setShown(shown + PAGE_ROWS) } : null,
         }}
-        card={(operation) => <OperationCard operation={operation} parts={parts} />}
         empty={<Empty>{operations.length === 0 ? TEXT.nothing : TEXT.noMatch}</Empty>}
       />
       {pricing && (
@@ -145,19 +139,6 @@ function PriceButton({ operation, parts }: { operation: ApiOperation; parts: Row
     <Button aria-label={`${TEXT.price}: ${operation.title ?? operation.id}`} onClick={() => parts.onPrice(operation)}>
       {TEXT.price}
     </Button>
-  )
-}
-
-function OperationCard({ operation, parts }: { operation: ApiOperation; parts: RowParts }) {
-  return (
-    <div className="grid gap-2">
-      <Chosen operation={operation} parts={parts} />
-      <div className="flex flex-wrap items-center justify-between gap-2">
-        <span>{priceText(parts.priceOf(operation))}</span>
-        {!parts.plan.is_new && <ChangeBadge plan={parts.plan} id={operation.id} />}
-        <PriceButton operation={operation} parts={parts} />
-      </div>
-    </div>
   )
 }
 

@@ -292,7 +292,9 @@ function EraseDialog({ customer, onClose }: DialogProps) {
     <ActionForm title={TEXT.erase} action={action} onClose={onClose} read={read}>
       {(errors) => (
         <>
-          <p className="text-muted wrap-anywhere">{TEXT.eraseText(id)}</p>
+          <p className="text-muted wrap-anywhere">
+            {TEXT.eraseText} {TEXT.eraseConfirm(id)}
+          </p>
           <Field label={TEXT.eraseField} error={errors['confirm']}>
             {(control) => <input {...control} name="confirm" className="code" required />}
           </Field>

@@ -20,8 +20,8 @@ import { Two } from './two-lines.tsx'
 const { limitRequestColumns: ASKED, adjustmentColumns: HEADS } = TEXT
 
 const REQUESTS: readonly Column<CustomerLimitRequest>[] = [
-  { id: 'at', head: ASKED.at, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
-  { id: 'asked', head: ASKED.asked, cell: (row) => <Two first={askedFor(row)} second={row.use_case} /> },
+  { id: 'at', card: 'aside', head: ASKED.at, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
+  { id: 'asked', card: 'title', head: ASKED.asked, cell: (row) => <Two first={askedFor(row)} second={row.use_case} /> },
   {
     id: 'status',
     head: ASKED.status,
@@ -66,13 +66,6 @@ export function LimitsCard({ id, onSet }: { id: string; onSet: ((what: 'limits' 
         columns={REQUESTS}
         rowKey={(row) => row.id}
         state={{ rows: found.data?.pages.flatMap(({ requests }) => requests), ...listState(found) }}
-        card={(row) => (
-          <Two
-            first={`${TEXT.limitRequestStates[row.status]}: ${askedFor(row)}`}
-            second={row.reason}
-            at={row.created_at}
-          />
-        )}
         empty={<Empty>{TEXT.noLimitRequests}</Empty>}
       />
     </Card>
@@ -81,9 +74,20 @@ export function LimitsCard({ id, onSet }: { id: string; onSet: ((what: 'limits' 
 
 const ADJUSTMENTS: readonly Column<CustomerAdjustmentRow>[] = [
   { id: 'at', head: HEADS.at, cell: ({ at }) => <TimeAgo at={at} /> },
-  { id: 'what', head: HEADS.what, cell: (row) => <Two first={BILLING_TEXT.kinds[row.kind]} second={reasonOf(row)} /> },
+  {
+    id: 'what',
+    card: 'title',
+    head: HEADS.what,
+    cell: (row) => <Two first={BILLING_TEXT.kinds[row.kind]} second={reasonOf(row)} />,
+  },
   { id: 'by', head: HEADS.by, cell: (row) => <Two first={byOf(row)} second={row.reference ?? row.request_id} /> },
-  { id: 'amount', head: HEADS.amount, numeric: true, cell: ({ amount_micros_usd: usd }) => costUsd(usd) },
+  {
+    id: 'amount',
+    card: 'aside',
+    head: HEADS.amount,
+    numeric: true,
+    cell: ({ amount_micros_usd: usd }) => costUsd(usd),
+  },
 ]
 
 /** Signup credit has no reason but its name. */
@@ -117,13 +121,6 @@ export function AdjustmentsCard({ id, onGrant, onDebit }: AdjustmentsProps) {
         columns={ADJUSTMENTS}
         rowKey={(row) => row.id}
         state={{ rows: found.data?.pages.flatMap(({ adjustments }) => adjustments), ...listState(found) }}
-        card={(row) => (
-          <Two
-            first={`${costUsd(row.amount_micros_usd)} · ${BILLING_TEXT.kinds[row.kind]}`}
-            second={row.by === null ? reasonOf(row) : `${row.reason} · ${byOf(row)}`}
-            at={row.at}
-          />
-        )}
         empty={<Empty>{TEXT.noAdjustments}</Empty>}
       />
     </Card>

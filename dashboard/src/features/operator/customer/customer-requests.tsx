@@ -26,12 +26,13 @@ export function RequestsCard({ id }: { id: string }) {
     { id: 'at', head: HEADS.at, cell: ({ at }) => <TimeAgo at={at} /> },
     {
       id: 'operation',
+      card: 'title',
       head: HEADS.operation,
       cell: ({ operation, model }) => <Two first={operationName(operation)} second={model} />,
     },
     { id: 'key', head: HEADS.key, cell: ({ key_id: keyId }) => keyName(keyId) },
-    { id: 'outcome', head: HEADS.outcome, cell: (call) => <Outcome call={call} /> },
-    { id: 'cost', head: HEADS.cost, numeric: true, cell: ({ cost_micros_usd: cost }) => costUsd(cost) },
+    { id: 'outcome', card: 'below', head: HEADS.outcome, cell: (call) => <Outcome call={call} /> },
+    { id: 'cost', card: 'aside', head: HEADS.cost, numeric: true, cell: ({ cost_micros_usd: cost }) => costUsd(cost) },
     {
       id: 'id',
       head: HEADS.id,
@@ -39,33 +40,20 @@ export function RequestsCard({ id }: { id: string }) {
     },
   ]
   return (
-    <Card
-      title={TEXT.requests}
-      flush
-      aside={
-        <Select
-          label={TEXT.requestFilter}
-          options={TEXT.requestFilters}
-          value={status}
-          onChange={({ target }) => setStatus(target.value)}
-        />
-      }
-    >
+    <Card title={TEXT.requests} flush>
       <Table
         caption={TEXT.table(TEXT.requests)}
         columns={columns}
+        tools={
+          <Select
+            label={TEXT.requestFilter}
+            options={TEXT.requestFilters}
+            value={status}
+            onChange={({ target }) => setStatus(target.value)}
+          />
+        }
         rowKey={({ id: request }) => request}
         state={{ rows: calls.data?.pages.flatMap(({ requests }) => requests), ...listState(calls) }}
-        card={(call) => (
-          <div className="grid gap-2">
-            <div className="flex items-start justify-between gap-3">
-              <span className="font-medium">{operationName(call.operation)}</span>
-              <span>{costUsd(call.cost_micros_usd)}</span>
-            </div>
-            <Outcome call={call} />
-            <Two first={<span className="code">{call.id}</span>} second={keyName(call.key_id)} at={call.at} />
-          </div>
-        )}
         empty={<Empty>{status === '' ? TEXT.noRequests : TEXT.noneWithStatus}</Empty>}
       />
     </Card>

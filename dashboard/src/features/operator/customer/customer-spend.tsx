@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<OperationSpend>[] = [
   { id: 'operation', head: HEADS.operation, cell: ({ name }) => operationName(String(name)) },
   { id: 'calls', head: HEADS.calls, numeric: true, cell: ({ requests }) => grouped(requests) },
   { id: 'failed', head: HEADS.failed, numeric: true, cell: ({ failed_requests: failed }) => grouped(failed) },
-  { id: 'spend', head: HEADS.spend, numeric: true, cell: ({ charged_micros_usd: usd }) => costUsd(usd) },
+  { id: 'spend', card: 'aside', head: HEADS.spend, numeric: true, cell: ({ charged_micros_usd: usd }) => costUsd(usd) },
 ]
 
 /** What a customer spent in the last 30 days, by day and by operation. */
@@ -54,14 +54,6 @@ export function SpendCard({ id }: { id: string }) {
           columns={COLUMNS}
           rowKey={({ name }) => String(name)}
           state={staticRows(data.groups ?? [])}
-          card={({ name, requests, charged_micros_usd: usd }) => (
-            <div className="flex items-start justify-between gap-3">
-              <span>{operationName(String(name))}</span>
-              <span>
-                {TEXT.calls(requests)} · {costUsd(usd)}
-              </span>
-            </div>
-          )}
           empty={<Empty>{TEXT.noSpend}</Empty>}
         />
       )}

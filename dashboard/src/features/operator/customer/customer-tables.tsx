@@ -47,7 +47,7 @@ export function KeysTable({ id, onRevoke }: { id: string; onRevoke: (key: Custom
       head: TEXT.keyColumns.name,
       cell: (key) => <Two first={key.name} second={`${key.prefix}…${key.last4}`} />,
     },
-    { id: 'status', head: TEXT.keyColumns.status, cell: ({ status }) => TEXT.keyStates[status] },
+    { id: 'status', card: 'aside', head: TEXT.keyColumns.status, cell: ({ status }) => TEXT.keyStates[status] },
     {
       id: 'used',
       head: TEXT.keyColumns.used,
@@ -63,12 +63,6 @@ export function KeysTable({ id, onRevoke }: { id: string; onRevoke: (key: Custom
         rowKey={(key) => key.id}
         textOf={({ name, last4 }) => `${name} ${last4}`}
         state={{ rows: keys.data, ...listState(keys), ...(acting.error && { failure: failureFrom(acting) }) }}
-        card={(key) => (
-          <div className="flex items-start justify-between gap-3">
-            <Two first={`${key.name} · ${TEXT.keyStates[key.status]}`} second={`${key.prefix}…${key.last4}`} />
-            {menu(key)}
-          </div>
-        )}
         empty={<Empty>{TEXT.noKeys}</Empty>}
       />
     </Card>
@@ -116,6 +110,7 @@ export function PaymentsTable({
     { id: 'at', head: TEXT.paymentColumns.at, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
     {
       id: 'method',
+      card: 'title',
       head: TEXT.paymentColumns.method,
       cell: ({ method, id: payment }) => <Two first={methodName(method)} second={payment} />,
     },
@@ -126,6 +121,7 @@ export function PaymentsTable({
     },
     {
       id: 'amount',
+      card: 'aside',
       head: TEXT.paymentColumns.amount,
       numeric: true,
       cell: ({ amount_micros_usd: amount }) => costUsd(amount),
@@ -139,16 +135,6 @@ export function PaymentsTable({
         columns={columns}
         rowKey={(payment) => payment.id}
         state={{ rows: payments.data?.pages.flatMap(({ payments: rows }) => rows), ...listState(payments) }}
-        card={(payment) => (
-          <div className="flex items-start justify-between gap-3">
-            <Two
-              first={`${costUsd(payment.amount_micros_usd)} · ${methodName(payment.method)} · ${paymentState(payment)}`}
-              second={payment.id}
-              at={payment.created_at}
-            />
-            {menu(payment)}
-          </div>
-        )}
         empty={<Empty>{TEXT.noPayments}</Empty>}
       />
     </Card>
@@ -161,7 +147,12 @@ function paymentState({ purpose, state }: CustomerPayment): string {
 
 const REFUNDS: readonly Column<CustomerRefund>[] = [
   { id: 'at', head: TEXT.refundColumns.at, cell: ({ created_at: at }) => <TimeAgo at={at} /> },
-  { id: 'of', head: TEXT.refundColumns.of, cell: ({ payment }) => <span className="code">{payment}</span> },
+  {
+    id: 'of',
+    card: 'title',
+    head: TEXT.refundColumns.of,
+    cell: ({ payment }) => <span className="code">{payment}</span>,
+  },
   {
     id: 'state',
     head: TEXT.refundColumns.state,
@@ -170,6 +161,7 @@ const REFUNDS: readonly Column<CustomerRefund>[] = [
   { id: 'note', head: TEXT.refundColumns.note, cell: ({ note }) => note },
   {
     id: 'amount',
+    card: 'aside',
     head: TEXT.refundColumns.amount,
     numeric: true,
     cell: ({ amount_micros_usd: amount }) => costUsd(amount),
@@ -188,13 +180,6 @@ export function RefundsTable({ id }: { id: string }) {
         columns={REFUNDS}
         rowKey={(refund) => refund.id ?? refund.payment}
         state={{ rows, ...listState(refunds) }}
-        card={(refund) => (
-          <Two
-            first={`${costUsd(refund.amount_micros_usd)} · ${TEXT.refundStates[refund.state]}`}
-            second={refund.note}
-            at={refund.created_at}
-          />
-        )}
         empty={null}
       />
     </Card>
@@ -202,9 +187,10 @@ export function RefundsTable({ id }: { id: string }) {
 }
 
 const CHANGES: readonly Column<CustomerChange>[] = [
-  { id: 'at', head: TEXT.auditColumns.at, cell: ({ at }) => <TimeAgo at={at} /> },
+  { id: 'at', card: 'aside', head: TEXT.auditColumns.at, cell: ({ at }) => <TimeAgo at={at} /> },
   {
     id: 'action',
+    card: 'title',
     head: TEXT.auditColumns.action,
     cell: ({ action, key }) => <Two first={auditAction(action)} second={key} />,
   },
@@ -221,13 +207,6 @@ export function ChangesTable({ id }: { id: string }) {
         columns={CHANGES}
         rowKey={(change) => change.id}
         state={{ rows: changes.data?.pages.flatMap((page) => page.changes), ...listState(changes) }}
-        card={(change) => (
-          <Two
-            first={`${auditAction(change.action)} · ${AUDIT_TEXT.actors[change.by]}`}
-            second={change.ip}
-            at={change.at}
-          />
-        )}
         empty={<Empty>{TEXT.noChanges}</Empty>}
       />
     </Card>

@@ -61,12 +61,6 @@ export function BooksView() {
           columns={COLUMNS}
           rowKey={({ account }) => account}
           state={{ rows: query.data?.accounts, ...listState(query) }}
-          card={(row) => (
-            <div className="flex items-start justify-between gap-3">
-              <span className="code wrap-anywhere">{row.account}</span>
-              <span>{costUsd(row.closing_micros_usd)}</span>
-            </div>
-          )}
           empty={<Empty>{TEXT.noBooks}</Empty>}
         />
       </Card>

@@ -60,15 +60,6 @@ export function CompareView() {
           columns={RUNS}
           rowKey={({ id }) => id}
           state={{ rows: data?.runs, ...listState(query) }}
-          card={(run) => (
-            <div className="flex items-start justify-between gap-3">
-              <span className="grid">
-                <TimeAgo at={run.started_at} />
-                <span className="small text-muted">{byOf(run)}</span>
-              </span>
-              <span>{problemsOf(run)}</span>
-            </div>
-          )}
           empty={<Empty>{TEXT.noRuns}</Empty>}
         />
       </Card>
@@ -94,7 +85,7 @@ const RUNS: readonly Column<ReconciliationRun>[] = [
   { id: 'at', head: TEXT.runColumns.at, cell: ({ started_at: at }) => <TimeAgo at={at} /> },
   { id: 'by', head: TEXT.runColumns.by, cell: byOf },
   { id: 'applied', head: TEXT.runColumns.applied, cell: ({ applied }) => (applied ? TEXT.yes : TEXT.no) },
-  { id: 'problems', head: TEXT.runColumns.problems, numeric: true, cell: problemsOf },
+  { id: 'problems', card: 'aside', head: TEXT.runColumns.problems, numeric: true, cell: problemsOf },
 ]
 
 function byOf({ actor }: ReconciliationRun): string {
@@ -115,19 +106,7 @@ function LastCard({ last }: { last: Reconciliation }) {
         {!last.complete && TEXT.incomplete}
       </p>
       {found.length > 0 && (
-        <Table
-          caption={TEXT.found}
-          columns={FOUND}
-          rowKey={({ key }) => key}
-          state={staticRows(found)}
-          card={(row) => (
-            <span className="grid">
-              <span>{row.what}</span>
-              <span className="small text-muted wrap-anywhere">{row.of}</span>
-            </span>
-          )}
-          empty={null}
-        />
+        <Table caption={TEXT.found} columns={FOUND} rowKey={({ key }) => key} state={staticRows(found)} empty={null} />
       )}
     </Card>
   )
@@ -180,12 +159,6 @@ function WaitingCard({ pages }: { pages: readonly UnknownPage[] }) {
         ]}
         rowKey={({ page }) => page}
         state={staticRows(pages)}
-        card={({ page, payment }) => (
-          <span className="grid">
-            <span className="code wrap-anywhere">{page}</span>
-            <span className="small text-muted wrap-anywhere">{payment ?? '-'}</span>
-          </span>
-        )}
         empty={null}
       />
     </Card>

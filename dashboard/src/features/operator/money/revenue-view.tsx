@@ -22,6 +22,7 @@ import { Field, Select } from '../../../ui/field.tsx'
 import { costUsd, grouped, percent } from '../../../ui/format/money.ts'
 import { useNow } from '../../../ui/format/time.tsx'
 import { Card, Figure, Figures } from '../../../ui/layout/card.tsx'
+import { FactList } from '../../../ui/layout/fact-list.tsx'
 import { type Column, Table } from '../../../ui/layout/table.tsx'
 
 const DAY_MS = 86_400_000
@@ -124,7 +125,13 @@ function RevenueTable({ asked, onGroup }: { asked: RevenueAsked; onGroup: (group
   const columns: readonly Column<RevenueRow>[] = [
     { id: 'name', head: TEXT.groups[group], cell: (row) => <span className="wrap-anywhere">{named(row)}</span> },
     { id: 'calls', head: TEXT.columns.calls, numeric: true, cell: ({ calls }) => grouped(calls) },
-    { id: 'revenue', head: TEXT.columns.revenue, numeric: true, cell: (row) => <RevenueCell row={row} /> },
+    {
+      id: 'revenue',
+      card: 'aside',
+      head: TEXT.columns.revenue,
+      numeric: true,
+      cell: (row) => <RevenueCell row={row} />,
+    },
     { id: 'cost', head: TEXT.columns.cost, numeric: true, cell: (row) => <CostCell row={row} /> },
     {
       id: 'margin',
@@ -157,15 +164,6 @@ function RevenueTable({ asked, onGroup }: { asked: RevenueAsked; onGroup: (group
         columns={columns}
         rowKey={({ name }) => name}
         state={{ rows: query.data?.group_by === group ? query.data.rows : undefined, ...listState(query) }}
-        card={(row) => (
-          <div className="flex items-start justify-between gap-3">
-            <span className="wrap-anywhere">{named(row)}</span>
-            <span className="grid text-right">
-              <RevenueCell row={row} />
-              <span className="small text-muted">{TEXT.charged(grouped(row.calls))}</span>
-            </span>
-          </div>
-        )}
         empty={<Empty>{TEXT.none}</Empty>}
       />
       {query.data && query.data.rows_left_out > 0 && (
@@ -205,14 +203,7 @@ function CreditCard({ report: { credit, overruns_micros_usd: overruns } }: { rep
   ] as const
   return (
     <Card title={TEXT.credit}>
-      <dl className="grid gap-2">
-        {rows.map(([label, amount]) => (
-          <div key={label} className="flex justify-between gap-4">
-            <dt className="text-muted">{label}</dt>
-            <dd>{costUsd(amount)}</dd>
-          </div>
-        ))}
-      </dl>
+      <FactList facts={rows.map(([label, amount]) => [label, costUsd(amount)])} />
     </Card>
   )
 }
