@@ -8,6 +8,8 @@ import { router } from './router.tsx'
 const root = document.getElementById('root')
 if (root === null) throw new Error('index.html has no #root to mount on')
 
+// The first render replaces the frame that the HTML has, so it waits for the page, or for what is wrong with it.
+await router.load()
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>

@@ -81,6 +81,37 @@ describe('the first load', () => {
     expect([...filesOf(manifest, ['index.html', ...pages])].filter((file) => file.includes('stacked-bars'))).toEqual([])
   })
 
+  test('paints the frame of a page after two round trips and 20 KB, before any script of the app has run', async () => {
+    const html = await Bun.file(join(DIST, 'app.html')).text()
+    const blocking = [
+      ...html.matchAll(/<script(?![^>]*type="module")[^>]*src="([^"]+)"/g),
+      ...html.matchAll(/<link rel="stylesheet"[^>]*href="([^"]+)"/g),
+    ].map(([, path = '']) => path)
+    // Named by the HTML itself, so all of them are fetched at once: the second round trip.
+    expect(blocking).toHaveLength(2)
+    expect(await Bun.file(join(DIST, blocking.find((path) => path.endsWith('.css')) ?? '')).text()).not.toContain(
+      '@import',
+    )
+    const bytes = ['app.html', ...blocking].map((path) => Bun.file(join(DIST, `${path}.gz`)).size)
+    console.log(`first paint: ${bytes.join(' + ')} bytes of gzip`)
+    expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(20_000)
+
+    await dashboard.signedIn()
+    const { page, complaints } = await dashboard.visit('/favicon.svg')
+    await page.route('**/assets/*.js', async () => undefined)
+    await page.goto(`${dashboard.origin}/keys`, { waitUntil: 'commit' })
+    await page.locator('nav a', { hasText: 'API keys' }).waitFor({ state: 'visible' })
+    await screenshot(page, 'first-paint')
+    const placeOf = async () => (await page.locator('nav a', { hasText: 'API keys' }).boundingBox()) ?? null
+    const painted = await placeOf()
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await page.goto(`${dashboard.origin}/keys`)
+    await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor()
+    expect(await placeOf()).toEqual(painted)
+    await page.close()
+    expect(complaints().filter((said) => !/ERR_|Failed to load/.test(said))).toEqual([])
+  })
+
   test('serves a page whose policy allows no foreign or inline script, and no foreign picture', async () => {
     const answer = await fetch(`${dashboard.origin}/keys`)
     const policy = answer.headers.get('content-security-policy') ?? ''

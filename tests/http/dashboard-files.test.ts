@@ -13,6 +13,7 @@ import {
 import { type DashboardFiles, loadDashboard } from '../../server/http/system/dashboard-files.ts'
 
 const PAGE = '<!doctype html><title>A page</title>'
+const FRAMED = '<!doctype html><title>Dashboard</title><div id="root"><nav></nav></div>'
 const SCRIPT = 'console.log("a script")'
 const CSP =
   "default-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'self'; form-action 'self'"
@@ -25,6 +26,7 @@ beforeAll(async () => {
   await mkdir(join(dist, 'assets'), { recursive: true })
   await writeFile(join(root, 'secret.txt'), 'outside')
   await writeFile(join(dist, 'index.html'), PAGE)
+  await writeFile(join(dist, 'app.html'), FRAMED)
   await mkdir(join(dist, '.vite'))
   const manifest = {
     'index.html': { file: 'assets/main-a1b2.js', imports: ['_shared.js'] },
@@ -81,6 +83,16 @@ describe('a page', () => {
     expect(scripts).toEqual(
       files.map((file) => `</assets/${file}.js>; rel=modulepreload; crossorigin; fetchpriority=low`),
     )
+  })
+
+  test('has the frame of the pages for a browser with a session, and only on a page inside it', async () => {
+    const cookie = { cookie: 'session=x' }
+    for (const path of ['/', '/keys', '/keys/key_1']) expect(await answered(get(path, cookie)).text()).toBe(FRAMED)
+    for (const path of ['/sign-in', '/no-such-page']) expect(await answered(get(path, cookie)).text()).toBe(PAGE)
+    expect(await answered(get('/keys')).text()).toBe(PAGE)
+    // A browser that has just signed in does not keep the page that it had before.
+    const before = answered(get('/keys')).headers.get('etag') ?? ''
+    expect(answered(get('/keys', { ...cookie, 'if-none-match': before })).status).toBe(200)
   })
 
   test('names nothing for a path without a page of its own, or without a session', () => {

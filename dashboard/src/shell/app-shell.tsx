@@ -7,6 +7,7 @@ import { preloadDialogs } from '../ui/dialogs/dialog.tsx'
 import { lazyPart, preloadParts } from '../ui/feedback/lazy-part.tsx'
 import { toastsWanted } from '../ui/feedback/toast.ts'
 import { preloadMenus } from '../ui/menus/menu.tsx'
+import { FRAME_LOOK as LOOK } from './frame-look.ts'
 import { PageFocus } from './page-focus.tsx'
 import { PaletteKey } from './palette-shortcut.tsx'
 import { Rail } from './rail.tsx'
@@ -30,14 +31,10 @@ export function AppShell({ children = <Outlet /> }: { children?: ReactNode }) {
   const toasts = useSignal(toastsWanted)
   useEffect(preloadLater, [])
   return (
-    <div className="md:grid md:grid-cols-[208px_minmax(0,1fr)]">
+    <div className={LOOK.frame}>
       <SkipLink />
       <Rail />
-      <main
-        id="main"
-        tabIndex={-1}
-        className="mx-auto grid w-full max-w-6xl min-w-0 grid-cols-1 content-start gap-6 px-4 py-6 md:px-8 md:py-8"
-      >
+      <main id="main" tabIndex={-1} className={LOOK.main}>
         <Banner />
         {children}
       </main>

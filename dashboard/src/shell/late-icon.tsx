@@ -1,4 +1,5 @@
 import { lazyPart } from '../ui/feedback/lazy-part.tsx'
+import { FRAME_LOOK as LOOK } from './frame-look.ts'
 
 /** An icon of the navigation, loaded after the words beside it; until then, the same room. */
 export const LateIcon = lazyPart(() => import('./shell-icon.tsx').then(({ ShellIcon }) => ShellIcon), {
@@ -7,5 +8,5 @@ export const LateIcon = lazyPart(() => import('./shell-icon.tsx').then(({ ShellI
 })
 
 function Room() {
-  return <span aria-hidden className="size-4 shrink-0" />
+  return <span aria-hidden className={LOOK.iconRoom} />
 }

@@ -11,20 +11,18 @@ import { lazyPart } from '../ui/feedback/lazy-part.tsx'
 import { formatClock } from '../ui/format/time.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { BalanceLine } from './balance-line.tsx'
+import { FRAME_LOOK as LOOK } from './frame-look.ts'
 import { LateIcon } from './late-icon.tsx'
 
 /** After the page: the first load is measured. */
 const Bell = lazyPart(() => import('./bell.tsx').then(({ Bell }) => Bell), { failure: () => null })
 
-const ITEM =
-  'control flex shrink-0 items-center gap-2 px-3 whitespace-nowrap no-underline hover:bg-sunken aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent'
-
 /** The navigation with the balance and the account: on the left, or on top on a phone. */
 export function Rail() {
   return (
-    <header className="grid content-start border-b border-line max-md:pt-2 md:sticky md:top-0 md:h-dvh md:grid-rows-[auto_1fr_auto] md:border-r md:border-b-0">
-      <div className="flex items-center justify-between gap-3 px-4 md:px-5 md:pt-7 md:pb-4">
-        <Link to="/" className="text-base font-semibold no-underline">
+    <header className={LOOK.rail}>
+      <div className={LOOK.top}>
+        <Link to="/" className={LOOK.product}>
           {SHELL_TEXT.product}
         </Link>
         <div className="flex items-center gap-1">
@@ -58,11 +56,7 @@ function Pages() {
   }, [path])
   const account = useQuery(accountQuery).data
   return (
-    <nav
-      ref={row}
-      aria-label={SHELL_TEXT.pages}
-      className="flex gap-1 overflow-x-auto px-2 py-2 md:grid md:content-start md:overflow-x-visible md:overflow-y-auto md:py-0"
-    >
+    <nav ref={row} aria-label={SHELL_TEXT.pages} className={LOOK.pages}>
       {NAVIGATION_GROUPS.map((group) => (
         <Group
           key={group}
@@ -79,8 +73,8 @@ function Group({ group, entries }: { group: NavigationGroup; entries: readonly N
   const id = useId()
   if (entries.length === 0) return null
   return (
-    <div role="group" aria-labelledby={id} className="relative flex gap-1 md:grid md:gap-0.5">
-      <p id={id} className={clsx('small px-3 pt-3 pb-1 text-muted max-md:sr-only', group === 'overview' && 'sr-only')}>
+    <div role="group" aria-labelledby={id} className={LOOK.group}>
+      <p id={id} className={clsx(LOOK.groupName, group === 'overview' && 'sr-only')}>
         {SHELL_TEXT.groups[group]}
       </p>
       {entries.map((entry) => (
@@ -100,12 +94,12 @@ function Entry({ entry }: { entry: NavigationEntry }) {
   )
   if (entry.outside)
     return (
-      <a href={to} className={ITEM}>
+      <a href={to} className={LOOK.item}>
         {inside}
       </a>
     )
   return (
-    <Link to={to} activeOptions={{ exact: to === '/' || exact, includeSearch: false }} className={ITEM}>
+    <Link to={to} activeOptions={{ exact: to === '/' || exact, includeSearch: false }} className={LOOK.item}>
       {inside}
     </Link>
   )

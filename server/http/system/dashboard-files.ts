@@ -73,6 +73,8 @@ export async function loadDashboard(distDir: string): Promise<DashboardFiles> {
   const index = files.get('/index.html')
   if (index === undefined) return { answer: answerNotBuilt }
   files.set('/', index)
+  /** The same with the frame of a signed-in owner's page, which is painted before any script has run. */
+  const framed = files.get('/app.html') ?? index
   const preloads = pagePreloads(files.get(MANIFEST)?.bodies.get('identity')?.bytes)
   return {
     answer(request) {
@@ -81,9 +83,9 @@ export async function loadDashboard(distDir: string): Promise<DashboardFiles> {
         path === null ? undefined : (files.get(path) ?? (isPage(path) && !wantsJson(request) ? index : undefined))
       if (file === undefined || path === null) return null
       const isAuthPage = AUTH_PAGES.has(path)
-      const answer = answerFile(file, request, isAuthPage)
       // Whoever has no cookie is not signed in, and gets another page.
       const link = file === index && !isAuthPage && request.headers.has('cookie') ? preloads(path) : null
+      const answer = answerFile(link === null ? file : framed, request, isAuthPage)
       if (link !== null) answer.headers.set('link', link)
       return answer
     },

@@ -25,7 +25,7 @@ export function pagePreloads(manifest: Uint8Array | undefined): (path: string) =
   const chunks = chunksOf(parsedJson(new TextDecoder().decode(manifest)))
   const inPage = filesOf(chunks, [ENTRY])
   return (path) => {
-    const name = NAMES[path.replace(/^(\/[a-z]+\/)[^/]+$/, '$1*')] ?? path.slice(1)
+    const name = NAMES[path.replace(/^(\/[a-z]+\/)[^/]+$/, '$1*')] ?? path.slice(1).replaceAll('/', '-')
     const page = `src/pages/${name}.tsx`
     if (!chunks.has(page)) return null
     const files = [...filesOf(chunks, [page, ...SHELL_PARTS])].filter((file) => !inPage.has(file))

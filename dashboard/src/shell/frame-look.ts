@@ -1,0 +1,14 @@
+/** How the frame around every page looks, drawn by the browser from the HTML and by React. */
+export const FRAME_LOOK = {
+  frame: 'md:grid md:grid-cols-[208px_minmax(0,1fr)]',
+  rail: 'grid content-start border-b border-line max-md:pt-2 md:sticky md:top-0 md:h-dvh md:grid-rows-[auto_1fr_auto] md:border-r md:border-b-0',
+  top: 'flex items-center justify-between gap-3 px-4 md:px-5 md:pt-7 md:pb-4',
+  product: 'text-base font-semibold no-underline',
+  pages:
+    'flex gap-1 overflow-x-auto px-2 py-2 md:grid md:grid-cols-1 md:content-start md:overflow-x-hidden md:overflow-y-auto md:py-0',
+  group: 'relative flex gap-1 md:grid md:grid-cols-1 md:gap-0.5',
+  groupName: 'small px-3 pt-3 pb-1 text-muted max-md:sr-only',
+  item: 'control flex shrink-0 items-center gap-2 px-3 whitespace-nowrap no-underline hover:bg-sunken aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent',
+  iconRoom: 'size-4 shrink-0',
+  main: 'mx-auto grid w-full max-w-6xl min-w-0 grid-cols-1 content-start gap-6 px-4 py-6 md:px-8 md:py-8',
+} as const
