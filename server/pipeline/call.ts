@@ -173,6 +173,8 @@ export interface RefusedOutcome {
   readonly isCharged?: true
   /** Its upstream, if it was asked. */
   readonly upstream?: UpstreamUse | undefined
+  /** What was held for it, and released. */
+  readonly held?: Money | undefined
 }
 
 /** How a priced call ended. */

@@ -148,9 +148,9 @@ export class HeldCall implements OpenCall {
     const { deps, work } = this.parts
     const now = deps.clock.now()
     const failure = { route: templateOf(this.authenticated.incoming.route), message, param: null, rule: null }
-    const { model } = work
+    const { model, quote } = work
     const upstream = this.upstreamUse(now)
-    const end = { status, code, charged: null, now, model, upstream, failure }
+    const end = { status, code, charged: null, held: quote.maxCost, now, model, upstream, failure }
     deps.journal.note(callRecord(this.authenticated, work.operation, end))
   }
 
@@ -209,7 +209,9 @@ export class HeldCall implements OpenCall {
     const { deps, work } = this.parts
     const now = deps.clock.now()
     const upstream = this.upstreamUse(now)
-    const end = { status: 200, code, charged, upstreamCost, now, tokens, model: work.model, usageSource, upstream }
+    const { model, quote } = work
+    const held = quote.fixed ? undefined : quote.maxCost
+    const end = { status: 200, code, charged, held, upstreamCost, now, tokens, model, usageSource, upstream }
     return callRecord(this.authenticated, work.operation, end)
   }
 }

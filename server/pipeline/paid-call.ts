@@ -207,7 +207,8 @@ async function releaseAndRefuse(
 ): Promise<SaleResult> {
   const upstream = open.upstreamUse(sale.deps.clock.now())
   await open.giveBack()
-  return { outcome: { ...refused(problem, await readings(sale)), upstream }, end }
+  const held = sale.work.quote.maxCost
+  return { outcome: { ...refused(problem, await readings(sale)), upstream, held }, end }
 }
 
 /** The current windows of a call with a concurrency place. For any other call, those that `authenticate` read are still right. */

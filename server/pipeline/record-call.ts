@@ -19,7 +19,7 @@ export function templateOf(route: Route): string | null {
 interface CallEnd
   extends Pick<
     CallRecord,
-    'status' | 'code' | 'charged' | 'upstreamCost' | 'upstream' | 'failure' | 'model' | 'usageSource'
+    'status' | 'code' | 'charged' | 'held' | 'upstreamCost' | 'upstream' | 'failure' | 'model' | 'usageSource'
   > {
   readonly tokens?: TokenCounts | undefined
   readonly now: number
@@ -48,6 +48,7 @@ export function callRecord(
     model: end.model,
     usageSource: end.usageSource,
     charged: end.charged,
+    held: end.held,
     upstreamCost: end.upstreamCost,
     upstream: end.upstream,
     failure: end.failure,

@@ -56,13 +56,16 @@ export const REQUEST_TEXT = {
   },
   perUnit: (price: string, per: string) => `${price} per ${per}`,
   charged: 'Charged',
-  hold: 'Hold',
+  hold: 'Held',
   held: {
-    charged: (caller: string) =>
-      `Held on ${caller} and the balance before the upstream was asked, then charged. The rest was released.`,
-    released: (caller: string) =>
-      `Held on ${caller} and the balance before the upstream was asked, then released in full.`,
-    none: 'No money was held.',
+    all: (held: string, caller: string) =>
+      `${held} on ${caller} and the balance before the upstream was asked, then charged in full`,
+    part: (held: string, caller: string, charged: string, released: string) =>
+      `${held} on ${caller} and the balance before the upstream was asked; ${charged} charged, ${released} released`,
+    none: (held: string, caller: string) =>
+      `${held} on ${caller} and the balance before the upstream was asked, then released in full`,
+    nothing: 'No money was held',
+    unknown: 'The amount was not stored',
   },
   priceVersion: 'Price version',
   notCharged: 'You were not charged for this request.',

@@ -75,6 +75,8 @@ export interface CallRecord {
   readonly model?: string | undefined
   readonly usageSource?: UsageSource | undefined
   readonly charged: Charged | null
+  /** What was held. Absent if nothing was, if the charge is of one fixed price, which is then what was held, and in rows of earlier versions. */
+  readonly held?: Money | undefined
   /** What its upstream cost the operator, by the purchase price at that time. Absent if not known. Never shown to the caller. */
   readonly upstreamCost?: Money | undefined
   /** Absent if no upstream was asked, and in rows of earlier versions. */

@@ -5,7 +5,6 @@ import type { Readings } from '../../core/limits/limiter'
 import { formatUsd } from '../../core/money'
 import type { EndedCall } from '../../core/telemetry/ended-call'
 import { reportEnd, type Telemetry } from '../../core/telemetry/telemetry'
-import type { UpstreamUse } from '../../core/usage/call-record'
 import { failureNote } from '../../core/usage/failure-note'
 import { forbidden } from '../../pipeline/auth/authenticate'
 import type {
@@ -112,10 +111,13 @@ export class Reply {
   }
 
   /** A failure. On a priced route it states a cost of 0. If it is charged all the same, its log row is already written. */
-  refuse(problem: Failure, { readings, isCharged, upstream }: Omit<RefusedOutcome, 'kind' | 'failure'> = {}): Response {
+  refuse(
+    problem: Failure,
+    { readings, isCharged, upstream, held }: Omit<RefusedOutcome, 'kind' | 'failure'> = {},
+  ): Response {
     const status = problem.passThrough?.status ?? FAILURES[problem.code].status
     // If the database accepts no writes, a log row would only queue behind them, and its id may already exist.
-    if (!isCharged && problem.code !== 'service_unavailable') this.note(status, problem, upstream)
+    if (!isCharged && problem.code !== 'service_unavailable') this.note(status, problem, { upstream, held })
     this.report(status, problem.code, upstream?.provider)
     if (problem.offers) this.telemetry.payment('offered')
     const headers = this.headers({}, readings)
@@ -206,11 +208,11 @@ export class Reply {
     return { id, operation: operationOf(route), status, code, upstream, ms: Math.max(0, this.now() - at) }
   }
 
-  private note(status: number, problem: Failure | null, upstream?: UpstreamUse): void {
+  private note(status: number, problem: Failure | null, ended: Pick<RefusedOutcome, 'upstream' | 'held'> = {}): void {
     if (this.verdict.caller.kind === 'anonymous') return
     const { route } = this.incoming
     const end = {
-      ...{ status, code: problem?.code ?? null, charged: null, now: this.now(), upstream },
+      ...{ status, code: problem?.code ?? null, charged: null, now: this.now(), ...ended },
       model: this.model ?? undefined,
       failure: problem ? failureNote(problem, templateOf(route)) : undefined,
     }

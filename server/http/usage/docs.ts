@@ -85,6 +85,7 @@ export const USAGE_DOCS = {
             provider: 'brave',
             times: { waiting_ms: 1, upstream_ms: 10, total_ms: 12 },
             failure: null,
+            held_micros_usd: CALL_EXAMPLE.cost_micros_usd,
             charge: CHARGE_EXAMPLE,
           },
           failed: {
@@ -97,6 +98,7 @@ export const USAGE_DOCS = {
               param: 'count',
               rule: 'must be an integer from 1 to 200',
             },
+            held_micros_usd: null,
             charge: null,
           },
         },

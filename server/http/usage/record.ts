@@ -142,6 +142,11 @@ export const ExplainedRequest = named(
           rule: orNull(text('The rule that it breaks.')),
         }),
       ),
+      held_micros_usd: orNull(
+        microsUsd('What was held until the end of the call; null if nothing was, or in calls of earlier versions.', {
+          minimum: 0,
+        }),
+      ),
       charge: orNull(
         record('The charge; null when nothing was charged.', {
           currency: oneOf(['USD'], 'The currency.'),

@@ -213,6 +213,7 @@ export function explainedCall(call: CallRecord): ExplainedRequest {
       total_ms: call.latencyMs,
     },
     failure,
+    held_micros_usd: heldFor(call),
     charge: charged && {
       currency: 'USD' as const,
       price_version: charged.priceVersion,
@@ -231,6 +232,11 @@ export function explainedCall(call: CallRecord): ExplainedRequest {
       charged_micros_usd: charged.cost,
     },
   }
+}
+
+/** What was held; null if nothing was, or if it is not known. A charge of one unit takes the whole hold. */
+function heldFor({ held, charged }: CallRecord): Money | null {
+  return held || (charged?.units === 1 && !charged.lines ? charged.cost : null)
 }
 
 /** The calculation as text. Tokens are priced per million, and the total is rounded up once. */

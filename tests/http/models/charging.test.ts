@@ -68,6 +68,8 @@ describe('a plain call', () => {
       usage_source: 'exact',
       cost_micros_usd: 575,
       charge: { charged_micros_usd: 575 },
+      // 100 tokens of the answer and what the messages may have had.
+      held_micros_usd: expect.any(Number),
     })
     expect(Reflect.get(Object(explained['charge']), 'arithmetic')).toBe(
       '40 input_tokens x 2.5 USD / 1000000 + 60 cache_read_tokens x 1.25 USD / 1000000 + 40 output_tokens x 10 USD / 1000000 = 0.000575 USD',

@@ -111,6 +111,23 @@ test('a charged call is explained with its times beside its arithmetic', async (
   expect(await explainedCall(IMAGES)).toMatchObject({ provider: 'cache' })
 })
 
+test('a call says what was held for it: charged in full or released; nothing for one that was refused before', async () => {
+  gateway.images.answer = async () => ok({ body: '{}' })
+  expect(await explainedCall(IMAGES)).toMatchObject({ held_micros_usd: 5_000, charge: { charged_micros_usd: 5_000 } })
+  gateway.clock.advance(60_000)
+  gateway.images.answer = async () => err({ kind: 'unavailable', reason: 'away' })
+  expect(await explainedCall(IMAGES)).toMatchObject({
+    code: 'upstream_unavailable',
+    held_micros_usd: 5_000,
+    charge: null,
+  })
+  expect(await explainedCall(`${IMAGES}&count=900`)).toMatchObject({ held_micros_usd: null, charge: null })
+  const [row] = await gateway.core.stores.db.all<{ held: number | null }>(
+    sql`SELECT held FROM requests WHERE cost = 5000 LIMIT 1`,
+  )
+  expect(row?.held, 'a fixed price costs its row nothing').toBeNull()
+})
+
 test('no row stores anything that its caller sent, from any part of the request', async () => {
   const quoted = [CANARY, `"${CANARY}"`, `a"${CANARY}`, `$${CANARY}`, `|foo$boost=${CANARY}`, `$site=${CANARY} x"y`]
   const queries = Object.keys({ ...IMAGE_SEARCH.parameters, ...LLM_CONTEXT.parameters }).flatMap((name) =>

@@ -2,8 +2,8 @@ import type { Explained } from '../../api/requests.ts'
 import { REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { costUsd, grouped } from '../../ui/format/money.ts'
 import { Card } from '../../ui/layout/card.tsx'
+import { FactList } from '../../ui/layout/fact-list.tsx'
 import { type Column, staticRows, Table } from '../../ui/layout/table.tsx'
-import { FactList } from './fact-list.tsx'
 
 type Charge = NonNullable<Explained['charge']>
 type Line = Charge['inputs']['lines'][number]
@@ -12,7 +12,7 @@ const COLUMNS: readonly Column<Line>[] = [
   { id: 'item', head: TEXT.lines.item, cell: ({ item }) => item },
   { id: 'units', head: TEXT.lines.units, numeric: true, cell: ({ units }) => grouped(units) },
   { id: 'price', head: TEXT.lines.price, numeric: true, cell: priceOf },
-  { id: 'amount', head: TEXT.lines.amount, numeric: true, cell: amountOf },
+  { id: 'amount', card: 'aside', head: TEXT.lines.amount, numeric: true, cell: amountOf },
 ]
 
 /** What a request cost, the arithmetic of it, and what became of its hold. */
@@ -33,14 +33,7 @@ export function RequestCharge({ request, caller }: { request: Explained; caller:
         rowKey={({ item }) => item}
         state={staticRows(charge.inputs.lines)}
         empty={null}
-        foot={
-          <tr>
-            <th scope="row" colSpan={COLUMNS.length - 1} className="px-4 py-3 text-left font-medium sm:px-6">
-              {TEXT.charged}
-            </th>
-            <td className="px-4 py-3 text-right sm:px-6">{costUsd(charge.charged_micros_usd)}</td>
-          </tr>
-        }
+        totals={{ label: TEXT.charged, of: { amount: costUsd(charge.charged_micros_usd) } }}
       />
       <div className="border-t border-line p-4 sm:px-6">
         <FactList
@@ -55,10 +48,19 @@ export function RequestCharge({ request, caller }: { request: Explained; caller:
   )
 }
 
-/** Money is held last before an upstream is asked, so a request without one held none. */
-function holdOf({ charge, provider }: Explained, caller: string): string {
-  if (charge !== null) return TEXT.held.charged(caller)
-  return provider === null ? TEXT.held.none : TEXT.held.released(caller)
+/** The amount that was held, and what became of it. */
+function holdOf({ charge, held_micros_usd: held, provider }: Explained, caller: string): string {
+  const charged = charge?.charged_micros_usd ?? 0
+  if (held !== null) {
+    const released = Math.max(0, held - charged)
+    const { all, part, none } = TEXT.held
+    if (charged === 0) return none(costUsd(held), caller)
+    return released === 0
+      ? all(costUsd(held), caller)
+      : part(costUsd(held), caller, costUsd(charged), costUsd(released))
+  }
+  // Calls of earlier versions have no amount. Money is held last before an upstream is asked.
+  return charge === null && provider === null ? TEXT.held.nothing : TEXT.held.unknown
 }
 
 function priceOf({ unit_price_micros_usd: price, per }: Line): string {

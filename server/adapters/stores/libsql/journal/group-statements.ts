@@ -68,7 +68,7 @@ const REQUESTS = insert(
   'requests',
   `id, client_request_id, account_id, key_id, operation, at, status, code, latency_ms, address, input_tokens, output_tokens,
     cache_read_tokens, cache_write_tokens, cost, price_version, unit_price, units, model, usage_source, charge_lines, provider, waiting_ms,
-    upstream_ms, failure, upstream_cost`,
+    upstream_ms, failure, upstream_cost, held`,
 )
 const UNDONE = all(`UPDATE requests SET status = 503, code = 'service_unavailable', cost = 0
   WHERE id IN (SELECT value FROM json_each(?))`)
@@ -238,6 +238,7 @@ function requestRow(call: CallRecord): unknown[] {
     upstream?.upstreamMs ?? null,
     failure ? JSON.stringify(failure) : null,
     upstreamCost,
+    call.held ?? null,
   ]
 }
 

@@ -39,6 +39,8 @@ export const requests = sqliteTable(
     failure: text({ mode: 'json' }).$type<FailureNote>(),
     /** What its upstream cost the operator; null if not known. */
     upstreamCost: money('upstream_cost'),
+    /** What was held. Null for a charge of one fixed price, which is what was held. */
+    held: money(),
   },
   (table) => [
     index('requests_account').on(table.accountId, table.at),

@@ -201,6 +201,7 @@ export class LibsqlUsageReports implements UsageReports {
       ...(row.model !== null && { model: row.model }),
       ...(row.usageSource && { usageSource: row.usageSource }),
       charged,
+      ...(row.held !== null && { held: row.held }),
       ...(row.provider !== null && {
         upstream: { provider: row.provider, waitingMs: row.waitingMs ?? 0, upstreamMs: row.upstreamMs ?? 0 },
       }),
