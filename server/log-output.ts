@@ -1,5 +1,19 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'its folder does not exist',
+  ENOTDIR: 'part of its path is a file',
+  EISDIR: 'it is a folder',
+  EACCES: 'this user may not write it',
+  EROFS: 'it is on a read-only disk',
+}
+
+/** What is wrong with LOG_FILE and what to do about it, for the error of opening it. */
+export function logFileProblem(path: string, error: unknown): string {
+  const code = String(Object(error).code ?? error)
+  return `LOG_FILE=${path} cannot be opened: ${REASONS[code] ?? code}. Name a file that the gateway may write, such as LOG_FILE=/var/log/gateway/gateway.log, or unset it for stderr`
+}
+
 /** Where the lines of the log go: a file, or stderr without one. A line that the file does not take goes to stderr. */
 export class LogOutput {
   private readonly path: string | null

@@ -8,7 +8,7 @@ import { HandOver, takeOver } from './hand-over'
 import { CONTROL_SOCKET } from './http/operator/control'
 import { freePort, type Listening, listen, listenControl, listenMetrics } from './listen'
 import { type Log, openLog, type ProcessLog } from './log'
-import { LogOutput } from './log-output'
+import { LogOutput, logFileProblem } from './log-output'
 import { PortError } from './open-port'
 import { runNode } from './run-node'
 import { secureFolder } from './setup/secure-folder'
@@ -47,7 +47,7 @@ function openOutput({ logFile }: Config): LogOutput {
   try {
     return new LogOutput(logFile)
   } catch (error) {
-    end(`LOG_FILE cannot be opened: ${reasonOf(error)}. Name a file that the gateway may write, or unset it for stderr`)
+    end(logFileProblem(logFile ?? '', error))
   }
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { configCommand } from '../../server/cli/local/config-command'
@@ -119,7 +119,18 @@ UPSTREAM_WALLET_TOKENS:
 
   test('that is named but cannot be read is refused', () => {
     expect(message(() => readConfig({ SECRET_KEY, CONFIG_FILE: '/nowhere/gateway.yaml' }, {}))).toContain(
-      'The configuration file /nowhere/gateway.yaml cannot be read: it does not exist',
+      'CONFIG_FILE=/nowhere/gateway.yaml cannot be read: it does not exist. Name a file such as CONFIG_FILE=/etc/gateway/gateway.yaml, or unset it',
+    )
+  })
+
+  test('is refused with its path and the cure if it is a folder, wherever it is named', () => {
+    expect(message(() => readConfig({ SECRET_KEY, CONFIG_FILE: FOLDER }, {}))).toContain(
+      `CONFIG_FILE=${FOLDER} cannot be read: it is a folder. Name a file`,
+    )
+    const data = mkdtempSync(join(FOLDER, 'data-'))
+    mkdirSync(join(data, 'gateway.yaml'))
+    expect(message(() => readConfig({ SECRET_KEY, DATA_DIR: data }, {}))).toContain(
+      `The configuration file ${data}/gateway.yaml cannot be read: it is a folder. Make it a file that this user may read, or remove it`,
     )
   })
 
@@ -174,7 +185,9 @@ describe('a secret in a file', () => {
         ...{ SECRET_KEY_FILE: '/dev/stdin', LOG_FILE: '/nowhere/gateway.log' },
       },
     })
-    expect(stderr.toString()).toStartWith('gateway: LOG_FILE cannot be opened')
+    expect(stderr.toString()).toStartWith(
+      'gateway: LOG_FILE=/nowhere/gateway.log cannot be opened: its folder does not exist.',
+    )
   })
 
   test('is refused beside the variable, when it is empty, and for a setting that is no secret', () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { readConfig } from '../../server/config'
 import { ALL_SETTINGS } from '../../server/config/schema/all-settings'
 import { freePort, listen } from '../../server/listen'
+import { LogOutput, logFileProblem } from '../../server/log-output'
 import { openPort } from '../../server/open-port'
 import { secureFolder } from '../../server/setup/secure-folder'
 import { openHarness } from '../support/harness'
@@ -84,6 +85,12 @@ const REFUSED: readonly (readonly [Record<string, string>, name: string, example
   [{ ...NODE, SOCIAL_PROVIDER: 'sandbox' }, 'NODE_URL cannot be combined with a sandbox', 'SOCIAL_PROVIDER=none'],
   [{ ...NODE, PAYMENTS: 'sandbox' }, 'NODE_URL cannot be combined with a sandbox', 'PAYMENTS=off'],
   [{ ...NODE, TAKE_OVER: 'true' }, 'TAKE_OVER', 'NODE_URL'],
+  [{ PAYMENTS: 'paypal' }, 'PAYMENTS', 'one of off, sandbox, tempo, evm'],
+  [{ SECRET_KEY: 'hunter2' }, 'SECRET_KEY', 'openssl rand -base64 32'],
+  [{ SECRET_KEY: '', SECRET_KEY_FILE: '/nowhere/key' }, 'SECRET_KEY_FILE', '/run/secrets/secret_key'],
+  [{ SECRET_KEY: '' }, 'SECRET_KEY is not set', 'bun run up'],
+  [{ SECRET_KEY_FILE: '/nowhere/key' }, 'SECRET_KEY and SECRET_KEY_FILE are both set', 'Remove one of them'],
+  [{ CONFIG_FILE: '/nowhere.yaml' }, 'CONFIG_FILE', '/etc/gateway/gateway.yaml'],
 ]
 
 describe('a wrong setting stops the start with one line that names it and an example', () => {
@@ -153,6 +160,25 @@ describe('a wrong setting stops the start with one line that names it and an exa
     expect(line).toContain('The database at 127.0.0.1:1 does not answer')
     expect(line).toContain('DATABASE_URL=libsql://db.example.com')
     expect(line).not.toContain('hunter2')
+  })
+
+  test('a log file that cannot be opened', async () => {
+    for (const [path, reason] of [
+      [join(FOLDER, 'nowhere/gateway.log'), 'its folder does not exist'],
+      [FOLDER, 'it is a folder'],
+      [join(import.meta.path, 'gateway.log'), 'part of its path is a file'],
+    ] as const) {
+      const open = () => {
+        try {
+          return new LogOutput(path)
+        } catch (error) {
+          throw new Error(logFileProblem(path, error))
+        }
+      }
+      const line = await lineOf(open)
+      expect(line).toStartWith(`LOG_FILE=${path} cannot be opened: ${reason}. Name a file`)
+      expect(line).toContain('LOG_FILE=/var/log/gateway/gateway.log')
+    }
   })
 
   test('an address that is not of this machine, and a port in use', async () => {

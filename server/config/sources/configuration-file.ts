@@ -39,7 +39,7 @@ export function readConfigurationFile(
 ): FileSettings | null {
   const path = configurationFile(named, dataDir)
   if (path === null) return null
-  const { text, isOpen } = content(path)
+  const { text, isOpen } = content(path, named)
   // Most gateways have no file, so they do not load the parser.
   const { members }: typeof import('./yaml-members') = require('./yaml-members')
   const values = new Map<string, { text: string; place: string }>()
@@ -56,14 +56,20 @@ export function readConfigurationFile(
   return { path, values, isOpen }
 }
 
-function content(path: string): { text: string; isOpen: boolean } {
+/** `named`: what CONFIG_FILE is, if it is set. */
+function content(path: string, named: string | null): { text: string; isOpen: boolean } {
+  const [what, cure] =
+    named === null
+      ? [`The configuration file ${path}`, `Make it a file that this user may read, or remove it`]
+      : [`CONFIG_FILE=${named}`, 'Name a file such as CONFIG_FILE=/etc/gateway/gateway.yaml, or unset it']
   try {
     const found = readLimited(path, MAX_BYTES)
-    if (found === null) throw new ConfigError(`${path} is larger than 64 KB, so it is not a configuration file`)
+    if (found === null)
+      throw new ConfigError(`${what} is larger than 64 KB, so it is not a configuration file. ${cure}`)
     return { text: found.text, isOpen: (found.mode & 0o007) !== 0 }
   } catch (failure) {
     if (failure instanceof ConfigError) throw failure
-    throw new ConfigError(`The configuration file ${path} cannot be read: ${systemReason(failure)}`)
+    throw new ConfigError(`${what} cannot be read: ${systemReason(failure)}. ${cure}`)
   }
 }
 
