@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { LeaseStore, NodeFacts } from '../../server/core/cluster/leases'
 
-const A: NodeFacts = { id: 'node_a', url: 'http://127.0.0.1:1', version: '0.2.0', skewMs: 0 }
+const A: NodeFacts = { id: 'node_a', url: 'http://127.0.0.1:1', version: '0.2.0', zones: 'zones of a', skewMs: 0 }
 const B: NodeFacts = { ...A, id: 'node_b', url: 'http://127.0.0.1:2' }
 
 interface OpenLeases {
@@ -104,6 +104,19 @@ export function leaseStoreContract(open: () => Promise<OpenLeases>): void {
     await expire()
     await leases.join({ ...A, id: 'node_d' }, {})
     expect(await live()).toEqual({ node_d: true })
+  })
+
+  test('each node says which time zones it knows, and all see those of the owner', async () => {
+    const { leases } = await open()
+    await leases.join(A, {})
+    await leases.join({ ...B, zones: 'zones of b' }, {})
+    const zones = async () => Object.fromEntries((await leases.nodes()).map((node) => [node.id, node.zones]))
+    expect(await zones()).toEqual({ [A.id]: A.zones, [B.id]: 'zones of b' })
+    await leases.take(B)
+    expect((await leases.look()).owner).toMatchObject({ nodeId: B.id, zones: 'zones of b' })
+    await leases.leave(A.id)
+    await leases.join({ ...A, zones: null }, {})
+    expect(await zones()).toEqual({ [A.id]: null, [B.id]: 'zones of b' })
   })
 
   test('the two newest keys of hops are kept', async () => {

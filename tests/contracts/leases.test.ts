@@ -59,7 +59,7 @@ test('the tables that a node makes before it may migrate are those of the migrat
   const migrated = join(folder, 'migrated.db')
   await writeMigratedDatabase(migrated)
   const leases = new LibsqlLeases({ url: `file:${join(folder, 'made.db')}`, authToken: null })
-  await leases.join({ id: 'node_a', url: 'http://127.0.0.1:1', version: '0.2.0', skewMs: 0 }, {})
+  await leases.join({ id: 'node_a', url: 'http://127.0.0.1:1', version: '0.2.0', zones: null, skewMs: 0 }, {})
   await leases.close()
   const columns = async (file: string) => {
     const client = createClient({ url: `file:${file}` })

@@ -282,7 +282,16 @@ function priceLine({ operation, account, usd }: OperatorPrice): string {
 
 function nodeTable({ nodes }: NodeReport): string {
   return table(
-    ['NODE', 'URL', 'ROLE', 'SINCE', 'SEEN MS AGO', 'CLOCK MS', 'VERSION'],
-    nodes.map((node) => [node.id, node.url, node.role, node.since, node.seen_ms_ago, node.clock_ms, node.version]),
+    ['NODE', 'URL', 'ROLE', 'SINCE', 'SEEN MS AGO', 'CLOCK MS', 'TIME ZONES', 'VERSION'],
+    nodes.map((node) => [
+      node.id,
+      node.url,
+      node.role,
+      node.since,
+      node.seen_ms_ago,
+      node.clock_ms,
+      node.time_zones ?? '-',
+      node.version,
+    ]),
   )
 }

@@ -49,7 +49,7 @@ export interface Ownership {
 export type Role = 'standby' | 'taking' | 'owner' | 'releasing'
 
 export interface RoleParts<G extends OwnedGateway> {
-  readonly self: Pick<NodeFacts, 'id' | 'url' | 'version'>
+  readonly self: Omit<NodeFacts, 'skewMs'>
   readonly leases: LeaseStore
   /** Opens the accounts: raises the epoch, which fences every older owner, and restores the counters. */
   readonly open: (ownership: Ownership) => Promise<G>

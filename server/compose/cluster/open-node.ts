@@ -7,7 +7,7 @@ import { DataMoved } from '../../adapters/stores/libsql/move/standing'
 import type { Config } from '../../config'
 import { DAY_MS } from '../../core/clock'
 import type { FindOwner, Peer } from '../../core/cluster/hop'
-import type { HopKey, LeaseStore, Sighting } from '../../core/cluster/leases'
+import type { HopKey, LeaseStore, NodeFacts, Sighting } from '../../core/cluster/leases'
 import { VERSION } from '../../core/version'
 import type { Log } from '../../log'
 import { clientAddresses } from '../observing/client-addresses'
@@ -16,6 +16,7 @@ import { SearchIndex } from '../search/search-index'
 import { fingerprints, hopSecret, isGenuine, newNodeId } from './fingerprints'
 import { GatewayNode, type NodeSurroundings, notForwarded } from './gateway-node'
 import { NodeRole, type OwnedGateway } from './node-role'
+import { zoneComparison, zoneRules } from './zone-rules'
 
 /** Every node has read a new key before any signs with it. */
 const KEY_SETTLES_MS = 30_000
@@ -33,13 +34,14 @@ interface NodeNeeds {
 /** Makes this process one of the nodes on its database. Throws if its secrets are not those of the others. */
 export async function openNode(config: Config, { nodeUrl, log, open, onStuck }: NodeNeeds) {
   const leases = new LibsqlLeases({ url: config.databaseUrl, authToken: config.databaseAuthToken })
-  const self = { id: newNodeId(config.secretKey, nodeUrl), url: nodeUrl, version: VERSION }
+  const self = { id: newNodeId(config.secretKey, nodeUrl), url: nodeUrl, version: VERSION, zones: zoneRules() }
   await join(leases, self, config)
   const keys = new SharedKeys(leases, config.secretKey)
   const signer = await keys.signer()
   const now = () => Date.now()
   const findOwner: FindOwner = (after, signal) => role.until(() => successor(after), signal)
   const tell = sayWhy(log)
+  const compareZones = zoneComparison(self, log)
   const forwarding = new Forwarder({
     ...{ signer, now, findOwner },
     refuse(request, call, missing) {
@@ -55,6 +57,7 @@ export async function openNode(config: Config, { nodeUrl, log, open, onStuck }: 
       return open({ lease, mayGrant, callers, report: () => node.report(), problem: () => role.problem() }, onLost)
     },
     onSighting(sighting) {
+      compareZones(sighting.owner)
       if (sighting.owner) forwarding.abandon(sighting.owner.term)
       keys.saw(sighting, role.name === 'owner')
     },
@@ -85,7 +88,7 @@ export function prepareSearch({ dataDir }: Config, onProgress: (done: number, to
   return new SearchIndex(indexSources(dataDir), async () => true).prepare(onProgress)
 }
 
-async function join(leases: LeaseStore, self: Parameters<LeaseStore['take']>[0] & { version: string }, config: Config) {
+async function join(leases: LeaseStore, self: Omit<NodeFacts, 'skewMs'>, config: Config) {
   const answer = await leases.join({ ...self, skewMs: 0 }, fingerprints(config)).catch((error: unknown) => {
     if (error instanceof DataMoved) throw error
     const reason = error instanceof Error ? error.message : String(error)

@@ -16,6 +16,8 @@ export interface NodeFacts {
   readonly id: string
   readonly url: string
   readonly version: string
+  /** A fingerprint of the rules of time zones that it knows; null for a node that does not say. */
+  readonly zones: string | null
   /** How far its clock is ahead of the database's. */
   readonly skewMs: number
 }
@@ -40,7 +42,7 @@ export interface Sighting {
   /** The database's clock. */
   readonly at: number
   /** The node whose lease runs; null if the lease is free. */
-  readonly owner: (Peer & { readonly takenAt: number }) | null
+  readonly owner: (Peer & { readonly takenAt: number } & Pick<NodeFacts, 'zones'>) | null
   /** The newest first, at most two. */
   readonly hopKeys: readonly HopKey[]
 }

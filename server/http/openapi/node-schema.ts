@@ -1,4 +1,4 @@
-import { instant, oneOf, record, text, whole } from './json-schema'
+import { instant, oneOf, orNull, record, text, whole } from './json-schema'
 
 /** A node as operators see it. */
 export const NODE = record('One node.', {
@@ -9,4 +9,8 @@ export const NODE = record('One node.', {
   since: instant('Since when it has this role.'),
   seen_ms_ago: whole('How long ago it was last seen.'),
   clock_ms: whole("How far its clock is ahead of the database's."),
+  time_zones: orNull(
+    oneOf(['same', 'different'], "Whether its rules of time zones are the owner's: days and budgets end by them."),
+    'not known',
+  ),
 })

@@ -11,13 +11,24 @@ export interface NodeReport {
 }
 
 export function nodeReport({ owner, at }: Sighting, nodes: readonly NodeState[]): NodeReport {
+  const zonesOf = ({ zones }: NodeState) =>
+    !owner || owner.zones === null || zones === null ? null : zones === owner.zones ? 'same' : 'different'
   return {
     nodes: nodes.map((node) => {
       const isOwner = node.id === owner?.nodeId
       const role = isOwner ? 'owner' : node.isLive ? 'standby' : 'gone'
       const since = isOwner ? owner.takenAt : node.isLive ? node.startedAt : node.seenAt
       const { id, url, version, skewMs } = node
-      return { id, url, version, role, since: isoTime(since), seen_ms_ago: at - node.seenAt, clock_ms: skewMs }
+      return {
+        id,
+        url,
+        version,
+        role,
+        since: isoTime(since),
+        seen_ms_ago: at - node.seenAt,
+        clock_ms: skewMs,
+        time_zones: zonesOf(node),
+      }
     }),
   }
 }

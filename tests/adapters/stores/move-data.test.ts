@@ -206,7 +206,9 @@ describe.skipIf(!hasSqld)('moving data between a file and a libSQL server', () =
       for (const step of ['copying', 'indexing', 'comparing', 'checking'] as const) {
         expect(await refusal(stopAt(step))).toBe(`stopped at ${step}`)
         expect(
-          await refusal(new LibsqlLeases(placeOf(to)).join({ id: 'a', url: 'http://a', version: '0', skewMs: 0 }, {})),
+          await refusal(
+            new LibsqlLeases(placeOf(to)).join({ id: 'a', url: 'http://a', version: '0', zones: null, skewMs: 0 }, {}),
+          ),
         ).toContain('an unfinished copy of')
         if (kind === 'file') expect(await start(to)).toContain('an unfinished copy of')
         const { sql, args } = epochRaise(NOW, null)
@@ -278,7 +280,10 @@ describe.skipIf(!hasSqld)('moving data between a file and a libSQL server', () =
     expect(await start(other)).toContain('this data was moved to')
     expect(
       await refusal(
-        new LibsqlLeases(placeOf(target.url)).join({ id: 'a', url: 'http://a', version: '0', skewMs: 0 }, {}),
+        new LibsqlLeases(placeOf(target.url)).join(
+          { id: 'a', url: 'http://a', version: '0', zones: null, skewMs: 0 },
+          {},
+        ),
       ),
     ).toContain('unfinished copy')
     broken.set('none')
@@ -365,7 +370,7 @@ describe.skipIf(!hasSqld)('moving data between a file and a libSQL server', () =
     lock.release()
     await move(file, server.url)
     const leases = new LibsqlLeases(placeOf(server.url))
-    const node = { id: 'node_a', url: 'http://10.0.0.5:3000', version: '0', skewMs: 0 }
+    const node = { id: 'node_a', url: 'http://10.0.0.5:3000', version: '0', zones: null, skewMs: 0 }
     await leases.join(node, {})
     expect(await refusal(move(server.url, newFile()))).toContain('is in use by http://10.0.0.5:3000. Stop all nodes')
     const term = (await leases.take(node)) ?? 0

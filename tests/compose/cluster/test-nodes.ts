@@ -36,7 +36,7 @@ export function testNodes() {
   const opened: TestGateway[] = []
   const lines: string[] = []
   const start = (id: string, { skewMs = 0, url = `http://${id}` } = {}) => {
-    const self: Omit<NodeFacts, 'skewMs'> = { id, url, version: '0.2.0' }
+    const self: Omit<NodeFacts, 'skewMs'> = { id, url, version: '0.2.0', zones: null }
     const link = { isCut: false, losesAnswers: false, failure: null as Error | null, skewMs }
     const log = (level: string) => (message: string) => void lines.push(`${id} ${level}: ${message}`)
     const role = new NodeRole<TestGateway>({

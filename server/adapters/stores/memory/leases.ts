@@ -39,7 +39,8 @@ export class MemoryLeases implements LeaseStore {
   async look(): Promise<Sighting> {
     const at = this.clock.now()
     const { expiresAt: _, ...owner } = this.lease
-    return { at, owner: this.runs(at) ? owner : null, hopKeys: this.hopKeys }
+    const zones = this.known.get(owner.nodeId)?.zones ?? null
+    return { at, owner: this.runs(at) ? { ...owner, zones } : null, hopKeys: this.hopKeys }
   }
 
   async beat(node: NodeFacts): Promise<void> {

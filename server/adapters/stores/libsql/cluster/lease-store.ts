@@ -19,6 +19,8 @@ const DEADLINE_MS = 2_500
 const FORGET_MS = 60 * 60_000
 const HOP_KEY = 'hop/'
 const FINGERPRINT = 'equal/'
+/** The rules of time zones of each node, which may differ. */
+const ZONES = 'zones/'
 
 /** The names of the fingerprints, given as JSON, that are others by now: the node was away when the other ones were started anew. */
 const changed = (given: string) => `SELECT substr(s.name, ${FINGERPRINT.length + 1}) AS name FROM secrets s
@@ -32,12 +34,15 @@ const RENEW = `UPDATE leases SET expires_at = ${NOW} + ${LEASE_MS} WHERE name = 
 const RELEASE = `UPDATE leases SET expires_at = 0 WHERE name = '${CELL}' AND node_id = ?1 AND term = ?2`
 const BEAT = `INSERT INTO nodes (id, url, version, skew_ms, started_at, seen_at) VALUES (?1, ?2, ?3, ?4, ${NOW}, ${NOW})
   ON CONFLICT (id) DO UPDATE SET skew_ms = ?4, seen_at = ${NOW}`
-const LOOK = `SELECT ${NOW} AS at, (SELECT json_object('nodeId', node_id, 'url', url, 'term', term, 'takenAt', taken_at)
+const LOOK = `SELECT ${NOW} AS at, (SELECT json_object('nodeId', node_id, 'url', url, 'term', term, 'takenAt', taken_at,
+    'zones', (SELECT value FROM secrets WHERE name = '${ZONES}' || node_id))
   FROM leases WHERE name = '${CELL}' AND ${RUNS}) AS owner`
 const HOP_KEYS = `SELECT substr(name, ${HOP_KEY.length + 1}) AS id, value, created_at AS createdAt FROM secrets
   WHERE name LIKE '${HOP_KEY}%' ORDER BY created_at DESC, name DESC LIMIT 2`
 /** Also what earlier processes left at the same address: a node that crashes at each start would leave thousands. */
 const FORGET = `DELETE FROM nodes WHERE seen_at < ${NOW} - ${FORGET_MS} OR (url = ?2 AND id <> ?1 AND NOT (${LIVES}))`
+const FORGET_ZONES = `DELETE FROM secrets WHERE name LIKE '${ZONES}%' AND substr(name, ${ZONES.length + 1}) NOT IN (SELECT id FROM nodes)`
+const SAY_ZONES = `INSERT OR REPLACE INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW})`
 /** With another node that lives, its fingerprint stays. */
 const AGREE = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW}) ON CONFLICT (name) DO UPDATE SET value = ?2, created_at = ${NOW}
   WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE id <> ?3 AND ${LIVES})`
@@ -66,6 +71,8 @@ export class LibsqlLeases implements LeaseStore {
     const results = await this.write([
       beat(node),
       { sql: FORGET, args: [node.id, node.url] },
+      { sql: FORGET_ZONES, args: [] },
+      ...(node.zones === null ? [] : [one(SAY_ZONES, ZONES + node.id, node.zones)]),
       ...given.map(([name, value]) => ({ sql: AGREE, args: [FINGERPRINT + name, value, node.id] })),
       { sql: `SELECT name, value FROM secrets WHERE name LIKE '${FINGERPRINT}%'`, args: [] },
     ])
@@ -113,18 +120,22 @@ export class LibsqlLeases implements LeaseStore {
   }
 
   async nodes(): Promise<readonly NodeState[]> {
-    const sql = `SELECT id, url, version, skew_ms, started_at, seen_at, ${LIVES} AS is_live FROM nodes
+    const sql = `SELECT id, url, version, skew_ms, started_at, seen_at, ${LIVES} AS is_live,
+        (SELECT value FROM secrets WHERE name = '${ZONES}' || nodes.id) AS zones FROM nodes
       WHERE seen_at > ${NOW} - ${FORGET_MS} ORDER BY started_at DESC, id`
     const [rows = []] = await this.run([one(sql)], 'read')
     return rows.map((row) => ({
       ...{ id: String(row['id']), url: String(row['url']), version: String(row['version']) },
       ...{ skewMs: Number(row['skew_ms']), startedAt: Number(row['started_at']), seenAt: Number(row['seen_at']) },
-      isLive: Number(row['is_live']) === 1,
+      ...{ zones: textOrNull(row['zones']), isLive: Number(row['is_live']) === 1 },
     }))
   }
 
   async leave(nodeId: string): Promise<void> {
-    await this.write([one('DELETE FROM nodes WHERE id = ?1', nodeId)])
+    await this.write([
+      one('DELETE FROM nodes WHERE id = ?1', nodeId),
+      one('DELETE FROM secrets WHERE name = ?1', ZONES + nodeId),
+    ])
   }
 
   async close(): Promise<void> {
@@ -147,6 +158,8 @@ function one(sql: string, ...args: InValue[]) {
 function beat({ id, url, version, skewMs }: NodeFacts) {
   return one(BEAT, id, url, version, skewMs)
 }
+
+const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
 
 function hopKey(row: Row): HopKey {
   return { id: String(row['id']), value: String(row['value']), createdAt: Number(row['createdAt']) }

@@ -21,7 +21,7 @@ export const leases = sqliteTable('leases', {
   expiresAt: instant('expires_at').notNull(),
 })
 
-/** Fingerprints of what must be equal on all nodes, and the keys that sign hops. */
+/** Fingerprints of what must be equal on all nodes, and of the time zones of each; and the keys that sign hops. */
 export const secrets = sqliteTable('secrets', {
   name: text().primaryKey(),
   value: text().notNull(),
