@@ -80,6 +80,8 @@ export interface Surroundings {
   readonly passwordHash?: IdentityOptions['passwordHash']
   /** The built dashboard, already loaded, for tests. */
   readonly dashboard?: DashboardFiles
+  /** A database of their own for the accounts, for tests: no setting divides them from DATABASE_URL yet (ADR 45). */
+  readonly cellDatabase?: string
   /** The worker threads of the stores, for tests. */
   readonly threads?: WorkerThreads
 }
@@ -223,15 +225,15 @@ async function composeCore(config: Config, surroundings: Surroundings) {
   const { apis, catalog, prices, setupToken } = control
   return {
     ...{ stores, isResealed, latencies, ...control },
-    ...{ accounts, credentials, holds, events, ledger, journal, money: cell.money, limiter: cell.limiter },
-    stuck: cell.stuck,
+    ...{ accounts, credentials, apps: cell.apps, holds, events, ledger, journal },
+    ...{ money: cell.money, limiter: cell.limiter, stuck: cell.stuck },
     paying: await openUpstreamWallet(config, stores.upstreamPayments, clock),
     /** Requests to addresses that strangers supply. */
     strangers: guardedFetch(config, outbound),
     audit: stores.audit,
     checks: { database: () => stores.problem(), charges: () => cell.chargesProblem() },
     ...{ reports: stores.reports, operationUsage: stores.operationUsage, statements: stores.statements },
-    ...(await composeAgents(config, { stores, holds, clock, log })),
+    ...(await composeAgents(config, { stores, apps: cell.apps, holds, clock })),
     intake: new Intake(new BytesInProgress(bodyBytes()), stopwatch),
     keys: new Keys({
       ...{ credentials, holds, clock, events },
@@ -240,7 +242,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
     }),
     operator: new Operator({
       ...{ accounts, prices, ledger, clock, events },
-      ...{ audit: stores.audit, isClosed: closedUsers(stores.db) },
+      ...{ audit: stores.audit, isClosed: closedUsers(stores.controlDb) },
     }),
     limitRequests: cell.limitRequests,
     signUp: new SignUp({
@@ -276,7 +278,7 @@ function composeIdentity(
       onMailFailure: (reason) => log.error(MAIL_FAILED, { reason }),
     }),
     confirmation: signUpConfirmation({ mailer: linkMailer, config, signUp, clock }),
-    db: stores.db,
+    db: stores.controlDb,
     secret: config.secretKey,
     baseUrl: config.baseUrl,
     trustedOrigins: [...ownOrigins],

@@ -1,9 +1,9 @@
 import { LibraryGrants } from '../adapters/identity/oauth/oauth-grants'
 import { prepareOAuth } from '../adapters/identity/oauth/oauth-upkeep'
 import { hashStoredSecrets } from '../adapters/identity/secret-hash'
-import { LibsqlAppGrants } from '../adapters/stores/libsql/app-grants'
 import type { Database } from '../adapters/stores/libsql/open-database'
 import type { Config } from '../config'
+import type { AppGrantStore } from '../core/accounts/app-grant'
 import { AppGrants } from '../core/accounts/app-grants'
 import type { Identity } from '../core/accounts/identity'
 import type { Clock } from '../core/clock'
@@ -11,23 +11,21 @@ import type { HoldStore } from '../core/ledger/hold'
 import type { Ledger } from '../core/ledger/ledger'
 import type { UsageReports } from '../core/usage/reports'
 import { UsageAnswers } from '../http/usage/usage-answers'
-import type { Log } from '../log'
 
 interface AgentParts {
-  readonly stores: Pick<Database, 'db' | 'tokenChanges'>
+  readonly stores: { readonly controlDb: Database['db'] } & Pick<Database, 'tokenChanges'>
+  readonly apps: AppGrantStore
   readonly holds: HoldStore
   readonly clock: Clock
-  readonly log: Log
 }
 
 /** What apps with OAuth tokens need: the tokens' grants, and the app grants that their calls are counted on. */
-export async function composeAgents({ baseUrl, secretKey }: Config, { stores, holds, clock, log }: AgentParts) {
-  const { db } = stores
+export async function composeAgents({ baseUrl, secretKey }: Config, { stores, apps, holds, clock }: AgentParts) {
+  const { controlDb: db } = stores
   await prepareOAuth(db, baseUrl)
   await hashStoredSecrets(db, secretKey)
   const grants = new LibraryGrants({ db, baseUrl, changes: () => stores.tokenChanges(), now: () => clock.now() })
-  const apps = new LibsqlAppGrants(db, (reason) => log.warn('the last use of an app could not be saved', { reason }))
-  return { grants, apps, appGrants: new AppGrants({ store: apps, grants, holds, clock }) }
+  return { grants, appGrants: new AppGrants({ store: apps, grants, holds, clock }) }
 }
 
 interface AgentInterfaceParts {

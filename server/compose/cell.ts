@@ -1,3 +1,4 @@
+import { LibsqlAppGrants } from '../adapters/stores/libsql/app-grants'
 import { openCellStores } from '../adapters/stores/libsql/cell-stores'
 import type { ControlStores } from '../adapters/stores/libsql/control-stores'
 import type { Opened } from '../adapters/stores/libsql/driver/opened'
@@ -77,6 +78,9 @@ export async function openCell(needs: CellNeeds) {
   return {
     ...{ stores, holds, events, journal, money, ledger, accounts, credentials },
     stuck: new StuckRecords({ store: stores.stuck, journal, holds, clock }),
+    apps: new LibsqlAppGrants(database.db, (reason) =>
+      log.warn('the last use of an app could not be saved', { reason }),
+    ),
     limiter: new Limiter(new MemoryWindows(), clock),
     limitRequests: new LimitRequests({ store: stores.limitRequests, accounts, ledger, clock, events }),
     /** Why charges could not be committed lately; null if they can. */

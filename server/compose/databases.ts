@@ -1,4 +1,5 @@
 import { LibsqlAuditTrail } from '../adapters/stores/libsql/audit/audit-trail'
+import { JoinedAuditTrail } from '../adapters/stores/libsql/audit/joined-audit-trail'
 import { operatorActs } from '../adapters/stores/libsql/audit/operator-acts'
 import { openControlStores } from '../adapters/stores/libsql/control-stores'
 import { Opened } from '../adapters/stores/libsql/driver/opened'
@@ -20,38 +21,41 @@ interface Surroundings {
   readonly onFatal: (reason: string) => void
   readonly node?: NodeSurroundings
   readonly latencies: RecentLatencies | null
+  readonly cellDatabase?: string
   readonly threads?: WorkerThreads
 }
 
-/** Opens DATABASE_URL: the control database, and the only cell (ADR 45). Whatever was opened is closed if this fails. */
+/**
+ * Opens DATABASE_URL: the control database, and the only cell, if that has no database of its own (ADR 45). Whatever was opened is closed if this
+ * fails.
+ */
 export async function openDatabases(config: Config, surroundings: Surroundings) {
-  const { clock, log, onFatal, node, threads } = surroundings
+  const { clock, log, onFatal, node, threads, cellDatabase } = surroundings
   const opened = new Opened()
   const onTrouble = (what: string, reason: string) => log.error(`database: ${what}`, { reason })
   try {
     const options = {
-      ...{
-        url: config.databaseUrl,
-        authToken: config.databaseAuthToken,
-        isSyncPromised: config.databaseSyncPromised,
-        clock,
-        onFatal,
-        onTrouble,
-      },
-      ...{
-        beforeUpgrade: upgradeCopy(config, surroundings),
-        ...(node && { lease: node.lease }),
-        ...(threads && { threads }),
-      },
+      ...{ url: config.databaseUrl, authToken: config.databaseAuthToken, clock, onFatal, onTrouble },
+      isSyncPromised: config.databaseSyncPromised,
+      ...{ ...(node && { lease: node.lease }), ...(threads && { threads }) },
+      beforeUpgrade: upgradeCopy(config, surroundings),
     }
     const database = await openDatabase(options, opened)
     const control = await openControlStores(database, { signupBrakes: config.signupBrakes, onTrouble })
-    const cell = await openCell({ ...surroundings, database, opened, control, mayGrant: node?.mayGrant ?? null })
-    const { db, tokenChanges, problem } = database
+    const home = cellDatabase === undefined ? database : await openDatabase({ ...options, url: cellDatabase }, opened)
+    const mayGrant = node?.mayGrant ?? null
+    const cell = await openCell({ ...surroundings, database: home, opened, control, mayGrant })
+    const { db, tokenChanges } = database
+    const both = [...new Set([database, home])]
+    const [audit, ofCell] = [new LibsqlAuditTrail(db), new LibsqlAuditTrail(home.db)]
     const stores = {
-      ...{ db, tokenChanges, problem, ...control, ...cell.stores },
-      audit: new LibsqlAuditTrail(db),
-      operatorActs: operatorActs(db),
+      /** Where the accounts are, and where everything else is. */
+      ...{ db: home.db, controlDb: db },
+      ...{ tokenChanges, ...control, ...cell.stores },
+      audit: home === database ? audit : new JoinedAuditTrail(audit, ofCell),
+      operatorActs: both.map((one) => operatorActs(one.db)),
+      /** Why a database does not respond now; null if all do. */
+      problem: async () => (await Promise.all(both.map((one) => one.problem()))).find(Boolean) ?? null,
       sealedTexts: [cell.stores.sealedWebhooks, control.sealedApis],
     }
     return { stores, cell, close: () => opened.closeInTime(onTrouble) }

@@ -102,6 +102,8 @@ interface HarnessOptions {
   readonly configuredProviders?: boolean
   /** A clock that runs with the true time. */
   readonly running?: boolean
+  /** The accounts in a database of their own. */
+  readonly apart?: boolean
   /** Where a clock that stands begins. */
   readonly now?: number
 }
@@ -158,6 +160,7 @@ export async function openHarness(options: HarnessOptions = {}) {
     onFatal: (reason) => fatal.push(reason),
     passwordHash: QUICK_HASH,
     threads: POOLED_THREADS,
+    ...(options.apart && { cellDatabase: `file:${join(folder, 'cell.db')}` }),
     dashboard: await loadedDashboard(),
     ...(!options.configuredProviders && { providers: { images, context } }),
     ...(options.pingMs && { pingMs: options.pingMs }),
@@ -197,7 +200,8 @@ export async function openHarness(options: HarnessOptions = {}) {
   }
   return {
     folder,
-    databaseFile: join(folder, 'gateway.db'),
+    /** Where the accounts are. */
+    databaseFile: join(folder, options.apart ? 'cell.db' : 'gateway.db'),
     config,
     clock,
     images,
