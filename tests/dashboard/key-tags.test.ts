@@ -17,7 +17,7 @@ test('keys are tagged, found by tag, disabled together after one question, and k
     return { id: String(made.key.id), secret: String(made.secret) }
   }
   const [shop, site] = [await make('shop', ['production', 'team a']), await make('site', ['production'])]
-  await make('laptop', [])
+  await make('laptop', ['2026'])
   expect((await dashboard.as(shop.secret, SEARCH)).status).toBe(200)
 
   const { page, complaints } = await dashboard.visit(`/keys/${site.id}`)
@@ -70,8 +70,25 @@ test('keys are tagged, found by tag, disabled together after one question, and k
   await page.waitForURL('**/keys?tag=production')
   await row('laptop').waitFor({ state: 'detached' })
 
+  // Digits are text in a view, as in the address that it keeps.
+  await page.goto(`${dashboard.origin}/keys?tag=%222026%22`)
+  await row('laptop').waitFor()
+  await page.getByRole('button', { name: 'Saved views' }).click()
+  await views.getByLabel('Name').fill('This year')
+  await views.getByRole('button', { name: 'Save this view' }).click()
+  await views.getByRole('link', { name: 'This year' }).waitFor()
+  await page.goto(`${dashboard.origin}/keys`)
+  await row('shop').waitFor()
+  await page.getByRole('button', { name: 'Saved views' }).click()
+  await views.getByRole('link', { name: 'This year' }).click()
+  await row('shop').waitFor({ state: 'detached' })
+  await row('laptop').waitFor()
+
   await page.goto(`${dashboard.origin}/usage?group=tag`)
   await page.getByText('A key with several tags counts in each of them.').waitFor()
+  await page.getByRole('button', { name: 'Show requests of team a' }).waitFor()
+  // The calls of a key with two tags count once in the total.
+  await page.getByRole('row', { name: 'Total 4 2 0 $0.01 100%' }).waitFor()
   await page.getByRole('button', { name: 'Show requests of team a' }).click()
   await page.waitForURL('**tag=team*')
   await page.setViewportSize(PHONE)

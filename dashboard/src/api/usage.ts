@@ -28,6 +28,7 @@ export const usageQuery = (params: UsageParams) =>
 
 export type UsageReport = Awaited<ReturnType<typeof fetchUsage>>
 export type UsageSums = UsageReport['totals']
+type UsageGroup = NonNullable<UsageReport['groups']>[number]
 
 function fetchUsage(params: UsageParams) {
   const query = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined))
@@ -58,7 +59,10 @@ export interface UsageSeries {
 export function useUsageSeries(span: UsageSpan, filter: UsageFilter, by: UsageGrouping) {
   const total = useQuery(usageQuery({ ...usageParams(span, filter), group_by: by }))
   const groups = total.data?.groups ?? []
-  const largest = groups.filter(({ name }) => name !== NO_MODEL).slice(0, MAX_SERIES)
+  // One tag can be asked for, not two: with a filter by tag, what another of its keys' tags has in common with it is in the table only.
+  const isDrawn = ({ name }: UsageGroup) =>
+    name !== NO_MODEL && (by !== 'tag' || filter.tag === undefined || name === filter.tag)
+  const largest = groups.filter(isDrawn).slice(0, MAX_SERIES)
   const each = useQueries({
     queries: largest.map(({ name }) => usageQuery(usageParams(span, { ...filter, ...groupFilter(by, String(name)) }))),
   })

@@ -1,4 +1,5 @@
 import type { KeyStatus, KeysFilter } from '../keys.ts'
+import { addressText } from './address-text.ts'
 
 const STATUSES: readonly KeyStatus[] = ['active', 'disabled', 'expired', 'exhausted', 'revoked']
 const SORTS = ['name', 'status', 'spent', 'last_used'] as const
@@ -13,15 +14,10 @@ export interface KeysView extends KeysFilter {
 export function keysView(search: Record<string, unknown>): KeysView {
   return {
     status: STATUSES.find((value) => value === search['status']),
-    q: text(search['q'], 64),
-    tag: text(search['tag'], 32),
+    q: addressText(search['q'], 64),
+    tag: addressText(search['tag'], 32),
     sort: SORTS.find((value) => value === search['sort']),
     order: ORDERS.find((value) => value === search['order']),
     create: search['create'] === true || search['create'] === 'true' ? true : undefined,
   }
-}
-
-/** The router parses a search for digits as a number. */
-function text(value: unknown, max: number): string | undefined {
-  return typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, max) || undefined : undefined
 }

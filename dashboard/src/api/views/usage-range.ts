@@ -52,9 +52,11 @@ export function stepsOf({ start, end, width }: UsageSpan): readonly UsageSpan['w
   ]
 }
 
-/** The preceding period of the same length. */
+/** The preceding period of the same length: of as many days where the period is whole days, also if a clock changes in one of the two. */
 export function spanBefore({ start, end, width }: UsageSpan): UsageSpan {
-  return { start: start - (end - start), end: start, width }
+  const isWhole = [start, end].every((at) => midnight(at * 1000, 0) === at)
+  const days = Math.round((end - start) / (24 * HOUR))
+  return { start: isWhole ? midnight(start * 1000, -days) : start - (end - start), end: start, width }
 }
 
 /** The start of the viewer's day that is this many days after the day of `at`, in UNIX seconds. */

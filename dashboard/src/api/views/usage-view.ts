@@ -1,4 +1,5 @@
 import type { UsageFilter } from '../usage.ts'
+import { addressText } from './address-text.ts'
 import { customSpan, type RangeName, spanOf, stepsOf, type UsageSpan } from './usage-range.ts'
 
 /** The state of the usage page, stored in the URL so that links show the same. */
@@ -31,12 +32,13 @@ const STEPS = ['1m', '1h', '1d'] as const
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 const MAX_DAYS = 366
+/** As many characters as the server takes. */
+const MAX_SEARCH = 256
 const DAY_SECONDS = 86_400
 
 /** Parses the state from the URL. Unknown values are dropped. */
 export function usageView(search: Record<string, unknown>): UsageView {
-  const text = (name: string) =>
-    typeof search[name] === 'string' ? search[name].slice(0, 128) || undefined : undefined
+  const text = (name: string) => addressText(search[name], 128)
   const day = (name: string) => (DAY.test(text(name) ?? '') ? text(name) : undefined)
   const status = Number(search['status'])
   return {
@@ -50,8 +52,7 @@ export function usageView(search: Record<string, unknown>): UsageView {
     tag: text('tag'),
     operation: text('operation'),
     model: text('model'),
-    // The router parses digits as a number.
-    search: typeof search['search'] === 'number' ? String(search['search']) : text('search'),
+    search: addressText(search['search'], MAX_SEARCH),
     status: Number.isInteger(status) && status >= 100 && status <= 599 ? status : undefined,
     from: day('from'),
     to: day('to'),

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { groupFilter, NO_MODEL, type UsageFilter, type UsageReport } from '../../api/usage.ts'
+import { groupFilter, NO_MODEL, type UsageFilter, type UsageReport, type UsageSums } from '../../api/usage.ts'
 import type { UsageView } from '../../api/views/usage-view.ts'
 import { USAGE_TEXT as TEXT } from '../../messages/usage.ts'
 import { Count } from '../../ui/format/count.tsx'
@@ -9,10 +9,14 @@ import { Name } from '../../ui/name.tsx'
 
 type Group = NonNullable<UsageReport['groups']>[number]
 
-/** The groups of a period, highest cost first, with their total. Selecting a group shows its requests. */
-export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsProps) {
+/**
+ * The groups of a period, highest cost first, with their total: what they add up to, or, where they overlap, `whole`. Selecting a group shows
+ * its requests.
+ */
+export function UsageGroups({ groups, whole, by, label, onNarrow, empty }: UsageGroupsProps) {
   const all = groups ?? []
-  const sum = (of: (group: Group) => number) => all.reduce((total, group) => total + of(group), 0)
+  const sum = (of: (sums: UsageSums) => number) =>
+    whole ? of(whole) : all.reduce((total, group) => total + of(group), 0)
   const spent = sum((group) => group.charged_micros_usd)
   const { columns } = TEXT
   const table: readonly Column<Group>[] = [
@@ -55,6 +59,7 @@ export function UsageGroups({ groups, by, label, onNarrow, empty }: UsageGroupsP
 
 type UsageGroupsProps = {
   groups: readonly Group[] | undefined
+  whole?: UsageSums | undefined
   by: UsageView['group']
   label: (name: string) => string
   onNarrow: (filter: UsageFilter) => void
@@ -75,6 +80,6 @@ export function GroupName({ label, onNarrow }: { label: string; onNarrow: () => 
   )
 }
 
-function tokensOf({ input_tokens: input, output_tokens: output }: Group): number {
+function tokensOf({ input_tokens: input, output_tokens: output }: UsageSums): number {
   return input + output
 }

@@ -61,6 +61,7 @@ export function UsageOverTime({ view, span, onView }: UsageOverTimeProps) {
       <Card title={TEXT.groupsTable} flush>
         <UsageGroups
           groups={total.data ? groups : undefined}
+          whole={view.group === 'tag' ? total.data?.totals : undefined}
           by={view.group}
           label={label}
           onNarrow={onNarrow}

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useLocation } from '@tanstack/react-router'
+import { defaultParseSearch, Link, useLocation } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { changeSettings, type SavedView, settingsQuery } from '../../api/account/settings.ts'
 import { failureFrom } from '../../api/client/failure.ts'
@@ -31,7 +31,7 @@ export function ViewsDialog({ page, onClose }: { page: SavedView['page']; onClos
               <li key={view.name} className="flex items-center justify-between gap-3">
                 <Link
                   to={page === 'keys' ? '/keys' : '/usage'}
-                  search={Object.fromEntries(new URLSearchParams(view.query))}
+                  search={defaultParseSearch(view.query)}
                   onClick={onClose}
                   className="min-w-0 font-medium wrap-anywhere text-accent hover:underline"
                 >
@@ -69,10 +69,14 @@ function NewView({ page, isFull, onSave }: NewViewProps) {
     const trimmed = name.trim()
     if (trimmed === '' || [...trimmed].length > MAX_NAME) return setError(TEXT.nameWrong)
     // A view with this name is replaced.
-    onSave((all) => [...all.filter((one) => one.page !== page || one.name !== trimmed), { name: trimmed, page, query }])
     setError(undefined)
-    setName('')
-    void toast(TEXT.saved(trimmed))
+    onSave(
+      (all) => [...all.filter((one) => one.page !== page || one.name !== trimmed), { name: trimmed, page, query }],
+      () => {
+        setName('')
+        void toast(TEXT.saved(trimmed))
+      },
+    )
   }
   return (
     <form onSubmit={submit} noValidate className="grid gap-3">
@@ -90,7 +94,7 @@ function NewView({ page, isFull, onSave }: NewViewProps) {
   )
 }
 
-type Change = (next: (all: readonly SavedView[]) => readonly SavedView[]) => void
+type Change = (next: (all: readonly SavedView[]) => readonly SavedView[], onDone?: () => void) => void
 type NewViewProps = { page: SavedView['page']; isFull: boolean; onSave: Change }
 
 /** The search part of an address without what belongs to one visit, such as an open form. */
@@ -107,6 +111,6 @@ function useSavedViews() {
     mutationFn: (saved_views: readonly SavedView[]) => changeSettings({ saved_views }),
     onSuccess: (settings) => queries.setQueryData(settingsQuery.queryKey, settings),
   })
-  const change: Change = (next) => saving.mutate(next(views ?? []))
+  const change: Change = (next, onDone) => saving.mutate(next(views ?? []), { onSuccess: () => onDone?.() })
   return { views, change, failure: failureFrom(saving) }
 }
