@@ -124,6 +124,21 @@ describe('a lease that is held', () => {
 })
 
 describe('the clock of a node', () => {
+  test('is ahead by what is certain: a slow response moves nothing that may be true, and many make it exact', () => {
+    const skew = new ClockSkew()
+    // It is 3 s ahead. The request takes `there` to the database, and its answer `back`.
+    const measured = (there: number, back: number) => {
+      skew.measure(3_000, 3_000 + there + back, there)
+      return skew.certainMs
+    }
+    expect([measured(2_000, 0), measured(500, 500), measured(0, 2_400), measured(2_400, 0)]).toEqual([
+      1_000, 2_500, 3_000, 3_000,
+    ])
+    // Somebody set it right.
+    skew.measure(0, 10, 5)
+    expect(skew.certainMs).toBe(5)
+  })
+
   test('counts as wrong only when it certainly is, three times in a row', () => {
     const skew = new ClockSkew()
     // 5 s ahead, measured with a response that took 9 s: it may be right.

@@ -29,7 +29,7 @@ export interface Missing {
 
 export interface ForwarderParts {
   readonly signer: HopSigner
-  /** The time of day, in milliseconds. */
+  /** The time of day that all nodes have, in milliseconds. */
   readonly now: () => number
   readonly findOwner: FindOwner
   /** The response of this node where there is none of the owner: 503 with `Retry-After`, in the shape of the path. */

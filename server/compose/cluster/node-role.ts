@@ -106,8 +106,9 @@ export class NodeRole<G extends OwnedGateway> {
     return this.current
   }
 
-  get skewMs(): number {
-    return this.skew.ms
+  /** How far this node's clock is ahead of the database's, for certain. */
+  get aheadMs(): number {
+    return this.skew.certainMs
   }
 
   /** The number of this node's ownership, also while it opens the accounts; null if it owns nothing, or ends. */
@@ -253,7 +254,7 @@ export class NodeRole<G extends OwnedGateway> {
   }
 
   private async step(): Promise<void> {
-    const { leases, self, monotonic, now, onSighting, isGenuine } = this.parts
+    const { leases, self, monotonic, now, onSighting, isGenuine, log } = this.parts
     const { lease } = this
     if (lease) {
       const sentAt = monotonic()
@@ -262,7 +263,10 @@ export class NodeRole<G extends OwnedGateway> {
     }
     const sentAt = now()
     const sighting = await leases.look()
+    const wasOff = this.skew.problem() !== null
     this.skew.measure(sentAt, now(), sighting.at)
+    const reason = this.skew.problem()
+    if (reason !== null && !wasOff) log.error('the clock of this node is off', { reason })
     if (sighting.owner && !isGenuine(sighting.owner))
       throw new Error(`the lease names ${sighting.owner.url}, which is not a node with this SECRET_KEY`)
     onSighting(sighting)
@@ -273,7 +277,7 @@ export class NodeRole<G extends OwnedGateway> {
     await leases.beat({ ...self, skewMs: this.skew.ms })
   }
 
-  /** An owner whose clock is wrong refuses what other nodes forward: one with a right clock, if there is one, owns better. */
+  /** With a wrong clock budgets and limits count in the wrong time: a node with a right clock, if there is one, owns better. */
   private async yieldIfOff(): Promise<void> {
     const { gateway, lease } = this
     if (!gateway || !lease || this.current !== 'owner' || this.skew.problem() === null) return

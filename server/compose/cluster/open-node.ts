@@ -39,11 +39,13 @@ export async function openNode(config: Config, { nodeUrl, log, open, onStuck }: 
   const keys = new SharedKeys(leases, config.secretKey)
   const signer = await keys.signer()
   const now = () => Date.now()
+  // Hops have the database's time: they reach the owner also from a node whose clock is off, and one whose clock is off as the owner.
+  const hopTime = () => Math.round(Date.now() - role.aheadMs)
   const findOwner: FindOwner = (after, signal) => role.until(() => successor(after), signal)
   const tell = sayWhy(log)
   const compareZones = zoneComparison(self, log)
   const forwarding = new Forwarder({
-    ...{ signer, now, findOwner },
+    ...{ signer, now: hopTime, findOwner },
     refuse(request, call, missing) {
       if (missing.outcome !== 'late body' && !request.signal.aborted) tell(missing.reason)
       return notForwarded(request, call, missing)
@@ -70,7 +72,7 @@ export async function openNode(config: Config, { nodeUrl, log, open, onStuck }: 
   }
   const node = new GatewayNode({
     ...{ role, leases, forwarding, now, addressOf: clientAddresses(config, log) },
-    hopOf: (request, ownTerm) => hopOf(request, signer, now(), ownTerm),
+    hopOf: (request, ownTerm) => hopOf(request, signer, hopTime(), ownTerm),
   })
   return {
     ...{ node, role, forwarding },

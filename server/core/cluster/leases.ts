@@ -114,12 +114,19 @@ export class Lease {
 export class ClockSkew {
   private latest = 0
   private beyond = 0
+  private ahead = 0
 
   /** The request was sent at `sentAt` and answered at `receivedAt`, by this node's clock; the database's clock was `at`. */
   measure(sentAt: number, receivedAt: number, at: number): void {
     this.latest = Math.round((sentAt + receivedAt) / 2 - at)
-    const certain = Math.abs(this.latest) - (receivedAt - sentAt) / 2
-    this.beyond = certain > MAX_SKEW_MS ? this.beyond + 1 : 0
+    const uncertain = (receivedAt - sentAt) / 2
+    this.beyond = Math.abs(this.latest) - uncertain > MAX_SKEW_MS ? this.beyond + 1 : 0
+    this.ahead = Math.min(Math.max(this.ahead, this.latest - uncertain), this.latest + uncertain)
+  }
+
+  /** How far this clock is ahead for certain: nearer to the truth with every measurement, and never away from it by a slow one. */
+  get certainMs(): number {
+    return this.ahead
   }
 
   get ms(): number {

@@ -109,10 +109,11 @@ describe('a node', () => {
   })
 
   test('whose clock is wrong does not take the accounts, and says so', async () => {
-    const { time, start, granting } = testNodes()
+    const { time, start, granting, lines } = testNodes()
     const { role } = start('a', { skewMs: -5_000 })
     await time.pass(5_000)
     expect(role.problem()).toBe("the clock is 5.0 s behind the database's; synchronize it (NTP)")
+    expect([role.aheadMs, lines]).toEqual([-5_000, ['a error: the clock of this node is off']])
     const rightClock = start('b')
     await time.pass(1_000)
     expect([granting(), rightClock.role.name]).toEqual([['b'], 'owner'])

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { counted, openCluster, openSpender, ownerOf, search, type TestNode } from '../../support/cluster'
 import { eventSource } from '../../support/event-source'
 import { reconcile } from '../../support/reconcile'
 import { control, dataFolder, removeFolder, startServer } from '../../support/server-process'
 import { hasSqld } from '../../support/sqld'
+import { until } from '../../support/until'
 
 /** Issue 23: many nodes, one cap. */
 describe.skipIf(!hasSqld)('three nodes on one database', () => {
@@ -69,6 +71,19 @@ describe.skipIf(!hasSqld)('three nodes on one database', () => {
     expect(await fourth.kill('SIGTERM')).toBe(0)
     expect((await search(c, spender.secret)).status).toBe(200)
     for (const stream of streams) expect((await stream.nextOf('call')).event).toBe('call')
+  })
+
+  test('a node whose clock is off says so, is not ready, and still reaches the owner', async () => {
+    const spender = await openSpender(a, 'clock@example.com', null)
+    const folder = await dataFolder()
+    const preload = join(folder, 'clock.js')
+    await Bun.write(preload, 'const { now } = Date; Date.now = () => now() + 5_000')
+    const ahead = await cluster.start({ BUN_OPTIONS: `--preload=${preload}` })
+    await until(() => ahead.output().includes('the clock of this node is off'))
+    expect((await fetch(`${ahead.url}/ready`)).status).toBe(503)
+    expect((await search(ahead, spender.secret)).status).toBe(200)
+    expect(await ahead.kill('SIGTERM')).toBe(0)
+    await removeFolder(folder)
   })
 
   test('an operator commands every account from any node', async () => {
