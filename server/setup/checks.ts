@@ -1,5 +1,5 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { availableParallelism, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { countTests, type TestCount } from './test-count.ts'
 import { runBun, type ToolRun } from './tool.ts'
@@ -7,11 +7,15 @@ import { runBun, type ToolRun } from './tool.ts'
 /** The checks in addition to the tests. Each is a script of package.json. */
 export const STATIC_CHECKS = ['lint', 'types', 'unused'] as const
 
+/** What a worker takes at most, with its browser and the servers that it starts. */
+const WORKER_BYTES = 2 * 1024 ** 3
+
 /**
- * One more than there are cores, for a worker that waits for a disk, a browser or a server. The workers keep what they loaded from
- * file to file: loading it anew for each took a third of the processor time of the suite. The slowest files go first.
+ * More than there are cores: a worker waits for disks, chains, browsers and servers for more than half of its time. The workers keep what
+ * they loaded from file to file: loading it anew for each took a third of the processor time of the suite. The slowest files go first.
  */
-const PARALLEL = [`--parallel=${availableParallelism() + 1}`, '--no-isolate', '--timings=tests/timings.json'] as const
+const WORKERS = Math.max(2, Math.min(availableParallelism() + 3, Math.floor(totalmem() / WORKER_BYTES)))
+const PARALLEL = [`--parallel=${WORKERS}`, '--no-isolate', '--timings=tests/timings.json'] as const
 
 /**
  * Runs one script of package.json, in the time that the tests leave to it: they take longer than all checks. Its tools run on Bun as
