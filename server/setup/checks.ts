@@ -17,6 +17,9 @@ const WORKER_BYTES = 2 * 1024 ** 3
 const WORKERS = Math.max(2, Math.min(availableParallelism() + 3, Math.floor(totalmem() / WORKER_BYTES)))
 const PARALLEL = [`--parallel=${WORKERS}`, '--no-isolate', '--timings=tests/timings.json'] as const
 
+/** Without the compiler for code that runs for long: what it compiles in a test file is over before it pays. A tenth of the processor time. */
+const QUICK_TO_START = { BUN_JSC_useFTLJIT: '0' }
+
 /**
  * Runs one script of package.json, in the time that the tests leave to it: they take longer than all checks. Its tools run on Bun as
  * well, so that it needs no Node.
@@ -34,7 +37,7 @@ export async function runTests(folder: string): Promise<ToolRun & { count: TestC
   try {
     const run = await runBun(['test', ...PARALLEL, '--reporter=junit', `--reporter-outfile=${report}`], {
       folder,
-      environment: { TMPDIR: temporary },
+      environment: { TMPDIR: temporary, ...QUICK_TO_START },
       stream: true,
     })
     const written = await readFile(report, 'utf8').catch(() => null)
