@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { openApiUpstream } from '../support/api-upstream'
 import { becomes, type Dashboard, openDashboard } from '../support/browser'
-import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
+import { fitsEverybody, heading, left, REFUSED, SharedTab } from '../support/page-checks'
 import { publishedOpenApi } from '../support/published-openapi'
 
 const SECRET = 'vendor-secret-7431'
@@ -11,6 +11,7 @@ const LONG_NAME = 'An unusually long name of a weather service that nobody would
 let dashboard: Dashboard
 let upstream: ReturnType<typeof openApiUpstream>
 let operator: Awaited<ReturnType<Dashboard['signedIn']>>
+const tab = new SharedTab()
 beforeAll(async () => {
   dashboard = await openDashboard({
     env: { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', CREDIT_BUYS_PAID_PROVIDERS: 'true' },
@@ -96,7 +97,7 @@ async function paste(page: Page, document: string): Promise<void> {
 
 describe("the operator's APIs page", () => {
   test('imports a pasted document: errors, what would be sold and what cannot be, a price per operation', async () => {
-    const watched = await dashboard.visit('/operator/apis')
+    const watched = await tab.at(dashboard, '/operator/apis')
     const { page } = watched
     await heading(page, 'APIs')
     await page.getByText('No APIs yet. Import an OpenAPI document to put one on sale.').waitFor()
@@ -144,11 +145,11 @@ describe("the operator's APIs page", () => {
     ])
     expect(await page.content()).not.toContain(SECRET)
     expect(await page.evaluate(() => location.href + JSON.stringify({ ...localStorage }))).not.toContain(SECRET)
-    await left(watched)
+    tab.rest(watched)
   })
 
   test('tries an operation before it is on sale, puts it on sale, and shows its revenue', async () => {
-    const watched = await dashboard.visit('/operator/apis/weather')
+    const watched = await tab.at(dashboard, '/operator/apis/weather')
     const { page } = watched
     await page.getByText('This API is not on sale yet.').waitFor()
     const calls = upstream.calls.length
@@ -192,11 +193,11 @@ describe("the operator's APIs page", () => {
     await page.getByRole('menuitem', { name: 'Take off sale' }).click()
     await page.getByText('getForecast is off sale.').waitFor()
     expect((await dashboard.as(secret, path)).status).toBe(404)
-    await left(watched)
+    tab.rest(watched)
   })
 
   test('imports one operation of a large published file, found by words', async () => {
-    const watched = await dashboard.visit('/operator/apis/import/new')
+    const watched = await tab.at(dashboard, '/operator/apis/import/new')
     const { page } = watched
     const buffer = Buffer.from(publishedOpenApi('blockfrost.yaml'))
     await page
@@ -211,14 +212,14 @@ describe("the operator's APIs page", () => {
     await page.getByRole('button', { name: 'Import 1 operation' }).click()
     await heading(page, 'Blockfrost.io ~ API Documentation')
     expect((await stored('blockfrost')).operations).toMatchObject([{ path: '/health/clock' }])
-    await left(watched)
+    tab.rest(watched)
   })
 
   test('fetches a document by URL, and shows why it cannot', async () => {
     upstream.answers(({ target }) =>
       target === '/openapi.json' ? new Response(openApi({}, LONG_NAME)) : new Response('', { status: 404 }),
     )
-    const watched = await dashboard.visit('/operator/apis/import/new')
+    const watched = await tab.at(dashboard, '/operator/apis/import/new')
     const { page } = watched
     await page.getByRole('radio', { name: 'URL', exact: true }).check()
     await page.getByLabel('URL of the document').fill(`${upstream.url}/missing`)
@@ -236,7 +237,7 @@ describe("the operator's APIs page", () => {
     await page.getByRole('link', { name: 'All APIs' }).click()
     await page.getByRole('link', { name: LONG_NAME }).waitFor()
     await fitsEverybody(page, 'apis-list')
-    await left(watched, [REFUSED])
+    tab.rest(watched, [REFUSED])
   })
 
   test('re-imports: new operations only if selected, prices stay, and nothing changes before confirmation', async () => {
@@ -256,7 +257,7 @@ describe("the operator's APIs page", () => {
       },
     })
     const before = await stored('again')
-    const watched = await dashboard.visit('/operator/apis/again')
+    const watched = await tab.at(dashboard, '/operator/apis/again')
     const { page } = watched
     await page.getByRole('link', { name: 'Import again' }).click()
     await heading(page, 'Import again again')
@@ -285,12 +286,12 @@ describe("the operator's APIs page", () => {
       ['getAlerts', '0.5'],
       ['getForecast', '0.01'],
     ])
-    await left(watched)
+    tab.rest(watched)
   })
 
   test('changes settings, never shows the secret, and drops it when the host changes', async () => {
     await sell('settings', openApi(), { auth: `bearer:secret:${SECRET}` })
-    const watched = await dashboard.visit('/operator/apis/settings')
+    const watched = await tab.at(dashboard, '/operator/apis/settings')
     const { page } = watched
     await page.getByText('bearer:sealed').waitFor()
     await page.getByRole('button', { name: 'Edit settings' }).click()
@@ -311,7 +312,7 @@ describe("the operator's APIs page", () => {
     await page.getByText('The secret was dropped').waitFor()
     expect(await stored('settings')).toMatchObject({ base_url: 'https://elsewhere.example', auth: 'none' })
     expect(await page.content()).not.toContain(SECRET)
-    await left(watched)
+    tab.rest(watched)
   })
 
   test('shows what an upstream closed by claiming too much, and opens it again', async () => {
@@ -323,7 +324,7 @@ describe("the operator's APIs page", () => {
     const { secret } = await (await operator.api('/api/keys', { name: 'overcharged' })).json()
     const status = async () => (await dashboard.as(secret, '/apis/v1/greedy/v1/forecast?city=Paris')).status
     expect([await status(), await status()]).toEqual([200, 503])
-    const watched = await dashboard.visit('/operator/apis/greedy')
+    const watched = await tab.at(dashboard, '/operator/apis/greedy')
     const { page } = watched
     const table = page.getByRole('table', { name: 'Operations that are closed to accounts' })
     await table.getByText('getForecast').waitFor()
@@ -335,12 +336,12 @@ describe("the operator's APIs page", () => {
     await page.getByText('getForecast is open again.').waitFor()
     await table.waitFor({ state: 'detached' })
     expect(await status()).toBe(200)
-    await left(watched)
+    tab.rest(watched)
   })
 
   test('removes an API only when its name is typed', async () => {
     await sell('doomed')
-    const watched = await dashboard.visit('/operator/apis/doomed')
+    const watched = await tab.at(dashboard, '/operator/apis/doomed')
     const { page } = watched
     await page.getByRole('button', { name: 'Remove API' }).click()
     const removing = page.getByRole('alertdialog', { name: 'Remove doomed?' })
@@ -354,10 +355,11 @@ describe("the operator's APIs page", () => {
     await heading(page, 'APIs')
     await becomes(() => page.getByRole('link', { name: 'doomed' }).count(), 0)
     expect(await stored('doomed')).toBeNull()
-    await left(watched, [REFUSED])
+    tab.rest(watched, [REFUSED])
   })
 
   test('shows that the gateway does not respond, and the APIs once it does', async () => {
+    await tab.close()
     await sell('steady')
     const watched = await dashboard.visit('/')
     const { page } = watched
