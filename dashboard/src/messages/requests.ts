@@ -56,6 +56,7 @@ export const REQUEST_TEXT = {
   },
   perUnit: (price: string, per: string) => `${price} per ${per}`,
   charged: 'Charged',
+  refunded: 'Refunded',
   hold: 'Held',
   held: {
     all: (held: string, caller: string) =>

@@ -182,8 +182,13 @@ export class Ledger {
     if (back > all) return err('more_than_charged')
     const paid = min(back, charged.paid)
     const split = { paid, credit: minus(back, paid) }
-    const booked = await this.moves.refundCharge({ ...refund, split, reference: `charge_refund:${request}` })
+    const booked = await this.moves.refundCharge({ ...refund, split, reference: chargeRefund(request) })
     return booked.ok ? ok(back) : booked
+  }
+
+  /** What `refundCharge` gave back of the charge of a call. Rejects while the database is unavailable. */
+  async refundOf(request: RequestId): Promise<Money> {
+    return minus(ZERO, (await this.bookings.under(chargeRefund(request))).takenBack)
   }
 
   /** The transactions of incoming or returned money under a reference. */
@@ -300,4 +305,9 @@ export class Ledger {
 
 function spentFrom(poolId: PoolId, amount: number, since: number | undefined): NonNullable<JournalRecord['spent']> {
   return since === undefined ? { poolId, amount } : { poolId, amount, since }
+}
+
+/** The reference under which a charge is given back, so that it is given back once. */
+function chargeRefund(request: RequestId): string {
+  return `charge_refund:${request}`
 }

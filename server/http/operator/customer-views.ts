@@ -60,7 +60,7 @@ export class CustomerViews {
   async request(account: AccountId, id: string): Promise<ExplainedRequest> {
     const call = await this.parts.reports.request(account, null, id)
     if (!call) throw notFound('This account made no request with this id.')
-    return explainedCall(call)
+    return explainedCall(call, this.parts.ledger)
   }
 
   async transactions(account: AccountId, { limit, cursor }: PageQuery): Promise<TransactionPage> {

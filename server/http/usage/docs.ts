@@ -86,6 +86,7 @@ export const USAGE_DOCS = {
             times: { waiting_ms: 1, upstream_ms: 10, total_ms: 12 },
             failure: null,
             held_micros_usd: CALL_EXAMPLE.cost_micros_usd,
+            refunded_micros_usd: 0,
             charge: CHARGE_EXAMPLE,
           },
           failed: {
@@ -99,6 +100,7 @@ export const USAGE_DOCS = {
               rule: 'must be an integer from 1 to 200',
             },
             held_micros_usd: null,
+            refunded_micros_usd: 0,
             charge: null,
           },
         },

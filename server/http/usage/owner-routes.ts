@@ -3,6 +3,7 @@ import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
 import type { AccountStatements } from '../../core/ledger/account-statement'
+import type { Ledger } from '../../core/ledger/ledger'
 import { formatUsd, ZERO } from '../../core/money'
 import type { CallRecord } from '../../core/usage/call-record'
 import type { RequestFilter, UsageReports } from '../../core/usage/reports'
@@ -139,10 +140,11 @@ export function ownerUsageRoutes(parts: {
   apps: Pick<AppGrantStore, 'byAccount'>
   reports: UsageReports
   statements: AccountStatements
+  ledger: Pick<Ledger, 'refundOf'>
   endpoints: Endpoints
   now: () => number
 }) {
-  const { owners, reports, credentials, statements, endpoints, now } = parts
+  const { owners, reports, credentials, statements, ledger, endpoints, now } = parts
   const searched = (query: { readonly search?: string }) =>
     query.search === undefined ? null : requestSearch(query.search, endpoints.table)
   return routeGroup({ name: 'owner-usage', prefix: '/api' })
@@ -172,7 +174,7 @@ export function ownerUsageRoutes(parts: {
         const { accountId } = await owners.owner(context)
         const call = await reports.request(accountId, null, params.id)
         if (!call) throw notFound('You made no request with this id.')
-        return { ...explainedCall(call), calls: endpoints.table.callsOf(call.operation) }
+        return { ...(await explainedCall(call, ledger)), calls: endpoints.table.callsOf(call.operation) }
       },
       documented(ACTIVITY_DOCS.request),
     )

@@ -142,6 +142,7 @@ export const ExplainedRequest = named(
           rule: orNull(text('The rule that it breaks.')),
         }),
       ),
+      refunded_micros_usd: microsUsd('What the operator gave back of the charge.', { minimum: 0 }),
       held_micros_usd: orNull(
         microsUsd('What was held until the end of the call; null if nothing was, or in calls of earlier versions.', {
           minimum: 0,

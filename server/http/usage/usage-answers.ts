@@ -60,7 +60,7 @@ export class UsageAnswers {
     const call = await this.parts.reports.request(caller.account.id, own, id)
     if (!call)
       throw notFound(own ? 'This key made no request with this id.' : 'This account made no request with this id.')
-    return explainedCall(call)
+    return explainedCall(call, this.parts.ledger)
   }
 
   /** The account that calls are charged to, and what the credential may do. */

@@ -4,6 +4,7 @@ import { isoTime } from '../../core/clock'
 import { wrongParameters } from '../../core/failure'
 import type { AccountId, CredentialId } from '../../core/ids'
 import type { AccountTransaction, StatementLine } from '../../core/ledger/account-statement'
+import type { Ledger } from '../../core/ledger/ledger'
 import { costOfLines } from '../../core/models/token-price'
 import { formatUsd, type Money } from '../../core/money'
 import { type BucketWidth, boundaries } from '../../core/usage/calendar'
@@ -198,7 +199,7 @@ export function wireTransaction(row: AccountTransaction & Partial<StatementLine>
 }
 
 /** One call explained: its times, why it failed, and the price version, inputs and arithmetic of its charge (spec-answers 8). */
-export function explainedCall(call: CallRecord): ExplainedRequest {
+export async function explainedCall(call: CallRecord, ledger: Pick<Ledger, 'refundOf'>): Promise<ExplainedRequest> {
   const { charged, upstream, failure = null } = call
   const unit = unitOf(call.operation)
   const lines: readonly ChargeLine[] = charged
@@ -214,6 +215,7 @@ export function explainedCall(call: CallRecord): ExplainedRequest {
     },
     failure,
     held_micros_usd: heldFor(call),
+    refunded_micros_usd: charged ? await ledger.refundOf(call.id) : 0,
     charge: charged && {
       currency: 'USD' as const,
       price_version: charged.priceVersion,

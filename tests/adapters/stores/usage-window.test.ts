@@ -85,6 +85,7 @@ test('a page for a key, an operation or a model reads no more calls than the win
   expect((await pages({ keyId: 'key_none' }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
   expect((await pages({ operation: 'llm-context' }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
   expect((await pages({ model: 'rare' }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
+  expect((await pages({ search: { by: 'operations', operations: [] } }, 50)).length).toBe(1)
   const search = { by: 'address', address: '203.0.113.1' } as const
   expect((await pages({ search }, 50)).length).toBe(Math.floor(log.length / WINDOW) + 1)
 })

@@ -2,7 +2,7 @@ import type { Explained } from '../../api/requests.ts'
 import { REQUEST_TEXT as TEXT } from '../../messages/requests.ts'
 import { costUsd, grouped } from '../../ui/format/money.ts'
 import { Card } from '../../ui/layout/card.tsx'
-import { FactList } from '../../ui/layout/fact-list.tsx'
+import { FactList, optionalFact } from '../../ui/layout/fact-list.tsx'
 import { type Column, staticRows, Table } from '../../ui/layout/table.tsx'
 
 type Charge = NonNullable<Explained['charge']>
@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<Line>[] = [
 
 /** What a request cost, the arithmetic of it, and what became of its hold. */
 export function RequestCharge({ request, caller }: { request: Explained; caller: string }) {
-  const { charge } = request
+  const { charge, refunded_micros_usd: refunded } = request
   if (charge === null)
     return (
       <Card title={TEXT.charge}>
@@ -39,6 +39,7 @@ export function RequestCharge({ request, caller }: { request: Explained; caller:
         <FactList
           facts={[
             [TEXT.hold, holdOf(request, caller)],
+            ...optionalFact(TEXT.refunded, refunded > 0 ? costUsd(refunded) : null),
             [TEXT.arithmetic, <Code key="sum" text={charge.arithmetic} />],
             [TEXT.priceVersion, <Code key="version" text={charge.price_version} />],
           ]}
