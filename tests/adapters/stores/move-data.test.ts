@@ -324,6 +324,46 @@ describe.skipIf(!hasSqld)('moving data between a file and a libSQL server', () =
     proxy.close()
   }, 60_000)
 
+  test('data that went on to a third place is not opened again in the first one', async () => {
+    const file = await migrated()
+    const server = await newServer()
+    await move(file, server.url)
+    const third = newFile()
+    await move(server.url, third)
+    for (const isGone of [false, true])
+      expect(await refusal(reopened(file, isGone))).toContain('has the data now, or had it')
+    expect(await refusal(move(file, server.url))).toContain('this data was moved to')
+    expect(await start(file)).toContain('this data was moved to')
+    expect(await start(third)).toBe('not refused')
+  }, 60_000)
+
+  test('a target that lost the data is not given the older data without a word', async () => {
+    const file = await migrated()
+    const server = await newServer()
+    await move(file, server.url)
+    await onServer(server.url, async (client) => {
+      const { rows } = await client.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+      )
+      await client.migrate(rows.map(({ name }) => `DROP TABLE ${name}`))
+    })
+    expect(await refusal(move(file, server.url))).toContain('what was served there is lost')
+    expect(await refusal(rehearseMove(optionsOf(file, server.url)))).toContain('what was served there is lost')
+    // The same if somebody else's copy is there by now.
+    const other = await migrated()
+    const stopped = moveData({
+      ...optionsOf(other, server.url),
+      onProgress() {
+        throw new Error('stopped')
+      },
+    })
+    expect(await refusal(stopped)).toBe('stopped')
+    expect(await refusal(move(file, server.url))).toContain('what was served there is lost')
+    expect(await refusal(reopened(file))).toContain('--target-is-gone')
+    expect((await reopened(file, true)).target).toBe(server.url)
+    expect(await move(file, server.url)).toMatchObject({ outcome: 'moved' })
+  }, 60_000)
+
   test('refuses the same place, a target with anything in it, and data of another version', async () => {
     const file = await migrated()
     const server = await newServer()

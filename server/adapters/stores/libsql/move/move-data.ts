@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { LibsqlError } from '@libsql/client'
 import { auditEntry } from '../../../../core/audit'
 import { MoveProblem, type MoveProgress, type MoveReport } from '../../../../core/backup/move'
 import { isoTime } from '../../../../core/clock'
 import { booksOf } from '../backup/snapshot'
 import { databaseFile } from '../driver/database-file'
 import { epochRaise, raiseEpoch } from '../driver/raise-epoch'
-import type { Connection } from '../driver/worker-connection'
+import { type Connection, DatabaseError } from '../driver/worker-connection'
 import type { Statement } from '../driver/worker-wire'
 import { replay } from '../journal/replay'
 import { appliedSchema, SCHEMA_TIME } from '../upgrade'
@@ -56,12 +57,20 @@ export async function moveData(options: MoveOptions): Promise<MoveReport> {
   if (isSamePlace(from.url, to.url)) throw new MoveProblem(`${placeName(to.url)} is where the data is already`)
   const source = await openSource(from)
   try {
-    const closed = await closedFor(source.reader, placeName(from.url), to)
-    if (closed && (await stateOf(to, closed.id)) === 'complete')
-      return await report(options, 'done before', source.reader)
+    const { name } = source
+    const closed = await closedFor(source.reader, name, to)
+    const state = closed ? await stateOf(to, { name, closed }) : null
+    if (state === 'complete') return await report(options, 'done before', source.reader)
+    if (state !== null) refuseLost({ name, closed }, state)
     const target = await openTarget(to)
     try {
       await copied(options, source, target, closed)
+    } catch (error) {
+      if (!isOfDatabase(error)) throw error
+      const left = closed ? 'is still closed' : 'was not closed and can serve'
+      throw new MoveProblem(
+        `the move ended half-way: ${error.message}. ${name} ${left}. Run this again with the same places`,
+      )
     } finally {
       await target.close()
     }
@@ -78,9 +87,11 @@ export async function rehearseMove(options: MoveOptions): Promise<MoveReport> {
   const file = databaseFile(from.url)
   if (file === null) await refuseNodes(from)
   const found = await lookAt(from, async (reader) => {
-    const closed = await closedFor(reader, placeName(from.url), to)
-    const state = await stateOf(to, closed?.id ?? null)
+    const name = placeName(from.url)
+    const closed = await closedFor(reader, name, to)
+    const state = await stateOf(to, { name, closed })
     if (state === 'other') throw notEmpty(placeName(to.url), null)
+    refuseLost({ name, closed }, state)
     await requireRoom(options, reader)
     return report(options, state === 'complete' ? 'done before' : 'rehearsed', reader)
   })
@@ -104,21 +115,40 @@ async function closedFor(reader: Connection, name: string, to: Place): Promise<S
   return standing
 }
 
+/** What is in a target. `complete`: the data of this move. `unfinished`: a copy of this original. */
 type TargetState = 'absent' | 'unfinished' | 'complete' | 'other'
 
-/** What is in a target. `complete`: the data of this move. */
-async function stateOf(to: Place, move: string | null): Promise<TargetState> {
-  const state = await lookAt(to, async (reader): Promise<TargetState> => {
-    if (await standingOf((sql) => reader.rows(sql))) return 'unfinished'
-    const [tables] = await reader.rows(`SELECT count(*) FROM sqlite_master WHERE ${OTHER_TABLES}`)
-    if (Number(tables?.[0]) === 0) return 'absent'
-    const [log] = await reader.rows("SELECT 1 FROM sqlite_master WHERE name = 'audit_log'")
-    if (!log || move === null) return 'other'
-    const sql = "SELECT 1 FROM audit_log WHERE action = 'data.move' AND detail->>'move' = ? LIMIT 1"
-    const [result] = await reader.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [move] }] })
-    return result?.rows.length === 1 ? 'complete' : 'other'
-  })
-  return state ?? 'absent'
+/** An original, and how it was closed; `closed` is null while it is not. */
+interface Original {
+  readonly name: string
+  readonly closed: Standing | null
+}
+
+async function stateOf(to: Place, original: Original): Promise<TargetState> {
+  return (await lookAt(to, (reader) => stateIn(reader, original))) ?? 'absent'
+}
+
+async function stateIn(reader: Connection, { name, closed }: Original): Promise<TargetState> {
+  const standing = await standingOf((sql) => reader.rows(sql))
+  // Its data went on to a third place.
+  if (standing?.kind === 'moved') return 'other'
+  // A copy of somebody else's data is nobody's yet, and whatever was there before is gone.
+  if (standing) return standing.place === name ? 'unfinished' : 'absent'
+  const [tables] = await reader.rows(`SELECT count(*) FROM sqlite_master WHERE ${OTHER_TABLES}`)
+  if (Number(tables?.[0]) === 0) return 'absent'
+  const [log] = await reader.rows("SELECT 1 FROM sqlite_master WHERE name = 'audit_log'")
+  if (!log || !closed) return 'other'
+  const sql = "SELECT 1 FROM audit_log WHERE action = 'data.move' AND detail->>'move' = ? LIMIT 1"
+  const [result] = await reader.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [closed.id] }] })
+  return result?.rows.length === 1 ? 'complete' : 'other'
+}
+
+/** A target is marked before its original is closed. If the mark and the data are gone, so is what was served there. */
+function refuseLost({ name, closed }: Original, state: TargetState): void {
+  if (!closed || state !== 'absent') return
+  throw new MoveProblem(
+    `${name} was moved to ${closed.place} at ${isoTime(closed.at)}, and nothing of it is there any more: what was served there is lost. To go on with the older data, run --reopen ${name} --target-is-gone, and move it then`,
+  )
 }
 
 async function copied(options: MoveOptions, source: OpenPlace, target: OpenPlace, closed: Standing | null) {
@@ -217,8 +247,8 @@ async function complete(target: OpenPlace, { copy, move, from, now }: Completion
   const entry = auditEntry({ at: now, actor: CONSOLE, action: 'data.move', detail: { move: move.id, from } })
   const statements = [assertMove(copy), DROP_TRIGGER, epochRaise(now, null), auditStatement(entry), DROP_MARK]
   await write(target.writer, statements).catch(async (error: unknown) => {
-    const standing = await standingOf((sql) => target.reader.rows(sql)).catch(() => 'unknown')
-    if (standing === null) return
+    const state = await stateIn(target.reader, { name: from, closed: move }).catch(() => null)
+    if (state === 'complete') return
     throw new MoveProblem(
       `${from} is closed, and ${target.name} is not open yet: ${reasonOf(error)}. Nothing is lost. Run this again with the same places`,
     )
@@ -250,7 +280,7 @@ export async function reopen({ place, authToken, isTargetGone, now }: Reopening)
     if (standing?.kind !== 'moved')
       throw new MoveProblem(standing ? `${source.name}: ${refusalOf(standing)}` : `${source.name} is not closed`)
     const target: Place = { ...place, url: standing.place, authToken }
-    const state = await stateOf(target, standing.id).catch((error: unknown) => {
+    const state = await stateOf(target, { name: source.name, closed: standing }).catch((error: unknown) => {
       if (isTargetGone) return 'absent'
       throw new MoveProblem(
         `${reasonOf(error)}. It may have the data and serve it. If it never will again, add --target-is-gone: what was served there is lost`,
@@ -258,11 +288,11 @@ export async function reopen({ place, authToken, isTargetGone, now }: Reopening)
     })
     if (state === 'complete' || state === 'other')
       throw new MoveProblem(
-        `${standing.place} has the data now. To come back, stop its gateways and move it into a new database; opened here again, the same balances would be spent twice`,
+        `${standing.place} has the data now, or had it and moved it on. To come back, stop its gateways and move it into a new database; opened here again, the same balances would be spent twice`,
       )
     if (state === 'absent' && !isTargetGone)
       throw new MoveProblem(
-        `${standing.place} is not there from here. If it never will be again, add --target-is-gone: what was served there is lost`,
+        `${standing.place} has nothing of it, seen from here. If it never will be again, add --target-is-gone: what was served there is lost`,
       )
     // A move that still runs somewhere cannot complete it any more.
     if (state === 'unfinished') await retire(target)
@@ -319,6 +349,11 @@ async function requireRoom(options: MoveOptions, reader: Connection): Promise<vo
 
 function write(writer: Connection, statements: readonly Statement[]) {
   return writer.send({ op: 'batch', mode: 'write', statements })
+}
+
+/** Whether a database failed, and not the code. */
+function isOfDatabase(error: unknown): error is Error {
+  return error instanceof DatabaseError || error instanceof LibsqlError
 }
 
 function reasonOf(error: unknown): string {
