@@ -12,12 +12,13 @@ import { composeRetention } from './retention'
 import { composeWebhooks } from './webhooks'
 
 type BillingNeeds = Parameters<typeof composeBilling>[1]
+type RetentionNeeds = Parameters<typeof composeRetention>[1]
 type WebhookNeeds = Parameters<typeof composeWebhooks>[1]
 
 type Needs = Pick<Cell, 'ledger' | 'journal' | 'limiter' | 'credentials'> &
   Pick<PipelineDeps, 'prices'> &
   Pick<WebhookNeeds, 'apps' | 'mailer'> & {
-    readonly stores: Cell['stores'] & BillingNeeds['stores']
+    readonly stores: BillingNeeds['stores'] & WebhookNeeds['stores'] & RetentionNeeds['stores']
     readonly operator: BillingNeeds['operator']
     readonly telemetry: Telemetry
     readonly clock: Clock

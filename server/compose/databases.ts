@@ -4,9 +4,12 @@ import { operatorActs } from '../adapters/stores/libsql/audit/operator-acts'
 import { openControlStores } from '../adapters/stores/libsql/control-stores'
 import { Opened } from '../adapters/stores/libsql/driver/opened'
 import type { WorkerThreads } from '../adapters/stores/libsql/driver/worker-threads'
+import { LibsqlControlEvents } from '../adapters/stores/libsql/notices/control-events'
 import { openDatabase } from '../adapters/stores/libsql/open-database'
+import { LibsqlRetention } from '../adapters/stores/libsql/retention'
 import type { Config } from '../config'
 import type { Clock } from '../core/clock'
+import { JoinedRetention } from '../core/usage/joined-retention'
 import type { RecentLatencies } from '../core/usage/recent-latencies'
 import type { Log } from '../log'
 import { upgradeCopy } from './backup/upgrade-copy'
@@ -56,6 +59,9 @@ export async function openDatabases(config: Config, surroundings: Surroundings) 
       operatorActs: both.map((one) => operatorActs(one.db)),
       /** Why a database does not respond now; null if all do. */
       problem: async () => (await Promise.all(both.map((one) => one.problem()))).find(Boolean) ?? null,
+      controlEvents: home === database ? null : new LibsqlControlEvents(db),
+      retention:
+        home === database ? cell.stores.retention : new JoinedRetention(new LibsqlRetention(db), cell.stores.retention),
       sealedTexts: [cell.stores.sealedWebhooks, control.sealedApis],
     }
     return { stores, cell, close: () => opened.closeInTime(onTrouble) }

@@ -16,18 +16,27 @@ import type { UsageReports } from '../core/usage/reports'
 import { PRODUCT } from '../core/version'
 import { Delivering } from '../core/webhooks/delivering'
 import type { EventType, GatewayEvent } from '../core/webhooks/event'
+import type { EventSource } from '../core/webhooks/event-moves'
 import { type NoticeMailStore, NoticeMails, UnsubscribeLinks } from '../core/webhooks/notice-mails'
 import type { NoticeStore } from '../core/webhooks/notices'
 import type { SendWebhook, WebhookStore } from '../core/webhooks/webhook'
 import { Webhooks } from '../core/webhooks/webhooks'
 import { limitRequestRecord } from '../http/account/limit-request-record'
 import { keyRecord } from '../http/keys/record'
-import { startDelivering, startExpiryNotices, startNoticeMails, startSpendSummaries } from '../jobs/webhooks'
+import {
+  startDelivering,
+  startEventMoves,
+  startExpiryNotices,
+  startNoticeMails,
+  startSpendSummaries,
+} from '../jobs/webhooks'
 import type { Log } from '../log'
 
 interface Parts {
   readonly stores: {
     readonly webhooks: WebhookStore
+    /** Null if the control database is the accounts' own. */
+    readonly controlEvents: EventSource | null
     readonly notices: NoticeStore
     readonly noticeMails: NoticeMailStore & SpendSummaryStore
     readonly reports: UsageReports
@@ -64,9 +73,11 @@ export function composeWebhooks(config: Config, parts: Parts) {
   const mails = mailing && new NoticeMails(mailing)
   const { reports } = stores
   const spendSummaries = mailing && new SpendSummaries({ ...mailing, reports, credentials, ledger })
+  const moves = stores.controlEvents && startEventMoves(stores.controlEvents, store, log)
   const jobs = [
     ...(mails ? [startNoticeMails(mails, log)] : []),
     ...(spendSummaries ? [startSpendSummaries(spendSummaries, log)] : []),
+    ...(moves ? [moves] : []),
     startDelivering(delivering, log),
     startExpiryNotices({ store, expiring: (from, to) => credentials.expiring(from, to), clock }, log),
   ]
@@ -78,7 +89,7 @@ export function composeWebhooks(config: Config, parts: Parts) {
       unsubscribeLinks: links,
     },
     /** For tests. */
-    senders: { delivering, noticeMails: mails, spendSummaries },
+    senders: { eventMoves: moves, delivering, noticeMails: mails, spendSummaries },
     async close() {
       await Promise.all(jobs.map((job) => job.close()))
       await delivering.close()

@@ -3,6 +3,7 @@ import { type Clock, HOUR_MS, MINUTE_MS } from '../core/clock'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { Delivering } from '../core/webhooks/delivering'
 import type { NewEvent } from '../core/webhooks/event'
+import { type EventSource, moveEvents } from '../core/webhooks/event-moves'
 import type { NoticeMails } from '../core/webhooks/notice-mails'
 import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Log } from '../log'
@@ -18,6 +19,14 @@ export function startDelivering(delivering: Pick<Delivering, 'run'>, log: Log): 
     everyMs: ROUND_MS,
     onError: (error) =>
       log.warn('events could not be delivered; the next round tries again', { reason: String(error) }),
+  })
+}
+
+/** Moves events every second to where they are sent. */
+export function startEventMoves(from: EventSource, to: Pick<WebhookStore, 'addEvents'>, log: Log): Job {
+  return startJob(() => moveEvents(from, to), {
+    everyMs: ROUND_MS,
+    onError: (error) => log.warn('events could not be moved; the next round tries again', { reason: String(error) }),
   })
 }
 

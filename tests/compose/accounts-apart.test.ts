@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
+import { sql } from 'drizzle-orm'
 import { TABLE_HOMES, type TableHome } from '../../server/adapters/stores/libsql/schema/homes'
 import { type AccountBody, callWith, keyBench, type Owner, read } from '../http/owner/bench'
 import { type Harness, openHarness } from '../support/harness'
@@ -60,8 +61,45 @@ describe('with the accounts in a database of their own', () => {
     const { webhooks, directory } = gateway.core.stores
     const { id } = await accountOf(operator)
     expect(directory.withRole('operator')).toEqual([id as 'acct_'])
-    await read(operator.api('/api/webhooks', { url: 'https://example.com/hook', events: ['upstream.down'] }), 201)
+    await read(operator.api('/api/webhooks', { url: 'https://example.com/hook', events: ['operation.overrun'] }), 201)
     expect(await webhooks.receivers([])).toMatchObject([{ accountId: id, operator: true }])
+  })
+
+  test('an event that the control database causes is sent by the cell, once', async () => {
+    const { db, controlDb, controlEvents } = gateway.core.stores
+    const { id } = await accountOf(operator)
+    await controlDb.run(
+      sql`INSERT INTO api_closings (operation, account_id, price_version, at) VALUES ('shop.buy', ${ownerId}, 'price_1', 1)`,
+    )
+    const [event] = (await controlEvents?.waiting(9)) ?? []
+    if (!event) throw new Error('a closing causes an event')
+    const { seq: _, ...moved } = event
+    expect(moved).toMatchObject({ type: 'operation.overrun', accountId: null })
+    // Moved before a crash, which came before the note of it.
+    await gateway.core.stores.webhooks.addEvents([moved])
+    await gateway.gateway.eventMoves?.run()
+    expect(await controlEvents?.waiting(9)).toEqual([])
+    await gateway.gateway.delivering.run()
+    const sent = sql`SELECT w.account_id AS id, d.event_id AS event FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id`
+    expect(await db.all<unknown>(sent)).toEqual([{ id, event: event.id }])
+  })
+
+  test('old entries and events are removed in both databases', async () => {
+    const { db, controlDb, retention } = gateway.core.stores
+    const left = async () =>
+      Promise.all(
+        [db, controlDb].flatMap((one) =>
+          ['audit_log', 'events WHERE dispatched'].map(async (from) => {
+            const [row] = await one.all<{ n: number }>(sql.raw(`SELECT count(*) AS n FROM ${from}`))
+            return row?.n
+          }),
+        ),
+      )
+    expect((await left()).every((n) => n !== 0)).toBe(true)
+    const until = gateway.clock.now() + 1
+    for (const table of ['audit_log', 'events', 'requests', 'webhook_deliveries'] as const)
+      while (await retention.prune(table, until, 2));
+    expect(await left()).toEqual([0, 0, 0, 0])
   })
 
   test('everything is there after a restart, and each table has rows only where it belongs', async () => {
