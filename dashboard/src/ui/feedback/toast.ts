@@ -15,7 +15,8 @@ const LONG_MS = 8_000
 
 export async function toast(text: string, more: Partial<Omit<Toast, 'text'>> = {}): Promise<void> {
   toastsWanted.set(true)
-  const { toast: show } = await import('sonner')
+  // The file of the region, which an idle page loads in advance: a failure must show when nothing can be loaded.
+  const { show } = await import('./toaster.tsx')
   const { action } = more
   const options = {
     ...(action && { action: { label: action.label, onClick: action.onClick }, duration: LONG_MS }),

@@ -1,4 +1,7 @@
-import { Toaster as Sonner } from 'sonner'
+import { Toaster as Sonner, toast } from 'sonner'
+
+/** Shows a toast in the region. */
+export const show = toast
 
 /** The region where toasts appear. */
 export function Toaster() {
