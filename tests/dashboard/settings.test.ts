@@ -48,7 +48,12 @@ describe('Settings', () => {
     await page.getByText('Enter your name.').waitFor()
     await fitsEverybody(page, 'settings')
     await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace')
-    await page.getByRole('combobox', { name: 'Time zone' }).fill('tokyo')
+    const zone = page.getByRole('combobox', { name: 'Time zone' })
+    // One frame: that of the text, not one around it as well.
+    expect(await zone.evaluate(({ parentElement: around }) => around && getComputedStyle(around).borderWidth)).toBe(
+      '0px',
+    )
+    await zone.fill('tokyo')
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Save changes' }).click()
     await page.getByText('Settings saved.').waitFor()

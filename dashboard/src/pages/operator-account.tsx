@@ -12,7 +12,7 @@ import { SHELL_TEXT } from '../messages/shell.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { lazyPart } from '../ui/feedback/lazy-part.tsx'
-import { Empty, Loading } from '../ui/feedback/states.tsx'
+import { Loading } from '../ui/feedback/states.tsx'
 import { costUsd } from '../ui/format/money.ts'
 import { TimeAgo } from '../ui/format/time.tsx'
 import { BackLink } from '../ui/layout/back-link.tsx'
@@ -164,7 +164,7 @@ function Money({ customer }: { customer: Customer }) {
 function Notes({ customer, onAdd }: { customer: Customer; onAdd: () => void }) {
   return (
     <Card title={TEXT.notes} aside={<Button onClick={onAdd}>{TEXT.note}</Button>}>
-      {customer.notes.length === 0 && <Empty>{TEXT.noNotes}</Empty>}
+      {customer.notes.length === 0 && <p className="text-muted">{TEXT.noNotes}</p>}
       {customer.notes.map((note) => (
         <p key={note.id} className="grid gap-1 wrap-anywhere">
           <span className="small text-muted">

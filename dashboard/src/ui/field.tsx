@@ -90,9 +90,18 @@ const Combobox = lazyPart(() => import('./combobox.tsx').then(({ Combobox }) => 
   fallback: NativeSelect,
 })
 
+/** A searched select draws its own border, so of the look of a field it takes the width alone. */
+function fieldSize(className = ''): string {
+  return className === INPUT ? 'w-full' : className
+}
+
 /** A select with a visible or screen-reader-only label: the browser's own, or a search where there are many options. */
 export function Select(props: SelectProps) {
-  return props.options.length > MAX_NATIVE ? <Combobox {...props} inputClass={INPUT} /> : <NativeSelect {...props} />
+  return props.options.length > MAX_NATIVE ? (
+    <Combobox {...props} className={fieldSize(props.className)} inputClass={INPUT} />
+  ) : (
+    <NativeSelect {...props} />
+  )
 }
 
 function NativeSelect({

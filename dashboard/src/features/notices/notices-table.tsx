@@ -4,12 +4,13 @@ import { Badge } from '../../ui/badge.tsx'
 import { Empty } from '../../ui/feedback/states.tsx'
 import { TimeAgo } from '../../ui/format/time.tsx'
 import { type Column, Table, type TableState } from '../../ui/layout/table.tsx'
+import { Name } from '../../ui/name.tsx'
 
 const { columns: HEADS } = TEXT
 
 const COLUMNS: readonly Column<Notice>[] = [
   { id: 'what', head: HEADS.what, cell: (notice) => <What notice={notice} /> },
-  { id: 'about', head: HEADS.about, cell: detailOf },
+  { id: 'about', head: HEADS.about, name: true, cell: (notice) => <Name wide>{detailOf(notice)}</Name> },
   { id: 'at', card: 'aside', head: HEADS.at, cell: ({ timestamp }) => <TimeAgo at={timestamp} /> },
 ]
 
@@ -28,7 +29,7 @@ export function NoticesTable({ state }: { state: TableState<Notice> }) {
 
 function What({ notice: { type, read } }: { notice: Notice }) {
   return (
-    <span className="flex flex-wrap items-center gap-2 font-medium">
+    <span className="flex flex-wrap items-center gap-2 font-medium sm:flex-nowrap sm:whitespace-nowrap">
       {TEXT.events[type] ?? type}
       {!read && <Badge tone="accent">{TEXT.unread}</Badge>}
     </span>

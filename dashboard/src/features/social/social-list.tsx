@@ -59,10 +59,15 @@ function columnsOf(scopes: SocialAccounts['scopes'], actions: LinkActions): read
     {
       id: 'permissions',
       head: columns.permissions,
-      cell: (account) => <Permissions account={account} scopes={scopes} actions={actions} />,
+      cell: (account) =>
+        account.account === null ? '-' : <Permissions account={account} scopes={scopes} actions={actions} />,
     },
-    { id: 'linked', head: columns.linked, cell: ({ linked_at: at }) => <TimeAgo at={at} never="-" /> },
-    { id: 'refreshed', head: columns.refreshed, cell: ({ refreshed_at: at }) => <TimeAgo at={at} never="-" /> },
+    { id: 'linked', head: columns.linked, cell: ({ linked_at: at }) => (at === null ? '-' : <TimeAgo at={at} />) },
+    {
+      id: 'refreshed',
+      head: columns.refreshed,
+      cell: ({ refreshed_at: at }) => (at === null ? '-' : <TimeAgo at={at} />),
+    },
     {
       id: 'status',
       card: 'aside',
@@ -97,7 +102,6 @@ function Handle({ account: { account } }: Pick<CellProps, 'account'>) {
 }
 
 function Permissions({ account, scopes }: CellProps) {
-  if (account.account === null) return <span className="text-muted">-</span>
   const names = account.scopes.map((scope) => meaningOf(scopes, scope)).join(', ')
   return <span title={names}>{TEXT.granted(account.scopes.length, scopes.length)}</span>
 }

@@ -34,7 +34,7 @@ export function Loading({ rows = 3 }: { rows?: number }) {
 /** An empty state: one sentence and one action. */
 export function Empty({ children, action }: { children: ReactNode; action?: ReactNode }) {
   return (
-    <div className="grid justify-items-start gap-3 p-4 sm:px-6 sm:pb-6">
+    <div className="grid justify-items-start gap-3 px-4 pt-1 pb-4 in-data-bare:pt-4 sm:px-6 sm:pb-6">
       <p className="text-muted">{children}</p>
       {action}
     </div>

@@ -38,10 +38,10 @@ export function BareCard({ children }: { children: ReactNode }) {
 /** A named figure with a note below. */
 export function Figure({ label, value, title, children }: FigureProps) {
   return (
-    <div className="@container grid min-w-0 content-start gap-1 rounded-xl border border-line bg-surface p-4 sm:px-6 sm:py-5">
+    <div className="@container grid min-w-0 max-lg:odd:last:col-span-2 content-start gap-1 rounded-xl border border-line bg-surface p-4 sm:px-6 sm:py-5">
       <dt className="small text-muted">{label}</dt>
       <dd
-        className="leading-[2.125rem] font-semibold tracking-tight wrap-anywhere"
+        className="min-h-[2.125rem] content-center leading-tight font-semibold tracking-tight wrap-anywhere"
         style={{ fontSize: figureSize(value) }}
         title={title}
       >
@@ -60,7 +60,9 @@ function figureSize(value: ReactNode): string {
 
 type FigureProps = { label: string; value: ReactNode; title?: string; children?: ReactNode }
 
-/** Figures side by side; in two columns on a phone. */
+/** Figures side by side, in one row; in two columns on a small screen. */
 export function Figures({ children }: { children: ReactNode }) {
-  return <dl className="grid grid-cols-2 gap-3 sm:gap-4 lg:grid-cols-4">{children}</dl>
+  return (
+    <dl className="grid grid-cols-2 gap-3 sm:gap-4 lg:auto-cols-fr lg:grid-flow-col lg:grid-cols-none">{children}</dl>
+  )
 }

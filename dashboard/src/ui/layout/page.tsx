@@ -14,9 +14,9 @@ export function Page({ title, lead, actions, children }: PageProps) {
   return (
     <div className="grid min-w-0 grid-cols-1 gap-6">
       <header className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
-        <div className="grid min-w-0 gap-1">
+        <div className="grid min-w-0 flex-1 basis-56 gap-1">
           <h1 className="wrap-anywhere">{title}</h1>
-          {lead && <div className="text-muted">{lead}</div>}
+          {lead && <div className="max-w-3xl text-muted">{lead}</div>}
         </div>
         {actions && <div className="flex max-w-full min-w-0 flex-wrap items-center gap-2">{actions}</div>}
       </header>

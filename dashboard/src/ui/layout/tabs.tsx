@@ -16,7 +16,7 @@ export function Tabs<T extends string>({ label, tabs, chosen, onChoose, children
   }
   return (
     <div className="grid min-w-0 gap-3">
-      <div role="tablist" aria-label={label} onKeyDown={move} className="flex flex-wrap gap-1 border-b border-line">
+      <div role="tablist" aria-label={label} onKeyDown={move} className="flex flex-wrap border-b border-line sm:gap-1">
         {tabs.map(({ value, text }) => (
           <button
             key={value}
@@ -28,7 +28,7 @@ export function Tabs<T extends string>({ label, tabs, chosen, onChoose, children
             tabIndex={value === chosen ? 0 : -1}
             onClick={() => onChoose(value)}
             className={clsx(
-              'control -mb-px rounded-none border-b-2 px-3 font-medium',
+              'control -mb-px rounded-none border-b-2 px-2.5 font-medium sm:px-3',
               value === chosen ? 'border-accent text-accent' : 'border-transparent text-muted hover:text-text',
             )}
           >

@@ -11,6 +11,7 @@ import { costUsd } from '../../../ui/format/money.ts'
 import { TimeAgo } from '../../../ui/format/time.tsx'
 import { Card } from '../../../ui/layout/card.tsx'
 import { type Column, Table } from '../../../ui/layout/table.tsx'
+import { Name } from '../../../ui/name.tsx'
 import { Two } from './two-lines.tsx'
 
 const { requestColumns: HEADS } = TEXT
@@ -30,7 +31,7 @@ export function RequestsCard({ id }: { id: string }) {
       head: HEADS.operation,
       cell: ({ operation, model }) => <Two first={operationName(operation)} second={model} />,
     },
-    { id: 'key', head: HEADS.key, cell: ({ key_id: keyId }) => keyName(keyId) },
+    { id: 'key', head: HEADS.key, cell: ({ key_id: keyId }) => <Name>{keyName(keyId)}</Name> },
     { id: 'outcome', card: 'below', head: HEADS.outcome, cell: (call) => <Outcome call={call} /> },
     { id: 'cost', card: 'aside', head: HEADS.cost, numeric: true, cell: ({ cost_micros_usd: cost }) => costUsd(cost) },
     {
