@@ -16,6 +16,12 @@ export function fingerprints({ secretKey, sealingKeys, baseUrl, payments }: Conf
   }
 }
 
+/** Which of the different fingerprints are the cause: SECRET_KEY is in all of them, and BASE_URL in the realm of payments. */
+export function causesOf(different: readonly string[]): readonly string[] {
+  if (different.includes('SECRET_KEY')) return ['SECRET_KEY']
+  return different.includes('BASE_URL') ? different.filter((name) => name !== 'PAYMENTS') : different
+}
+
 function plain(_name: string, value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}n`
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')

@@ -13,7 +13,7 @@ import type { Log } from '../../log'
 import { clientAddresses } from '../observing/client-addresses'
 import { indexSources } from '../search/index-sources'
 import { SearchIndex } from '../search/search-index'
-import { fingerprints, hopSecret, isGenuine, newNodeId } from './fingerprints'
+import { causesOf, fingerprints, hopSecret, isGenuine, newNodeId } from './fingerprints'
 import { GatewayNode, type NodeSurroundings, notForwarded } from './gateway-node'
 import { NodeRole, type OwnedGateway } from './node-role'
 import { zoneComparison, zoneRules } from './zone-rules'
@@ -93,14 +93,14 @@ export function prepareSearch({ dataDir }: Config, onProgress: (done: number, to
 async function join(leases: LeaseStore, self: Omit<NodeFacts, 'skewMs'>, config: Config) {
   const answer = await leases.join({ ...self, skewMs: 0 }, fingerprints(config)).catch((error: unknown) => {
     if (error instanceof DataMoved) throw error
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = (error instanceof Error ? error.message : String(error)).replace(/[.?]+$/, '')
     throw new Error(
       `The database at ${URL.parse(config.databaseUrl)?.host ?? 'DATABASE_URL'} does not answer: ${reason}. Check DATABASE_URL and DATABASE_AUTH_TOKEN`,
     )
   })
   if (answer.length === 0) return
   throw new Error(
-    `${answer.join(' and ')} must be the same as on the other nodes of this database. Set the same, or, to change it, stop all nodes, wait 10 seconds and start them again`,
+    `${causesOf(answer).join(' and ')} must be the same as on the other nodes of this database. Set the same, or, to change it, stop all nodes, wait 10 seconds and start them again`,
   )
 }
 

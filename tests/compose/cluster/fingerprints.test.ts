@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { isGenuine, newNodeId } from '../../../server/compose/cluster/fingerprints'
+import { causesOf, isGenuine, newNodeId } from '../../../server/compose/cluster/fingerprints'
 
 const [SECRET, OTHER] = [
   'a secret that only tests know, 32 bytes and more',
@@ -15,4 +15,10 @@ test('only who has SECRET_KEY can name an address as that of the owner', () => {
   expect(isGenuine(SECRET, { nodeId, url: 'http://203.0.113.9' })).toBe(false)
   for (const id of [newNodeId(OTHER, url), nodeId.slice(0, -1), `${nodeId}0`, nodeId.replace(/.$/, 'g'), 'node_a', ''])
     expect([id, isGenuine(SECRET, { nodeId: id, url })]).toEqual([id, false])
+})
+
+test('a start that is refused names what to change, and nothing that follows from it', () => {
+  expect(causesOf(['SECRET_KEY', 'SEALING_KEYS', 'BASE_URL', 'PAYMENTS'])).toEqual(['SECRET_KEY'])
+  expect(causesOf(['SEALING_KEYS', 'BASE_URL', 'PAYMENTS'])).toEqual(['SEALING_KEYS', 'BASE_URL'])
+  expect(causesOf(['PAYMENTS'])).toEqual(['PAYMENTS'])
 })

@@ -136,9 +136,14 @@ describe.skipIf(!hasSqld)('three nodes on one database', () => {
         (error: Error) => error.message,
       )
     const node = { NODE_URL: 'http://127.0.0.1:9', BASE_URL: 'http://gateway.test' }
-    expect(await start({ ...node, SECRET_KEY: 'another secret, also of 32 bytes and more' })).toMatch(
-      /SECRET_KEY and SEALING_KEYS.* must be the same as on the other nodes/,
+    expect(await start({ ...node, SECRET_KEY: 'another secret, also of 32 bytes and more' })).toContain(
+      'gateway: SECRET_KEY must be the same as on the other nodes',
     )
+    expect(await start({ ...node, BASE_URL: 'http://other.test' })).toContain(
+      'gateway: BASE_URL must be the same as on the other nodes',
+    )
+    // One dot ends a sentence, whatever the system says.
+    expect(await start({ ...node, DATABASE_URL: 'http://127.0.0.1:1' })).toContain('the url. Check DATABASE_URL')
     expect(await start({})).toContain(`The node at ${a.url} owns this database. Set NODE_URL`)
     await removeFolder(folder)
     expect(await ownerOf(b)).toBe(a.url)
