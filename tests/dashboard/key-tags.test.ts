@@ -84,6 +84,16 @@ test('keys are tagged, found by tag, disabled together after one question, and k
   await row('shop').waitFor({ state: 'detached' })
   await row('laptop').waitFor()
 
+  // What became of the keys is still said when the filter no longer lists them.
+  await page.goto(`${dashboard.origin}/keys?status=active`)
+  await page.getByLabel('Select laptop').check()
+  await page.getByRole('button', { name: 'Disable selected' }).click()
+  await page.getByRole('button', { name: 'Disable 1 key' }).click()
+  await row('laptop').waitFor({ state: 'detached' })
+  await page.getByText('1 key is disabled.').waitFor()
+  await page.getByRole('button', { name: 'Clear selection' }).click()
+  await page.getByText('1 key is disabled.').waitFor({ state: 'detached' })
+
   await page.goto(`${dashboard.origin}/usage?group=tag`)
   await page.getByText('A key with several tags counts in each of them.').waitFor()
   await page.getByRole('button', { name: 'Show requests of team a' }).waitFor()

@@ -12,6 +12,8 @@ import { INPUT } from '../ui/field.tsx'
 const REQUEST_ID = /^req_[0-9a-f]{32}$/
 /** The shortest text that names a request: a status. */
 const MIN_SEARCH = 3
+/** The longest name of a key. */
+const MAX_NAME = 64
 
 interface Entry {
   readonly id: string
@@ -85,7 +87,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
 function useEntries(typed: string, onClose: () => void): readonly Entry[] {
   const navigate = useNavigate()
   const account = useQuery(accountQuery).data
-  const keys = useInfiniteQuery({ ...keysQuery({ q: typed }), enabled: typed !== '' }).data?.pages[0]?.keys ?? []
+  const keys =
+    useInfiniteQuery({ ...keysQuery({ q: typed }), enabled: typed !== '' && typed.length <= MAX_NAME }).data?.pages[0]
+      ?.keys ?? []
   const going = (go: () => void) => () => {
     onClose()
     go()

@@ -26,6 +26,7 @@ export function KeysList({ view, onView, actions }: KeysListProps) {
   const filtered = view.q !== undefined || view.status !== undefined || view.tag !== undefined
   const tags = list.data?.pages.at(-1)?.tags ?? []
   const { selection, clear, all } = useSelection(rows ?? [])
+  const [isReporting, setReporting] = useState(false)
   return (
     <BareCard>
       <ListTools>
@@ -38,8 +39,16 @@ export function KeysList({ view, onView, actions }: KeysListProps) {
         <TagFilter tags={tags} chosen={view.tag} onChoose={(tag) => onView({ ...view, tag })} />
         <Chips counts={counts} chosen={view.status} onChoose={(status) => onView({ ...view, status })} />
       </ListTools>
-      {selection.ids.size > 0 && (
-        <SelectedKeys key={[...selection.ids].join()} ids={selection.ids} onAll={all} onClear={clear} />
+      {(selection.ids.size > 0 || isReporting) && (
+        <SelectedKeys
+          ids={selection.ids}
+          onAll={all}
+          onDisable={() => setReporting(true)}
+          onClear={() => {
+            clear()
+            setReporting(false)
+          }}
+        />
       )}
       <KeysTable
         state={{

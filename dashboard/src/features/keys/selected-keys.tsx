@@ -7,11 +7,21 @@ import { Button } from '../../ui/button.tsx'
 import { FormFailure } from '../../ui/feedback/failure.tsx'
 import { useKeysRefresh } from './use-key-actions.ts'
 
-/** What can be done with the selected keys. Asks before it disables them, and tells what became of each that could not be. */
-export function SelectedKeys({ ids, onAll, onClear }: SelectedKeysProps) {
-  const [asking, setAsking] = useState(false)
-  const disabling = useMutation({ mutationFn: () => disableKeys([...ids]), ...useKeysRefresh() })
-  const done = disabling.data?.results
+/**
+ * What can be done with the selected keys. Asks before it disables them, and tells what became of each that could not be, also once a filter
+ * no longer lists them.
+ */
+export function SelectedKeys({ ids, onAll, onDisable, onClear }: SelectedKeysProps) {
+  const [askedAbout, setAskedAbout] = useState<string | null>(null)
+  const selected = [...ids]
+  const asking = askedAbout === selected.join()
+  const disabling = useMutation({ mutationFn: disableKeys, ...useKeysRefresh() })
+  const isOfThese = selected.every((id) => disabling.variables?.includes(id))
+  const done = isOfThese ? disabling.data?.results : undefined
+  const disable = () => {
+    onDisable()
+    disabling.mutate(selected, { onSuccess: () => setAskedAbout(null) })
+  }
   const refused = done?.filter(({ error }) => error !== null) ?? []
   return (
     <section
@@ -25,19 +35,15 @@ export function SelectedKeys({ ids, onAll, onClear }: SelectedKeysProps) {
         {asking ? (
           <>
             <span className="text-muted">{TEXT.disableManyText}</span>
-            <Button
-              tone="danger"
-              busy={disabling.isPending}
-              onClick={() => disabling.mutate(undefined, { onSuccess: () => setAsking(false) })}
-            >
+            <Button tone="danger" busy={disabling.isPending} onClick={disable}>
               {TEXT.disableMany(ids.size)}
             </Button>
-            <Button onClick={() => setAsking(false)}>{TEXT.cancel}</Button>
+            <Button onClick={() => setAskedAbout(null)}>{TEXT.cancel}</Button>
           </>
         ) : (
           <>
             <Button onClick={onAll}>{TEXT.selectAll}</Button>
-            <Button onClick={() => setAsking(true)}>{TEXT.disableSelected}</Button>
+            {ids.size > 0 && <Button onClick={() => setAskedAbout(selected.join())}>{TEXT.disableSelected}</Button>}
             <Button tone="quiet" onClick={onClear}>
               {TEXT.clearSelection}
             </Button>
@@ -58,4 +64,10 @@ export function SelectedKeys({ ids, onAll, onClear }: SelectedKeysProps) {
   )
 }
 
-type SelectedKeysProps = { ids: ReadonlySet<string>; onAll: () => void; onClear: () => void }
+type SelectedKeysProps = {
+  ids: ReadonlySet<string>
+  onAll: () => void
+  /** They are being disabled: the panel has something to tell until `onClear`. */
+  onDisable: () => void
+  onClear: () => void
+}
