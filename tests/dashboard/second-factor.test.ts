@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { type Dashboard, openDashboard } from '../support/browser'
+import { type Dashboard, follow, openDashboard } from '../support/browser'
 import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
 import { totp } from '../support/totp'
 
@@ -12,15 +12,15 @@ beforeAll(async () => {
 })
 afterAll(() => dashboard.close())
 
+/** At the page for it, where a sign-out ends. */
 async function signIn(page: Page, email: string): Promise<void> {
-  await page.goto(`${dashboard.origin}/sign-in`)
   await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
 async function signOut(page: Page): Promise<void> {
-  await page.goto(`${dashboard.origin}/settings`)
+  if (new URL(page.url()).pathname !== '/settings') await follow(page, '/settings')
   await page.getByRole('button', { name: 'Sign out everywhere' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Sign out everywhere' }).click()
   await heading(page, 'Sign in')
@@ -79,15 +79,16 @@ describe('a second factor', () => {
     await page.getByLabel('Recovery code').fill(codes[0] ?? '')
     await page.getByRole('button', { name: 'Verify' }).click()
     await heading(page, 'Overview')
-    await page.goto(`${dashboard.origin}/settings`)
+    await follow(page, '/settings')
     await page.getByText('On. 9 recovery codes left.').waitFor()
 
     // So are the codes.
     const reset = await dashboard.control('reset-second-factor', { account: owner.accountId })
     expect(reset.status).toBe(200)
+    await page.goto(`${dashboard.origin}/sign-in`)
     await signIn(page, owner.email)
     await heading(page, 'Overview')
-    await page.goto(`${dashboard.origin}/settings`)
+    await follow(page, '/settings')
     await page.getByText('Not set up.').waitFor()
     await left(watched, [REFUSED])
   })
@@ -122,7 +123,7 @@ describe('a passkey', () => {
     await signOut(page)
     await signIn(page, owner.email)
     await heading(page, 'Overview')
-    await page.goto(`${dashboard.origin}/settings`)
+    await follow(page, '/settings')
     await page.getByRole('button', { name: 'Set up app' }).click()
     const asked = page.getByRole('dialog')
     await asked.getByLabel('Password', { exact: true }).fill(PASSWORD)
@@ -149,7 +150,7 @@ describe('a passkey', () => {
     await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true })
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     await heading(page, 'Overview')
-    await page.goto(`${dashboard.origin}/settings`)
+    await follow(page, '/settings')
     await page.getByRole('button', { name: 'Remove passkey Chrome on Linux' }).click()
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove', exact: true }).click()
     await page.getByText('No passkeys yet.').waitFor()
