@@ -17,7 +17,7 @@ const WORKER_BYTES = 2 * 1024 ** 3
 const WORKERS = Math.max(2, Math.min(availableParallelism() + 3, Math.floor(totalmem() / WORKER_BYTES)))
 const PARALLEL = [`--parallel=${WORKERS}`, '--no-isolate', '--timings=tests/timings.json'] as const
 
-/** Without the compiler for code that runs for long: what it compiles in a test file is over before it pays. A tenth of the processor time. */
+/** Without the compiler for code that runs for long, which costs 7 % of the processor time: a test file is over before that pays. */
 const QUICK_TO_START = { BUN_JSC_useFTLJIT: '0' }
 
 /**
