@@ -126,6 +126,7 @@ export function storageSettings(environment: Environment = process.env) {
     dataDir,
     databaseUrl: databaseUrl(given.read, dataDir),
     databaseAuthToken: DATA.settings.DATABASE_AUTH_TOKEN.of(given.read),
+    isSyncPromised: DATA.settings.DATABASE_SYNC.of(given.read) === 'promised',
     backupTo: BACKUPS.settings.BACKUP_TO.of(given.read),
     access: storeAccess(given.read),
     secrets: givenSecrets(given),

@@ -84,6 +84,7 @@ describe.skipIf(!hasSqld)('migrate-database', () => {
           SECRET_KEY,
           SEALING_KEYS: `k1:${'A'.repeat(43)}=`,
           DATABASE_AUTH_TOKEN: 'hunter2',
+          DATABASE_SYNC: 'promised',
         },
       },
       stdout: 'pipe',

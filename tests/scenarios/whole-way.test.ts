@@ -31,7 +31,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const place = (data: string) => ({ cwd: join(folder, 'empty'), env: { DATA_DIR: join(folder, data), PORT: '0' } })
+const place = (data: string) => ({
+  cwd: join(folder, 'empty'),
+  env: { DATA_DIR: join(folder, data), PORT: '0', DATABASE_SYNC: 'promised' },
+})
 async function start(data: string, env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
   const { cwd, env: own } = place(data)
   const server = await startProgram([program, 'up'], { cwd, env: { ...own, ...env } })

@@ -11,7 +11,8 @@ const HELP = `Usage: gateway operator migrate-database --from PLACE --to PLACE [
        gateway operator migrate-database --reopen PLACE [--target-is-gone]
 
 Moves the data of a stopped gateway into an empty database: from a file to a libSQL server, or back. PLACE is file:/path/gateway.db or
-libsql://host (http: or https: too); one of the two is a file. DATABASE_AUTH_TOKEN is the server's token.
+libsql://host (http: or https: too); one of the two is a file. DATABASE_AUTH_TOKEN is the server's token,
+and DATABASE_SYNC=promised says that its disk has what it acknowledges.
 
 Stop the gateway first, or all nodes. What waits in the log of charges is applied, every table is copied and compared row by row, the books
 are compared, the old place is closed, and the new one opens. At no moment both can be served. If this is interrupted before the old
@@ -84,7 +85,8 @@ async function moved(
   const progress = progressLines(tell)
   const onProgress = ({ step, rows, total }: MoveProgress) => progress({ step, bytes: rows, total })
   const onTrouble = (what: string, reason: string) => tell(`${what}: ${reason}\n`)
-  const report = await move({ from, to, now: Date.now(), onProgress, onTrouble }, isRehearsal)
+  const { isSyncPromised } = storageSettings()
+  const report = await move({ from, to, now: Date.now(), isSyncPromised, onProgress, onTrouble }, isRehearsal)
   return isJson ? asJson(recordOf(report)) : text(report, await ownIndex(storageSettings().dataDir))
 }
 

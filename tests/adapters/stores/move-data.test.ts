@@ -49,7 +49,7 @@ describe.skipIf(!hasSqld)('moving data between a file and a libSQL server', () =
     threads: POOLED_THREADS,
   })
   const optionsOf = (from: string, to: string) => ({
-    ...{ from: placeOf(from), to: placeOf(to), now: NOW },
+    ...{ from: placeOf(from), to: placeOf(to), now: NOW, isSyncPromised: true },
     ...{ onProgress: () => undefined, onTrouble: () => undefined, requireRoom: async () => undefined },
   })
   const move = (from: string, to: string) => moveData(optionsOf(from, to))
@@ -401,6 +401,16 @@ describe.skipIf(!hasSqld)('moving data between a file and a libSQL server', () =
     }
     expect(await start(file)).toBe('not refused')
   }, 60_000)
+
+  test('refuses a server that acknowledges before its disk has it, unless the operator promises otherwise', async () => {
+    const file = await migrated()
+    const { url } = await newServer()
+    const options = { ...optionsOf(file, url), isSyncPromised: false }
+    for (const attempt of [rehearseMove(options), moveData(options)])
+      expect(await refusal(attempt)).toMatch(/acknowledges commits before they are on disk .* DATABASE_SYNC=promised/)
+    expect(await onServer(url, (client) => client.execute('SELECT * FROM sqlite_master'))).toMatchObject({ rows: [] })
+    expect(await start(file)).toBe('not refused')
+  })
 
   test('refuses a place that somebody uses: a lock, a lease, a node that stands by', async () => {
     const file = await migrated()

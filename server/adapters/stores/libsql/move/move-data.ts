@@ -6,6 +6,7 @@ import { isoTime } from '../../../../core/clock'
 import { booksOf } from '../backup/snapshot'
 import { databaseFile } from '../driver/database-file'
 import { epochRaise, raiseEpoch } from '../driver/raise-epoch'
+import { assertSyncedCommits } from '../driver/synced-commits'
 import { type Connection, DatabaseError } from '../driver/worker-connection'
 import type { Statement } from '../driver/worker-wire'
 import { replay } from '../journal/replay'
@@ -41,6 +42,8 @@ export interface MoveOptions {
   readonly onProgress: (progress: MoveProgress) => void
   /** What the operator should know, such as an unfinished line of the log. */
   readonly onTrouble: (what: string, reason: string) => void
+  /** Whether the operator promises that a server's disk has what the server acknowledges. */
+  readonly isSyncPromised: boolean
   /** Throws unless there is room for so many bytes where a file is. */
   readonly requireRoom: (file: string, bytes: number) => Promise<void>
 }
@@ -93,6 +96,7 @@ export async function rehearseMove(options: MoveOptions): Promise<MoveReport> {
     if (state === 'other') throw notEmpty(placeName(to.url), null)
     refuseLost({ name, closed }, state)
     await requireRoom(options, reader)
+    await lookAt(to, (target) => requireSync(options, target))
     return report(options, state === 'complete' ? 'done before' : 'rehearsed', reader)
   })
   if (!found) throw new MoveProblem(`there is no database at ${file}`)
@@ -154,6 +158,7 @@ function refuseLost({ name, closed }: Original, state: TargetState): void {
 async function copied(options: MoveOptions, source: OpenPlace, target: OpenPlace, closed: Standing | null) {
   const { now, onTrouble, onProgress } = options
   await requireRoom(options, source.reader)
+  await requireSync(options, target.reader)
   const id = newId()
   await begin(target, { id, kind: 'unfinished', place: source.name, at: now })
   // An original that is closed has no owner, and its log is in its tables.
@@ -345,6 +350,14 @@ async function requireRoom(options: MoveOptions, reader: Connection): Promise<vo
   if (file === null) return
   const [row] = await reader.rows('SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()')
   await options.requireRoom(file, Number(row?.[0] ?? 0))
+}
+
+/** The original is closed once the server says that it has the copy: a power failure there must not lose it then. */
+async function requireSync({ to, isSyncPromised, onTrouble }: MoveOptions, target: Connection): Promise<void> {
+  if (databaseFile(to.url) !== null) return
+  await assertSyncedCommits(target, { url: to.url, isPromised: isSyncPromised, onTrouble }).catch((error: unknown) => {
+    throw new MoveProblem(reasonOf(error))
+  })
 }
 
 function write(writer: Connection, statements: readonly Statement[]) {
