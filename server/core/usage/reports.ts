@@ -52,10 +52,11 @@ export interface UsageFigures {
 /** What a search of the request log looks for. The form of its text decides (`requestSearch`). */
 export type RequestSearch =
   | { readonly by: 'status'; readonly status: number }
+  | { readonly by: 'code'; readonly code: string }
   | { readonly by: 'address'; readonly address: string }
   /** The operations of a path; none for a path that does not exist. */
   | { readonly by: 'operations'; readonly operations: readonly string[] }
-  /** A request by the gateway's or the caller's id, or, if there is none, an error code or an operation. */
+  /** A request by the gateway's or the caller's id, or, if there is none, an operation or a code that is no failure's. */
   | { readonly by: 'name'; readonly text: string }
 
 export interface RequestFilter {

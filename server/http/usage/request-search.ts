@@ -1,14 +1,17 @@
 import { formatAddress, parseAddress } from '../../core/credentials/address'
 import type { RequestSearch } from '../../core/usage/reports'
+import { isFailureCode } from '../middleware/failures'
 import type { EndpointTable } from '../routing/endpoint-table'
 
 const STATUS = /^[1-5]\d\d$/
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** What a text asks the request log for: a status, an IP address, a path or whole URL, or the name of a request, code or operation. */
+/** What a text asks the request log for: a status, an IP address, a path or whole URL, or the name of a code, request or operation. */
 export function requestSearch(typed: string, table: Pick<EndpointTable, 'routeOf'>): RequestSearch {
   const text = typed.trim()
   if (STATUS.test(text)) return { by: 'status', status: Number(text) }
+  // Before ids: callers choose theirs, and one that chose a code would hide its failures.
+  if (isFailureCode(text)) return { by: 'code', code: text }
   const address = parseAddress(text)
   if (address) return { by: 'address', address: formatAddress(address) }
   const path = /^(\/|https?:)/.test(text) ? URL.parse(text, 'http://gateway')?.pathname : undefined

@@ -210,6 +210,12 @@ describe('GET /api/requests', () => {
         })
     })
 
+    test('finds the failures with a code, also after somebody sent the code as an id', async () => {
+      const before = (await found('missing_parameter')).map(({ id }) => id)
+      await gateway.as(app.secret, IMAGES, { headers: { 'x-request-id': 'missing_parameter' } })
+      expect((await found('missing_parameter')).map(({ id }) => id)).toEqual(before)
+    })
+
     test.each(["' OR 1=1 --", '%', '_', 'req_%', '/%', '\\u0000', '[object Object]', 'constructor', '0.0.0.0/0', '*'])(
       'finds nothing for %s, which is text and no pattern',
       async (text) => {

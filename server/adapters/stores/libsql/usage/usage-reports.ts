@@ -230,6 +230,8 @@ function matchesSearch(search: RequestSearch): SQL | undefined {
   switch (search.by) {
     case 'status':
       return eq(requests.status, search.status)
+    case 'code':
+      return eq(requests.code, search.code)
     case 'address':
       return eq(requests.address, search.address)
     case 'operations':
