@@ -34,8 +34,8 @@ export function hopSecret(secretKey: string, value: string): Uint8Array {
 }
 
 /**
- * A new id for a node at this address. Only who has SECRET_KEY can make one: who can write to the database alone must not draw callers'
- * requests, which have their keys, to an address of his own.
+ * A new id for a node at this address, which proves that its maker has SECRET_KEY. Without that proof, somebody who can only write to the
+ * database could name an address of their own as the owner's, and get callers' requests with their keys.
  */
 export function newNodeId(secretKey: string, url: string): string {
   const random = randomBytes(8).toString('hex')
