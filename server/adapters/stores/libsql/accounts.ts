@@ -1,4 +1,4 @@
-import { eq, gt } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { type Account, roleFlags, type StaffRole } from '../../../core/accounts/account'
 import type { AccountDirectory } from '../../../core/accounts/directory'
@@ -7,6 +7,7 @@ import type { AuditEntry } from '../../../core/audit'
 import type { AccountId } from '../../../core/ids'
 import type { RestorableCounters } from '../../../core/ledger/hold'
 import { auditRow } from './audit/audit-row'
+import { packedRows } from './driver/packed-rows'
 import { RESTORE_BATCH, restoredRows } from './journal/restored-rows'
 import { accounts, auditLog } from './schema/accounts'
 
@@ -25,13 +26,7 @@ export class LibsqlAccounts implements AccountStore {
 
   /** Loads all accounts and, into the counters, their balances, before anything is served. */
   async restore(counters: Pick<RestorableCounters, 'restoreAccount'>): Promise<void> {
-    const page = (after: AccountId | null) =>
-      this.db
-        .select()
-        .from(accounts)
-        .where(after === null ? undefined : gt(accounts.id, after))
-        .orderBy(accounts.id)
-        .limit(RESTORE_BATCH)
+    const page = (after: AccountId | null) => packedRows(this.db, accounts, after, RESTORE_BATCH)
     for await (const row of restoredRows(page)) {
       this.ids.set(row.id, this.accountOf(row))
       counters.restoreAccount(row.id, row.credit, row.paid, row.toppedUp, row.debt)

@@ -10,6 +10,7 @@ import { poolBudget } from '../../../core/ledger/pool-budget'
 import { type Money, micros } from '../../../core/money'
 import { periodAround } from '../../../core/usage/calendar'
 import { auditRow } from './audit/audit-row'
+import { packedRows } from './driver/packed-rows'
 import { SLOT_MS } from './journal/group-statements'
 import type { Applier } from './journal/log-applier'
 import { RESTORE_BATCH, restoredRows } from './journal/restored-rows'
@@ -45,13 +46,15 @@ export class LibsqlCredentials implements CredentialStore {
   async restore(counters: Pick<RestorableCounters, 'restorePool'>): Promise<void> {
     // One string for each account, however many pools name it.
     const accounts = new Map<AccountId, AccountId>()
-    for await (const pool of restoredRows((after: PoolId | null) => this.page(pools, after))) {
+    for await (const pool of restoredRows((after: PoolId | null) => packedRows(this.db, pools, after, RESTORE_BATCH))) {
       const accountId = accounts.get(pool.accountId) ?? pool.accountId
       accounts.set(accountId, accountId)
       counters.restorePool(pool.id, accountId, pool.limit, pool.spent)
       if (pool.budget) this.budgets.set(pool.id, pool.budget)
     }
-    for await (const { lastUsedAt: _, ...row } of restoredRows((after: KeyId | null) => this.page(keys, after))) {
+    for await (const { lastUsedAt: _, ...row } of restoredRows((after: KeyId | null) =>
+      packedRows(this.db, keys, after, RESTORE_BATCH),
+    )) {
       this.keys.set({ ...row, allowlist: Allowlist.of(row.allowedIps) })
     }
   }
@@ -211,15 +214,6 @@ export class LibsqlCredentials implements CredentialStore {
     ])
     this.keys.set(replaced)
     this.keys.set(successor)
-  }
-
-  private page<T extends typeof keys | typeof pools>(table: T, after: T['$inferSelect']['id'] | null) {
-    return this.db
-      .select()
-      .from(table)
-      .where(after === null ? undefined : gt(table.id, after))
-      .orderBy(table.id)
-      .limit(RESTORE_BATCH)
   }
 }
 

@@ -1,0 +1,17 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { nodeCrashRun } from '../../support/node-crash-run'
+import { hasSqld } from '../../support/sqld'
+
+setDefaultTimeout(120_000)
+
+/** `bun run crash 50 --nodes 2` does it fifty times, each with the whole time of a lease. */
+const KILLS = 2
+
+describe.skipIf(!hasSqld)('two nodes', () => {
+  test(`whose owner is killed ${KILLS} times under load lose no charge, exceed no limit, and serve again in time`, async () => {
+    const report = await nodeCrashRun({ kills: KILLS, nodes: 2, endsLease: true })
+    expect(report).toMatchObject({ kills: KILLS, lost: [], over: [], strange: [], problems: [] })
+    expect(report.served).toBeGreaterThan(KILLS * 8)
+    expect(Math.max(...report.gapsMs)).toBeLessThan(15_000)
+  })
+})
