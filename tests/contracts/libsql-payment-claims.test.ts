@@ -11,7 +11,7 @@ import { claimStoreContract } from './claim-store.contract'
 claimStoreContract('libSQL', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-claims-'))
   let stores = await openTestStores({ folder })
-  const client = createClient({ url: `file:${stores.file}`, timeout: 5000 })
+  const client = createClient({ url: stores.url, timeout: 5000 })
   return {
     one: stores.paymentClaims,
     other: new LibsqlPaymentClaims(drizzle({ client })),

@@ -103,7 +103,10 @@ test('install, the first paid call by the README, upgrade, backup, loss, restore
   expect(await start('elsewhere', { SECRET_KEY }).catch(String)).toContain('this data was moved to')
   const node = (data: string) => {
     const PORT = `${freePort('127.0.0.1')}`
-    const nodes = { DATABASE_URL: url, NODE_URL: `http://127.0.0.1:${PORT}`, BASE_URL: 'http://gateway.test' }
+    const nodes = {
+      ...{ DATABASE_URL: url, DATABASE_SYNC: 'promised' },
+      ...{ NODE_URL: `http://127.0.0.1:${PORT}`, BASE_URL: 'http://gateway.test' },
+    }
     return start(data, { ...nodes, PORT, SECRET_KEY, PAYMENTS: 'off', SOCIAL_PROVIDER: 'none' })
   }
   const owner = await node('node-1')

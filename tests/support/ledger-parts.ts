@@ -14,6 +14,7 @@ import { type CallRecord, NO_TOKENS } from '../../server/core/usage/call-record'
 import { writeMigratedDatabase } from './migrated-database'
 import { openStores, type StoreOptions } from './open-stores'
 import { POOLED_THREADS } from './pooled-threads'
+import { endTestDatabase, testDatabase } from './test-database'
 
 /** The time that made-up records carry. */
 export const NOON = Date.UTC(2026, 10, 21, 12, 0, 0)
@@ -131,7 +132,7 @@ export function opening(account: AccountId, amount: number, reference = `opening
 
 export type TestStores = Awaited<ReturnType<typeof openTestStores>>
 
-/** The stores on a real file. In a folder of their own, unless one is given that somebody else removes. */
+/** The stores on a real file, or on a server (`test-database.ts`). In a folder of their own, unless one is given that somebody else removes. */
 export async function openTestStores(options: Partial<StoreOptions> & { folder?: string } = {}) {
   const { folder: given, ...rest } = options
   const folder = given ?? (await mkdtemp(join(tmpdir(), 'gateway-stores-')))
@@ -140,9 +141,10 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
   const fatal: string[] = []
   const trouble: string[] = []
   const holds = new MemoryHolds()
+  const url = rest.url ?? (await testDatabase(folder, file))
   const stores = await openStores(
     {
-      url: `file:${file}`,
+      url,
       authToken: null,
       isSyncPromised: true,
       clock: { now: () => NOON },
@@ -161,7 +163,8 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
     stores,
     holds,
     folder,
-    file,
+    /** For `reconcile` and clients of their own: of the file, or of the server. */
+    ...{ file, url },
     fatal,
     trouble,
     /** An account with that much credit, as the ledger opens it. */
@@ -183,7 +186,9 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
     },
     async close(): Promise<void> {
       await stores.close()
-      if (!given) await rm(folder, { recursive: true, force: true })
+      if (given) return
+      await endTestDatabase(folder)
+      await rm(folder, { recursive: true, force: true })
     },
   }
 }

@@ -12,7 +12,9 @@ export interface Reconciliation {
  * with the request log, pools with their keys' charges, the rollup with the log, and no balance below zero.
  */
 export async function reconcile(file: string): Promise<Reconciliation> {
-  const client = createClient(file.startsWith('http') ? { url: file } : { url: `file:${file}`, concurrency: 1 })
+  const client = createClient(
+    file.startsWith('http') ? { url: file } : { url: `file:${file.replace(/^file:/, '')}`, concurrency: 1 },
+  )
   const problems: string[] = []
   const all = async (sql: string) => (await client.execute(sql)).rows
   const check = async (what: string, sql: string) => {

@@ -28,7 +28,7 @@ export type FaultyOptions = Partial<Pick<GroupCommitOptions, 'patienceMs'> & Pic
  */
 export async function openFaulty(options: FaultyOptions = {}, keepFolder = false) {
   const parts = await openTestStores(keepFolder ? { folder: await mkdtemp(join(tmpdir(), 'gateway-faulty-')) } : {})
-  const writer = await Connection.open({ role: 'writer', url: `file:${parts.file}`, authToken: null }, () => undefined)
+  const writer = await Connection.open({ role: 'writer', url: parts.url, authToken: null }, () => undefined)
   const read = async (sql: string) =>
     (await writer.send({ op: 'batch', mode: 'read', statements: [{ sql, args: [] }] }))[0]
   const number = async (sql: string) => Number((await read(sql))?.rows[0]?.[0] ?? 0)

@@ -1,6 +1,6 @@
 import type { KeyId } from '../../../../core/ids'
 import type { CallRecord } from '../../../../core/usage/call-record'
-import { groupSize } from '../journal/group-size'
+import { groupSize, MAX_GROUP_BYTES } from '../journal/group-size'
 import type { Group } from '../journal/group-statements'
 
 /** The maximum number of waiting notes. Further ones are dropped and counted (spec-answers 4). */
@@ -31,11 +31,11 @@ export class BestEffortWrites {
     this.used.set(key, at)
   }
 
-  /** Removes and returns the notes of one group, at most `max`, and all last uses. */
-  take(max: number): Pick<Group, 'notes' | 'lastUsed'> {
+  /** Removes and returns the notes that fit into a group beside others, at most `max`, and all last uses. `room`: in bytes. */
+  take(max: number, room = MAX_GROUP_BYTES): Pick<Group, 'notes' | 'lastUsed'> {
     const lastUsed = [...this.used]
     this.used.clear()
-    const size = groupSize(this.notes, ({ bytes }) => bytes, max)
+    const size = room <= 0 ? 0 : groupSize(this.notes, ({ bytes }) => bytes, max, room)
     return { notes: this.notes.splice(0, size).map(({ call }) => call), lastUsed }
   }
 }

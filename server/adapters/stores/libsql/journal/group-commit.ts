@@ -5,7 +5,7 @@ import type { CallRecord } from '../../../../core/usage/call-record'
 import { BestEffortWrites } from '../driver/best-effort-writes'
 import type { DatabaseError } from '../driver/worker-connection'
 import type { GroupSink } from './group-sink'
-import { groupSize, MAX_GROUP } from './group-size'
+import { groupSize, MAX_GROUP, MAX_GROUP_BYTES } from './group-size'
 import type { Group } from './group-statements'
 
 interface Waiting {
@@ -18,8 +18,6 @@ interface Waiting {
   /** The outcome of its group, while that is being written. */
   fate: Promise<'committed' | 'refused'> | null
 }
-
-const NO_ASIDES: Pick<Group, 'notes' | 'lastUsed'> = { notes: [], lastUsed: [] }
 
 export interface GroupCommitOptions {
   readonly sink: GroupSink
@@ -108,8 +106,8 @@ export class GroupCommit implements Journal {
     while (this.records.length + this.asides.waiting > 0) {
       const size = groupSize(this.records, ({ bytes }) => bytes)
       const items = this.records.splice(0, size)
-      // What is best effort waits for a group with room.
-      const { notes, lastUsed } = size < this.records.length ? NO_ASIDES : this.asides.take(MAX_GROUP)
+      const used = items.reduce((sum, { bytes }) => sum + bytes, 0)
+      const { notes, lastUsed } = this.asides.take(MAX_GROUP, MAX_GROUP_BYTES - used)
       await this.commit(items, notes, lastUsed)
     }
     this.running = false

@@ -130,5 +130,5 @@ function cells(
     SELECT ${column ?? sql`''`} AS name, sum(${rollup.requests}) AS r, sum(iif(${status} < 400, 0, ${rollup.requests})) AS f,
       sum(${rollup.inputTokens}) AS i, sum(${rollup.outputTokens}) AS o, sum(${rollup.cacheReadTokens}) AS cr,
       sum(${rollup.cacheWriteTokens}) AS cw, sum(${rollup.charged}) AS c
-    FROM ${rollup} WHERE ${chosen} ${column ? sql`GROUP BY ${column}` : sql``} HAVING count(*) > 0))`
+    FROM ${rollup} WHERE ${chosen} GROUP BY ${column ?? sql`NULL`}))`
 }

@@ -1,0 +1,29 @@
+import { openSqld } from './sqld'
+
+/** Where suites keep their stores: in a file, or with `TEST_DATABASE=sqld` on a libSQL server. They are the same tests. */
+const IS_SERVER = process.env['TEST_DATABASE'] === 'sqld'
+
+type Server = Awaited<ReturnType<typeof openSqld>>
+
+/** One server for each folder, so that stores that are opened again find what they had. */
+const servers = new Map<string, Promise<Server>>()
+
+/** The URL of the database of a folder. */
+export async function testDatabase(folder: string, file: string): Promise<string> {
+  if (!IS_SERVER) return `file:${file}`
+  const known = servers.get(folder) ?? openSqld()
+  servers.set(folder, known)
+  return (await known).url
+}
+
+/** Ends the server of a folder, if it has one. */
+export async function endTestDatabase(folder: string): Promise<void> {
+  const server = servers.get(folder)
+  servers.delete(folder)
+  await (await server)?.close()
+}
+
+/** Ends those of folders that their tests removed themselves. */
+export async function endTestDatabases(): Promise<void> {
+  for (const folder of [...servers.keys()]) await endTestDatabase(folder)
+}
