@@ -11,6 +11,7 @@ import { isUnavailable } from '../../server/core/unavailable'
 import { gate, ioError, openFaulty } from '../adapters/stores/faulty-writes'
 import { call, NOON, openTestStores, requestId } from '../support/ledger-parts'
 import { reconcile } from '../support/reconcile'
+import { testDatabase } from '../support/test-database'
 import { until } from '../support/until'
 
 const PAGES = 3
@@ -115,7 +116,7 @@ test('payments, refunds, disputes, calls and their messages in any order, twice,
         try {
           expect(Number(balance?.paid) - Number(balance?.debt)).toBe(expected)
           expect(balance?.held).toBe(ZERO)
-          expect((await reconcile(`${folder}/gateway.db`)).problems).toEqual([])
+          expect((await reconcile(await testDatabase(folder, `${folder}/gateway.db`))).problems).toEqual([])
           const reopened = await openTestStores({ folder })
           expect(await reopened.holds.balance(account)).toEqual(balance)
           await reopened.close()

@@ -8,6 +8,7 @@ import { micros } from '../../server/core/money'
 import { gate, ioError, openFaulty } from '../adapters/stores/faulty-writes'
 import { audit, call, NOON, openTestStores, requestId } from '../support/ledger-parts'
 import { reconcile } from '../support/reconcile'
+import { testDatabase } from '../support/test-database'
 
 const fault = fc.constantFrom('none', 'none', 'none', 'error before', 'error after', 'late', 'late error')
 const step = fc.record({
@@ -27,7 +28,7 @@ test('on a real file with failing, late and lost commits, every sum agrees and e
       fc.array(fault, { minLength: 1, maxLength: 20 }),
       async (steps, faults) => {
         const { folder, charged, balances } = await live(steps, faults)
-        const file = `${folder}/gateway.db`
+        const file = await testDatabase(folder, `${folder}/gateway.db`)
         try {
           expect((await reconcile(file)).problems).toEqual([])
           const reopened = await openTestStores({ folder })

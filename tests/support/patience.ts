@@ -1,4 +1,8 @@
+import { afterAll } from 'bun:test'
 import { plugin } from 'bun'
+
+// Suites that remove their folder themselves do not know that its database is on a server.
+if (process.env['TEST_DATABASE']) afterAll(async () => (await import('./test-database')).endTestDatabases())
 
 /** A shared machine may stand still for seconds; a test that hangs is still found. */
 const PATIENCE_MS = 60_000

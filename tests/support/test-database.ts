@@ -3,10 +3,8 @@ import { openSqld } from './sqld'
 /** Where suites keep their stores: in a file, or with `TEST_DATABASE=sqld` on a libSQL server. They are the same tests. */
 const IS_SERVER = process.env['TEST_DATABASE'] === 'sqld'
 
-type Server = Awaited<ReturnType<typeof openSqld>>
-
 /** One server for each folder, so that stores that are opened again find what they had. */
-const servers = new Map<string, Promise<Server>>()
+const servers = new Map<string, ReturnType<typeof openSqld>>()
 
 /** The URL of the database of a folder. */
 export async function testDatabase(folder: string, file: string): Promise<string> {
@@ -18,9 +16,10 @@ export async function testDatabase(folder: string, file: string): Promise<string
 
 /** Ends the server of a folder, if it has one. */
 export async function endTestDatabase(folder: string): Promise<void> {
-  const server = servers.get(folder)
+  const server = await servers.get(folder)
+  if (!server) return
   servers.delete(folder)
-  await (await server)?.close()
+  await server.close()
 }
 
 /** Ends those of folders that their tests removed themselves. */

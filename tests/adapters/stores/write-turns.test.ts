@@ -68,7 +68,7 @@ describe.skipIf(!hasSqld)('the writes of a node about leases and nodes', () => {
 
   test('reach the server one at a time, however many are asked for at once', async () => {
     const leases = new LibsqlLeases({ url: `http://127.0.0.1:${wire.port}`, authToken: null })
-    const node = { id: 'node_a', url: 'http://127.0.0.1:1', version: '0.2.0', skewMs: 0 }
+    const node = { id: 'node_a', url: 'http://127.0.0.1:1', version: '0.2.0', zones: null, skewMs: 0 }
     await leases.join(node, {})
     const term = (await leases.take(node)) ?? 0
     const many = Array.from({ length: 20 }, (_, i) => (i % 2 ? leases.beat(node) : leases.renew(node.id, term)))
