@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { axeFindings, becomes, type Dashboard, openDashboard } from '../support/browser'
+import { axeFindings, becomes, type Dashboard, follow, openDashboard } from '../support/browser'
 import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
 
 type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
@@ -209,7 +209,7 @@ describe('Operator', () => {
     await keys.getByRole('row', { name: /stolen.*Revoked/ }).waitFor()
     expect((await dashboard.as(made.secret, '/apis/v1/websearch/images/search?q=card')).status).toBe(401)
     for (const path of ['money', 'apis', 'audit']) {
-      await page.goto(`${dashboard.origin}/operator/${path}`)
+      await follow(page, `/operator/${path}`)
       await page.getByText('Only operators of this gateway can see this page.').waitFor()
     }
     await left(watched, [REFUSED])

@@ -5,6 +5,7 @@ import {
   becomes,
   type Dashboard,
   DESK,
+  follow,
   openDashboard,
   PHONE,
   screenshot,
@@ -133,7 +134,7 @@ describe('social accounts', () => {
     expect(network.complaints()).toEqual([])
     await network.page.close()
 
-    await page.goto(`${dashboard.origin}/keys/${key.id}`)
+    await follow(page, `/keys/${key.id}`)
     await page.getByText('@grace (Grace Hopper)').waitFor()
     await page.getByText('Social account linked', { exact: true }).waitFor()
     await page.close()

@@ -345,7 +345,7 @@ describe('the audit log', () => {
     await row.waitFor()
     const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'CSV' }).click()])
     expect(file.suggestedFilename()).toBe('audit.csv')
-    await page.goto(`${dashboard.origin}/operator/audit`)
+    await follow(page, '/operator/audit')
     await page.getByRole('heading', { name: 'Gateway audit log' }).waitFor()
     await left(watched)
   })
