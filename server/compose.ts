@@ -214,17 +214,30 @@ function securedBy({ baseUrl, corsOrigins }: Config, answer: (request: Request) 
 
 const STOPWATCH: Clock = { now: () => performance.now() }
 
-/** Money, keys and limits: the control database, and its only cell. */
+/** Money, keys and limits. Closes the databases if one of them cannot be made: a node tries again in the same process. */
 async function composeCore(config: Config, surroundings: Surroundings) {
-  const { clock, stopwatch = STOPWATCH, log, outbound } = surroundings
+  const { clock, stopwatch = STOPWATCH } = surroundings
   const latencies = config.metrics && new RecentLatencies(clock)
-  const { stores, cell, ...opened } = await openDatabases(config, { ...surroundings, stopwatch, latencies })
+  const opened = await openDatabases(config, { ...surroundings, stopwatch, latencies })
+  try {
+    return { latencies, ...(await coreOf(config, { ...surroundings, stopwatch }, opened)) }
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+async function coreOf(
+  config: Config,
+  { clock, stopwatch, log, outbound }: Surroundings & { readonly stopwatch: Clock },
+  { stores, cell, close }: Awaited<ReturnType<typeof openDatabases>>,
+) {
   const isResealed = await resealSecrets(config, stores.sealedTexts, log)
   const control = await openControl(config, stores, clock)
   const { accounts, credentials, holds, events, ledger, journal, writeEvent } = cell
   const { apis, catalog, prices, setupToken } = control
   return {
-    ...{ stores, isResealed, latencies, ...control },
+    ...{ stores, isResealed, ...control },
     ...{ accounts, credentials, apps: cell.apps, holds, events, ledger, journal },
     ...{ money: cell.money, limiter: cell.limiter, stuck: cell.stuck },
     paying: await openUpstreamWallet(config, stores.upstreamPayments, clock),
@@ -257,7 +270,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
       },
     }),
     /** Finishes pending writes, then closes the databases. */
-    closeDatabases: opened.close,
+    closeDatabases: close,
   }
 }
 
