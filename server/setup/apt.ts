@@ -9,9 +9,16 @@ export async function installPackages(packages: readonly string[], what: string)
   await runApt(['install', '-y', '--no-install-recommends', ...packages], what)
 }
 
-async function runApt(args: readonly string[], what: string): Promise<void> {
-  const tool = Bun.spawn(['apt-get', ...args], {
+/** Runs apt without questions. `folder` is where it puts what it downloads. */
+export function runApt(args: readonly string[], what: string, folder?: string): Promise<void> {
+  return runTool(['apt-get', ...args], what, folder)
+}
+
+/** Runs a tool of Debian, and throws with its output if it fails. */
+export async function runTool(command: readonly [string, ...string[]], what: string, folder?: string): Promise<void> {
+  const tool = Bun.spawn([...command], {
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    ...(folder !== undefined && { cwd: folder }),
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -21,5 +28,5 @@ async function runApt(args: readonly string[], what: string): Promise<void> {
     new Response(tool.stdout).text(),
     new Response(tool.stderr).text(),
   ])
-  if (exitCode !== 0) throw new SetupFailure(`apt-get ${args[0]} failed; ${what}.`, stdout + stderr)
+  if (exitCode !== 0) throw new SetupFailure(`${command.slice(0, 2).join(' ')} failed; ${what}.`, stdout + stderr)
 }

@@ -29,15 +29,18 @@ export function runScript(root: string, name: string): Promise<ToolRun> {
 }
 
 /**
- * Runs all tests in the folder and streams their output. They get their own temporary folder, which is removed afterwards.
+ * Runs all tests in the folder and streams their output. They find programs on `path`, and get their own temporary folder, which is removed afterwards.
  */
-export async function runTests(folder: string): Promise<ToolRun & { count: TestCount; report: string | null }> {
+export async function runTests(
+  folder: string,
+  path = process.env['PATH'],
+): Promise<ToolRun & { count: TestCount; report: string | null }> {
   const temporary = await mkdtemp(join(tmpdir(), 'verify-'))
   const report = join(temporary, 'report.xml')
   try {
     const run = await runBun(['test', ...PARALLEL, '--reporter=junit', `--reporter-outfile=${report}`], {
       folder,
-      environment: { TMPDIR: temporary, ...QUICK_TO_START },
+      environment: { TMPDIR: temporary, PATH: path, ...QUICK_TO_START },
       stream: true,
     })
     const written = await readFile(report, 'utf8').catch(() => null)

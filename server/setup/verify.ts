@@ -7,6 +7,7 @@ import { buildDashboard } from './dashboard-build.ts'
 import { installDependencies } from './dependencies.ts'
 import { prepareDocsReader } from './docs-reader.ts'
 import { unprovenTests } from './named-tests.ts'
+import { pathWithProxies } from './proxies.ts'
 import { describeFailure, SetupFailure } from './setup-failure.ts'
 import { describeTestCount } from './test-count.ts'
 import { secondsSince, type ToolRun } from './tool.ts'
@@ -23,6 +24,7 @@ async function verify(): Promise<boolean> {
   await buildDashboard(ROOT)
   await prepareDocsReader(ROOT)
   await installBrowser()
+  const path = await pathWithProxies(ROOT)
 
   const failed: string[] = []
   const report = (name: string, run: ToolRun) => {
@@ -31,7 +33,7 @@ async function verify(): Promise<boolean> {
     failed.push(name)
     if (run.output !== '') console.log(run.output.trimEnd())
   }
-  const [checks, tests] = await Promise.all([checking, runTests(ROOT)])
+  const [checks, tests] = await Promise.all([checking, runTests(ROOT, path)])
   for (const { name, run } of checks) report(name, run)
   report('tests', tests)
   report('named tests', await checkNamedTests(tests.report))

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** The proxy files that we ship, run by the real proxies (`apt install nginx-light caddy`). */
+/** The proxy files that we ship, run by the real proxies (`verify` unpacks them). */
 const OPS = join(import.meta.dir, '../../ops')
 export const HOST = 'api.example.com'
 
