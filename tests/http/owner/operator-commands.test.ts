@@ -177,6 +177,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   webhooks: '../../cli/webhooks.test.ts',
   backup: '../../scenarios/backup-restore.test.ts',
   restore: '../../scenarios/backup-restore.test.ts',
+  stuck: 'stuck-records.test.ts',
+  'migrate-database': '../../scenarios/migrate-database.test.ts',
 }
 
 test('each command of the help is run here or at its own place, whose test names it', async () => {
