@@ -36,6 +36,10 @@ test('the Operator page lists stuck records, and books one or gives it up with a
     .click()
   await page.getByRole('dialog').getByRole('button', { name: 'Book it' }).click()
   await page.getByText('Record booked.').waitFor()
+  await card
+    .getByRole('button', { name: /^Book it/ })
+    .nth(1)
+    .waitFor({ state: 'detached' })
   await card.getByRole('button', { name: /^Give it up/ }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Give it up' }).click()
   await page.getByText('Enter a reason.').waitFor()
