@@ -1,6 +1,6 @@
 /** The bell and the page behind it. */
 export const NOTICE_TEXT = {
-  bell: (unread: number) => (unread === 0 ? 'Notices' : `Notices, ${unread} unread`),
+  bell: (unread: string) => (unread === '' ? 'Notices' : `Notices, ${unread} unread`),
   lead: 'What happened to your account. Webhooks send the same events to your servers.',
   heading: 'All notices',
   table: 'Notices, newest first',

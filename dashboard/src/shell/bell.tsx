@@ -8,7 +8,7 @@ const MAX_SHOWN = 99
 
 /** Leads to the notices and counts the unread ones. */
 export function Bell() {
-  const unread = useQuery(unreadQuery).data?.unread ?? 0
+  const unread = shown(useQuery(unreadQuery).data?.unread ?? 0)
   return (
     <Link
       to="/notices"
@@ -17,11 +17,17 @@ export function Bell() {
       className="control inline-flex items-center gap-1 px-2 text-muted no-underline hover:bg-sunken hover:text-text"
     >
       <BellIcon size={16} aria-hidden />
-      {unread > 0 && (
+      {unread !== '' && (
         <span aria-hidden className="rounded-full bg-accent-soft px-1.5 text-xs font-medium text-accent">
-          {unread > MAX_SHOWN ? `${MAX_SHOWN}+` : unread}
+          {unread}
         </span>
       )}
     </Link>
   )
+}
+
+/** The name of the link has the same text, so that people find it who speak what they see. */
+function shown(unread: number): string {
+  if (unread === 0) return ''
+  return unread > MAX_SHOWN ? `${MAX_SHOWN}+` : String(unread)
 }

@@ -52,10 +52,11 @@ export function Figure({ label, value, title, children }: FigureProps) {
   )
 }
 
-/** The largest size in which a figure of this length fits into its card: a digit is about 0.6 of its height wide. */
+/** The largest size in which a figure of this length fits into its card: a digit is about 0.6 of its height wide, a letter 0.7. */
 function figureSize(value: ReactNode): string {
-  const length = typeof value === 'string' ? value.length : 1
-  return `clamp(1rem, ${Math.floor(165 / length)}cqi, 1.75rem)`
+  const text = typeof value === 'string' ? value : ''
+  const room = /\p{L}/u.test(text) ? 140 : 165
+  return `clamp(1rem, ${Math.floor(room / Math.max(1, text.length))}cqi, 1.75rem)`
 }
 
 type FigureProps = { label: string; value: ReactNode; title?: string; children?: ReactNode }

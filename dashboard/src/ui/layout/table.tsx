@@ -2,7 +2,7 @@ import { clsx } from 'clsx'
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { ApiFailure } from '../../api/client/failure.ts'
-import { useIsPhone } from '../browser/use-is-phone.ts'
+import { useHasCards } from '../browser/use-has-cards.ts'
 import { Failed } from '../feedback/failure.tsx'
 import { Loading } from '../feedback/states.tsx'
 import { ListFoot, type MoreRows, useShownRows } from './list-parts.tsx'
@@ -36,12 +36,12 @@ export function staticRows<Row>(rows: readonly Row[] | undefined): TableState<Ro
 }
 
 /**
- * A list in all its states: loading, empty, failed (older rows stay) and loaded; on a phone, each row is a card. With `textOf`, a list of more
+ * A list in all its states: loading, empty, failed (older rows stay) and loaded; where there is little room, each row is a card. With `textOf`, a list of more
  * than one page is shown page by page, with a search in what it returns.
  */
 export function Table<Row>(props: TableProps<Row>) {
   const { state, empty, caption, tools } = props
-  const phone = useIsPhone()
+  const hasCards = useHasCards()
   const { failure } = state
   const pages = useShownRows(state.rows ?? [], props.textOf)
   const rows = state.rows && (pages?.rows ?? state.rows)
@@ -59,7 +59,7 @@ export function Table<Row>(props: TableProps<Row>) {
       )}
       {rows !== undefined &&
         rows.length > 0 &&
-        (phone ? <RowCards {...props} rows={rows} /> : <Grid {...props} rows={rows} />)}
+        (hasCards ? <RowCards {...props} rows={rows} /> : <Grid {...props} rows={rows} />)}
       {(pages ?? more) && <ListFoot shown={rows?.length ?? 0} all={pages?.count} more={more} />}
     </>
   )
