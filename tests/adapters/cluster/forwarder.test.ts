@@ -142,9 +142,11 @@ describe('what passes through a hop', () => {
     await wire.close()
   })
 
-  test('50 MB pass up and down, whole, and no faster than they are taken', async () => {
+  test('120 MB pass up and down, whole, and no faster than they are taken', async () => {
     const part = new Uint8Array(500_000).map((_, i) => i % 251)
-    const parts = 100
+    const parts = 240
+    // The kernel alone may keep 36 MB of each of the two connections (tcp_rmem, tcp_wmem).
+    const maxAhead = 180
     const hash = new Bun.CryptoHasher('sha256')
     for (let i = 0; i < parts; i++) hash.update(part)
     const wanted = hash.digest('hex')
@@ -176,7 +178,7 @@ describe('what passes through a hop', () => {
     const download = await get('/down')
     const aheadDown = await settled(() => produced)
     expect(await digest(download.body)).toBe(wanted)
-    expect([ahead < parts / 2, aheadDown < parts / 2]).toEqual([true, true])
+    expect([ahead < maxAhead, aheadDown < maxAhead]).toEqual([true, true])
   })
 
   test('more requests than fetch could run at once are all with the owner at the same time', async () => {
