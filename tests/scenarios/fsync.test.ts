@@ -1,12 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { dataFolder, removeFolder, type ServerProcess, SOURCE, signUp, startServer } from '../support/server-process'
+import { canTrace, systemCalls } from '../support/system-calls'
 
 const CALLS = 10
-/** Where the machine has no strace, or forbids it, this is skipped and counted as skipped. */
-const canTrace = Bun.which('strace') !== null && Bun.spawnSync(['strace', '-f', '-o', '/dev/null', 'true']).success
 
 describe.skipIf(!canTrace)('the system calls of a charged request', () => {
   let folder = ''
@@ -25,28 +21,15 @@ describe.skipIf(!canTrace)('the system calls of a charged request', () => {
   })
 
   test('sync the log beside the database to the disk before each 200 is sent: a charge survives a power loss', async () => {
-    const file = join(tmpdir(), `strace-${crypto.randomUUID()}`)
-    const which = 'trace=fdatasync,sendto,sendmsg,write,writev'
-    const tracer = Bun.spawn(['strace', '-f', '-y', '-s', '24', '-e', which, '-o', file, '-p', String(server.pid)], {
-      stderr: 'pipe',
+    const lines = await systemCalls(server.pid, ['fdatasync', 'sendto', 'sendmsg', 'write', 'writev'], async () => {
+      for (let i = 0; i < CALLS; i++) {
+        const answer = await fetch(`${server.url}/apis/v1/websearch/images/search?q=card&count=1`, {
+          headers: { authorization: `Bearer ${secret}` },
+        })
+        expect(answer.status).toBe(200)
+        await answer.arrayBuffer()
+      }
     })
-    const attached = Promise.withResolvers<void>()
-    const listening = (async () => {
-      for await (const chunk of tracer.stderr)
-        if (new TextDecoder().decode(chunk).includes('attached')) attached.resolve()
-    })()
-    await attached.promise
-    for (let i = 0; i < CALLS; i++) {
-      const answer = await fetch(`${server.url}/apis/v1/websearch/images/search?q=card&count=1`, {
-        headers: { authorization: `Bearer ${secret}` },
-      })
-      expect(answer.status).toBe(200)
-      await answer.arrayBuffer()
-    }
-    tracer.kill('SIGINT')
-    await Promise.all([tracer.exited, listening])
-    const lines = (await readFile(file, 'utf8')).split('\n')
-    await rm(file)
     let synced = 0
     let sent = 0
     for (const line of lines) {

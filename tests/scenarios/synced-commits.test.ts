@@ -1,15 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type Client, createClient } from '@libsql/client'
 import { assertSyncedCommits } from '../../server/adapters/stores/libsql/driver/synced-commits'
 import { dataFolder, removeFolder, startServer } from '../support/server-process'
 import { hasSqld, openSqld } from '../support/sqld'
+import { canTrace, systemCalls } from '../support/system-calls'
 
 const COMMITS = 10
-/** Where the machine has no strace, or forbids it, the one test is skipped and counted as skipped. */
-const canTrace = Bun.which('strace') !== null && Bun.spawnSync(['strace', '-f', '-o', '/dev/null', 'true']).success
 
 /** Issue 23: what a server says about its commits, and what it does. */
 describe.skipIf(!hasSqld)('a libSQL server', () => {
@@ -30,29 +26,18 @@ describe.skipIf(!hasSqld)('a libSQL server', () => {
 
   test.skipIf(!canTrace)('syncs each commit before it acknowledges it exactly if it says so', async () => {
     await client.execute('CREATE TABLE traced (x)')
-    const file = join(tmpdir(), `strace-${crypto.randomUUID()}`)
-    const which = 'trace=fsync,fdatasync,sendto,sendmsg,write,writev'
-    const tracer = Bun.spawn(['strace', '-f', '-s', '24', '-e', which, '-o', file, '-p', String(database.pid())], {
-      stderr: 'pipe',
+    const traced = ['fsync', 'fdatasync', 'sendto', 'sendmsg', 'write', 'writev']
+    const lines = await systemCalls(database.pid(), traced, async () => {
+      for (let i = 0; i < COMMITS; i++) await client.execute({ sql: 'INSERT INTO traced VALUES (?)', args: [i] })
     })
-    const attached = Promise.withResolvers<void>()
-    const listening = (async () => {
-      for await (const chunk of tracer.stderr)
-        if (new TextDecoder().decode(chunk).includes('attached')) attached.resolve()
-    })()
-    await attached.promise
-    for (let i = 0; i < COMMITS; i++) await client.execute({ sql: 'INSERT INTO traced VALUES (?)', args: [i] })
-    tracer.kill('SIGINT')
-    await Promise.all([tracer.exited, listening])
     let [synced, acknowledged, late] = [0, 0, 0]
-    for (const line of (await readFile(file, 'utf8')).split('\n')) {
+    for (const line of lines) {
       if (/\b(fsync|fdatasync)\(/.test(line)) synced++
       if (!line.includes('"HTTP/1.1 200 OK')) continue
       acknowledged++
       // Commits go one after the other, so each answer must have one more sync behind it than the one before.
       if (synced < acknowledged) late++
     }
-    await rm(file)
     expect(acknowledged).toBe(COMMITS)
     expect(late === 0).toBe(await saysSynced())
   })

@@ -428,7 +428,7 @@ describe.skipIf(!hasSqld)('moving data between a file and a libSQL server', () =
     expect(await refusal(move(server.url, newFile()))).toContain('is in use by http://10.0.0.5:3000. Stop all nodes')
     expect(await refusal(rehearseMove(optionsOf(server.url, newFile())))).toContain('is in use by')
     await leases.release(node.id, term)
-    // A node that starts meanwhile is told, and so is a process that is none.
+    // A node that starts meanwhile is refused with the reason, and so is a single process.
     const back = newFile()
     let said = ''
     await moveData({

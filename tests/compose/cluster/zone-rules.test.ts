@@ -11,7 +11,7 @@ test('the fingerprint follows which zones there are and when their clocks change
   expect(zoneRules(['Europe/Berlin'])).not.toBe(zoneRules(['Africa/Lagos']))
 })
 
-test("a node whose rules are not the owner's is told once for each owner", () => {
+test("a node whose rules are not the owner's logs it once for each owner", () => {
   const lines: unknown[] = []
   const compare = zoneComparison(
     { id: 'node_a', zones: 'one' },

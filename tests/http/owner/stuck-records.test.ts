@@ -61,7 +61,7 @@ async function stuckOwner() {
   return { owner, id, secret, record, credit }
 }
 
-test('an account with a stuck charge gets a clear 503, is told nothing of others, and the operator books it', async () => {
+test('an account with a stuck charge gets a clear 503 that names no other account, and the operator books it', async () => {
   const { owner, id, secret, record, credit } = await stuckOwner()
   const refused = await gateway.as(secret, IMAGES)
   expect(refused.headers.get('retry-after')).toBe('60')
