@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises'
 import type { Config } from '../config'
 import { HOUR_MS, isoTime } from '../core/clock'
 import type { LastTimes } from '../core/ledger/clock-check'
+import { reasonOf } from '../core/result'
 import type { Log } from '../log'
 
 interface Running {
@@ -61,7 +62,7 @@ export async function selfCheck(config: Settings, running: Running): Promise<rea
     try {
       return { check, ...(await look()) }
     } catch (error) {
-      return { check, problem: error instanceof Error ? error.message : String(error) }
+      return { check, problem: reasonOf(error) }
     }
   })
   return Promise.all(found)

@@ -2,6 +2,7 @@ import type { Backups } from '../core/backup/backups'
 import { copySize } from '../core/backup/copy'
 import type { BackupTarget } from '../core/backup/target'
 import { type Clock, MINUTE_MS } from '../core/clock'
+import { reasonOf } from '../core/result'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
@@ -46,7 +47,7 @@ export function startBackups({ backups, target, everyMs, keep, clock, onFailure 
     everyMs: MINUTE_MS,
     onError(error) {
       dueAt = clock.now() + Math.min(RETRY_MS, everyMs)
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = reasonOf(error)
       log.error('the backup failed; the older copies are still there', { to: target.location, reason })
       onFailure(reason)
     },
@@ -64,7 +65,7 @@ export function startPlaceCheck(target: BackupTarget, log: Log) {
   }
   const job = startJob(async () => set(await target.writeProblem()), {
     everyMs: PLACE_CHECK_MS,
-    onError: (error) => set(error instanceof Error ? error.message : String(error)),
+    onError: (error) => set(reasonOf(error)),
   })
   let isKnown = false
   const first = job.run().then(() => {

@@ -1,4 +1,5 @@
 import { HOUR_MS, MINUTE_MS } from '../core/clock'
+import { reasonOf } from '../core/result'
 import type { Sealing } from '../core/sealing'
 import type { Approvals } from '../core/social/approvals'
 import type { LinkedAccounts } from '../core/social/linked-accounts'
@@ -43,7 +44,7 @@ export function startResealing(
           resealed,
         })
     } catch (error) {
-      log.error('sealing', { reason: error instanceof Error ? error.message : String(error) })
+      log.error('sealing', { reason: reasonOf(error) })
     }
   }
   const done = reseal()

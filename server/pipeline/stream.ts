@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock'
 import { type Failure, failure } from '../core/failure'
+import { reasonOf } from '../core/result'
 import type { AnswerHeaders } from './call'
 import { SHUTTING_DOWN } from './call-upstream'
 import { DeliveredBytes, type Ending } from './idempotency/idempotency'
@@ -313,7 +314,7 @@ class SettledStream {
       end = problem === 'uncharged' ? nothing : problem ? 'unknown' : 'done'
       return problem === 'uncharged' ? null : problem
     } catch (error) {
-      this.deps.onTrouble('stream', error instanceof Error ? error.message : String(error))
+      this.deps.onTrouble('stream', reasonOf(error))
       return failure('internal_error', 'The charge could not be recorded.')
     } finally {
       await this.open.close(end)

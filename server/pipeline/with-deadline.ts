@@ -1,6 +1,6 @@
 import { ZERO } from '../core/money'
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../core/providers/provider'
-import { err, ok, type Result } from '../core/result'
+import { err, ok, type Result, reasonOf } from '../core/result'
 import type { Telemetry } from '../core/telemetry/telemetry'
 import { isSourceFault } from '../core/telemetry/upstream-health'
 
@@ -67,7 +67,7 @@ async function inTime<I>(
     provider.call(input, abort.signal, origin).then(resolve, reject)
     return await promise
   } catch (error) {
-    return err({ kind: 'error', reason: error instanceof Error ? error.message : String(error) })
+    return err({ kind: 'error', reason: reasonOf(error) })
   } finally {
     clearTimeout(timer)
     stop?.removeEventListener('abort', end)

@@ -10,6 +10,7 @@ import {
   parseManifest,
 } from '../../core/backup/copy'
 import { BackupProblem, type BackupTarget, type CopyDraft } from '../../core/backup/target'
+import { reasonOf } from '../../core/result'
 import { syncFile } from './files'
 
 /** How to sign in to an S3-compatible store. */
@@ -60,7 +61,7 @@ export class S3Target implements BackupTarget {
       await this.answered(this.client.delete(key))
       return null
     } catch (error) {
-      return error instanceof Error ? error.message : String(error)
+      return reasonOf(error)
     }
   }
 

@@ -6,6 +6,8 @@ import {
   OPERATOR,
   type Peer,
 } from '../../core/cluster/hop'
+import { inTime } from '../../core/in-time'
+import { reasonOf } from '../../core/result'
 import { ForwardedExchange, type Outcome } from './forwarded-exchange'
 import { PROBE_PATH } from './hop-gate'
 import { NO_BODY, type OutgoingBody, outgoingBody, outgoingHead, outgoingPath } from './outgoing-request'
@@ -264,15 +266,6 @@ function withBody(head: Buffer, body: Uint8Array): Uint8Array {
 
 /** Rejects if the caller breaks off, or takes too long. */
 async function smallBody(request: Request): Promise<OutgoingBody> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error('the body did not arrive in time')), SMALL_BODY_MS)
-  try {
-    return { kind: 'whole', bytes: await Promise.race([request.bytes(), late.promise]) }
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  const late = () => new Error('the body did not arrive in time')
+  return { kind: 'whole', bytes: await inTime(request.bytes(), SMALL_BODY_MS, late) }
 }

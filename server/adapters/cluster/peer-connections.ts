@@ -1,3 +1,4 @@
+import { inTime } from '../../core/in-time'
 import { type ConnectionOwner, PeerConnection } from './peer-connection'
 
 const CONNECT_MS = 2_000
@@ -78,15 +79,12 @@ export class PeerConnections implements ConnectionOwner {
     if (this.open.size === this.free.length) this.heardAt = now
     if (this.isAsked || now - this.heardAt < this.silentMs * (this.silences + 1)) return
     this.isAsked = true
-    const late = Promise.withResolvers<never>()
-    const timer = setTimeout(() => late.reject(new Error('no answer')), this.silentMs * 0.75)
-    void Promise.race([ask(), late.promise])
+    void inTime(ask(), this.silentMs * 0.75, () => new Error('no answer'))
       .then(
         () => this.heard(),
         () => this.silent(),
       )
       .finally(() => {
-        clearTimeout(timer)
         this.isAsked = false
       })
   }

@@ -6,6 +6,7 @@ import { parseModelEntry } from '../../core/models/model-entry'
 import type { TokenPrice } from '../../core/models/token-price'
 import { isUnitPrice, type ModelPrice } from '../../core/models/unit-price'
 import type { Money } from '../../core/money'
+import { reasonOf } from '../../core/result'
 import { jsonLines } from './json-lines'
 
 /** The models of a file, and all mistakes in it, each with its place. */
@@ -49,10 +50,6 @@ function modelsOf(entries: readonly unknown[], created: number) {
     else models.set(model.value.id, model.value)
   }
   return { models: [...models.values()], mistakes }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /** The version depends on the price only, not on the rest of the file. */

@@ -3,6 +3,7 @@ import { databaseFileOf, examineData } from '../../compose/backup/data-health'
 import { type Config, dataFolder, storageSettings } from '../../config'
 import { ConfigError } from '../../config/config-error'
 import type { LastTimes } from '../../core/ledger/clock-check'
+import { reasonOf } from '../../core/result'
 import { parsedWith } from '../command'
 import { askServer, hasServer, Refused } from '../control-client'
 import { asJson } from '../print'
@@ -67,9 +68,7 @@ async function examined(env: Environment, now: number): Promise<readonly Finding
   const check: RunCheck = async (name, find) => {
     const found = await Promise.resolve()
       .then(find)
-      .catch((error: unknown) => [
-        fail(error instanceof Error ? error.message : String(error), 'See docs/operating.md'),
-      ])
+      .catch((error: unknown) => [fail(reasonOf(error), 'See docs/operating.md')])
     findings.push(...found.map((one) => ({ check: name, ...one })))
     return found.every(({ status }) => status !== 'fail')
   }

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { SingleBar } from 'cli-progress'
 import { openOwnDocuments } from '../../compose/search/own-documents'
 import { printable } from '../../core/plain-text'
+import { reasonOf } from '../../core/result'
 import { secureFolder } from '../../setup/secure-folder'
 import { parsedWith } from '../command'
 import { Refused, UsageError } from '../control-client'
@@ -73,7 +74,7 @@ async function opened(
   const dataDir = resolve(process.env['DATA_DIR'] || 'data')
   process.umask(0o077)
   await secureFolder(dataDir, (line) => terminal.err(`${line}\n`)).catch((problem: unknown) => {
-    throw new Refused(problem instanceof Error ? problem.message : String(problem))
+    throw new Refused(reasonOf(problem))
   })
   const building = bar('building the index')
   try {
@@ -127,11 +128,11 @@ async function addOne(documents: Documents, location: string, { site, url }: Opt
     const report = await documents.add(request, reading.show)
     const total = report.added + report.changed + report.unchanged + report.removed
     if (total === 0 && report.unreadable.length > 0)
-      throw new Refused(`nothing at ${location} could be read. First problem: ${reasonOf(report)}`)
+      throw new Refused(`nothing at ${location} could be read. First problem: ${firstProblem(report)}`)
     return report
   } catch (problem) {
     if (problem instanceof Refused) throw problem
-    throw new Refused(problem instanceof Error ? problem.message : String(problem))
+    throw new Refused(reasonOf(problem))
   } finally {
     reading.stop()
   }
@@ -189,7 +190,7 @@ function reported(report: Report): string {
   return first + missing.join('') + more
 }
 
-function reasonOf({ unreadable: [first] }: Report): string {
+function firstProblem({ unreadable: [first] }: Report): string {
   return first ? `${first.origin}: ${first.reason}` : 'it is empty'
 }
 

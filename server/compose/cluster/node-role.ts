@@ -9,6 +9,7 @@ import {
   RENEW_MS,
   type Sighting,
 } from '../../core/cluster/leases'
+import { reasonOf } from '../../core/result'
 import type { Log } from '../../log'
 
 /** How long a request waits for an owner. Another node owns the accounts within this time after a crash. */
@@ -388,8 +389,4 @@ export class NodeRole<G extends OwnedGateway> {
     await Promise.race([sleep(ms - soon), this.hurried.promise])
     this.hurried = Promise.withResolvers()
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

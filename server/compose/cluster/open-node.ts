@@ -8,6 +8,7 @@ import type { Config } from '../../config'
 import { DAY_MS } from '../../core/clock'
 import type { FindOwner, Peer } from '../../core/cluster/hop'
 import type { HopKey, LeaseStore, NodeFacts, Sighting } from '../../core/cluster/leases'
+import { reasonOf } from '../../core/result'
 import { VERSION } from '../../core/version'
 import type { Log } from '../../log'
 import { clientAddresses } from '../observing/client-addresses'
@@ -93,7 +94,7 @@ export function prepareSearch({ dataDir }: Config, onProgress: (done: number, to
 async function join(leases: LeaseStore, self: Omit<NodeFacts, 'skewMs'>, config: Config) {
   const answer = await leases.join({ ...self, skewMs: 0 }, fingerprints(config)).catch((error: unknown) => {
     if (error instanceof DataMoved) throw error
-    const reason = (error instanceof Error ? error.message : String(error)).replace(/[.?]+$/, '')
+    const reason = reasonOf(error).replace(/[.?]+$/, '')
     throw new Error(
       `The database at ${URL.parse(config.databaseUrl)?.host ?? 'DATABASE_URL'} does not answer: ${reason}. Check DATABASE_URL and DATABASE_AUTH_TOKEN`,
     )

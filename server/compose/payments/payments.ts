@@ -9,6 +9,7 @@ import type { ClaimStore } from '../../core/payments/claim'
 import type { PaymentMethod } from '../../core/payments/method'
 import { Payments } from '../../core/payments/payments'
 import { PUBLISHED_ACCOUNTS } from '../../core/payments/published-accounts'
+import { reasonOf } from '../../core/result'
 import type { Telemetry } from '../../core/telemetry/telemetry'
 import { startClaimFinishing } from '../../jobs/claim-finishing'
 import type { Job } from '../../jobs/job'
@@ -55,7 +56,7 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
   /** If one payment method cannot be opened, the other still works. */
   const usable = (name: string, opened: Promise<readonly PaymentMethod[]>): Promise<readonly PaymentMethod[]> =>
     opened.catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = reasonOf(error)
       log.warn('a payment method is not available', { method: name, reason })
       return []
     })

@@ -1,4 +1,5 @@
 import { type Clock, isoTime } from '../clock'
+import { reasonOf } from '../result'
 import { type CopyManifest, copyName, copySize, surplusCopies } from './copy'
 import { BackupProblem, type BackupTarget } from './target'
 
@@ -117,7 +118,7 @@ export class Backups {
       this.found([copy])
       return { copy, removed: keep === null ? [] : await removeSurplus(target, copy, keep) }
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = reasonOf(error)
       this.current = { ...this.current, lastFailure: { ...ended(), reason } }
       throw error instanceof BackupProblem ? error : new BackupProblem(reason, { cause: error })
     } finally {

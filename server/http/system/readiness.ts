@@ -1,3 +1,4 @@
+import { reasonOf } from '../../core/result'
 import type { ModelBackend } from '../../pipeline/models/model-backend'
 import type { NodeReport, OneNode } from '../operator/node-record'
 
@@ -94,7 +95,7 @@ async function inTime(check: () => Promise<string | null>, maxMs: number): Promi
   try {
     return await Promise.race([check(), late.promise])
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return reasonOf(error)
   } finally {
     clearTimeout(timer)
   }

@@ -13,7 +13,7 @@ import type { Clock } from '../../core/clock'
 import type { AccountId } from '../../core/ids'
 import { type Money, micros, ZERO } from '../../core/money'
 import type { OutboundAnswer, OutboundFetch } from '../../core/outbound/outbound-fetch'
-import { err, ok, type Result } from '../../core/result'
+import { err, ok, type Result, reasonOf } from '../../core/result'
 import type { OpenCall } from '../work'
 import type { ApiSale } from './api-sale'
 import { type ApiAnswer, type AskProblem, type Limits, outbound, unfetched, validateAnswer } from './ask-api'
@@ -164,7 +164,7 @@ async function signOffer(
     return ok({ payment, header: await offer.value.asked.header(payment, wallet) })
   } catch (error) {
     // Nothing was sent. The payment counts until it is seen unused: what a signer has done is not known.
-    return err(`the payment could not be signed: ${error instanceof Error ? error.message : String(error)}`)
+    return err(`the payment could not be signed: ${reasonOf(error)}`)
   }
 }
 

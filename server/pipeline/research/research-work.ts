@@ -1,7 +1,7 @@
 import { priceOf } from '../../core/catalog/prices'
 import { type Failure, failure } from '../../core/failure'
 import { formatUsd, type Money } from '../../core/money'
-import { err, ok, type Result } from '../../core/result'
+import { err, ok, type Result, reasonOf } from '../../core/result'
 import { type AuthenticatedCall, type CallOptions, originOf } from '../call'
 import { SHUTTING_DOWN } from '../call-upstream'
 import { DeliveredBytes, type Ending } from '../idempotency/idempotency'
@@ -178,7 +178,7 @@ class ResearchJob {
       this.sendEvent({ kind: 'begun' })
       end = await this.settled(await this.work())
     } catch (error) {
-      this.parts.onTrouble('research', error instanceof Error ? error.message : String(error))
+      this.parts.onTrouble('research', reasonOf(error))
       this.sendEvent({ kind: 'failed', failure: failure('internal_error', 'The charge could not be recorded.') })
     } finally {
       await this.open.close(end)
@@ -253,7 +253,7 @@ class ResearchJob {
       const problem = await this.research.run()
       return problem && shutdown.aborted ? SHUTTING_DOWN : problem
     } catch (error) {
-      this.parts.onTrouble('research', error instanceof Error ? error.message : String(error))
+      this.parts.onTrouble('research', reasonOf(error))
       return failure('internal_error', 'Something broke on our side.')
     } finally {
       clearTimeout(timer)

@@ -1,6 +1,7 @@
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { drizzle } from 'drizzle-orm/libsql'
 import type { Clock } from '../../../core/clock'
+import { reasonOf } from '../../../core/result'
 import { liveOwner } from './cluster/lease-tables'
 import { databaseFile } from './driver/database-file'
 import { lockDatabaseFile } from './driver/database-file-lock'
@@ -87,7 +88,7 @@ async function firstAnswer(reader: Connection, url: string): Promise<void> {
   try {
     await reader.rows('SELECT 1')
   } catch (failure) {
-    const reason = failure instanceof Error ? failure.message : String(failure)
+    const reason = reasonOf(failure)
     throw new Error(
       `The database at ${URL.parse(url)?.host ?? 'DATABASE_URL'} does not answer: ${reason}. Check DATABASE_URL, such as DATABASE_URL=libsql://db.example.com, and DATABASE_AUTH_TOKEN`,
     )

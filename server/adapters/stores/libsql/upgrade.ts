@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { drizzle } from 'drizzle-orm/libsql'
 import { migrate } from 'drizzle-orm/libsql/migrator'
 import { isoTime } from '../../../core/clock'
+import { reasonOf } from '../../../core/result'
 import { VERSION } from '../../../core/version'
 import { sqlClient } from './driver/sql-client'
 import type { Connection } from './driver/worker-connection'
@@ -56,7 +57,7 @@ export async function upgradeDatabase(writer: Connection, options: UpgradeOption
   try {
     await runMigrations(writer)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = reasonOf(error)
     throw new Error(`the database could not be upgraded, and nothing in it was changed: ${reason}`, { cause: error })
   }
   if (belowZero > 0)

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../../core/result'
 import { IndexReader } from './index-reader'
 import type { FromWorker, Question, ToWorker } from './query/question'
 
@@ -26,7 +27,7 @@ async function answer(question: Question): Promise<void> {
     if (!answered.ok) tell({ goggles: answered.error })
     else tell(answered.value === null ? { unbuilt: true } : { body: answered.value })
   } catch (problem) {
-    tell({ problem: problem instanceof Error ? problem.message : String(problem) })
+    tell({ problem: reasonOf(problem) })
   }
 }
 

@@ -1,5 +1,5 @@
 import type { RuleSet } from '../../../core/goggles/rule-set'
-import { ok, type Result } from '../../../core/result'
+import { ok, type Result, reasonOf } from '../../../core/result'
 import { RuleBooks } from '../goggles/rule-books'
 import { countTokens } from '../passages/token-count'
 import { contextAnswer } from './context-answer'
@@ -25,7 +25,7 @@ self.onmessage = ({ data: { id, task } }: MessageEvent<ToPageThread>) => {
     const answer = contextAnswer(task.answer, rules.value)
     tell(answer.ok ? { id, body: answer.value } : { id, goggles: answer.error })
   } catch (problem) {
-    tell({ id, problem: problem instanceof Error ? problem.message : String(problem) })
+    tell({ id, problem: reasonOf(problem) })
   }
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import type { LostChanges, ReadLostChanges } from '../../../../core/backup/restored'
 import { LostDatabaseProblem } from '../../../../core/backup/restored'
 import type { AccountId, KeyId } from '../../../../core/ids'
+import { reasonOf } from '../../../../core/result'
 import { OWN_THREADS, type WorkerThreads } from '../driver/worker-threads'
 import { withConnection } from './snapshot'
 
@@ -38,7 +39,7 @@ export function lostChanges(threads: WorkerThreads = OWN_THREADS): ReadLostChang
         }
       })
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = reasonOf(error)
       throw new LostDatabaseProblem(`${file} cannot be read as a database of this gateway: ${reason}`)
     }
   }

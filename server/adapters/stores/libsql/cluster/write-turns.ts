@@ -1,3 +1,5 @@
+import { inTime } from '../../../../core/in-time'
+
 /** A write that others of this node kept from the database for too long. It was not sent. */
 class TurnTooLate extends Error {
   readonly unavailable = true
@@ -21,20 +23,10 @@ export class WriteTurns {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     this.last = before.then(() => ended)
     try {
-      await this.inTime(before)
+      await inTime(before, this.maxWaitMs, () => new TurnTooLate('the writes before it took too long'))
       return await send()
     } finally {
       end()
-    }
-  }
-
-  private async inTime(before: Promise<void>): Promise<void> {
-    const late = Promise.withResolvers<never>()
-    const timer = setTimeout(() => late.reject(new TurnTooLate('the writes before it took too long')), this.maxWaitMs)
-    try {
-      await Promise.race([before, late.promise])
-    } finally {
-      clearTimeout(timer)
     }
   }
 }

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../../../core/result'
 import { LogDamaged } from '../journal/log-format'
 import { TableFollower } from '../journal/table-follower'
 import { databaseFile } from './database-file'
@@ -70,7 +71,7 @@ async function open({ url, authToken, role }: Extract<WorkerRequest, { op: 'open
 
 /** The driver has SQLite's extended code in `code`; the client has it in a separate property. */
 function wireError(error: unknown): WireError {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = reasonOf(error)
   if (error instanceof LogDamaged) return { message, code: LOG_DAMAGED }
   const { code, extendedCode } = Object(error) as { code?: unknown; extendedCode?: unknown }
   return { message, code: String(extendedCode ?? code ?? 'UNKNOWN') }

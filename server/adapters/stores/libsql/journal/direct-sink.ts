@@ -1,3 +1,4 @@
+import { reasonOf } from '../../../../core/result'
 import { type DatabaseError, databaseError } from '../driver/worker-connection'
 import type { WriteQueue } from '../driver/write-queue'
 import type { GroupSink, WriteEnd } from './group-sink'
@@ -52,7 +53,7 @@ export class DirectSink implements GroupSink {
         return await this.options.lastGroup(after)
       } catch (error) {
         if (databaseError(error).isAbandoned) return new Promise(() => undefined) // nothing waits for it any more
-        this.options.onTrouble('fate', error instanceof Error ? error.message : String(error))
+        this.options.onTrouble('fate', reasonOf(error))
         await new Promise((resolve) => setTimeout(resolve, FATE_RETRY_MS))
       }
     }

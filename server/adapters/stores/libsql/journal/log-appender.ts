@@ -1,3 +1,4 @@
+import { reasonOf } from '../../../../core/result'
 /** The file operations that the appender needs. Each may throw the operating system's error. */
 export interface LogStorage {
   /** Returns the number of bytes written. */
@@ -70,8 +71,4 @@ export class LogAppender {
       // The rest is a torn line, which readers ignore and the next line overwrites.
     }
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

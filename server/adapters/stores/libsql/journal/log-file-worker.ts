@@ -12,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { reasonOf } from '../../../../core/result'
 import { LogAppender } from './log-appender'
 import { encodeLine } from './log-format'
 import type { LogReply, LogRequest } from './log-wire'
@@ -29,7 +30,7 @@ self.onmessage = ({ data }) => {
   try {
     self.postMessage(answer(data))
   } catch (error) {
-    self.postMessage({ op: 'failed', reason: error instanceof Error ? error.message : String(error) })
+    self.postMessage({ op: 'failed', reason: reasonOf(error) })
   }
 }
 

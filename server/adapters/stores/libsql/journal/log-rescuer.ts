@@ -1,3 +1,4 @@
+import { reasonOf } from '../../../../core/result'
 import type { Applier } from './log-applier'
 import type { LogFile } from './log-file'
 
@@ -28,7 +29,7 @@ export class LogRescuer {
         `the log is damaged: ${damage}. Every charge that was answered is in the database now; what was left of the log is ${copy}. Start the gateway again.`,
       )
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = reasonOf(error)
       this.onFatal(
         `the log is damaged: ${damage}. Charges that were acknowledged could not be written to the database: ${reason}`,
       )

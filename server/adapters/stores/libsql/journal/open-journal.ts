@@ -1,5 +1,6 @@
 import type { JournalRecord } from '../../../../core/ledger/journal'
 import { stuckKind } from '../../../../core/ledger/stuck-record'
+import { reasonOf } from '../../../../core/result'
 import type { JournalState } from '../../../../core/telemetry/telemetry'
 import type { Connection } from '../driver/worker-connection'
 import type { WorkerThreads } from '../driver/worker-threads'
@@ -91,7 +92,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
 function putAside({ writes, onTrouble, onStuck }: JournalOptions, record: JournalRecord, reason: string): void {
   if (record.settles !== undefined || stuckKind(record) === 'other') return
   writes.batch(stuckStatements(record, 'direct', reason)).then(onStuck, (error: unknown) => {
-    onTrouble('stuck', error instanceof Error ? error.message : String(error))
+    onTrouble('stuck', reasonOf(error))
   })
 }
 

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { reasonOf } from '../../../../core/result'
 import type { WriteQueue } from '../driver/write-queue'
 import { MAX_GROUP_BYTES } from './group-size'
 import { LogDamaged, type LogExtent, logExtent } from './log-format'
@@ -39,7 +40,7 @@ export async function replay(
       from = end ?? goodLength
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = reasonOf(error)
     throw new ReplayFailed(`the log ${path} cannot be applied up to group ${last}: ${reason}`)
   }
   return last

@@ -1,5 +1,6 @@
 import type { InValue } from '@libsql/client'
 import type { JournalRecord } from '../../../../core/ledger/journal'
+import { reasonOf } from '../../../../core/result'
 import type { FileDatabase } from '../driver/file-database'
 import type { Applied, ApplyRequest, UnappliedGroups } from '../driver/worker-wire'
 import { type Group, groupRows, TOGETHER } from './group-statements'
@@ -127,10 +128,6 @@ function isOfRecord(error: unknown): boolean {
     return error instanceof TypeError || error instanceof RangeError
   if (reasonOf(error).includes('owner_epoch_is_current')) return false
   return /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code)
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /** What the tables do not have yet. */

@@ -3,6 +3,7 @@ import { LibsqlError } from '@libsql/client'
 import { auditEntry } from '../../../../core/audit'
 import { MoveProblem, type MoveProgress, type MoveReport } from '../../../../core/backup/move'
 import { isoTime } from '../../../../core/clock'
+import { reasonOf } from '../../../../core/result'
 import { booksOf } from '../backup/snapshot'
 import { databaseFile } from '../driver/database-file'
 import { epochRaise, raiseEpoch } from '../driver/raise-epoch'
@@ -367,8 +368,4 @@ function write(writer: Connection, statements: readonly Statement[]) {
 /** Whether a database failed, and not the code. */
 function isOfDatabase(error: unknown): error is Error {
   return error instanceof DatabaseError || error instanceof LibsqlError
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

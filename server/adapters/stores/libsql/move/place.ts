@@ -4,6 +4,7 @@ import { mkdir, readdir } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { MoveProblem } from '../../../../core/backup/move'
 import { LEASE_MS, RENEW_MS } from '../../../../core/cluster/leases'
+import { reasonOf } from '../../../../core/result'
 import { LibsqlLeases } from '../cluster/lease-store'
 import { LIVES, liveOwner, MOVING_URL } from '../cluster/lease-tables'
 import { databaseFile } from '../driver/database-file'
@@ -91,7 +92,7 @@ async function refuseRemains(folder: string, file: string): Promise<void> {
 
 async function openFile(place: Place, file: string): Promise<OpenPlace> {
   const lock = await lockDatabaseFile(file).catch((error: unknown) => {
-    throw new MoveProblem(error instanceof Error ? error.message : String(error))
+    throw new MoveProblem(reasonOf(error))
   })
   return connected(place, file, { ...NO_HOLD, release: async () => lock.release() })
 }
@@ -134,7 +135,7 @@ async function connected(place: Place, file: string | null, hold: Hold): Promise
 
 async function requireAnswer(reader: Connection, { url }: Place): Promise<void> {
   await reader.rows('SELECT 1').catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = reasonOf(error)
     throw new MoveProblem(`${placeName(url)} does not answer: ${reason}. Check the address and DATABASE_AUTH_TOKEN`)
   })
 }

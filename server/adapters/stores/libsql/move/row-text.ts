@@ -37,7 +37,7 @@ const textOf = (value: string) =>
   `CASE typeof(${value}) WHEN 'integer' THEN CAST(${value} AS TEXT) WHEN 'text' THEN 't' || hex(${value}) WHEN 'null' THEN 'n'
     WHEN 'blob' THEN 'b' || hex(${value}) ELSE 'r' || printf('%!.17g', ${value}) END`
 
-/** The value that such a text stands for. */
+/** The value that this text represents. */
 const valueFrom = (text: string) =>
   `CASE substr(${text}, 1, 1) WHEN 't' THEN CAST(unhex(substr(${text}, 2)) AS TEXT) WHEN 'n' THEN NULL
     WHEN 'b' THEN unhex(substr(${text}, 2)) WHEN 'r' THEN iif(${text} LIKE '%Inf', iif(${text} LIKE '%-%', -9e999, 9e999), CAST(substr(${text}, 2) AS REAL))

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../../../core/result'
 import { buildIndex } from './build-index'
 import type { BuildAnswer, BuildRequest } from './ensure-index'
 
@@ -9,7 +10,7 @@ self.onmessage = async ({ data }: MessageEvent<BuildRequest>) => {
     const counts = await buildIndex(data, (progress) => tell({ progress }))
     tell({ counts })
   } catch (problem) {
-    tell({ problem: problem instanceof Error ? problem.message : String(problem) })
+    tell({ problem: reasonOf(problem) })
   }
 }
 

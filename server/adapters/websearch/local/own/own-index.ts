@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { OutboundFetch } from '../../../../core/outbound/outbound-fetch'
+import { reasonOf } from '../../../../core/result'
 import type { IndexImage } from '../build/index-document'
 import { whileAlone } from '../build/index-lock'
 import { beginDraft, type IndexDraft, readIndex } from '../index-file'
@@ -162,7 +163,7 @@ class SourceReading {
         const hash = before.get(file.origin)
         before.delete(file.origin)
         const outcome = await this.take(file, hash).catch((problem: unknown) => {
-          unreadable.push({ origin: file.origin, reason: problem instanceof Error ? problem.message : String(problem) })
+          unreadable.push({ origin: file.origin, reason: reasonOf(problem) })
           // The files of an unreadable folder may still exist, so they are not removed.
           for (const origin of before.keys()) if (origin.startsWith(`${file.origin}/`)) before.delete(origin)
         })

@@ -1,0 +1,10 @@
+/** Ends as `work` does, or rejects with `late()` after `maxMs` at the latest. The work itself goes on. */
+export async function inTime<T>(work: Promise<T>, maxMs: number, late: () => Error): Promise<T> {
+  const tooLate = Promise.withResolvers<never>()
+  const timer = setTimeout(() => tooLate.reject(late()), maxMs)
+  try {
+    return await Promise.race([work, tooLate.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
