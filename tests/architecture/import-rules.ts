@@ -137,6 +137,13 @@ export const RULES: readonly Rule[] = [
     types: ['server/core/ledger/entry.ts', 'server/core/providers/**'],
     packages: [CRYPTO],
   },
+  // An operator whom another cell takes has a role.
+  {
+    files: ['server/core/cluster/**'],
+    may: [...BASE, SELF],
+    types: ['server/core/accounts/account.ts'],
+    packages: [CRYPTO],
+  },
   {
     files: ['server/core/*/**'],
     may: [...BASE, SELF, PARAMETERS],

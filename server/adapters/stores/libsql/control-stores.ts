@@ -2,6 +2,7 @@ import type { SignupBrakes } from '../../../core/accounts/signup-credit'
 import { LibsqlApis } from './apis/api-store'
 import { LibsqlClosings } from './apis/closings'
 import { LibsqlSealedApis } from './apis/sealed-apis'
+import { LibsqlCellDirectory } from './cluster/cell-directory'
 import { LibsqlDirectory } from './directory'
 import { LibsqlSignupCredits } from './ledger/signup-credits'
 import { LibsqlModels } from './models'
@@ -28,6 +29,7 @@ export async function openControlStores({ db }: Database, { signupBrakes, onTrou
   await models.restore(onTrouble)
   return {
     ...{ directory, prices, models },
+    cells: new LibsqlCellDirectory(db),
     apis: new LibsqlApis(db),
     apiClosings: new LibsqlClosings(db),
     sealedApis: new LibsqlSealedApis(db),

@@ -3,6 +3,7 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { StaffRole } from '../../../core/accounts/account'
 import type { AccountDirectory, NewPlace, Place } from '../../../core/accounts/directory'
 import type { AuditEntry } from '../../../core/audit'
+import { MAIN_CELL } from '../../../core/cluster/cells'
 import type { AccountId } from '../../../core/ids'
 import { auditRow } from './audit/audit-row'
 import { auditLog } from './schema/accounts'
@@ -28,7 +29,7 @@ export class LibsqlDirectory implements AccountDirectory {
     const role = sql`iif(${mayBeOperator ? 1 : 0} AND NOT EXISTS (SELECT 1 FROM ${directory}), 'operator', NULL)`
     await this.db
       .insert(directory)
-      .select(sql`SELECT ${accountId}, ${userId}, ${role}, ${createdAt}`)
+      .select(sql`SELECT ${accountId}, ${userId}, ${role}, ${createdAt}, ${MAIN_CELL}`)
       .onConflictDoNothing()
     const [placed] = await this.db.select().from(directory).where(eq(directory.userId, userId))
     if (!placed) throw new Error('the account of a user was not stored')

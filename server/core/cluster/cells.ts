@@ -1,0 +1,62 @@
+import type { StaffRole } from '../accounts/account'
+import type { AccountId } from '../ids'
+
+/** A cell: one database of accounts, and one gateway that owns it (ADR 45). `main` is the one in DATABASE_URL. */
+export type CellName = string
+
+export const MAIN_CELL: CellName = 'main'
+
+/**
+ * Where keys, accounts and payments live. Every method is one statement on the control database; it rejects if that does not answer, and
+ * nobody may take that for an answer: a caller whose cell is not known gets 503, never 401.
+ */
+export interface CellDirectory {
+  /** Null if no cell claimed it: then it is a key of `main`, whose keys are not in the directory, or of nobody. */
+  ofKey(hash: string): Promise<CellName | null>
+  /** Null for a user without an account. */
+  ofUser(userId: string): Promise<CellName | null>
+  /** Null if there is no such account. */
+  ofAccount(account: AccountId): Promise<CellName | null>
+  /**
+   * Says that a key is of a cell other than `main`, before that cell commits it. Durable when it resolves. Idempotent. A crash before the
+   * commit leaves a row that leads to a cell which does not know the key.
+   */
+  claimKey(hash: string, cell: CellName): Promise<void>
+  /** The cell that may take the payment with this claim: the first to ask, forever. Durable when it resolves. */
+  claimPayment(claim: string, cell: CellName): Promise<CellName>
+}
+
+/** Nobody can say now whose request it is: 503, because 401 would be a lie. @public */
+export class DirectoryUnavailable extends Error {
+  /** Read by core/unavailable.ts. */
+  readonly unavailable = true
+
+  constructor(cause: unknown) {
+    super('the directory of cells cannot be read', { cause })
+  }
+}
+
+/** Which cell answers a request; `main` for whoever has no account. @public */
+export interface CellRouter {
+  /** With one cell: `main`, at once and without a promise. Rejects with `DirectoryUnavailable` while nobody can say. */
+  cellOf(request: Request): CellName | Promise<CellName>
+}
+
+/** An operator whom `main` signed in: session, age of the session, second factor and role are checked. For another cell's gateway. */
+export interface StaffClaim {
+  readonly userId: string
+  readonly accountId: AccountId
+  readonly email: string
+  readonly name: string
+  readonly role: StaffRole
+  /** The caller's address, as `formatAddress` writes it. */
+  readonly address: string
+}
+
+/** Asks the gateway of a cell, in this process or by a hop. @public */
+export interface CellCalls {
+  /** The answer of the cell's owner, which takes `staff` in place of a session. A 503 if it cannot be reached. */
+  ask(cell: CellName, request: Request, staff?: StaffClaim): Promise<Response>
+  /** All cells, `main` first. */
+  cells(): readonly CellName[]
+}
