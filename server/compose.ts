@@ -33,6 +33,7 @@ import { Operator } from './core/accounts/operator'
 import { SignUp } from './core/accounts/sign-up'
 import type { AccountStore } from './core/accounts/store'
 import type { Clock } from './core/clock'
+import { MAIN_CELL } from './core/cluster/cells'
 import { type ByteCaps, BytesInProgress } from './core/limits/bytes-in-progress'
 import { TIER_LIMITS } from './core/limits/tier'
 import { MAIL_FAILED } from './core/mail/mailer'
@@ -260,6 +261,7 @@ async function coreOf(
     limitRequests: cell.limitRequests,
     signUp: new SignUp({
       ...{ accounts, directory: stores.directory, ledger, clock, setupToken, credits: stores.signupCredits },
+      ...{ cell: MAIN_CELL, cells: [MAIN_CELL] },
       firstIsOperator: config.firstAccountIsOperator,
       confirms: config.mail !== null,
       production: config.production,
@@ -298,7 +300,7 @@ function composeIdentity(
     signUpPerMinute: config.signUpRpm,
     production: config.production,
     onSignUp: async ({ id }, { address, isFromThisMachine }) => {
-      if (!(await signUp.openAccount(id, { address, isFromThisMachine })))
+      if (!(await signUp.openAccount(id, { address, isFromThisMachine })) && !(await signUp.isElsewhere(id)))
         throw new Error('the account could not be saved')
     },
     onSessionEnd: async (userId) => {

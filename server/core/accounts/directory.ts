@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../audit'
+import type { CellName } from '../cluster/cells'
 import type { AccountId } from '../ids'
 import type { StaffRole } from './account'
 
@@ -7,6 +8,8 @@ export interface Place {
   readonly accountId: AccountId
   readonly role: StaffRole | null
   readonly createdAt: number
+  /** Where the account is. Never changes. */
+  readonly cell: CellName
 }
 
 export interface NewPlace {
@@ -15,6 +18,8 @@ export interface NewPlace {
   /** Whether its owner becomes operator if it is the first account, which the statement decides. */
   readonly mayBeOperator: boolean
   readonly createdAt: number
+  /** The open cells. The account goes to the one with the fewest accounts, and of several to the first named. */
+  readonly cells: readonly CellName[]
 }
 
 /**
@@ -24,6 +29,8 @@ export interface NewPlace {
 export interface AccountDirectory {
   /** The account of the user: the one given, unless the user has one already. Durable when it resolves. */
   place(place: NewPlace): Promise<Place>
+  /** The account of the user, as `place` decided; null before it did. */
+  placeOf(userId: string): Promise<Place | null>
   roleOf(account: AccountId): StaffRole | null
   /** All accounts with that role. */
   withRole(role: StaffRole): readonly AccountId[]
