@@ -1,5 +1,8 @@
 import { afterAll } from 'bun:test'
 import { plugin } from 'bun'
+import { killServers } from './running-servers'
+
+afterAll(killServers)
 
 // Suites that remove their folder themselves do not know that its database is on a server.
 if (process.env['TEST_DATABASE']) afterAll(async () => (await import('./test-database')).endTestDatabases())

@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { indexSources } from '../../server/compose/search/index-sources'
+import { noteServer } from './running-servers'
 import { bundledServer } from './server-bundle'
 import { writeSmallIndex } from './small-index'
 
@@ -69,20 +70,13 @@ export async function startServer(
   })
 }
 
-/** Those that run, so that a test that fails leaves none behind. */
-const running = new Set<Bun.Subprocess>()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
-
 /** Starts any form of the server, such as the single binary, with this environment and no other. */
 export async function startProgram(
   command: readonly string[],
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<ServerProcess> {
   const child = Bun.spawn([...command], { cwd, env, stdout: 'pipe', stderr: 'pipe' })
-  running.add(child)
-  void child.exited.then(() => running.delete(child))
+  noteServer(child)
   let output = ''
   const ready = Promise.withResolvers<string>()
   const readers = [child.stdout.getReader(), child.stderr.getReader()]
