@@ -12,7 +12,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: 4096 })
 const key = { id: 'bench', secret: new Uint8Array(32) }
 const signer = new HopHeaders({ signing: key, accepted: [key] })
 const now = () => Date.now()
-const peer = { nodeId: 'owner', url: owner, term: 1 }
+const peer = { cell: 'main', nodeId: 'owner', url: owner, term: 1 }
 const forwarder = new Forwarder({
   signer,
   now,
@@ -27,7 +27,7 @@ const WAYS: Readonly<Record<string, (request: Request) => Promise<Response>>> = 
     headers.set(
       'x-gateway-hop',
       signer.sign(
-        { method, target: path, term: 1, address: '203.0.113.7', requestId: 'req_1', deadlineMs: 1000 },
+        { method, target: path, cell: 'main', term: 1, address: '203.0.113.7', requestId: 'req_1', deadlineMs: 1000 },
         now(),
       ),
     )
@@ -38,7 +38,7 @@ const WAYS: Readonly<Record<string, (request: Request) => Promise<Response>>> = 
     const path = request.url.slice(request.url.indexOf('/', 8))
     const { method } = request
     const hop = signer.sign(
-      { method, target: path, term: 1, address: '203.0.113.7', requestId: 'req_1', deadlineMs: 1000 },
+      { method, target: path, cell: 'main', term: 1, address: '203.0.113.7', requestId: 'req_1', deadlineMs: 1000 },
       now(),
     )
     const { promise, resolve, reject } = Promise.withResolvers<Response>()

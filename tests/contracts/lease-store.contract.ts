@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { LeaseStore, NodeFacts } from '../../server/core/cluster/leases'
+import { oneCellLeases } from '../support/one-cell-leases'
 
 const A: NodeFacts = { id: 'node_a', url: 'http://127.0.0.1:1', version: '0.2.0', zones: 'zones of a', skewMs: 0 }
 const B: NodeFacts = { ...A, id: 'node_b', url: 'http://127.0.0.1:2' }
@@ -13,7 +14,12 @@ interface OpenLeases {
 }
 
 /** What every store of leases must do. */
-export function leaseStoreContract(open: () => Promise<OpenLeases>): void {
+export function leaseStoreContract(openLeases: () => Promise<OpenLeases>): void {
+  const open = async () => {
+    const opened = await openLeases()
+    return { ...opened, leases: oneCellLeases(opened.leases) }
+  }
+
   test('one of many that want the lease gets it, and the owner is seen by all', async () => {
     const { leases } = await open()
     await leases.join(A, {})
@@ -124,5 +130,86 @@ export function leaseStoreContract(open: () => Promise<OpenLeases>): void {
     await leases.join(A, {})
     for (const id of ['1', '2', '3']) await leases.addHopKey({ id, value: `key ${id}` })
     expect((await leases.look()).hopKeys.map(({ value }) => value)).toEqual(['key 3', 'key 2'])
+  })
+
+  test('each cell has a lease of its own, and a node renews all that it has at once', async () => {
+    const { leases, expire } = await openLeases()
+    await leases.join(A, {})
+    await leases.join(B, {})
+    expect([await leases.take('main', A), await leases.take('c2', B), await leases.take('c2', A)]).toEqual([1, 1, null])
+    expect([await leases.take('c3', B), await leases.take('c4', A)]).toEqual([1, 1])
+    const owners = async () => [...(await leases.look()).owners].map(([cell, { nodeId }]) => [cell, nodeId]).sort()
+    expect(await owners()).toEqual([
+      ['c2', B.id],
+      ['c3', B.id],
+      ['c4', A.id],
+      ['main', A.id],
+    ])
+    expect((await leases.look()).owners.get('c2')).toMatchObject({ cell: 'c2', url: B.url, term: 1, zones: B.zones })
+    await expire()
+    const held = [
+      { cell: 'c2', term: 1 },
+      { cell: 'c3', term: 2 },
+      { cell: 'main', term: 1 },
+    ]
+    // Not the one of a wrong term, and not the one of another node.
+    expect([...(await leases.renew(B.id, held))]).toEqual(['c2'])
+    expect(await owners()).toEqual([['c2', B.id]])
+    await leases.release(B.id, { cell: 'main', term: 1 })
+    await leases.release(B.id, { cell: 'c2', term: 1 })
+    expect([await owners(), await leases.take('c2', A)]).toEqual([[], 2])
+  })
+
+  test('nodes that live say which cells they can take; one that let a lease run out is not among them', async () => {
+    const { leases, expire } = await openLeases()
+    await leases.join(A, {})
+    await leases.join(B, {})
+    // One that knows no cells but `main`, as an older version.
+    await leases.join({ ...A, id: 'node_old', url: 'http://127.0.0.1:3' }, {})
+    await leases.beat(A, ['main', 'c2'])
+    await leases.beat(B, ['c2'])
+    const offers = async () =>
+      [...(await leases.look()).offers]
+        .sort((a, b) => (a.nodeId < b.nodeId ? -1 : 1))
+        .map((each) => Object.values(each))
+    expect(await offers()).toEqual([
+      [A.id, A.url, ['main', 'c2']],
+      [B.id, B.url, ['c2']],
+    ])
+    await leases.beat(B, [])
+    await leases.take('main', A)
+    await leases.take('c2', B)
+    await expire()
+    await leases.beat(A, ['main'])
+    await leases.beat(B, ['main', 'c2'])
+    expect(await offers()).toEqual([])
+    expect(await leases.take('c2', A)).toBe(2)
+    expect(await offers()).toEqual([[B.id, B.url, ['main', 'c2']]])
+    await leases.take('main', A)
+    await leases.leave(B.id)
+    expect(await offers()).toEqual([[A.id, A.url, ['main']]])
+  })
+
+  test('one hand-over is planned at a time, and done when the cell is taken; a pin stays', async () => {
+    const { leases } = await openLeases()
+    await leases.join(A, {})
+    await leases.join(B, {})
+    const plans = async () =>
+      [...(await leases.look()).plans].map(([cell, { nodeId, isPinned }]) => [cell, nodeId, isPinned]).sort()
+    expect([await leases.plan('c2', A.id, false), await leases.plan('c3', A.id, false)]).toEqual([true, false])
+    expect([await plans(), await leases.plan('c3', B.id, true)]).toEqual([[['c2', A.id, false]], true])
+    // It does not matter who takes it.
+    await leases.take('c2', B)
+    await leases.take('c3', B)
+    expect(await plans()).toEqual([['c3', B.id, true]])
+    expect(await leases.plan('c2', A.id, false)).toBe(true)
+    // An operator decides, whatever was planned.
+    expect([await leases.plan('c2', B.id, true), await plans()]).toEqual([
+      true,
+      [
+        ['c2', B.id, true],
+        ['c3', B.id, true],
+      ],
+    ])
   })
 }

@@ -7,6 +7,7 @@ import { LibsqlLeases } from '../../server/adapters/stores/libsql/cluster/lease-
 import { MemoryLeases } from '../../server/adapters/stores/memory/leases'
 import { ClockSkew, HELD_MS, LEASE_MS, Lease } from '../../server/core/cluster/leases'
 import { writeMigratedDatabase } from '../support/migrated-database'
+import { oneCellLeases } from '../support/one-cell-leases'
 import { hasSqld, openSqld } from '../support/sqld'
 import { leaseStoreContract } from './lease-store.contract'
 
@@ -97,7 +98,7 @@ describe('a lease that is held', () => {
   test('is held by one node at a time, however slow the answers are (1,000 takes)', async () => {
     let now = 1_000_000
     const clock = { now: () => now }
-    const leases = new MemoryLeases(clock)
+    const leases = oneCellLeases(new MemoryLeases(clock))
     const rivals = ['a', 'b'].map((id) => ({ id, url: `http://${id}`, lease: null as Lease | null }))
     let taken = 0
     while (taken < 1_000) {

@@ -1,6 +1,7 @@
 import { Forwarder, type ForwarderParts, type Missing } from '../../server/adapters/cluster/forwarder'
 import { hopOf } from '../../server/adapters/cluster/hop-gate'
 import { HopHeaders } from '../../server/adapters/cluster/hop-header'
+import { MAIN_CELL } from '../../server/core/cluster/cells'
 import type { Hopped, Peer } from '../../server/core/cluster/hop'
 
 const TERM = 7
@@ -29,7 +30,7 @@ export function openHopPair(options: Limits = {}) {
     /** What the owner believes: null if it owns nothing. */
     ownTerm: TERM as number | null,
     /** Where the first node sends requests. */
-    peer: { nodeId: 'owner', url: '', term: TERM } as Peer,
+    peer: { cell: MAIN_CELL, nodeId: 'owner', url: '', term: TERM } as Peer,
     /** What the first node learns when it asks again. */
     found: null as Peer | null,
     /** In place of `found`: what it does until it learns who owns. */
@@ -45,7 +46,7 @@ export function openHopPair(options: Limits = {}) {
   }
   const ownerHeaders = new HopHeaders({ signing: key, accepted: [key] })
   const owner = serve(async (request) => {
-    const hop = hopOf(request, ownerHeaders, now(), state.ownTerm)
+    const hop = hopOf(request, ownerHeaders, now(), (cell) => (cell === MAIN_CELL ? state.ownTerm : null))
     if (hop === null) return new Response('not through the first node', { status: 400 })
     if (hop instanceof Response && hop.status === 204) state.probes++
     if (hop instanceof Response) return hop
@@ -66,7 +67,7 @@ export function openHopPair(options: Limits = {}) {
     },
   })
   const first = serve((request) => {
-    const hop = hopOf(request, signer, now(), null)
+    const hop = hopOf(request, signer, now(), () => null)
     if (hop instanceof Response) return hop
     const allowSilence = (isAllowed: boolean) => void state.silences.push(isAllowed)
     return forwarder.forward(request, state.peer, { address: JUDGED, requestId: 'req_1', allowSilence })

@@ -1,3 +1,4 @@
+import type { CellName } from '../../core/cluster/cells'
 import { type ForwardedCall, HOP_HEADER } from '../../core/cluster/hop'
 import { MISDIRECTED } from './hop-gate'
 import type { Exchange, PeerConnection } from './peer-connection'
@@ -22,6 +23,7 @@ export type Outcome =
 
 /** A request that another node answers. */
 export class ForwardedExchange implements Exchange {
+  readonly cell: CellName
   readonly term: number
   private readonly connection: PeerConnection
   private readonly call: ForwardedCall
@@ -41,11 +43,12 @@ export class ForwardedExchange implements Exchange {
 
   constructor(
     connection: PeerConnection,
-    of: { readonly term: number; readonly call: ForwardedCall; readonly startedAt: number },
+    of: { readonly cell: CellName; readonly term: number; readonly call: ForwardedCall; readonly startedAt: number },
     settle: (outcome: Outcome) => void,
     onEnd: (exchange: ForwardedExchange) => void,
   ) {
     this.connection = connection
+    this.cell = of.cell
     this.term = of.term
     this.call = of.call
     this.startedAt = of.startedAt

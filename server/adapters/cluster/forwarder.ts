@@ -1,3 +1,4 @@
+import type { CellName } from '../../core/cluster/cells'
 import {
   type FindOwner,
   type ForwardedCall,
@@ -99,9 +100,9 @@ export class Forwarder implements Forwarding {
     }
   }
 
-  abandon(beforeTerm: number): void {
+  abandon(cell: CellName, beforeTerm: number): void {
     for (const exchange of [...this.running])
-      if (exchange.term < beforeTerm) exchange.abandon('another node owns the accounts now')
+      if (exchange.cell === cell && exchange.term < beforeTerm) exchange.abandon('another node owns the accounts now')
   }
 
   async ended(maxMs: number): Promise<void> {
@@ -165,7 +166,7 @@ export class Forwarder implements Forwarding {
   private probe(connection: PeerConnection, peer: PeerConnections, to: Peer, call: ForwardedCall): Promise<Outcome> {
     return new Promise((settle) => {
       const exchange = this.exchange(connection, to, call, settle)
-      const hop = this.signed('GET', PROBE_PATH, to, { ...call, address: OPERATOR })
+      const hop = this.signed('GET', PROBE_PATH, to, { requestId: call.requestId, address: OPERATOR })
       const head = outgoingHead(
         new Request(`http://owner${PROBE_PATH}`),
         { path: PROBE_PATH, host: peer.host, hop },
@@ -184,18 +185,25 @@ export class Forwarder implements Forwarding {
 
   private exchange(
     connection: PeerConnection,
-    { term }: Peer,
+    { cell, term }: Peer,
     call: ForwardedCall,
     settle: (outcome: Outcome) => void,
   ) {
-    const exchange = new ForwardedExchange(connection, { term, call, startedAt: performance.now() }, settle, this.onEnd)
+    const exchange = new ForwardedExchange(
+      connection,
+      { cell, term, call, startedAt: performance.now() },
+      settle,
+      this.onEnd,
+    )
     this.running.add(exchange)
     return exchange
   }
 
-  private signed(method: string, path: string, { term }: Peer, { address, requestId }: ForwardedCall): string {
+  private signed(method: string, path: string, { cell, term }: Peer, call: ForwardedCall): string {
     const { signer, now } = this.parts
-    return signer.sign({ method, target: path, term, address, requestId, deadlineMs: this.deadlineMs }, now())
+    const { address, requestId, staff } = call
+    const claim = { method, target: path, cell, term, address, requestId, deadlineMs: this.deadlineMs, staff }
+    return signer.sign(claim, now())
   }
 
   private peer(to: Peer): PeerConnections {

@@ -1,3 +1,4 @@
+import type { CellName } from '../../core/cluster/cells'
 import { HOP_HEADER, type Hopped, type HopSigner, OPERATOR } from '../../core/cluster/hop'
 import { requestPath } from './hop-header'
 
@@ -8,7 +9,7 @@ export const MISDIRECTED = 'misdirected'
 
 /**
  * What a node of many does with a request first, before it reads a body or counts anything: null if it came from a caller, what the
- * forwarding node knows about it if it is for this owner, or the response that ends it. `ownTerm`: null if this node is not the owner.
+ * forwarding node knows about it if it is for this owner, or the response that ends it. `ownTerm`: null for a cell that this node does not own.
  *
  * A hop header that proves nothing is refused, never ignored: without it the request would be forwarded again, or have the address of the
  * node that forwarded it.
@@ -17,12 +18,12 @@ export function hopOf(
   request: Request,
   signer: HopSigner,
   now: number,
-  ownTerm: number | null,
+  ownTerm: (cell: CellName) => number | null,
 ): Hopped | Response | null {
   const hopped = signer.verified(request, now)
   if (hopped === null) return null
   if (hopped === 'forged') return misdirected('The hop header is not one that a node of this gateway has just signed.')
-  if (ownTerm === null || hopped.term !== ownTerm) return misdirected('This node does not own the accounts now.')
+  if (hopped.term !== ownTerm(hopped.cell)) return misdirected('This node does not own the accounts now.')
   // A caller's own request to that path is one like any other.
   if (hopped.address === OPERATOR && requestPath(request.url) === PROBE_PATH) return new Response(null, { status: 204 })
   return hopped

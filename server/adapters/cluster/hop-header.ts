@@ -1,4 +1,5 @@
 import { randomInt, timingSafeEqual } from 'node:crypto'
+import { MAIN_CELL, type StaffClaim } from '../../core/cluster/cells'
 import { HOP_HEADER, type HopClaim, type Hopped, type HopSigner, OPERATOR } from '../../core/cluster/hop'
 import { formatAddress, parseAddress } from '../../core/credentials/address'
 
@@ -22,8 +23,8 @@ export interface HopKeys {
 }
 
 /**
- * Signs what a node says about a request that it forwards (ADR 45 decision 4): HMAC-SHA256 over method, path, term, address, request
- * id, deadline and time. A header is good once, for 5 s, for that request only. It says who forwards, not who calls: the owner authenticates the
+ * Signs what a node says about a request that it forwards (ADR 45 decision 4): HMAC-SHA256 over method, path, cell, term, address,
+ * request id, deadline, time, and the operator whom `main` checked. A header is good once, for 5 s, for that request only. It says who forwards, not who calls: the owner authenticates the
  * caller itself.
  */
 export class HopHeaders implements HopSigner {
@@ -53,9 +54,12 @@ export class HopHeaders implements HopSigner {
   }
 
   sign(claim: HopClaim, now: number): string {
-    const { term, deadlineMs = MAX_AGE_MS, requestId, address } = claim
+    const { cell, deadlineMs = MAX_AGE_MS, requestId, address, staff } = claim
     this.count++
-    const fields = `${this.signing};${term};${now};${this.count};${deadlineMs};${requestId};${address}`
+    // A hop to `main` is one that nodes understand which know no other cell.
+    const term = cell === MAIN_CELL ? claim.term : `${cell}/${claim.term}`
+    const operator = staff ? `;${Buffer.from(JSON.stringify(staff)).toString('base64url')}` : ''
+    const fields = `${this.signing};${term};${now};${this.count};${deadlineMs};${requestId};${address}${operator}`
     return `${fields};${this.mac(this.signing, claim.method, claim.target, fields)}`
   }
 
@@ -64,13 +68,15 @@ export class HopHeaders implements HopSigner {
     if (header === null) return null
     const claim = CLAIM.exec(header)
     if (!claim) return 'forged'
-    const [, fields = '', keyId = '', term, sentAt, deadlineMs, requestId = '', address = '', given = ''] = claim
+    const [, fields = '', keyId = '', cell, term, sentAt, deadlineMs, requestId = '', address = '', staff, given = ''] =
+      claim
     const age = now - Number(sentAt)
     const mac = this.mac(keyId, request.method, requestPath(request.url), fields)
     if (mac === null || !timingSafeEqual(Buffer.from(mac), Buffer.from(given))) return 'forged'
     if (age > Math.min(MAX_AGE_MS, Number(deadlineMs)) || age < -MAX_AHEAD_MS) return 'forged'
     if (!isAddress(address) || !this.used.isFirst(given, now)) return 'forged'
-    return { address, requestId, term: Number(term) }
+    const operator = staff === undefined ? null : { staff: staffIn(staff) }
+    return { cell: cell ?? MAIN_CELL, term: Number(term), address, requestId, ...operator }
   }
 
   /** In hex; null for a key that is not accepted. No field has a line break, so the lines cannot be read as another request. */
@@ -79,9 +85,14 @@ export class HopHeaders implements HopSigner {
   }
 }
 
-/** Key, term, time, count, deadline, request id, address; then the signature of what is before it. */
+/** Key, cell unless it is `main`, term, time, count, deadline, request id, address, operator; then the signature of what is before it. */
 const CLAIM =
-  /^(([\w-]{1,32});(\d{1,15});(\d{1,15});\d{1,16};(\d{1,9});([\w-]{1,64});([0-9a-f.:]{2,45}|unknown|operator));([0-9a-f]{64})$/
+  /^(([\w-]{1,32});(?:([a-z][a-z0-9-]{0,31})\/)?(\d{1,15});(\d{1,15});\d{1,16};(\d{1,9});([\w-]{1,64});([0-9a-f.:]{2,45}|unknown|operator)(?:;([\w-]{1,8000}))?);([0-9a-f]{64})$/
+
+/** Of a header whose signature is right: another node wrote it. */
+function staffIn(text: string): StaffClaim {
+  return JSON.parse(Buffer.from(text, 'base64url').toString())
+}
 
 function isAddress(text: string): boolean {
   if (text === 'unknown' || text === OPERATOR) return true

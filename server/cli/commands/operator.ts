@@ -282,11 +282,12 @@ function priceLine({ operation, account, usd }: OperatorPrice): string {
 
 function nodeTable({ nodes }: NodeReport): string {
   return table(
-    ['NODE', 'URL', 'ROLE', 'SINCE', 'SEEN MS AGO', 'CLOCK MS', 'TIME ZONES', 'VERSION'],
+    ['NODE', 'URL', 'ROLE', 'CELLS', 'SINCE', 'SEEN MS AGO', 'CLOCK MS', 'TIME ZONES', 'VERSION'],
     nodes.map((node) => [
       node.id,
       node.url,
       node.role,
+      node.cells.join(' ') || '-',
       node.since,
       node.seen_ms_ago,
       node.clock_ms,

@@ -1,17 +1,26 @@
-import type { Missing } from '../../adapters/cluster/forwarder'
-import { type ForwardedCall, type Forwarding, HOP_HEADER, type Hopped, OPERATOR } from '../../core/cluster/hop'
+import type { CellCalls, CellName, CellRouter, StaffClaim } from '../../core/cluster/cells'
+import { MAIN_CELL } from '../../core/cluster/cells'
+import {
+  type ForwardedCall,
+  type Forwarding,
+  HOP_HEADER,
+  type Hopped,
+  OPERATOR,
+  type Peer,
+} from '../../core/cluster/hop'
 import type { LeaseStore } from '../../core/cluster/leases'
 import { type Address, formatAddress, parseAddress, UNKNOWN_ADDRESS } from '../../core/credentials/address'
-import { failure } from '../../core/failure'
-import { failureResponse } from '../../http/middleware/failures'
+import { reasonOf } from '../../core/result'
 import type { ContextDeps } from '../../http/middleware/request-context'
-import { ownId, requestIds } from '../../http/middleware/request-ids'
+import { requestIds } from '../../http/middleware/request-ids'
 import { type NodeReport, nodeReport } from '../../http/operator/node-record'
 import { isProbe } from '../../http/routing/endpoint-table'
-import type { NodeRole, OwnedGateway, Ownership } from './node-role'
+import { COMMAND_PATH, NodeCellCalls } from './cell-calls'
+import type { CellRole, OwnedGateway, Ownership } from './cell-role'
+import { type Callers, InsideHeaders } from './inside-headers'
+import type { NodeRole } from './node-role'
+import { pathOf, refused } from './not-forwarded'
 
-/** An operator's command on its way to the owner. Only a node can send it: it signs the hop as `OPERATOR`. */
-const COMMAND_PATH = '/internal/command/'
 const MAX_REACH_MS = 2_000
 /** How long a caller may be silent who has the rest of a response to read. */
 const IDLE_SECONDS = 60
@@ -27,19 +36,26 @@ interface NodeParts {
   readonly leases: Pick<LeaseStore, 'nodes' | 'look'>
   readonly forwarding: Forwarding
   /** What a hop says of a request to this owner, the response that ends it, or null if it came from a caller. */
-  readonly hopOf: (request: Request, ownTerm: number | null) => Hopped | Response | null
+  readonly hopOf: (request: Request, ownTerm: (cell: CellName) => number | null) => Hopped | Response | null
   /** Determines callers' addresses, as a gateway alone does. */
   readonly addressOf: ContextDeps['addressOf']
   readonly now: () => number
+  /** Where there are several cells. */
+  readonly router?: CellRouter | undefined
+  /** Why the cell of a request is not known. */
+  readonly onTrouble?: (reason: string) => void
 }
 
-/** What the gateway of a node knows about the node. */
+/** What a gateway of a node knows about the node. */
 export interface NodeSurroundings {
   readonly lease: Ownership['lease']
   /** Whether this node has the lease of the accounts now. */
   readonly mayGrant: () => boolean
   /** Where a request came from, and what its id is, also if another node forwarded it. */
-  readonly callers: Required<Pick<ContextDeps, 'addressOf' | 'requestIdOf'>>
+  readonly callers: Callers
+  /** The operator whom the gateway of `main` checked, for a request of another cell; null if there is none. */
+  readonly staffOf: (headers: Headers) => StaffClaim | null
+  readonly calls: CellCalls
   /** What prevents the node from being ready, apart from the gateway. */
   readonly problem: () => string | null
   readonly report: () => Promise<NodeReport>
@@ -50,54 +66,49 @@ export function nodeReadiness<C extends object>(checks: C, node: NodeSurrounding
   return node ? { checks: { ...checks, node: async () => node.problem() }, nodes: node.report } : { checks }
 }
 
-/** One of many nodes: it handles every request, here if it owns the accounts, else by the owner. */
+/** One of many nodes: it handles every request, here if it owns the accounts of its cell, else by the owner. */
 export class GatewayNode {
   private readonly parts: NodeParts
-  /** Where a request has the id and the address that another node determined. Nobody else knows the name. */
-  private readonly hoppedHeader = `x-hopped-${crypto.randomUUID()}`
+  private readonly inside: InsideHeaders
+  private readonly commands: NodeCellCalls
   private isAnnounced = false
   /** Set once the server listens. */
   connections: Connections | null = null
 
   constructor(parts: NodeParts) {
     this.parts = parts
+    this.inside = new InsideHeaders(parts.addressOf)
+    this.commands = new NodeCellCalls({ ...parts, inside: this.inside })
   }
 
-  /** For the gateway of this node: what the first node determined, if there is one. */
-  readonly callers: NodeSurroundings['callers'] = {
-    addressOf: (socket, headers) => {
-      const hopped = headers.get(this.hoppedHeader)
-      if (hopped === null) return this.parts.addressOf(socket, headers)
-      return parseAddress(hopped.split(' ')[1] ?? '') ?? UNKNOWN_ADDRESS
-    },
-    // A 503 of the first node, which does not know the outcome, has the id that is in the books.
-    requestIdOf: (headers) => ownId(headers.get(this.hoppedHeader)?.split(' ')[0] ?? ''),
+  /** For the gateways of this node: what the first node determined, if there is one. */
+  get callers(): Callers {
+    return this.inside.callers
+  }
+
+  /** For the gateways of this node. */
+  get surroundings(): Pick<NodeSurroundings, 'callers' | 'staffOf' | 'calls' | 'report'> {
+    const { callers, staffOf } = this.inside
+    return { callers, staffOf, calls: this.commands, report: () => this.report() }
   }
 
   readonly handle = (request: Request): Response | Promise<Response> => {
-    const { role, hopOf } = this.parts
-    const hop = request.headers.has(HOP_HEADER) ? hopOf(request, role.term) : null
+    const { role, hopOf, router } = this.parts
+    const hop = request.headers.has(HOP_HEADER) ? hopOf(request, this.termOf) : null
     if (hop instanceof Response) return hop
     if (hop) return this.fromNode(request, hop)
+    if (router) return this.routed(request, router)
     const own = role.owned()
     if (own) return role.during(() => own.fetch(request))
     const path = pathOf(request)
-    return isProbe(path) ? this.probed(path) : this.elsewhere(request)
+    return isProbe(path) ? this.probed(path) : this.elsewhere(request, role.main)
   }
 
   /** Handles an operator's command of this node's control socket. */
   readonly control = async (request: Request): Promise<Response> => {
-    const { role, forwarding } = this.parts
     const command = pathOf(request).slice(1)
     if (command === 'nodes') return Response.json(await this.report())
-    const found = await role.until(() => role.owned() ?? role.owner())
-    if (found && 'fetch' in found) return role.during(() => found.control(request))
-    const call = this.callOf(request, OPERATOR)
-    if (!found) return refused(request, call)
-    const body = await request.bytes()
-    const headers = { 'content-type': 'application/json', 'content-length': `${body.byteLength}` }
-    const url = `http://owner.internal${COMMAND_PATH}${command}`
-    return forwarding.forward(new Request(url, { method: 'POST', headers, body }), found, call)
+    return this.commands.command(MAIN_CELL, command, await request.bytes())
   }
 
   /** From here on `/ready` of a standby says `draining`. */
@@ -111,12 +122,15 @@ export class GatewayNode {
     return nodeReport(sighting, await leases.nodes())
   }
 
+  private readonly termOf = (cell: CellName): number | null => this.parts.role.of(cell)?.term ?? null
+
   /** A request that another node forwarded to this owner. */
   private async fromNode(request: Request, hop: Hopped): Promise<Response> {
-    const { role } = this.parts
+    const role = this.parts.role.of(hop.cell)
     // It may be about to open the accounts.
-    const own = await role.until(() => role.owned() ?? (role.term === null ? 'lost' : null), request.signal)
-    if (own === null || own === 'lost' || request.signal.aborted) return refused(request, hop)
+    const look = () => role?.owned() ?? (role && role.term !== null ? null : 'lost')
+    const own = await this.parts.role.until(look, request.signal)
+    if (!role || own === null || own === 'lost' || request.signal.aborted) return refused(request, hop)
     request.headers.delete(HOP_HEADER)
     const path = pathOf(request)
     if (hop.address === OPERATOR) {
@@ -126,16 +140,31 @@ export class GatewayNode {
         own.control(new Request(command, { method: 'POST', headers: request.headers, body: request.body })),
       )
     }
-    request.headers.set(this.hoppedHeader, `${hop.requestId} ${hop.address}`)
-    // The socket is a node's, so it never came from this machine.
-    request.headers.append('via', '1.1 gateway')
+    this.inside.mark(request, hop)
     return role.during(() => own.fetch(request))
   }
 
-  /** A caller's request, while this node does not own the accounts. */
-  private async elsewhere(request: Request): Promise<Response> {
-    const { role, forwarding, addressOf } = this.parts
-    const found = await role.until(() => role.owned() ?? role.owner(), request.signal)
+  /** A caller's request, where each account is in one of several cells. */
+  private async routed(request: Request, router: CellRouter): Promise<Response> {
+    const path = pathOf(request)
+    if (isProbe(path)) return this.probed(path)
+    const { role, onTrouble } = this.parts
+    let owning: CellRole<OwnedGateway> | null
+    try {
+      owning = role.of(await router.cellOf(request))
+    } catch (error) {
+      onTrouble?.(reasonOf(error))
+      owning = null
+    }
+    if (!owning) return refused(request, this.callOf(request, formatAddress(UNKNOWN_ADDRESS)))
+    const own = owning.owned()
+    return own ? owning.during(() => own.fetch(request)) : this.elsewhere(request, owning)
+  }
+
+  /** A caller's request, while this node does not own the accounts of the cell. */
+  private async elsewhere(request: Request, role: CellRole<OwnedGateway>): Promise<Response> {
+    const { forwarding, addressOf } = this.parts
+    const found = await role.found(request.signal)
     const socket: Address = parseAddress(this.connections?.requestIP(request)?.address ?? '') ?? UNKNOWN_ADDRESS
     const allowSilence = (isAllowed: boolean) => this.connections?.timeout(request, isAllowed ? 0 : IDLE_SECONDS)
     const call = { ...this.callOf(request, formatAddress(addressOf(socket, request.headers))), allowSilence }
@@ -165,43 +194,22 @@ export class GatewayNode {
 
   /** Which part prevents it from being ready; null if none does. */
   private async unready(): Promise<string | null> {
-    const { role, forwarding } = this.parts
+    const { role } = this.parts
     if (role.problem() !== null) return 'node_unavailable'
     const owner = role.owner()
-    if (!owner) return 'owner_unavailable'
+    return owner && (await this.reaches(owner)) ? null : 'owner_unavailable'
+  }
+
+  private async reaches(owner: Peer): Promise<boolean> {
     const request = new Request('http://owner.internal/health', { signal: AbortSignal.timeout(MAX_REACH_MS) })
-    const answer = await forwarding.forward(request, owner, this.callOf(request, formatAddress(UNKNOWN_ADDRESS)))
+    const call = this.callOf(request, formatAddress(UNKNOWN_ADDRESS))
+    const answer = await this.parts.forwarding.forward(request, owner, call)
     await answer.body?.cancel()
-    return answer.ok ? null : 'owner_unavailable'
+    return answer.ok
   }
 
   private callOf(request: Request, address: string): ForwardedCall {
     const requestId = requestIds(request.headers, this.parts.now()).own
     return { address, requestId }
   }
-}
-
-function pathOf(request: Request): string {
-  return URL.parse(request.url, 'http://localhost')?.pathname ?? '/'
-}
-
-/** In place of an answer of the owner: 503 with Retry-After. */
-export function notForwarded(request: Request, call: ForwardedCall, { outcome }: Missing): Response {
-  if (outcome === 'did not run') return refused(request, call)
-  if (outcome === 'late body')
-    return refused(request, call, 'The body did not arrive in time. The request did not run.')
-  return refused(
-    request,
-    call,
-    'The node that handled this request is gone, and its outcome is unknown. Look its id up in your requests, or send it again with the same Idempotency-Key.',
-  )
-}
-
-const DID_NOT_RUN = 'No node can handle this request now. It did not run. Try again.'
-
-/** In the shape of the path. */
-function refused(request: Request, { requestId }: ForwardedCall, message = DID_NOT_RUN): Response {
-  const problem = failure('service_unavailable', message, { retryAfterSeconds: 1 })
-  const headers = new Headers({ 'x-gateway-request-id': requestId, 'x-content-type-options': 'nosniff' })
-  return failureResponse(problem, requestId, pathOf(request), headers)
 }

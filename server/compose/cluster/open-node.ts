@@ -6,6 +6,7 @@ import { LibsqlLeases } from '../../adapters/stores/libsql/cluster/lease-store'
 import { DataMoved } from '../../adapters/stores/libsql/move/standing'
 import type { Config } from '../../config'
 import { DAY_MS } from '../../core/clock'
+import { type CellName, type CellRouter, MAIN_CELL } from '../../core/cluster/cells'
 import type { FindOwner, Peer } from '../../core/cluster/hop'
 import type { HopKey, LeaseStore, NodeFacts, Sighting } from '../../core/cluster/leases'
 import { reasonOf } from '../../core/result'
@@ -14,9 +15,11 @@ import type { Log } from '../../log'
 import { clientAddresses } from '../observing/client-addresses'
 import { indexSources } from '../search/index-sources'
 import { SearchIndex } from '../search/search-index'
+import type { OwnedGateway } from './cell-role'
 import { causesOf, fingerprints, hopSecret, isGenuine, newNodeId } from './fingerprints'
-import { GatewayNode, type NodeSurroundings, notForwarded } from './gateway-node'
-import { NodeRole, type OwnedGateway } from './node-role'
+import { GatewayNode, type NodeSurroundings } from './gateway-node'
+import { NodeRole } from './node-role'
+import { notForwarded } from './not-forwarded'
 import { zoneComparison, zoneRules } from './zone-rules'
 
 /** Every node has read a new key before any signs with it. */
@@ -27,13 +30,15 @@ const SAY_EVERY_MS = 10_000
 interface NodeNeeds {
   readonly nodeUrl: string
   readonly log: Log
-  /** Opens the accounts in this process. `onLost`: another process owns them, or an essential part died. */
+  /** Opens the accounts of a cell in this process. `onLost`: another process owns them, or an essential part died. */
   readonly open: (node: NodeSurroundings, onLost: (reason: string) => void) => Promise<OwnedGateway>
+  /** All cells, `main` first, and who finds the cell of a request; without it, there is `main` alone. */
+  readonly several?: { readonly cells: readonly CellName[]; readonly router: CellRouter } | undefined
   readonly onStuck: (reason: string) => void
 }
 
 /** Makes this process one of the nodes on its database. Throws if its secrets are not those of the others. */
-export async function openNode(config: Config, { nodeUrl, log, open, onStuck }: NodeNeeds) {
+export async function openNode(config: Config, { nodeUrl, log, open, several, onStuck }: NodeNeeds) {
   const leases = new LibsqlLeases({ url: config.databaseUrl, authToken: config.databaseAuthToken })
   const self = { id: newNodeId(config.secretKey, nodeUrl), url: nodeUrl, version: VERSION, zones: zoneRules() }
   await join(leases, self, config)
@@ -43,7 +48,8 @@ export async function openNode(config: Config, { nodeUrl, log, open, onStuck }: 
   // Hops have the database's time: they reach the owner also from a node whose clock is off, and one whose clock is off as the owner.
   const hopTime = () => Math.round(Date.now() - role.aheadMs)
   const findOwner: FindOwner = (after, signal) => role.until(() => successor(after), signal)
-  const tell = sayWhy(log)
+  const tell = sayWhy((reason) => log.warn('a request could not be forwarded to the owner', { reason }))
+  const tellUnknown = sayWhy((reason) => log.error('the cell of a request is not known', { reason }))
   const compareZones = zoneComparison(self, log)
   const forwarding = new Forwarder({
     ...{ signer, now: hopTime, findOwner },
@@ -55,25 +61,27 @@ export async function openNode(config: Config, { nodeUrl, log, open, onStuck }: 
   const role: NodeRole<OwnedGateway> = new NodeRole({
     ...{ self, leases, log, now, onStuck, monotonic: () => performance.now() },
     isGenuine: (owner) => isGenuine(config.secretKey, owner),
-    open: ({ lease, mayGrant, onLost }) => {
-      const { callers } = node
-      return open({ lease, mayGrant, callers, report: () => node.report(), problem: () => role.problem() }, onLost)
-    },
+    ...(several && { cells: several.cells }),
+    open: ({ lease, mayGrant, onLost }) =>
+      open({ lease, mayGrant, ...node.surroundings, problem: () => role.problem() }, onLost),
     onSighting(sighting) {
-      compareZones(sighting.owner)
-      if (sighting.owner) forwarding.abandon(sighting.owner.term)
+      compareZones(sighting.owners.get(MAIN_CELL) ?? null)
+      for (const { cell, term } of sighting.owners.values()) forwarding.abandon(cell, term)
       keys.saw(sighting, role.name === 'owner')
     },
   })
   /** The next owner; this node too can be it, and is then reached as the others are. */
   const successor = (after: Peer): Peer | null => {
-    const { term } = role
-    const next = term === null ? role.owner() : { nodeId: self.id, url: self.url, term }
+    const { cell } = after
+    const owning = role.of(cell)
+    const term = owning?.term ?? null
+    const next = term === null ? owning?.owner() : { cell, nodeId: self.id, url: self.url, term }
     return next && next.term > after.term ? next : null
   }
   const node = new GatewayNode({
     ...{ role, leases, forwarding, now, addressOf: clientAddresses(config, log) },
     hopOf: (request, ownTerm) => hopOf(request, signer, hopTime(), ownTerm),
+    ...{ router: several?.router, onTrouble: tellUnknown },
   })
   return {
     ...{ node, role, forwarding },
@@ -105,14 +113,14 @@ async function join(leases: LeaseStore, self: Omit<NodeFacts, 'skewMs'>, config:
   )
 }
 
-/** Logs why requests do not reach the owner, not once for each of them. */
-function sayWhy(log: Log): (reason: string) => void {
+/** Says why requests are refused, not once for each of them. */
+function sayWhy(say: (reason: string) => void): (reason: string) => void {
   let last = Number.NEGATIVE_INFINITY
   return (reason) => {
     const now = performance.now()
     if (now - last < SAY_EVERY_MS) return
     last = now
-    log.warn('a request could not be forwarded to the owner', { reason })
+    say(reason)
   }
 }
 

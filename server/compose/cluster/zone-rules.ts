@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { NodeFacts, Sighting } from '../../core/cluster/leases'
+import type { CellOwner, NodeFacts } from '../../core/cluster/leases'
 import type { Log } from '../../log'
 
 /** The years whose rules are compared: the same ones by every node, whenever it started. */
@@ -23,7 +23,7 @@ export function zoneRules(zones: readonly string[] = Intl.supportedValuesOf('tim
 /** Logs once for each owner whose rules of time zones are not those of this node. */
 export function zoneComparison({ id, zones }: Pick<NodeFacts, 'id' | 'zones'>, log: Pick<Log, 'warn'>) {
   let told: string | null = null
-  return (owner: Sighting['owner']): void => {
+  return (owner: CellOwner | null): void => {
     if (!owner || owner.nodeId === id || owner.nodeId === told || owner.zones === null || owner.zones === zones) return
     told = owner.nodeId
     log.warn("this node's rules of time zones are not the owner's", { owner: owner.url })

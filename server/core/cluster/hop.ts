@@ -1,5 +1,8 @@
-/** A node that owns the cell, as the lease names it (ADR 45). */
+import type { CellName, StaffClaim } from './cells'
+
+/** A node that owns a cell, as the cell's lease names it (ADR 45). */
 export interface Peer {
+  readonly cell: CellName
   readonly nodeId: string
   /** Its NODE_URL: an origin, without a trailing slash. */
   readonly url: string
@@ -12,6 +15,8 @@ export interface ForwardedCall {
   /** The caller's address as `formatAddress` writes it, judged by the node that the caller reached; `OPERATOR` for an operator's command. */
   readonly address: string
   readonly requestId: string
+  /** An operator whom the gateway of `main` checked, and who stands in place of a session. */
+  readonly staff?: StaffClaim | undefined
   /** Lets the caller's connection be silent for as long as the call takes, or no longer. */
   readonly allowSilence?: (isAllowed: boolean) => void
 }
@@ -31,16 +36,18 @@ export interface Forwarding {
   forward(request: Request, to: Peer, call: ForwardedCall): Promise<Response>
   /** Resolves when no forwarded request is in progress, bodies of responses included. Aborts those that still run after `maxMs`. */
   ended(maxMs: number): Promise<void>
-  /** Ends what waits for an owner of an earlier term than this: it owns nothing any more, and may never answer. */
-  abandon(beforeTerm: number): void
+  /** Ends what waits for an owner of this cell of an earlier term than this: it owns the cell no more, and may never answer. */
+  abandon(cell: CellName, beforeTerm: number): void
   close(): Promise<void>
 }
 
-/** Who owns the cell now that `after` does not: waits for a successor. Null when none came in time, or the caller hung up (`signal`). */
+/** Who owns the same cell now that `after` does not: waits for a successor. Null when none came in time, or the caller hung up (`signal`). */
 export type FindOwner = (after: Peer, signal: AbortSignal) => Promise<Peer | null>
 
 /** What a valid hop header says of a request. */
 export interface Hopped extends ForwardedCall {
+  /** The cell whose owner is meant. */
+  readonly cell: CellName
   readonly term: number
 }
 

@@ -1,3 +1,4 @@
+import type { CellName } from './cells'
 import type { Peer } from './hop'
 
 /** How long a lease lasts without being renewed, by the database's clock. */
@@ -6,6 +7,8 @@ export const LEASE_MS = 10_000
 export const RENEW_MS = 3_000
 /** How long an owner trusts a renewal, counted from before it was sent. Less than LEASE_MS: it stops before another node can take the lease. */
 export const HELD_MS = 9_000
+/** How long a plan to hand a cell over is open. */
+export const PLAN_MS = 30_000
 /** A node whose clock differs more from the database's is not ready. */
 export const MAX_SKEW_MS = 1_000
 /** So many measurements in a row count: a slow response alone does not. */
@@ -37,19 +40,49 @@ export interface HopKey {
   readonly createdAt: number
 }
 
+/** The owner of a cell, while its lease runs. */
+export interface CellOwner extends Peer, Pick<NodeFacts, 'zones'> {
+  readonly takenAt: number
+}
+
+/** A node that lives, and the cells that it can take. */
+export interface Offer {
+  readonly nodeId: string
+  readonly url: string
+  readonly cells: readonly CellName[]
+}
+
+/** Which node is to have a cell next, or while it lives. */
+export interface Plan {
+  readonly nodeId: string
+  /** An operator chose the node: the cell stays there. */
+  readonly isPinned: boolean
+  /** By the database's clock. */
+  readonly madeAt: number
+}
+
 /** What the database said at one time. */
 export interface Sighting {
   /** The database's clock. */
   readonly at: number
-  /** The node whose lease runs; null if the lease is free. */
-  readonly owner: (Peer & { readonly takenAt: number } & Pick<NodeFacts, 'zones'>) | null
+  /** Of each cell whose lease runs. The others are free. */
+  readonly owners: ReadonlyMap<CellName, CellOwner>
+  /** Of nodes that live, without those whose lease of a cell ran out. Empty while there is one cell. */
+  readonly offers: readonly Offer[]
+  readonly plans: ReadonlyMap<CellName, Plan>
   /** The newest first, at most two. */
   readonly hopKeys: readonly HopKey[]
 }
 
+/** A lease that a node has. */
+export interface HeldCell {
+  readonly cell: CellName
+  readonly term: number
+}
+
 /**
- * The lease of the cell, and the nodes that live. Every method is one statement or one transaction, which reads the database's own clock. The
- * lease says who tries; the epoch in the database decides (ADR 45 decision 14). Rejects when the database does not answer.
+ * The leases of the cells, and the nodes that live. Every method is one statement or one transaction, which reads the database's own clock. A
+ * lease says who tries; the epoch in the cell's database decides (ADR 45 decision 14). Rejects when the database does not answer.
  */
 export interface LeaseStore {
   /**
@@ -58,15 +91,21 @@ export interface LeaseStore {
    * data was moved away, or is being moved.
    */
   join(node: NodeFacts, fingerprints: Readonly<Record<string, string>>): Promise<readonly string[]>
+  /** All leases, in one statement. */
   look(): Promise<Sighting>
-  /** Says that the node lives. */
-  beat(node: NodeFacts): Promise<void>
-  /** Takes the lease if it is free: its term, or null. Throws if the fingerprints of the nodes are not those with which this one joined. */
-  take(node: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null>
-  /** Whether the lease is still this node's, and was not released. It then runs for LEASE_MS from now. */
-  renew(nodeId: string, term: number): Promise<boolean>
-  /** Gives the lease back, so that another node can take it at once. */
-  release(nodeId: string, term: number): Promise<void>
+  /** Says that the node lives, and where there are several cells, which of them it can take. */
+  beat(node: NodeFacts, offer?: readonly CellName[]): Promise<void>
+  /** Takes the lease of a cell if it is free: its term, or null. Throws if the fingerprints of the nodes are not those with which this one joined. */
+  take(cell: CellName, node: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null>
+  /** Renews all leases of a node: those that are still its own, and were not released, run for LEASE_MS from now. Returns their cells. */
+  renew(nodeId: string, held: readonly HeldCell[]): Promise<ReadonlySet<CellName>>
+  /** Gives a lease back, so that another node can take it at once. */
+  release(nodeId: string, held: HeldCell): Promise<void>
+  /**
+   * Says which node is to have a cell next; it takes the cell when it is free, whatever its share. Without `isPinned` only one such plan of all
+   * nodes is open at a time, for at most PLAN_MS: false if there is another one. A pin counts until its node is gone.
+   */
+  plan(cell: CellName, nodeId: string, isPinned: boolean): Promise<boolean>
   /** Adds a key for hops, and removes all but the newest two. */
   addHopKey(key: Pick<HopKey, 'id' | 'value'>): Promise<void>
   /** All nodes that were seen within the last hour, the newest first. */
@@ -98,6 +137,11 @@ export class Lease {
 
   /** Whether this node may decide now. No other node can have the lease while it is true, unless this process freezes right after. */
   readonly isHeld = (): boolean => !this.isDropped && this.monotonic() < this.heldUntil
+
+  /** When it should be renewed, by `monotonic`. */
+  get dueAt(): number {
+    return this.heldUntil - HELD_MS + RENEW_MS
+  }
 
   /** A renewal succeeded that was sent at `sentAt`. */
   renewed(sentAt: number): void {

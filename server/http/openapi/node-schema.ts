@@ -1,11 +1,15 @@
-import { instant, oneOf, orNull, record, text, whole } from './json-schema'
+import { instant, listOf, oneOf, orNull, record, text, whole } from './json-schema'
 
 /** A node as operators see it. */
 export const NODE = record('One node.', {
   id: text('Its id, made anew by each start.'),
   url: text('How other nodes reach it.'),
   version: text('Its version.'),
-  role: oneOf(['owner', 'standby', 'gone'], '`owner`: it decides for all accounts. `gone`: not seen for 10 seconds.'),
+  role: oneOf(
+    ['owner', 'standby', 'gone'],
+    '`owner`: it decides for the accounts of its cells. `gone`: not seen for 10 seconds.',
+  ),
+  cells: listOf(text('A cell.'), 'The cells that it owns: `main` is the only one, unless CELL_DATABASE_URLS is set.'),
   since: instant('Since when it has this role.'),
   seen_ms_ago: whole('How long ago it was last seen.'),
   clock_ms: whole("How far its clock is ahead of the database's."),

@@ -209,9 +209,10 @@ describe('when a hop fails', () => {
     silent.answer = nodes.answer
     const waiting = fetch(silent.url)
     await until(() => silent.handled === 1)
-    silent.forwarder.abandon(silent.peer.term)
+    silent.forwarder.abandon('main', silent.peer.term)
+    silent.forwarder.abandon('c2', silent.peer.term + 1)
     expect(silent.missing).toEqual([])
-    silent.forwarder.abandon(silent.peer.term + 1)
+    silent.forwarder.abandon('main', silent.peer.term + 1)
     expect((await waiting).status).toBe(503)
     expect([...nodes.missing, ...silent.missing].every(({ outcome }) => outcome === 'unknown')).toBe(true)
     await silent.close()
@@ -361,7 +362,7 @@ describe('attacks on a hop', () => {
   test('a hop header from outside is refused, whatever it says, and is never passed on', async () => {
     const hop = (age: number) =>
       nodes.signer.sign(
-        { method: 'GET', target: '/', term: 7, address: '127.0.0.1', requestId: 'req_1' },
+        { method: 'GET', target: '/', cell: 'main', term: 7, address: '127.0.0.1', requestId: 'req_1' },
         Date.now() - age,
       )
     for (const header of ['x', '', hop(6_000), `${hop(0)}0`, `${hop(0)}, ${hop(0)}`]) {

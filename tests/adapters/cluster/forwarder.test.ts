@@ -45,7 +45,7 @@ describe('what passes through a hop', () => {
         body: '{"a":1}',
         headers: arrives,
       },
-      hop: { address: '203.0.113.7', requestId: 'req_1', term: 7 },
+      hop: { cell: 'main', address: '203.0.113.7', requestId: 'req_1', term: 7 },
     })
   })
 

@@ -8,6 +8,7 @@ const NOW = 1_790_000_000_000
 const CLAIM: HopClaim = {
   method: 'POST',
   target: '/v1/chat/completions?a=1',
+  cell: 'main',
   term: 7,
   address: '203.0.113.7',
   requestId: 'req_01JD0000000000000000000000',
@@ -27,8 +28,8 @@ describe('the header of a hop', () => {
   test('gives the owner what the first node knows', () => {
     for (const address of ['203.0.113.7', '2001:db8::1', 'unknown', 'operator']) {
       const header = only(KEY).sign({ ...CLAIM, address }, NOW)
-      const { requestId, term } = CLAIM
-      expect(only(KEY).verified(arriving(header), NOW + 20)).toEqual({ address, requestId, term })
+      const { cell, requestId, term } = CLAIM
+      expect(only(KEY).verified(arriving(header), NOW + 20)).toEqual({ cell, address, requestId, term })
     }
     expect(only(KEY).verified(arriving(null), NOW)).toBeNull()
   })

@@ -423,11 +423,11 @@ describe.skipIf(!hasSqld)('moving data between a file and a libSQL server', () =
     const node = { id: 'node_a', url: 'http://10.0.0.5:3000', version: '0', zones: null, skewMs: 0 }
     await leases.join(node, {})
     expect(await refusal(move(server.url, newFile()))).toContain('is in use by http://10.0.0.5:3000. Stop all nodes')
-    const term = (await leases.take(node)) ?? 0
+    const term = (await leases.take('main', node)) ?? 0
     await leases.leave(node.id)
     expect(await refusal(move(server.url, newFile()))).toContain('is in use by http://10.0.0.5:3000. Stop all nodes')
     expect(await refusal(rehearseMove(optionsOf(server.url, newFile())))).toContain('is in use by')
-    await leases.release(node.id, term)
+    await leases.release(node.id, { cell: 'main', term })
     // A node that starts meanwhile is refused with the reason, and so is a single process.
     const back = newFile()
     let said = ''

@@ -70,10 +70,12 @@ describe.skipIf(!hasSqld)('the writes of a node about leases and nodes', () => {
     const leases = new LibsqlLeases({ url: `http://127.0.0.1:${wire.port}`, authToken: null })
     const node = { id: 'node_a', url: 'http://127.0.0.1:1', version: '0.2.0', zones: null, skewMs: 0 }
     await leases.join(node, {})
-    const term = (await leases.take(node)) ?? 0
-    const many = Array.from({ length: 20 }, (_, i) => (i % 2 ? leases.beat(node) : leases.renew(node.id, term)))
+    const term = (await leases.take('main', node)) ?? 0
+    const many = Array.from({ length: 20 }, (_, i) =>
+      i % 2 ? leases.beat(node) : leases.renew(node.id, [{ cell: 'main', term }]),
+    )
     await Promise.all(many)
-    expect((await leases.look()).owner).toMatchObject({ nodeId: node.id, term })
+    expect((await leases.look()).owners.get('main')).toMatchObject({ nodeId: node.id, term })
     expect(most).toBe(1)
     await leases.close()
   })

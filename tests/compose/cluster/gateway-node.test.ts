@@ -42,7 +42,16 @@ describe('the owner of the accounts', () => {
     Object.assign(gateway, { fetch: answered('served'), control: answered('commanded') })
     const hop = (target: string, claim: Partial<Hopped> = {}, headers: Record<string, string> = {}) => {
       const header = signer.sign(
-        { method: 'POST', target, address: '203.0.113.7', requestId: ID, term: 1, deadlineMs: 60_000, ...claim },
+        {
+          method: 'POST',
+          target,
+          cell: 'main',
+          address: '203.0.113.7',
+          requestId: ID,
+          term: 1,
+          deadlineMs: 60_000,
+          ...claim,
+        },
         time.now,
       )
       return new Request(`http://localhost${target}`, { method: 'POST', headers: { ...headers, [HOP_HEADER]: header } })

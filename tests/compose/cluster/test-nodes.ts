@@ -1,6 +1,9 @@
 import { MemoryLeases } from '../../../server/adapters/stores/memory/leases'
-import { NodeRole, type OwnedGateway, type Ownership } from '../../../server/compose/cluster/node-role'
+import type { OwnedGateway, Ownership } from '../../../server/compose/cluster/cell-role'
+import { NodeRole } from '../../../server/compose/cluster/node-role'
+import { type CellName, MAIN_CELL } from '../../../server/core/cluster/cells'
 import type { LeaseStore, NodeFacts } from '../../../server/core/cluster/leases'
+import { oneCellLeases } from '../../support/one-cell-leases'
 
 /** Time that passes when the test says so, in steps in which everything that waits can go on. */
 class TestTime {
@@ -23,34 +26,35 @@ class TestTime {
 /** What one node opened, and whether it is closed. */
 export interface TestGateway extends OwnedGateway {
   readonly node: string
+  readonly cell: CellName
   readonly mayGrant: () => boolean
   readonly lose: Ownership['onLost']
   isDraining: boolean
   isClosed: boolean
 }
 
-/** Nodes in one process that share a lease in memory, and a time of the test. */
-export function testNodes() {
+/** Nodes in one process that share leases in memory, and a time of the test. */
+export function testNodes(cells: readonly CellName[] = [MAIN_CELL]) {
   const time = new TestTime()
   const shared = new MemoryLeases({ now: () => time.now })
   const opened: TestGateway[] = []
   const lines: string[] = []
   const start = (id: string, { skewMs = 0, url = `http://${id}` } = {}) => {
     const self: Omit<NodeFacts, 'skewMs'> = { id, url, version: '0.2.0', zones: null }
-    const link = { isCut: false, losesAnswers: false, failure: null as Error | null, skewMs }
+    const link = { isCut: false, losesAnswers: false, failure: null as Error | null, failing: [] as CellName[], skewMs }
     const log = (level: string) => (message: string) => void lines.push(`${id} ${level}: ${message}`)
     const role = new NodeRole<TestGateway>({
-      ...{ self, leases: linked(shared, link), onSighting: () => undefined },
+      ...{ self, cells, leases: linked(shared, link), onSighting: () => undefined },
       isGenuine: ({ nodeId }) => !nodeId.startsWith('thief'),
       onStuck: (reason) => lines.push(`${id} stuck: ${reason}`),
       log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
       now: () => time.now + link.skewMs,
       monotonic: () => time.now,
       sleep: time.sleep,
-      async open({ mayGrant, onLost }) {
-        if (link.failure) throw link.failure
+      async open({ mayGrant, onLost }, cell) {
+        if (link.failure && (link.failing.length === 0 || link.failing.includes(cell))) throw link.failure
         const gateway: TestGateway = {
-          ...{ node: id, mayGrant, lose: onLost, isDraining: false, isClosed: false },
+          ...{ node: id, cell, mayGrant, lose: onLost, isDraining: false, isClosed: false },
           fetch: () => new Response(id),
           control: async () => new Response(id),
           stopping: {
@@ -71,7 +75,7 @@ export function testNodes() {
     return { role, link, started }
   }
   return {
-    ...{ time, start, opened, lines, leases: shared },
+    ...{ time, start, opened, lines, leases: oneCellLeases(shared), allLeases: shared },
     /** The nodes that may grant now. */
     granting: () => opened.filter(({ mayGrant }) => mayGrant()).map(({ node }) => node),
   }

@@ -18,6 +18,7 @@ test("a node whose rules are not the owner's logs it once for each owner", () =>
     { warn: (line, fields) => void lines.push([line, fields]) },
   )
   const owner = (nodeId: string, zones: string | null) => ({
+    cell: 'main',
     nodeId,
     url: `http://${nodeId}`,
     term: 1,
@@ -44,9 +45,9 @@ test("operators see of each node whether its rules are the owner's", () => {
     ...{ id, url: `http://${id}`, version: '0.2.0', zones, skewMs: 0, startedAt: 0, seenAt: 0, isLive: true },
   })
   const nodes = [node('a', 'one'), node('b', 'one'), node('c', 'other'), node('d', null)]
-  const owner = { nodeId: 'a', url: 'http://a', term: 1, takenAt: 0, zones: 'one' }
+  const owner = { cell: 'main', nodeId: 'a', url: 'http://a', term: 1, takenAt: 0, zones: 'one' }
   const said = (of: typeof owner | null) =>
-    nodeReport({ at: 0, owner: of, hopKeys: [] }, nodes).nodes.map((one) => one.time_zones)
+    nodeReport({ at: 0, owners: new Map(of ? [['main', of]] : []) }, nodes).nodes.map((one) => one.time_zones)
   expect(said(owner)).toEqual(['same', 'same', 'different', null])
   expect(said(null)).toEqual([null, null, null, null])
 })

@@ -1,24 +1,41 @@
 import type { Clock } from '../../../core/clock'
+import type { CellName } from '../../../core/cluster/cells'
 import {
+  type HeldCell,
   type HopKey,
   LEASE_MS,
   type LeaseStore,
   type NodeFacts,
   type NodeState,
+  type Offer,
   otherFingerprints,
+  PLAN_MS,
+  type Plan,
   type Sighting,
 } from '../../../core/cluster/leases'
 
 type Row = Omit<NodeState, 'isLive'>
 
-/** The lease of one process that nodes of a test share. */
+interface Lease {
+  readonly nodeId: string
+  readonly url: string
+  readonly term: number
+  readonly takenAt: number
+  expiresAt: number
+}
+
+const RELEASED = Number.NEGATIVE_INFINITY
+
+/** The leases of one process that nodes of a test share. */
 export class MemoryLeases implements LeaseStore {
   private readonly clock: Clock
   private readonly known = new Map<string, Row>()
   private readonly equal = new Map<string, string>()
   private readonly joined = new Map<string, readonly (readonly [string, string])[]>()
   private hopKeys: HopKey[] = []
-  private lease = { nodeId: '', url: '', term: 0, takenAt: 0, expiresAt: Number.NEGATIVE_INFINITY }
+  private readonly leases = new Map<CellName, Lease>()
+  private readonly offers = new Map<string, readonly CellName[]>()
+  private readonly plans = new Map<CellName, Plan>()
 
   constructor(clock: Clock) {
     this.clock = clock
@@ -38,34 +55,53 @@ export class MemoryLeases implements LeaseStore {
 
   async look(): Promise<Sighting> {
     const at = this.clock.now()
-    const { expiresAt: _, ...owner } = this.lease
-    const zones = this.known.get(owner.nodeId)?.zones ?? null
-    return { at, owner: this.runs(at) ? { ...owner, zones } : null, hopKeys: this.hopKeys }
+    const running = [...this.leases].filter(([, lease]) => runs(lease, at))
+    const owners = running.map(([cell, { expiresAt: _, ...owner }]) => {
+      const zones = this.known.get(owner.nodeId)?.zones ?? null
+      return [cell, { ...owner, cell, zones }] as const
+    })
+    const live = (await this.nodes()).filter(({ isLive }) => isLive)
+    const offers: Offer[] = live.flatMap(({ id, url }) => {
+      const cells = this.offers.get(id)
+      return cells && !this.hasLapsed(id, at) ? [{ nodeId: id, url, cells }] : []
+    })
+    return { at, owners: new Map(owners), offers, plans: new Map(this.plans), hopKeys: this.hopKeys }
   }
 
-  async beat(node: NodeFacts): Promise<void> {
+  async beat(node: NodeFacts, offer?: readonly CellName[]): Promise<void> {
     const now = this.clock.now()
     this.known.set(node.id, { startedAt: now, ...this.known.get(node.id), ...node, seenAt: now })
+    if (offer) this.offers.set(node.id, offer)
   }
 
-  async take({ id, url }: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null> {
+  async take(cell: CellName, { id, url }: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null> {
     const now = this.clock.now()
     const others = (this.joined.get(id) ?? []).filter(([name, value]) => this.equal.get(name) !== value)
     if (others.length > 0) throw otherFingerprints(others.map(([name]) => name))
-    if (this.runs(now)) return null
-    const term = this.lease.term + 1
-    this.lease = { nodeId: id, url, term, takenAt: now, expiresAt: now + LEASE_MS }
+    const before = this.leases.get(cell)
+    if (before && runs(before, now)) return null
+    const term = (before?.term ?? 0) + 1
+    this.leases.set(cell, { nodeId: id, url, term, takenAt: now, expiresAt: now + LEASE_MS })
+    if (!this.plans.get(cell)?.isPinned) this.plans.delete(cell)
     return term
   }
 
-  async renew(nodeId: string, term: number): Promise<boolean> {
-    if (!this.isOf(nodeId, term)) return false
-    this.lease.expiresAt = this.clock.now() + LEASE_MS
-    return true
+  async renew(nodeId: string, held: readonly HeldCell[]): Promise<ReadonlySet<CellName>> {
+    const own = held.filter((each) => this.isOf(nodeId, each))
+    for (const { cell } of own) this.expireAt(cell, this.clock.now() + LEASE_MS)
+    return new Set(own.map(({ cell }) => cell))
   }
 
-  async release(nodeId: string, term: number): Promise<void> {
-    if (this.isOf(nodeId, term)) this.lease.expiresAt = Number.NEGATIVE_INFINITY
+  async release(nodeId: string, held: HeldCell): Promise<void> {
+    if (this.isOf(nodeId, held)) this.expireAt(held.cell, RELEASED)
+  }
+
+  async plan(cell: CellName, nodeId: string, isPinned: boolean): Promise<boolean> {
+    const madeAt = this.clock.now()
+    const isOpen = (plan: Plan) => !plan.isPinned && Math.abs(madeAt - plan.madeAt) <= PLAN_MS
+    if (!isPinned && [...this.plans.values()].some(isOpen)) return false
+    this.plans.set(cell, { nodeId, isPinned, madeAt })
+    return true
   }
 
   async addHopKey(key: Pick<HopKey, 'id' | 'value'>): Promise<void> {
@@ -79,17 +115,28 @@ export class MemoryLeases implements LeaseStore {
 
   async leave(nodeId: string): Promise<void> {
     this.known.delete(nodeId)
+    this.offers.delete(nodeId)
   }
 
   async close(): Promise<void> {}
 
-  private runs(now: number): boolean {
-    const { expiresAt } = this.lease
-    return expiresAt >= now && expiresAt <= now + 2 * LEASE_MS
+  private expireAt(cell: CellName, time: number): void {
+    const lease = this.leases.get(cell)
+    if (lease) lease.expiresAt = time
   }
 
-  private isOf(nodeId: string, term: number): boolean {
-    const { lease } = this
-    return lease.nodeId === nodeId && lease.term === term && lease.expiresAt > Number.NEGATIVE_INFINITY
+  private hasLapsed(nodeId: string, now: number): boolean {
+    return [...this.leases.values()].some(
+      (lease) => lease.nodeId === nodeId && lease.expiresAt !== RELEASED && lease.expiresAt < now,
+    )
   }
+
+  private isOf(nodeId: string, { cell, term }: HeldCell): boolean {
+    const lease = this.leases.get(cell)
+    return lease?.nodeId === nodeId && lease.term === term && lease.expiresAt !== RELEASED
+  }
+}
+
+function runs({ expiresAt }: Lease, now: number): boolean {
+  return expiresAt >= now && expiresAt <= now + 2 * LEASE_MS
 }

@@ -1,16 +1,22 @@
 import { type Client, createClient, type InStatement, type InValue, type Row } from '@libsql/client'
+import type { CellName } from '../../../../core/cluster/cells'
 import {
+  type CellOwner,
+  type HeldCell,
   type HopKey,
   LEASE_MS,
   type LeaseStore,
   type NodeFacts,
   type NodeState,
+  type Offer,
   otherFingerprints,
+  PLAN_MS,
+  type Plan,
   type Sighting,
 } from '../../../../core/cluster/leases'
 import { boundedFetch } from '../driver/bounded-fetch'
 import { refuseMoved, refuseWhileMoving } from '../move/standing'
-import { CELL, LEASE_TABLES, LIVES, NOW, RUNS } from './lease-tables'
+import { cellOf, LEASE_TABLES, LIVES, leaseOf, MAIN_LEASE, NOW, RUNS } from './lease-tables'
 import { WriteTurns } from './write-turns'
 
 /** Less than the time between two renewals: a request that hangs must not use up the lease. */
@@ -21,34 +27,58 @@ const HOP_KEY = 'hop/'
 const FINGERPRINT = 'equal/'
 /** The rules of time zones of each node, which may differ. */
 const ZONES = 'zones/'
+/** The cells that each node can take, as JSON; only where there are several. */
+const OFFER = 'offer/'
+/** By cell: the node that is to have it, and whether it is pinned there. */
+const PLAN = 'plan/'
+const PINNED = ' pinned'
 
 /** The names of the fingerprints, given as JSON, that are others by now: the node was away when the other ones were started anew. */
 const changed = (given: string) => `SELECT substr(s.name, ${FINGERPRINT.length + 1}) AS name FROM secrets s
   JOIN json_each(${given}) g ON s.name = '${FINGERPRINT}' || g.key WHERE s.value <> g.value`
 const TAKE = `INSERT INTO leases (name, node_id, url, term, taken_at, expires_at)
-  SELECT '${CELL}', ?1, ?2, 1, ${NOW}, ${NOW} + ${LEASE_MS} WHERE NOT EXISTS (${changed('?3')})
+  SELECT ?4, ?1, ?2, 1, ${NOW}, ${NOW} + ${LEASE_MS} WHERE NOT EXISTS (${changed('?3')})
   ON CONFLICT (name) DO UPDATE SET node_id = ?1, url = ?2, term = term + 1, taken_at = ${NOW}, expires_at = ${NOW} + ${LEASE_MS}
   WHERE NOT (${RUNS}) RETURNING term`
 /** A renewal that arrives behind the release must not undo it. */
-const RENEW = `UPDATE leases SET expires_at = ${NOW} + ${LEASE_MS} WHERE name = '${CELL}' AND node_id = ?1 AND term = ?2 AND expires_at > 0`
-const RELEASE = `UPDATE leases SET expires_at = 0 WHERE name = '${CELL}' AND node_id = ?1 AND term = ?2`
+const RENEW = `UPDATE leases SET expires_at = ${NOW} + ${LEASE_MS} WHERE node_id = ?1 AND expires_at > 0
+  AND (name, term) IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?2)) RETURNING name`
+const RELEASE = 'UPDATE leases SET expires_at = 0 WHERE name = ?3 AND node_id = ?1 AND term = ?2'
 const BEAT = `INSERT INTO nodes (id, url, version, skew_ms, started_at, seen_at) VALUES (?1, ?2, ?3, ?4, ${NOW}, ${NOW})
   ON CONFLICT (id) DO UPDATE SET skew_ms = ?4, seen_at = ${NOW}`
-const LOOK = `SELECT ${NOW} AS at, (SELECT json_object('nodeId', node_id, 'url', url, 'term', term, 'takenAt', taken_at,
-    'zones', (SELECT value FROM secrets WHERE name = '${ZONES}' || node_id))
-  FROM leases WHERE name = '${CELL}' AND ${RUNS}) AS owner`
+const NAMES_CELL = `(name = '${MAIN_LEASE}' OR name LIKE '${MAIN_LEASE}/%')`
+/** A node that let a lease run out is gone, or will be. */
+const OFFERING = `${LIVES} AND NOT EXISTS (SELECT 1 FROM leases WHERE node_id = n.id AND expires_at BETWEEN 1 AND ${NOW})`
+const LOOK = `SELECT ${NOW} AS at,
+  (SELECT json_group_array(json_object('cell', name, 'nodeId', node_id, 'url', url, 'term', term, 'takenAt', taken_at,
+    'zones', (SELECT value FROM secrets WHERE name = '${ZONES}' || node_id)))
+    FROM leases WHERE ${NAMES_CELL} AND ${RUNS}) AS owners,
+  (SELECT json_group_array(json_object('nodeId', n.id, 'url', n.url, 'cells', json(s.value)))
+    FROM nodes n JOIN secrets s ON s.name = '${OFFER}' || n.id WHERE ${OFFERING}) AS offers,
+  (SELECT json_group_array(json_array(substr(name, ${PLAN.length + 1}), value, created_at))
+    FROM secrets WHERE name LIKE '${PLAN}%') AS plans`
 const HOP_KEYS = `SELECT substr(name, ${HOP_KEY.length + 1}) AS id, value, created_at AS createdAt FROM secrets
   WHERE name LIKE '${HOP_KEY}%' ORDER BY created_at DESC, name DESC LIMIT 2`
 /** Also what earlier processes left at the same address: a node that crashes at each start would leave thousands. */
 const FORGET = `DELETE FROM nodes WHERE seen_at < ${NOW} - ${FORGET_MS} OR (url = ?2 AND id <> ?1 AND NOT (${LIVES}))`
 const FORGET_ZONES = `DELETE FROM secrets WHERE name LIKE '${ZONES}%' AND substr(name, ${ZONES.length + 1}) NOT IN (SELECT id FROM nodes)`
+const FORGET_OFFERS = `DELETE FROM secrets WHERE name LIKE '${OFFER}%' AND substr(name, ${OFFER.length + 1}) NOT IN (SELECT id FROM nodes)`
+const FORGET_PLANS = `DELETE FROM secrets WHERE name LIKE '${PLAN}%' AND replace(value, '${PINNED}', '') NOT IN (SELECT id FROM nodes)`
+const PIN = `INSERT OR REPLACE INTO secrets (name, value, created_at) VALUES (?1, ?2 || '${PINNED}', ${NOW}) RETURNING name`
+const OPEN_PLAN = `INSERT OR REPLACE INTO secrets (name, value, created_at) SELECT ?1, ?2, ${NOW} WHERE NOT EXISTS (
+  SELECT 1 FROM secrets WHERE name LIKE '${PLAN}%' AND value NOT LIKE '%${PINNED}' AND created_at BETWEEN ${NOW} - ${PLAN_MS} AND ${NOW})
+  RETURNING name`
+/** The node of ?2 has the lease ?1, so what was planned is done. */
+const END_PLAN = `DELETE FROM secrets WHERE name = ?3 AND value NOT LIKE '%${PINNED}'
+  AND EXISTS (SELECT 1 FROM leases WHERE name = ?1 AND node_id = ?2 AND ${RUNS})`
+const SAY_OFFER = `INSERT OR REPLACE INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW})`
 const SAY_ZONES = `INSERT OR REPLACE INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW})`
 /** With another node that lives, its fingerprint stays. */
 const AGREE = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW}) ON CONFLICT (name) DO UPDATE SET value = ?2, created_at = ${NOW}
   WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE id <> ?3 AND ${LIVES})`
 
 /**
- * The lease of the cell in a libSQL database, over a connection of its own: it must not wait behind the writes of calls. Its own writes wait
+ * The leases of the cells in a libSQL database, over a connection of its own: it must not wait behind the writes of calls. Its own writes wait
  * for each other.
  */
 export class LibsqlLeases implements LeaseStore {
@@ -71,7 +101,7 @@ export class LibsqlLeases implements LeaseStore {
     const results = await this.write([
       beat(node),
       { sql: FORGET, args: [node.id, node.url] },
-      { sql: FORGET_ZONES, args: [] },
+      ...[FORGET_ZONES, FORGET_OFFERS, FORGET_PLANS].map((sql) => one(sql)),
       ...(node.zones === null ? [] : [one(SAY_ZONES, ZONES + node.id, node.zones)]),
       ...given.map(([name, value]) => ({ sql: AGREE, args: [FINGERPRINT + name, value, node.id] })),
       { sql: `SELECT name, value FROM secrets WHERE name LIKE '${FINGERPRINT}%'`, args: [] },
@@ -85,32 +115,46 @@ export class LibsqlLeases implements LeaseStore {
 
   async look(): Promise<Sighting> {
     const [[seen] = [], keys = []] = await this.run([one(LOOK), one(HOP_KEYS)], 'read')
-    const owner = seen?.['owner']
+    const owners: CellOwner[] = listIn(seen, 'owners')
+    const plans: [CellName, string, number][] = listIn(seen, 'plans')
     return {
       at: Number(seen?.['at']),
-      owner: typeof owner === 'string' ? JSON.parse(owner) : null,
+      owners: new Map(owners.map((owner) => [cellOf(owner.cell), { ...owner, cell: cellOf(owner.cell) }])),
+      offers: listIn<Offer>(seen, 'offers'),
+      plans: new Map(plans.map(([cell, value, madeAt]) => [cell, planIn(value, madeAt)])),
       hopKeys: keys.map(hopKey),
     }
   }
 
-  async beat(node: NodeFacts): Promise<void> {
-    await this.write([beat(node)])
+  async beat(node: NodeFacts, offer?: readonly CellName[]): Promise<void> {
+    await this.write([beat(node), ...(offer ? [one(SAY_OFFER, OFFER + node.id, JSON.stringify(offer))] : [])])
   }
 
-  async take({ id, url }: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null> {
+  async take(cell: CellName, { id, url }: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null> {
     const given = this.fingerprints.get(id) ?? '{}'
-    const [[taken] = [], others = []] = await this.write([one(TAKE, id, url, given), one(changed('?1'), given)])
+    const lease = leaseOf(cell)
+    const [[taken] = [], others = []] = await this.write([
+      one(TAKE, id, url, given, lease),
+      one(changed('?1'), given),
+      one(END_PLAN, lease, id, PLAN + cell),
+    ])
     if (others.length > 0) throw otherFingerprints(others.map(({ name }) => String(name)))
     return taken ? Number(taken['term']) : null
   }
 
-  async renew(nodeId: string, term: number): Promise<boolean> {
-    const [[renewed] = []] = await this.write([one(`${RENEW} RETURNING term`, nodeId, term)])
-    return renewed !== undefined
+  async renew(nodeId: string, held: readonly HeldCell[]): Promise<ReadonlySet<CellName>> {
+    const leases = held.map(({ cell, term }) => [leaseOf(cell), term])
+    const [renewed = []] = await this.write([one(RENEW, nodeId, JSON.stringify(leases))])
+    return new Set(renewed.map(({ name }) => cellOf(String(name))))
   }
 
-  async release(nodeId: string, term: number): Promise<void> {
-    await this.write([one(RELEASE, nodeId, term)])
+  async release(nodeId: string, { cell, term }: HeldCell): Promise<void> {
+    await this.write([one(RELEASE, nodeId, term, leaseOf(cell))])
+  }
+
+  async plan(cell: CellName, nodeId: string, isPinned: boolean): Promise<boolean> {
+    const [[made] = []] = await this.write([one(isPinned ? PIN : OPEN_PLAN, PLAN + cell, nodeId)])
+    return made !== undefined
   }
 
   async addHopKey({ id, value }: Pick<HopKey, 'id' | 'value'>): Promise<void> {
@@ -134,7 +178,7 @@ export class LibsqlLeases implements LeaseStore {
   async leave(nodeId: string): Promise<void> {
     await this.write([
       one('DELETE FROM nodes WHERE id = ?1', nodeId),
-      one('DELETE FROM secrets WHERE name = ?1', ZONES + nodeId),
+      one('DELETE FROM secrets WHERE name IN (?1, ?2)', ZONES + nodeId, OFFER + nodeId),
     ])
   }
 
@@ -157,6 +201,17 @@ function one(sql: string, ...args: InValue[]) {
 
 function beat({ id, url, version, skewMs }: NodeFacts) {
   return one(BEAT, id, url, version, skewMs)
+}
+
+/** A list that a statement made as JSON. */
+function listIn<T>(row: Row | undefined, column: string): T[] {
+  const list = row?.[column]
+  return typeof list === 'string' ? JSON.parse(list) : []
+}
+
+function planIn(value: string, madeAt: number): Plan {
+  const isPinned = value.endsWith(PINNED)
+  return { nodeId: isPinned ? value.slice(0, -PINNED.length) : value, isPinned, madeAt }
 }
 
 const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)

@@ -1,3 +1,4 @@
+import { type CellName, MAIN_CELL } from '../../../../core/cluster/cells'
 import { LEASE_MS } from '../../../../core/cluster/leases'
 
 /**
@@ -28,8 +29,15 @@ export const LEASE_TABLES: readonly string[] = [
 )`,
 ]
 
-/** One cell so far: the lease of the whole database. */
-export const CELL = 'cell'
+/** The lease of `main`, which is the lease of the whole database where there is one cell. */
+export const MAIN_LEASE = 'cell'
+
+/** The name of a cell's lease. */
+export const leaseOf = (cell: CellName) => (cell === MAIN_CELL ? MAIN_LEASE : `${MAIN_LEASE}/${cell}`)
+
+/** The cell of a lease. */
+export const cellOf = (lease: string): CellName =>
+  lease === MAIN_LEASE ? MAIN_CELL : lease.slice(MAIN_LEASE.length + 1)
 
 /** What has the lease of a database whose data is being moved, in place of a node's URL. */
 export const MOVING_URL = 'gateway operator migrate-database'
@@ -47,7 +55,7 @@ export const RUNS = `expires_at BETWEEN ${NOW} AND ${NOW} + ${2 * LEASE_MS}`
 export const LIVES = `seen_at BETWEEN ${NOW} - ${LEASE_MS} AND ${NOW} + ${LEASE_MS}`
 
 /** Whether a node still has the lease: `?2` is its id, null for a process that is no node, and `?3` the term. */
-export const HAS_LEASE = `(?2 IS NULL OR EXISTS (SELECT 1 FROM leases WHERE name = '${CELL}' AND node_id = ?2 AND term = ?3))`
+export const HAS_LEASE = `(?2 IS NULL OR EXISTS (SELECT 1 FROM leases WHERE name = '${MAIN_LEASE}' AND node_id = ?2 AND term = ?3))`
 
 /** The node that owns the database now, if nodes own it: a process that is not one of them must leave it alone. */
 export async function liveOwner(
@@ -55,6 +63,6 @@ export async function liveOwner(
 ): Promise<string | null> {
   const [known] = await rows("SELECT 1 FROM sqlite_master WHERE name = 'leases'")
   if (!known) return null
-  const [owner] = await rows(`SELECT url FROM leases WHERE name = '${CELL}' AND ${RUNS}`)
+  const [owner] = await rows(`SELECT url FROM leases WHERE name = '${MAIN_LEASE}' AND ${RUNS}`)
   return owner ? String(owner[0]) : null
 }

@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { MoveProblem } from '../../../../core/backup/move'
+import { MAIN_CELL } from '../../../../core/cluster/cells'
 import { LEASE_MS, RENEW_MS } from '../../../../core/cluster/leases'
 import { reasonOf } from '../../../../core/result'
 import { LibsqlLeases } from '../cluster/lease-store'
@@ -170,13 +171,14 @@ export async function refuseNodes(place: Place): Promise<void> {
 
 async function holdLease(leases: LibsqlLeases, name: string): Promise<Hold> {
   const id = `move_${randomBytes(8).toString('hex')}`
-  const term = await leases.take({ id, url: MOVING_URL })
+  const term = await leases.take(MAIN_CELL, { id, url: MOVING_URL })
   if (term === null) throw new MoveProblem(`${name} is in use by another process that has just begun`)
+  const lease = { cell: MAIN_CELL, term }
   let isLost = false
   const renewal = setInterval(() => {
-    leases.renew(id, term).then(
-      (isHeld) => {
-        isLost ||= !isHeld
+    leases.renew(id, [lease]).then(
+      (held) => {
+        isLost ||= held.size === 0
       },
       // The next try may succeed. Who takes the lease raises the epoch, which the end of the move asserts.
       () => undefined,
@@ -189,7 +191,7 @@ async function holdLease(leases: LibsqlLeases, name: string): Promise<Hold> {
     },
     async release() {
       clearInterval(renewal)
-      await leases.release(id, term).catch(() => undefined)
+      await leases.release(id, lease).catch(() => undefined)
       await leases.close()
     },
   }

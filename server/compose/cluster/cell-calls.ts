@@ -1,0 +1,71 @@
+import type { CellCalls, CellName, StaffClaim } from '../../core/cluster/cells'
+import { type ForwardedCall, type Forwarding, OPERATOR } from '../../core/cluster/hop'
+import { makeId } from '../../core/ids'
+import type { OwnedGateway } from './cell-role'
+import type { InsideHeaders } from './inside-headers'
+import type { NodeRole } from './node-role'
+import { refused } from './not-forwarded'
+
+/** An operator's command on its way to an owner. Only a node can send it: it signs the hop as `OPERATOR`. */
+export const COMMAND_PATH = '/internal/command/'
+
+interface CellCallParts {
+  readonly role: NodeRole<OwnedGateway>
+  readonly forwarding: Forwarding
+  readonly inside: InsideHeaders
+  readonly now: () => number
+}
+
+/** Sends what a gateway asks of another cell to the owner of that cell, which may be this node. */
+export class NodeCellCalls implements CellCalls {
+  private readonly parts: CellCallParts
+
+  constructor(parts: CellCallParts) {
+    this.parts = parts
+  }
+
+  cells(): readonly CellName[] {
+    return this.parts.role.cells
+  }
+
+  /** Changes the headers of the request, and uses its body up. The address is the caller's of a request that was forwarded, or that of `staff`. */
+  async ask(cell: CellName, request: Request, staff?: StaffClaim): Promise<Response> {
+    const { role, forwarding, inside } = this.parts
+    const known = inside.taken(request)
+    const address = staff?.address ?? known?.address ?? 'unknown'
+    const call: ForwardedCall = { requestId: known?.requestId ?? this.newId(), address, staff }
+    const owning = role.of(cell)
+    const found = await owning?.found(request.signal)
+    if (!owning || !found || request.signal.aborted) return refused(request, call)
+    if (!('fetch' in found)) return forwarding.forward(await withLength(request), found, call)
+    inside.mark(request, call)
+    return owning.during(() => found.fetch(request))
+  }
+
+  /** Runs a command of the control socket in the gateway of a cell. */
+  async command(cell: CellName, command: string, body: Uint8Array<ArrayBuffer>): Promise<Response> {
+    const { role, forwarding } = this.parts
+    const headers = { 'content-type': 'application/json', 'content-length': `${body.byteLength}` }
+    const post = (url: string) => new Request(url, { method: 'POST', headers, body })
+    const owning = role.of(cell)
+    const found = await owning?.found()
+    const call = { requestId: this.newId(), address: OPERATOR }
+    if (!owning || !found) return refused(post(`http://gateway/${command}`), call)
+    if ('fetch' in found) return owning.during(() => found.control(post(`http://gateway/${command}`)))
+    return forwarding.forward(post(`http://owner.internal${COMMAND_PATH}${command}`), found, call)
+  }
+
+  private newId(): string {
+    return makeId('req', this.parts.now())
+  }
+}
+
+/** A request that was made here does not say how long its body is. */
+async function withLength(request: Request): Promise<Request> {
+  const { headers, body } = request
+  if (body === null || headers.has('content-length') || headers.has('transfer-encoding')) return request
+  const bytes = await request.bytes()
+  const measured = new Headers(headers)
+  measured.set('content-length', `${bytes.byteLength}`)
+  return new Request(request.url, { method: request.method, headers: measured, body: bytes, signal: request.signal })
+}

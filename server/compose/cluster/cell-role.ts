@@ -1,0 +1,262 @@
+import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
+import type { Peer } from '../../core/cluster/hop'
+import { type CellOwner, type HeldCell, Lease, type LeaseStore, type NodeFacts } from '../../core/cluster/leases'
+import { reasonOf } from '../../core/result'
+import type { Log } from '../../log'
+import type { WaitingRequests } from './waiting-requests'
+
+/** After a cell could not be opened, other nodes go first. */
+const BACK_OFF_MS = 5_000
+/** So long a node does not offer to take a cell that it could not open. */
+const UNWILLING_MS = 300_000
+/** Closing waits for a database that does not answer, which has a limit of its own. */
+const MAX_CLOSE_MS = 20_000
+
+/** A gateway that owns the accounts of a cell. */
+export interface OwnedGateway {
+  readonly fetch: (request: Request) => Response | Promise<Response>
+  readonly control: (request: Request) => Promise<Response>
+  readonly stopping: { drain(): void }
+  /** Resolves when no call is in progress. Aborts those that still run after `maxMs`. */
+  streamsEnded(maxMs: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** What a gateway needs to know about the lease under which it runs. */
+export interface Ownership {
+  readonly lease: HeldCell & { readonly nodeId: string }
+  readonly mayGrant: () => boolean
+  /** Another process owns the database, or an essential part died. */
+  readonly onLost: (reason: string) => void
+}
+
+export type Role = 'standby' | 'taking' | 'owner' | 'releasing'
+
+export interface CellParts<G extends OwnedGateway> {
+  readonly self: Omit<NodeFacts, 'skewMs'>
+  readonly leases: LeaseStore
+  /** Opens the accounts of a cell: raises the epoch, which fences every older owner, and restores the counters. */
+  readonly open: (ownership: Ownership, cell: CellName) => Promise<G>
+  /** The process must end: it cannot be trusted any more. */
+  readonly onStuck: (reason: string) => void
+  readonly log: Log
+  /** Milliseconds of a clock that never steps. */
+  readonly monotonic: () => number
+}
+
+/** What a node is for one cell, and how it becomes its owner and stops being it (ADR 46). `NodeRole` says when. */
+export class CellRole<G extends OwnedGateway> {
+  readonly cell: CellName
+  private readonly parts: CellParts<G>
+  private readonly waiting: WaitingRequests
+  private current: Role = 'standby'
+  private lease: Lease | null = null
+  private gateway: G | null = null
+  private peer: CellOwner | null = null
+  /** Why the accounts could not be opened the last time, and when. */
+  private failed: { readonly reason: string; readonly at: number } | null = null
+  /** Resolves when what was lost is closed. */
+  private closing: Promise<void> | null = null
+  private opening: Promise<void> | null = null
+  private yielding: Promise<void> | null = null
+  private inside = 0
+  private onIdle: (() => void) | null = null
+
+  constructor(cell: CellName, parts: CellParts<G>, waiting: WaitingRequests) {
+    this.cell = cell
+    this.parts = parts
+    this.waiting = waiting
+  }
+
+  get name(): Role {
+    return this.current
+  }
+
+  /** The number of this node's ownership, also while it opens the accounts; null if it does not own the cell, or stops owning it. */
+  get term(): number | null {
+    return this.current === 'taking' || this.owned() ? (this.lease?.term ?? null) : null
+  }
+
+  /** The lease of the cell, if this node has it, also while it gives the cell back. */
+  get held(): Lease | null {
+    return this.lease
+  }
+
+  /** The requests that this node handles for the cell now. */
+  get inProgress(): number {
+    return this.inside
+  }
+
+  /** Why the accounts could not be opened here; null if they could, or it was not tried. */
+  get failure(): string | null {
+    return this.failed?.reason ?? null
+  }
+
+  /** Whether this node offers to take the cell. */
+  get isWilling(): boolean {
+    return this.failed === null || this.parts.monotonic() - this.failed.at >= UNWILLING_MS
+  }
+
+  /** The gateway, while this node owns the cell. */
+  owned(): G | null {
+    return this.current === 'owner' && this.lease?.isHeld() ? this.gateway : null
+  }
+
+  /** The owner, if it is another node. */
+  owner(): CellOwner | null {
+    return this.peer
+  }
+
+  /** The gateway of this node or the other node that owns the cell, as soon as there is one; null if none comes in time. */
+  found(signal?: AbortSignal): Promise<G | Peer | null> {
+    return this.waiting.until<G | Peer>(() => this.owned() ?? this.peer, signal)
+  }
+
+  /** Handles a request here. A hand-over waits for it. */
+  async during<T>(handle: () => T | Promise<T>): Promise<T> {
+    this.inside++
+    try {
+      return await handle()
+    } finally {
+      if (--this.inside === 0) this.onIdle?.()
+    }
+  }
+
+  /** What the lease says now. Returns whether the cell is free for this node to take. */
+  async saw(owner: CellOwner | null): Promise<boolean> {
+    const { leases, self } = this.parts
+    const isOwn = owner?.nodeId === self.id
+    const isIdle = this.lease === null && this.opening === null && this.closing === null
+    // The answer to taking it was lost: nobody knows how long it is held.
+    if (isOwn && isIdle) await leases.release(self.id, owner)
+    const before = this.peer
+    this.peer = isOwn ? null : owner
+    if (before?.term !== this.peer?.term) this.waiting.tell()
+    return owner === null && isIdle
+  }
+
+  /** Tries to take the free cell, and opens its accounts in the background. */
+  async take(): Promise<void> {
+    const { leases, self, monotonic } = this.parts
+    if (this.failed && monotonic() - this.failed.at < BACK_OFF_MS) return
+    const sentAt = monotonic()
+    const term = await leases.take(this.cell, self)
+    if (term === null) return
+    const lease = new Lease(term, sentAt, monotonic)
+    this.lease = lease
+    this.enter('taking')
+    this.opening = this.opened(lease).finally(() => (this.opening = null))
+  }
+
+  /** From here on another node may own the cell. Calls in progress get a 503, and commit nothing. */
+  lose(reason: string): void {
+    const { lease, gateway } = this
+    if (!lease) return
+    lease.drop()
+    // A hand-over goes on: the fence refuses what comes too late.
+    if (this.current === 'releasing') return
+    this.parts.log.error('this node does not own the accounts any more', { reason, ...this.named(lease) })
+    this.lease = null
+    this.gateway = null
+    if (gateway) this.closing = this.closed(gateway, lease).finally(() => (this.closing = null))
+    this.enter('standby')
+  }
+
+  /** Hands the cell over as `leave` does, while the node goes on with its other cells. Resolves when it is given back. */
+  async yieldWithin(drainMs: number): Promise<void> {
+    const { gateway, lease } = this
+    if (!gateway || !lease || this.current !== 'owner') return
+    this.yielding = this.handOver(gateway, lease, drainMs).catch((error: unknown) =>
+      this.parts.onStuck(reasonOf(error)),
+    )
+    await this.yielding
+  }
+
+  /**
+   * Grants nothing more, waits for the calls, closes the accounts, and gives the lease back: another node takes it at once. Requests that
+   * come meanwhile wait for that.
+   */
+  async leave(drainMs: number): Promise<void> {
+    await this.opening
+    await this.closing
+    await this.yielding
+    const { gateway, lease } = this
+    if (gateway && lease) await this.handOver(gateway, lease, drainMs)
+  }
+
+  private async handOver(gateway: G, lease: Lease, drainMs: number): Promise<void> {
+    const { leases, self, monotonic, log } = this.parts
+    const until = monotonic() + drainMs
+    this.enter('releasing')
+    if (this.inside > 0) {
+      const late = Promise.withResolvers<void>()
+      const timer = setTimeout(late.resolve, drainMs)
+      await Promise.race([new Promise<void>((resolve) => (this.onIdle = resolve)), late.promise])
+      clearTimeout(timer)
+    }
+    gateway.stopping.drain()
+    await gateway.streamsEnded(Math.max(0, until - monotonic()))
+    await gateway.close()
+    this.gateway = null
+    this.lease = null
+    lease.drop()
+    await leases.release(self.id, { cell: this.cell, term: lease.term }).catch((error: unknown) => {
+      log.warn('the lease was not given back; it ends by itself', { reason: reasonOf(error) })
+    })
+    this.enter('standby')
+    log.info('this node gave the accounts back; another one takes them', this.named(lease))
+  }
+
+  private async opened(lease: Lease): Promise<void> {
+    const { leases, self, open, log, monotonic } = this.parts
+    const { cell } = this
+    const startedAt = monotonic()
+    const ownership: Ownership = {
+      lease: { cell, nodeId: self.id, term: lease.term },
+      mayGrant: lease.isHeld,
+      onLost: (reason) => {
+        if (this.lease === lease) this.lose(reason)
+      },
+    }
+    try {
+      const gateway = await open(ownership, cell)
+      if (this.lease !== lease) return await this.closed(gateway, lease)
+      this.gateway = gateway
+      this.failed = null
+      this.enter('owner')
+      const ms = Math.round(monotonic() - startedAt)
+      log.info('this node owns the accounts', { ...this.named(lease), ms })
+    } catch (error) {
+      if (this.lease === lease) this.lease = null
+      lease.drop()
+      this.failed = { reason: reasonOf(error), at: monotonic() }
+      log.error('this node could not open the accounts', { reason: this.failed.reason, ...this.named(null) })
+      await leases.release(self.id, { cell, term: lease.term }).catch(() => undefined)
+      this.enter('standby')
+    }
+  }
+
+  private async closed(gateway: G, lease: Lease): Promise<void> {
+    const { leases, self, onStuck } = this.parts
+    const timer = setTimeout(() => onStuck('what this node lost could not be closed in time'), MAX_CLOSE_MS)
+    try {
+      gateway.stopping.drain()
+      await gateway.streamsEnded(0)
+      await gateway.close()
+    } catch (error) {
+      onStuck(`what this node lost could not be closed: ${reasonOf(error)}`)
+    }
+    clearTimeout(timer)
+    await leases.release(self.id, { cell: this.cell, term: lease.term }).catch(() => undefined)
+  }
+
+  private enter(role: Role): void {
+    this.current = role
+    this.waiting.tell()
+  }
+
+  /** What a line of the log says: which ownership, and which cell if it is not `main`. */
+  private named(lease: Lease | null) {
+    return { ...(lease && { term: lease.term }), ...(this.cell !== MAIN_CELL && { cell: this.cell }) }
+  }
+}

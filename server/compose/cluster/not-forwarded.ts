@@ -1,0 +1,30 @@
+import type { Missing } from '../../adapters/cluster/forwarder'
+import type { ForwardedCall } from '../../core/cluster/hop'
+import { failure } from '../../core/failure'
+import { failureResponse } from '../../http/middleware/failures'
+
+/** The path of a request, whose URL may be a bare path. */
+export function pathOf(request: Request): string {
+  return URL.parse(request.url, 'http://localhost')?.pathname ?? '/'
+}
+
+/** In place of an answer of the owner: 503 with Retry-After. */
+export function notForwarded(request: Request, call: ForwardedCall, { outcome }: Missing): Response {
+  if (outcome === 'did not run') return refused(request, call)
+  if (outcome === 'late body')
+    return refused(request, call, 'The body did not arrive in time. The request did not run.')
+  return refused(
+    request,
+    call,
+    'The node that handled this request is gone, and its outcome is unknown. Look its id up in your requests, or send it again with the same Idempotency-Key.',
+  )
+}
+
+const DID_NOT_RUN = 'No node can handle this request now. It did not run. Try again.'
+
+/** 503 with Retry-After, in the shape of the path. */
+export function refused(request: Request, { requestId }: ForwardedCall, message = DID_NOT_RUN): Response {
+  const problem = failure('service_unavailable', message, { retryAfterSeconds: 1 })
+  const headers = new Headers({ 'x-gateway-request-id': requestId, 'x-content-type-options': 'nosniff' })
+  return failureResponse(problem, requestId, pathOf(request), headers)
+}

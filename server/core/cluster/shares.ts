@@ -1,0 +1,72 @@
+import type { CellName } from './cells'
+import { PLAN_MS, type Plan, type Sighting } from './leases'
+
+/** After this time without an owner a cell is anybody's who can take it, whatever its share. */
+const PATIENCE_MS = 2_000
+
+/** What one node knows of the cells and of the other nodes. */
+interface ShareView {
+  readonly nodeId: string
+  readonly cells: readonly CellName[]
+  readonly sighting: Pick<Sighting, 'at' | 'owners' | 'offers' | 'plans'>
+}
+
+/** Whether a node that has `own` cells takes this one, which it has seen without an owner for `freeMs`. */
+export function takesNow(cell: CellName, view: ShareView, own: number, freeMs: number): boolean {
+  if (freeMs >= PATIENCE_MS) return true
+  const { nodeId, sighting } = view
+  const planned = successorOf(cell, sighting)
+  if (planned !== null) return planned === nodeId
+  const nodes = new Set([nodeId, ...sighting.offers.filter(({ cells }) => cells.length > 0).map((each) => each.nodeId)])
+  return own < fairShare(view.cells.length, nodes.size)
+}
+
+/**
+ * The cell that a node hands over, and to whom: it has more than its share, and another one at least two fewer. Null while any other cell is
+ * on its way. What a node gives, it never takes back by the same rule: the difference is smaller then.
+ */
+export function surplus({
+  nodeId,
+  cells,
+  sighting,
+}: ShareView): { readonly cell: CellName; readonly to: string } | null {
+  const { owners, plans, at } = sighting
+  const offers = sighting.offers.filter((offer) => offer.cells.length > 0)
+  const isMoving = (cell: CellName) => {
+    const plan = plans.get(cell)
+    return !owners.has(cell) || (plan && isOpen(plan, at) && owners.get(cell)?.nodeId !== plan.nodeId)
+  }
+  if (cells.some(isMoving)) return null
+  const count = (id: string) => cells.filter((cell) => owners.get(cell)?.nodeId === id).length
+  const own = count(nodeId)
+  if (own <= fairShare(cells.length, offers.length)) return null
+  const receivers = offers
+    .filter((offer) => offer.nodeId !== nodeId && count(offer.nodeId) <= own - 2)
+    .sort((a, b) => count(a.nodeId) - count(b.nodeId) || (a.nodeId < b.nodeId ? -1 : 1))
+  // `main` goes last: all sign-ins wait while it moves.
+  const movable = cells.filter((cell) => owners.get(cell)?.nodeId === nodeId && !isPinned(plans.get(cell), nodeId))
+  for (const { nodeId: to, cells: takes } of receivers) {
+    const cell = movable.findLast((each) => takes.includes(each))
+    if (cell) return { cell, to }
+  }
+  return null
+}
+
+/** The node that is to have a free cell, if it lives and can take it. */
+function successorOf(cell: CellName, { plans, offers, at }: ShareView['sighting']): string | null {
+  const plan = plans.get(cell)
+  if (!plan || !(plan.isPinned || isOpen(plan, at))) return null
+  return offers.some(({ nodeId, cells }) => nodeId === plan.nodeId && cells.includes(cell)) ? plan.nodeId : null
+}
+
+function isOpen({ madeAt }: Plan, at: number): boolean {
+  return Math.abs(at - madeAt) <= PLAN_MS
+}
+
+function isPinned(plan: Plan | undefined, nodeId: string): boolean {
+  return plan?.isPinned === true && plan.nodeId === nodeId
+}
+
+function fairShare(cells: number, nodes: number): number {
+  return Math.ceil(cells / Math.max(1, nodes))
+}
