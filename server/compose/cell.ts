@@ -11,6 +11,7 @@ import { MemoryWindows } from '../adapters/stores/memory/windows'
 import { LimitRequests } from '../core/accounts/limit-requests'
 import { isSold } from '../core/catalog/operations'
 import type { Clock } from '../core/clock'
+import { CellClaims, type CellName, MAIN_CELL } from '../core/cluster/cells'
 import { announcedJournal } from '../core/events/announced-journal'
 import { assertClock } from '../core/ledger/clock-check'
 import { Ledger } from '../core/ledger/ledger'
@@ -19,6 +20,7 @@ import { WatchedJournal } from '../core/ledger/watched-journal'
 import { Limiter } from '../core/limits/limiter'
 import type { RecentLatencies } from '../core/usage/recent-latencies'
 import type { Log } from '../log'
+import { adoptPayments } from './cluster/adopt-payments'
 import { MoneyLog } from './observing/money-log'
 import { timedJournal } from './observing/timed-journal'
 import { eventWriter } from './webhooks'
@@ -30,7 +32,9 @@ interface CellNeeds {
   /** What the cell's accounts are in. Closing `opened` closes the cell first, then the database. */
   readonly database: Database
   readonly opened: Opened
-  readonly control: Pick<ControlStores, 'directory' | 'userAddresses'>
+  readonly control: Pick<ControlStores, 'directory' | 'userAddresses' | 'cells'>
+  /** Absent: the only cell. */
+  readonly cell?: { readonly name: CellName; readonly all: readonly CellName[] } | undefined
   readonly clock: Clock
   /** Monotonic. */
   readonly stopwatch: Clock
@@ -59,7 +63,9 @@ export async function openCell(needs: CellNeeds) {
     onStuck: (counts: { readonly records: number; readonly accounts: number }) =>
       log.error('records of the ledger are stuck', counts),
   }
-  const stores = await openCellStores({ database, control, counters: holds }, options, opened)
+  const claims = needs.cell && needs.cell.all.length > 1 ? new CellClaims(control.cells, needs.cell.name) : null
+  const stores = await openCellStores({ database, control, claims, counters: holds }, options, opened)
+  if (claims && needs.cell?.name === MAIN_CELL) await adoptPayments(stores.paymentClaims, control.cells)
   if (!needs.acceptsClock) assertClock(clock.now(), await stores.lastTimes())
   const events = new MemoryEvents()
   const charges = new WatchedJournal(stores.journal, () => stopwatch.now())

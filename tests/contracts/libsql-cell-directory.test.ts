@@ -26,6 +26,7 @@ test('a key that no cell claimed has no row, and one that a cell claimed stays t
 
 test('in any order of claims, each payment belongs to the first cell that asked, for all that ask', async () => {
   const { cells, close } = await openTestStores()
+  await cells.add([], true)
   const asks = fc.array(fc.tuple(fc.constantFrom('p1', 'p2', 'p3'), fc.constantFrom('main', 'c2', 'c3')), {
     minLength: 1,
     maxLength: 12,
@@ -41,5 +42,21 @@ test('in any order of claims, each payment belongs to the first cell that asked,
     }),
     { numRuns: 25 },
   )
+  await close()
+})
+
+test('no other cell takes a payment before those of main are known, and then none that main took', async () => {
+  const { cells, close } = await openTestStores()
+  const tried = (claim: string) => cells.claimPayment(claim, 'c2').catch((error: unknown) => error)
+  expect(await cells.claimPayment('new', 'main')).toBe('main')
+  expect(await tried('other')).toMatchObject({ unavailable: true })
+  await cells.add(['old', 'new'], false)
+  expect(await cells.areKnown()).toBe(false)
+  expect(await tried('other')).toMatchObject({ unavailable: true })
+  await cells.add(['older'], true)
+  await cells.add(['older'], true)
+  expect(await cells.areKnown()).toBe(true)
+  const taken = await Promise.all(['new', 'old', 'older', 'other'].map((claim) => cells.claimPayment(claim, 'c2')))
+  expect(taken).toEqual(['main', 'main', 'main', 'c2'])
   await close()
 })

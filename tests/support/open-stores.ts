@@ -7,6 +7,7 @@ import {
 } from '../../server/adapters/stores/libsql/control-stores'
 import { Opened } from '../../server/adapters/stores/libsql/driver/opened'
 import { type DatabaseOptions, openDatabase } from '../../server/adapters/stores/libsql/open-database'
+import type { CellClaims } from '../../server/core/cluster/cells'
 import type { RestorableCounters } from '../../server/core/ledger/hold'
 
 export interface StoreOptions extends DatabaseOptions, ControlOptions, CellOptions {
@@ -14,6 +15,7 @@ export interface StoreOptions extends DatabaseOptions, ControlOptions, CellOptio
   readonly closeMs?: number
   /** Of another database, whose cell this database then is. */
   readonly control?: ControlStores
+  readonly claims?: CellClaims
 }
 
 /** All stores of one database, without a gateway: it is the control database and the only cell, or a cell of another one. */
@@ -22,7 +24,7 @@ export async function openStores(options: StoreOptions, counters: RestorableCoun
   try {
     const database = await openDatabase(options, opened)
     const control = options.control ?? (await openControlStores(database, options))
-    const cell = await openCellStores({ database, control, counters }, options, opened)
+    const cell = await openCellStores({ database, control, claims: options.claims ?? null, counters }, options, opened)
     const { db, tokenChanges, problem } = database
     return {
       ...{ ...control, ...cell, db, tokenChanges, problem },

@@ -22,17 +22,49 @@ export interface CellDirectory {
    * commit leaves a row that leads to a cell which does not know the key.
    */
   claimKey(hash: string, cell: CellName): Promise<void>
-  /** The cell that may take the payment with this claim: the first to ask, forever. Durable when it resolves. */
+  /**
+   * The cell that may take the payment with this claim: the first to ask, forever. Durable when it resolves. Rejects for a cell other than `main`
+   * before the claims that `main` made alone are here.
+   */
   claimPayment(claim: string, cell: CellName): Promise<CellName>
 }
 
-/** Nobody can say now whose request it is: 503, because 401 would be a lie. @public */
+/** The payments that `main` took while it was the only cell, which asked nobody. */
+export interface EarlierPayments {
+  /** Whether all of them are in the directory. */
+  areKnown(): Promise<boolean>
+  /** Adds some. Idempotent. `areLast`: with these, all are known. */
+  add(claims: readonly string[], areLast: boolean): Promise<void>
+}
+
+/** What one of several cells writes to the directory before it commits it. */
+export class CellClaims {
+  private readonly directory: Pick<CellDirectory, 'claimKey' | 'claimPayment'>
+  private readonly cell: CellName
+
+  constructor(directory: Pick<CellDirectory, 'claimKey' | 'claimPayment'>, cell: CellName) {
+    this.directory = directory
+    this.cell = cell
+  }
+
+  /** Before a key is committed, by the hash of its secret, or anything else that shall lead a request here. */
+  async key(hash: string): Promise<void> {
+    if (this.cell !== MAIN_CELL) await this.directory.claimKey(hash, this.cell)
+  }
+
+  /** Before a payment is claimed. Whether it is this cell's; if not, it is used. */
+  async payment(claim: string): Promise<boolean> {
+    return (await this.directory.claimPayment(claim, this.cell)) === this.cell
+  }
+}
+
+/** Nobody can say now whose request it is: 503, because 401 would be a lie. */
 export class DirectoryUnavailable extends Error {
   /** Read by core/unavailable.ts. */
   readonly unavailable = true
 
-  constructor(cause: unknown) {
-    super('the directory of cells cannot be read', { cause })
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause })
   }
 }
 

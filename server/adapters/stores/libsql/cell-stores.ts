@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/clock'
+import type { CellClaims } from '../../../core/cluster/cells'
 import type { RestorableCounters } from '../../../core/ledger/hold'
 import { LibsqlAccountSettings } from './account-settings'
 import { LibsqlAccounts } from './accounts'
@@ -50,6 +51,8 @@ export interface CellOptions {
 interface CellNeeds {
   readonly database: Database
   readonly control: Pick<ControlStores, 'directory' | 'userAddresses'>
+  /** What the cell says in the directory; null for the only cell. */
+  readonly claims: CellClaims | null
   /** Receives every balance and pool as of the last commit. */
   readonly counters: RestorableCounters
 }
@@ -59,7 +62,7 @@ interface CellNeeds {
  * no table of the control database.
  */
 export async function openCellStores(needs: CellNeeds, options: CellOptions, opened: Opened) {
-  const { database, control, counters } = needs
+  const { database, control, claims, counters } = needs
   const { db, file, reader, writes } = database
   const { clock, patienceMs, onFatal, onTrouble, threads = OWN_THREADS } = options
   const onStuck = () => void reviewed(stuck, options)
@@ -67,7 +70,7 @@ export async function openCellStores(needs: CellNeeds, options: CellOptions, ope
   opened.add(() => log.close())
   const { journal, applied } = log
   const stuck = new LibsqlStuckRecords(db, { applied, counters })
-  const credentials = new LibsqlCredentials(db, journal, applied)
+  const credentials = new LibsqlCredentials(db, { groups: journal, applied, claims })
   const accounts = new LibsqlAccounts(db, control.directory)
   const now = clock.now()
   await accounts.restore(counters)
@@ -87,9 +90,9 @@ export async function openCellStores(needs: CellNeeds, options: CellOptions, ope
     bookings: new LibsqlBookings(db, applied),
     limitRequests: new LibsqlLimitRequests(db, accounts),
     settings: new LibsqlAccountSettings(db, applied),
-    social: new LibsqlSocial(db),
+    social: new LibsqlSocial(db, claims),
     upstreamPayments: new LibsqlUpstreamPayments(db, applied),
-    paymentClaims: new LibsqlPaymentClaims(db),
+    paymentClaims: new LibsqlPaymentClaims(db, claims),
     keptAnswers: new LibsqlIdempotencyRecords(db, applied),
     retention: new LibsqlRetention(db),
     webhooks: new LibsqlWebhooks(db, control.directory),

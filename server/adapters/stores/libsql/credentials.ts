@@ -1,6 +1,7 @@
 import { and, count, desc, eq, gt, isNull, lte, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
+import type { CellClaims } from '../../../core/cluster/cells'
 import { Allowlist } from '../../../core/credentials/allowlist'
 import type { ApiKey, Budget } from '../../../core/credentials/api-key'
 import type { CredentialStore, KeyChange, LiveKeys } from '../../../core/credentials/store'
@@ -30,16 +31,29 @@ export class LibsqlCredentials implements CredentialStore {
   private readonly db: LibSQLDatabase
   private readonly groups: Pick<Applier, 'touch'>
   private readonly applied: () => Promise<void>
+  private readonly claims: CellClaims | null
   private readonly keys = new KeyTable()
   private readonly budgets = new Map<PoolId, Budget>()
   /** Last uses since startup. */
   private readonly used = new Map<KeyId, { at: number; written: number }>()
 
-  /** `applied` resolves when the tables contain every acknowledged charge. */
-  constructor(db: LibSQLDatabase, groups: Pick<Applier, 'touch'>, applied: () => Promise<void>) {
+  /** `applied` resolves when the tables contain every acknowledged charge. `claims`: null for the only cell. */
+  constructor(
+    db: LibSQLDatabase,
+    {
+      groups,
+      applied,
+      claims,
+    }: {
+      readonly groups: Pick<Applier, 'touch'>
+      readonly applied: () => Promise<void>
+      readonly claims: CellClaims | null
+    },
+  ) {
     this.db = db
     this.groups = groups
     this.applied = applied
+    this.claims = claims
   }
 
   /** Loads all keys and, into the counters, all pools, before anything is served. */
@@ -176,6 +190,7 @@ export class LibsqlCredentials implements CredentialStore {
   }
 
   async create(key: ApiKey, pool: { limit: Money | null; budget: Budget | null }, audit: AuditEntry): Promise<void> {
+    await this.claims?.key(key.hash)
     await this.db.batch([
       this.db.insert(pools).values({ id: key.poolId, accountId: key.accountId, ...pool }),
       this.db.insert(keys).values(rowOf(key)),
@@ -207,6 +222,7 @@ export class LibsqlCredentials implements CredentialStore {
   }
 
   async rotate(successor: ApiKey, replaced: ApiKey, audit: AuditEntry): Promise<void> {
+    await this.claims?.key(successor.hash)
     await this.db.batch([
       this.db.update(keys).set(rowOf(replaced)).where(eq(keys.id, replaced.id)),
       this.db.insert(keys).values(rowOf(successor)),

@@ -1,5 +1,6 @@
 import { and, desc, eq, gt, inArray, lt, lte, ne, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { CellClaims } from '../../../core/cluster/cells'
 import { makeId, type PaymentId } from '../../../core/ids'
 import type { Money } from '../../../core/money'
 import type { Page } from '../../../core/page'
@@ -33,12 +34,16 @@ const PRUNED_AT_ONCE = 5_000
 /** Claims, decided by the database and never in memory, so that two stores on one database cannot both win. */
 export class LibsqlPaymentClaims implements ClaimStore {
   private readonly db: LibSQLDatabase
+  private readonly claims: CellClaims | null
 
-  constructor(db: LibSQLDatabase) {
+  /** `claims`: null for the only cell. */
+  constructor(db: LibSQLDatabase, claims: CellClaims | null) {
     this.db = db
+    this.claims = claims
   }
 
   async take(claim: NewClaim, now: number, covered?: Covered): Promise<TakeResult> {
+    if (this.claims && !(await this.claims.payment(claim.key))) return { kind: 'refused', why: 'in_use' }
     const { leaseUntil } = claim
     const row = {
       ...claim,
@@ -75,6 +80,17 @@ export class LibsqlPaymentClaims implements ClaimStore {
   async find(key: string): Promise<Claim | null> {
     const [row] = await this.db.select().from(payments).where(eq(payments.key, key))
     return row ? claimOf(row) : null
+  }
+
+  /** The keys of claims, in the order of their ids, from the one behind `after`. */
+  async keys(after: PaymentId | null, limit: number): Promise<readonly Pick<Claim, 'id' | 'key'>[]> {
+    const { id, key } = payments
+    return this.db
+      .select({ id, key })
+      .from(payments)
+      .where(after === null ? undefined : gt(id, after))
+      .orderBy(id)
+      .limit(limit)
   }
 
   async byId(id: PaymentId): Promise<Claim | null> {

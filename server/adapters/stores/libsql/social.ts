@@ -1,6 +1,7 @@
 import { and, desc, eq, exists, gt, inArray, isNotNull, isNull, lte, max, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
+import type { CellClaims } from '../../../core/cluster/cells'
 import type { AccountId, PoolId, SocialLinkId, SocialSessionId } from '../../../core/ids'
 import type { SocialScope } from '../../../core/social/scopes'
 import type {
@@ -22,12 +23,18 @@ const CONFIRMING_MS = 60_000
 /** Links and sessions in the database, found by its indexes. Nothing is kept in memory. */
 export class LibsqlSocial implements SocialStore {
   private readonly db: LibSQLDatabase
+  private readonly claims: CellClaims | null
 
-  constructor(db: LibSQLDatabase) {
+  /** `claims`: null for the only cell. */
+  constructor(db: LibSQLDatabase, claims: CellClaims | null) {
     this.db = db
+    this.claims = claims
   }
 
   async addLink(link: LinkAttempt, audit: AuditEntry): Promise<void> {
+    // By these the browser's return and its confirmation find the cell.
+    await this.claims?.key(link.stateHash)
+    await this.claims?.key(link.id)
     await this.db.batch([this.db.insert(socialLinks).values(link), this.audited(audit)])
   }
 

@@ -1,11 +1,20 @@
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { CellDirectory, CellName } from '../../../../core/cluster/cells'
+import {
+  type CellDirectory,
+  type CellName,
+  DirectoryUnavailable,
+  type EarlierPayments,
+  MAIN_CELL,
+} from '../../../../core/cluster/cells'
 import type { AccountId } from '../../../../core/ids'
 import { accountDirectory, keyDirectory, paymentDirectory } from '../schema/directory'
 
+/** No claim has this key. Its row says that all payments of `main` are in the directory. */
+const ALL_OF_MAIN = ''
+
 /** The directory of keys, accounts and payments in the control database. */
-export class LibsqlCellDirectory implements CellDirectory {
+export class LibsqlCellDirectory implements CellDirectory, EarlierPayments {
   private readonly db: LibSQLDatabase
 
   constructor(db: LibSQLDatabase) {
@@ -34,13 +43,30 @@ export class LibsqlCellDirectory implements CellDirectory {
   }
 
   async claimPayment(claim: string, cell: CellName): Promise<CellName> {
+    const { claim: key, cell: owner } = paymentDirectory
+    const mayAsk =
+      cell === MAIN_CELL ? sql`true` : sql`EXISTS (SELECT 1 FROM ${paymentDirectory} WHERE ${key} = ${ALL_OF_MAIN})`
     const [row] = await this.db
       .insert(paymentDirectory)
-      .values({ claim, cell })
+      .select(sql`SELECT ${claim}, ${cell} WHERE ${mayAsk}`)
       // Writes what is there, so that the statement also returns a row that it did not insert.
-      .onConflictDoUpdate({ target: paymentDirectory.claim, set: { claim } })
-      .returning({ cell: paymentDirectory.cell })
-    if (!row) throw new Error('the cell of a payment was not stored')
+      .onConflictDoUpdate({ target: key, set: { claim } })
+      .returning({ cell: owner })
+    if (!row) throw new DirectoryUnavailable('the payments of the cell main are not in the directory yet')
     return row.cell
+  }
+
+  async areKnown(): Promise<boolean> {
+    const { claim } = paymentDirectory
+    const rows = await this.db.select({ claim }).from(paymentDirectory).where(eq(claim, ALL_OF_MAIN))
+    return rows.length > 0
+  }
+
+  async add(claims: readonly string[], areLast: boolean): Promise<void> {
+    const all = JSON.stringify(areLast ? [...claims, ALL_OF_MAIN] : claims)
+    await this.db
+      .insert(paymentDirectory)
+      .select(sql`SELECT value, ${MAIN_CELL} FROM json_each(${all}) WHERE true`)
+      .onConflictDoNothing()
   }
 }

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { sql } from 'drizzle-orm'
+import fc from 'fast-check'
+import { LibsqlCredentials } from '../../server/adapters/stores/libsql/credentials'
+import { LibsqlPaymentClaims } from '../../server/adapters/stores/libsql/payment-claims'
+import { adoptPayments } from '../../server/compose/cluster/adopt-payments'
+import { CellClaims, type CellName } from '../../server/core/cluster/cells'
+import type { NewClaim } from '../../server/core/payments/claim'
+import { apiKey, audit, NOON, openTestStores, type TestStores } from '../support/ledger-parts'
+import { newClaim } from '../support/payment-claim'
+
+describe('with the accounts in two databases', () => {
+  let main: TestStores
+  let c2: TestStores
+  let payments: Record<string, LibsqlPaymentClaims>
+  beforeAll(async () => {
+    main = await openTestStores()
+    c2 = await openTestStores({ control: main.stores, claims: new CellClaims(main.cells, 'c2') })
+    payments = { main: new LibsqlPaymentClaims(main.db, new CellClaims(main.cells, 'main')), c2: c2.paymentClaims }
+  })
+  afterAll(async () => {
+    await c2.close()
+    await main.close()
+  })
+
+  const take = async (cell: CellName, claim: NewClaim) => {
+    const taken = await payments[cell]?.take(claim, NOON)
+    if (!taken) throw new Error('no such cell')
+    return taken
+  }
+
+  test('a payment that main served while it was alone is used, in every cell', async () => {
+    const [served, open] = [newClaim(), newClaim()]
+    for (const { key, ...claim } of [served, open]) {
+      const taken = await main.paymentClaims.take({ key, ...claim }, NOON)
+      if (taken.kind === 'refused') throw new Error('the claim was refused')
+      if (key === open.key) continue
+      await main.paymentClaims.settling(key, taken.attempt, NOON)
+      await main.paymentClaims.settled(key, 'tx', NOON)
+      await main.paymentClaims.served(key, NOON)
+    }
+    // Not before main has told all it took.
+    expect(await take('c2', served).catch((error: unknown) => error)).toMatchObject({ unavailable: true })
+    await adoptPayments(main.paymentClaims, main.cells)
+    for (const claim of [served, open]) expect(await take('c2', claim)).toEqual({ kind: 'refused', why: 'in_use' })
+    expect(await c2.paymentClaims.find(served.key)).toBeNull()
+  })
+
+  test('of attempts in both cells with one credential, in any order and at once, at most one is served', async () => {
+    const cells = fc.array(fc.constantFrom('main', 'c2'), { minLength: 2, maxLength: 8 })
+    await fc.assert(
+      fc.asyncProperty(cells, fc.boolean(), async (asked, atOnce) => {
+        const claim = newClaim()
+        const results: Awaited<ReturnType<typeof take>>[] = []
+        if (atOnce) results.push(...(await Promise.all(asked.map((cell) => take(cell, claim)))))
+        else for (const cell of asked) results.push(await take(cell, claim))
+        expect(results.filter(({ kind }) => kind === 'fresh')).toHaveLength(1)
+        const found = await Promise.all(Object.values(payments).map((store) => store.find(claim.key)))
+        expect(found.filter(Boolean)).toHaveLength(1)
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  test('a released payment may be used again in its own cell, and in no other', async () => {
+    const claim = newClaim()
+    expect(await take('c2', claim)).toMatchObject({ kind: 'fresh' })
+    await c2.paymentClaims.release(claim.key, 'test', false, NOON)
+    expect(await take('main', claim)).toEqual({ kind: 'refused', why: 'in_use' })
+    expect(await take('c2', claim)).toMatchObject({ kind: 'fresh', attempt: 2 })
+  })
+
+  test('a payment is not taken while the directory cannot be asked', async () => {
+    const broken = { claimKey: unreachable, claimPayment: unreachable }
+    const claim = newClaim()
+    const store = new LibsqlPaymentClaims(c2.db, new CellClaims(broken, 'c2'))
+    expect(await store.take(claim, NOON).catch((error: unknown) => error)).toBeInstanceOf(Unreachable)
+    expect(await store.find(claim.key)).toBeNull()
+  })
+
+  test('a key, and the successor that replaces it, lead to their cell; those of main have no row', async () => {
+    const [key, successor] = [apiKey(await c2.account()), apiKey('acct_none')]
+    await c2.credentials.create(key, { limit: null, budget: null }, audit())
+    const next = { ...successor, accountId: key.accountId, poolId: key.poolId, replaces: key.id }
+    await c2.credentials.rotate(next, { ...key, replacedBy: next.id }, audit())
+    for (const one of [key, next]) expect(await main.cells.ofKey(one.hash)).toBe('c2')
+    expect(await main.cells.ofKey((await main.key(await main.account())).hash)).toBeNull()
+    await new CellClaims(main.cells, 'main').key('hash of main')
+    expect(await main.cells.ofKey('hash of main')).toBeNull()
+  })
+
+  test('a key whose commit failed leads to a cell that does not know it, and one without a row is never committed', async () => {
+    const key = apiKey('acct_none') // of no account: the commit fails
+    const create = (store: LibsqlCredentials, one: typeof key) =>
+      store.create(one, { limit: null, budget: null }, audit()).then(
+        () => 'created',
+        () => 'failed',
+      )
+    expect(await create(c2.credentials, key)).toBe('failed')
+    expect([await main.cells.ofKey(key.hash), await c2.credentials.byHash(key.hash)]).toEqual(['c2', null])
+    const claims = new CellClaims({ claimKey: unreachable, claimPayment: unreachable }, 'c2')
+    const store = new LibsqlCredentials(c2.db, { groups: c2.journal, applied: c2.applied, claims })
+    const other = apiKey(await c2.account())
+    expect(await create(store, other)).toBe('failed')
+    const rows = await c2.db.all<unknown>(sql`SELECT 1 FROM keys WHERE hash = ${other.hash}`)
+    expect(rows).toEqual([])
+  })
+})
+
+class Unreachable extends Error {}
+
+async function unreachable(): Promise<never> {
+  throw new Unreachable('the directory does not answer')
+}
+
+test('the payments of main are told in pages, and told again after a crash in between', async () => {
+  const all = Array.from({ length: 12_345 }, (_, i) => ({
+    id: `pay_${`${i}`.padStart(6, '0')}` as const,
+    key: `key ${i}`,
+  }))
+  const told = new Set<string>()
+  let [isDone, failAt] = [false, 2]
+  const earlier = {
+    areKnown: async () => isDone,
+    add: async (claims: readonly string[], areLast: boolean) => {
+      if (--failAt === 0) throw new Unreachable('crash')
+      for (const claim of claims) told.add(claim)
+      isDone = areLast
+    },
+  }
+  const keys = async (after: string | null, limit: number) =>
+    all.filter(({ id }) => after === null || id > after).slice(0, limit)
+  expect(await adoptPayments({ keys }, earlier).catch((error: unknown) => error)).toBeInstanceOf(Unreachable)
+  expect([told.size, isDone]).toEqual([5_000, false])
+  await adoptPayments({ keys }, earlier)
+  expect([told.size, isDone]).toEqual([all.length, true])
+})
