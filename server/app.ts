@@ -47,6 +47,7 @@ import type { OnFault } from './http/middleware/failures'
 import type { Gate } from './http/middleware/gate'
 import type { OwnerSessions } from './http/middleware/owner-session'
 import type { PricedCalls } from './http/middleware/priced'
+import { routeGroup } from './http/middleware/request-context'
 import { type RequestHookOptions, requestHooks } from './http/middleware/request-hooks'
 import type { ModelCalls } from './http/models/model-calls'
 import { ownerModelRoutes } from './http/models/owner-routes'
@@ -59,6 +60,7 @@ import type { ApiCommandParts } from './http/operator/api-commands'
 import { type ApiReportParts, operatorApiReportRoutes } from './http/operator/api-report-routes'
 import { operatorApiActRoutes, operatorApiRoutes } from './http/operator/api-routes'
 import { type BooksParts, bookRoutes } from './http/operator/books'
+import type { OperatorCells } from './http/operator/cells/operator-cells'
 import { type CustomerMoneyParts, customerMoneyRoutes } from './http/operator/customer-money'
 import {
   type CustomerRouteParts,
@@ -269,11 +271,17 @@ interface OperatorGroup
   readonly audit: AuditTrail
   readonly models: ModelCatalog
   readonly upstreams: ModelBackend['states']
+  /** In the gateway of `main`, if there are several cells. */
+  readonly cells: OperatorCells | null
 }
 
 /** Routes for operators only. */
 function operatorGroup(parts: OperatorGroup) {
-  return group('operators')
+  const { cells, owners } = parts
+  const operators = routeGroup({ name: 'group operators', strictPath: true })
+  if (cells)
+    operators.onBeforeHandle(({ context, route, params }) => cells.answer(owners, context, route, Object(params).id))
+  return operators
     .use(operatorRoutes(parts))
     .use(operatorAccountRoutes(parts))
     .use(customerRoutes(parts))

@@ -12,6 +12,7 @@ import { composeAfterRestore } from './compose/backup/after-restore'
 import { composeBackups } from './compose/backup/backup-schedule'
 import { startCell } from './compose/cell-work'
 import { type NodeSurroundings, nodeReadiness } from './compose/cluster/gateway-node'
+import { operatorsOfCells, withCommands } from './compose/cluster/operators'
 import { openControl } from './compose/control'
 import { openDatabases } from './compose/databases'
 import { composeGuide } from './compose/guide'
@@ -49,7 +50,9 @@ import { Intake } from './http/middleware/intake'
 import { normalizeUrl } from './http/middleware/normalize-url'
 import { OwnerSessions } from './http/middleware/owner-session'
 import { type DataProviders, PricedCalls, pricedRoutes } from './http/middleware/priced'
+import type { ContextDeps } from './http/middleware/request-context'
 import { securedResponse } from './http/middleware/secured-response'
+import type { OtherCells } from './http/operator/cells/operator-cells'
 import { controlHandler } from './http/operator/control'
 import { Thumbnails } from './http/search/thumbnails'
 import { type DashboardFiles, loadDashboard } from './http/system/dashboard-files'
@@ -71,6 +74,10 @@ export interface Surroundings {
   readonly onFatal: (reason: string) => void
   /** Of one node of many (ADR 46). */
   readonly node?: NodeSurroundings
+  /** For the gateway of `main`: how it reaches the others, if there are several cells (ADR 45). */
+  readonly others?: OtherCells
+  /** If there are several cells: the operator for whom `main` asks this gateway. */
+  readonly staffOf?: NonNullable<ContextDeps['staffOf']>
   /** Requests to untrusted URLs, for tests. */
   readonly outbound?: OutboundFetch
   /** The ping interval of live connections, for tests. */
@@ -97,7 +104,7 @@ interface ClosableProviders extends DataProviders {
 export async function compose(config: Config, surroundings: Surroundings) {
   const { clock, log, stopwatch = STOPWATCH } = surroundings
   const core = await composeCore(config, surroundings)
-  const { stores, accounts, ledger, signUp } = core
+  const { stores, accounts } = core
   const later = () => ({ pipeline, models, billing, readiness, backups })
   const { telemetry, ...observed } = await composeTelemetry(config, { log, clock, stopwatch, core, later })
   const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
@@ -117,16 +124,15 @@ export async function compose(config: Config, surroundings: Surroundings) {
   const warnings = { backups: backups.warning, stuck: () => core.stuck.warning() }
   const readiness = new Readiness({ ...models, ...parts, warnings, isDraining: stopping.isAnnounced })
   const settings = ownerSettings({ ...core, ...linked, identity, config, clock, ...mailers, log })
-  const { baseUrl } = config
-  const shared = { ...core, ...models, ...imported, ...settings, ...people, ...billing.routes, ...restored, baseUrl }
+  const { cells, elsewhere } = operatorsOfCells(surroundings.others, { ...core, identity })
+  const shared = { ...core, ...models, ...imported, ...settings, ...people, ...billing.routes, ...restored }
   const web = app({
-    ...shared,
-    ...linked,
+    ...{ ...shared, ...linked, baseUrl: config.baseUrl },
     ...agentInterfaces(config, { ...core, identity, ownOrigins, clock }),
     gate: new Gate({ auth, journal: core.journal, telemetry, baseUrl: config.baseUrl }),
-    contexts: { clock, intake: core.intake, addressOf: clientAddresses(config, log), ...surroundings.node?.callers },
-    ...{ ...webhooks.routes, ...observed.routes, guide: composeGuide(ROOT) },
-    owners: new OwnerSessions({ identity, signUp, accounts, ledger, ownOrigins, secondFactors: config.secondFactors }),
+    contexts: contextsOf(config, surroundings, core.intake),
+    ...{ ...webhooks.routes, ...observed.routes, guide: composeGuide(ROOT), cells },
+    owners: new OwnerSessions({ ...core, identity, ownOrigins, secondFactors: config.secondFactors, elsewhere }),
     dashboard: surroundings.dashboard ?? (await loadDashboard(DASHBOARD)),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
     isDraining: stopping.isDraining,
@@ -137,21 +143,22 @@ export async function compose(config: Config, surroundings: Surroundings) {
     now: () => clock.now(),
     ...(surroundings.pingMs && { pingMs: surroundings.pingMs }),
   })
+  const control = controlHandler({
+    ...{ ...shared, ...backups.commands, webhooks: webhooks.routes.webhooks, baseUrl: config.baseUrl },
+    ...{ network: () => billing.moneyIn.rail.network(), published: () => billing.moneyIn.rail.published() },
+    ...{ readiness, nodes: surroundings.node?.report ?? null },
+    onFault: faultLog(log),
+    now: () => clock.now(),
+  })
+  const answer = (request: Request) => observed.endpoint?.onMainPort(request) ?? web.fetch(request)
   return {
     app: web,
     /** Handles a request. */
-    fetch: securedBy(config, (request) => observed.endpoint?.onMainPort(request) ?? web.fetch(request)),
+    fetch: securedBy(config, withCommands(answer, control, surroundings.staffOf)),
     core,
     ...{ sandbox: linked.sandbox, social: linked.social },
     ...{ ...billing.moneyIn, ...webhooks.senders, retention, backups, upstreamPayments: imported.upstreamPayments },
-    control: controlHandler({
-      ...{ ...shared, ...backups.commands, webhooks: webhooks.routes.webhooks },
-      network: () => billing.moneyIn.rail.network(),
-      published: () => billing.moneyIn.rail.published(),
-      ...{ readiness, nodes: surroundings.node?.report ?? null },
-      onFault: faultLog(log),
-      now: () => clock.now(),
-    }),
+    control: cells?.console(control) ?? control,
     ...{ accounts, setupToken: core.setupToken, metrics: observed.endpoint },
     /** Whether there is no operator yet. */
     needsOperator: () => needsOperator(accounts),
@@ -198,6 +205,10 @@ function readinessParts(
     ...nodeReadiness({ ...checks, search: () => index.problem() }, node),
     sources: sources ?? (async () => ({ search: await context.ready() })),
   }
+}
+
+function contextsOf(config: Config, { clock, log, node, staffOf }: Surroundings, intake: Intake): ContextDeps {
+  return { clock, intake, addressOf: clientAddresses(config, log), ...node?.callers, ...(staffOf && { staffOf }) }
 }
 
 /** Normalizes the URL of each request, adds security headers to each response and compresses those that may be. */
@@ -312,8 +323,8 @@ function composeIdentity(
     clock,
     passwordHash,
   })
-  const search = new AccountSearch({ accounts, identity, finder: stores.finder })
-  return { people: { identity, search, notes: stores.notes }, ownOrigins, mailers }
+  const search = new AccountSearch({ accounts, directory: stores.directory, finder: stores.finder })
+  return { people: { identity, search, notes: stores.notes, directory: stores.directory }, ownOrigins, mailers }
 }
 
 /** The stack of an error's cause, without the parameters of a failed SQL statement. */

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { compose, DASHBOARD } from '../../server/compose'
+import { compose, DASHBOARD, type Surroundings } from '../../server/compose'
 import { readConfig } from '../../server/config'
 import type { Account } from '../../server/core/accounts/account'
 import type { Actor } from '../../server/core/audit'
@@ -104,6 +104,8 @@ interface HarnessOptions {
   readonly running?: boolean
   /** The accounts in a database of their own. */
   readonly apart?: boolean
+  /** How the gateway reaches others, and who asks it for operators, as one of several cells. */
+  readonly cells?: Pick<Surroundings, 'others' | 'staffOf'>
   /** Where a clock that stands begins. */
   readonly now?: number
 }
@@ -163,6 +165,7 @@ export async function openHarness(options: HarnessOptions = {}) {
     ...(options.apart && { cellDatabase: `file:${join(folder, 'cell.db')}` }),
     dashboard: await loadedDashboard(),
     ...(!options.configuredProviders && { providers: { images, context } }),
+    ...options.cells,
     ...(options.pingMs && { pingMs: options.pingMs }),
     ...(options.outbound && { outbound: options.outbound }),
   })

@@ -169,7 +169,10 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
     trouble,
     /** An account with that much credit, as the ledger opens it. */
     async account(credit = 1_000_000): Promise<AccountId> {
-      const id = accountId()
+      return this.open(accountId(), credit)
+    },
+    /** The same for a given id. */
+    async open(id: AccountId, credit: number): Promise<AccountId> {
       const outcome = await stores.journal.append(opening(id, credit))
       if (outcome.kind !== 'committed') throw new Error(outcome.kind)
       await holds.openAccount(id)

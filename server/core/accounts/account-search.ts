@@ -2,7 +2,7 @@ import type { AccountId } from '../ids'
 import { type Page, pageOf } from '../page'
 import type { Account } from './account'
 import type { AccountFinder } from './account-notes'
-import type { Identity } from './identity'
+import type { AccountDirectory } from './directory'
 import type { AccountStore } from './store'
 
 /** The beginning of a key as it is shown, possibly with its last four characters: `gwk_Ab12` or `gwk_Ab12…9xYz`. */
@@ -16,7 +16,7 @@ const MAX_OF_KEYS = 200
 export class AccountSearch {
   private readonly parts: {
     readonly accounts: AccountStore
-    readonly identity: Pick<Identity, 'search'>
+    readonly directory: Pick<AccountDirectory, 'search'>
     readonly finder: AccountFinder
   }
 
@@ -26,8 +26,7 @@ export class AccountSearch {
 
   /** Newest first; all accounts without a text. */
   async page(text: string | undefined, limit: number, after: AccountId | null): Promise<Page<Account>> {
-    const { accounts } = this.parts
-    if (text === undefined) return pageOf(await accounts.list(limit + 1, after), limit)
+    if (text === undefined) return pageOf(await this.parts.accounts.list(limit + 1, after), limit)
     const exact = await this.named(text.trim())
     if (exact) return { rows: after === null ? await this.accountsOf(exact) : [], next: null }
     return this.ofUsers(text.trim(), limit, after)
@@ -52,11 +51,13 @@ export class AccountSearch {
   }
 
   private async ofUsers(text: string, limit: number, after: AccountId | null): Promise<Page<Account>> {
-    const { accounts, identity } = this.parts
-    const cursor = after && (await accounts.byId(after))
-    const users = await identity.search(text, limit + 1, cursor?.userId ?? null)
-    const found = await Promise.all(users.map((user) => accounts.byUser(user.id)))
-    const shown = found.slice(0, limit).filter((account) => account !== null)
-    return { rows: shown, next: users.length > limit ? (shown.at(-1)?.id ?? null) : null }
+    const found: Account[] = []
+    for (let last = after; ; ) {
+      const ids = await this.parts.directory.search(text, limit + 1, last)
+      // Some are in other cells, or not opened yet.
+      found.push(...(await this.accountsOf(ids)))
+      last = ids.at(-1) ?? null
+      if (found.length > limit || ids.length <= limit) return pageOf(found, limit)
+    }
   }
 }

@@ -31,6 +31,12 @@ export interface AccountDirectory {
   place(place: NewPlace): Promise<Place>
   /** The account of the user, as `place` decided; null before it did. */
   placeOf(userId: string): Promise<Place | null>
+  /**
+   * Accounts of all cells whose owner's email address or name contains `text`, in any letter case, newest first, from the one after `after`.
+   */
+  search(text: string, limit: number, after: AccountId | null): Promise<readonly AccountId[]>
+  /** Whether there is such an account in any cell, opened or about to be. */
+  has(account: AccountId): Promise<boolean>
   roleOf(account: AccountId): StaffRole | null
   /** All accounts with that role. */
   withRole(role: StaffRole): readonly AccountId[]

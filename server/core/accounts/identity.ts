@@ -93,6 +93,4 @@ export interface Identity extends IdentitySettings {
   userByEmail(email: string): Promise<(SignedUpUser & { readonly emailConfirmed: boolean }) | null>
   /** The OAuth server's metadata (RFC 8414), limited to what this gateway serves. */
   authorizationServer(): Promise<Readonly<Record<string, unknown>>>
-  /** Users whose email address or name contains `text`, in any letter case, newest first, from the one after user `after`. */
-  search(text: string, limit: number, after: string | null): Promise<readonly SignedUpUser[]>
 }

@@ -183,14 +183,13 @@ export class Operator {
     )
   }
 
-  /** Sets the price of an operation, for one account or for all; null restores the default. Applies to the next call. */
+  /** Sets the price of an operation, for one account of any cell or for all; null restores the default. Applies to the next call. */
   async setPrice(
     actor: Actor,
     operation: PriceName,
     accountId: AccountId | null,
     amount: Money | null,
   ): Promise<Result<PriceOverride, Failure>> {
-    if (accountId && !(await this.accounts.byId(accountId))) return err(noAccount(accountId))
     const at = this.clock.now()
     const override: PriceOverride = { id: makeId('price', at), operation, accountId, amount, at }
     const before = { operation, amount: this.prices.newest(operation, accountId)?.amount ?? null }

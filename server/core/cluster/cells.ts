@@ -74,7 +74,10 @@ export interface CellRouter {
   cellOf(request: Request): CellName | Promise<CellName>
 }
 
-/** An operator whom `main` signed in: session, age of the session, second factor and role are checked. For another cell's gateway. */
+/**
+ * An operator or a member of the support, whom `main` found by the session: it is valid, the account not suspended, and the role is the
+ * directory's. The route in the other cell decides by it what the session's own gateway would decide.
+ */
 export interface StaffClaim {
   readonly userId: string
   readonly accountId: AccountId
@@ -83,6 +86,9 @@ export interface StaffClaim {
   readonly role: StaffRole
   /** The caller's address, as `formatAddress` writes it. */
   readonly address: string
+  /** When the session began, in milliseconds, and whether with a second factor. */
+  readonly signedInAt: number
+  readonly secondFactor: boolean
 }
 
 /** Asks the gateway of a cell, in this process or by a hop. @public */

@@ -1,10 +1,13 @@
-import { type Account, staffRole, suspensionProblem } from '../../core/accounts/account'
+import { type Account, roleFlags, type StaffRole, staffRole, suspensionProblem } from '../../core/accounts/account'
 import type { Identity, OwnerSession, SecondFactorPolicy } from '../../core/accounts/identity'
 import type { KeyOwner } from '../../core/accounts/keys'
 import type { SignUp } from '../../core/accounts/sign-up'
 import type { AccountStore } from '../../core/accounts/store'
+import type { Actor } from '../../core/audit'
+import type { StaffClaim } from '../../core/cluster/cells'
 import { formatAddress } from '../../core/credentials/address'
 import { failure } from '../../core/failure'
+import type { AccountId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
 import { ZERO } from '../../core/money'
 import { Failed } from './failures'
@@ -16,6 +19,28 @@ export interface Owner extends KeyOwner {
   readonly name: string
   readonly sessionId: string
 }
+
+/** Who asks for something that only staff may see or do. The account may be of another cell. */
+export interface Staff {
+  readonly userId: string
+  readonly accountId: AccountId
+  readonly email: string
+  readonly name: string
+  /** Null for everybody else. */
+  readonly role: StaffRole | null
+  readonly signedInAt: number
+  readonly secondFactor: boolean
+  readonly actor: Actor
+}
+
+/**
+ * For the gateway of `main`: the account of this session's user, if it is in another cell; null if it is here, or is still to be opened.
+ * Throws if it is suspended, or if its cell does not answer.
+ */
+export type AccountElsewhere = (
+  session: OwnerSession,
+  context: RequestContext,
+) => Promise<Pick<Account, 'id' | 'operator' | 'support'> | null>
 
 /** Maximum age of a sign-in, in milliseconds: to create keys and act as operator, and to change how the owner signs in. */
 export const SIGNED_IN_TODAY = 12 * 3_600_000
@@ -31,6 +56,7 @@ export class OwnerSessions {
   private readonly ledger: Ledger
   private readonly ownOrigins: ReadonlySet<string>
   private readonly secondFactors: SecondFactorPolicy
+  private readonly elsewhere: AccountElsewhere | null
 
   constructor(parts: {
     identity: Identity
@@ -39,6 +65,7 @@ export class OwnerSessions {
     ledger: Ledger
     ownOrigins: ReadonlySet<string>
     secondFactors: SecondFactorPolicy
+    elsewhere?: AccountElsewhere | null
   }) {
     this.identity = parts.identity
     this.signUp = parts.signUp
@@ -46,6 +73,7 @@ export class OwnerSessions {
     this.ledger = parts.ledger
     this.ownOrigins = parts.ownOrigins
     this.secondFactors = parts.secondFactors
+    this.elsewhere = parts.elsewhere ?? null
   }
 
   /**
@@ -54,22 +82,10 @@ export class OwnerSessions {
    * `second_factor_required`; `isSettingUp`: who has none may set up the first. Ignores API keys.
    */
   async owner(context: RequestContext, withinMs?: number, isSettingUp = false): Promise<Owner> {
-    const { request, at, isFromThisMachine } = context
-    if (request.method !== 'GET' && request.method !== 'HEAD') this.refuseForeign(request.headers)
-    const session = await this.identity.session(request.headers)
-    if (!session) throw new Failed(failure('missing_session', 'You are not signed in. Sign in and try again.'))
-    if (withinMs !== undefined && at - session.sessionCreatedAt > withinMs)
-      throw new Failed(
-        failure('recent_sign_in_required', 'This action requires a recent sign-in. Sign in again, then retry.'),
-      )
+    const session = await this.sessionOf(context)
+    requireRecent(session.sessionCreatedAt, context, withinMs)
     const address = formatAddress(context.address)
-    const account = await this.signUp.openAccount(session.userId, { address, isFromThisMachine })
-    if (!account)
-      throw new Failed(
-        failure('service_unavailable', 'Your account could not be loaded. Try again.', { retryAfterSeconds: 1 }),
-      )
-    const suspended = suspensionProblem(account)
-    if (suspended) throw new Failed(suspended)
+    const account = await this.accountOf(session, context)
     if (withinMs !== undefined) await this.requireSecondFactor(session, account, isSettingUp)
     context.countBodyOn(account.id)
     const balance = await this.ledger.balance(account.id)
@@ -84,12 +100,61 @@ export class OwnerSessions {
     }
   }
 
+  /**
+   * Who asks, for a route of operators: as `owner`, and also somebody whose account is of another cell. A gateway that `main` asks for
+   * somebody takes who that is from the node, in place of a session; only the routes of operators do.
+   */
+  async staff(context: RequestContext, withinMs?: number): Promise<Staff> {
+    const staff = context.staff ? claimed(context.staff) : await this.signedInStaff(context)
+    requireRecent(staff.signedInAt, context, withinMs)
+    if (withinMs !== undefined) await this.requireSecondFactor(staff, roleFlags(staff.role))
+    context.countBodyOn(staff.accountId)
+    return staff
+  }
+
+  private async signedInStaff(context: RequestContext): Promise<Staff> {
+    const session = await this.sessionOf(context)
+    const account = (await this.elsewhere?.(session, context)) ?? (await this.accountOf(session, context))
+    const { userId, email, name, sessionCreatedAt: signedInAt, secondFactor } = session
+    return {
+      ...{ userId, accountId: account.id, email, name, role: staffRole(account), signedInAt, secondFactor },
+      actor: { kind: 'owner', id: userId, address: formatAddress(context.address) },
+    }
+  }
+
+  private async sessionOf({ request }: RequestContext): Promise<OwnerSession> {
+    if (request.method !== 'GET' && request.method !== 'HEAD') this.refuseForeign(request.headers)
+    const session = await this.identity.session(request.headers)
+    if (!session) throw new Failed(failure('missing_session', 'You are not signed in. Sign in and try again.'))
+    return session
+  }
+
+  /** The account of a user, which is opened if it is missing. Throws if it is suspended. */
+  private async accountOf({ userId }: OwnerSession, context: RequestContext): Promise<Account> {
+    const { isFromThisMachine } = context
+    const account = await this.signUp.openAccount(userId, {
+      address: formatAddress(context.address),
+      isFromThisMachine,
+    })
+    if (!account)
+      throw new Failed(
+        failure('service_unavailable', 'Your account could not be loaded. Try again.', { retryAfterSeconds: 1 }),
+      )
+    const suspended = suspensionProblem(account)
+    if (suspended) throw new Failed(suspended)
+    return account
+  }
+
   /** Whether the gateway asks this owner for a second factor. */
-  requiresSecondFactor(account: Account): boolean {
+  requiresSecondFactor(account: Pick<Account, 'operator' | 'support'>): boolean {
     return this.secondFactors === 'all' || (this.secondFactors === 'operators' && staffRole(account) !== null)
   }
 
-  private async requireSecondFactor(session: OwnerSession, account: Account, isSettingUp: boolean): Promise<void> {
+  private async requireSecondFactor(
+    session: Pick<OwnerSession, 'userId' | 'secondFactor'>,
+    account: Pick<Account, 'operator' | 'support'>,
+    isSettingUp = false,
+  ): Promise<void> {
     if (session.secondFactor) return
     const { app, passkeys } = await this.identity.secondFactors(session.userId)
     const hasOne = app || passkeys > 0
@@ -127,4 +192,16 @@ export class OwnerSessions {
         ),
       )
   }
+}
+
+/** Written so that a time which is no number is too old. */
+function requireRecent(signedInAt: number, { at }: RequestContext, withinMs: number | undefined): void {
+  if (withinMs === undefined || at - signedInAt <= withinMs) return
+  throw new Failed(
+    failure('recent_sign_in_required', 'This action requires a recent sign-in. Sign in again, then retry.'),
+  )
+}
+
+function claimed({ address, ...staff }: StaffClaim): Staff {
+  return { ...staff, actor: { kind: 'owner', id: staff.userId, address } }
 }

@@ -1,5 +1,6 @@
 import { Elysia, type ElysiaConfig } from 'elysia'
 import type { Clock } from '../../core/clock'
+import type { StaffClaim } from '../../core/cluster/cells'
 import { type Address, limitSubject, parseAddress, UNKNOWN_ADDRESS } from '../../core/credentials/address'
 import type { AccountId, RequestId } from '../../core/ids'
 import type { AuthenticatedCall, Caller } from '../../pipeline/call'
@@ -31,6 +32,8 @@ export class RequestContext implements BodySource {
   readonly url: URL
   /** Keys that Google's older clients send as `?key=`. */
   readonly queryKeys: readonly string[]
+  /** Who asks, if the gateway of `main` asks for an operator. Only the node can say so. */
+  readonly staff: StaffClaim | null
   /** Set once the call is authenticated; never for a path that is not gated. */
   reply: Reply | null = null
   authenticated: AuthenticatedCall | null = null
@@ -38,7 +41,7 @@ export class RequestContext implements BodySource {
   private readonly socket: Address
   private readonly server: BunServer
 
-  constructor(request: Request, server: BunServer, { clock, intake, addressOf, requestIdOf }: ContextDeps) {
+  constructor(request: Request, server: BunServer, { clock, intake, addressOf, requestIdOf, staffOf }: ContextDeps) {
     const at = clock.now()
     const url = new URL(request.url)
     const peer = server ? parseAddress(server.requestIP(original(request))?.address ?? '') : IN_PROCESS
@@ -52,6 +55,7 @@ export class RequestContext implements BodySource {
     this.at = at
     this.url = url
     this.queryKeys = keysTakenFrom(url)
+    this.staff = staffOf?.(request.headers) ?? null
     this.socket = socket
     this.server = server
   }
@@ -90,6 +94,8 @@ export interface ContextDeps {
   readonly addressOf: (socket: Address, headers: Headers) => Address
   /** The gateway's own id of a request, if another node has made it. */
   readonly requestIdOf?: (headers: Headers) => RequestId | null
+  /** The operator for whom `main` asks, in the gateway of another cell. From nothing that a caller can send. */
+  readonly staffOf?: (headers: Headers) => StaffClaim | null
 }
 
 /** Removes the keys from the query of a path that takes them there, so that no log, trace or fingerprint has them. */

@@ -88,7 +88,8 @@ export function controlHandler(parts: ControlParts): (request: Request) => Promi
   }
 }
 
-function socketCommands(parts: ControlParts): Readonly<Record<string, SocketCommand>> {
+/** All of them by name. Which cells answer each is said in `cells/ways.ts`. */
+export function socketCommands(parts: ControlParts): Readonly<Record<string, SocketCommand>> {
   const orders = new OperatorCommands(parts)
   return {
     list: socketCommand(ListCommand, (form) => orders.list(form)),

@@ -1,5 +1,6 @@
 import { type Account, closedEmail, staffRole } from '../../core/accounts/account'
 import type { AccountSearch } from '../../core/accounts/account-search'
+import type { AccountDirectory } from '../../core/accounts/directory'
 import type { Identity } from '../../core/accounts/identity'
 import type { LimitRequest } from '../../core/accounts/limit-request'
 import type { LimitRequests } from '../../core/accounts/limit-requests'
@@ -56,6 +57,7 @@ export interface OperatorParts {
   readonly operator: Operator
   readonly limitRequests: LimitRequests
   readonly accounts: AccountStore
+  readonly directory: AccountDirectory
   readonly ledger: Ledger
   readonly prices: PriceStore
   readonly apis: ApiRegistry
@@ -86,8 +88,8 @@ export class OperatorCommands {
 
   /** A page of accounts: all of them, or those that a text names (see `AccountSearch`). */
   async page({ search, limit = DEFAULT_ROWS, cursor }: ListCommand): Promise<OperatorAccountPage> {
-    const after = (cursor ?? null) as AccountId | null
-    if (after !== null && !(await this.parts.accounts.byId(after))) throw refuseCursor(after)
+    if (cursor !== undefined && !/^acct_[0-9a-f]{32}$/.test(cursor)) throw refuseCursor(cursor)
+    const after = (cursor ?? null) as AccountId | null // of any cell: it only sorts
     const page = await this.parts.search.page(search, limit, after)
     return { accounts: await Promise.all(page.rows.map((account) => this.describe(account))), next_cursor: page.next }
   }
@@ -114,13 +116,13 @@ export class OperatorCommands {
   }
 
   async setPrice(actor: Actor, { operation, usd, account: name }: NewPrice): Answer<OperatorPrice> {
-    const account = name === undefined ? ok(null) : await this.find(name)
+    const account = name === undefined ? ok(null) : await findAccountId(this.parts, name)
     if (!account.ok) return account
     const amount = usd === null ? null : readable(parseUsd(usd))
     const imported = this.parts.apis.routes.byName(operation)
     const problem = imported && amount !== null ? amountProblem(imported, amount) : null
     if (problem !== null) return err(failure('invalid_state', problem))
-    const set = await this.parts.operator.setPrice(actor, operation, account.value?.id ?? null, amount)
+    const set = await this.parts.operator.setPrice(actor, operation, account.value, amount)
     return set.ok ? ok(priceRecord(set.value)) : set
   }
 
@@ -223,23 +225,40 @@ export class OperatorCommands {
   }
 }
 
-/** An account by its id, or by its confirmed email address: anybody can sign up with another person's address. */
+/** An account of this cell by its id, or by its confirmed email address: anybody can sign up with another person's address. */
 export async function findAccount(
-  { accounts, identity }: Pick<OperatorParts, 'accounts' | 'identity'>,
+  parts: Pick<OperatorParts, 'accounts' | 'identity' | 'directory'>,
   name: string,
 ): Answer<Account> {
-  const byId = await accounts.byId(name as AccountId) // any text: an id that does not exist is found nowhere
+  const byId = await parts.accounts.byId(name as AccountId) // any text: an id that does not exist is found nowhere
   if (byId) return ok(byId)
+  const id = await findAccountId(parts, name)
+  if (!id.ok) return id
+  const account = await parts.accounts.byId(id.value)
+  return account ? ok(account) : err(noAccount(name))
+}
+
+/** The same for an account of any cell. */
+async function findAccountId(
+  { identity, directory }: Pick<OperatorParts, 'identity' | 'directory'>,
+  name: string,
+): Answer<AccountId> {
+  const id = name as AccountId // as above
+  if (await directory.has(id)) return ok(id)
   const user = name.includes('@') ? await identity.userByEmail(name) : null
-  const account = user && (await accounts.byUser(user.id))
-  if (!account) return err(failure('resource_not_found', `The account ${name.slice(0, 100)} does not exist.`))
-  if (user.emailConfirmed) return ok(account)
+  const place = user && (await directory.placeOf(user.id))
+  if (!place) return err(noAccount(name))
+  if (user.emailConfirmed) return ok(place.accountId)
   const rule = 'This email address was never confirmed, so it does not prove whose account this is'
   return err(
-    failure('invalid_parameter', `${rule}. If you know that ${account.id} is the right one, use that id.`, {
+    failure('invalid_parameter', `${rule}. If you know that ${place.accountId} is the right one, use that id.`, {
       param: 'account',
     }),
   )
+}
+
+function noAccount(name: string): Failure {
+  return failure('resource_not_found', `The account ${name.slice(0, 100)} does not exist.`)
 }
 
 /** Why an operator cannot set this amount for an imported operation, or null. */

@@ -1,30 +1,29 @@
 import type { Static, TObject } from '@sinclair/typebox'
-import { staffRole } from '../../core/accounts/account'
 import type { Actor } from '../../core/audit'
 import { type Failure, failure } from '../../core/failure'
 import type { Result } from '../../core/result'
 import { Failed, taken } from '../middleware/failures'
-import { type Owner, type OwnerSessions, SIGNED_IN_JUST_NOW, SIGNED_IN_TODAY } from '../middleware/owner-session'
+import { type OwnerSessions, SIGNED_IN_JUST_NOW, SIGNED_IN_TODAY, type Staff } from '../middleware/owner-session'
 import type { RequestContext } from '../middleware/request-context'
 import { readBody } from '../middleware/validate-body'
 
-type Gate = (context: RequestContext) => Promise<Owner>
+type Gate = (context: RequestContext) => Promise<Staff>
 
 /** Restricts the actions of the operator's pages to operators or to all staff, and records them in the audit log. */
 export function operatorGate(owners: OwnerSessions) {
   /** Throws if the owner is not an operator, or for a write without a recent sign-in. */
-  const operator = async (context: RequestContext, writesWithinMs = SIGNED_IN_TODAY): Promise<Owner> => {
-    const owner = await signedIn(owners, context, writesWithinMs)
-    if (!owner.account.operator)
+  const operator = async (context: RequestContext, writesWithinMs = SIGNED_IN_TODAY): Promise<Staff> => {
+    const asking = await signedIn(owners, context, writesWithinMs)
+    if (asking.role !== 'operator')
       throw new Failed(failure('insufficient_permissions', 'Only operators of this gateway can do this.'))
-    return owner
+    return asking
   }
   /** The same for operators and support, for what needs neither money, prices nor secrets. */
   const staff: Gate = async (context) => {
-    const owner = await signedIn(owners, context, SIGNED_IN_TODAY)
-    if (!staffRole(owner.account))
+    const asking = await signedIn(owners, context, SIGNED_IN_TODAY)
+    if (asking.role !== 'operator' && asking.role !== 'support')
       throw new Failed(failure('insufficient_permissions', 'Only operators and support of this gateway can do this.'))
-    return owner
+    return asking
   }
   return {
     operator,
@@ -39,12 +38,12 @@ export function operatorGate(owners: OwnerSessions) {
   }
 }
 
-function signedIn(owners: OwnerSessions, context: RequestContext, writesWithinMs: number): Promise<Owner> {
+function signedIn(owners: OwnerSessions, context: RequestContext, writesWithinMs: number): Promise<Staff> {
   const { method } = context.request
-  return owners.owner(context, method === 'GET' || method === 'HEAD' ? undefined : writesWithinMs)
+  return owners.staff(context, method === 'GET' || method === 'HEAD' ? undefined : writesWithinMs)
 }
 
-function asOperator({ actor }: Owner): Actor {
+function asOperator({ actor }: Staff): Actor {
   return { ...actor, kind: 'operator' }
 }
 

@@ -53,21 +53,23 @@ const HEAD = [
   ...['upstream_cost_usd', 'unknown_cost_calls', 'margin_usd'],
 ]
 
-async function report(parts: RevenueParts, asked: Asked): Promise<Revenue> {
+/** `isPart`: rows that other cells may have too are all there, for the rows of all cells are cut once they are joined. */
+async function report(parts: RevenueParts, asked: Asked, isPart: boolean): Promise<Revenue> {
   const { first, end, grouping } = asked
   const flows = await flowsOf(parts, asked)
   const rows = await rowsOf(parts, asked, flows)
   const totals = grouping === 'rail' ? await parts.revenue.rows({ first, end, grouping: null }) : rows
   const given = givingsOf(flows)
+  const shown = rows.filter(({ name }, at) => at < MAX_ROWS || (isPart && (grouping !== 'account' || name === '')))
   return {
     ...{ from: dateOf(first), to: dateOf(end - 1), group_by: grouping },
     rows: await Promise.all(
-      rows.slice(0, MAX_ROWS).map(async (row) => ({
+      shown.map(async (row) => ({
         ...{ name: row.name, email: grouping === 'account' ? await emailOf(parts, row.name) : null },
         ...wireSums(row, grouping !== 'rail'),
       })),
     ),
-    rows_left_out: Math.max(0, rows.length - MAX_ROWS),
+    rows_left_out: rows.length - shown.length,
     totals: wireSums(totals.reduce(addedRevenue, NO_REVENUE), true),
     credit: {
       signup_credit_given_micros_usd: given.signupCredit,
@@ -107,7 +109,7 @@ async function rowsOf({ revenue }: RevenueParts, { first, end, grouping }: Asked
   const rows =
     grouping === 'rail' ? await railsOf(revenue, { first, end }, flows) : await revenue.rows({ first, end, grouping })
   const order = (a: RevenueRow, b: RevenueRow) =>
-    grouping === 'day' ? (a.name < b.name ? -1 : 1) : revenueOf(b) - revenueOf(a)
+    (grouping === 'day' ? 0 : revenueOf(b) - revenueOf(a)) || (a.name < b.name ? -1 : 1)
   return [...rows].sort(order)
 }
 
@@ -170,7 +172,7 @@ export function revenueRoutes(parts: RevenueParts & { readonly owners: OwnerSess
       '/revenue',
       async ({ context }): Promise<Revenue> => {
         await operator(context)
-        return report(parts, asked(context))
+        return report(parts, asked(context), context.staff !== null)
       },
       UNDOCUMENTED,
     )
@@ -188,7 +190,7 @@ export function revenueCommands(parts: RevenueParts): Readonly<Record<string, So
   const command = (run: (asked: Asked) => Promise<unknown>) =>
     queryCommand(REVENUE_QUERY, (query) => askedOf(query, parts.now()), run)
   return {
-    revenue: command((asked) => report(parts, asked)),
+    revenue: command((asked) => report(parts, asked, true)),
     'revenue-csv': command((asked) => revenueFile(parts, asked)),
   }
 }

@@ -21,7 +21,7 @@ import {
 import { type Answer, findAccount, type OperatorParts } from './operator-commands'
 import { type SocketCommand, socketCommand } from './socket-command'
 
-export interface WebhookCommandParts extends Pick<OperatorParts, 'accounts' | 'identity'> {
+export interface WebhookCommandParts extends Pick<OperatorParts, 'accounts' | 'identity' | 'directory'> {
   readonly webhooks: Webhooks
   readonly now: () => number
 }
@@ -112,7 +112,7 @@ export function webhookCommands(parts: WebhookCommandParts, actor: Actor): Reado
 
 /** The operator with this id or email address; without one, the only operator of the gateway. */
 async function findOperator(
-  parts: Pick<WebhookCommandParts, 'accounts' | 'identity'>,
+  parts: Pick<WebhookCommandParts, 'accounts' | 'identity' | 'directory'>,
   name: string | undefined,
 ): Answer<Account> {
   if (name !== undefined) {
@@ -120,10 +120,9 @@ async function findOperator(
     if (!account.ok || account.value.operator) return account
     return err(wrongParameters([wrong('account', 'is not an operator: only operators have webhooks here', name)]))
   }
-  const all = await parts.accounts.list(Number.POSITIVE_INFINITY, null)
-  const [only, ...others] = all.filter(({ operator }) => operator)
+  const [only, ...others] = parts.directory.withRole('operator')
   if (!only) return err(failure('invalid_state', 'This gateway has no operator yet. Make an account operator first.'))
-  if (others.length === 0) return ok(only)
-  const ids = [only, ...others].map(({ id }) => id).join(', ')
+  if (others.length === 0) return findAccount(parts, only)
+  const ids = [only, ...others].join(', ')
   return err(wrongParameters([wrong('account', `is required, because there are several operators: ${ids}`, undefined)]))
 }

@@ -1,4 +1,4 @@
-import { eq, isNotNull, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, isNotNull, lt, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { StaffRole } from '../../../core/accounts/account'
 import type { AccountDirectory, NewPlace, Place } from '../../../core/accounts/directory'
@@ -8,6 +8,7 @@ import type { AccountId } from '../../../core/ids'
 import { auditRow } from './audit/audit-row'
 import { auditLog } from './schema/accounts'
 import { accountDirectory as directory } from './schema/directory'
+import { identityUser } from './schema/identity'
 
 /** The roles are in memory, written through. */
 export class LibsqlDirectory implements AccountDirectory {
@@ -47,6 +48,30 @@ export class LibsqlDirectory implements AccountDirectory {
   async placeOf(userId: string): Promise<Place | null> {
     const [placed] = await this.db.select().from(directory).where(eq(directory.userId, userId))
     return placed ?? null
+  }
+
+  async search(text: string, limit: number, after: AccountId | null): Promise<readonly AccountId[]> {
+    const { email, name } = identityUser
+    const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
+    const found = await this.db
+      .select({ accountId: directory.accountId })
+      .from(directory)
+      .innerJoin(identityUser, eq(identityUser.id, directory.userId))
+      .where(
+        and(
+          sql`(lower(${email}) LIKE ${pattern} ESCAPE '\\' OR lower(${name}) LIKE ${pattern} ESCAPE '\\')`,
+          after === null ? undefined : lt(directory.accountId, after),
+        ),
+      )
+      .orderBy(desc(directory.accountId))
+      .limit(limit)
+    return found.map(({ accountId }) => accountId)
+  }
+
+  async has(account: AccountId): Promise<boolean> {
+    const { accountId } = directory
+    const found = await this.db.select({ accountId }).from(directory).where(eq(accountId, account))
+    return found.length > 0
   }
 
   roleOf(account: AccountId): StaffRole | null {

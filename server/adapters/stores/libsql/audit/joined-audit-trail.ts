@@ -1,6 +1,6 @@
 import type { AuditEntry, AuditFilter, AuditTrail } from '../../../../core/audit'
 import type { AccountId, KeyId } from '../../../../core/ids'
-import type { Page } from '../../../../core/page'
+import { joinedPages, type Page } from '../../../../core/page'
 
 /** The audit logs of the control database and of a cell as one: what concerns an account is written to the cell. Ids sort by time in both. */
 export class JoinedAuditTrail implements AuditTrail {
@@ -33,14 +33,6 @@ export class JoinedAuditTrail implements AuditTrail {
     read: (trail: AuditTrail) => Promise<Page<AuditEntry> | null>,
   ): Promise<Page<AuditEntry> | null> {
     const [one, other] = await Promise.all([read(this.control), read(this.cell)])
-    if (!one || !other) return null
-    // Below the higher of both cursors one of the two has not been read yet.
-    const cursors = [one.next, other.next].filter((next) => next !== null)
-    const known = cursors.sort().at(-1) ?? null
-    const all = [...one.rows, ...other.rows]
-      .filter(({ id }) => known === null || id >= known)
-      .sort((a, b) => (a.id < b.id ? 1 : -1))
-    const rows = all.slice(0, limit)
-    return { rows, next: all.length > limit ? (rows.at(-1)?.id ?? null) : known }
+    return one && other && joinedPages([one, other], limit)
   }
 }

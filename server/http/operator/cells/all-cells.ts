@@ -1,0 +1,139 @@
+import { type CellCalls, type CellName, MAIN_CELL, type StaffClaim } from '../../../core/cluster/cells'
+import { failure } from '../../../core/failure'
+import { inTime } from '../../../core/in-time'
+import { Failed } from '../../middleware/failures'
+import { type Asked, type Cells, csvRecords, csvText, lineRecords } from './files'
+import type { Way } from './ways'
+
+/** Says which cells an answer is without. */
+const MISSING_CELLS = 'x-missing-cells'
+/** How long a cell may take to answer; to begin a file. */
+const MAX_MS = 30_000
+
+/** A request that goes to several cells: each gets one of its own. */
+export interface Question {
+  readonly request: () => Request
+  readonly staff: StaffClaim
+  /** A parameter of it. */
+  readonly asked: Asked
+}
+
+interface Answered {
+  readonly answers: readonly Response[]
+  readonly missing: readonly CellName[]
+}
+
+/**
+ * Asks the cells, `main` first, and joins what they answer. A refusal of one is the answer. A cell that does not answer is named; if none does,
+ * the failure of the first is the answer.
+ */
+export async function answerOfAll(
+  calls: CellCalls,
+  way: Extract<Way, { kind: 'report' | 'file' }>,
+  question: Question,
+): Promise<Response> {
+  const cells = calls.cells()
+  const given = await Promise.all(cells.map((cell) => answerOf(calls, cell, question)))
+  const refusal = given.find((answer) => answer && answer.status >= 400 && answer.status < 500)
+  if (refusal) return only(refusal, given)
+  const answered = {
+    answers: given.flatMap((answer) => (answer?.ok ? answer : [])),
+    missing: cells.filter((_, at) => !given[at]?.ok),
+  }
+  if (answered.answers.length === 0) return only(given.find((answer) => answer !== null) ?? nobody(), given)
+  await Promise.all(given.map((answer) => (answer?.ok ? null : answer?.body?.cancel())))
+  return way.kind === 'report' ? reportOf(cells, way, answered, question) : fileOf(way, answered, question)
+}
+
+/** Null if it does not answer in time. */
+async function answerOf(calls: CellCalls, cell: CellName, { request, staff }: Question): Promise<Response | null> {
+  const late = () => new Error('late')
+  return inTime(calls.ask(cell, request(), staff), MAX_MS, late).catch(() => null)
+}
+
+async function only(chosen: Response, given: readonly (Response | null)[]): Promise<Response> {
+  await Promise.all(given.map((answer) => (answer === chosen ? null : answer?.body?.cancel())))
+  return chosen
+}
+
+function nobody(): never {
+  throw new Failed(failure('service_unavailable', 'No cell answers. Try again.', { retryAfterSeconds: 1 }))
+}
+
+async function reportOf(
+  cells: readonly CellName[],
+  { join }: Extract<Way, { kind: 'report' }>,
+  { answers, missing }: Answered,
+  { asked }: Question,
+): Promise<Response> {
+  const answering = cells.filter((cell) => !missing.includes(cell))
+  const read = await Promise.all(
+    answers.map((answer) => inTime(answer.json(), MAX_MS, () => new Error('late')).catch(() => null)),
+  )
+  const cut = answering.filter((_, at) => read[at] === null)
+  const bodies = read.filter((body) => body !== null)
+  if (bodies.length === 0) return nobody()
+  const absent = cells.filter((cell) => missing.includes(cell) || cut.includes(cell))
+  const joined = join(bodies, asked)
+  if (absent.length === 0) return Response.json(joined)
+  return Response.json({ ...joined, missing_cells: absent }, { headers: { [MISSING_CELLS]: absent.join(',') } })
+}
+
+/** Streams the joined file. If a cell stops in between, the download breaks off: a file is never short without saying so. */
+async function fileOf(
+  { format, join }: Extract<Way, { kind: 'file' }>,
+  { answers, missing }: Answered,
+  { asked }: Question,
+): Promise<Response> {
+  const records = answers.map(({ body }) => (format === 'csv' ? csvRecords : lineRecords)(body ?? new ReadableStream()))
+  const heads = format === 'csv' ? await Promise.all(records.map((file) => file.next())).catch(nobody) : []
+  const head = heads[0]?.done === false ? csvText(heads[0].value) : ''
+  const text = (cells: Cells) => (format === 'csv' ? csvText(cells) : `${cells[0]}\n`)
+  const note =
+    missing.length === 0
+      ? ''
+      : format === 'csv'
+        ? `# Incomplete: these cells did not answer: ${missing.join(' ')}\r\n`
+        : `${JSON.stringify({ missing_cells: missing })}\n`
+  const lines = join(records, asked)[Symbol.asyncIterator]()
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encoder.encode(note + head)),
+    async pull(controller) {
+      const { value, done } = await lines.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(text(value)))
+    },
+    async cancel() {
+      await lines.return?.()
+    },
+  })
+  const headers = new Headers(missing.length > 0 ? { [MISSING_CELLS]: missing.join(',') } : {})
+  for (const name of ['content-type', 'content-disposition', 'cache-control']) {
+    const value = answers[0]?.headers.get(name)
+    if (value) headers.set(name, value)
+  }
+  return new Response(body, { headers })
+}
+
+/**
+ * Asks the cells in turn until one knows what it is about: the others answer 404, and do nothing. If one does not answer, the id may be its own,
+ * so a 404 of the others proves nothing.
+ */
+export async function answerOfHolder(calls: CellCalls, question: Question): Promise<Response> {
+  let unknown: Response | null = null
+  let silent: CellName | null = null
+  for (const cell of calls.cells()) {
+    // With its own time limit: whether it acted is what its answer says.
+    const answer = await calls.ask(cell, question.request(), question.staff)
+    if (answer.status !== 404 && answer.status !== 503) return answer
+    if (answer.status === 404) unknown = answer
+    else silent ??= cell
+  }
+  if (silent === null && unknown) return unknown
+  throw new Failed(
+    failure('service_unavailable', `The cell ${silent ?? MAIN_CELL} does not answer. Try again.`, {
+      retryAfterSeconds: 1,
+    }),
+  )
+}

@@ -1,0 +1,126 @@
+import type { AccountDirectory } from '../../../core/accounts/directory'
+import type { Identity } from '../../../core/accounts/identity'
+import { boundedBytes } from '../../../core/bounded-bytes'
+import {
+  type CellCalls,
+  type CellDirectory,
+  type CellName,
+  MAIN_CELL,
+  type StaffClaim,
+} from '../../../core/cluster/cells'
+import { formatAddress } from '../../../core/credentials/address'
+import { failure } from '../../../core/failure'
+import type { AccountId } from '../../../core/ids'
+import { isJson, parsedJson } from '../../../core/json'
+import { Failed } from '../../middleware/failures'
+import type { OwnerSessions } from '../../middleware/owner-session'
+import type { RequestContext } from '../../middleware/request-context'
+import { answerOfAll, answerOfHolder, type Question } from './all-cells'
+import { type Way, wayOfCommand, wayOfRoute } from './ways'
+
+/** How the gateway of `main` reaches the other cells. */
+export interface OtherCells {
+  readonly directory: CellDirectory
+  readonly calls: CellCalls
+}
+
+interface Parts extends OtherCells {
+  readonly identity: Pick<Identity, 'userByEmail'>
+  readonly roles: Pick<AccountDirectory, 'withRole'>
+}
+
+/** Where a command of the control socket reaches the gateway of another cell. Only `main` can ask for it, as the console. */
+export const COMMAND_PATH = '/internal/cell/'
+/** The person at the control socket of some node. */
+export const CONSOLE_CLAIM: StaffClaim = {
+  ...{ userId: 'console', accountId: 'acct_console', email: '', name: '', role: 'operator', address: '' },
+  // As long ago as can be: a console signs in nowhere, so no route takes a change from it.
+  ...{ signedInAt: 0, secondFactor: false },
+}
+/** A body that goes to several cells is short. */
+const MAX_BODY = 1024 * 1024
+/** Of the connection, or of the answer that this gateway makes of several. */
+const NOT_PASSED_ON = ['accept-encoding', 'if-none-match', 'range', 'content-length', 'transfer-encoding']
+
+/** Sends what operators ask to the cells that can answer it, from the gateway of `main`. */
+export class OperatorCells {
+  private readonly parts: Parts
+
+  constructor(parts: Parts) {
+    this.parts = parts
+  }
+
+  /** The answer to a request of an operator or the support; undefined if it is of this cell, or to be refused here. */
+  async answer(
+    owners: Pick<OwnerSessions, 'staff'>,
+    context: RequestContext,
+    route: string,
+    id: string | undefined,
+  ): Promise<Response | undefined> {
+    const { request, staff: asked } = context
+    const way = wayOfRoute(request.method, route)
+    if (asked || !way || way.kind === 'main') return undefined
+    const { role, actor, ...staff } = await owners.staff(context)
+    if (role === null) return undefined
+    const claim = { ...staff, role, address: formatAddress(context.address) }
+    if (way.kind === 'account' || way.kind === 'operator') {
+      const cell = await this.parts.directory.ofAccount(id as AccountId) // any text: an id that does not exist is found nowhere
+      return this.sentOn(cell, request, claim)
+    }
+    const body = request.body && (await boundedBytes(request.body, MAX_BODY))
+    if (request.body && !body) throw new Failed(failure('payload_too_large', 'The body is too large.'))
+    const headers = new Headers(request.headers)
+    for (const name of NOT_PASSED_ON) headers.delete(name)
+    const { method, url, signal } = request
+    return this.joined(way, {
+      request: () => new Request(url, { method, headers, signal, ...(body && { body }) }),
+      staff: claim,
+      asked: (name) => context.url.searchParams.get(name),
+    })
+  }
+
+  /** Runs commands of the control socket: those of this cell, and of all, by `here`. */
+  console(here: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
+    return async (request) => {
+      const name = new URL(request.url).pathname.slice(1)
+      const way = wayOfCommand(name)
+      if (!way || way.kind === 'main') return here(request)
+      const body = await request.bytes()
+      const form = parsedJson(new TextDecoder().decode(body))
+      const values = isJson(form) ? form : {}
+      const headers = { 'content-type': 'application/json' }
+      const to = (origin: string) => new Request(`${origin}${name}`, { method: 'POST', headers, body })
+      const toCell = () => to(`http://cell.internal${COMMAND_PATH}`)
+      const asked = (parameter: string) => (values[parameter] === undefined ? null : String(values[parameter]))
+      if (way.kind === 'account' || way.kind === 'operator') {
+        const cell = await this.cellOf(asked('account') ?? (way.kind === 'operator' ? this.onlyOperator() : null))
+        return (await this.sentOn(cell, toCell(), CONSOLE_CLAIM)) ?? here(to('http://gateway/'))
+      }
+      return this.joined(way, { request: toCell, staff: CONSOLE_CLAIM, asked })
+    }
+  }
+
+  /** The cell of an account, which is named by its id or email address; null if there is none. */
+  async cellOf(name: string | null): Promise<CellName | null> {
+    if (name === null) return null
+    const { directory, identity } = this.parts
+    if (!name.includes('@')) return directory.ofAccount(name as AccountId) // as above
+    const user = await identity.userByEmail(name)
+    return user && directory.ofUser(user.id)
+  }
+
+  private onlyOperator(): AccountId | null {
+    const [only = null, ...others] = this.parts.roles.withRole('operator')
+    return others.length === 0 ? only : null
+  }
+
+  private async sentOn(cell: CellName | null, request: Request, staff: StaffClaim): Promise<Response | undefined> {
+    if (cell === null || cell === MAIN_CELL) return undefined
+    return this.parts.calls.ask(cell, request, staff)
+  }
+
+  private joined(way: Exclude<Way, { kind: 'main' | 'account' | 'operator' }>, question: Question): Promise<Response> {
+    const { calls } = this.parts
+    return way.kind === 'holder' ? answerOfHolder(calls, question) : answerOfAll(calls, way, question)
+  }
+}

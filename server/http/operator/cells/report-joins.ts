@@ -1,0 +1,172 @@
+import type { ApiReport } from '../../apis/report-record'
+import type { BookStatement } from '../books-record'
+import type { Health } from '../health-record'
+import type { Upstream, UpstreamList } from '../record'
+import type { Revenue } from '../revenue-record'
+import { all, every, first, ifAny, known, most, type Rule, record, rows, same, some, sum } from './figures'
+
+/** How the figures of each report are joined. A figure of a report that is missing here does not compile. */
+
+export const STATEMENT: Rule<BookStatement> = record<BookStatement>({
+  from: same,
+  to: same,
+  accounts: rows(
+    ({ account }) => account,
+    record<BookStatement['accounts'][number]>({
+      account: same,
+      opening_micros_usd: sum,
+      debits_micros_usd: sum,
+      credits_micros_usd: sum,
+      closing_micros_usd: sum,
+    }),
+    (a, b) => (a.account < b.account ? -1 : 1),
+  ),
+  kinds: rows(
+    ({ kind }) => kind,
+    record<BookStatement['kinds'][number]>({ kind: same, entries: sum, amount_micros_usd: sum }),
+  ),
+  entries: sum,
+  owed_to_customers_micros_usd: sum,
+})
+
+type Sums = Revenue['totals']
+type RevenueRow = Revenue['rows'][number]
+
+const SUMS: { readonly [K in keyof Sums]: Rule<Sums[K]> } = {
+  calls: sum,
+  charged_micros_usd: sum,
+  refunded_micros_usd: sum,
+  revenue_micros_usd: sum,
+  upstream_cost_micros_usd: known(sum),
+  unknown_cost_calls: sum,
+  // Revenue less a cost that all cells know: the sum of their margins.
+  margin_micros_usd: known(sum),
+}
+
+const MOST_REVENUE_ROWS = 1000
+
+export const REVENUE: Rule<Revenue> = (values) => {
+  const joined = ALL_REVENUE(values)
+  const shown = joined.rows.slice(0, MOST_REVENUE_ROWS)
+  return { ...joined, rows: shown, rows_left_out: joined.rows_left_out + joined.rows.length - shown.length }
+}
+
+const ALL_REVENUE: Rule<Revenue> = (values) =>
+  record<Revenue>({
+    from: same,
+    to: same,
+    group_by: same,
+    rows: rows(
+      ({ name }) => name,
+      record<RevenueRow>({ name: same, email: ifAny(first), ...SUMS }),
+      byRevenue(values[0]?.group_by === 'day', (row) => [row.name, row.revenue_micros_usd]),
+    ),
+    rows_left_out: sum,
+    totals: record<Sums>(SUMS),
+    credit: record<Revenue['credit']>({
+      signup_credit_given_micros_usd: sum,
+      grants_given_micros_usd: sum,
+      debited_micros_usd: sum,
+      used_micros_usd: sum,
+    }),
+    overruns_micros_usd: sum,
+    owed_to_customers_micros_usd: sum,
+  })(values)
+
+/** Days in order, others by revenue. */
+export function byRevenue<T>(isByDay: boolean, of: (row: T) => readonly [string, number]) {
+  return (a: T, b: T): number => {
+    const [[name, revenue], [otherName, otherRevenue]] = [of(a), of(b)]
+    return (isByDay ? 0 : otherRevenue - revenue) || (name < otherName ? -1 : 1)
+  }
+}
+
+type Figures = Omit<ApiReport['apis'][number], 'operations' | 'upstream_payments'>
+
+const FIGURES: { readonly [K in keyof Figures]: Rule<Figures[K]> } = {
+  name: same,
+  calls: sum,
+  served: sum,
+  failed: sum,
+  revenue_micros_usd: sum,
+  upstream_cost_micros_usd: known(sum),
+  recent_calls: sum,
+  recent_failed: sum,
+}
+
+export const API_REPORT: Rule<ApiReport> = record<ApiReport>({
+  days: same,
+  // Each cell has its share of the daily maximum.
+  wallet: ifAny(
+    record<NonNullable<ApiReport['wallet']>>({
+      address: same,
+      signed_micros_usd: sum,
+      daily_maximum_micros_usd: sum,
+    }),
+  ),
+  apis: rows(
+    ({ name }) => name,
+    record<ApiReport['apis'][number]>({
+      ...FIGURES,
+      operations: rows(({ name }) => name, record<Figures>(FIGURES)),
+      upstream_payments: rows(
+        ({ state }) => state,
+        record<ApiReport['apis'][number]['upstream_payments'][number]>({
+          state: same,
+          payments: sum,
+          cost_micros_usd: sum,
+        }),
+      ),
+    }),
+  ),
+})
+
+export const HEALTH: Rule<Health> = record<Health>({
+  ready: every,
+  problems: all,
+  seconds: most,
+  calls: sum,
+  codes: rows(
+    ({ code }) => code,
+    record<Health['codes'][number]>({ code: same, calls: sum }),
+    (a, b) => b.calls - a.calls,
+  ),
+  upstreams: rows(
+    ({ name }) => name,
+    (values) => ({
+      name: same(values).name,
+      requests: sum(values.map(({ requests }) => requests)),
+      failures: sum(values.map(({ failures }) => failures)),
+      average_ms: average(values),
+    }),
+    (a, b) => b.requests - a.requests,
+  ),
+  commit_wait_ms: most,
+  tables_behind_ms: most,
+  tables_behind_bytes: sum,
+  tables_reject: some,
+  // A copy is as old as its oldest part.
+  backups: record<Health['backups']>({ scheduled: every, newest_at: known(first), failing: some }),
+  nodes: same,
+})
+
+function average(values: readonly Health['upstreams'][number][]): number {
+  const requests = sum(values.map((value) => value.requests))
+  return requests === 0 ? 0 : Math.round(sum(values.map((value) => value.average_ms * value.requests)) / requests)
+}
+
+/** Each cell tests an upstream for itself: what is shown is the state of the cell for which it is worst. */
+export const UPSTREAMS: Rule<UpstreamList> = record<UpstreamList>({
+  upstreams: rows(
+    ({ name }) => name,
+    record<Upstream>({
+      name: same,
+      models: same,
+      breaker: (values) => (['open', 'probing'] as const).find((state) => values.includes(state)) ?? 'closed',
+      failures: most,
+      failing_since: ifAny(first),
+      next_try_at: ifAny(first),
+      under_way: sum,
+    }),
+  ),
+})
