@@ -1,15 +1,12 @@
-import { ACCESS_TOKEN_PREFIX } from '../../core/credentials/oauth-grant'
-import { looksLikeSecret } from '../../core/credentials/secret'
 import { failure } from '../../core/failure'
 import type { Journal } from '../../core/ledger/journal'
 import type { ShownPayment } from '../../core/payments/method'
 import type { Result } from '../../core/result'
 import type { Telemetry } from '../../core/telemetry/telemetry'
 import { type AuthDeps, authenticate, reauthorize } from '../../pipeline/auth/authenticate'
-import type { AuthenticatedCall, Credential, IncomingCall, Refused, Route } from '../../pipeline/call'
-import { audienceOf } from './audience'
+import type { AuthenticatedCall, IncomingCall, Refused, Route } from '../../pipeline/call'
+import { hasTwoKeys, otherSecrets, readCredential } from './credential'
 import { OwnKeyRequest } from './own-key-request'
-import { x402In } from './payment-headers'
 import { Reply } from './reply'
 import type { GatedContext, RequestContext } from './request-context'
 import { type RequestIds, requestIds } from './request-ids'
@@ -101,59 +98,8 @@ export class Gate {
   }
 }
 
-/** Where clients send a key beside `Authorization`: the SDKs of Anthropic, Google and Azure. */
-const KEY_HEADERS = ['x-api-key', 'x-goog-api-key', 'api-key']
-
 /** The call would be charged to one key, and which one could only be guessed. */
 const TWO_KEYS: Route = {
   kind: 'unmatched',
   failure: failure('invalid_request', 'The request contains two different API keys. Send one.'),
-}
-
-/**
- * The caller's credential (spec 5.1, 5.3). `Authorization: Bearer` carries a key or an app's access token, and wins over a key in
- * another place: `KEY_HEADERS`, and the query below `/v1beta`. `Authorization: Payment` and x402's `PAYMENT-SIGNATURE` or `X-PAYMENT` pay for
- * one request. After a 402, x402 clients send the payment along with the original key; where payments are accepted, the payment wins.
- * An `Authorization` with another scheme is an unknown credential, never "none".
- */
-function readCredential(
-  headers: Headers,
-  { path, others, route }: { readonly path: string; readonly others: readonly string[]; readonly route: Route },
-): Credential {
-  const authorization = headers.get('authorization')
-  const payment = authorization === null ? null : /^payment +(\S+) *$/i.exec(authorization)
-  if (payment?.[1]) return { kind: 'payment', shown: { scheme: 'payment', text: payment[1] } }
-  const x402 = x402In(headers)
-  const isAlone = authorization === null && others.length === 0
-  if (x402 && (isAlone || (route.kind === 'priced' && route.payable))) return { kind: 'payment', shown: x402 }
-  if (authorization !== null) {
-    const bearer = bearerOf(authorization)
-    if (bearer.startsWith(ACCESS_TOKEN_PREFIX))
-      return { kind: 'oauth_token', token: bearer, audience: audienceOf(path) }
-    return { kind: 'api_key', secret: bearer }
-  }
-  // Some clients also send the key of a vendor.
-  const secret = others.find(looksLikeSecret) ?? others[0]
-  return secret === undefined ? { kind: 'none' } : { kind: 'api_key', secret }
-}
-
-/** Whether a request has two different keys of ours. */
-function hasTwoKeys(headers: Headers, others: readonly string[]): boolean {
-  if (others.length === 0) return false
-  const bearer = bearerOf(headers.get('authorization') ?? '')
-  return new Set([bearer, ...others].filter(looksLikeSecret)).size > 1
-}
-
-function bearerOf(authorization: string): string {
-  return /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''
-}
-
-/** What stands where a key may be, beside `Authorization`. Repeated headers arrive as one, joined by commas. */
-function otherSecrets(headers: Headers, queryKeys: readonly string[]): readonly string[] {
-  const found: string[] = []
-  for (const name of KEY_HEADERS) {
-    const sent = headers.get(name)
-    if (sent) for (const one of sent.split(',')) found.push(one.trim())
-  }
-  return found.concat(queryKeys).filter(Boolean)
 }

@@ -25,8 +25,17 @@ export function normalizeUrl(request: Request): Request {
   const { url } = request
   const usable = URL.canParse(url)
   if (usable && ROUTABLE.test(url)) return request
-  const { pathname, search } = new URL(`http://localhost${url.replace(/^https?:\/\/[^/?#]*/, '')}`)
+  const { pathname, search } = onLocalhost(url)
   return new NormalizedRequest(`http://localhost${pathname}${search}`, request, !usable && request.headers.has('host'))
+}
+
+/** The URL of a request, on a placeholder host if its own cannot be parsed. */
+export function urlOf({ url }: Request): URL {
+  return URL.parse(url) ?? onLocalhost(url)
+}
+
+function onLocalhost(url: string): URL {
+  return new URL(`http://localhost${url.replace(/^https?:\/\/[^/?#]*/, '')}`)
 }
 
 /** Whether the request has an invalid Host. */

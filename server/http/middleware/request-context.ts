@@ -99,7 +99,7 @@ export interface ContextDeps {
 }
 
 /** Removes the keys from the query of a path that takes them there, so that no log, trace or fingerprint has them. */
-function keysTakenFrom(url: URL): readonly string[] {
+export function keysTakenFrom(url: URL): readonly string[] {
   if (url.search === '' || !isBelowV1beta(url.pathname)) return []
   const keys = url.searchParams.getAll('key')
   if (keys.length > 0) url.searchParams.delete('key')

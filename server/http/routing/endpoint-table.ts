@@ -7,6 +7,11 @@ import { pathPattern } from './path-pattern'
 /** Paths that need a credential and carry limit headers (spec-answers 9). */
 const GATED = /^\/(apis|v1|v1beta|mcp)(\/|$)/
 
+/** Whether a path needs a credential. */
+export function isGated(path: string): boolean {
+  return GATED.test(path)
+}
+
 /** Health probes, which respond even while the server is draining. */
 export function isProbe(path: string): boolean {
   return path === '/health' || path === '/ready'
@@ -59,10 +64,10 @@ export class EndpointTable {
   constructor(routes: readonly MountedRoute[], imported: ImportedRoutes = NONE_IMPORTED) {
     const mounted = routes.filter(({ path }) => path !== API_WILDCARD)
     this.imported = imported
-    const entries = gatedEntries(mounted.filter(({ path }) => GATED.test(path)))
+    const entries = gatedEntries(mounted.filter(({ path }) => isGated(path)))
     this.exact = new Map(entries.filter(([path]) => !isPattern(path)))
     this.patterns = entries.filter(([path]) => isPattern(path)).map(([, entry]) => entry)
-    const open = mounted.filter(({ path }) => !GATED.test(path))
+    const open = mounted.filter(({ path }) => !isGated(path))
     this.open = open
       .filter(({ path }) => !path.includes('*'))
       .map(({ method, path }) => ({ method, pattern: pathPattern(path) }))
@@ -80,7 +85,7 @@ export class EndpointTable {
   routeOf(method: string, path: string): Route | null {
     let entry = this.exact.get(path)
     if (!entry) {
-      if (!GATED.test(path)) return null
+      if (!isGated(path)) return null
       entry = this.patterns.find(({ pattern }) => pattern.test(path))
     }
     if (!entry) return this.imported.routeOf(method, path) ?? UNKNOWN_ENDPOINT

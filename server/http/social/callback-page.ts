@@ -89,7 +89,7 @@ function wordsOf(end: LinkEnd | Confirmed): { status: number; title: string; wor
 /** Names the key and its owner above the button, so that a user who was sent here by a stranger sees who makes the request. */
 function question({ user, scopes, requester, link }: Extract<LinkEnd, { kind: 'approved' }>) {
   const username = shown(user.username)
-  const words = `<p>You approved access at the social network. Your account is not linked yet.</p><p>The API key <strong><bdi>${escaped(requester.key)}</bdi></strong> of <strong><bdi>${escaped(requester.account)}</bdi></strong> requests permission to do the following as ${named(user)}:</p>${listed(scopes)}<form method="post" action="${CONFIRM_PATH}"><input type="hidden" name="link" value="${link}"><button>Link ${Bun.escapeHTML(`@${username}`)}</button></form><p class="muted">Don't recognize this request? Close this page. Nothing is linked, and the access you approved is revoked within ten minutes.</p>`
+  const words = `<p>You approved access at the social network. Your account is not linked yet.</p><p>The API key <strong><bdi>${escaped(requester.key)}</bdi></strong> of <strong><bdi>${escaped(requester.account)}</bdi></strong> requests permission to do the following as ${named(user)}:</p>${listed(scopes)}<form method="post" action="${CONFIRM_PATH}?link=${link}"><input type="hidden" name="link" value="${link}"><button>Link ${Bun.escapeHTML(`@${username}`)}</button></form><p class="muted">Don't recognize this request? Close this page. Nothing is linked, and the access you approved is revoked within ten minutes.</p>`
   return { status: 200, title: `Allow this app to act as @${username}?`, words }
 }
 

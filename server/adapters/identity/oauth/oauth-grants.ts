@@ -168,7 +168,7 @@ export class LibraryGrants implements OAuthGrants {
 }
 
 /** As the library stores it. Both prefixes have the same length. */
-function storedForm(token: string): string {
+export function storedForm(token: string): string {
   return createHash('sha256').update(token.slice(ACCESS_TOKEN_PREFIX.length)).digest('base64url')
 }
 

@@ -61,6 +61,12 @@ function bindingIn({ challenge }: AnyCredential): Binding | null {
   return challenge.meta ?? (typeof challenge.opaque === 'string' ? decodedBinding(challenge.opaque) : null)
 }
 
+/** The account that a credential of the `Payment` scheme claims to top up; null if it names none. Nothing is verified. */
+export function accountNamedIn(text: string): string | null {
+  const opaque = member(member(credentialJson(text), 'challenge'), 'opaque')
+  return typeof opaque === 'string' ? (decodedBinding(opaque)?.['account'] ?? null) : null
+}
+
 /** Parses the wire format of a binding; null if it is invalid. */
 export function decodedBinding(opaque: string): Binding | null {
   const value = credentialJson(opaque)

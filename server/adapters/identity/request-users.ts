@@ -1,0 +1,66 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { parseCookies } from 'better-auth/cookies'
+import { eq } from 'drizzle-orm'
+import { identitySession } from '../stores/libsql/schema/identity'
+import { oauthAccessToken } from '../stores/libsql/schema/oauth'
+import type { IdentityDatabase } from './identity-database'
+import { storedForm } from './oauth/oauth-grants'
+import { type SecretHash, secretHash } from './secret-hash'
+
+/** The library's name, without the prefix that it has over https. */
+const COOKIE = 'better-auth.session_token'
+
+/**
+ * The users of sessions and access tokens, for whoever sends requests on. It says whose they are, and never whether they are still valid: who answers
+ * the request decides that.
+ */
+export class RequestUsers {
+  private readonly db: Pick<IdentityDatabase, 'select'>
+  private readonly secret: string
+  private readonly hash: SecretHash
+  private readonly cookie: string
+
+  constructor({
+    db,
+    secret,
+    baseUrl,
+  }: {
+    readonly db: Pick<IdentityDatabase, 'select'>
+    /** Signs the session cookies. */
+    readonly secret: string
+    readonly baseUrl: string
+  }) {
+    this.db = db
+    this.secret = secret
+    this.hash = secretHash(secret)
+    this.cookie = baseUrl.startsWith('https:') ? `__Secure-${COOKIE}` : COOKIE
+  }
+
+  /** How the session of the cookie is stored; null without a cookie that this gateway signed. */
+  sessionIn(headers: Headers): string | null {
+    const value = parseCookies(headers.get('cookie') ?? '').get(this.cookie) ?? ''
+    const end = value.lastIndexOf('.')
+    const token = value.slice(0, Math.max(0, end))
+    const signature = Buffer.from(value.slice(end + 1), 'base64')
+    const right = createHmac('sha256', this.secret).update(token).digest()
+    if (token === '' || signature.length !== right.length || !timingSafeEqual(signature, right)) return null
+    return this.hash('session', 'token', token)
+  }
+
+  /** How an access token is stored. */
+  tokenIn(token: string): string {
+    return storedForm(token)
+  }
+
+  async userOfSession(stored: string): Promise<string | null> {
+    const { userId, token } = identitySession
+    const [row] = await this.db.select({ userId }).from(identitySession).where(eq(token, stored))
+    return row?.userId ?? null
+  }
+
+  async userOfToken(stored: string): Promise<string | null> {
+    const { userId, token } = oauthAccessToken
+    const [row] = await this.db.select({ userId }).from(oauthAccessToken).where(eq(token, stored))
+    return row?.userId ?? null
+  }
+}

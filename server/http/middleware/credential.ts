@@ -1,0 +1,77 @@
+import { ACCESS_TOKEN_PREFIX } from '../../core/credentials/oauth-grant'
+import { looksLikeSecret } from '../../core/credentials/secret'
+import type { Credential, Route } from '../../pipeline/call'
+import { audienceOf } from './audience'
+import { x402In } from './payment-headers'
+
+/** Where clients send a key beside `Authorization`: the SDKs of Anthropic, Google and Azure. */
+const KEY_HEADERS = ['x-api-key', 'x-goog-api-key', 'api-key']
+
+interface Place {
+  readonly path: string
+  /** What stands in other places (`otherSecrets`). */
+  readonly others: readonly string[]
+  readonly route: Route
+}
+
+/**
+ * The caller's credential (spec 5.1, 5.3). `Authorization: Bearer` carries a key or an app's access token, and wins over a key in
+ * another place: `KEY_HEADERS`, and the query below `/v1beta`. `Authorization: Payment` and x402's `PAYMENT-SIGNATURE` or `X-PAYMENT` pay for
+ * one request. After a 402, x402 clients send the payment along with the original key; where payments are accepted, the payment wins.
+ * An `Authorization` with another scheme is an unknown credential, never "none".
+ */
+export function readCredential(headers: Headers, { path, others, route }: Place): Credential {
+  const text = paymentText(headers)
+  if (text !== null) return { kind: 'payment', shown: { scheme: 'payment', text } }
+  const x402 = x402In(headers)
+  const isAlone = !headers.has('authorization') && others.length === 0
+  if (x402 && (isAlone || (route.kind === 'priced' && route.payable))) return { kind: 'payment', shown: x402 }
+  const held = heldIn(headers, others)
+  if (held === null) return { kind: 'none' }
+  return held.kind === 'token'
+    ? { kind: 'oauth_token', token: held.token, audience: audienceOf(path) }
+    : { kind: 'api_key', secret: held.secret }
+}
+
+/** What names an account: a key or an access token, also beside a payment. */
+export type Held =
+  | { readonly kind: 'key'; readonly secret: string }
+  | { readonly kind: 'token'; readonly token: string }
+
+/** The key or token of a request; null without one. A text that is neither is a key that nobody has. */
+export function heldIn(headers: Headers, others: readonly string[]): Held | null {
+  const authorization = paymentText(headers) === null ? headers.get('authorization') : null
+  if (authorization !== null) {
+    const bearer = bearerOf(authorization)
+    return bearer.startsWith(ACCESS_TOKEN_PREFIX) ? { kind: 'token', token: bearer } : { kind: 'key', secret: bearer }
+  }
+  // Some clients also send the key of a vendor.
+  const secret = others.find(looksLikeSecret) ?? others[0]
+  return secret === undefined ? null : { kind: 'key', secret }
+}
+
+/** The payment in `Authorization`; null if there is none. */
+export function paymentText(headers: Headers): string | null {
+  return /^payment +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1] ?? null
+}
+
+/** Whether a request has two different keys of ours. */
+export function hasTwoKeys(headers: Headers, others: readonly string[]): boolean {
+  if (others.length === 0) return false
+  const bearer = bearerOf(headers.get('authorization') ?? '')
+  return new Set([bearer, ...others].filter(looksLikeSecret)).size > 1
+}
+
+function bearerOf(authorization: string): string {
+  return /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''
+}
+
+/** What stands where a key may be, beside `Authorization`. Repeated headers arrive as one, joined by commas. */
+export function otherSecrets(headers: Headers, queryKeys: readonly string[]): readonly string[] {
+  const found: string[] = []
+  for (const name of KEY_HEADERS) {
+    const sent = headers.get(name)
+    if (sent) for (const one of sent.split(',')) found.push(one.trim())
+  }
+  return found.concat(queryKeys).filter(Boolean)
+}
