@@ -166,6 +166,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     longestCallMs: () => Math.max(models.longestCallMs(), ...core.apis.routes.apis.map(({ timeoutMs }) => timeoutMs)),
     /** Resolves when no call is in progress. Aborts those that still run after `maxMs`. */
     streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
+    load: async () => ({ accounts: await accounts.count(), longCalls: pipeline.openCalls.count }),
     ...{ stopping, reloadModels: core.reloadModels, index },
     async close() {
       await Promise.all([work.close(), backups.close()])

@@ -18,7 +18,7 @@ interface NodeProcess {
   readonly config: Config
   readonly nodeUrl: string
   readonly log: ProcessLog
-  /** Opens the accounts; the database must not be owned by another node. */
+  /** Opens the accounts of a cell; its database must not be owned by another node. */
   readonly compose: (node: NodeSurroundings, onLost: (reason: string) => void) => Promise<Gateway>
   /** Ends the process with a one-line message. */
   readonly end: (message: string) => never
@@ -30,20 +30,23 @@ interface NodeProcess {
 export async function runNode(parts: NodeProcess) {
   const { config, log, end } = parts
   let server: Bun.Server<undefined> | null = null
-  let gateway: Gateway | null = null
+  /** By cell. */
+  const gateways = new Map<string, Gateway>()
   const opened = await openNode(config, {
     ...{ nodeUrl: parts.nodeUrl, log, onStuck: end },
     async open(surroundings, onLost) {
+      const { cell } = surroundings.lease
       // That of an earlier ownership is closed.
-      gateway = null
+      gateways.delete(cell)
       const owned = await parts.compose(surroundings, onLost)
       owned.app.server = server
-      gateway = owned
+      gateways.set(cell, owned)
       return owned
     },
   })
   const { node, role } = opened
-  const current = () => (role.name === 'standby' ? null : gateway)
+  const current = () => (role.name === 'standby' ? null : (gateways.get(role.main.cell) ?? null))
+  const serving = () => [...gateways].flatMap(([cell, gateway]) => (role.of(cell)?.name === 'standby' ? [] : [gateway]))
   const attach = (listening: Bun.Server<undefined>) => {
     server = listening
     node.connections = listening
@@ -63,8 +66,9 @@ export async function runNode(parts: NodeProcess) {
     if (isStopping || signal === 'SIGINT') hurry.resolve()
     if (isStopping) return
     isStopping = true
-    current()?.stopping.announce()
-    const drainMs = drainMsOf(config, current() ?? { longestCallMs: () => 0 })
+    for (const { stopping } of serving()) stopping.announce()
+    const longestCallMs = () => Math.max(0, ...serving().map((gateway) => gateway.longestCallMs()))
+    const drainMs = drainMsOf(config, { longestCallMs })
     await stopNode({ config, log, web, opened, drainMs, closers }, signal, hurry.promise)
     process.exit(0)
   }

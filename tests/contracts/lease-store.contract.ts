@@ -160,6 +160,20 @@ export function leaseStoreContract(openLeases: () => Promise<OpenLeases>): void 
     expect([await owners(), await leases.take('c2', A)]).toEqual([[], 2])
   })
 
+  test('a lease that was evicted is not renewed, and nobody else takes it before it runs out or is given back', async () => {
+    const { leases, expire } = await openLeases()
+    const held = { cell: 'c2', term: 1 }
+    await leases.join(A, {})
+    await leases.take('c2', A)
+    await leases.evict({ cell: 'c2', term: 9 })
+    expect([...(await leases.renew(A.id, [held]))]).toEqual(['c2'])
+    await leases.evict(held)
+    expect([[...(await leases.renew(A.id, [held]))], await leases.take('c2', B)]).toEqual([[], null])
+    await expire()
+    expect([[...(await leases.renew(A.id, [held]))], await leases.take('c2', B)]).toEqual([[], 2])
+    expect([...(await leases.renew(B.id, [{ cell: 'c2', term: 2 }]))]).toEqual(['c2'])
+  })
+
   test('nodes that live say which cells they can take; one that let a lease run out is not among them', async () => {
     const { leases, expire } = await openLeases()
     await leases.join(A, {})

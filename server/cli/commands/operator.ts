@@ -1,4 +1,3 @@
-import type { NodeReport } from '../../http/operator/node-record'
 import type {
   AccountsAndPrices,
   ApproveCommand,
@@ -30,6 +29,7 @@ import { BACKUP_HELP, backupCommand, type Tell } from './operator-backup'
 import { CUSTOMER_HELP, customerCommand } from './operator-customer'
 import { MODEL_HELP, modelCommand } from './operator-model'
 import { MONEY_HELP, moneyCommand, type Out } from './operator-money'
+import { NODES_HELP, nodesCommand } from './operator-nodes'
 import { STUCK_HELP, stuckCommand } from './operator-stuck'
 import { customerViewCommand, moreRows, VIEWS_HELP } from './operator-views'
 import { OPERATOR_WEBHOOK_HELP, OPERATOR_WEBHOOKS_USAGE, operatorWebhookCommand } from './webhooks'
@@ -54,7 +54,7 @@ ${STUCK_HELP}
   price OPERATION --none [--account ACCOUNT]
                                             restore the default price
   ready                                     show whether calls can be served and charged, and the state of each provider
-  nodes                                     show the nodes on this database: which one owns the accounts, and which stand by
+${NODES_HELP}
   publish check                             show what directories of tools and paid APIs would list, and why not
   requests                                  list pending requests for higher limits, newest first, 50 at a time
   approve REQUEST [--reason TEXT]           move the account to Growth
@@ -105,13 +105,14 @@ export async function operatorCommand(
   if (ofCustomer !== null) return ofCustomer
   const ofMoney = moneyCommand(command, rest, values, out)
   if (ofMoney !== null) return ofMoney
+  const ofNodes = nodesCommand(command, rest, values)
+  if (ofNodes !== null) return ofNodes
   const body = bodyOf(command, rest, values)
   const answer = await askServer(command, body)
   // Its exit code is what a supervisor asks for.
   if (command === 'ready' && (answer as { status?: unknown }).status !== 'ready')
     throw new Refused(asJson(answer).trimEnd())
   if (values.json || command === 'ready') return asJson(answer)
-  if (command === 'nodes') return nodeTable(answer as NodeReport)
   if (command === 'publish') return publication(answer as Publication)
   if (command === 'list') return listing(answer as AccountsAndPrices)
   if (command === 'keys') return keysLine((answer as OneOperatorAccount).account)
@@ -185,7 +186,6 @@ function bodyOf(command: string, rest: readonly string[], options: Options): Bod
       expect(1)
       return {}
     case 'ready':
-    case 'nodes':
       expect(0)
       return {}
     case 'requests':
@@ -278,21 +278,4 @@ function keysLine({ id, most_keys: maxKeys }: OperatorAccount): string {
 
 function priceLine({ operation, account, usd }: OperatorPrice): string {
   return `${operation} costs ${usd === null ? 'the default price' : `${usd} USD`} for ${account ?? 'every account'}`
-}
-
-function nodeTable({ nodes }: NodeReport): string {
-  return table(
-    ['NODE', 'URL', 'ROLE', 'CELLS', 'SINCE', 'SEEN MS AGO', 'CLOCK MS', 'TIME ZONES', 'VERSION'],
-    nodes.map((node) => [
-      node.id,
-      node.url,
-      node.role,
-      node.cells.join(' ') || '-',
-      node.since,
-      node.seen_ms_ago,
-      node.clock_ms,
-      node.time_zones ?? '-',
-      node.version,
-    ]),
-  )
 }

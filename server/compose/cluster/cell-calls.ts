@@ -6,6 +6,9 @@ import type { InsideHeaders } from './inside-headers'
 import type { NodeRole } from './node-role'
 import { refused } from './not-forwarded'
 
+/** The JSON of a command; empty for none. */
+export type CommandBody = string | Uint8Array<ArrayBuffer>
+
 /** An operator's command on its way to an owner. Only a node can send it: it signs the hop as `OPERATOR`. */
 export const COMMAND_PATH = '/internal/command/'
 
@@ -43,21 +46,33 @@ export class NodeCellCalls implements CellCalls {
   }
 
   /** Runs a command of the control socket in the gateway of a cell. */
-  async command(cell: CellName, command: string, body: Uint8Array<ArrayBuffer>): Promise<Response> {
-    const { role, forwarding } = this.parts
-    const headers = { 'content-type': 'application/json', 'content-length': `${body.byteLength}` }
-    const post = (url: string) => new Request(url, { method: 'POST', headers, body })
+  async command(cell: CellName, command: string, body: CommandBody): Promise<Response> {
+    const { role, forwarding, now } = this.parts
     const owning = role.of(cell)
     const found = await owning?.found()
-    const call = { requestId: this.newId(), address: OPERATOR }
-    if (!owning || !found) return refused(post(`http://gateway/${command}`), call)
-    if ('fetch' in found) return owning.during(() => found.control(post(`http://gateway/${command}`)))
-    return forwarding.forward(post(`http://owner.internal${COMMAND_PATH}${command}`), found, call)
+    const call = commandCall(now())
+    const here = () => commandRequest('here', command, body)
+    if (!owning || !found) return refused(here(), call)
+    if ('fetch' in found) return owning.during(() => found.control(here()))
+    return forwarding.forward(commandRequest('hop', command, body), found, call)
   }
 
   private newId(): string {
     return makeId('req', this.parts.now())
   }
+}
+
+/** What a hop with a command says: no caller has this address. */
+export function commandCall(now: number): ForwardedCall {
+  return { requestId: makeId('req', now), address: OPERATOR }
+}
+
+/** A command as a gateway here gets it, or as it is sent to the node that owns the cell. */
+export function commandRequest(to: 'here' | 'hop', command: string, given: CommandBody, signal?: AbortSignal): Request {
+  const url = to === 'here' ? `http://gateway/${command}` : `http://owner.internal${COMMAND_PATH}${command}`
+  const body = typeof given === 'string' ? new TextEncoder().encode(given) : given
+  const headers = { 'content-type': 'application/json', 'content-length': `${body.byteLength}` }
+  return new Request(url, { method: 'POST', headers, body, ...(signal && { signal }) })
 }
 
 /** A request that was made here does not say how long its body is. */

@@ -19,6 +19,8 @@ export interface OwnedGateway {
   readonly stopping: { drain(): void }
   /** Resolves when no call is in progress. Aborts those that still run after `maxMs`. */
   streamsEnded(maxMs: number): Promise<void>
+  /** How much there is in the cell. */
+  readonly load?: () => Promise<{ readonly accounts: number; readonly longCalls: number }>
   close(): Promise<void>
 }
 

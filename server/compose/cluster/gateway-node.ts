@@ -1,4 +1,4 @@
-import type { CellCalls, CellName, CellRouter, StaffClaim } from '../../core/cluster/cells'
+import type { CellName, CellRouter, StaffClaim } from '../../core/cluster/cells'
 import { MAIN_CELL } from '../../core/cluster/cells'
 import {
   type ForwardedCall,
@@ -8,14 +8,15 @@ import {
   OPERATOR,
   type Peer,
 } from '../../core/cluster/hop'
-import type { LeaseStore } from '../../core/cluster/leases'
+import { LEASE_MS, type LeaseStore, RENEW_MS } from '../../core/cluster/leases'
 import { type Address, formatAddress, parseAddress, UNKNOWN_ADDRESS } from '../../core/credentials/address'
 import { reasonOf } from '../../core/result'
 import type { ContextDeps } from '../../http/middleware/request-context'
 import { requestIds } from '../../http/middleware/request-ids'
 import { type NodeReport, nodeReport } from '../../http/operator/node-record'
 import { isProbe } from '../../http/routing/endpoint-table'
-import { COMMAND_PATH, NodeCellCalls } from './cell-calls'
+import { COMMAND_PATH, type CommandBody, NodeCellCalls } from './cell-calls'
+import { CellCommands } from './cell-commands'
 import type { CellRole, OwnedGateway, Ownership } from './cell-role'
 import { type Callers, InsideHeaders } from './inside-headers'
 import type { NodeRole } from './node-role'
@@ -33,7 +34,8 @@ interface Connections {
 
 interface NodeParts {
   readonly role: NodeRole<OwnedGateway>
-  readonly leases: Pick<LeaseStore, 'nodes' | 'look'>
+  readonly nodeId: string
+  readonly leases: Pick<LeaseStore, 'nodes' | 'look' | 'plan'>
   readonly forwarding: Forwarding
   /** What a hop says of a request to this owner, the response that ends it, or null if it came from a caller. */
   readonly hopOf: (request: Request, ownTerm: (cell: CellName) => number | null) => Hopped | Response | null
@@ -55,7 +57,9 @@ export interface NodeSurroundings {
   readonly callers: Callers
   /** The operator whom the gateway of `main` checked, for a request of another cell; null if there is none. */
   readonly staffOf: (headers: Headers) => StaffClaim | null
-  readonly calls: CellCalls
+  readonly calls: Pick<NodeCellCalls, 'ask' | 'cells' | 'command'>
+  /** Runs a command in the gateways of all other cells. Resolves when each has run it, or serves no more. Never rejects. */
+  readonly tellOthers: (command: string, body?: CommandBody) => Promise<void>
   /** What prevents the node from being ready, apart from the gateway. */
   readonly problem: () => string | null
   readonly report: () => Promise<NodeReport>
@@ -70,7 +74,10 @@ export function nodeReadiness<C extends object>(checks: C, node: NodeSurrounding
 export class GatewayNode {
   private readonly parts: NodeParts
   private readonly inside: InsideHeaders
-  private readonly commands: NodeCellCalls
+  private readonly calls: NodeCellCalls
+  private readonly cellCommands: CellCommands
+  /** Since when owners have been out of reach, by cell and term. */
+  private readonly unreachedSince = new Map<string, number>()
   private isAnnounced = false
   /** Set once the server listens. */
   connections: Connections | null = null
@@ -78,7 +85,8 @@ export class GatewayNode {
   constructor(parts: NodeParts) {
     this.parts = parts
     this.inside = new InsideHeaders(parts.addressOf)
-    this.commands = new NodeCellCalls({ ...parts, inside: this.inside })
+    this.calls = new NodeCellCalls({ ...parts, inside: this.inside })
+    this.cellCommands = new CellCommands(parts)
   }
 
   /** For the gateways of this node: what the first node determined, if there is one. */
@@ -89,7 +97,7 @@ export class GatewayNode {
   /** For the gateways of this node. */
   get surroundings(): Pick<NodeSurroundings, 'callers' | 'staffOf' | 'calls' | 'report'> {
     const { callers, staffOf } = this.inside
-    return { callers, staffOf, calls: this.commands, report: () => this.report() }
+    return { callers, staffOf, calls: this.calls, report: () => this.report() }
   }
 
   readonly handle = (request: Request): Response | Promise<Response> => {
@@ -108,7 +116,8 @@ export class GatewayNode {
   readonly control = async (request: Request): Promise<Response> => {
     const command = pathOf(request).slice(1)
     if (command === 'nodes') return Response.json(await this.report())
-    return this.commands.command(MAIN_CELL, command, await request.bytes())
+    const answer = await this.cellCommands.answer(command, request)
+    return answer ?? this.calls.command(MAIN_CELL, command, await request.bytes())
   }
 
   /** From here on `/ready` of a standby says `draining`. */
@@ -134,7 +143,8 @@ export class GatewayNode {
     request.headers.delete(HOP_HEADER)
     const path = pathOf(request)
     if (hop.address === OPERATOR) {
-      if (!path.startsWith(COMMAND_PATH)) return new Response(null, { status: 404 })
+      if (!path.startsWith(COMMAND_PATH))
+        return (await this.cellCommands.fromNode(role, request)) ?? new Response(null, { status: 404 })
       const command = `http://gateway/${path.slice(COMMAND_PATH.length)}`
       return role.during(() =>
         own.control(new Request(command, { method: 'POST', headers: request.headers, body: request.body })),
@@ -174,15 +184,15 @@ export class GatewayNode {
     return forwarding.forward(request, found, call)
   }
 
-  /** `/health` and `/ready` of a node that does not own the accounts. It is ready if it reaches the owner. */
+  /** `/health` and `/ready` of a node that does not own the accounts, or where there are several cells. */
   private async probed(path: string): Promise<Response> {
     if (path === '/health') return Response.json({ status: 'ok' })
-    const code = this.isAnnounced ? null : await this.unready()
+    const { code, missing } = this.isAnnounced ? { code: null, missing: [] } : await this.readiness()
     const isReady = !this.isAnnounced && code === null
     const state = this.isAnnounced
       ? { status: 'draining' }
       : isReady
-        ? { status: 'ready' }
+        ? { status: 'ready', ...(missing.length > 0 && { missing_cells: missing }) }
         : { status: 'not_ready', code }
     const headers = {
       'cache-control': 'no-store',
@@ -192,12 +202,34 @@ export class GatewayNode {
     return Response.json(state, { status: isReady ? 200 : 503, headers })
   }
 
-  /** Which part prevents it from being ready; null if none does. */
-  private async unready(): Promise<string | null> {
+  /** Which part prevents it from being ready, and the cells whose accounts nobody serves now. Without an owner of any cell it is not ready. */
+  private async readiness(): Promise<{ readonly code: string | null; readonly missing: readonly CellName[] }> {
     const { role } = this.parts
-    if (role.problem() !== null) return 'node_unavailable'
-    const owner = role.owner()
-    return owner && (await this.reaches(owner)) ? null : 'owner_unavailable'
+    if (role.problem() !== null) return { code: 'node_unavailable', missing: [] }
+    const states = await Promise.all(
+      role.cells.map(async (cell) => ({ cell, state: await this.stateOf(cell, role.cells.length === 1) })),
+    )
+    const missing = states.flatMap(({ cell, state }) => (state === 'served' ? [] : [cell]))
+    const isOut = missing.length === states.length || states.some(({ state }) => state === 'unreachable')
+    return { code: isOut ? 'owner_unavailable' : null, missing }
+  }
+
+  /**
+   * Whether the accounts of a cell are served, as far as this node sees. `unreachable`: by a node that lives for others, but not for this one.
+   * While its lease may be that of a dead node, all see the same, and a balancer must not take all of them out.
+   */
+  private async stateOf(cell: CellName, isOnly: boolean): Promise<'served' | 'missing' | 'unreachable'> {
+    const { role, now } = this.parts
+    const own = role.of(cell)?.owned()
+    if (own) return (await own.fetch(new Request('http://localhost/ready'))).ok ? 'served' : 'missing'
+    const owner = role.of(cell)?.owner()
+    if (!owner) return 'missing'
+    const name = `${cell}/${owner.term}`
+    const since = this.unreachedSince.get(name) ?? now()
+    for (const known of this.unreachedSince.keys()) if (known.startsWith(`${cell}/`)) this.unreachedSince.delete(known)
+    if (await this.reaches(owner)) return 'served'
+    this.unreachedSince.set(name, since)
+    return isOnly || now() - since > LEASE_MS + RENEW_MS ? 'unreachable' : 'missing'
   }
 
   private async reaches(owner: Peer): Promise<boolean> {

@@ -15,6 +15,7 @@ import type { Log } from '../../log'
 import { clientAddresses } from '../observing/client-addresses'
 import { indexSources } from '../search/index-sources'
 import { SearchIndex } from '../search/search-index'
+import { CellChanges } from './cell-changes'
 import type { OwnedGateway } from './cell-role'
 import { causesOf, fingerprints, hopSecret, isGenuine, newNodeId } from './fingerprints'
 import { GatewayNode, type NodeSurroundings } from './gateway-node'
@@ -62,14 +63,18 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
     ...{ self, leases, log, now, onStuck, monotonic: () => performance.now() },
     isGenuine: (owner) => isGenuine(config.secretKey, owner),
     ...(several && { cells: several.cells }),
-    open: ({ lease, mayGrant, onLost }) =>
-      open({ lease, mayGrant, ...node.surroundings, problem: () => role.problem() }, onLost),
+    open: ({ lease, mayGrant, onLost }, cell) => {
+      const tellOthers: NodeSurroundings['tellOthers'] = (...command) => changes.tellOthers(cell, ...command)
+      return open({ lease, mayGrant, ...node.surroundings, tellOthers, problem: () => role.problem() }, onLost)
+    },
     onSighting(sighting) {
       compareZones(sighting.owners.get(MAIN_CELL) ?? null)
       for (const { cell, term } of sighting.owners.values()) forwarding.abandon(cell, term)
       keys.saw(sighting, role.name === 'owner')
     },
   })
+  const nodeId = self.id
+  const changes = new CellChanges({ nodeId, role, leases, forwarding, log, now, monotonic: () => performance.now() })
   /** The next owner; this node too can be it, and is then reached as the others are. */
   const successor = (after: Peer): Peer | null => {
     const { cell } = after
@@ -79,7 +84,7 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
     return next && next.term > after.term ? next : null
   }
   const node = new GatewayNode({
-    ...{ role, leases, forwarding, now, addressOf: clientAddresses(config, log) },
+    ...{ nodeId, role, leases, forwarding, now, addressOf: clientAddresses(config, log) },
     hopOf: (request, ownTerm) => hopOf(request, signer, hopTime(), ownTerm),
     ...{ router: several?.router, onTrouble: tellUnknown },
   })

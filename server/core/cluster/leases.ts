@@ -97,8 +97,10 @@ export interface LeaseStore {
   beat(node: NodeFacts, offer?: readonly CellName[]): Promise<void>
   /** Takes the lease of a cell if it is free: its term, or null. Throws if the fingerprints of the nodes are not those with which this one joined. */
   take(cell: CellName, node: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null>
-  /** Renews all leases of a node: those that are still its own, and were not released, run for LEASE_MS from now. Returns their cells. */
+  /** Renews all leases of a node: those that are still its own, and not released or evicted, run for LEASE_MS from now. Returns their cells. */
   renew(nodeId: string, held: readonly HeldCell[]): Promise<ReadonlySet<CellName>>
+  /** Keeps a lease from being renewed: its owner notices, or it runs out. Until then nobody else takes it. */
+  evict(held: HeldCell): Promise<void>
   /** Gives a lease back, so that another node can take it at once. */
   release(nodeId: string, held: HeldCell): Promise<void>
   /**

@@ -9,7 +9,7 @@ export const NODE = record('One node.', {
     ['owner', 'standby', 'gone'],
     '`owner`: it decides for the accounts of its cells. `gone`: not seen for 10 seconds.',
   ),
-  cells: listOf(text('A cell.'), 'The cells that it owns: `main` is the only one, unless CELL_DATABASE_URLS is set.'),
+  cells: listOf(text('A cell.'), 'The cells that it owns; `main` where accounts are not divided.'),
   since: instant('Since when it has this role.'),
   seen_ms_ago: whole('How long ago it was last seen.'),
   clock_ms: whole("How far its clock is ahead of the database's."),

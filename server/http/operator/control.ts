@@ -44,6 +44,8 @@ export const CONTROL_SOCKET = 'control.sock'
 
 const CONSOLE: Actor = { kind: 'operator', id: 'console', address: null }
 
+const ALONE = err(failure('invalid_request', 'This gateway is alone on its database: NODE_URL is not set.'))
+
 type ControlParts = CustomerViewParts &
   CustomerMoneyParts &
   ReconcileParts &
@@ -109,11 +111,9 @@ export function socketCommands(parts: ControlParts): Readonly<Record<string, Soc
     'reset-second-factor': socketCommand(ResetSecondFactorCommand, (form) => orders.resetSecondFactor(CONSOLE, form)),
     payments: socketCommand(NoBody, async () => ok({ network: await parts.network() })),
     ready: socketCommand(NoBody, async () => ok(await parts.readiness.details())),
-    nodes: socketCommand(NoBody, async () =>
-      parts.nodes
-        ? ok(await parts.nodes())
-        : err(failure('invalid_request', 'This gateway is alone on its database: NODE_URL is not set.')),
-    ),
+    nodes: socketCommand(NoBody, async () => (parts.nodes ? ok(await parts.nodes()) : ALONE)),
+    // A node answers these itself, whatever it owns.
+    ...{ cells: async () => ALONE, 'cells-move': async () => ALONE },
     'api-report': socketCommand(NoBody, async () => ok(await readApiReport(parts))),
     ...customerSocketCommands(parts, CONSOLE),
     ...moneySocketCommands(parts, CONSOLE),

@@ -128,6 +128,26 @@ describe('the owner fence', () => {
     expect(await epoch(owner)).toEqual({ epoch: Number(Object(raised).epoch) + 1 })
   })
 
+  test('of a cell, whose lease is in another database, is never raised by a node with an older term than one that opened it', async () => {
+    const folder = await sharedFolder()
+    const opens = async (nodeId: string, term: number) => {
+      const lease = { cell: 'c2', nodeId, term }
+      const opened = await openTestStores({ folder, lease }).then(
+        async (stores) => {
+          await stores.close()
+          return 'opened'
+        },
+        (error: Error) => error.message,
+      )
+      return opened
+    }
+    expect([await opens('node_a', 3), await opens('node_b', 4)]).toEqual(['opened', 'opened'])
+    // It froze before it opened the database, and another one took the cell meanwhile.
+    expect(await opens('node_a', 3)).toContain('another node took the lease meanwhile')
+    expect(await opens('node_a', 4)).toContain('another node took the lease meanwhile')
+    expect([await opens('node_b', 4), await opens('node_a', 5)]).toEqual(['opened', 'opened'])
+  })
+
   test('is not mistaken for a broken rule of the record', () => {
     const lost = new DatabaseError({
       message: 'CHECK constraint failed: owner_epoch_is_current',

@@ -14,13 +14,13 @@ const LOOPBACK = { family: 4, bits: 0x7f000001 } as const
 /** Issue 23: what the owner believes of a request that another node forwarded. */
 describe('the owner of the accounts', () => {
   async function owner() {
-    const { time, start, opened, leases } = testNodes()
+    const { time, start, opened, allLeases } = testNodes()
     const { role } = start('a')
     await time.pass(500)
     const signer = new HopHeaders({ signing: KEY, accepted: [KEY] })
     const forwarded: Request[] = []
     const node = new GatewayNode({
-      ...{ role, leases, now: () => time.now, addressOf: () => UNKNOWN_ADDRESS },
+      ...{ nodeId: 'a', role, leases: allLeases, now: () => time.now, addressOf: () => UNKNOWN_ADDRESS },
       forwarding: {
         async forward(request) {
           forwarded.push(request)

@@ -34,7 +34,11 @@ export interface TestGateway extends OwnedGateway {
 }
 
 /** Nodes in one process that share leases in memory, and a time of the test. */
-export function testNodes(cells: readonly CellName[] = [MAIN_CELL]) {
+export function testNodes(
+  cells: readonly CellName[] = [MAIN_CELL],
+  answer: (node: string, cell: CellName, request: Request) => Response | Promise<Response> = (node) =>
+    new Response(node),
+) {
   const time = new TestTime()
   const shared = new MemoryLeases({ now: () => time.now })
   const opened: TestGateway[] = []
@@ -55,8 +59,8 @@ export function testNodes(cells: readonly CellName[] = [MAIN_CELL]) {
         if (link.failure && (link.failing.length === 0 || link.failing.includes(cell))) throw link.failure
         const gateway: TestGateway = {
           ...{ node: id, cell, mayGrant, lose: onLost, isDraining: false, isClosed: false },
-          fetch: () => new Response(id),
-          control: async () => new Response(id),
+          fetch: (request) => answer(id, cell, request),
+          control: async (request) => answer(id, cell, request),
           stopping: {
             drain() {
               gateway.isDraining = true

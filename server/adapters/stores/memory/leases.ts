@@ -22,6 +22,7 @@ interface Lease {
   readonly term: number
   readonly takenAt: number
   expiresAt: number
+  isEvicted: boolean
 }
 
 const RELEASED = Number.NEGATIVE_INFINITY
@@ -56,7 +57,7 @@ export class MemoryLeases implements LeaseStore {
   async look(): Promise<Sighting> {
     const at = this.clock.now()
     const running = [...this.leases].filter(([, lease]) => runs(lease, at))
-    const owners = running.map(([cell, { expiresAt: _, ...owner }]) => {
+    const owners = running.map(([cell, { expiresAt: _, isEvicted: _no, ...owner }]) => {
       const zones = this.known.get(owner.nodeId)?.zones ?? null
       return [cell, { ...owner, cell, zones }] as const
     })
@@ -81,15 +82,20 @@ export class MemoryLeases implements LeaseStore {
     const before = this.leases.get(cell)
     if (before && runs(before, now)) return null
     const term = (before?.term ?? 0) + 1
-    this.leases.set(cell, { nodeId: id, url, term, takenAt: now, expiresAt: now + LEASE_MS })
+    this.leases.set(cell, { nodeId: id, url, term, takenAt: now, expiresAt: now + LEASE_MS, isEvicted: false })
     if (!this.plans.get(cell)?.isPinned) this.plans.delete(cell)
     return term
   }
 
   async renew(nodeId: string, held: readonly HeldCell[]): Promise<ReadonlySet<CellName>> {
-    const own = held.filter((each) => this.isOf(nodeId, each))
+    const own = held.filter((each) => this.isOf(nodeId, each) && !this.leases.get(each.cell)?.isEvicted)
     for (const { cell } of own) this.expireAt(cell, this.clock.now() + LEASE_MS)
     return new Set(own.map(({ cell }) => cell))
+  }
+
+  async evict({ cell, term }: HeldCell): Promise<void> {
+    const lease = this.leases.get(cell)
+    if (lease?.term === term) lease.isEvicted = true
   }
 
   async release(nodeId: string, held: HeldCell): Promise<void> {

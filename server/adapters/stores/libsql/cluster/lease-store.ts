@@ -40,8 +40,10 @@ const TAKE = `INSERT INTO leases (name, node_id, url, term, taken_at, expires_at
   SELECT ?4, ?1, ?2, 1, ${NOW}, ${NOW} + ${LEASE_MS} WHERE NOT EXISTS (${changed('?3')})
   ON CONFLICT (name) DO UPDATE SET node_id = ?1, url = ?2, term = term + 1, taken_at = ${NOW}, expires_at = ${NOW} + ${LEASE_MS}
   WHERE NOT (${RUNS}) RETURNING term`
+const EVICTED = 'evicted/'
 /** A renewal that arrives behind the release must not undo it. */
 const RENEW = `UPDATE leases SET expires_at = ${NOW} + ${LEASE_MS} WHERE node_id = ?1 AND expires_at > 0
+  AND NOT EXISTS (SELECT 1 FROM secrets s WHERE s.name = '${EVICTED}' || leases.name AND s.value = CAST(leases.term AS TEXT))
   AND (name, term) IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?2)) RETURNING name`
 const RELEASE = 'UPDATE leases SET expires_at = 0 WHERE name = ?3 AND node_id = ?1 AND term = ?2'
 const BEAT = `INSERT INTO nodes (id, url, version, skew_ms, started_at, seen_at) VALUES (?1, ?2, ?3, ?4, ${NOW}, ${NOW})
@@ -71,8 +73,7 @@ const OPEN_PLAN = `INSERT OR REPLACE INTO secrets (name, value, created_at) SELE
 /** The node of ?2 has the lease ?1, so what was planned is done. */
 const END_PLAN = `DELETE FROM secrets WHERE name = ?3 AND value NOT LIKE '%${PINNED}'
   AND EXISTS (SELECT 1 FROM leases WHERE name = ?1 AND node_id = ?2 AND ${RUNS})`
-const SAY_OFFER = `INSERT OR REPLACE INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW})`
-const SAY_ZONES = `INSERT OR REPLACE INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW})`
+const SAY = `INSERT OR REPLACE INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW})`
 /** With another node that lives, its fingerprint stays. */
 const AGREE = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW}) ON CONFLICT (name) DO UPDATE SET value = ?2, created_at = ${NOW}
   WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE id <> ?3 AND ${LIVES})`
@@ -102,7 +103,7 @@ export class LibsqlLeases implements LeaseStore {
       beat(node),
       { sql: FORGET, args: [node.id, node.url] },
       ...[FORGET_ZONES, FORGET_OFFERS, FORGET_PLANS].map((sql) => one(sql)),
-      ...(node.zones === null ? [] : [one(SAY_ZONES, ZONES + node.id, node.zones)]),
+      ...(node.zones === null ? [] : [one(SAY, ZONES + node.id, node.zones)]),
       ...given.map(([name, value]) => ({ sql: AGREE, args: [FINGERPRINT + name, value, node.id] })),
       { sql: `SELECT name, value FROM secrets WHERE name LIKE '${FINGERPRINT}%'`, args: [] },
     ])
@@ -127,7 +128,7 @@ export class LibsqlLeases implements LeaseStore {
   }
 
   async beat(node: NodeFacts, offer?: readonly CellName[]): Promise<void> {
-    await this.write([beat(node), ...(offer ? [one(SAY_OFFER, OFFER + node.id, JSON.stringify(offer))] : [])])
+    await this.write([beat(node), ...(offer ? [one(SAY, OFFER + node.id, JSON.stringify(offer))] : [])])
   }
 
   async take(cell: CellName, { id, url }: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null> {
@@ -146,6 +147,10 @@ export class LibsqlLeases implements LeaseStore {
     const leases = held.map(({ cell, term }) => [leaseOf(cell), term])
     const [renewed = []] = await this.write([one(RENEW, nodeId, JSON.stringify(leases))])
     return new Set(renewed.map(({ name }) => cellOf(String(name))))
+  }
+
+  async evict({ cell, term }: HeldCell): Promise<void> {
+    await this.write([one(SAY, EVICTED + leaseOf(cell), `${term}`)])
   }
 
   async release(nodeId: string, { cell, term }: HeldCell): Promise<void> {

@@ -54,8 +54,8 @@ export const RUNS = `expires_at BETWEEN ${NOW} AND ${NOW} + ${2 * LEASE_MS}`
 /** Whether a node lives. One that was seen in the future was seen before the database's clock was set back. */
 export const LIVES = `seen_at BETWEEN ${NOW} - ${LEASE_MS} AND ${NOW} + ${LEASE_MS}`
 
-/** Whether a node still has the lease: `?2` is its id, null for a process that is no node, and `?3` the term. */
-export const HAS_LEASE = `(?2 IS NULL OR EXISTS (SELECT 1 FROM leases WHERE name = '${MAIN_LEASE}' AND node_id = ?2 AND term = ?3))`
+/** Whether a node still has the lease: `?2` is its id, null for a process that is no node, `?3` the term, and `?4` the name of the lease. */
+export const HAS_LEASE = '(?2 IS NULL OR EXISTS (SELECT 1 FROM leases WHERE name = ?4 AND node_id = ?2 AND term = ?3))'
 
 /** The node that owns the database now, if nodes own it: a process that is not one of them must leave it alone. */
 export async function liveOwner(

@@ -1,4 +1,5 @@
-import { HAS_LEASE } from '../cluster/lease-tables'
+import { type CellName, MAIN_CELL } from '../../../../core/cluster/cells'
+import { HAS_LEASE, leaseOf, NOW } from '../cluster/lease-tables'
 import type { Connection } from './worker-connection'
 import type { Statement } from './worker-wire'
 
@@ -6,24 +7,46 @@ import type { Statement } from './worker-wire'
 export interface HeldLease {
   readonly nodeId: string
   readonly term: number
+  /** Whose database it is; `main` if it does not say. The leases of all cells are in the database of `main`. */
+  readonly cell?: CellName
 }
 
 /**
  * Raises the epoch by one, and at least to the time in seconds: what is restored from an older copy begins above every epoch that the
  * original ever had. Resolves to the new epoch; from then on no older process commits anything. Throws if another node has the lease: one
- * that froze while it opened the database must not fence its successor.
+ * that froze while it opened the database must not fence its successor. The database of another cell than `main` knows the highest term that
+ * opened it.
  */
 export async function raiseEpoch(writer: Connection, now: number, lease: HeldLease | null): Promise<number> {
-  const [result] = await writer.send({ op: 'batch', mode: 'write', statements: [epochRaise(now, lease)] })
-  const epoch = Number(result?.rows[0]?.[0])
+  const statements = [...(lease && isElsewhere(lease) ? [termSeen(lease)] : []), epochRaise(now, lease)]
+  const results = await writer.send({ op: 'batch', mode: 'write', statements })
+  const epoch = Number(results.at(-1)?.rows[0]?.[0])
   if (Number.isSafeInteger(epoch)) return epoch
   throw new Error(lease ? 'another node took the lease meanwhile' : 'the database has no owner row')
+}
+
+function isElsewhere({ cell = MAIN_CELL }: HeldLease): boolean {
+  return cell !== MAIN_CELL
+}
+
+/** Terms of a cell only rise, so one that is lower than the last is of a node that lost the lease. */
+function termSeen({ nodeId, term, cell = MAIN_CELL }: HeldLease): Statement {
+  return {
+    sql: `INSERT INTO leases (name, node_id, url, term, taken_at, expires_at) VALUES (?1, ?2, '', ?3, ${NOW}, 0)
+      ON CONFLICT (name) DO UPDATE SET node_id = ?2, term = ?3, taken_at = ${NOW} WHERE term < ?3`,
+    args: [leaseOf(cell), nodeId, term],
+  }
 }
 
 /** The statement of `raiseEpoch`. */
 export function epochRaise(now: number, lease: HeldLease | null): Statement {
   return {
     sql: `UPDATE owner SET epoch = max(epoch + 1, ?1), asserted = max(epoch + 1, ?1), last_group = 0 WHERE id = 1 AND ${HAS_LEASE} RETURNING epoch`,
-    args: [Math.max(0, Math.floor(now / 1000)), lease?.nodeId ?? null, lease?.term ?? null],
+    args: [
+      Math.max(0, Math.floor(now / 1000)),
+      lease?.nodeId ?? null,
+      lease?.term ?? null,
+      leaseOf(lease?.cell ?? MAIN_CELL),
+    ],
   }
 }
