@@ -68,7 +68,7 @@ export class DirectoryUnavailable extends Error {
   }
 }
 
-/** Which cell answers a request; `main` for whoever has no account. @public */
+/** Which cell answers a request; `main` for whoever has no account. */
 export interface CellRouter {
   /** With one cell: `main`, at once and without a promise. Rejects with `DirectoryUnavailable` while nobody can say. */
   cellOf(request: Request): CellName | Promise<CellName>
@@ -91,7 +91,7 @@ export interface StaffClaim {
   readonly secondFactor: boolean
 }
 
-/** Asks the gateway of a cell, in this process or by a hop. @public */
+/** Asks the gateway of a cell, in this process or by a hop. */
 export interface CellCalls {
   /** The answer of the cell's owner, which takes `staff` in place of a session. A 503 if it cannot be reached. */
   ask(cell: CellName, request: Request, staff?: StaffClaim): Promise<Response>
