@@ -11,8 +11,11 @@ import { openUpstreamWallet } from './compose/apis/upstream-payments'
 import { composeAfterRestore } from './compose/backup/after-restore'
 import { composeBackups } from './compose/backup/backup-schedule'
 import { startCell } from './compose/cell-work'
+import { type CellPlace, configOf, ownsControl, shareOf } from './compose/cluster/cell-place'
+import { followControl } from './compose/cluster/follow-control'
 import { type NodeSurroundings, nodeReadiness } from './compose/cluster/gateway-node'
 import { operatorsOfCells, withCommands } from './compose/cluster/operators'
+import { receiver, UsersOfCells } from './compose/cluster/other-cells'
 import { openControl } from './compose/control'
 import { openDatabases } from './compose/databases'
 import { composeGuide } from './compose/guide'
@@ -32,7 +35,6 @@ import { AccountSearch } from './core/accounts/account-search'
 import { Keys } from './core/accounts/keys'
 import { Operator } from './core/accounts/operator'
 import { SignUp } from './core/accounts/sign-up'
-import type { AccountStore } from './core/accounts/store'
 import type { Clock } from './core/clock'
 import { MAIN_CELL } from './core/cluster/cells'
 import { type ByteCaps, BytesInProgress } from './core/limits/bytes-in-progress'
@@ -88,8 +90,8 @@ export interface Surroundings {
   readonly passwordHash?: IdentityOptions['passwordHash']
   /** The built dashboard, already loaded, for tests. */
   readonly dashboard?: DashboardFiles
-  /** A database of their own for the accounts, for tests: no setting divides them from DATABASE_URL yet (ADR 45). */
-  readonly cellDatabase?: string
+  /** One of several cells; without it the gateway is alone (ADR 52). */
+  readonly cell?: CellPlace
   /** The worker threads of the stores, for tests. */
   readonly threads?: WorkerThreads
 }
@@ -100,30 +102,51 @@ interface ClosableProviders extends DataProviders {
   close?(): Promise<void>
 }
 
-/** The only place that chooses adapters and passes them to the core. Does not listen yet. */
+/** The gateway, or the one of a cell beside those of others. Does not listen yet. */
 export async function compose(config: Config, surroundings: Surroundings) {
-  const { clock, log, stopwatch = STOPWATCH } = surroundings
+  const { cell: place, log } = surroundings
+  const gateway = await composeGateway(configOf(config, place), surroundings)
+  const { copies } = gateway.core.stores
+  const following =
+    place &&
+    (await followControl(copies, log).catch(async (error: unknown) => {
+      await gateway.close()
+      throw error
+    }))
+  return {
+    ...gateway,
+    /** Does what the gateway of another cell tells this one. */
+    receive: receiver({ ...gateway, copies }),
+    async close() {
+      await following?.close()
+      await gateway.close()
+    },
+  }
+}
+
+/** The only place that chooses adapters and passes them to the core. */
+async function composeGateway(config: Config, surroundings: Surroundings) {
+  const { clock, log, cell: place, stopwatch = STOPWATCH } = surroundings
   const core = await composeCore(config, surroundings)
   const { stores, accounts } = core
+  const ofCell = { shareOf: shareOf(place), hasOtherCells: (place?.all.length ?? 1) > 1, place }
   const later = () => ({ pipeline, models, billing, readiness, backups })
   const { telemetry, ...observed } = await composeTelemetry(config, { log, clock, stopwatch, core, later })
   const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
-  const { people, ownOrigins, mailers } = composeIdentity(config, surroundings, core)
+  const { people, users, ownOrigins, mailers } = composeIdentity(config, surroundings, core)
   const { identity } = people
   const linked = openSocial(config, { ...core, identity, clock, log, store: stores.social })
-  const anonymousLimits = { ...TIER_LIMITS.free, rpm: config.anonymousRpm }
-  const work = await startCell(config, { ...core, ...mailers, clock, stopwatch, log, telemetry })
+  const work = await startCell(config, { ...core, ...mailers, ...ofCell, clock, stopwatch, log, telemetry })
   const { billing, pipeline, webhooks, retention } = work
-  const auth = { ...core, clock, anonymousLimits, ...billing.auth }
-  const models = composeModels(config, stores, pipeline, { catalog: core.catalog, search: providers.context, log })
-  const imported = composeImported(config, { ...core, clock, log, pipeline, ownOrigins, fetchExternal: core.strangers })
+  const auth = { ...core, clock, anonymousLimits: anonymousLimits(config), ...billing.auth }
+  const models = composeModels(config, stores, pipeline, { ...core, ...ofCell, search: providers.context, log })
+  const imported = composeImported(config, { ...core, ...ofCell, clock, log, pipeline, ownOrigins })
   const backups = composeBackups(config, { ...surroundings, stores })
   const restored = await composeAfterRestore(config, { ...surroundings, restoreChecks: stores.restoreChecks })
   const stopping = new StopState(core.events)
-  const { index, ...parts } = readinessParts(config, core.checks, providers, surroundings.node)
-  const warnings = { backups: backups.warning, stuck: () => core.stuck.warning() }
-  const readiness = new Readiness({ ...models, ...parts, warnings, isDraining: stopping.isAnnounced })
-  const settings = ownerSettings({ ...core, ...linked, identity, config, clock, ...mailers, log })
+  const { index, readiness } = composeReadiness(config, { core, providers, models, backups, stopping, surroundings })
+  const { accountIdOf } = users
+  const settings = ownerSettings({ ...core, ...linked, accountIdOf, identity, config, clock, ...mailers, log })
   const { cells, elsewhere } = operatorsOfCells(surroundings.others, { ...core, identity })
   const shared = { ...core, ...models, ...imported, ...settings, ...people, ...billing.routes, ...restored }
   const web = app({
@@ -161,24 +184,15 @@ export async function compose(config: Config, surroundings: Surroundings) {
     control: cells?.console(control) ?? control,
     ...{ accounts, setupToken: core.setupToken, metrics: observed.endpoint },
     /** Whether there is no operator yet. */
-    needsOperator: () => needsOperator(accounts),
+    needsOperator: async () => stores.directory.withRole('operator').length === 0,
     /** The longest deadline of a call. */
     longestCallMs: () => Math.max(models.longestCallMs(), ...core.apis.routes.apis.map(({ timeoutMs }) => timeoutMs)),
     /** Resolves when no call is in progress. Aborts those that still run after `maxMs`. */
     streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
     load: async () => ({ accounts: await accounts.count(), longCalls: pipeline.openCalls.count }),
-    ...{ stopping, reloadModels: core.reloadModels, index },
-    async close() {
-      await Promise.all([work.close(), backups.close()])
-      await Promise.all([imported.upstreamPayments?.close(), providers.close?.(), models.close(), observed.close()])
-      await linked.close()
-      await core.closeDatabases()
-    },
+    ...{ stopping, reloadModels: core.reloadModels, index, users, takeOffSale: imported.takeOffSale },
+    close: closing([[work, backups], [imported.upstreamPayments, providers, models, observed], [linked]], core),
   }
-}
-
-async function needsOperator(accounts: AccountStore): Promise<boolean> {
-  return !(await accounts.list(Number.POSITIVE_INFINITY, null)).some((account) => account.operator)
 }
 
 function faultLog(log: Log): OnFault {
@@ -194,17 +208,44 @@ function guardedFetch({ baseUrl }: Config, given: OutboundFetch | undefined): Ou
   return given ?? openGuardedFetch({ userAgent: `${PRODUCT} (+${baseUrl})` })
 }
 
-function readinessParts(
-  { dataDir }: Config,
-  checks: Awaited<ReturnType<typeof composeCore>>['checks'],
-  { sources, context }: ClosableProviders,
-  node: NodeSurroundings | undefined,
-) {
+function anonymousLimits({ anonymousRpm }: Config) {
+  return { ...TIER_LIMITS.free, rpm: anonymousRpm }
+}
+
+interface ReadinessParts {
+  readonly core: Pick<Awaited<ReturnType<typeof composeCore>>, 'checks' | 'stuck'>
+  readonly providers: ClosableProviders
+  readonly models: ReturnType<typeof composeModels>
+  readonly backups: Pick<ReturnType<typeof composeBackups>, 'warning'>
+  readonly stopping: StopState
+  readonly surroundings: Pick<Surroundings, 'node'>
+}
+
+function composeReadiness({ dataDir }: Config, parts: ReadinessParts) {
+  const { core, providers, models, backups, stopping, surroundings } = parts
+  const { sources, context } = providers
   const index = new SearchIndex(indexSources(dataDir), () => context.ready())
-  return {
-    index,
-    ...nodeReadiness({ ...checks, search: () => index.problem() }, node),
+  const readiness = new Readiness({
+    ...{ ...models, ...nodeReadiness({ ...core.checks, search: () => index.problem() }, surroundings.node) },
     sources: sources ?? (async () => ({ search: await context.ready() })),
+    warnings: { backups: backups.warning, stuck: () => core.stuck.warning() },
+    isDraining: stopping.isAnnounced,
+  })
+  return { index, readiness }
+}
+
+interface Closable {
+  close?(): unknown
+}
+
+/** Closes all of one step before the next, and the databases last. */
+function closing(
+  steps: readonly (readonly (Closable | null | undefined)[])[],
+  { closeDatabases }: { closeDatabases(): Promise<void> },
+) {
+  return async (): Promise<void> => {
+    for (const step of steps) await Promise.all(step.map((part) => part?.close?.()))
+    await closeDatabases()
   }
 }
 
@@ -242,7 +283,7 @@ async function composeCore(config: Config, surroundings: Surroundings) {
 
 async function coreOf(
   config: Config,
-  { clock, stopwatch, log, outbound }: Surroundings & { readonly stopwatch: Clock },
+  { clock, stopwatch, log, outbound, cell: place }: Surroundings & { readonly stopwatch: Clock },
   { stores, cell, close }: Awaited<ReturnType<typeof openDatabases>>,
 ) {
   const isResealed = await resealSecrets(config, stores.sealedTexts, log)
@@ -259,7 +300,7 @@ async function coreOf(
     audit: stores.audit,
     checks: { database: () => stores.problem(), charges: () => cell.chargesProblem() },
     ...{ reports: stores.reports, operationUsage: stores.operationUsage, statements: stores.statements },
-    ...(await composeAgents(config, { stores, apps: cell.apps, holds, clock })),
+    ...(await composeAgents(config, { stores, apps: cell.apps, holds, clock, ownsControl: ownsControl(place) })),
     intake: new Intake(new BytesInProgress(bodyBytes()), stopwatch),
     keys: new Keys({
       ...{ credentials, holds, clock, events },
@@ -269,11 +310,12 @@ async function coreOf(
     operator: new Operator({
       ...{ accounts, prices, ledger, clock, events },
       ...{ audit: stores.audit, isClosed: closedUsers(stores.controlDb) },
+      hasOperatorBeside: (account) => stores.directory.hasOperatorBeside(account),
     }),
     limitRequests: cell.limitRequests,
     signUp: new SignUp({
       ...{ accounts, directory: stores.directory, ledger, clock, setupToken, credits: stores.signupCredits },
-      ...{ cell: MAIN_CELL, cells: [MAIN_CELL] },
+      ...{ cell: place?.name ?? MAIN_CELL, cells: place?.all ?? [MAIN_CELL] },
       firstIsOperator: config.firstAccountIsOperator,
       confirms: config.mail !== null,
       production: config.production,
@@ -290,16 +332,19 @@ async function coreOf(
 
 function composeIdentity(
   config: Config,
-  { clock, log, passwordHash }: Surroundings,
-  { stores, signUp, accounts, appGrants, events, strangers }: Awaited<ReturnType<typeof composeCore>>,
+  { clock, log, passwordHash, cell: place }: Surroundings,
+  { stores, signUp, accounts, appGrants, grants, events, strangers }: Awaited<ReturnType<typeof composeCore>>,
 ) {
   const loopbacks = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${config.port}`)
   const ownOrigins = new Set([config.baseUrl, ...loopbacks])
   const mailers = openMailers(config, clock, log)
   const { mailer, linkMailer } = mailers
-  const parts = { accounts, signUp, audit: stores.audit, clock }
+  const { directory } = stores
+  const users = new UsersOfCells({ place, accounts, directory, events, appGrants, grants, log })
+  const { accountIdOf, disconnectApps } = users
+  const parts = { accountIdOf, signUp, audit: stores.audit, clock }
   const identity = openIdentity({
-    ...passwordResets({ ...parts, mailer: linkMailer, baseUrl: config.baseUrl, appGrants }),
+    ...passwordResets({ ...parts, mailer: linkMailer, baseUrl: config.baseUrl, disconnectApps }),
     signInEvents: signInEvents({
       ...{ ...parts, mailer, writeEvent: eventWriter(stores.webhooks, clock, log) },
       onMailFailure: (reason) => log.error(MAIL_FAILED, { reason }),
@@ -315,17 +360,14 @@ function composeIdentity(
       if (!(await signUp.openAccount(id, { address, isFromThisMachine })) && !(await signUp.isElsewhere(id)))
         throw new Error('the account could not be saved')
     },
-    onSessionEnd: async (userId) => {
-      const account = await accounts.byUser(userId)
-      if (account) events.publish(account.id, { type: 'session' })
-    },
+    onSessionEnd: users.sessionEnded,
     fetchDocument: strangers,
     onFault: ({ requestId, reason }) => log.error('sign-in', { requestId, reason }),
     clock,
     passwordHash,
   })
   const search = new AccountSearch({ accounts, directory: stores.directory, finder: stores.finder })
-  return { people: { identity, search, notes: stores.notes, directory: stores.directory }, ownOrigins, mailers }
+  return { people: { identity, search, notes: stores.notes, directory: stores.directory }, users, ownOrigins, mailers }
 }
 
 /** The stack of an error's cause, without the parameters of a failed SQL statement. */

@@ -16,14 +16,21 @@ interface AgentParts {
   readonly stores: { readonly controlDb: Database['db'] } & Pick<Database, 'tokenChanges'>
   readonly apps: AppGrantStore
   readonly holds: HoldStore
+  /** Whether this gateway owns the control database, where tokens are. */
+  readonly ownsControl: boolean
   readonly clock: Clock
 }
 
 /** What apps with OAuth tokens need: the tokens' grants, and the app grants that their calls are counted on. */
-export async function composeAgents({ baseUrl, secretKey }: Config, { stores, apps, holds, clock }: AgentParts) {
+export async function composeAgents(
+  { baseUrl, secretKey }: Config,
+  { stores, apps, holds, clock, ownsControl }: AgentParts,
+) {
   const { controlDb: db } = stores
-  await prepareOAuth(db, baseUrl)
-  await hashStoredSecrets(db, secretKey)
+  if (ownsControl) {
+    await prepareOAuth(db, baseUrl)
+    await hashStoredSecrets(db, secretKey)
+  }
   const grants = new LibraryGrants({ db, baseUrl, changes: () => stores.tokenChanges(), now: () => clock.now() })
   return { grants, appGrants: new AppGrants({ store: apps, grants, holds, clock }) }
 }

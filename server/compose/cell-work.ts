@@ -21,6 +21,10 @@ type Needs = Pick<Cell, 'ledger' | 'journal' | 'limiter' | 'credentials'> &
     readonly stores: BillingNeeds['stores'] & WebhookNeeds['stores'] & RetentionNeeds['stores']
     readonly operator: BillingNeeds['operator']
     readonly telemetry: Telemetry
+    /** How much of an upstream's concurrency is this gateway's. */
+    readonly shareOf: (cap: number) => number
+    /** Whether other cells have accounts, too. */
+    readonly hasOtherCells: boolean
     readonly clock: Clock
     /** Monotonic. */
     readonly stopwatch: Clock
@@ -44,12 +48,12 @@ export async function startCell(config: Config, needs: Needs) {
 
 /** What every paid call runs on. */
 function pipelineDeps(
-  { ledger, journal, limiter, prices, clock, telemetry, log }: Needs,
+  { ledger, journal, limiter, prices, clock, telemetry, log, shareOf }: Needs,
   { funding, idempotency }: Pick<PipelineDeps, 'funding' | 'idempotency'>,
 ): PipelineDeps {
   return {
     ...{ limiter, ledger, journal, prices, clock, funding, idempotency, telemetry },
-    drains: new Drains(),
+    drains: new Drains(shareOf),
     openCalls: new OpenCalls(),
     onTrouble: (provider, reason) => log.warn('upstream', { provider, reason }),
     onOverrun: (requestId, model, amount) =>

@@ -9,9 +9,16 @@ import { openModelCatalog } from './models'
 /** What belongs to no account (ADR 45): what is on sale and at what price. Secrets must have been sealed again before. */
 export async function openControl(config: Config, stores: ControlStores, clock: Clock) {
   const apis = new ApiRegistry()
-  apis.replace(await stores.apis.all())
   const apiClosings = new Closings(stores.apiClosings)
-  await apiClosings.restore()
+  const onSale = {
+    async read() {
+      const all = await stores.apis.all()
+      return () => apis.replace(all)
+    },
+  }
+  const inMemory = [onSale, apiClosings]
+  for (const copy of inMemory) (await copy.read())()
+  stores.copies.add(...inMemory)
   const { catalog, reloadModels } = await openModelCatalog(config, stores.models, clock)
   return { apis, apiClosings, catalog, reloadModels, prices: stores.prices, setupToken: new SetupToken() }
 }

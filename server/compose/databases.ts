@@ -1,19 +1,23 @@
 import { LibsqlAuditTrail } from '../adapters/stores/libsql/audit/audit-trail'
+import { forgetInControl } from '../adapters/stores/libsql/audit/forgotten-traces'
 import { JoinedAuditTrail } from '../adapters/stores/libsql/audit/joined-audit-trail'
 import { operatorActs } from '../adapters/stores/libsql/audit/operator-acts'
 import { openControlStores } from '../adapters/stores/libsql/control-stores'
 import { Opened } from '../adapters/stores/libsql/driver/opened'
 import type { WorkerThreads } from '../adapters/stores/libsql/driver/worker-threads'
-import { LibsqlControlEvents } from '../adapters/stores/libsql/notices/control-events'
-import { openDatabase } from '../adapters/stores/libsql/open-database'
-import { LibsqlRetention } from '../adapters/stores/libsql/retention'
+import { eventsOfGateway, LibsqlControlEvents } from '../adapters/stores/libsql/notices/control-events'
+import { type Database, openDatabase } from '../adapters/stores/libsql/open-database'
+import type { ControlDatabase } from '../adapters/stores/libsql/shared-database'
 import type { Config } from '../config'
 import type { Clock } from '../core/clock'
-import { JoinedRetention } from '../core/usage/joined-retention'
+import type { CellName } from '../core/cluster/cells'
 import type { RecentLatencies } from '../core/usage/recent-latencies'
+import { EventCopies } from '../core/webhooks/event-moves'
+import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Log } from '../log'
 import { upgradeCopy } from './backup/upgrade-copy'
 import { openCell } from './cell'
+import type { CellPlace } from './cluster/cell-place'
 import type { NodeSurroundings } from './cluster/gateway-node'
 
 interface Surroundings {
@@ -24,16 +28,16 @@ interface Surroundings {
   readonly onFatal: (reason: string) => void
   readonly node?: NodeSurroundings
   readonly latencies: RecentLatencies | null
-  readonly cellDatabase?: string
+  readonly cell?: CellPlace
   readonly threads?: WorkerThreads
 }
 
 /**
- * Opens DATABASE_URL: the control database, and the only cell, if that has no database of its own (ADR 45). Whatever was opened is closed if this
- * fails.
+ * Opens the database of the accounts. It is the control database, too, but for a cell other than `main` (ADR 45). Whatever was opened is closed if
+ * this fails.
  */
 export async function openDatabases(config: Config, surroundings: Surroundings) {
-  const { clock, log, onFatal, node, threads, cellDatabase } = surroundings
+  const { clock, log, onFatal, node, threads, cell: place } = surroundings
   const opened = new Opened()
   const onTrouble = (what: string, reason: string) => log.error(`database: ${what}`, { reason })
   try {
@@ -41,32 +45,48 @@ export async function openDatabases(config: Config, surroundings: Surroundings) 
       ...{ url: config.databaseUrl, authToken: config.databaseAuthToken, clock, onFatal, onTrouble },
       isSyncPromised: config.databaseSyncPromised,
       ...{ ...(node && { lease: node.lease }), ...(threads && { threads }) },
-      beforeUpgrade: upgradeCopy(config, surroundings),
+      ...{ beforeUpgrade: upgradeCopy(config, surroundings), changes: place?.changes },
     }
-    const database = await openDatabase(options, opened)
-    const control = await openControlStores(database, { signupBrakes: config.signupBrakes, onTrouble })
-    const home = cellDatabase === undefined ? database : await openDatabase({ ...options, url: cellDatabase }, opened)
+    const apart = place?.apart ?? null
+    // Changes of the control database are announced, and no others.
+    const home = await openDatabase(apart ? { ...options, changes: undefined } : options, opened)
+    const shared: ControlDatabase = apart?.control ?? home
+    const control = await openControlStores(shared, { signupBrakes: config.signupBrakes, onTrouble })
     const mayGrant = node?.mayGrant ?? null
     const cell = await openCell({ ...surroundings, database: home, opened, control, mayGrant })
-    const { db, tokenChanges } = database
-    const both = [...new Set([database, home])]
-    const [audit, ofCell] = [new LibsqlAuditTrail(db), new LibsqlAuditTrail(home.db)]
+    const [audit, own] = [new LibsqlAuditTrail(shared.db), new LibsqlAuditTrail(home.db)]
+    const { copies } = control
+    copies.add({ read: async () => () => cell.accounts.takeRoles() })
+    const leave = place?.changes.join(copies)
+    if (leave) opened.add(leave)
     const stores = {
       /** Where the accounts are, and where everything else is. */
-      ...{ db: home.db, controlDb: db },
-      ...{ tokenChanges, ...control, ...cell.stores },
-      audit: home === database ? audit : new JoinedAuditTrail(audit, ofCell),
-      operatorActs: both.map((one) => operatorActs(one.db)),
+      ...{ db: home.db, controlDb: shared.db },
+      ...{ tokenChanges: shared.tokenChanges, ...control, ...cell.stores },
+      /** Forgets a closed account where its own database does not. */
+      forgetInControl: apart ? forgetInControl(shared.db) : null,
+      audit: apart ? new JoinedAuditTrail(audit, own) : audit,
+      operatorActs: operatorActs(home.db),
       /** Why a database does not respond now; null if all do. */
-      problem: async () => (await Promise.all(both.map((one) => one.problem()))).find(Boolean) ?? null,
-      controlEvents: home === database ? null : new LibsqlControlEvents(db),
-      retention:
-        home === database ? cell.stores.retention : new JoinedRetention(new LibsqlRetention(db), cell.stores.retention),
-      sealedTexts: [cell.stores.sealedWebhooks, control.sealedApis],
+      problem: async () => (await home.problem()) ?? (apart && (await shared.problem())),
+      eventCopies: place && apart ? exchangedEvents(place.name, shared, home, cell.stores.webhooks, clock) : [],
+      sealedTexts: apart ? [cell.stores.sealedWebhooks] : [cell.stores.sealedWebhooks, control.sealedApis],
     }
     return { stores, cell, close: () => opened.closeInTime(onTrouble) }
   } catch (error) {
     await opened.close()
     throw error
   }
+}
+
+/** The events of the control database that concern a cell, and those of the cell that concern the operators of all. */
+function exchangedEvents(
+  name: CellName,
+  shared: ControlDatabase,
+  home: Database,
+  webhooks: Pick<WebhookStore, 'addEvents'>,
+  clock: Clock,
+): EventCopies[] {
+  const control = new LibsqlControlEvents(shared.db, name)
+  return [new EventCopies(control, webhooks, clock), new EventCopies(eventsOfGateway(home.db), control, clock)]
 }

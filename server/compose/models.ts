@@ -49,6 +49,8 @@ export function composeModels(
     /** The search provider for research. */
     readonly search: Provider<LlmContextInput>
     readonly log: Log
+    /** How much of an upstream's concurrency is this gateway's. */
+    readonly shareOf: (cap: number) => number
   },
 ) {
   const { ledger, clock, telemetry } = pipeline
@@ -58,7 +60,7 @@ export function composeModels(
   const inputs = new TokenThread()
   const deps: ModelDeps = {
     catalog,
-    backend: new UpstreamRouter({ keyOf, now: () => clock.now(), telemetry, onTrouble }),
+    backend: new UpstreamRouter({ keyOf, now: () => clock.now(), telemetry, onTrouble, shareOf: parts.shareOf }),
     ledger,
     clock,
     // Unlimited sign-ups must not spend the operator's money (spec-answers 4).

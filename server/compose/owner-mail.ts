@@ -22,15 +22,18 @@ import {
   takenSignUpMail,
 } from '../core/accounts/owner-mails'
 import type { SignUp } from '../core/accounts/sign-up'
-import type { AccountStore } from '../core/accounts/store'
 import { type Actor, type AuditTrail, auditEntry } from '../core/audit'
 import type { Clock } from '../core/clock'
 import type { CredentialStore } from '../core/credentials/store'
+import type { AccountId } from '../core/ids'
 import { MAIL_FAILED, type Mail, type Mailer } from '../core/mail/mailer'
 import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Social } from '../http/social/record'
 import type { Log } from '../log'
 import type { eventWriter } from './webhooks'
+
+/** The account of a user, also one in another cell. */
+type AccountIdOf = (userId: string) => Promise<AccountId | null>
 
 /** The time limit of the network for unlinking one account. */
 const UNLINK_MS = 5_000
@@ -80,6 +83,7 @@ export function ownerSettings(
       readonly settings: AccountSettingsStore
       readonly audit: AuditTrail
       readonly webhooks: Pick<WebhookStore, 'forget'>
+      readonly forgetInControl: ((account: AccountId) => Promise<void>) | null
     }
     identity: Identity
     config: Config
@@ -87,10 +91,11 @@ export function ownerSettings(
     mailer: Mailer | null
     linkMailer: Mailer | null
     signUp: SignUp
+    accountIdOf: AccountIdOf
     log: Log
   },
 ) {
-  const { stores, identity, config, clock, mailer, linkMailer, log, accounts, signUp } = parts
+  const { stores, identity, config, clock, mailer, linkMailer, log, signUp } = parts
   const { settings, audit } = stores
   // Nobody waits for it: the mail server may be slow.
   const tellOwner = (mail: Mail) =>
@@ -107,12 +112,15 @@ export function ownerSettings(
     tellSecurity: (email: string, change: SecurityChange) => tellOwner(securityMail(email, change)),
     closing: new AccountClosing({
       ...{ ...parts, settings, staff: parts.operator, onClosing: onClosing(parts) },
-      forgetEvents: (account) => stores.webhooks.forget(account),
+      async forgetEvents(account) {
+        await stores.webhooks.forget(account)
+        await stores.forgetInControl?.(account)
+      },
     }),
     signUp,
     emailChanges: new EmailChanges({
       onSignUpConfirmed: (userId) => signUp.confirm(userId),
-      ...{ identity, accounts, audit, mailer, linkMailer, clock },
+      ...{ identity, accountIdOf: parts.accountIdOf, audit, mailer, linkMailer, clock },
       ...{ secret: config.secretKey, baseUrl: config.baseUrl },
       onMailFailure: (reason) => log.error(MAIL_FAILED, { reason }),
     }),
@@ -164,16 +172,16 @@ export function signUpConfirmation(parts: {
 /** Notifies owners of sign-ins: by mail where it is configured, and in the audit log. */
 export function signInEvents(parts: {
   mailer: Mailer | null
-  accounts: AccountStore
+  accountIdOf: AccountIdOf
   audit: AuditTrail
   signUp: SignUp
   clock: Clock
   writeEvent: ReturnType<typeof eventWriter>
   onMailFailure: (reason: string) => void
 }): SignInEvents {
-  const { mailer, accounts, audit, signUp, clock, writeEvent, onMailFailure } = parts
+  const { mailer, accountIdOf, audit, signUp, clock, writeEvent, onMailFailure } = parts
   const note = async (userId: string, actor: Actor, action: string) => {
-    const accountId = (await accounts.byUser(userId))?.id ?? null
+    const accountId = await accountIdOf(userId)
     const entry = auditEntry({ at: clock.now(), actor, accountId, action })
     await audit.write(entry)
     return entry
@@ -208,31 +216,24 @@ export function signInEvents(parts: {
 export function passwordResets(parts: {
   mailer: Mailer | null
   baseUrl: string
-  accounts: AccountStore
+  accountIdOf: AccountIdOf
   signUp: SignUp
-  appGrants: AppGrants
   audit: AuditTrail
   clock: Clock
+  /** Disconnects the user's apps, in whatever cell the account is. */
+  disconnectApps: (userId: string, address: string | null) => Promise<unknown>
 }) {
-  const { mailer, baseUrl, accounts, signUp, appGrants, audit, clock } = parts
+  const { mailer, baseUrl, accountIdOf, signUp, audit, clock, disconnectApps } = parts
   return {
     onResetRequest: async (user: { email: string }, token: string) =>
       mailer?.send(resetMail(user.email, resetLink(baseUrl, token))),
     onPasswordReset: async (user: { id: string }, { address }: { address: string | null }) => {
       // The link proved that the address is theirs.
       if (mailer) await signUp.confirm(user.id)
-      const account = await accounts.byUser(user.id)
+      await disconnectApps(user.id, address)
       const actor = { kind: 'owner', id: user.id, address } as const
-      if (account) await appGrants.disconnect(account, 'all', actor, 'new_password')
-      const at = clock.now()
-      await audit.write(
-        auditEntry({
-          at,
-          actor,
-          accountId: account?.id ?? null,
-          action: 'account.password_reset',
-        }),
-      )
+      const accountId = await accountIdOf(user.id)
+      await audit.write(auditEntry({ at: clock.now(), actor, accountId, action: 'account.password_reset' }))
     },
   }
 }

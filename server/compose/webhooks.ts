@@ -16,7 +16,7 @@ import type { UsageReports } from '../core/usage/reports'
 import { PRODUCT } from '../core/version'
 import { Delivering } from '../core/webhooks/delivering'
 import type { EventType, GatewayEvent } from '../core/webhooks/event'
-import type { EventSource } from '../core/webhooks/event-moves'
+import type { EventCopies } from '../core/webhooks/event-moves'
 import { type NoticeMailStore, NoticeMails, UnsubscribeLinks } from '../core/webhooks/notice-mails'
 import type { NoticeStore } from '../core/webhooks/notices'
 import type { SendWebhook, WebhookStore } from '../core/webhooks/webhook'
@@ -25,7 +25,7 @@ import { limitRequestRecord } from '../http/account/limit-request-record'
 import { keyRecord } from '../http/keys/record'
 import {
   startDelivering,
-  startEventMoves,
+  startEventCopies,
   startExpiryNotices,
   startNoticeMails,
   startSpendSummaries,
@@ -35,8 +35,8 @@ import type { Log } from '../log'
 interface Parts {
   readonly stores: {
     readonly webhooks: WebhookStore
-    /** Null if the control database is the accounts' own. */
-    readonly controlEvents: EventSource | null
+    /** None if the control database is the accounts' own. */
+    readonly eventCopies: readonly EventCopies[]
     readonly notices: NoticeStore
     readonly noticeMails: NoticeMailStore & SpendSummaryStore
     readonly reports: UsageReports
@@ -73,11 +73,11 @@ export function composeWebhooks(config: Config, parts: Parts) {
   const mails = mailing && new NoticeMails(mailing)
   const { reports } = stores
   const spendSummaries = mailing && new SpendSummaries({ ...mailing, reports, credentials, ledger })
-  const moves = stores.controlEvents && startEventMoves(stores.controlEvents, store, log)
+  const copies = stores.eventCopies.map((one) => startEventCopies(one, log))
   const jobs = [
     ...(mails ? [startNoticeMails(mails, log)] : []),
     ...(spendSummaries ? [startSpendSummaries(spendSummaries, log)] : []),
-    ...(moves ? [moves] : []),
+    ...copies,
     startDelivering(delivering, log),
     startExpiryNotices({ store, expiring: (from, to) => credentials.expiring(from, to), clock }, log),
   ]
@@ -89,7 +89,7 @@ export function composeWebhooks(config: Config, parts: Parts) {
       unsubscribeLinks: links,
     },
     /** For tests. */
-    senders: { eventMoves: moves, delivering, noticeMails: mails, spendSummaries },
+    senders: { eventCopies: copies, delivering, noticeMails: mails, spendSummaries },
     async close() {
       await Promise.all(jobs.map((job) => job.close()))
       await delivering.close()

@@ -3,7 +3,7 @@ import { type Clock, HOUR_MS, MINUTE_MS } from '../core/clock'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { Delivering } from '../core/webhooks/delivering'
 import type { NewEvent } from '../core/webhooks/event'
-import { type EventSource, moveEvents } from '../core/webhooks/event-moves'
+import type { EventCopies } from '../core/webhooks/event-moves'
 import type { NoticeMails } from '../core/webhooks/notice-mails'
 import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Log } from '../log'
@@ -22,11 +22,11 @@ export function startDelivering(delivering: Pick<Delivering, 'run'>, log: Log): 
   })
 }
 
-/** Moves events every second to where they are sent. */
-export function startEventMoves(from: EventSource, to: Pick<WebhookStore, 'addEvents'>, log: Log): Job {
-  return startJob(() => moveEvents(from, to), {
+/** Copies events between the outboxes of two databases, every second. */
+export function startEventCopies(copies: Pick<EventCopies, 'run'>, log: Log): Job {
+  return startJob(() => copies.run(), {
     everyMs: ROUND_MS,
-    onError: (error) => log.warn('events could not be moved; the next round tries again', { reason: String(error) }),
+    onError: (error) => log.warn('events could not be copied; the next round tries again', { reason: String(error) }),
   })
 }
 

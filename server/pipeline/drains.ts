@@ -26,14 +26,20 @@ export interface Drain {
 export class Drains {
   private readonly byAccount = new Map<AccountId, number>()
   private readonly byUpstream = new Map<string, number>()
+  private readonly shareOf: (cap: number) => number
   private running = 0
+
+  /** `shareOf`: how much of an upstream's concurrency is this gateway's; all of it, if there is no other. */
+  constructor(shareOf: (cap: number) => number = (cap) => cap) {
+    this.shareOf = shareOf
+  }
 
   /** Why a new call must wait, or null. `concurrency`: the calls that the account's tier runs at once. */
   refusal(account: AccountId, concurrency: number, { upstreams }: Pick<Model, 'upstreams'>): Failure | null {
     const own = this.byAccount.get(account) ?? 0
     if (own === 0) return null
     const isFull = upstreams.every(
-      (upstream) => (this.byUpstream.get(upstreamName(upstream)) ?? 0) >= upstream.concurrency / 2,
+      (upstream) => (this.byUpstream.get(upstreamName(upstream)) ?? 0) >= this.shareOf(upstream.concurrency) / 2,
     )
     if (own < TIMES_THE_TIER * concurrency && this.running < MAX_OF_PROCESS && !isFull) return null
     return failure(

@@ -4,116 +4,178 @@ import { createClient } from '@libsql/client'
 import { sql } from 'drizzle-orm'
 import { TABLE_HOMES, type TableHome } from '../../server/adapters/stores/libsql/schema/homes'
 import { type AccountBody, callWith, keyBench, type Owner, read } from '../http/owner/bench'
-import { type Harness, openHarness } from '../support/harness'
+import { C2, type Cells, openCells } from '../support/cells'
+import type { Harness } from '../support/harness'
 import { reconcile } from '../support/reconcile'
 
-/** A gateway whose accounts are in another database than everything else, as with several cells (ADR 45). */
-describe('with the accounts in a database of their own', () => {
-  let gateway: Harness
-  let operator: Owner
-  let owner: Owner
-  let ownerId: string
+type CellOwner = Awaited<ReturnType<Cells['owner']>>
+
+/** The gateways of two cells at once: `main`, which owns the control database, and `c2`, whose accounts are in a database of their own (ADR 52). */
+describe('with accounts in two cells', () => {
+  let cells: Cells
+  /** An operator in `main`, owners in both cells. */
+  let operator: CellOwner
+  let ada: CellOwner
+  let bob: CellOwner
   beforeAll(async () => {
-    gateway = await openHarness({ apart: true })
-    operator = await gateway.owner('root@example.com')
-    owner = await gateway.owner('ada@example.com')
-    ownerId = (await accountOf(owner)).id
+    cells = await openCells()
+    operator = await cells.owner('root@example.com')
+    ada = await cells.owner('ada@example.com')
+    bob = await cells.owner('bob@example.com')
   })
-  afterAll(async () => {
-    await gateway.close()
-  })
+  afterAll(() => cells.close())
 
-  const accountOf = (of: Owner) => read<AccountBody>(of.api('/api/account'))
-  const customer = (path: string, body?: unknown) => operator.api(`/api/operator/accounts/${ownerId}${path}`, body)
-  const auditOf = async (path: string) =>
-    (await read<{ entries: { action: string }[] }>(operator.api(path))).entries.map(({ action }) => action)
+  const accountOf = (of: Pick<Owner, 'api'>) => read<AccountBody>(of.api('/api/account'))
+  const secretOf = async (of: CellOwner) => (await keyBench(of).create()).secret
+  const home = (of: CellOwner): Harness => cells.gatewayOf(of.cell)
+  const rows = async (of: Harness, query: string) => (await of.core.stores.db.all<unknown>(sql.raw(query))).length
 
-  test('an owner signs up, calls are charged, a price and a role apply to the next request', async () => {
-    expect([(await accountOf(operator)).operator, (await accountOf(owner)).operator]).toEqual([true, false])
-    const { secret } = await keyBench(owner).create()
-    expect(await callWith(gateway, secret)).toBe('200')
-    const before = (await accountOf(owner)).balance_micros_usd
-    expect(before).toBeLessThan(2_000_000)
-    await read(customer('/grants', { usd: '5', note: 'test', reference: 'one' }))
-    expect((await accountOf(owner)).balance_micros_usd).toBe(before + 5_000_000)
-    await read(customer('/role', { role: 'support' }))
-    expect((await owner.api('/api/operator/accounts')).status).toBe(200)
-    await read(customer('/role', { role: null }))
-    expect((await owner.api('/api/operator/accounts')).status).toBe(403)
-  })
-
-  test('operators read one audit log, newest first and in pages, whichever database an entry is in', async () => {
-    const expected = ['account.role', 'account.role', 'account.grant', 'key.create', 'account.open']
-    expect(await auditOf(`/api/operator/audit?account=${ownerId}`)).toEqual(expected)
-    const paged: string[] = []
-    for (let cursor: string | null = ''; cursor !== null; ) {
-      const query: string = `account=${ownerId}&limit=2${cursor && `&cursor=${cursor}`}`
-      const page = await read<{ entries: { action: string }[]; next_cursor: string | null }>(
-        operator.api(`/api/operator/audit?${query}`),
-      )
-      paged.push(...page.entries.map(({ action }) => action))
-      cursor = page.next_cursor
+  test('accounts are divided, and each is opened in its own cell alone', async () => {
+    expect([operator.cell, ada.cell, bob.cell]).toEqual(['main', C2, 'main'])
+    for (const one of [operator, ada, bob]) {
+      expect((await accountOf(one)).credit_micros_usd).toBe(2_000_000)
+      const other = cells.gatewayOf(one.cell === C2 ? 'main' : C2)
+      expect(await other.core.accounts.byUser(one.userId)).toBeNull()
     }
-    expect(paged).toEqual(expected)
+    expect((await accountOf(operator)).operator).toBe(true)
   })
 
-  test("operators' webhooks get events of the gateway, and only while they are operators", async () => {
-    const { webhooks, directory } = gateway.core.stores
-    const { id } = await accountOf(operator)
-    expect(directory.withRole('operator')).toEqual([id as 'acct_'])
-    await read(operator.api('/api/webhooks', { url: 'https://example.com/hook', events: ['operation.overrun'] }), 201)
-    expect(await webhooks.receivers([])).toMatchObject([{ accountId: id, operator: true }])
+  test('calls of both cells are charged, and a price that main changes applies to the next call in both', async () => {
+    const [inMain, inC2] = [await secretOf(bob), await secretOf(ada)]
+    const spent = async (of: CellOwner, secret: string) => {
+      const before = (await accountOf(of)).balance_micros_usd
+      expect(await callWith(home(of), secret)).toBe('200')
+      return before - (await accountOf(of)).balance_micros_usd
+    }
+    const usual = await spent(bob, inMain)
+    expect(usual).toBeGreaterThan(0)
+    expect(await spent(ada, inC2)).toBe(usual)
+    const set = await cells.main.control('price', { operation: 'image-search', usd: '0.5' })
+    expect(`${set.status} ${await set.text()}`).toStartWith('200 ')
+    expect([await spent(ada, inC2), await spent(bob, inMain)]).toEqual([500_000, 500_000])
   })
 
-  test('an event that the control database causes is sent by the cell, once', async () => {
-    const { db, controlDb, controlEvents } = gateway.core.stores
-    const { id } = await accountOf(operator)
-    await controlDb.run(
-      sql`INSERT INTO api_closings (operation, account_id, price_version, at) VALUES ('shop.buy', ${ownerId}, 'price_1', 1)`,
-    )
-    const [event] = (await controlEvents?.waiting(9)) ?? []
-    if (!event) throw new Error('a closing causes an event')
-    const { seq: _, ...moved } = event
-    expect(moved).toMatchObject({ type: 'operation.overrun', accountId: null })
-    // Moved before a crash, which came before the note of it.
-    await gateway.core.stores.webhooks.addEvents([moved])
-    await gateway.gateway.eventMoves?.run()
-    expect(await controlEvents?.waiting(9)).toEqual([])
-    await gateway.gateway.delivering.run()
-    const sent = sql`SELECT w.account_id AS id, d.event_id AS event FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id`
-    expect(await db.all<unknown>(sent)).toEqual([{ id, event: event.id }])
+  test('a role that is given in one cell is known in the other at the next request', async () => {
+    const { stores } = cells.main.core
+    const account = await cells.c2.core.accounts.byUser(ada.userId)
+    if (!account) throw new Error('no account')
+    expect((await ada.api('/api/operator/accounts')).status).toBe(403)
+    const actor = { kind: 'operator', id: 'test', address: null } as const
+    await cells.c2.core.operator.setRole(actor, account.id, 'operator')
+    expect(stores.directory.withRole('operator')).toContain(account.id)
+    expect((await ada.api('/api/operator/accounts')).status).toBe(200)
+    // Not the last one: the other operator is in main.
+    const left = await cells.c2.core.operator.setRole(actor, account.id, null)
+    expect(left.ok).toBe(true)
+    expect(stores.directory.withRole('operator')).not.toContain(account.id)
   })
 
-  test('old entries and events are removed in both databases', async () => {
-    const { db, controlDb, retention } = gateway.core.stores
-    const left = async () =>
-      Promise.all(
-        [db, controlDb].flatMap((one) =>
-          ['audit_log', 'events WHERE dispatched'].map(async (from) => {
-            const [row] = await one.all<{ n: number }>(sql.raw(`SELECT count(*) AS n FROM ${from}`))
-            return row?.n
-          }),
-        ),
-      )
-    expect((await left()).every((n) => n !== 0)).toBe(true)
-    const until = gateway.clock.now() + 1
-    for (const table of ['audit_log', 'events', 'requests', 'webhook_deliveries'] as const)
-      while (await retention.prune(table, until, 2));
-    expect(await left()).toEqual([0, 0, 0, 0])
+  test('three accounts of two cells close an operation to all of them', async () => {
+    const { apiClosings: there } = cells.c2.core
+    const { apiClosings: here } = cells.main.core
+    const operation = { name: 'shop.buy', id: 'buy', priceVersion: 'price_1' } as unknown as Parameters<
+      typeof here.close
+    >[0]
+    await there.close(operation, 'acct_1' as 'acct_', 1)
+    await there.close(operation, 'acct_2' as 'acct_', 2)
+    expect([here.isClosed(operation, 'acct_1' as 'acct_'), here.isClosedToAll(operation)]).toEqual([true, false])
+    await here.close(operation, 'acct_3' as 'acct_', 3)
+    expect([here.isClosedToAll(operation), there.isClosedToAll(operation)]).toEqual([true, true])
+  })
+
+  test('what only main changes cannot be written by the gateway of another cell', async () => {
+    const actor = { kind: 'operator', id: 'test', address: null } as const
+    const priced = cells.c2.core.operator.setPrice(actor, 'image-search', null, null)
+    expect(priced).rejects.toThrow('only the owner of the control database writes the table prices')
+  })
+
+  test('a session that ends at main has ended in the cell of its account', async () => {
+    const session = await cells.signIn('ada@example.com')
+    expect((await session.api('/api/account')).status).toBe(200)
+    const { id } = await accountOf(session)
+    const watcher = cells.c2.core.events.watch(id as 'acct_')
+    expect((await session.atMain('/api/auth/sign-out', {})).status).toBe(200)
+    expect((await session.api('/api/account')).status).toBe(401)
+    expect(await watcher?.take(1000)).toMatchObject([{ type: 'session' }])
+  })
+
+  test("operators' webhooks get what happens in any cell, once, and owners what main knows of them", async () => {
+    const { main, c2 } = cells
+    await read(operator.api('/api/webhooks', { url: 'https://example.com/root', events: ['operation.overrun'] }), 201)
+    await read(ada.api('/api/webhooks', { url: 'https://example.com/ada', events: ['sign_in.new_device'] }), 201)
+    const at = cells.clock.now()
+    const event = { keyId: null, at, data: {} } as const
+    await c2.core.stores.webhooks.addEvents([{ ...event, id: 'evt_a', type: 'operation.overrun', accountId: null }])
+    const { id } = await accountOf(ada)
+    await main.core.stores.webhooks.addEvents([
+      { ...event, id: 'evt_b', type: 'sign_in.new_device', accountId: id as 'acct_' },
+    ])
+    const dispatch = async () => {
+      for (const copies of c2.gateway.eventCopies) await copies.run()
+      for (const gateway of [main, c2]) await gateway.gateway.delivering.run()
+    }
+    await dispatch()
+    await dispatch()
+    const sent = `SELECT event_id AS event FROM webhook_deliveries WHERE event_id IN ('evt_a', 'evt_b')`
+    expect(await main.core.stores.db.all<unknown>(sql.raw(sent))).toEqual([{ event: 'evt_a' }])
+    expect(await c2.core.stores.db.all<unknown>(sql.raw(sent))).toEqual([{ event: 'evt_b' }])
+    expect(await rows(main, `SELECT 1 FROM events WHERE id = 'evt_a' AND dispatched`)).toBe(1)
+  })
+
+  test('an owner reads one audit log, with the sign-ins that main noted', async () => {
+    const { id } = await accountOf(ada)
+    const trail = await cells.c2.core.stores.audit.ofAccount(id as 'acct_', 100, null)
+    const actions = trail?.rows.map(({ action }) => action) ?? []
+    expect(actions).toContain('account.new_browser')
+    expect(actions).toContain('key.create')
+    expect(actions.at(-1)).toBe('account.open')
+  })
+
+  test('a new password disconnects the apps of an account in another cell', async () => {
+    const { accounts, appGrants, stores, apps } = cells.c2.core
+    const account = await accounts.byUser(ada.userId)
+    if (!account) throw new Error('no account')
+    const connected = await appGrants.of(account, 'gateway-cli', '127.0.0.1')
+    const identity = cells.main.gateway.users
+    await identity.disconnectApps(ada.userId, '127.0.0.1')
+    expect(await apps.live(account.id, connected.clientId)).toBeNull()
+    const trail = await stores.audit.ofAccount(account.id, 1, null)
+    expect(trail?.rows[0]).toMatchObject({ action: 'connection.end', detail: { because: 'new_password' } })
+    // Its cell is away: nobody is told, and the reset goes on.
+    cells.unreachable = true
+    await identity.disconnectApps(ada.userId, '127.0.0.1')
+    cells.unreachable = false
+    expect(cells.main.logged.join('')).toContain('another cell could not be told')
+  })
+
+  test('a closed account leaves nothing of its owner in either database', async () => {
+    const { id } = await accountOf(ada)
+    await read(ada.api('/api/settings/close', { email: 'ada@example.com' }))
+    for (const gateway of [cells.main, cells.c2]) {
+      const { db } = gateway.core.stores
+      expect(
+        await db.all<unknown>(sql`SELECT address FROM audit_log WHERE account_id = ${id} AND address IS NOT NULL`),
+      ).toEqual([])
+      expect(await db.all<unknown>(sql`SELECT id FROM events WHERE account_id = ${id}`)).toEqual([])
+    }
+    expect((await ada.api('/api/account')).status).toBe(401)
+    ada = await cells.owner('eva@example.com')
+    expect(ada.cell).toBe(C2)
+    expect((await accountOf(ada)).credit_micros_usd).toBe(2_000_000)
   })
 
   test('everything is there after a restart, and each table has rows only where it belongs', async () => {
-    const { folder } = gateway
-    const balance = (await accountOf(owner)).balance_micros_usd
-    await gateway.close(true)
-    expect((await reconcile(gateway.databaseFile)).problems).toEqual([])
-    expect(await foreignRows(join(folder, 'gateway.db'), 'cell')).toEqual([])
-    expect(await foreignRows(gateway.databaseFile, 'control')).toEqual([])
-    gateway = await openHarness({ apart: true, folder })
-    operator = await gateway.signIn('root@example.com')
-    owner = await gateway.signIn('ada@example.com')
-    expect((await accountOf(operator)).operator).toBe(true)
-    expect((await accountOf(owner)).balance_micros_usd).toBe(balance)
+    const { folders } = cells
+    const balances = await Promise.all([ada, bob].map(async (one) => (await accountOf(one)).balance_micros_usd))
+    await cells.close(true)
+    const [inMain, inC2] = folders.map((folder) => join(folder, 'gateway.db'))
+    for (const file of [inMain, inC2]) expect((await reconcile(file ?? '')).problems).toEqual([])
+    expect(await foreignRows(inC2 ?? '', 'control')).toEqual([])
+    cells = await openCells({ folders })
+    ada = await cells.signIn('eva@example.com')
+    bob = await cells.signIn('bob@example.com')
+    const after = await Promise.all([ada, bob].map(async (one) => (await accountOf(one)).balance_micros_usd))
+    expect(after).toEqual(balances)
   })
 })
 

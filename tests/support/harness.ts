@@ -2,6 +2,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compose, DASHBOARD, type Surroundings } from '../../server/compose'
+import type { CellPlace } from '../../server/compose/cluster/cell-place'
 import { readConfig } from '../../server/config'
 import type { Account } from '../../server/core/accounts/account'
 import type { Actor } from '../../server/core/audit'
@@ -22,7 +23,7 @@ import { POOLED_THREADS } from './pooled-threads'
  * A clock that stands still until it is told. Starts in the middle of a minute, so that a window is not about to end. With
  * `running` it is the true time and moves, as a browser beside it needs.
  */
-class FakeClock {
+export class FakeClock {
   private at: number
   private set = 0
   private readonly running: boolean
@@ -102,17 +103,18 @@ interface HarnessOptions {
   readonly configuredProviders?: boolean
   /** A clock that runs with the true time. */
   readonly running?: boolean
-  /** The accounts in a database of their own. */
-  readonly apart?: boolean
   /** How the gateway reaches others, and who asks it for operators, as one of several cells. */
   readonly cells?: Pick<Surroundings, 'others' | 'staffOf'>
+  /** One of several cells, whose clock is that of the others. */
+  readonly cell?: CellPlace
+  readonly clock?: FakeClock
   /** Where a clock that stands begins. */
   readonly now?: number
 }
 
 export type Harness = Awaited<ReturnType<typeof openHarness>>
 
-async function newFolder(): Promise<string> {
+export async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-test-'))
   await writeMigratedDatabase(join(folder, 'gateway.db'))
   return folder
@@ -139,7 +141,7 @@ async function loadedDashboard(): Promise<DashboardFiles> {
  */
 export async function openHarness(options: HarnessOptions = {}) {
   const folder = options.folder ?? (await newFolder())
-  const clock = new FakeClock(options)
+  const clock = options.clock ?? new FakeClock(options)
   const images = new FixtureProvider<ImageSearchInput>()
   const context = new FixtureProvider<LlmContextInput>()
   const logged: string[] = []
@@ -162,7 +164,7 @@ export async function openHarness(options: HarnessOptions = {}) {
     onFatal: (reason) => fatal.push(reason),
     passwordHash: QUICK_HASH,
     threads: POOLED_THREADS,
-    ...(options.apart && { cellDatabase: `file:${join(folder, 'cell.db')}` }),
+    ...(options.cell && { cell: options.cell }),
     dashboard: await loadedDashboard(),
     ...(!options.configuredProviders && { providers: { images, context } }),
     ...options.cells,
@@ -204,7 +206,7 @@ export async function openHarness(options: HarnessOptions = {}) {
   return {
     folder,
     /** Where the accounts are. */
-    databaseFile: join(folder, options.apart ? 'cell.db' : 'gateway.db'),
+    databaseFile: join(folder, 'gateway.db'),
     config,
     clock,
     images,

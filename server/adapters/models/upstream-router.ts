@@ -16,6 +16,8 @@ export interface UpstreamRouterOptions {
   readonly now: () => number
   readonly onTrouble: (upstream: string, reason: string) => void
   readonly telemetry: Pick<Telemetry, 'upstreamEnded'>
+  /** How much of an upstream's concurrency is this gateway's; all of it, if there is no other. */
+  readonly shareOf?: (cap: number) => number
   /** Waits before one more try. */
   readonly pause?: (ms: number) => Promise<void>
 }
@@ -82,7 +84,7 @@ export class UpstreamRouter implements ModelBackend {
       return err(refusal('unavailable', 'its API key is not set', null))
     }
     const breaker = this.breakerOf(name)
-    const entered = breaker.enter(upstream.concurrency)
+    const entered = breaker.enter(this.options.shareOf?.(upstream.concurrency) ?? upstream.concurrency)
     if (entered === 'open') return err(refusal('unavailable', 'its circuit breaker is open', null))
     if (entered === 'full') return err(refusal('rate_limited', 'it has reached its limit of concurrent calls', null))
     const abort = new AbortController()

@@ -1,19 +1,20 @@
 import { KeyRing } from '../../adapters/sealing/key-ring'
 import type { Config } from '../../config'
-import type { ApiOperation } from '../../core/apis/api'
 import type { SoldOperation } from '../../core/apis/api-routes'
 import type { ApiRegistry, ApiStore } from '../../core/apis/api-store'
 import { ApiCatalog } from '../../core/apis/catalog/api-catalog'
 import type { Closings } from '../../core/apis/closings'
 import { OPERATIONS } from '../../core/catalog/operations'
 import type { Clock } from '../../core/clock'
+import type { ControlCopies } from '../../core/cluster/control-copies'
 import { makeId } from '../../core/ids'
 import type { Json } from '../../core/json'
 import type { Journal } from '../../core/ledger/journal'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
-import type { Log } from '../../log'
 import { tryOperation } from '../../pipeline/apis/try-operation'
+import { type CellPlace, ownsControl } from '../cluster/cell-place'
 import { type ApiNeeds, composeApis } from './apis'
+import { closedToAll, takeOffSaleAt } from './off-sale'
 import { followUpstreamPayments } from './upstream-payments'
 
 interface CatalogNeeds {
@@ -30,25 +31,44 @@ interface CatalogNeeds {
 export function composeImported(
   config: Config,
   needs: Omit<ApiNeeds, 'onOverruns'> &
-    Pick<CatalogNeeds, 'ownOrigins' | 'fetchExternal'> & {
-      readonly stores: { readonly apis: ApiStore }
+    Pick<CatalogNeeds, 'ownOrigins'> & {
+      readonly stores: { readonly apis: ApiStore; readonly copies: Pick<ControlCopies, 'add'> }
       readonly journal: Journal
+      /** Requests to addresses that strangers supply. */
+      readonly strangers: OutboundFetch
+      /** Undefined: there is one cell. */
+      readonly place: CellPlace | undefined
     },
 ) {
-  const { stores, apis, apiClosings: closings, clock, log, ownOrigins, fetchExternal, paying, journal } = needs
+  const { stores, apis, apiClosings: closings, clock, log, ownOrigins, paying, journal, place } = needs
   const hasWallet = paying !== null
-  const parts = { store: stores.apis, closings, registry: apis, clock, ownOrigins, fetchExternal, hasWallet }
+  const parts = {
+    store: stores.apis,
+    closings,
+    registry: apis,
+    clock,
+    ownOrigins,
+    fetchExternal: needs.strangers,
+    hasWallet,
+  }
   const apiCatalog = openCatalog(config, parts)
-  const takeOffSale = overrunsEnd(apiCatalog, log)
-  const selling = composeApis(config, { ...needs, onOverruns: takeOffSale })
+  const takeOffSale = takeOffSaleAt(place, apiCatalog, log)
+  const selling = composeApis(config, { ...needs, onOverruns: (operation) => void takeOffSale(closedToAll(operation)) })
   // The process may have ended after the last closing was stored and before the operation was disabled.
-  for (const { operation } of apis.routes.operations) if (closings.isClosedToAll(operation)) takeOffSale(operation)
+  const endClosed = () => {
+    for (const { operation } of apis.routes.operations)
+      if (closings.isClosedToAll(operation)) void takeOffSale(closedToAll(operation))
+  }
+  if (ownsControl(place)) {
+    endClosed()
+    stores.copies.add({ read: async () => endClosed })
+  }
   const { apiDeps, apiInputs } = selling
   const tryApi = (sold: SoldOperation, input: Json) =>
     tryOperation(apiDeps, apiInputs, sold, input, makeId('req', clock.now()))
-  const upstreamPayments = followUpstreamPayments({ paying, journal, clock, log, catalog: apiCatalog })
+  const upstreamPayments = followUpstreamPayments({ paying, journal, clock, log, catalog: apiCatalog, takeOffSale })
   // Documents are where the operator points, as upstreams are.
-  return { ...selling, apiCatalog, tryApi, upstreamPayments, fetchDocument: apiDeps.fetch }
+  return { ...selling, apiCatalog, tryApi, upstreamPayments, takeOffSale, fetchDocument: apiDeps.fetch }
 }
 
 /** Imported documents are strangers': what they refer to is fetched by the guarded way out. */
@@ -62,17 +82,4 @@ function openCatalog(config: Config, parts: CatalogNeeds): ApiCatalog {
     isSet: (variable) => config.apis.secrets.has(variable),
     reserved: new Set(Object.values(OPERATIONS).map(({ path }) => path.split('/')[3] ?? '')),
   })
-}
-
-/** Takes an operation off sale that reported more than its maximum to several accounts. */
-function overrunsEnd(catalog: ApiCatalog, log: Log): (operation: ApiOperation) => void {
-  const actor = { kind: 'system', id: 'overruns', address: null } as const
-  return ({ name, id }) => {
-    const api = name.slice(0, name.length - id.length - 1)
-    catalog.change(actor, api, { operations: [{ id, enabled: false }] }).then(
-      (done) =>
-        done.ok || log.error('an operation could not be disabled', { operation: name, reason: done.error.message }),
-      (error: unknown) => log.error('an operation could not be disabled', { operation: name, reason: String(error) }),
-    )
-  }
 }

@@ -7,6 +7,7 @@ import type { Job } from '../../jobs/job'
 import { startUpstreamPaymentChecks } from '../../jobs/upstream-payments'
 import type { Log } from '../../log'
 import type { PaidUpstreams } from '../../pipeline/apis/ask-paid'
+import type { TakeOffSale } from './off-sale'
 
 /** The wallet that pays upstreams per request; null without one. */
 export async function openUpstreamWallet(
@@ -26,19 +27,19 @@ interface CheckParts {
   readonly journal: Journal
   readonly clock: Clock
   readonly log: Log
-  readonly catalog: ApiCatalog
+  readonly catalog: Pick<ApiCatalog, 'byName'>
+  readonly takeOffSale: TakeOffSale
 }
 
 /** Follows the payments that brought no answer. Null without a wallet. */
-export function followUpstreamPayments({ paying, journal, clock, log, catalog }: CheckParts): Job | null {
+export function followUpstreamPayments({ paying, journal, clock, log, catalog, takeOffSale }: CheckParts): Job | null {
   if (!paying) return null
-  const actor = { kind: 'system', id: 'upstream payments', address: null } as const
   return startUpstreamPaymentChecks({
     ...{ ...paying, journal, clock },
     changedAt: (api) => catalog.byName(api)?.updatedAt ?? null,
     async disable(api) {
-      const done = await catalog.change(actor, api, { enabled: false })
-      log.error('an API cashed payments without answers; it is disabled', { api, ...(!done.ok && { left: 'enabled' }) })
+      const isDone = await takeOffSale({ api, operation: null, by: 'upstream payments' })
+      log.error('an API cashed payments without answers; it is disabled', { api, ...(!isDone && { left: 'enabled' }) })
     },
     onTrouble: (what, reason) => log.error(what, { reason }),
   })

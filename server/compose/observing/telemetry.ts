@@ -27,7 +27,7 @@ interface Parts {
       readonly books: { sums: Readings['books'] }
       readonly journalState: Readings['journal']
       readonly webhooks: Pick<WebhookStore, 'addEvents' | 'countLost' | 'lostEvents'>
-      readonly operatorActs: readonly OperatorActs[]
+      readonly operatorActs: OperatorActs
     }
     readonly money: Pick<MoneyLog, 'summarize'>
     readonly holds: { openHolds: Readings['holds'] }
@@ -49,7 +49,7 @@ export async function composeTelemetry({ metrics: settings, traces, backup }: Co
   const { log, core, later } = parts
   const health = upstreamHealth(parts)
   const calls = new CallLog(log)
-  const acts = await Promise.all(core.stores.operatorActs.map((of) => openOperatorLog(of, log)))
+  const acts = await openOperatorLog(core.stores.operatorActs, log)
   const recent = new RecentCalls({ now: () => performance.now() })
   // Libraries are loaded only if they are configured.
   const isReady = async () => (await later().readiness.status()).status === 'ready'
@@ -95,7 +95,7 @@ export async function composeTelemetry({ metrics: settings, traces, backup }: Co
     /** Null without metrics. */
     endpoint: metrics && new MetricsEndpoint({ metrics, token: settings.token, isLoopback }),
     async close() {
-      await Promise.all(acts.map((one) => one.close()))
+      await acts.close()
       calls.summarize()
       core.money.summarize()
       metrics?.close()

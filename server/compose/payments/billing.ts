@@ -43,12 +43,14 @@ interface Parts {
   readonly clock: Clock
   readonly log: Log
   readonly telemetry: Telemetry
+  /** Then one cell knows a part of what the chain and the processor know: what they have more is no discrepancy. */
+  readonly hasOtherCells: boolean
 }
 
 /** Everything about incoming money: payments for single requests, top-ups, and idempotency. */
 export async function composeBilling(
   config: Config,
-  { stores, ledger, operator, limiter, clock, log, telemetry }: Parts,
+  { stores, ledger, operator, limiter, clock, log, telemetry, hasOtherCells }: Parts,
 ) {
   const { paymentClaims: claims, keptAnswers: records } = stores
   const { topUps, cards } = composeTopUps(config, {
@@ -63,9 +65,9 @@ export async function composeBilling(
   const pruning = startIdempotencyPruning(records, clock, log)
   const networkJobs = [
     startReceiptChecks({ methods: rail.lasting, claims, clock }, log),
-    startReconciliations(reconciliation, clock, log),
+    ...(hasOtherCells ? [] : [startReconciliations(reconciliation, clock, log)]),
     startTopUpChecks({ methods: rail.lasting, claims, clock }, topUps, log),
-    ...(cards ? [startCardComparisons(cards.topUps, log), startCardRefunds(cards.refunds, log)] : []),
+    ...(cards ? [startCardComparisons(cards.topUps, log, !hasOtherCells), startCardRefunds(cards.refunds, log)] : []),
   ]
   // Ends the claims that a previous process was working on.
   await rail.payments.recover()

@@ -1,20 +1,21 @@
 import { type Actor, type AuditTrail, auditEntry } from '../audit'
 import type { Clock } from '../clock'
 import { type Failure, failure, wrongParameters } from '../failure'
+import type { AccountId } from '../ids'
 import type { Mail, Mailer } from '../mail/mailer'
 import { err, ok, type Result } from '../result'
 import { EmailChangeTokens, type EmailChange as TokenOfEmail } from './email-change'
 import type { EmailChange, IdentitySettings } from './identity'
 import type { KeyOwner } from './keys'
 import { confirmEmailMail, emailChangedMail } from './owner-mails'
-import type { AccountStore } from './store'
 import { wrong } from './submitted'
 
 const LINK_EXPIRED = 'This link has expired or was already used. Request a new one in Settings.'
 
 interface Parts {
   readonly identity: IdentitySettings
-  readonly accounts: AccountStore
+  /** The account of a user, also one in another cell. */
+  readonly accountIdOf: (userId: string) => Promise<AccountId | null>
   readonly audit: AuditTrail
   readonly mailer: Mailer | null
   /** For mails to an address that need not be the owner's. Null without mail. */
@@ -80,30 +81,30 @@ export class EmailChanges {
 
   /** Safe to repeat: the link works until it expires or the address changes. */
   private async confirmSignUp({ userId, to }: TokenOfEmail, actor: Actor): Promise<Result<string, Failure>> {
-    const { identity, accounts, audit, clock, onSignUpConfirmed } = this.parts
+    const { identity, accountIdOf, audit, clock, onSignUpConfirmed } = this.parts
     if (!(await identity.confirmEmail(userId, to))) return err(failure('invalid_state', LINK_EXPIRED))
     if (!(await onSignUpConfirmed(userId)))
       return err(
         failure('service_unavailable', 'Your address could not be confirmed. Try again.', { retryAfterSeconds: 1 }),
       )
-    const accountId = (await accounts.byUser(userId))?.id ?? null
+    const accountId = await accountIdOf(userId)
     await audit.write(auditEntry({ at: clock.now(), actor, accountId, action: 'account.email_confirmed' }))
     return ok(to)
   }
 
   private async change(change: EmailChange, actor: Actor): Promise<Result<void, Failure>> {
-    const { identity, accounts, audit, clock } = this.parts
+    const { identity, accountIdOf, audit, clock } = this.parts
     const outcome = await identity.changeEmail(change)
     if (outcome === 'taken')
       return err(failure('invalid_state', 'Another account already uses this email address. Choose a different one.'))
     if (outcome === 'stale') return err(failure('invalid_state', LINK_EXPIRED))
     const at = clock.now()
-    const account = await accounts.byUser(change.userId)
+    const accountId = await accountIdOf(change.userId)
     await audit.write(
       auditEntry({
         at,
         actor,
-        accountId: account?.id ?? null,
+        accountId,
         action: 'account.email',
         detail: { email: change.to },
         before: { email: change.from },

@@ -22,6 +22,7 @@ export class Operator {
   private readonly events: EventPublisher
   private readonly trail: AuditTrail
   private readonly isClosed: (account: Account) => Promise<boolean>
+  private readonly hasOperatorBeside: (account: AccountId) => Promise<boolean>
   private readonly mutex = new KeyedMutex()
   private readonly roles = new KeyedMutex()
 
@@ -34,6 +35,8 @@ export class Operator {
     audit: AuditTrail
     /** Whether it was closed for good: nobody can sign in to it again. */
     isClosed: (account: Account) => Promise<boolean>
+    /** Whether another account, in any cell, is operator and not closed. */
+    hasOperatorBeside: (account: AccountId) => Promise<boolean>
   }) {
     this.accounts = parts.accounts
     this.prices = parts.prices
@@ -42,6 +45,7 @@ export class Operator {
     this.events = parts.events
     this.trail = parts.audit
     this.isClosed = parts.isClosed
+    this.hasOperatorBeside = parts.hasOperatorBeside
   }
 
   /** Adds credit. A `reference` is never booked twice. */
@@ -143,23 +147,16 @@ export class Operator {
   /** Gives a role to an account, or takes it. The last operator keeps theirs. Runs one at a time, so that two cannot both leave. */
   setRole(actor: Actor, id: AccountId, role: StaffRole | null): Promise<Result<Account, Failure>> {
     return this.roles.take('roles', async () => {
-      const all = await this.accounts.list(Number.POSITIVE_INFINITY, null)
-      const previous = all.find((account) => account.id === id)
-      const isClosed = previous !== undefined && (await this.isClosed(previous))
+      const previous = await this.accounts.byId(id)
+      const isClosed = previous !== null && (await this.isClosed(previous))
       if (isClosed && role) return err(CLOSED)
-      const isLast = previous?.operator && !isClosed && !(await this.hasOperatorBeside(all, id))
+      const isLast = previous?.operator && !isClosed && !(await this.hasOperatorBeside(id))
       if (isLast && role !== 'operator')
         return err(
           failure('invalid_state', 'This is the only operator of this gateway. Make another account operator first.'),
         )
       return this.changeRole(actor, id, role, 'account.role', { role })
     })
-  }
-
-  /** Nobody can sign in to a closed account, so one that has the role is no operator. */
-  private async hasOperatorBeside(all: readonly Account[], id: AccountId): Promise<boolean> {
-    for (const account of all) if (account.operator && account.id !== id && !(await this.isClosed(account))) return true
-    return false
   }
 
   /** From the next request on, the account's keys, apps and sessions are refused with the reason. Its money stays. */

@@ -30,14 +30,20 @@ export interface ClosingStore {
 export class Closings {
   private readonly store: ClosingStore
   private readonly byOperation = new Map<ImportedName, Closing[]>()
+  /** Closings here that are not stored yet. */
+  private readonly unstored = new Set<Closing>()
 
   constructor(store: ClosingStore) {
     this.store = store
   }
 
-  /** Reads what is stored, at the start. */
-  async restore(): Promise<void> {
-    for (const closing of await this.store.all()) this.remember(closing)
+  /** Reads what is stored. What it returns takes it over, beside what is about to be stored. */
+  async read(): Promise<() => void> {
+    const stored = await this.store.all()
+    return () => {
+      this.byOperation.clear()
+      for (const closing of [...stored, ...this.unstored]) this.remember(closing)
+    }
   }
 
   isClosed(operation: Pick<ApiOperation, 'name' | 'priceVersion'>, account: AccountId): boolean {
@@ -54,7 +60,9 @@ export class Closings {
     const closing: Closing = { operation: operation.name, accountId, priceVersion: operation.priceVersion, at }
     this.remember(closing)
     const toAll = this.current(operation).length === ACCOUNTS_TO_CLOSE
+    this.unstored.add(closing)
     await this.store.add(closing)
+    this.unstored.delete(closing)
     return { toAll }
   }
 
@@ -71,6 +79,9 @@ export class Closings {
 
   /** Drops from memory what the store has deleted. */
   forget(operations: readonly ImportedName[], account: AccountId | null = null): void {
+    for (const closing of this.unstored)
+      if (operations.includes(closing.operation) && (account === null || closing.accountId === account))
+        this.unstored.delete(closing)
     for (const name of operations) {
       const rest =
         this.byOperation.get(name)?.filter(({ accountId }) => account !== null && accountId !== account) ?? []
@@ -89,7 +100,11 @@ export class Closings {
     return this.byOperation.get(name)?.filter((closing) => closing.priceVersion === priceVersion) ?? []
   }
 
+  /** Once for each account and price: it may be stored meanwhile. */
   private remember(closing: Closing): void {
-    this.byOperation.set(closing.operation, [...(this.byOperation.get(closing.operation) ?? []), closing])
+    const known = this.byOperation.get(closing.operation) ?? []
+    const isSame = ({ accountId, priceVersion }: Closing) =>
+      accountId === closing.accountId && priceVersion === closing.priceVersion
+    if (!known.some(isSame)) this.byOperation.set(closing.operation, [...known, closing])
   }
 }

@@ -11,9 +11,17 @@ interface Taken {
 /** The calls in progress of each API, over all callers, in this process. One caller gets at most half of an API's places. */
 export class ApiPlaces {
   private readonly byApi = new Map<string, Taken>()
+  private readonly shareOf: (cap: number) => number
+
+  /** `shareOf`: how much of an API's concurrency is this gateway's; all of it, if there is no other. */
+  constructor(shareOf: (cap: number) => number = (cap) => cap) {
+    this.shareOf = shareOf
+  }
 
   /** Takes a place, or says why there is none. Give it back once, at the end of the call. */
-  take({ name, concurrency }: Pick<Api, 'name' | 'concurrency'>, caller: string): NoPlace | null {
+  take(api: Pick<Api, 'name' | 'concurrency'>, caller: string): NoPlace | null {
+    const { name } = api
+    const concurrency = this.shareOf(api.concurrency)
     const taken = this.byApi.get(name) ?? { all: 0, byCaller: new Map<string, number>() }
     const mine = taken.byCaller.get(caller) ?? 0
     if (taken.all >= concurrency) return 'api_full'

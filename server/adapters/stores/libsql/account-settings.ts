@@ -1,9 +1,10 @@
-import { and, type Column, eq, inArray, isNotNull, ne, or, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNotNull, ne, or } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountSettings, AccountSettingsStore } from '../../../core/accounts/account-settings'
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId } from '../../../core/ids'
 import { auditRow } from './audit/audit-row'
+import { forgottenTraces } from './audit/forgotten-traces'
 import { accountSettings } from './schema/account-settings'
 import { accountNotes, auditLog } from './schema/accounts'
 import { connections } from './schema/connections'
@@ -53,19 +54,12 @@ export class LibsqlAccountSettings implements AccountSettingsStore {
         .returning({ id: requests.id })
       if (forgotten.length < FORGOTTEN_AT_ONCE) break
     }
-    const without = (column: Column) =>
-      sql`json_remove(${column}, '$.email', '$.from', '$.to', '$.name', '$.note', '$.tags', '$.reason', '$.allowedIps')`
     await this.db.batch([
-      this.db
-        .update(auditLog)
-        .set({ address: null, detail: without(auditLog.detail), before: without(auditLog.before) })
-        .where(eq(auditLog.accountId, account)),
+      ...forgottenTraces(this.db, account),
       this.db.update(limitRequests).set({ useCase: '', reason: null }).where(eq(limitRequests.accountId, account)),
       this.db.update(connections).set({ lastAddress: null }).where(eq(connections.accountId, account)),
       this.db.update(accountSettings).set({ savedViews: [] }).where(eq(accountSettings.accountId, account)),
       this.db.delete(accountNotes).where(eq(accountNotes.accountId, account)),
     ])
-    const emailChanges = and(eq(auditLog.accountId, account), eq(auditLog.action, 'account.email'))
-    await this.db.update(auditLog).set({ detail: {}, before: null }).where(emailChanges)
   }
 }

@@ -70,6 +70,14 @@ export class LibsqlAccounts implements AccountStore {
     return this.changed(this.ids.get(account.id) ?? account)
   }
 
+  /** Takes over the roles that the directory read again. */
+  takeRoles(): void {
+    for (const account of this.ids.values()) {
+      const { operator, support } = roleFlags(this.directory.roleOf(account.id))
+      if (operator !== account.operator || support !== account.support) this.changed(account)
+    }
+  }
+
   /** The statement that writes a changed account, for a batch with related changes. Call `changed` after the commit. */
   written(account: Account) {
     const { id, suspension, growthApproved, customLimits, maxKeys } = account

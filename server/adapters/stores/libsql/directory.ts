@@ -1,6 +1,6 @@
-import { and, desc, eq, isNotNull, lt, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, isNotNull, lt, ne, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { StaffRole } from '../../../core/accounts/account'
+import { closedEmail, type StaffRole } from '../../../core/accounts/account'
 import type { AccountDirectory, NewPlace, Place } from '../../../core/accounts/directory'
 import type { AuditEntry } from '../../../core/audit'
 import type { CellName } from '../../../core/cluster/cells'
@@ -21,15 +21,16 @@ export class LibsqlDirectory implements AccountDirectory {
     this.db = db
   }
 
-  /** Loads the roles, before anything is served, and again after another gateway changed one. */
-  async restore(): Promise<void> {
+  /** Reads the roles. What it returns takes them over; it throws if one changed here meanwhile, because what was read may be older. */
+  async read(): Promise<() => void> {
     const { accountId, role } = directory
     const changes = this.changes
     const staff = await this.db.select({ accountId, role }).from(directory).where(isNotNull(role))
-    // What was read may be older than what a change here wrote meanwhile.
-    if (changes !== this.changes) return this.restore()
-    this.roles.clear()
-    for (const one of staff) if (one.role) this.roles.set(one.accountId, one.role)
+    return () => {
+      if (changes !== this.changes) throw new Error('a role changed while all were read')
+      this.roles.clear()
+      for (const one of staff) if (one.role) this.roles.set(one.accountId, one.role)
+    }
   }
 
   async place({ accountId, userId, mayBeOperator, createdAt, cells }: NewPlace): Promise<Place> {
@@ -40,8 +41,11 @@ export class LibsqlDirectory implements AccountDirectory {
       .onConflictDoNothing()
     const placed = await this.placeOf(userId)
     if (!placed) throw new Error('the account of a user was not stored')
-    // An older row may have another role by now.
-    if (placed.accountId === accountId) this.remember(accountId, placed.role)
+    // An older row may have another role by now. Nobody else has one at first.
+    if (placed.accountId !== accountId || placed.role === null) return placed
+    this.remember(accountId, placed.role)
+    // Changes nothing; a change of a role is what other gateways are told of.
+    await this.db.update(directory).set({ role: placed.role }).where(eq(directory.accountId, accountId))
     return placed
   }
 
@@ -80,6 +84,16 @@ export class LibsqlDirectory implements AccountDirectory {
 
   withRole(role: StaffRole): readonly AccountId[] {
     return [...this.roles].flatMap(([account, its]) => (its === role ? account : []))
+  }
+
+  /** Whether another account is operator, in any cell, whose owner can sign in: a closed account has no owner. */
+  async hasOperatorBeside(account: AccountId): Promise<boolean> {
+    const others = await this.db
+      .select({ id: directory.accountId, email: identityUser.email })
+      .from(directory)
+      .leftJoin(identityUser, eq(identityUser.id, directory.userId))
+      .where(and(eq(directory.role, 'operator'), ne(directory.accountId, account)))
+    return others.some(({ id, email }) => email !== closedEmail(id))
   }
 
   async setRole(account: AccountId, role: StaffRole | null, audit: AuditEntry): Promise<void> {

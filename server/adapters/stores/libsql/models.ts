@@ -11,23 +11,27 @@ import { auditLog, models } from './schema/accounts'
 export class LibsqlModels implements ModelStore {
   private readonly db: LibSQLDatabase
   private current: readonly Model[] = []
-  private readonly entries = new Map<string, unknown>()
+  private entries = new Map<string, unknown>()
 
   constructor(db: LibSQLDatabase) {
     this.db = db
   }
 
-  /** Loads all models before anything is served. An entry that an older version accepted and this one does not is reported and skipped. */
-  async restore(onTrouble: (what: string, reason: string) => void): Promise<void> {
+  /** Reads all models; what it returns takes them over. An entry that an older version accepted and this one does not is reported and skipped. */
+  async read(onTrouble: (what: string, reason: string) => void): Promise<() => void> {
     const restored: Model[] = []
+    const entries: [string, unknown][] = []
     for (const row of await this.db.select().from(models)) {
       const model = parseModelEntry(row.entry, { created: row.created, priceVersion: () => row.priceVersion })
       if (model.ok) {
         restored.push(model.value)
-        this.entries.set(row.id, row.entry)
+        entries.push([row.id, row.entry])
       } else onTrouble('model', model.error)
     }
-    this.current = restored
+    return () => {
+      this.entries = new Map(entries)
+      this.current = restored
+    }
   }
 
   all(): readonly Model[] {

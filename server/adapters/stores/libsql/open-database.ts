@@ -1,8 +1,10 @@
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { drizzle } from 'drizzle-orm/libsql'
 import type { Clock } from '../../../core/clock'
+import { type ControlChanges, NO_OTHER_COPIES } from '../../../core/cluster/control-changes'
 import { reasonOf } from '../../../core/result'
 import { liveOwner } from './cluster/lease-tables'
+import { announcingWrites } from './control-version'
 import { databaseFile } from './driver/database-file'
 import { lockDatabaseFile } from './driver/database-file-lock'
 import type { Opened } from './driver/opened'
@@ -29,6 +31,8 @@ export interface DatabaseOptions {
   readonly beforeUpgrade?: UpgradeOptions['beforeUpgrade']
   /** The lease under which a node of many opens the database. */
   readonly lease?: HeldLease
+  /** With several cells, of the control database: tells their gateways what changed. */
+  readonly changes?: ControlChanges | undefined
   /** For tests, which open and close many stores in one process. */
   readonly threads?: WorkerThreads
 }
@@ -71,16 +75,21 @@ export async function openDatabase(options: DatabaseOptions, opened: Opened): Pr
   const writes = new WriteQueue(writer, epoch)
   opened.add(() => writes.drained())
   const tokenWrites = new WriteWatch(TOKEN_TABLES)
+  const announcing = announcingWrites(writes, options.changes ?? NO_OTHER_COPIES)
   return {
     ...{ file, reader, writes },
-    db: drizzle({ client: sqlClient(reader, () => writes, writer, tokenWrites) }),
+    db: drizzle({ client: sqlClient(reader, () => announcing, writer, tokenWrites) }),
     tokenChanges: () => tokenWrites.count,
-    problem: () =>
-      reader.rows('SELECT 1').then(
-        () => null,
-        (error: unknown) => databaseError(error).message,
-      ),
+    problem: () => databaseProblem(reader),
   }
+}
+
+/** Why the database does not respond now; null if it does. */
+export function databaseProblem(reader: Connection): Promise<string | null> {
+  return reader.rows('SELECT 1').then(
+    () => null,
+    (error: unknown) => databaseError(error).message,
+  )
 }
 
 /** A database that does not answer at the start is most often a wrong setting. */

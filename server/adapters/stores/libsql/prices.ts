@@ -15,8 +15,12 @@ export class LibsqlPrices implements PriceStore {
     this.db = db
   }
 
-  async restore(): Promise<void> {
-    for (const row of await this.db.select().from(prices).orderBy(prices.id)) this.remember(row)
+  /** Reads all overrides; what it returns takes them over. */
+  async read(): Promise<() => void> {
+    const rows = await this.db.select().from(prices).orderBy(prices.id)
+    return () => {
+      for (const row of rows) this.remember(row)
+    }
   }
 
   newest(operation: PriceName, account: AccountId | null): PriceOverride | null {

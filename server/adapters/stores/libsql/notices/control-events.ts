@@ -1,27 +1,45 @@
-import { asc, inArray, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, gte, inArray, isNull, or, type SQL } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { EventType } from '../../../../core/webhooks/event'
+import type { CellName } from '../../../../core/cluster/cells'
+import type { EventType, NewEvent } from '../../../../core/webhooks/event'
 import type { EventSource } from '../../../../core/webhooks/event-moves'
+import { accountDirectory } from '../schema/directory'
 import { events } from '../schema/events'
 
-/** The outbox of a control database that is not the accounts' own: triggers there write events for operators. */
+/** Events for operators, who may be in any cell. */
+export function eventsOfGateway(db: LibSQLDatabase): EventSource {
+  return outbox(db, isNull(events.accountId))
+}
+
+/** The outbox of the control database, as far as it concerns the accounts and operators of a cell. */
 export class LibsqlControlEvents implements EventSource {
   private readonly db: LibSQLDatabase
+  readonly after: EventSource['after']
 
-  constructor(db: LibSQLDatabase) {
+  constructor(db: LibSQLDatabase, cell: CellName) {
     this.db = db
+    const { accountId } = accountDirectory
+    const own = db.select({ accountId }).from(accountDirectory).where(eq(accountDirectory.cell, cell))
+    this.after = outbox(db, or(isNull(events.accountId), inArray(events.accountId, own))).after
   }
 
-  async waiting(limit: number): ReturnType<EventSource['waiting']> {
-    // Word for word the condition of the index of events that wait.
-    const isWaiting = sql`${events.dispatched} = 0`
-    const rows = await this.db.select().from(events).where(isWaiting).orderBy(asc(events.seq)).limit(limit)
-    // Triggers write no other types.
-    return rows.map(({ dispatched: _, mailed: __, ...event }) => ({ ...event, type: event.type as EventType }))
+  /** Adds events of a cell, for the operators of all others. */
+  async addEvents(added: readonly NewEvent[]): Promise<void> {
+    if (added.length > 0)
+      await this.db
+        .insert(events)
+        .values([...added])
+        .onConflictDoNothing()
   }
+}
 
-  async moved(moved: Parameters<EventSource['moved']>[0]): Promise<void> {
-    const seqs = moved.map(({ seq }) => seq)
-    await this.db.update(events).set({ dispatched: true, mailed: true }).where(inArray(events.seq, seqs))
+function outbox(db: LibSQLDatabase, which: SQL | undefined): EventSource {
+  return {
+    async after(seq, since, limit) {
+      const isNew = and(gt(events.seq, seq), gte(events.at, since), which)
+      const rows = await db.select().from(events).where(isNew).orderBy(asc(events.seq)).limit(limit)
+      // Every type was written by this program or by a trigger.
+      return rows.map(({ dispatched: _, mailed: __, ...event }) => ({ ...event, type: event.type as EventType }))
+    },
   }
 }

@@ -1,0 +1,89 @@
+import type { AppGrants } from '../../core/accounts/app-grants'
+import type { AccountDirectory } from '../../core/accounts/directory'
+import type { AccountStore } from '../../core/accounts/store'
+import type { CellMessage } from '../../core/cluster/cell-messages'
+import type { ControlCopies } from '../../core/cluster/control-copies'
+import type { OAuthGrants } from '../../core/credentials/oauth-grant'
+import type { EventPublisher } from '../../core/events/live-events'
+import type { AccountId } from '../../core/ids'
+import { reasonOf } from '../../core/result'
+import type { Log } from '../../log'
+import type { TakeOffSale } from '../apis/off-sale'
+import type { CellPlace } from './cell-place'
+
+interface Parts {
+  /** Undefined: there is one cell. */
+  readonly place: CellPlace | undefined
+  readonly accounts: Pick<AccountStore, 'byUser'>
+  readonly directory: Pick<AccountDirectory, 'placeOf'>
+  readonly events: EventPublisher
+  readonly appGrants: Pick<AppGrants, 'disconnect'>
+  readonly grants: Pick<OAuthGrants, 'disconnect'>
+  readonly log: Log
+}
+
+/** What sign-in causes in the account of a user, which may be in another cell: all users sign in at `main`. */
+export class UsersOfCells {
+  private readonly parts: Parts
+
+  constructor(parts: Parts) {
+    this.parts = parts
+  }
+
+  /** Null for a user without an account. */
+  readonly accountIdOf = async (userId: string): Promise<AccountId | null> => {
+    const { accounts, directory } = this.parts
+    return (await accounts.byUser(userId))?.id ?? (await directory.placeOf(userId))?.accountId ?? null
+  }
+
+  /** Open pages of the user notice it at once; those of a cell that cannot be reached, at their next request. */
+  readonly sessionEnded = async (userId: string): Promise<void> => {
+    const { accounts, events } = this.parts
+    const account = await accounts.byUser(userId)
+    if (account) events.publish(account.id, { type: 'session' })
+    else await this.tellCellOf(userId, { kind: 'session_ended', userId })
+  }
+
+  /** Disconnects all apps after a new password. No token is valid when it resolves, also if the account's cell cannot be reached. */
+  readonly disconnectApps = async (userId: string, address: string | null): Promise<void> => {
+    const { accounts, appGrants, grants } = this.parts
+    const account = await accounts.byUser(userId)
+    const actor = { kind: 'owner', id: userId, address } as const
+    if (account) {
+      await appGrants.disconnect(account, 'all', actor, 'new_password')
+      return
+    }
+    await grants.disconnect(userId, 'all')
+    await this.tellCellOf(userId, { kind: 'password_reset', userId, address })
+  }
+
+  /** What another gateway tells this one about its users. */
+  async receive(message: Extract<CellMessage, { readonly userId: string }>): Promise<void> {
+    if ((await this.parts.accounts.byUser(message.userId)) === null) return
+    if (message.kind === 'session_ended') await this.sessionEnded(message.userId)
+    else await this.disconnectApps(message.userId, message.address)
+  }
+
+  private async tellCellOf(userId: string, message: CellMessage): Promise<void> {
+    const { place, directory, log } = this.parts
+    const cell = place && (await directory.placeOf(userId))?.cell
+    if (!place || !cell || cell === place.name) return
+    await place.messages.tell(cell, message).catch((error: unknown) => {
+      log.warn('another cell could not be told', { cell, what: message.kind, reason: reasonOf(error) })
+    })
+  }
+}
+
+/** What the gateway of one cell does about messages of the others. */
+export function receiver(parts: {
+  readonly users: Pick<UsersOfCells, 'receive'>
+  readonly copies: Pick<ControlCopies, 'refresh'>
+  readonly takeOffSale: TakeOffSale
+}) {
+  const { users, copies, takeOffSale } = parts
+  return async (message: CellMessage): Promise<void> => {
+    if (message.kind === 'control_changed') await copies.refresh()
+    else if (message.kind === 'api_off_sale') await takeOffSale(message)
+    else await users.receive(message)
+  }
+}

@@ -1,0 +1,15 @@
+import type { CellName } from './cells'
+
+/** What happened in one cell's gateway and concerns another's. Each may arrive more than once. */
+export type CellMessage =
+  /** What gateways keep in memory of the control database. */
+  | { readonly kind: 'control_changed' }
+  | { readonly kind: 'session_ended'; readonly userId: string }
+  | { readonly kind: 'password_reset'; readonly userId: string; readonly address: string | null }
+  /** For `main`, which alone changes what is on sale. */
+  | { readonly kind: 'api_off_sale'; readonly api: string; readonly operation: string | null; readonly by: string }
+
+export interface CellMessages {
+  /** Resolves when the gateway of that cell did what it means. Rejects if it cannot be reached. */
+  tell(cell: CellName, message: CellMessage): Promise<void>
+}

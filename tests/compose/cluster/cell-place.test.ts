@@ -1,0 +1,55 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { configOf, shareOf } from '../../../server/compose/cluster/cell-place'
+import { readConfig } from '../../../server/config'
+import { ApiPlaces } from '../../../server/pipeline/apis/api-places'
+
+const CELLS = ['main', 'c2', 'c3', 'c4', 'c5']
+
+test('the shares of all cells are the whole cap, differ by at most one, and main has the most', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 5000 }), fc.integer({ min: 1, max: CELLS.length }), (cap, count) => {
+      const all = CELLS.slice(0, count)
+      const shares = all.map((name) => shareOf({ name, all })(cap))
+      expect(shares.reduce((sum, share) => sum + share)).toBe(cap)
+      expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1)
+      expect(shares[0]).toBe(Math.max(...shares))
+    }),
+  )
+  expect(shareOf(undefined)(7)).toBe(7)
+})
+
+test('an API with fewer places than cells is full in some of them', () => {
+  const api = { name: 'shop', concurrency: 1 } as const
+  const [first, second] = ['main', 'c2'].map((name) => new ApiPlaces(shareOf({ name, all: ['main', 'c2'] })))
+  expect([first?.take(api, 'a'), second?.take(api, 'b')]).toEqual([null, 'api_full'])
+})
+
+test("a cell's gateway has its own database, a part of the anonymous limit, and no backups", () => {
+  const config = readConfig(
+    {
+      NODE_ENV: 'test',
+      DATA_DIR: '/tmp/x',
+      SECRET_KEY: 'a secret that only tests know, 32 bytes',
+      ANON_RPM: '31',
+      BACKUP_TO: '/tmp/y',
+    },
+    {},
+  )
+  const place = { all: ['main', 'c2'], messages: { tell: async () => undefined } } as unknown as Parameters<
+    typeof configOf
+  >[1] &
+    object
+  const apart = { url: 'http://cell', authToken: 'secret' } as unknown as NonNullable<(typeof place)['apart']>
+  const [main, c2] = [
+    configOf(config, { ...place, name: 'main', apart: null }),
+    configOf(config, { ...place, name: 'c2', apart }),
+  ]
+  expect([main.anonymousRpm, c2.anonymousRpm]).toEqual([16, 15])
+  expect([main.databaseUrl, c2.databaseUrl, c2.databaseAuthToken]).toEqual([
+    config.databaseUrl,
+    'http://cell',
+    'secret',
+  ])
+  expect([main.backup.to, c2.backup.to]).toEqual(['/tmp/y', null])
+})

@@ -1,0 +1,98 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Opened } from '../../server/adapters/stores/libsql/driver/opened'
+import { openSharedDatabase } from '../../server/adapters/stores/libsql/shared-database'
+import type { CellPlace } from '../../server/compose/cluster/cell-place'
+import type { CellMessages } from '../../server/core/cluster/cell-messages'
+import { type CellName, MAIN_CELL } from '../../server/core/cluster/cells'
+import { ChangesHere } from '../../server/core/cluster/control-changes'
+import { FakeClock, type Harness, newFolder, openHarness } from './harness'
+import { POOLED_THREADS } from './pooled-threads'
+
+/** The cell beside `main`. */
+export const C2 = 'c2'
+
+export type Cells = Awaited<ReturnType<typeof openCells>>
+
+/**
+ * The gateways of two cells in this process: `main` owns the control database, the other one shares it and has its accounts in a database of its
+ * own. Each has its folder. Requests are sent to a gateway as the node of its cell would.
+ */
+export async function openCells(
+  options: { readonly env?: Readonly<Record<string, string>>; readonly folders?: readonly [string, string] } = {},
+) {
+  const { env = {}, folders = [await newFolder(), await newFolder()] } = options
+  const clock = new FakeClock({})
+  const changes = new ChangesHere()
+  const gateways = new Map<CellName, Harness>()
+  const gatewayOf = (cell: CellName): Harness => {
+    const gateway = gateways.get(cell)
+    if (!gateway) throw new Error(`no gateway of ${cell}`)
+    return gateway
+  }
+  const messages: CellMessages = {
+    async tell(cell, message) {
+      if (made.unreachable) throw new Error('the cell is away')
+      await gatewayOf(cell).gateway.receive(message)
+    },
+  }
+  const common = { all: [MAIN_CELL, C2], changes, messages }
+  const opened = new Opened()
+  const open = async (name: CellName, folder: string, apart: CellPlace['apart']) =>
+    gateways.set(name, await openHarness({ env, folder, clock, cell: { ...common, name, apart } }))
+  await open(MAIN_CELL, folders[0], null)
+  const control = await openSharedDatabase(
+    {
+      ...{ url: `file:${join(folders[0], 'gateway.db')}`, authToken: null, changes, threads: POOLED_THREADS },
+      onFatal: (reason) => {
+        throw new Error(reason)
+      },
+    },
+    opened,
+  )
+  await open(C2, folders[1], { url: `file:${join(folders[1], 'gateway.db')}`, authToken: null, control })
+  const [main, c2] = [gatewayOf(MAIN_CELL), gatewayOf(C2)]
+  const made = {
+    ...{ main, c2, clock, control, folders, gatewayOf },
+    /** Whether no gateway can be told anything. */
+    unreachable: false,
+    /** Signs up at `main`, as everybody does. The requests of `api` go to the cell of the account. */
+    async owner(email: string) {
+      const signedUp = await main.owner(email)
+      return made.atHome(signedUp)
+    },
+    async signIn(email: string) {
+      return made.atHome(await main.signIn(email))
+    },
+    async atHome(session: Awaited<ReturnType<Harness['signIn']>>) {
+      const user = await main.core.stores.controlDb.all<{ id: string }>(
+        `SELECT id FROM identity_user WHERE email = '${session.email}'`,
+      )
+      const userId = user[0]?.id ?? ''
+      const cell = (await main.core.stores.cells.ofUser(userId)) ?? MAIN_CELL
+      const api: typeof session.api = (path, body, method = body === undefined ? 'GET' : 'POST', headers = {}) =>
+        gatewayOf(cell).call(path, {
+          method,
+          headers: {
+            cookie: session.cookie,
+            ...(body !== undefined && { 'content-type': 'application/json' }),
+            ...headers,
+          },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        })
+      return { ...session, userId, cell, api, atMain: session.api }
+    },
+    /** Ends the gateway of one cell. */
+    async end(cell: CellName) {
+      const gateway = gatewayOf(cell)
+      gateways.delete(cell)
+      await gateway.close(true)
+    },
+    async close(keepsFolders = false) {
+      for (const gateway of [...gateways.values()].reverse()) await gateway.close(true)
+      await opened.close()
+      if (!keepsFolders) for (const folder of folders) await rm(folder, { recursive: true, force: true })
+    },
+  }
+  return made
+}
