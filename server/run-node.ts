@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { compose } from './compose'
 import type { NodeSurroundings } from './compose/cluster/gateway-node'
+import { joinedMetrics } from './compose/cluster/joined-metrics'
 import { openNode, prepareSearch } from './compose/cluster/open-node'
 import type { Config } from './config'
 import { CONTROL_SOCKET } from './http/operator/control'
@@ -20,6 +21,8 @@ interface NodeProcess {
   readonly log: ProcessLog
   /** Opens the accounts of a cell; its database must not be owned by another node. */
   readonly compose: (node: NodeSurroundings, onLost: (reason: string) => void) => Promise<Gateway>
+  /** All cells and who finds that of a request; undefined: there is one. */
+  readonly several?: Parameters<typeof openNode>[1]['several']
   /** Ends the process with a one-line message. */
   readonly end: (message: string) => never
   /** What ends last. */
@@ -33,7 +36,7 @@ export async function runNode(parts: NodeProcess) {
   /** By cell. */
   const gateways = new Map<string, Gateway>()
   const opened = await openNode(config, {
-    ...{ nodeUrl: parts.nodeUrl, log, onStuck: end },
+    ...{ nodeUrl: parts.nodeUrl, log, several: parts.several, onStuck: end },
     async open(surroundings, onLost) {
       const { cell } = surroundings.lease
       // That of an earlier ownership is closed.
@@ -46,7 +49,7 @@ export async function runNode(parts: NodeProcess) {
   })
   const { node, role } = opened
   const current = () => (role.name === 'standby' ? null : (gateways.get(role.main.cell) ?? null))
-  const serving = () => [...gateways].flatMap(([cell, gateway]) => (role.of(cell)?.name === 'standby' ? [] : [gateway]))
+  const serving = () => new Map([...gateways].filter(([cell]) => role.of(cell)?.name !== 'standby'))
   const attach = (listening: Bun.Server<undefined>) => {
     server = listening
     node.connections = listening
@@ -54,10 +57,7 @@ export async function runNode(parts: NodeProcess) {
   const web = listen(config, node.handle, attach, (error) => log.error('request failed', { reason: String(error) }))
   const control = listenControl(join(config.dataDir, CONTROL_SOCKET), node.control)
   const metrics = config.metrics?.listener
-    ? listenMetrics(config.metrics.listener, async (request) => {
-        const endpoint = current()?.metrics
-        return endpoint ? endpoint.onOwnPort(request) : new Response('This node is a standby.\n', { status: 503 })
-      })
+    ? listenMetrics(config.metrics.listener, (request) => scraped(request, serving(), role.cells.length > 1))
     : null
   const closers = [() => control.stop(), () => metrics?.stop(), () => opened.close(), () => parts.release()]
   const hurry = Promise.withResolvers<void>()
@@ -66,8 +66,9 @@ export async function runNode(parts: NodeProcess) {
     if (isStopping || signal === 'SIGINT') hurry.resolve()
     if (isStopping) return
     isStopping = true
-    for (const { stopping } of serving()) stopping.announce()
-    const longestCallMs = () => Math.max(0, ...serving().map((gateway) => gateway.longestCallMs()))
+    const owned = [...serving().values()]
+    for (const { stopping } of owned) stopping.announce()
+    const longestCallMs = () => Math.max(0, ...owned.map((gateway) => gateway.longestCallMs()))
     const drainMs = drainMsOf(config, { longestCallMs })
     await stopNode({ config, log, web, opened, drainMs, closers }, signal, hurry.promise)
     process.exit(0)
@@ -83,6 +84,24 @@ export async function runNode(parts: NodeProcess) {
     isOwner: role.name === 'owner',
     prepareSearch: (onProgress: (done: number, total: number) => void) => prepareSearch(config, onProgress),
   }
+}
+
+/** The metrics of all gateways of this node. */
+async function scraped(
+  request: Request,
+  gateways: ReadonlyMap<string, Gateway>,
+  areSeveral: boolean,
+): Promise<Response> {
+  const answers = await Promise.all(
+    [...gateways].flatMap(([cell, { metrics }]) =>
+      metrics ? [metrics.onOwnPort(request).then((answer) => ({ cell, answer }))] : [],
+    ),
+  )
+  const [first] = answers
+  if (!first) return new Response('This node is a standby.\n', { status: 503 })
+  if (!areSeveral || !first.answer.ok) return first.answer
+  const texts = await Promise.all(answers.map(async ({ cell, answer }) => ({ cell, text: await answer.text() })))
+  return new Response(joinedMetrics(texts), { headers: first.answer.headers })
 }
 
 interface Stopping {
