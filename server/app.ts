@@ -75,7 +75,7 @@ import { type RevenueParts, revenueRoutes } from './http/operator/revenue'
 import { operatorRoutes } from './http/operator/routes'
 import { type StuckParts, stuckRoutes } from './http/operator/stuck'
 import { tryRoutes } from './http/playground/routes'
-import { Endpoints, EndpointTable } from './http/routing/endpoint-table'
+import { Endpoints, EndpointTable, type MountedRoute } from './http/routing/endpoint-table'
 import { type MediaFiles, mediaRoutes } from './http/search/media-routes'
 import { dataRoutes } from './http/search/routes'
 import { thumbnailRoutes } from './http/search/thumbnail-routes'
@@ -116,6 +116,7 @@ export interface AppParts
 /** The whole HTTP surface. `App` types the clients. */
 export function app(parts: AppParts) {
   const endpoints = new Endpoints()
+  const mounted: MountedRoute[] = []
   const built = Promise.withResolvers<(request: Request) => Promise<Response>>()
   // Strict: a path with a trailing slash is a different path (spec-answers 2).
   const web = new Elysia({ strictPath: true })
@@ -131,8 +132,15 @@ export function app(parts: AppParts) {
     .use(openRoutes(parts))
     .use(schemaRoutes())
     .use(guideRoutes(parts))
-    .use(docsRoutes({ ...parts, imported: () => importedDocuments(parts.apis.routes, parts.upToFrom, parts.prices) }))
-  endpoints.replace(EndpointTable.ofGateway(web.routes, importedRouteTable(parts.apis, parts.upToFrom)))
+    .use(
+      docsRoutes({
+        ...parts,
+        mounted,
+        imported: () => importedDocuments(parts.apis.routes, parts.upToFrom, parts.prices),
+      }),
+    )
+  mounted.push(...web.routes)
+  endpoints.replace(EndpointTable.ofGateway(mounted, importedRouteTable(parts.apis, parts.upToFrom)))
   built.resolve((request) => web.handle(request))
   return web
 }

@@ -90,10 +90,31 @@ const SECURITY: Readonly<Record<Access, OpenApiOperation['security']>> = {
   anybody: [],
 }
 
+/** Holds what describes a mounted route. A symbol, so that it never appears in the OpenAPI document. */
+const DESCRIBE = Symbol('describe')
+
 /** A route's documentation, passed to Elysia with its handler. It does not change what the route does. */
 export function documented(docs: RouteDocs, ...tables: readonly ParameterTable[]): { detail: DocumentDecoration } {
-  // Elysia's type covers OpenAPI 3.0 only; this is 3.1, and the finished document declares it as such.
-  return { detail: operationOf(docs, docs.access, tables) as unknown as DocumentDecoration }
+  return { detail: describedLater(docs, docs.access, tables) }
+}
+
+/** The documentation of a route, which costs nothing until somebody asks for the document (`describeRoutes`). */
+export function describedLater(
+  docs: EndpointDocs,
+  access: Access,
+  tables: readonly ParameterTable[],
+): DocumentDecoration {
+  // Elysia's type does not know the symbol.
+  return { [DESCRIBE]: () => operationOf(docs, access, tables) } as DocumentDecoration
+}
+
+/** Describes all mounted routes, for @elysiajs/swagger to collect. */
+export function describeRoutes(mounted: readonly { readonly hooks: unknown }[]): void {
+  for (const { hooks } of mounted) {
+    const detail: object = Object(Reflect.get(Object(hooks), 'detail'))
+    const describe: unknown = Reflect.get(detail, DESCRIBE)
+    if (typeof describe === 'function') Object.assign(detail, describe())
+  }
 }
 
 /** Keeps a route out of the documents. */

@@ -6,7 +6,7 @@ import { notFound } from '../middleware/failures'
 import type { DashboardFiles } from '../system/dashboard-files'
 import { agentGuide } from './agent-guide'
 import { docsPage, missingDocsPage, scalarSettings } from './docs-page'
-import { UNDOCUMENTED } from './documented'
+import { describeRoutes, UNDOCUMENTED } from './documented'
 import { isLoose, withSafeTexts } from './normalized-operation'
 import { operationDocument, operationIndex } from './one-operation'
 import type { ImportedDocument, OpenApiDocument } from './open-api'
@@ -22,6 +22,8 @@ const SCRIPT = '/vendor/scalar.js'
 interface DocsParts {
   readonly baseUrl: string
   readonly dashboard: DashboardFiles
+  /** All routes, before the first request. */
+  readonly mounted: readonly { readonly hooks: unknown }[]
   readonly payments: Pick<Payments, 'waysFor'>
   readonly prices: OperatorPrices
   /** The imported operations on sale now. `version` is another object after each change. */
@@ -30,9 +32,9 @@ interface DocsParts {
 
 /**
  * API documentation: `/docs` for people, `/openapi.json` for programs, `/llms.txt` for agents. @elysiajs/swagger collects it from
- * the routes; its output is corrected before it is served (facts/dashboard.md 1.5).
+ * the routes; its output is corrected before it is served (facts/dashboard.md 1.5), so the plugin's own handlers never run.
  */
-export function docsRoutes({ baseUrl, dashboard, payments, prices, imported }: DocsParts) {
+export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, imported }: DocsParts) {
   const script = scriptAddress(dashboard)
   const generator = swagger({
     path: PAGE,
@@ -41,12 +43,18 @@ export function docsRoutes({ baseUrl, dashboard, payments, prices, imported }: D
     scalarCDN: script ?? SCRIPT,
     // The plugin's types are for an older Scalar and OpenAPI 3.0.
     scalarConfig: scalarSettings(DOCUMENT) as object,
-    documentation: { info: GENERATOR_INFO, components: COMPONENTS, paths: signInPaths() } as object,
+    documentation: { info: GENERATOR_INFO, components: COMPONENTS } as object,
   })
   const handlerOf = (path: string): unknown => generator.routes.find((route) => route.path === path)?.handler
   const html = handlerOf(PAGE)
   const generate = handlerOf(DOCUMENT)
   if (!(html instanceof Response) || typeof generate !== 'function') throw new Error('@elysiajs/swagger has changed')
+  const collected = () => {
+    describeRoutes(mounted)
+    const generated: unknown = generate()
+    const { paths, ...rest } = isLoose(generated) ? generated : {}
+    return { ...rest, paths: { ...(isLoose(paths) && paths), ...signInPaths() } }
+  }
   let builtIn: OpenApiDocument | null = null
   let made: { readonly version: object; readonly priced: string; readonly document: Promise<OpenApiDocument> } | null =
     null
@@ -56,8 +64,7 @@ export function docsRoutes({ baseUrl, dashboard, payments, prices, imported }: D
     const { version, document: describe } = imported()
     const priced = pricing.version()
     if (made?.version !== version || made.priced !== priced) {
-      const generated: unknown = builtIn ? null : generate()
-      builtIn ??= openApiDocument(isLoose(generated) ? generated : {}, baseUrl)
+      builtIn ??= openApiDocument(collected(), baseUrl)
       const { paths, schemas } = describe()
       const components = { ...builtIn.components, schemas: { ...builtIn.components['schemas'], ...schemas } }
       const whole = { ...builtIn, paths: { ...builtIn.paths, ...paths }, components }
@@ -67,7 +74,7 @@ export function docsRoutes({ baseUrl, dashboard, payments, prices, imported }: D
     return made.document
   }
   return new Elysia({ name: 'docs' })
-    .onAfterHandle(async ({ path }) => {
+    .onBeforeHandle(async ({ path }) => {
       if (path === DOCUMENT) return text(JSON.stringify(await document()), 'application/json')
       if (path === PAGE) return script === null ? missingDocsPage() : docsPage(await html.clone().text())
       return undefined

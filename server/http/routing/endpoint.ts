@@ -4,7 +4,7 @@ import type { ParameterTable } from '../../core/catalog/parameters'
 import type { Scope } from '../../core/credentials/oauth-grant'
 import type { Caller, KnownCaller, Route } from '../../pipeline/call'
 import type { GatedContext, RequestContext } from '../middleware/request-context'
-import { type Access, type EndpointDocs, operationOf } from '../openapi/documented'
+import { type Access, describedLater, type EndpointDocs } from '../openapi/documented'
 
 /**
  * Who may call a gated endpoint, and what kind of call it is. Declared once, where the endpoint is mounted (`served`, or `declared`
@@ -65,9 +65,9 @@ const ENDPOINT = Symbol('endpoint')
 
 /** Declares a mounted route as this endpoint, with its documentation; null leaves it undocumented. */
 export function declared(endpoint: Endpoint, docs: EndpointDocs | null, ...tables: readonly ParameterTable[]): Hook {
-  const operation = docs ? operationOf(docs, endpoint.access, tables) : { hide: true }
-  // Elysia's type covers OpenAPI 3.0 only; this is 3.1, and the finished document declares it as such.
-  return { detail: { ...operation, [ENDPOINT]: endpoint } as unknown as DocumentDecoration }
+  const documentation = docs ? describedLater(docs, endpoint.access, tables) : { hide: true }
+  // Elysia's type does not know the symbol.
+  return { detail: { ...documentation, [ENDPOINT]: endpoint } as DocumentDecoration }
 }
 
 /** The endpoint that a mounted route is declared as, and those beside it; none if it has no declaration. */

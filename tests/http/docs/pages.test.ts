@@ -50,6 +50,7 @@ describe('/docs', () => {
       docsRoutes({
         baseUrl: 'http://localhost',
         dashboard,
+        mounted: [],
         imported: () => ({ version: {}, document: () => ({ paths: {}, schemas: {} }) }),
         payments: { waysFor: async () => [] },
         prices: { all: () => [], newest: () => null },
