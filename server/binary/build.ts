@@ -150,6 +150,8 @@ async function compile(archives: readonly string[], outfile: string): Promise<vo
     loader: { '.zst': 'file' },
     naming: { asset: '[name].[ext]', entry: '[dir]/[name].[ext]' },
     plugins: [places(basename(archives[0] ?? '', '.zst'))],
+    // In parts, of which a start reads only those that it needs: as one file it took twice the time, and a command ten times.
+    splitting: true,
     compile: { outfile },
   })
   if (!built.success) throw new AggregateError(built.logs, 'the binary could not be built')
