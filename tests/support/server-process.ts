@@ -1,9 +1,9 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { indexSources } from '../../server/compose/search/index-sources'
 import { noteServer } from './running-servers'
-import { bundledServer } from './server-bundle'
+import { bundledServer, KNOWN_FINGERPRINT } from './server-bundle'
 import { writeSmallIndex } from './small-index'
 
 const ROOT = join(import.meta.dir, '..', '..')
@@ -21,8 +21,9 @@ export async function dataFolder(): Promise<string> {
 /** The same for a data folder that exists. */
 export async function addSmallIndex(folder: string): Promise<void> {
   const { indexPath, ...real } = indexSources(folder)
-  await writeSmallIndex(indexPath, real)
+  const fingerprint = await writeSmallIndex(indexPath, real)
   await chmod(indexPath, 0o600)
+  await writeFile(join(folder, KNOWN_FINGERPRINT), fingerprint, { mode: 0o600 })
 }
 
 export const removeFolder = (folder: string) => rm(folder, { recursive: true, force: true })

@@ -16,16 +16,17 @@ const fingerprints = new Map<string, Promise<string>>()
 /**
  * Writes the index of a small project at `indexPath` and marks it as the index of `sources`, so that a server or a command
  * that serves these takes it for its own. The real one takes 20 s to build: too long where its content is not the subject.
- * Built once per process.
+ * Built once per process. Resolves to the fingerprint of the sources.
  */
-export async function writeSmallIndex(indexPath: string, sources: IndexSources): Promise<void> {
+export async function writeSmallIndex(indexPath: string, sources: IndexSources): Promise<string> {
   small ??= smallIndex()
   await mkdir(dirname(indexPath), { recursive: true })
   await Bun.write(indexPath, await small)
   const client = createClient({ url: `file:${indexPath}` })
-  const args = [await knownFingerprint(sources)]
-  await client.execute({ sql: "UPDATE meta SET value = ? WHERE key = 'fingerprint'", args })
+  const fingerprint = await knownFingerprint(sources)
+  await client.execute({ sql: "UPDATE meta SET value = ? WHERE key = 'fingerprint'", args: [fingerprint] })
   client.close()
+  return fingerprint
 }
 
 function knownFingerprint(sources: IndexSources): Promise<string> {
