@@ -42,8 +42,8 @@ describe.skipIf(!hasSqld)('two nodes on one database:', () => {
     return served.length
   }
 
-  test('the owner is killed under load, three times: all that was served is booked, and the other one goes on', async () => {
-    for (let round = 0; round < 3; round++) {
+  test('the owner is killed under load, twice: all that was served is booked, and the other one goes on', async () => {
+    for (let round = 0; round < 2; round++) {
       const dying = await owner()
       const next = other(dying)
       const calls = load(spender.secret, 8, () => next)
