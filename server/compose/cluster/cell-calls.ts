@@ -35,7 +35,8 @@ export class NodeCellCalls implements CellCalls {
   async ask(cell: CellName, request: Request, staff?: StaffClaim): Promise<Response> {
     const { role, forwarding, inside } = this.parts
     const known = inside.taken(request)
-    const address = staff?.address ?? known?.address ?? 'unknown'
+    // The console has no address.
+    const address = staff?.address || known?.address || 'unknown'
     const call: ForwardedCall = { requestId: known?.requestId ?? this.newId(), address, staff }
     const owning = role.of(cell)
     const found = await owning?.found(request.signal)

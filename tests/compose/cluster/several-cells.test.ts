@@ -178,6 +178,11 @@ describe('a node of several cells', () => {
     expect(formatAddress(addressOf(UNKNOWN_ADDRESS, there?.headers ?? new Headers()))).toBe(STAFF.address)
     // Another process has other names.
     expect(b.node.surroundings.staffOf(here?.headers ?? new Headers())).toBeNull()
+    const atConsole = await calls.ask('c3', post(), { ...STAFF, address: '' })
+    expect([
+      atConsole.status,
+      formatAddress(addressOf(UNKNOWN_ADDRESS, seen.at(-1)?.headers ?? new Headers())),
+    ]).toEqual([200, 'unknown'])
     // A request that was asked for as an operator, and is passed on without one.
     const copied = new Request('http://gateway.test/api/account', { headers: here?.headers ?? {} })
     await calls.ask('c2', copied)
