@@ -154,7 +154,7 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
     ...agentInterfaces(config, { ...core, identity, ownOrigins, clock }),
     gate: new Gate({ auth, journal: core.journal, telemetry, baseUrl: config.baseUrl }),
     contexts: contextsOf(config, surroundings, core.intake),
-    ...{ ...webhooks.routes, ...observed.routes, guide: composeGuide(ROOT), cells },
+    ...{ ...webhooks.routes, ...observed.routes, guide: composeGuide(ROOT), cells, users },
     owners: new OwnerSessions({ ...core, identity, ownOrigins, secondFactors: config.secondFactors, elsewhere }),
     dashboard: surroundings.dashboard ?? (await loadDashboard(DASHBOARD)),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
@@ -340,7 +340,16 @@ function composeIdentity(
   const mailers = openMailers(config, clock, log)
   const { mailer, linkMailer } = mailers
   const { directory } = stores
-  const users = new UsersOfCells({ place, accounts, directory, events, appGrants, grants, log })
+  const users = new UsersOfCells({
+    place,
+    accounts,
+    directory,
+    events,
+    appGrants,
+    grants,
+    webhooks: stores.webhooks,
+    log,
+  })
   const { accountIdOf, disconnectApps } = users
   const parts = { accountIdOf, signUp, audit: stores.audit, clock }
   const identity = openIdentity({

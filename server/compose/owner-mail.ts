@@ -4,7 +4,7 @@ import { offersPasskeys } from '../adapters/identity/sign-in/second-factors'
 import type { SignInEvents } from '../adapters/identity/sign-in/sign-in-guard'
 import type { Config } from '../config'
 import type { AccountSettingsStore } from '../core/accounts/account-settings'
-import type { AppGrants } from '../core/accounts/app-grants'
+import type { AppGrants, AppsEnd } from '../core/accounts/app-grants'
 import { AccountClosing, type DepartingOwner } from '../core/accounts/closing'
 import { EmailChangeTokens } from '../core/accounts/email-change'
 import { EmailChanges } from '../core/accounts/email-changes'
@@ -221,7 +221,7 @@ export function passwordResets(parts: {
   audit: AuditTrail
   clock: Clock
   /** Disconnects the user's apps, in whatever cell the account is. */
-  disconnectApps: (userId: string, address: string | null) => Promise<unknown>
+  disconnectApps: (userId: string, address: string | null, because: AppsEnd) => Promise<unknown>
 }) {
   const { mailer, baseUrl, accountIdOf, signUp, audit, clock, disconnectApps } = parts
   return {
@@ -230,7 +230,7 @@ export function passwordResets(parts: {
     onPasswordReset: async (user: { id: string }, { address }: { address: string | null }) => {
       // The link proved that the address is theirs.
       if (mailer) await signUp.confirm(user.id)
-      await disconnectApps(user.id, address)
+      await disconnectApps(user.id, address, 'new_password')
       const actor = { kind: 'owner', id: user.id, address } as const
       const accountId = await accountIdOf(user.id)
       await audit.write(auditEntry({ at: clock.now(), actor, accountId, action: 'account.password_reset' }))

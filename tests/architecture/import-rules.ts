@@ -137,11 +137,11 @@ export const RULES: readonly Rule[] = [
     types: ['server/core/ledger/entry.ts', 'server/core/providers/**'],
     packages: [CRYPTO],
   },
-  // An operator whom another cell takes has a role.
+  // An operator whom another cell takes has a role; apps end there for a reason.
   {
     files: ['server/core/cluster/**'],
     may: [...BASE, SELF],
-    types: ['server/core/accounts/account.ts'],
+    types: ['server/core/accounts/account.ts', 'server/core/accounts/app-grants.ts'],
     packages: [CRYPTO],
   },
   {

@@ -137,13 +137,13 @@ describe('with accounts in two cells', () => {
     if (!account) throw new Error('no account')
     const connected = await appGrants.of(account, 'gateway-cli', '127.0.0.1')
     const identity = cells.main.gateway.users
-    await identity.disconnectApps(ada.userId, '127.0.0.1')
+    await identity.disconnectApps(ada.userId, '127.0.0.1', 'new_password')
     expect(await apps.live(account.id, connected.clientId)).toBeNull()
     const trail = await stores.audit.ofAccount(account.id, 1, null)
     expect(trail?.rows[0]).toMatchObject({ action: 'connection.end', detail: { because: 'new_password' } })
     // Its cell is away: nobody is told, and the reset goes on.
     cells.unreachable = true
-    await identity.disconnectApps(ada.userId, '127.0.0.1')
+    await identity.disconnectApps(ada.userId, '127.0.0.1', 'new_password')
     cells.unreachable = false
     expect(cells.main.logged.join('')).toContain('another cell could not be told')
   })

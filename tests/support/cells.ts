@@ -1,10 +1,11 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { LibsqlCellDirectory } from '../../server/adapters/stores/libsql/cluster/cell-directory'
 import { Opened } from '../../server/adapters/stores/libsql/driver/opened'
 import { openSharedDatabase } from '../../server/adapters/stores/libsql/shared-database'
 import type { CellPlace } from '../../server/compose/cluster/cell-place'
 import type { CellMessages } from '../../server/core/cluster/cell-messages'
-import { type CellName, MAIN_CELL } from '../../server/core/cluster/cells'
+import { type CellCalls, type CellName, MAIN_CELL } from '../../server/core/cluster/cells'
 import { ChangesHere } from '../../server/core/cluster/control-changes'
 import { FakeClock, type Harness, newFolder, openHarness } from './harness'
 import { POOLED_THREADS } from './pooled-threads'
@@ -19,10 +20,15 @@ export type Cells = Awaited<ReturnType<typeof openCells>>
  * own. Each has its folder. Requests are sent to a gateway as the node of its cell would.
  */
 export async function openCells(
-  options: { readonly env?: Readonly<Record<string, string>>; readonly folders?: readonly [string, string] } = {},
+  options: {
+    readonly env?: Readonly<Record<string, string>>
+    readonly folders?: readonly [string, string]
+    /** A clock that runs with the true time. */
+    readonly running?: boolean
+  } = {},
 ) {
-  const { env = {}, folders = [await newFolder(), await newFolder()] } = options
-  const clock = new FakeClock({})
+  const { env = {}, folders = [await newFolder(), await newFolder()], running = false } = options
+  const clock = new FakeClock({ running })
   const changes = new ChangesHere()
   const gateways = new Map<CellName, Harness>()
   const gatewayOf = (cell: CellName): Harness => {
@@ -38,9 +44,6 @@ export async function openCells(
   }
   const common = { all: [MAIN_CELL, C2], changes, messages }
   const opened = new Opened()
-  const open = async (name: CellName, folder: string, apart: CellPlace['apart']) =>
-    gateways.set(name, await openHarness({ env, folder, clock, cell: { ...common, name, apart } }))
-  await open(MAIN_CELL, folders[0], null)
   const control = await openSharedDatabase(
     {
       ...{ url: `file:${join(folders[0], 'gateway.db')}`, authToken: null, changes, threads: POOLED_THREADS },
@@ -50,6 +53,22 @@ export async function openCells(
     },
     opened,
   )
+  const staffHeader = `x-staff-${crypto.randomUUID()}`
+  const calls: CellCalls = {
+    cells: () => common.all,
+    async ask(cell, request, staff) {
+      const headers = new Headers(request.headers)
+      if (staff) headers.set(staffHeader, JSON.stringify(staff))
+      return gatewayOf(cell).gateway.fetch(new Request(request, { headers }))
+    },
+  }
+  const staffOf = (headers: Headers) => JSON.parse(headers.get(staffHeader) ?? 'null')
+  const others = { directory: new LibsqlCellDirectory(control.db), calls }
+  const open = async (name: CellName, folder: string, apart: CellPlace['apart']) => {
+    const cells = name === MAIN_CELL ? { staffOf, others } : { staffOf }
+    gateways.set(name, await openHarness({ env, folder, clock, cells, cell: { ...common, name, apart } }))
+  }
+  await open(MAIN_CELL, folders[0], null)
   await open(C2, folders[1], { url: `file:${join(folders[1], 'gateway.db')}`, authToken: null, control })
   const [main, c2] = [gatewayOf(MAIN_CELL), gatewayOf(C2)]
   const made = {

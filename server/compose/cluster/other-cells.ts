@@ -1,12 +1,13 @@
-import type { AppGrants } from '../../core/accounts/app-grants'
+import type { AppGrants, AppsEnd } from '../../core/accounts/app-grants'
 import type { AccountDirectory } from '../../core/accounts/directory'
 import type { AccountStore } from '../../core/accounts/store'
 import type { CellMessage } from '../../core/cluster/cell-messages'
 import type { ControlCopies } from '../../core/cluster/control-copies'
-import type { OAuthGrants } from '../../core/credentials/oauth-grant'
+import type { OAuthGrants, TokenHolder } from '../../core/credentials/oauth-grant'
 import type { EventPublisher } from '../../core/events/live-events'
 import type { AccountId } from '../../core/ids'
 import { reasonOf } from '../../core/result'
+import type { WebhookStore } from '../../core/webhooks/webhook'
 import type { Log } from '../../log'
 import type { TakeOffSale } from '../apis/off-sale'
 import type { CellPlace } from './cell-place'
@@ -19,6 +20,7 @@ interface Parts {
   readonly events: EventPublisher
   readonly appGrants: Pick<AppGrants, 'disconnect'>
   readonly grants: Pick<OAuthGrants, 'disconnect'>
+  readonly webhooks: Pick<WebhookStore, 'pauseOfApp'>
   readonly log: Log
 }
 
@@ -44,24 +46,32 @@ export class UsersOfCells {
     else await this.tellCellOf(userId, { kind: 'session_ended', userId })
   }
 
-  /** Disconnects all apps after a new password. No token is valid when it resolves, also if the account's cell cannot be reached. */
-  readonly disconnectApps = async (userId: string, address: string | null): Promise<void> => {
+  /** Disconnects all apps. No token is valid when it resolves, also if the account's cell cannot be reached. */
+  readonly disconnectApps = async (userId: string, address: string | null, because: AppsEnd): Promise<void> => {
     const { accounts, appGrants, grants } = this.parts
     const account = await accounts.byUser(userId)
     const actor = { kind: 'owner', id: userId, address } as const
     if (account) {
-      await appGrants.disconnect(account, 'all', actor, 'new_password')
+      await appGrants.disconnect(account, 'all', actor, because)
       return
     }
     await grants.disconnect(userId, 'all')
-    await this.tellCellOf(userId, { kind: 'password_reset', userId, address })
+    await this.tellCellOf(userId, { kind: 'apps_ended', userId, address, because })
+  }
+
+  /** An app without a token gets no more events. */
+  readonly appLeft = async ({ userId, clientId }: TokenHolder): Promise<void> => {
+    const { accounts, webhooks } = this.parts
+    if (await accounts.byUser(userId)) await webhooks.pauseOfApp({ userId, clientId })
+    else await this.tellCellOf(userId, { kind: 'app_left', userId, clientId })
   }
 
   /** What another gateway tells this one about its users. */
   async receive(message: Extract<CellMessage, { readonly userId: string }>): Promise<void> {
     if ((await this.parts.accounts.byUser(message.userId)) === null) return
     if (message.kind === 'session_ended') await this.sessionEnded(message.userId)
-    else await this.disconnectApps(message.userId, message.address)
+    else if (message.kind === 'app_left') await this.appLeft(message)
+    else await this.disconnectApps(message.userId, message.address, message.because)
   }
 
   private async tellCellOf(userId: string, message: CellMessage): Promise<void> {

@@ -1,3 +1,4 @@
+import type { AppsEnd } from '../accounts/app-grants'
 import type { CellName } from './cells'
 
 /** What happened in one cell's gateway and concerns another's. Each may arrive more than once. */
@@ -5,7 +6,10 @@ export type CellMessage =
   /** What gateways keep in memory of the control database. */
   | { readonly kind: 'control_changed' }
   | { readonly kind: 'session_ended'; readonly userId: string }
-  | { readonly kind: 'password_reset'; readonly userId: string; readonly address: string | null }
+  /** The tokens of all apps are gone. */
+  | { readonly kind: 'apps_ended'; readonly userId: string; readonly address: string | null; readonly because: AppsEnd }
+  /** An app gave its last token back. */
+  | { readonly kind: 'app_left'; readonly userId: string; readonly clientId: string }
   /** For `main`, which alone changes what is on sale. */
   | { readonly kind: 'api_off_sale'; readonly api: string; readonly operation: string | null; readonly by: string }
 

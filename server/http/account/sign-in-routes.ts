@@ -1,21 +1,26 @@
-import type { AppGrants } from '../../core/accounts/app-grants'
+import type { AppsEnd } from '../../core/accounts/app-grants'
 import type { Identity } from '../../core/accounts/identity'
 import type { SecurityChange } from '../../core/accounts/owner-mails'
 import { type AuditTrail, auditEntry } from '../../core/audit'
 import { formatAddress } from '../../core/credentials/address'
-import type { OAuthGrants } from '../../core/credentials/oauth-grant'
+import type { OAuthGrants, TokenHolder } from '../../core/credentials/oauth-grant'
 import { failure } from '../../core/failure'
 import { parsedJson } from '../../core/json'
-import type { Webhooks } from '../../core/webhooks/webhooks'
 import { Failed, taken } from '../middleware/failures'
 import { withTakenBody } from '../middleware/json-body'
-import { type Owner, type OwnerSessions, SIGNED_IN_AT_ANY_TIME, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
+import { type OwnerSessions, SIGNED_IN_AT_ANY_TIME, SIGNED_IN_JUST_NOW, type Staff } from '../middleware/owner-session'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { keepsApps } from './app-record'
 
+/** What becomes of the apps of users, whose accounts may be in another cell. */
+interface UsersOfApps {
+  disconnectApps(userId: string, address: string | null, because: AppsEnd): Promise<void>
+  appLeft(holder: TokenHolder): Promise<void>
+}
+
 export interface SignInParts {
   readonly owners: OwnerSessions
-  readonly appGrants: AppGrants
+  readonly users: UsersOfApps
   readonly audit: AuditTrail
   /** Whether this gateway can send password reset links by email. */
   readonly sendsMail: boolean
@@ -25,7 +30,6 @@ export interface SignInParts {
   /** Mails the owner about a change of how they sign in. */
   readonly tellSecurity: (email: string, change: SecurityChange) => void
   readonly grants: OAuthGrants
-  readonly webhooks: Webhooks
   readonly now: () => number
 }
 
@@ -50,7 +54,7 @@ const GRANTS: ReadonlySet<string> = new Set(['/api/auth/oauth2/consent', '/api/a
 
 /** `/api/auth/*`: handled by the sign-in library, with the gateway's error format. Adds the checks and audit entries that it lacks. */
 export function signInRoutes(identity: Identity, parts: SignInParts) {
-  const { owners, appGrants, sendsMail, passkeysOffered } = parts
+  const { owners, users, sendsMail, passkeysOffered } = parts
   return routeGroup({ name: 'sign-in' }).all(
     '/api/auth/*',
     async ({ context }) => {
@@ -66,20 +70,20 @@ export function signInRoutes(identity: Identity, parts: SignInParts) {
           failure('invalid_state', 'This gateway has no passkeys: its BASE_URL must be https with a host name.'),
         )
       if (url.pathname === '/api/auth/passkey/generate-register-options')
-        await owners.owner(context, SIGNED_IN_JUST_NOW, true)
+        await owners.user(context, SIGNED_IN_JUST_NOW, true)
       if (request.method !== 'POST') return handle()
       if (url.pathname === '/api/auth/request-password-reset' && !sendsMail)
         throw new Failed(
           failure('invalid_state', 'This gateway does not send email. Ask its operator for a reset link.'),
         )
       if (SIGN_OUTS.has(url.pathname)) {
-        const { account, accountId, actor } = await owners.owner(context)
+        const { userId, accountId, actor } = await owners.user(context)
         const answer = await handle()
         if (answer.ok) {
           const detail = { sessions: url.pathname === '/api/auth/revoke-sessions' ? 'all' : 'others' }
           await parts.audit.write(auditEntry({ at: parts.now(), actor, accountId, action: 'session.end', detail }))
         }
-        if (answer.ok && !keepsApps(url)) await appGrants.disconnect(account, 'all', actor, 'sign_out_everywhere')
+        if (answer.ok && !keepsApps(url)) await users.disconnectApps(userId, actor.address, 'sign_out_everywhere')
         return answer
       }
       if (url.pathname === '/api/auth/oauth2/revoke')
@@ -87,7 +91,7 @@ export function signInRoutes(identity: Identity, parts: SignInParts) {
       if (GRANTS.has(url.pathname)) return grant(parts, context, (sent) => identity.handle(sent, caller))
       const change = SECURITY_CHANGES[url.pathname]
       if (change) {
-        const owner = await owners.owner(context, SIGNED_IN_JUST_NOW, SETS_UP.has(url.pathname))
+        const owner = await owners.user(context, SIGNED_IN_JUST_NOW, SETS_UP.has(url.pathname))
         const answer = await handle()
         if (answer.ok) await securityChanged(parts, owner, change)
         return answer
@@ -95,7 +99,7 @@ export function signInRoutes(identity: Identity, parts: SignInParts) {
       if (url.pathname === '/api/auth/two-factor/verify-totp' && (await owners.isSignedIn(context)))
         return setUp(parts, context, handle)
       if (url.pathname !== '/api/auth/change-password') return handle()
-      const owner = await owners.owner(context, SIGNED_IN_JUST_NOW)
+      const owner = await owners.user(context, SIGNED_IN_JUST_NOW)
       const answer = await handle()
       if (answer.ok) await passwordChanged(parts, owner, keepsApps(url))
       return answer
@@ -112,13 +116,13 @@ async function grant(
 ): Promise<Response> {
   const sent = taken(await withTakenBody(context, MAX_BODY_BYTES))
   const isDeclined = Reflect.get(Object(parsedJson(await sent.clone().text())), 'accept') === false
-  await owners.owner(context, isDeclined ? undefined : SIGNED_IN_AT_ANY_TIME)
+  await owners.user(context, isDeclined ? undefined : SIGNED_IN_AT_ANY_TIME)
   return handle(sent)
 }
 
 /** An app that revokes its last token keeps its limit for when it comes back, but receives no more events. */
 async function givenBack(
-  { grants, webhooks, now }: SignInParts,
+  { grants, users, now }: SignInParts,
   context: RequestContext,
   handle: (request: Request) => Promise<Response>,
 ): Promise<Response> {
@@ -127,14 +131,14 @@ async function givenBack(
   const answer = await handle(sent)
   if (!answer.ok || !holder) return answer
   const left = await grants.apps(holder.userId, now())
-  if (!left.some(({ clientId }) => clientId === holder.clientId)) await webhooks.pauseOfApp(holder)
+  if (!left.some(({ clientId }) => clientId === holder.clientId)) await users.appLeft(holder)
   return answer
 }
 
 /** The first code of an authenticator app, from a session: from here on it is the second factor. */
 async function setUp(parts: SignInParts, context: RequestContext, handle: () => Promise<Response>): Promise<Response> {
-  const owner = await parts.owners.owner(context)
-  const before = await parts.identity.secondFactors(owner.actor.id)
+  const owner = await parts.owners.user(context)
+  const before = await parts.identity.secondFactors(owner.userId)
   const answer = await handle()
   if (answer.ok && !before.app) await securityChanged(parts, owner, 'second_factor_on')
   return answer
@@ -142,7 +146,7 @@ async function setUp(parts: SignInParts, context: RequestContext, handle: () => 
 
 async function securityChanged(
   { audit, tellSecurity, now }: SignInParts,
-  { accountId, actor, email }: Owner,
+  { accountId, actor, email }: Staff,
   change: SecurityChange | 'second_factor_begun',
 ): Promise<void> {
   if (change === 'second_factor_begun') return
@@ -150,8 +154,8 @@ async function securityChanged(
   tellSecurity(email, change)
 }
 
-async function passwordChanged({ appGrants, audit, now }: SignInParts, owner: Owner, keeps: boolean): Promise<void> {
-  const { account, accountId, actor } = owner
-  if (!keeps) await appGrants.disconnect(account, 'all', actor, 'new_password')
+async function passwordChanged({ users, audit, now }: SignInParts, owner: Staff, keeps: boolean): Promise<void> {
+  const { userId, accountId, actor } = owner
+  if (!keeps) await users.disconnectApps(userId, actor.address, 'new_password')
   await audit.write(auditEntry({ at: now(), actor, accountId, action: 'account.password' }))
 }

@@ -112,6 +112,18 @@ export class OwnerSessions {
     return staff
   }
 
+  /**
+   * Who changes how they sign in, or lets an app in: as `owner`, and for `main`, where everybody signs in, also somebody whose account is of
+   * another cell.
+   */
+  async user(context: RequestContext, withinMs?: number, isSettingUp = false): Promise<Staff> {
+    const user = await this.signedInStaff(context)
+    requireRecent(user.signedInAt, context, withinMs)
+    if (withinMs !== undefined) await this.requireSecondFactor(user, roleFlags(user.role), isSettingUp)
+    context.countBodyOn(user.accountId)
+    return user
+  }
+
   private async signedInStaff(context: RequestContext): Promise<Staff> {
     const session = await this.sessionOf(context)
     const account = (await this.elsewhere?.(session, context)) ?? (await this.accountOf(session, context))
