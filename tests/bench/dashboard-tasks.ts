@@ -152,7 +152,7 @@ const TASKS: readonly (readonly [name: string, task: Task])[] = [
 
 console.log('| task | clicks | fields | seconds |\n|---|---|---|---|')
 for (const [name, task] of TASKS) {
-  const { page } = await dashboard.visit('/')
+  const { page } = await dashboard.load('/')
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
   await measured(name, page, task)
   await page.close()

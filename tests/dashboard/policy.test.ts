@@ -86,7 +86,7 @@ describe("the dashboard's content security policy", () => {
 
   test('blocks an injected style, which the test detects', async () => {
     await dashboard.signedIn()
-    const { page } = await dashboard.visit('/keys')
+    const { page } = await dashboard.load('/keys')
     await page.evaluate(() => {
       const style = document.createElement('style')
       style.textContent = 'body { display: none }'

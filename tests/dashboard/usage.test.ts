@@ -234,6 +234,7 @@ describe('one request', () => {
     await fitsEverybody(page, 'request-charged')
     await region('Try it again').getByRole('link', { name: 'Try again in the playground' }).click()
     await page.waitForURL('**/playground?operation=imageSearch')
+    await heading(page, 'Playground')
     await follow(page, '/requests/req_none')
     await page.getByText('You made no request with this id.').waitFor()
     await left(watched, [/404/])

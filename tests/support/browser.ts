@@ -10,7 +10,7 @@ import { runAxe } from './axe'
 import { builtDashboard } from './built-dashboard'
 import { openHarness } from './harness'
 import { reconcile } from './reconcile'
-import { drawn, openTab, openTabs } from './tabs'
+import { drawn, endDashboards, openTab, openTabs, show } from './tabs'
 
 const ROOT = join(import.meta.dir, '..', '..')
 /** Looked at by people, never kept in git. */
@@ -74,8 +74,13 @@ export async function openDashboard(
     ...gateway,
     origin,
     browser,
-    /** A new tab at `path`, watched. */
+    /** A new tab at `path`, watched. A page of the signed-in dashboard need not be loaded: `show` in tabs.ts. */
     visit: (path: string) => visit(browser, origin, path),
+    /** The same, and what it shows was loaded just now. */
+    load: async (path: string) => {
+      await endDashboards()
+      return visit(browser, origin, path)
+    },
     /** Signs somebody new in, in every tab of this browser. */
     async signedIn() {
       await browser.clearCookies()
@@ -157,6 +162,7 @@ function isRunning(pid: number): boolean {
 /** Leaves to the next test file a browser that knows nothing of this one: no page, no cookie, nothing stored at the origin. */
 async function forget(browser: BrowserContext, origin: string): Promise<void> {
   for (const page of openTabs(browser)) await page.close()
+  await endDashboards()
   await browser.clearCookies()
   const page = await openTab(browser)
   const session = await browser.newCDPSession(page)
@@ -177,7 +183,7 @@ export async function visit(browser: BrowserContext, origin: string, path: strin
     if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin)
       said.push(`asked ${request.url()}`)
   })
-  await page.goto(origin + path)
+  await show(page, origin, path)
   return { page, complaints: () => said }
 }
 
