@@ -269,6 +269,27 @@ describe('the rail', () => {
   })
 })
 
+describe('a dialog', () => {
+  test('fails axe when one of its fields has no name or a colour that is hard to read, over a page that passed', async () => {
+    await dashboard.signedIn()
+    const { page } = await dashboard.visit('/keys')
+    await page.getByText('No keys yet.').waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await page.getByRole('button', { name: 'Create key' }).first().click()
+    const dialog = page.getByRole('dialog', { name: 'Create key' })
+    const title = dialog.getByRole('heading', { name: 'Create key' })
+    const label = dialog.getByText('Name', { exact: true })
+    await title.waitFor()
+    expect(await axeFindings(page)).toEqual([])
+    await title.evaluate((heading) => (heading.style.color = '#ddd'))
+    expect((await axeFindings(page)).join()).toContain('color-contrast: ')
+    await title.evaluate((heading) => (heading.style.color = ''))
+    await label.evaluate((text) => text.setAttribute('for', 'nothing'))
+    expect((await axeFindings(page)).join()).toContain('label: ')
+    await page.close()
+  })
+})
+
 describe('the sign-in pages', () => {
   test('fail axe when one theme has a colour that is hard to read, though the other passed', async () => {
     await dashboard.browser.clearCookies()

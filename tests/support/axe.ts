@@ -23,12 +23,16 @@ interface Violation {
  *
  * Nothing is read twice: after a run that found nothing, the rules of colours read those elements alone that no run in this theme saw, or
  * that have other colours, another font or another place over the page by now. The other rules read the whole page, unless only colours
- * changed.
+ * changed. Behind an open dialog nothing is read: it is hidden from everybody, and was there before.
  */
 export async function runAxe(page: Page): Promise<string[]> {
-  // Half a megabyte, once for each document.
-  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await Bun.file(SCRIPT).text())
-  const found = await page.evaluate(foundInPage, { tags: TAGS, colourRules: COLOUR_RULES, shape: SHAPE })
+  const rules = { tags: TAGS, colourRules: COLOUR_RULES, shape: SHAPE }
+  let found = await page.evaluate(foundInPage, rules)
+  if (found === null) {
+    // Half a megabyte, once for each document.
+    await page.evaluate(await Bun.file(SCRIPT).text())
+    found = (await page.evaluate(foundInPage, rules)) ?? []
+  }
   return found.map(
     ({ id, nodes }) =>
       `${id}: ${nodes.map(({ target, failureSummary }) => `${target.join(' ')} (${failureSummary})`).join('; ')}`,
@@ -46,8 +50,9 @@ interface Rule {
   matches(element: Element, ...more: unknown[]): boolean
 }
 
-/** Runs in the page, which has nothing of this file. */
-async function foundInPage({ tags, colourRules, shape }: Rules): Promise<readonly Violation[]> {
+/** Runs in the page, which has nothing of this file. Null: axe is not there. */
+async function foundInPage({ tags, colourRules, shape }: Rules): Promise<readonly Violation[] | null> {
+  if (!('axe' in globalThis)) return null
   const page = globalThis as typeof globalThis & {
     readonly axe: {
       readonly _audit: { readonly rules: readonly Rule[] }
@@ -69,6 +74,12 @@ async function foundInPage({ tags, colourRules, shape }: Rules): Promise<readonl
       rule.matches = (element, ...more) => !isRead(element) && matches(element, ...more)
     }
   }
+  // A dialog hides the page behind it from everybody. What is around the page then is read alone.
+  const isCovered = document.getElementById('root')?.ariaHidden === 'true'
+  const shown = isCovered ? [...document.querySelectorAll('body > :not([aria-hidden=true], script)')] : []
+  const elements = isCovered
+    ? shown.flatMap((one) => [one, ...one.querySelectorAll('*')])
+    : [...document.querySelectorAll('*')]
   const unread = new WeakSet<Element>()
   page.unread = unread
   let isUnread = false
@@ -90,8 +101,9 @@ async function foundInPage({ tags, colourRules, shape }: Rules): Promise<readonl
       select.value = value
     }
   }
-  const seen: unknown[] = [innerWidth, innerHeight, scrollX, scrollY, document.documentElement.outerHTML]
-  for (const element of document.querySelectorAll('*')) {
+  const read = isCovered ? shown : [document.documentElement]
+  const seen: unknown[] = [innerWidth, innerHeight, scrollX, scrollY, ...read.map((one) => one.outerHTML)]
+  for (const element of elements) {
     const { x, y, width, height } = element.getBoundingClientRect()
     const style = getComputedStyle(element)
     seen.push(x, y, width, height, element.scrollWidth, element.scrollHeight)
@@ -124,7 +136,9 @@ async function foundInPage({ tags, colourRules, shape }: Rules): Promise<readonl
     return []
   }
   const runOnly = isKnown ? { type: 'rule', values: colourRules } : { type: 'tag', values: tags }
-  const { violations } = await page.axe.run(document, { runOnly, resultTypes: ['violations'] }).finally(restore)
+  const { violations } = await page.axe
+    .run(isCovered ? { include: shown } : document, { runOnly, resultTypes: ['violations'] })
+    .finally(restore)
   if (violations.length === 0) {
     page.passedShapes.add(text)
     page.passedColours.set(isDark, colours)

@@ -214,6 +214,9 @@ export async function sidewaysScroll(page: Page): Promise<number> {
 /** The same of a page that is drawn. */
 export function scrolledSideways(page: Page): Promise<number> {
   return page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement
+    // A scroll would draw the page once more.
+    if (scrollWidth <= clientWidth) return 0
     window.scrollTo(10_000, window.scrollY)
     const reached = window.scrollX
     window.scrollTo(0, window.scrollY)
