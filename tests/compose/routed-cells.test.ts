@@ -12,6 +12,7 @@ import { MERCHANT, openPaymentSandbox } from '../support/payment-sandbox'
 import { reconcile } from '../support/reconcile'
 
 const PRICE_UNITS = 5000n
+const ROOT = { kind: 'operator', id: 'test', address: null } as const
 
 /** The gateways of two cells, with the router in front of them, as a node has it. Callers know nothing of cells. */
 describe('through the router of two cells', () => {
@@ -139,22 +140,61 @@ describe('through the router of two cells', () => {
 
   test('the owner of a suspended account in another cell lets no app in', async () => {
     const { id, cookie } = people.c2
-    const actor = { kind: 'operator', id: 'test', address: null } as const
     const app = apps(cookie)
     const { url } = app.authorizeUrl()
     const { location } = await app.visit(url)
     if (!location) throw new Error('no consent was asked')
-    await cells.c2.core.operator.suspend(actor, id as 'acct_', 'for a test')
+    await cells.c2.core.operator.suspend(ROOT, id as 'acct_', 'for a test')
     expect(await app.decide(location, true)).toMatchObject({
       status: 403,
       body: { error: { code: 'account_suspended' } },
     })
-    await cells.c2.core.operator.lift(actor, id as 'acct_', 'for a test')
+    await cells.c2.core.operator.lift(ROOT, id as 'acct_', 'for a test')
     expect((await app.decide(location, true)).status).toBe(200)
   })
 
   const sendWhole = async (request: Request) =>
     cells.gatewayOf(await router.cellOf(request)).gateway.app.handle(request)
+
+  test('every route answers an owner in another cell as it answers one in main', async () => {
+    const bodies: Readonly<Record<string, unknown>> = {
+      'POST /api/keys': { name: 'another', spending_limit: 1 },
+      'PATCH /api/settings': { name: 'Grace' },
+      'POST /api/webhooks': { url: 'https://example.com/hook', events: ['key.disabled'] },
+    }
+    // They end the session, or never end by themselves.
+    const left = ['/api/settings/sessions/end-all', '/api/events', '/api/auth/*']
+    const routes = cells.main.gateway.app.routes.filter(
+      ({ path }) => (path.startsWith('/api/') || path.startsWith('/v1/')) && !left.includes(path),
+    )
+    // The first account is an operator's.
+    const { main, c2 } = people
+    await read(send(`/api/operator/accounts/${c2.id}/role`, json({ cookie: main.cookie }, { role: 'operator' })))
+    const different: string[] = []
+    for (const { method, path } of routes) {
+      const [ofMain, ofC2] = await Promise.all(
+        [main, c2].map(async ({ cookie, secret }) => {
+          const headers = path.startsWith('/api/') ? { cookie } : bearer(secret)
+          const given = bodies[`${method} ${path}`] ?? {}
+          const real = path.replace(/:\w+/g, 'x').replace('*', 'x')
+          const answer = await send(real, method === 'GET' ? { headers } : json(headers, given, method))
+          const { error } = (await answer.json().catch(() => ({}))) as { error?: { code: string } }
+          return `${answer.status} ${error?.code ?? ''}`
+        }),
+      )
+      if (ofMain !== ofC2 || ofC2?.startsWith('5'))
+        different.push(`${method} ${path}: ${ofMain} in main, ${ofC2} in c2`)
+    }
+    expect(different).toEqual([])
+  })
+
+  test('an owner in another cell changes the address, and signs in with it at main', async () => {
+    const { cookie, email } = people.c2
+    await read(send('/api/settings/email', json({ cookie }, { email: `new-${email}` })))
+    const signIn = (address: string) =>
+      send('/api/auth/sign-in/email', json({}, { email: address, password: 'another horse battery' }))
+    expect([(await signIn(`new-${email}`)).status, (await signIn(email)).status]).toEqual([200, 401])
+  })
 
   test('one payment buys one call, though it is shown to both cells at once, and later', async () => {
     const { secret } = people.c2
