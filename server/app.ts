@@ -245,6 +245,7 @@ function accountGroup(parts: AccountParts) {
 
 interface MoneyParts extends BillingParts {
   readonly cards: CardMessageParts['cards']
+  readonly cells: OperatorCells | null
   readonly identity: Identity
   readonly payments: Payments
   readonly topUps: TopUps

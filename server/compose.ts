@@ -14,7 +14,7 @@ import { startCell } from './compose/cell-work'
 import { type CellPlace, configOf, ownsControl, shareOf } from './compose/cluster/cell-place'
 import { followControl } from './compose/cluster/follow-control'
 import { type NodeSurroundings, nodeReadiness } from './compose/cluster/gateway-node'
-import { operatorsOfCells, withCommands } from './compose/cluster/operators'
+import { billingBeside, operatorsOfCells, othersOf } from './compose/cluster/operators'
 import { receiver, UsersOfCells } from './compose/cluster/other-cells'
 import { openControl } from './compose/control'
 import { openDatabases } from './compose/databases'
@@ -76,7 +76,7 @@ export interface Surroundings {
   readonly onFatal: (reason: string) => void
   /** Of one node of many (ADR 46). */
   readonly node?: NodeSurroundings
-  /** For the gateway of `main`: how it reaches the others, if there are several cells (ADR 45). */
+  /** If there are several cells (ADR 45): how this gateway reaches the others. */
   readonly others?: OtherCells
   /** If there are several cells: the operator for whom `main` asks this gateway. */
   readonly staffOf?: NonNullable<ContextDeps['staffOf']>
@@ -136,7 +136,9 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
   const { people, users, ownOrigins, mailers } = composeIdentity(config, surroundings, core)
   const { identity } = people
   const linked = openSocial(config, { ...core, identity, clock, log, store: stores.social })
-  const work = await startCell(config, { ...core, ...mailers, ...ofCell, clock, stopwatch, log, telemetry })
+  const others = othersOf(surroundings, stores)
+  const beside = billingBeside(others)
+  const work = await startCell(config, { ...core, ...mailers, ...ofCell, ...beside, clock, stopwatch, log, telemetry })
   const { billing, pipeline, webhooks, retention } = work
   const auth = { ...core, clock, anonymousLimits: anonymousLimits(config), ...billing.auth }
   const models = composeModels(config, stores, pipeline, { ...core, ...ofCell, search: providers.context, log })
@@ -147,7 +149,7 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
   const { index, readiness } = composeReadiness(config, { core, providers, models, backups, stopping, surroundings })
   const { accountIdOf } = users
   const settings = ownerSettings({ ...core, ...linked, accountIdOf, identity, config, clock, ...mailers, log })
-  const { cells, elsewhere } = operatorsOfCells(surroundings.others, { ...core, identity })
+  const { cells, elsewhere } = operatorsOfCells(others, { ...core, identity })
   const shared = { ...core, ...models, ...imported, ...settings, ...people, ...billing.routes, ...restored }
   const web = app({
     ...{ ...shared, ...linked, baseUrl: config.baseUrl },
@@ -177,7 +179,7 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
   return {
     app: web,
     /** Handles a request. */
-    fetch: securedBy(config, withCommands(answer, control, surroundings.staffOf)),
+    fetch: securedBy(config, answer),
     core,
     ...{ sandbox: linked.sandbox, social: linked.social },
     ...{ ...billing.moneyIn, ...webhooks.senders, retention, backups, upstreamPayments: imported.upstreamPayments },
@@ -249,7 +251,8 @@ function closing(
   }
 }
 
-function contextsOf(config: Config, { clock, log, node, staffOf }: Surroundings, intake: Intake): ContextDeps {
+function contextsOf(config: Config, surroundings: Surroundings, intake: Intake): ContextDeps {
+  const { clock, log, node, staffOf = node?.staffOf } = surroundings
   return { clock, intake, addressOf: clientAddresses(config, log), ...node?.callers, ...(staffOf && { staffOf }) }
 }
 

@@ -25,6 +25,7 @@ type Needs = Pick<Cell, 'ledger' | 'journal' | 'limiter' | 'credentials'> &
     readonly shareOf: (cap: number) => number
     /** Whether other cells have accounts, too. */
     readonly hasOtherCells: boolean
+    readonly beside?: BillingNeeds['beside']
     readonly clock: Clock
     /** Monotonic. */
     readonly stopwatch: Clock

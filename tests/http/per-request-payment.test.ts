@@ -4,7 +4,7 @@ import type { PrivateKeyAccount } from 'viem/accounts'
 import { SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { DAY_MS, HOUR_MS } from '../../server/core/clock'
 import { micros } from '../../server/core/money'
-import { compareWithChain } from '../../server/core/payments/chain-check'
+import { compareWithChain, shownProblems } from '../../server/core/payments/chain-check'
 import { ok } from '../../server/core/result'
 import { expiredChallenge } from '../support/expired-challenge'
 import { type Harness, openHarness } from '../support/harness'
@@ -106,8 +106,8 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
     const changed = `0x${'0'.repeat(64)}`
     await db.run(`UPDATE payments SET reference = '${changed}', transaction_id = '${changed}' WHERE id = '${lost?.id}'`)
     const now = Date.now()
-    const compare = (from: number) =>
-      compareWithChain(
+    const compare = async (from: number) => {
+      const found = await compareWithChain(
         // Later, so that nothing is under way.
         {
           methods: gateway.gateway.rail.lasting,
@@ -118,6 +118,8 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
         { from, to: now + 2 * HOUR_MS },
         false,
       )
+      return shownProblems(found)
+    }
     const { problems, ...compared } = await compare(now - HOUR_MS)
     await db.run(
       `UPDATE payments SET reference = '${lost?.reference}', transaction_id = '${lost?.transaction}' WHERE id = '${lost?.id}'`,

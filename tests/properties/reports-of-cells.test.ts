@@ -4,7 +4,6 @@ import type { AccountId } from '../../server/core/ids'
 import type { LedgerEntry } from '../../server/core/ledger/entry'
 import { bookCommands } from '../../server/http/operator/books'
 import { answerOfAll } from '../../server/http/operator/cells/all-cells'
-import { CONSOLE_CLAIM } from '../../server/http/operator/cells/operator-cells'
 import { wayOfCommand } from '../../server/http/operator/cells/ways'
 import { revenueCommands } from '../../server/http/operator/revenue'
 import { call, charge, entry, NOON, openTestStores, type TestStores } from '../support/ledger-parts'
@@ -56,16 +55,12 @@ async function answerOf(stores: TestStores, command: string, body: object): Prom
 async function joined(cells: readonly TestStores[], command: string, body: Record<string, string>): Promise<string> {
   const way = wayOfCommand(command)
   if (way?.kind !== 'report' && way?.kind !== 'file') throw new Error(`${command} is no report`)
-  const calls = {
-    cells: () => cells.map((_, at) => `c${at}`),
-    ask: (cell: string) => answerOf(cells[Number(cell.slice(1))] as TestStores, command, body),
-  }
   const question = {
-    request: () => new Request('http://cell/'),
-    staff: CONSOLE_CLAIM,
+    ask: (cell: string) => answerOf(cells[Number(cell)] as TestStores, command, body),
     asked: (name: string) => body[name] ?? null,
   }
-  return (await answerOfAll(calls, way, question)).text()
+  const names = cells.map((_, at) => String(at))
+  return (await answerOfAll(names, way, question)).text()
 }
 
 const QUESTIONS: readonly (readonly [string, Record<string, string>])[] = [

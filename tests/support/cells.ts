@@ -56,6 +56,12 @@ export async function openCells(
   const staffHeader = `x-staff-${crypto.randomUUID()}`
   const calls: CellCalls = {
     cells: () => common.all,
+    async command(cell, command, body) {
+      const headers = { 'content-type': 'application/json' }
+      return gatewayOf(cell).gateway.control(
+        new Request(`http://gateway/${command}`, { method: 'POST', headers, body }),
+      )
+    },
     async ask(cell, request, staff) {
       const headers = new Headers(request.headers)
       if (staff) headers.set(staffHeader, JSON.stringify(staff))
@@ -65,7 +71,7 @@ export async function openCells(
   const staffOf = (headers: Headers) => JSON.parse(headers.get(staffHeader) ?? 'null')
   const others = { directory: new LibsqlCellDirectory(control.db), calls }
   const open = async (name: CellName, folder: string, apart: CellPlace['apart']) => {
-    const cells = name === MAIN_CELL ? { staffOf, others } : { staffOf }
+    const cells = { staffOf, others: { own: name, ...others } }
     gateways.set(name, await openHarness({ env, folder, clock, cells, cell: { ...common, name, apart } }))
   }
   await open(MAIN_CELL, folders[0], null)

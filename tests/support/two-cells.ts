@@ -1,11 +1,14 @@
 import { type CellCalls, type CellDirectory, type CellName, MAIN_CELL } from '../../server/core/cluster/cells'
 import { type Harness, openHarness } from './harness'
 
+const JSON_TYPE = { 'content-type': 'application/json' }
+const UNREACHED = Response.json({ error: { code: 'service_unavailable' } }, { status: 503 })
+
 /**
  * Two gateways that stand for two cells, each with a database of its own, and a directory and calls between them that are in memory. Users sign up
  * at the cell where they shall be; an operator signs in at `main`.
  */
-export async function openTwoCells() {
+export async function openTwoCells(options: Pick<Parameters<typeof openHarness>[0] & object, 'env' | 'running'> = {}) {
   const header = `x-staff-${crypto.randomUUID()}`
   const gateways = new Map<CellName, Harness>()
   /** Cells that answer 503. */
@@ -26,21 +29,28 @@ export async function openTwoCells() {
   }
   const calls: CellCalls = {
     cells: () => [...gateways.keys()],
+    async command(cell, command, body) {
+      asked.push(`${cell} ${command}`)
+      const gateway = gateways.get(cell)
+      if (!gateway || silent.has(cell)) return UNREACHED.clone()
+      return gateway.gateway.control(
+        new Request(`http://gateway/${command}`, { method: 'POST', headers: JSON_TYPE, body }),
+      )
+    },
     async ask(cell, request, staff) {
       asked.push(`${cell} ${request.method} ${new URL(request.url).pathname}`)
       const stub = stubs.get(new URL(request.url).pathname)
       if (stub) return stub(request)
       const gateway = gateways.get(cell)
-      if (!gateway || silent.has(cell))
-        return Response.json({ error: { code: 'service_unavailable' } }, { status: 503 })
+      if (!gateway || silent.has(cell)) return UNREACHED.clone()
       const headers = new Headers(request.headers)
       if (staff) headers.set(header, JSON.stringify(staff))
       return gateway.gateway.fetch(new Request(request, { headers }))
     },
   }
   const staffOf = (headers: Headers) => JSON.parse(headers.get(header) ?? 'null')
-  const main = await openHarness({ cells: { staffOf, others: { directory, calls } } })
-  const other = await openHarness({ cells: { staffOf } })
+  const main = await openHarness({ ...options, cells: { staffOf, others: { own: MAIN_CELL, directory, calls } } })
+  const other = await openHarness({ ...options, cells: { staffOf, others: { own: 'c2', directory, calls } } })
   gateways.set(MAIN_CELL, main).set('c2', other)
   return { main, other, silent, asked, stubs, calls, header }
 }

@@ -1,11 +1,35 @@
 import type { AccountDirectory } from '../../core/accounts/directory'
 import type { Identity } from '../../core/accounts/identity'
-import type { ContextDeps } from '../../http/middleware/request-context'
-import { COMMAND_PATH, CONSOLE_CLAIM, OperatorCells, type OtherCells } from '../../http/operator/cells/operator-cells'
+import { type CellDirectory, MAIN_CELL } from '../../core/cluster/cells'
+import type { AccountId } from '../../core/ids'
+import { OperatorCells, type OtherCells } from '../../http/operator/cells/operator-cells'
+import { otherBooks } from '../../http/operator/cells/other-books'
 import { accountElsewhere } from '../../http/operator/cells/staff-elsewhere'
+import type { CellPlace } from './cell-place'
+import type { NodeSurroundings } from './gateway-node'
 
-type Handler = (request: Request) => Response | Promise<Response>
-type Control = (request: Request) => Promise<Response>
+interface Surroundings {
+  readonly others?: OtherCells
+  readonly cell?: Pick<CellPlace, 'name' | 'all'>
+  readonly node?: Pick<NodeSurroundings, 'calls'>
+}
+
+/** How this gateway reaches those of other cells; undefined if there is one cell. */
+export function othersOf(
+  { others, cell, node }: Surroundings,
+  { cells: directory }: { readonly cells: CellDirectory },
+): OtherCells | undefined {
+  if (others || !node || !cell || cell.all.length === 1) return others
+  return { own: cell.name, directory, calls: node.calls }
+}
+
+/** What billing does about the accounts and the books of other cells. */
+export function billingBeside(others: OtherCells | undefined) {
+  if (!others) return {}
+  const { own, directory, calls } = others
+  const isElsewhere = async (account: AccountId) => ((await directory.ofAccount(account)) ?? MAIN_CELL) !== own
+  return { beside: { isElsewhere, books: own === MAIN_CELL ? otherBooks(calls) : null } }
+}
 
 interface Parts {
   readonly identity: Identity
@@ -14,19 +38,6 @@ interface Parts {
 
 /** What the gateway of `main` has to reach the other cells for operators; nothing in any other gateway. */
 export function operatorsOfCells(others: OtherCells | undefined, { identity, stores: { directory: roles } }: Parts) {
-  if (!others) return { cells: null, elsewhere: null }
+  if (others?.own !== MAIN_CELL) return { cells: null, elsewhere: null }
   return { cells: new OperatorCells({ ...others, identity, roles }), elsewhere: accountElsewhere(roles, others.calls) }
-}
-
-/** Handles commands of the console that `main` sends on, apart from requests. Nobody else can name the console. */
-export function withCommands(handle: Handler, control: Control, staffOf: ContextDeps['staffOf']): Handler {
-  if (!staffOf) return handle
-  return (request) => {
-    if (staffOf(request.headers)?.userId !== CONSOLE_CLAIM.userId) return handle(request)
-    const path = new URL(request.url).pathname
-    if (!path.startsWith(COMMAND_PATH)) return handle(request)
-    const { method, headers, body, signal } = request
-    const url = `http://gateway/${path.slice(COMMAND_PATH.length)}`
-    return control(new Request(url, { method, headers, body, signal }))
-  }
 }

@@ -1,9 +1,10 @@
 import type { Config } from '../../config'
 import type { CardRefundStore } from '../../core/accounts/card-refund'
 import type { Operator } from '../../core/accounts/operator'
-import { Reconciliation, type ReconciliationStore } from '../../core/accounts/reconciliation'
+import { type OtherBooks, Reconciliation, type ReconciliationStore } from '../../core/accounts/reconciliation'
 import type { Clock } from '../../core/clock'
 import type { IdempotencyRecords } from '../../core/idempotency/idempotency-record'
+import type { AccountId } from '../../core/ids'
 import type { Accounting } from '../../core/ledger/accounting'
 import type { Ledger } from '../../core/ledger/ledger'
 import type { LedgerCheck } from '../../core/ledger/ledger-check'
@@ -26,6 +27,12 @@ import { Idempotency } from '../../pipeline/idempotency/idempotency'
 import { composePayments } from './payments'
 import { composeTopUps } from './top-ups'
 
+interface Beside {
+  readonly isElsewhere: (account: AccountId) => Promise<boolean>
+  /** For the gateway of `main`. */
+  readonly books: OtherBooks | null
+}
+
 interface Parts {
   readonly stores: {
     readonly paymentClaims: ClaimStore
@@ -43,31 +50,39 @@ interface Parts {
   readonly clock: Clock
   readonly log: Log
   readonly telemetry: Telemetry
-  /** Then one cell knows a part of what the chain and the processor know: what they have more is no discrepancy. */
+  /** Then this gateway compares with the chain and the processor only if it can ask the others, `beside`. */
   readonly hasOtherCells: boolean
+  /** Whether an account is in another cell, and the books of the others; nothing if there is one cell. */
+  readonly beside?: Beside | undefined
 }
 
 /** Everything about incoming money: payments for single requests, top-ups, and idempotency. */
 export async function composeBilling(
   config: Config,
-  { stores, ledger, operator, limiter, clock, log, telemetry, hasOtherCells }: Parts,
+  { stores, ledger, operator, limiter, clock, log, telemetry, hasOtherCells, beside }: Parts,
 ) {
   const { paymentClaims: claims, keptAnswers: records } = stores
   const { topUps, cards } = composeTopUps(config, {
     ...{ claims, refunds: stores.cardRefunds, unknown: stores.unknownCheckouts, ledger, clock, log },
+    isElsewhere: beside?.isElsewhere,
   })
   const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null, telemetry })
   const reconciliation = new Reconciliation({
     ...{ operator, ledgerCheck: stores.ledgerCheck, cards, methods: rail.lasting, claims, clock },
-    store: stores.reconciliations,
+    ...{ store: stores.reconciliations, others: beside?.books },
     onTrouble: (what, reason) => log.error(what, { reason }),
   })
   const pruning = startIdempotencyPruning(records, clock, log)
   const networkJobs = [
     startReceiptChecks({ methods: rail.lasting, claims, clock }, log),
-    ...(hasOtherCells ? [] : [startReconciliations(reconciliation, clock, log)]),
+    ...(hasOtherCells && !beside?.books ? [] : [startReconciliations(reconciliation, clock, log)]),
     startTopUpChecks({ methods: rail.lasting, claims, clock }, topUps, log),
-    ...(cards ? [startCardComparisons(cards.topUps, log, !hasOtherCells), startCardRefunds(cards.refunds, log)] : []),
+    ...(cards
+      ? [
+          startCardComparisons(cards.topUps, log, !hasOtherCells || beside !== undefined),
+          startCardRefunds(cards.refunds, log),
+        ]
+      : []),
   ]
   // Ends the claims that a previous process was working on.
   await rail.payments.recover()

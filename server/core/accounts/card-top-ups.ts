@@ -72,6 +72,8 @@ export class CardTopUps {
   private readonly clock: Clock
   private readonly mutex = new KeyedMutex()
   private readonly onTrouble: (what: string, reason: string) => void
+  /** Whether another cell has this account: its gateway sees to the account's pages. */
+  readonly isElsewhere: (account: AccountId) => Promise<boolean>
 
   constructor(parts: {
     card: CardCheckout
@@ -81,6 +83,7 @@ export class CardTopUps {
     unknown: UnknownCheckoutStore
     clock: Clock
     onTrouble: (what: string, reason: string) => void
+    isElsewhere?: ((account: AccountId) => Promise<boolean>) | undefined
   }) {
     this.card = parts.card
     this.claims = parts.claims
@@ -89,6 +92,7 @@ export class CardTopUps {
     this.unknown = parts.unknown
     this.clock = parts.clock
     this.onTrouble = parts.onTrouble
+    this.isElsewhere = parts.isElsewhere ?? (async () => false)
   }
 
   /** Opens a payment page. Its claim is durable before the page's URL is returned. */
@@ -116,10 +120,20 @@ export class CardTopUps {
     return { claim, url: page.url }
   }
 
+  /** The account of the top-up that a message is about, as the processor has it; null if it is about none of this gateway's. */
+  async accountOf(message: CardMessage): Promise<AccountId | null> {
+    const page = await this.pageOf(message)
+    return page === null ? null : ((await this.card.topUpOn(page))?.account ?? null)
+  }
+
+  private async pageOf(message: CardMessage): Promise<string | null> {
+    if (message.kind === 'other') return null
+    return message.kind === 'page' ? message.id : this.card.pageOf(message.payment)
+  }
+
   /** Handles a signed webhook message. Idempotent, in any order, also concurrently. */
   async follow(message: CardMessage): Promise<void> {
-    if (message.kind === 'other') return
-    const page = message.kind === 'page' ? message.id : await this.card.pageOf(message.payment)
+    const page = await this.pageOf(message)
     if (!page) return
     await this.reconcilePage(page)
     if (!(await this.claims.find(keyOf(page)))) await this.keepUnknown(page)
@@ -128,7 +142,7 @@ export class CardTopUps {
   /** A page of ours that the database does not know: kept and reported, because somebody may have paid on it. */
   private async keepUnknown(page: string): Promise<void> {
     const topUp = await this.card.topUpOn(page)
-    if (!topUp) return
+    if (!topUp || (await this.isElsewhere(topUp.account))) return
     if (await this.unknown.keep(page, topUp.id, this.clock.now()))
       this.onTrouble('card', `the page ${page} of top-up ${topUp.id} is unknown here. Run "gateway operator reconcile"`)
   }
@@ -142,7 +156,8 @@ export class CardTopUps {
     let isComplete = true
     for (const { page, firstAt } of await this.unknown.unresolved()) {
       try {
-        pages.push({ page, firstAt, ...(await this.missingState(page)) })
+        const state = await this.missingState(page)
+        if (!state.topUp || !(await this.isElsewhere(state.topUp.account))) pages.push({ page, firstAt, ...state })
       } catch (error) {
         if (!isUnavailable(error)) throw error
         isComplete = false

@@ -4,9 +4,16 @@ import { makeId, type ReconciliationId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
 import type { LedgerCheck, LedgerProblem } from '../ledger/ledger-check'
 import type { CardCheckout } from '../payments/card-checkout'
-import { type ChainCheckParts, type ChainComparison, compareWithChain } from '../payments/chain-check'
+import {
+  type ChainCheckParts,
+  type ChainComparison,
+  type ChainFindings,
+  compareWithChain,
+  joinedChains,
+  shownProblems,
+} from '../payments/chain-check'
 import type { ClaimStore } from '../payments/claim'
-import { type CardComparisonOfPeriod, compareCards } from './card-reconciliation'
+import { type CardComparisonOfPeriod, compareCards, joinedCards } from './card-reconciliation'
 import type { CardTopUps, MissingTopUp } from './card-top-ups'
 import type { Operator } from './operator'
 
@@ -57,6 +64,17 @@ export interface ReconciliationAsked {
   readonly apply: boolean
 }
 
+/** What the comparison of one cell found. */
+export interface CellFindings extends ReconciliationResult {
+  readonly chain: ChainFindings | null
+}
+
+/** The books of the other cells. */
+export interface OtherBooks {
+  /** What each cell finds by `compareCell`. Rejects if one does not answer, as far as possible before any of them books something. */
+  compare(asked: Omit<ReconciliationAsked, 'actor'>): Promise<readonly CellFindings[]>
+}
+
 interface Parts {
   readonly operator: Pick<Operator, 'noteBooks'>
   readonly ledgerCheck: LedgerCheck
@@ -65,6 +83,8 @@ interface Parts {
   readonly methods: ChainCheckParts['methods']
   readonly claims: ClaimStore
   readonly store: ReconciliationStore
+  /** For the gateway of `main`, if there are several cells. */
+  readonly others?: OtherBooks | null | undefined
   readonly clock: Clock
   readonly onTrouble: (what: string, reason: string) => void
 }
@@ -83,7 +103,9 @@ export class Reconciliation {
       const { clock, store, operator } = this.parts
       const startedAt = clock.now()
       const { actor, apply } = asked
-      const result = await this.compare(asked, startedAt)
+      // The other cells first: if one does not answer, nothing is compared, booked or reported.
+      const others = (await this.parts.others?.compare(asked)) ?? []
+      const result = joined([await this.compareCell(asked), ...others])
       const { ledger, missing, booked, cards, chain } = result
       if (apply && actor !== 'job')
         await operator.noteBooks(actor, 'books.reconcile', {
@@ -107,8 +129,10 @@ export class Reconciliation {
     return this.parts.store.newest(limit)
   }
 
-  private async compare({ period, apply }: ReconciliationAsked, now: number): Promise<ReconciliationResult> {
-    const { cards, ledgerCheck, methods } = this.parts
+  /** Compares the books of this cell alone, and names transfers that other cells may explain. */
+  async compareCell({ period, apply }: Omit<ReconciliationAsked, 'actor'>): Promise<CellFindings> {
+    const { cards, ledgerCheck, methods, clock } = this.parts
+    const now = clock.now()
     const last = (days: number) => period ?? { from: now - days * DAY_MS, to: now }
     // Before what is missing is listed, because it finds more of it.
     const compared =
@@ -123,5 +147,18 @@ export class Reconciliation {
       ...{ ledger: await ledgerCheck(), missing: missing.pages, booked },
       ...{ cards: compared && { ...compared, complete }, chain },
     }
+  }
+}
+
+/** What all cells found, `main` first. */
+function joined(cells: readonly CellFindings[]): ReconciliationResult {
+  const chain = joinedChains(cells.flatMap((cell) => cell.chain ?? []))
+  return {
+    ledger: cells.flatMap((cell) => cell.ledger),
+    // Of a page that the processor forgot, nobody knows whose it is: each cell lists it.
+    missing: [...new Map(cells.flatMap((cell) => cell.missing.map((one) => [one.page, one] as const))).values()],
+    booked: cells.reduce((sum, cell) => sum + cell.booked, 0),
+    cards: joinedCards(cells.flatMap((cell) => cell.cards ?? [])),
+    chain: chain && shownProblems(chain),
   }
 }

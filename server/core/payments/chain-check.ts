@@ -46,6 +46,12 @@ export interface ChainComparison {
   readonly complete: boolean
 }
 
+/** What the payments of one cell and the chains show, before it is known what other cells have. */
+export interface ChainFindings extends ChainComparison {
+  /** Transactions that the payments here explain to the last unit, as the problems that they would be if another cell has payments of them. */
+  readonly explained: readonly ChainProblem[]
+}
+
 export interface ChainCheckParts {
   readonly methods: () => Promise<readonly PaymentMethod[]>
   readonly claims: ClaimStore
@@ -58,19 +64,19 @@ interface Period {
   readonly to: number
 }
 
-/** Compares paid claims with the transfers that the recipient got, by transaction, for each chain. `apply` books what was refused and arrived. */
-export async function compareWithChain(
-  parts: ChainCheckParts,
-  asked: Period,
-  apply: boolean,
-): Promise<ChainComparison> {
+/**
+ * Compares paid claims with the transfers that the recipient got, by transaction, for each chain. `apply` books what was refused and arrived. Names
+ * every problem: `shownProblems` cuts them.
+ */
+export async function compareWithChain(parts: ChainCheckParts, asked: Period, apply: boolean): Promise<ChainFindings> {
   const { methods, clock } = parts
   const period = { from: asked.from, to: Math.min(asked.to, clock.now() - UNDER_WAY_MS) }
   const all = await methods()
   const claims = period.from < period.to ? await claimsAround(parts, period) : []
-  if (!claims) return { ...period, payments: 0, transfers: 0, booked: 0, problems: [], complete: false }
+  if (!claims) return { ...period, payments: 0, transfers: 0, booked: 0, problems: [], explained: [], complete: false }
   const sums = { payments: 0, transfers: 0, booked: 0, complete: true }
   const problems: ChainProblem[] = []
+  const explained: ChainProblem[] = []
   for (const received of networksOf(all)) {
     const those = all.filter((method) => method.received?.network === received.network)
     const own = claims.filter(({ method }) => those.some(({ name }) => name === method))
@@ -79,7 +85,9 @@ export async function compareWithChain(
       sums.complete = false
       continue
     }
-    problems.push(...compared(own, transfers, those, period))
+    const found = compared(own, transfers, those, period)
+    problems.push(...found.problems)
+    explained.push(...found.explained)
     sums.payments += own.filter((claim) => isWithin(claim, period)).length
     sums.transfers += transfers.length
   }
@@ -94,7 +102,54 @@ export async function compareWithChain(
     problems.push(problemOf('not_booked', claim, late, { here: 0, onChain: claim.amount }))
     if (apply) sums.booked += await booked(parts, claim, late)
   }
-  return { ...period, ...sums, problems: problems.sort(byWeight).slice(0, MAX_PROBLEMS) }
+  return { ...period, ...sums, problems, explained }
+}
+
+/** At most 1,000 problems, those first that matter. */
+export function shownProblems({ explained: _, ...comparison }: ChainFindings): ChainComparison {
+  return { ...comparison, problems: comparison.problems.toSorted(byWeight).slice(0, MAX_PROBLEMS) }
+}
+
+/**
+ * What the comparisons of several cells with the same chains found together: a transfer is explained by any cell, and the payments of one
+ * transaction may be in several.
+ */
+export function joinedChains(cells: readonly ChainFindings[]): ChainFindings | null {
+  const [first] = cells
+  if (!first) return null
+  const explained = new Set(cells.flatMap((cell) => cell.explained))
+  const groups = Map.groupBy(
+    [...cells.flatMap((cell) => cell.problems), ...explained],
+    ({ kind, payment, reference }) => (reference === null ? `${kind} ${payment}` : nameOf(reference)),
+  )
+  const sum = (of: (cell: ChainComparison) => number) => cells.reduce((total, cell) => total + of(cell), 0)
+  return {
+    ...first,
+    payments: sum((cell) => cell.payments),
+    transfers: Math.max(...cells.map((cell) => cell.transfers)),
+    booked: sum((cell) => cell.booked),
+    complete: cells.every((cell) => cell.complete),
+    problems: [...groups.values()].flatMap((about) => joinedProblems(about, cells.length, explained)),
+    explained: [],
+  }
+}
+
+/** What is left of what the cells say about one transaction. */
+function joinedProblems(
+  about: readonly ChainProblem[],
+  cells: number,
+  explained: ReadonlySet<ChainProblem>,
+): readonly ChainProblem[] {
+  const strange = about.filter(({ kind }) => kind === 'payment_unknown')
+  const others = about.filter(({ kind }) => kind !== 'payment_unknown')
+  // A cell that says something else, or nothing, knows it.
+  if (others.length === 0) return strange.length === cells ? strange.slice(0, 1) : []
+  const [one, ...more] = others.filter(({ kind }) => kind === 'amount_differs')
+  const rest = others.filter(({ kind }) => kind !== 'amount_differs')
+  if (!one) return rest
+  const here = more.reduce((total, problem) => total + problem.here, one.here)
+  const agrees = more.length > 0 ? here === one.onChain : explained.has(one)
+  return agrees ? rest : [...rest, { ...one, here }]
 }
 
 /** Anybody can send dust to a recipient: it must not hide what matters. */
@@ -148,14 +203,15 @@ function compared(
   transfers: readonly Transfer[],
   methods: readonly PaymentMethod[],
   period: Period,
-): readonly ChainProblem[] {
+): Pick<ChainFindings, 'problems' | 'explained'> {
   const method = methods[0]?.name ?? ''
   const arrived = Map.groupBy(transfers, ({ reference }) => nameOf(reference))
-  const explained = Map.groupBy(claims, ({ reference, transaction }) => {
+  const claimed = Map.groupBy(claims, ({ reference, transaction }) => {
     return [reference, transaction].map(nameOf).find((name) => arrived.has(name)) ?? nameOf(reference)
   })
   const problems: ChainProblem[] = []
-  for (const [name, own] of explained) {
+  const explained: ChainProblem[] = []
+  for (const [name, own] of claimed) {
     const paid = own.filter((claim) => claim.paid)
     const [claim] = paid
     const moved = arrived.get(name)
@@ -165,12 +221,13 @@ function compared(
     const reference = moved?.[0]?.reference ?? claim.reference
     if (moved) {
       const amounts = { here, onChain: microsOf(methods, claim.method, sumOf(moved)) }
-      if (sumOf(moved) !== units) problems.push(problemOf('amount_differs', claim, reference, amounts))
+      const found = sumOf(moved) === units ? explained : problems
+      found.push(problemOf('amount_differs', claim, reference, amounts))
     } else if (isWithin(claim, period))
       problems.push(problemOf('transfer_missing', claim, reference, { here, onChain: 0 }))
   }
   for (const [name, [transfer, ...more]] of arrived) {
-    if (!transfer || explained.has(name)) continue
+    if (!transfer || claimed.has(name)) continue
     const { reference, payer, at } = transfer
     const onChain = microsOf(methods, method, sumOf([transfer, ...more]))
     problems.push({
@@ -185,7 +242,7 @@ function compared(
       at,
     })
   }
-  return problems
+  return { problems, explained }
 }
 
 /** Whether the claim's own time is in the period, late enough for its transfer to be looked for only there. */

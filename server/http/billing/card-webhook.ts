@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import type { CardTopUps } from '../../core/accounts/card-top-ups'
 import { boundedBytes } from '../../core/bounded-bytes'
 import { failure } from '../../core/failure'
+import type { AccountId } from '../../core/ids'
 import type { CardCheckout } from '../../core/payments/card-checkout'
 import { Failed, notFound } from '../middleware/failures'
 import { documented } from '../openapi/documented'
@@ -13,10 +14,15 @@ const MAX_BYTES = 256 * 1024
 export interface CardMessageParts {
   /** Null if no card processor is configured. */
   readonly cards: { readonly topUps: CardTopUps; readonly checkout: CardCheckout } | null
+  /** In the gateway of `main`, if there are several cells. */
+  readonly cells: {
+    /** The answer of the cell of an account; undefined if that is this one. */
+    askOfAccount(account: AccountId, request: Request): Promise<Response | undefined>
+  } | null
 }
 
 /** Webhooks of the card processor. A message that cannot be processed gets a 5xx, so that the processor sends it again. */
-export function cardMessageRoutes({ cards }: CardMessageParts) {
+export function cardMessageRoutes({ cards, cells }: CardMessageParts) {
   return new Elysia({ name: 'card-messages' }).post(
     '/api/webhooks/stripe',
     async ({ request }) => {
@@ -27,6 +33,11 @@ export function cardMessageRoutes({ cards }: CardMessageParts) {
         throw new Failed(
           failure('invalid_request', 'The Stripe-Signature header is missing or does not match the body.'),
         )
+      const account = cells && (await cards.topUps.accountOf(message))
+      // Unchanged: its gateway checks the signature for itself.
+      const sent = account && new Request(request.url, { method: 'POST', headers: request.headers, body })
+      const elsewhere = sent && (await cells?.askOfAccount(account, sent))
+      if (elsewhere) return elsewhere
       await cards.topUps.follow(message)
       return { received: true }
     },
@@ -35,7 +46,7 @@ export function cardMessageRoutes({ cards }: CardMessageParts) {
 }
 
 /** The raw bytes, because they are what was signed. The sender is not authenticated yet, so the size is limited. */
-async function bodyOf(request: Request): Promise<Uint8Array> {
+async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   const isDeclaredLarger = Number(request.headers.get('content-length') ?? 0) > MAX_BYTES
   const body = isDeclaredLarger ? null : await boundedBytes(request.body, MAX_BYTES).catch(() => 'cut' as const)
   if (body === 'cut') throw new Failed(failure('invalid_request', 'The body was cut off. Send the request again.'))

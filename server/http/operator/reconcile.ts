@@ -80,6 +80,11 @@ export function reconcileRoutes(parts: ReconcileParts & { readonly owners: Owner
 export function reconcileCommands(parts: ReconcileParts, actor: Actor): Readonly<Record<string, SocketCommand>> {
   return {
     reconcile: socketCommand(ReconcileForm, (form) => reconcile(parts, actor, form)),
+    // Asked for by `main`, of each other cell.
+    'reconcile-cell': socketCommand(ReconcileForm, async ({ apply = false, ...form }) => {
+      const period = periodOf(form, parts.now())
+      return period.ok ? ok(await parts.reconciliation.compareCell({ period: period.value, apply })) : period
+    }),
     reconciliations: socketCommand(NoBody, async () => ok(await reconciliations(parts))),
   }
 }

@@ -1,4 +1,4 @@
-import { type CellCalls, type CellName, MAIN_CELL, type StaffClaim } from '../../../core/cluster/cells'
+import { type CellName, MAIN_CELL } from '../../../core/cluster/cells'
 import { failure } from '../../../core/failure'
 import { inTime } from '../../../core/in-time'
 import { Failed } from '../../middleware/failures'
@@ -10,10 +10,9 @@ const MISSING_CELLS = 'x-missing-cells'
 /** How long a cell may take to answer; to begin a file. */
 const MAX_MS = 30_000
 
-/** A request that goes to several cells: each gets one of its own. */
+/** What goes to several cells. */
 export interface Question {
-  readonly request: () => Request
-  readonly staff: StaffClaim
+  readonly ask: (cell: CellName) => Promise<Response>
   /** A parameter of it. */
   readonly asked: Asked
 }
@@ -28,12 +27,11 @@ interface Answered {
  * the failure of the first is the answer.
  */
 export async function answerOfAll(
-  calls: CellCalls,
+  cells: readonly CellName[],
   way: Extract<Way, { kind: 'report' | 'file' }>,
   question: Question,
 ): Promise<Response> {
-  const cells = calls.cells()
-  const given = await Promise.all(cells.map((cell) => answerOf(calls, cell, question)))
+  const given = await Promise.all(cells.map((cell) => answerOf(cell, question)))
   const refusal = given.find((answer) => answer && answer.status >= 400 && answer.status < 500)
   if (refusal) return only(refusal, given)
   const answered = {
@@ -46,9 +44,9 @@ export async function answerOfAll(
 }
 
 /** Null if it does not answer in time. */
-async function answerOf(calls: CellCalls, cell: CellName, { request, staff }: Question): Promise<Response | null> {
+async function answerOf(cell: CellName, { ask }: Question): Promise<Response | null> {
   const late = () => new Error('late')
-  return inTime(calls.ask(cell, request(), staff), MAX_MS, late).catch(() => null)
+  return inTime(ask(cell), MAX_MS, late).catch(() => null)
 }
 
 async function only(chosen: Response, given: readonly (Response | null)[]): Promise<Response> {
@@ -120,12 +118,12 @@ async function fileOf(
  * Asks the cells in turn until one knows what it is about: the others answer 404, and do nothing. If one does not answer, the id may be its own,
  * so a 404 of the others proves nothing.
  */
-export async function answerOfHolder(calls: CellCalls, question: Question): Promise<Response> {
+export async function answerOfHolder(cells: readonly CellName[], question: Question): Promise<Response> {
   let unknown: Response | null = null
   let silent: CellName | null = null
-  for (const cell of calls.cells()) {
+  for (const cell of cells) {
     // With its own time limit: whether it acted is what its answer says.
-    const answer = await calls.ask(cell, question.request(), question.staff)
+    const answer = await question.ask(cell)
     if (answer.status !== 404 && answer.status !== 503) return answer
     if (answer.status === 404) unknown = answer
     else silent ??= cell

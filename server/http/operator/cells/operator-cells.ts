@@ -18,25 +18,19 @@ import type { RequestContext } from '../../middleware/request-context'
 import { answerOfAll, answerOfHolder, type Question } from './all-cells'
 import { type Way, wayOfCommand, wayOfRoute } from './ways'
 
-/** How the gateway of `main` reaches the other cells. */
+/** How the gateway of one cell reaches the others. */
 export interface OtherCells {
+  /** The cell of this gateway. */
+  readonly own: CellName
   readonly directory: CellDirectory
   readonly calls: CellCalls
 }
 
-interface Parts extends OtherCells {
+interface Parts extends Omit<OtherCells, 'own'> {
   readonly identity: Pick<Identity, 'userByEmail'>
   readonly roles: Pick<AccountDirectory, 'withRole'>
 }
 
-/** Where a command of the control socket reaches the gateway of another cell. Only `main` can ask for it, as the console. */
-export const COMMAND_PATH = '/internal/cell/'
-/** The person at the control socket of some node. */
-export const CONSOLE_CLAIM: StaffClaim = {
-  ...{ userId: 'console', accountId: 'acct_console', email: '', name: '', role: 'operator', address: '' },
-  // As long ago as can be: a console signs in nowhere, so no route takes a change from it.
-  ...{ signedInAt: 0, secondFactor: false },
-}
 /** A body that goes to several cells is short. */
 const MAX_BODY = 1024 * 1024
 /** Of the connection, or of the answer that this gateway makes of several. */
@@ -71,33 +65,41 @@ export class OperatorCells {
     if (request.body && !body) throw new Failed(failure('payload_too_large', 'The body is too large.'))
     const headers = new Headers(request.headers)
     for (const name of NOT_PASSED_ON) headers.delete(name)
+    const { calls } = this.parts
     const { method, url, signal } = request
     return this.joined(way, {
-      request: () => new Request(url, { method, headers, signal, ...(body && { body }) }),
-      staff: claim,
+      ask: (cell) => calls.ask(cell, new Request(url, { method, headers, signal, ...(body && { body }) }), claim),
       asked: (name) => context.url.searchParams.get(name),
     })
   }
 
-  /** Runs commands of the control socket: those of this cell, and of all, by `here`. */
+  /** Runs commands of the control socket: those of this cell by `here`, others in their cells. */
   console(here: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
     return async (request) => {
-      const name = new URL(request.url).pathname.slice(1)
-      const way = wayOfCommand(name)
+      const { calls } = this.parts
+      const command = new URL(request.url).pathname.slice(1)
+      const way = wayOfCommand(command)
       if (!way || way.kind === 'main') return here(request)
       const body = await request.bytes()
       const form = parsedJson(new TextDecoder().decode(body))
       const values = isJson(form) ? form : {}
-      const headers = { 'content-type': 'application/json' }
-      const to = (origin: string) => new Request(`${origin}${name}`, { method: 'POST', headers, body })
-      const toCell = () => to(`http://cell.internal${COMMAND_PATH}`)
-      const asked = (parameter: string) => (values[parameter] === undefined ? null : String(values[parameter]))
+      const asked = (name: string) => (values[name] === undefined ? null : String(values[name]))
+      const { headers } = request
+      const ask = (cell: CellName) =>
+        cell === MAIN_CELL
+          ? here(new Request(request.url, { method: 'POST', headers, body }))
+          : calls.command(cell, command, body)
       if (way.kind === 'account' || way.kind === 'operator') {
-        const cell = await this.cellOf(asked('account') ?? (way.kind === 'operator' ? this.onlyOperator() : null))
-        return (await this.sentOn(cell, toCell(), CONSOLE_CLAIM)) ?? here(to('http://gateway/'))
+        const name = asked('account') ?? (way.kind === 'operator' ? this.onlyOperator() : null)
+        return ask((await this.cellOf(name)) ?? MAIN_CELL)
       }
-      return this.joined(way, { request: toCell, staff: CONSOLE_CLAIM, asked })
+      return this.joined(way, { ask, asked })
     }
+  }
+
+  /** What the cell of an account answers to a request of nobody; undefined if it is this cell, or there is no such account. */
+  async askOfAccount(account: AccountId, request: Request): Promise<Response | undefined> {
+    return this.sentOn(await this.parts.directory.ofAccount(account), request)
   }
 
   /** The cell of an account, which is named by its id or email address; null if there is none. */
@@ -114,13 +116,13 @@ export class OperatorCells {
     return others.length === 0 ? only : null
   }
 
-  private async sentOn(cell: CellName | null, request: Request, staff: StaffClaim): Promise<Response | undefined> {
+  private async sentOn(cell: CellName | null, request: Request, staff?: StaffClaim): Promise<Response | undefined> {
     if (cell === null || cell === MAIN_CELL) return undefined
     return this.parts.calls.ask(cell, request, staff)
   }
 
   private joined(way: Exclude<Way, { kind: 'main' | 'account' | 'operator' }>, question: Question): Promise<Response> {
-    const { calls } = this.parts
-    return way.kind === 'holder' ? answerOfHolder(calls, question) : answerOfAll(calls, way, question)
+    const cells = this.parts.calls.cells()
+    return way.kind === 'holder' ? answerOfHolder(cells, question) : answerOfAll(cells, way, question)
   }
 }

@@ -1,0 +1,33 @@
+import type { CellFindings, OtherBooks } from '../../../core/accounts/reconciliation'
+import { isoTime } from '../../../core/clock'
+import { type CellCalls, type CellName, MAIN_CELL } from '../../../core/cluster/cells'
+import { failure } from '../../../core/failure'
+import { Failed } from '../../middleware/failures'
+
+/** Asks the gateways of the other cells to compare their books. */
+export function otherBooks(calls: CellCalls): OtherBooks {
+  return {
+    async compare({ period, apply }) {
+      const cells = calls.cells().filter((cell) => cell !== MAIN_CELL)
+      await Promise.all(
+        cells.map(async (cell) => good(cell, await calls.ask(cell, new Request('http://cell.internal/health')))),
+      )
+      const form = { apply, ...(period && { from: isoTime(period.from), to: isoTime(period.to) }) }
+      const findings: CellFindings[] = []
+      // One after the other: each asks the processor and the chains about as much as the comparison of one cell does.
+      for (const cell of cells) {
+        const answer = await good(cell, await calls.command(cell, 'reconcile-cell', JSON.stringify(form)))
+        // Made by the same command of another gateway of this version.
+        findings.push((await answer.json()) as CellFindings)
+      }
+      return findings
+    },
+  }
+}
+
+async function good(cell: CellName, answer: Response): Promise<Response> {
+  if (answer.ok) return answer
+  await answer.body?.cancel()
+  const message = `The cell ${cell} does not answer, and books are compared in all cells or in none. Try again.`
+  throw new Failed(failure('service_unavailable', message, { retryAfterSeconds: 1 }))
+}
