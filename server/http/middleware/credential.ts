@@ -21,12 +21,13 @@ interface Place {
  * An `Authorization` with another scheme is an unknown credential, never "none".
  */
 export function readCredential(headers: Headers, { path, others, route }: Place): Credential {
-  const text = paymentText(headers)
+  const authorization = headers.get('authorization')
+  const text = paymentIn(authorization)
   if (text !== null) return { kind: 'payment', shown: { scheme: 'payment', text } }
   const x402 = x402In(headers)
-  const isAlone = !headers.has('authorization') && others.length === 0
+  const isAlone = authorization === null && others.length === 0
   if (x402 && (isAlone || (route.kind === 'priced' && route.payable))) return { kind: 'payment', shown: x402 }
-  const held = heldIn(headers, others)
+  const held = heldBy(authorization, others)
   if (held === null) return { kind: 'none' }
   return held.kind === 'token'
     ? { kind: 'oauth_token', token: held.token, audience: audienceOf(path) }
@@ -40,7 +41,11 @@ export type Held =
 
 /** The key or token of a request; null without one. A text that is neither is a key that nobody has. */
 export function heldIn(headers: Headers, others: readonly string[]): Held | null {
-  const authorization = paymentText(headers) === null ? headers.get('authorization') : null
+  const authorization = headers.get('authorization')
+  return heldBy(paymentIn(authorization) === null ? authorization : null, others)
+}
+
+function heldBy(authorization: string | null, others: readonly string[]): Held | null {
   if (authorization !== null) {
     const bearer = bearerOf(authorization)
     return bearer.startsWith(ACCESS_TOKEN_PREFIX) ? { kind: 'token', token: bearer } : { kind: 'key', secret: bearer }
@@ -52,7 +57,11 @@ export function heldIn(headers: Headers, others: readonly string[]): Held | null
 
 /** The payment in `Authorization`; null if there is none. */
 export function paymentText(headers: Headers): string | null {
-  return /^payment +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1] ?? null
+  return paymentIn(headers.get('authorization'))
+}
+
+function paymentIn(authorization: string | null): string | null {
+  return authorization === null ? null : (/^payment +(\S+) *$/i.exec(authorization)?.[1] ?? null)
 }
 
 /** Whether a request has two different keys of ours. */
