@@ -10,6 +10,7 @@ import { moneyMoved } from '../support/money-moved'
 import { oauthApp } from '../support/oauth'
 import { MERCHANT, openPaymentSandbox } from '../support/payment-sandbox'
 import { reconcile } from '../support/reconcile'
+import { totp } from '../support/totp'
 
 const PRICE_UNITS = 5000n
 const ROOT = { kind: 'operator', id: 'test', address: null } as const
@@ -223,5 +224,17 @@ describe('through the router of two cells', () => {
     expect(money).toBe(20_000_000n)
     expect(await balanceOf(C2)).toMatchObject({ toppedUp: 20_000_000 })
     expect(await balanceOf('main')).toMatchObject({ toppedUp: 0 })
+  })
+
+  test('an owner in another cell sets up an authenticator app at main, and the account has the audit entry', async () => {
+    const [, { cookie, id }] = [await person('bob@example.com'), await person('eva@example.com')]
+    expect(await cells.main.core.stores.cells.ofAccount(id as 'acct_')).toBe(C2)
+    const password = 'correct horse battery'
+    const { totpURI } = await read<{ totpURI: string }>(
+      send('/api/auth/two-factor/enable', json({ cookie }, { password })),
+    )
+    await read(send('/api/auth/two-factor/verify-totp', json({ cookie }, { code: totp(totpURI) })))
+    const trail = await cells.c2.core.stores.audit.ofAccount(id as 'acct_', 1, null)
+    expect(trail?.rows[0]?.action).toBe('account.second_factor_on')
   })
 })

@@ -5,7 +5,9 @@ import { LibsqlCredentials } from '../../server/adapters/stores/libsql/credentia
 import { LibsqlPaymentClaims } from '../../server/adapters/stores/libsql/payment-claims'
 import { adoptPayments } from '../../server/compose/cluster/adopt-payments'
 import { CellClaims, type CellName } from '../../server/core/cluster/cells'
+import { makeId } from '../../server/core/ids'
 import type { NewClaim } from '../../server/core/payments/claim'
+import type { LinkAttempt } from '../../server/core/social/session'
 import { apiKey, audit, NOON, openTestStores, type TestStores } from '../support/ledger-parts'
 import { newClaim } from '../support/payment-claim'
 
@@ -87,6 +89,17 @@ describe('with the accounts in two databases', () => {
     expect(await main.cells.ofKey((await main.key(await main.account())).hash)).toBeNull()
     await new CellClaims(main.cells, 'main').key('hash of main')
     expect(await main.cells.ofKey('hash of main')).toBeNull()
+  })
+
+  test('the state and the id of a social link lead to the cell of its key', async () => {
+    const key = await c2.key(await c2.account())
+    const link: LinkAttempt = {
+      ...{ id: makeId('link', NOON), stateHash: 'hash of a state', scopes: ['users.read'], verifier: 'sealed' },
+      ...{ poolId: key.poolId, accountId: key.accountId, keyId: key.id },
+      ...{ createdAt: NOON, expiresAt: NOON + 600_000, usedAt: null, outcome: null },
+    }
+    await c2.social.addLink(link, audit())
+    for (const name of [link.stateHash, link.id]) expect(await main.cells.ofKey(name)).toBe('c2')
   })
 
   test('a key whose commit failed leads to a cell that does not know it, and one without a row is never committed', async () => {
