@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { OperatorAccountPage } from '../../../server/http/operator/record'
+import type { Reconciled } from '../../../server/http/operator/reconcile-record'
+import { C2, type Cells, openCells } from '../../support/cells'
+import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/stripe-double'
+import { type AccountBody, auditRows, read, refusalOf } from '../owner/bench'
+
+type Person = Awaited<ReturnType<Cells['owner']>>
+
+/** Two cells over one control database, as nodes open them. */
+let stripe: StripeDouble
+let cells: Cells
+let root: Person
+let there: Person
+let thereId: string
+beforeAll(async () => {
+  stripe = openStripeDouble()
+  cells = await openCells({
+    running: true,
+    env: { STRIPE_SECRET_KEY: STRIPE_KEY, STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET, STRIPE_API_URL: stripe.url },
+  })
+  root = await cells.owner('root@example.com')
+  there = await cells.owner('there@example.com')
+  thereId = (await read<AccountBody>(there.api('/api/account'))).id
+})
+afterAll(async () => {
+  await cells.close()
+  await stripe.close()
+})
+
+const accounts = (of: Person) => of.atMain('/api/operator/accounts')
+
+test('everybody signs in at main, and the second account is in the second cell', () => {
+  expect([root.cell, there.cell]).toEqual(['main', C2])
+})
+
+test('an account of another cell becomes operator, and acts at main until that cell has suspended it', async () => {
+  expect((await accounts(there)).status).toBe(403)
+  await read(root.atMain(`/api/operator/accounts/${thereId}/role`, { role: 'operator' }))
+  const { accounts: all } = await read<OperatorAccountPage>(accounts(there))
+  expect(all.map(({ email, role }) => [email, role])).toEqual([
+    ['there@example.com', 'operator'],
+    ['root@example.com', 'operator'],
+  ])
+  const rootId = (await read<AccountBody>(root.api('/api/account'))).id
+  await read(there.atMain(`/api/operator/accounts/${rootId}/grants`, { usd: '1', note: 'test', reference: 'g' }))
+  const grant = (await auditRows(cells.main)).find(({ action }) => action === 'account.grant')
+  expect(grant).toMatchObject({ actor_kind: 'operator', actor_id: there.userId, account_id: rootId })
+  await read(root.atMain(`/api/operator/accounts/${thereId}/role`, { role: null }))
+  expect((await accounts(there)).status).toBe(403)
+  await read(root.atMain(`/api/operator/accounts/${thereId}/suspend`, { reason: 'left us' }))
+  expect(await refusalOf(accounts(there))).toMatchObject({ status: 403, code: 'account_suspended' })
+  await read(root.atMain(`/api/operator/accounts/${thereId}/lift`, { reason: 'came back' }))
+})
+
+test('the audit log has what is in the control database once', async () => {
+  const { entries } = await read<{ entries: { id: string; action: string }[] }>(
+    root.atMain('/api/operator/audit?limit=200'),
+  )
+  expect(new Set(entries.map(({ id }) => id)).size).toBe(entries.length)
+  expect(entries.filter(({ action }) => action === 'account.role')).toHaveLength(2)
+  expect(entries.filter(({ action }) => action === 'account.open')).toHaveLength(2)
+  const lines = (await (await root.atMain('/api/operator/audit.jsonl')).text()).trim().split('\n')
+  expect(lines.map((line) => JSON.parse(line).id)).toEqual(entries.map(({ id }) => id))
+})
+
+test('commands of the control socket find an account of another cell by its email address', async () => {
+  await cells.main.core.stores.controlDb.run(`UPDATE identity_user SET email_verified = 1`)
+  const grant = await cells.main.control('grant', { account: 'there@example.com', usd: '3', note: 'x', reference: 'x' })
+  expect(await grant.json()).toMatchObject({ account: { id: thereId } })
+  const price = await cells.main.control('price', { operation: 'image-search', usd: '0.5', account: 'there@example.com' })
+  expect(await price.json()).toMatchObject({ account: thereId, usd: '0.5' })
+})
+
+test('a page that its cell forgot is kept in the control database, found by a comparison at main, and booked there once', async () => {
+  expect((await there.api('/api/topups', { amount: '50.00', method: 'card' })).status).toBe(201)
+  const page = stripe.newestPage().id
+  stripe.pay(page)
+  await cells.c2.core.stores.db.run(`DELETE FROM payments`)
+  const { body, headers } = stripe.message('checkout.session.completed', { id: page, object: 'checkout.session' })
+  expect((await cells.main.call('/api/webhooks/stripe', { method: 'POST', headers, body })).status).toBe(200)
+  const before = (await read<AccountBody>(there.api('/api/account'))).topped_up_micros_usd
+  const compare = (form: object) => read<Reconciled>(root.atMain('/api/operator/reconcile', form))
+  expect((await compare({})).missing).toMatchObject([{ page, account: thereId, bookable: true }])
+  expect(await compare({ apply: true })).toMatchObject({ booked: 1 })
+  expect(await compare({ apply: true })).toMatchObject({ booked: 0, problems: 0 })
+  const after = (await read<AccountBody>(there.api('/api/account'))).topped_up_micros_usd
+  expect(after - before).toBe(50_000_000)
+})
+
+test('reports add both cells up', async () => {
+  const statement = await read<{ owed_to_customers_micros_usd: number }>(
+    root.atMain(`/api/operator/statement?from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z`),
+  )
+  const balances = await Promise.all([root, there].map((one) => read<AccountBody>(one.api('/api/account'))))
+  const sum = balances.reduce((total, one) => total + one.balance_micros_usd, 0)
+  expect(statement.owed_to_customers_micros_usd).toBe(sum)
+  for (const path of ['health', 'upstreams', 'api-report', 'revenue', 'reconciliations', 'after-restore'])
+    expect(`${path} ${(await root.atMain(`/api/operator/${path}`)).status}`).toBe(`${path} 200`)
+})
