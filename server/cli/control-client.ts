@@ -44,7 +44,7 @@ async function ask(
 ): Promise<Response> {
   if (!hasServer(folder))
     throw new Refused(`no gateway is running on ${folder}. Start it with "bun run up", or set DATA_DIR`)
-  return fetch(`http://gateway/${command}`, {
+  const answer = await fetch(`http://gateway/${command}`, {
     unix: join(folder, SOCKET),
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -52,6 +52,11 @@ async function ask(
   }).catch((error: unknown) => {
     throw new Refused(`the gateway on ${folder} does not answer: ${error instanceof Error ? error.message : error}`)
   })
+  const missing = answer.headers.get('x-missing-cells')
+  // Beside the result, which a program may read.
+  if (missing !== null)
+    process.stderr.write(`incomplete: these cells did not answer: ${missing.replaceAll(',', ', ')}\n`)
+  return answer
 }
 
 async function resultOf(answer: Response): Promise<unknown> {

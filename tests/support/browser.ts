@@ -3,6 +3,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Surroundings } from '../../server/compose'
 import type { OutboundFetch } from '../../server/core/outbound/outbound-fetch'
 import { listen } from '../../server/listen'
 import { browserPath } from '../../server/setup/browser'
@@ -48,13 +49,19 @@ export type Dashboard = Awaited<ReturnType<typeof openDashboard>>
  * the browser has no other. Close it when done: what a test adds to the browser for all tabs, it takes away itself.
  */
 export async function openDashboard(
-  options: { env?: Record<string, string>; baseUrl?: (port: number) => string; outbound?: OutboundFetch } = {},
+  options: {
+    env?: Record<string, string>
+    baseUrl?: (port: number) => string
+    outbound?: OutboundFetch
+    cells?: Pick<Surroundings, 'others' | 'staffOf'>
+  } = {},
 ) {
   await builtDashboard()
   const port = freePort()
   const gateway = await openHarness({
     running: true,
     ...(options.outbound && { outbound: options.outbound }),
+    ...(options.cells && { cells: options.cells }),
     env: { PORT: String(port), ...(options.baseUrl && { BASE_URL: options.baseUrl(port) }), ...options.env },
   })
   const open = () =>

@@ -2,6 +2,8 @@
 export const OPERATOR_TEXT = {
   lead: 'For operators of this gateway. Every action here is logged with your name and IP address.',
   onlyOperators: 'Only operators of this gateway can see this page.',
+  missingCells: (names: string) =>
+    `Incomplete: these cells did not answer: ${names}. Their accounts, calls and money are not included on this page. Reload it to try again.`,
   claim: 'Claim operator rights',
   claimText:
     'Until there is an operator, the gateway prints a one-time token in its terminal or log each time it starts.',

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import type { OperatorAccount, OperatorAccountPage } from '../../../server/http/operator/record'
 import { openOperatorConsole } from '../../support/operator-console'
 import { openTwoCells } from '../../support/two-cells'
@@ -225,6 +225,13 @@ describe('the control socket of main', () => {
     const page = (await answer.json()) as OperatorAccountPage
     expect(page.accounts.map(({ email }) => email)).not.toContain('there@example.com')
     expect(page).toMatchObject({ missing_cells: ['c2'] })
+    // Beside the output, which a program may read.
+    const said = spyOn(process.stderr, 'write').mockReturnValue(true)
+    const listed = await operatorConsole.run('list')
+    const lines = said.mock.calls.map(([text]) => text)
+    said.mockRestore()
+    expect(lines).toEqual(['incomplete: these cells did not answer: c2\n'])
+    expect(listed).not.toContain('incomplete')
   })
 })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { OperatorAccountPage } from '../../../server/http/operator/record'
 import type { Reconciled } from '../../../server/http/operator/reconcile-record'
+import type { OperatorAccountPage } from '../../../server/http/operator/record'
 import { C2, type Cells, openCells } from '../../support/cells'
 import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/stripe-double'
 import { type AccountBody, auditRows, read, refusalOf } from '../owner/bench'
@@ -68,7 +68,11 @@ test('commands of the control socket find an account of another cell by its emai
   await cells.main.core.stores.controlDb.run(`UPDATE identity_user SET email_verified = 1`)
   const grant = await cells.main.control('grant', { account: 'there@example.com', usd: '3', note: 'x', reference: 'x' })
   expect(await grant.json()).toMatchObject({ account: { id: thereId } })
-  const price = await cells.main.control('price', { operation: 'image-search', usd: '0.5', account: 'there@example.com' })
+  const price = await cells.main.control('price', {
+    operation: 'image-search',
+    usd: '0.5',
+    account: 'there@example.com',
+  })
   expect(await price.json()).toMatchObject({ account: thereId, usd: '0.5' })
 })
 
