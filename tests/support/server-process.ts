@@ -58,6 +58,8 @@ export async function startServer(
     env: {
       PATH: process.env['PATH'] ?? '',
       BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED,
+      // A server that lives for seconds is over before optimized code pays.
+      BUN_JSC_useDFGJIT: '0',
       DATA_DIR: folder,
       PORT: '0',
       DATABASE_SYNC: 'promised',
