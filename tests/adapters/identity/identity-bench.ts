@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Client, createClient } from '@libsql/client'
 import { drizzle } from 'drizzle-orm/libsql'
-import { migrate } from 'drizzle-orm/libsql/migrator'
 import { type IdentityFault, type IdentityOptions, openIdentity } from '../../../server/adapters/identity/identity'
 import type { Identity } from '../../../server/core/accounts/identity'
+import { writeMigratedDatabase } from '../../support/migrated-database'
 
 export const ORIGIN = 'http://localhost:3000'
 export const PASSWORD = 'correct horse battery'
@@ -26,13 +26,12 @@ export interface Extra {
   readonly address?: string | null
 }
 
-const MIGRATIONS = join(import.meta.dir, '../../../server/adapters/stores/libsql/migrations')
-
 export async function openBench(options: Partial<IdentityOptions> = {}): Promise<IdentityBench> {
   const folder = mkdtempSync(join(tmpdir(), 'identity-'))
-  const client = createClient({ url: `file:${join(folder, 'test.db')}` })
+  const file = join(folder, 'test.db')
+  await writeMigratedDatabase(file)
+  const client = createClient({ url: `file:${file}` })
   await client.execute('PRAGMA journal_mode=WAL')
-  await migrate(drizzle(client), { migrationsFolder: MIGRATIONS })
   // What the writer's client does too (design 4): nothing may open an interactive transaction.
   client.transaction = () => Promise.reject(new Error('interactive transaction'))
   const signUps: IdentityBench['signUps'] = []
