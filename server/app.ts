@@ -5,7 +5,7 @@ import type { Identity } from './core/accounts/identity'
 import type { Keys } from './core/accounts/keys'
 import type { LimitRequests } from './core/accounts/limit-requests'
 import type { Operator } from './core/accounts/operator'
-import type { SetupToken } from './core/accounts/setup-token'
+import type { SetupTokenUse } from './core/accounts/setup-token'
 import type { SignUp } from './core/accounts/sign-up'
 import type { TopUps } from './core/accounts/top-ups'
 import type { ApiRegistry } from './core/apis/api-store'
@@ -218,7 +218,7 @@ interface AccountParts extends SettingsParts, SignInParts, WebhookParts, Unsubsc
   readonly now: () => number
   readonly limiter: Limiter
   readonly operator: Operator
-  readonly setupToken: SetupToken
+  readonly setupToken: SetupTokenUse
   readonly signUp: SignUp
   readonly limitRequests: LimitRequests
   readonly events: LiveEvents

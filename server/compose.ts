@@ -11,11 +11,12 @@ import { openUpstreamWallet } from './compose/apis/upstream-payments'
 import { composeAfterRestore } from './compose/backup/after-restore'
 import { composeBackups } from './compose/backup/backup-schedule'
 import { startCell } from './compose/cell-work'
+import { withMessages } from './compose/cluster/cell-messages'
 import { type CellPlace, configOf, ownsControl, shareOf } from './compose/cluster/cell-place'
 import { followControl } from './compose/cluster/follow-control'
 import { type NodeSurroundings, nodeReadiness } from './compose/cluster/gateway-node'
 import { billingBeside, operatorsOfCells, othersOf } from './compose/cluster/operators'
-import { receiver, UsersOfCells } from './compose/cluster/other-cells'
+import { receiver, setupTokenOf, UsersOfCells } from './compose/cluster/other-cells'
 import { openControl } from './compose/control'
 import { openDatabases } from './compose/databases'
 import { composeGuide } from './compose/guide'
@@ -113,10 +114,12 @@ export async function compose(config: Config, surroundings: Surroundings) {
       await gateway.close()
       throw error
     }))
+  const receive = receiver(gateway)
   return {
     ...gateway,
     /** Does what the gateway of another cell tells this one. */
-    receive: receiver({ ...gateway, copies }),
+    receive,
+    control: withMessages(gateway.control, receive),
     async close() {
       await following?.close()
       await gateway.close()
@@ -292,9 +295,10 @@ async function coreOf(
   const isResealed = await resealSecrets(config, stores.sealedTexts, log)
   const control = await openControl(config, stores, clock)
   const { accounts, credentials, holds, events, ledger, journal, writeEvent } = cell
-  const { apis, catalog, prices, setupToken } = control
+  const { apis, catalog, prices } = control
+  const setupToken = setupTokenOf(place, control.setupToken)
   return {
-    ...{ stores, isResealed, ...control },
+    ...{ stores, isResealed, ...control, setupToken },
     ...{ accounts, credentials, apps: cell.apps, holds, events, ledger, journal },
     ...{ money: cell.money, limiter: cell.limiter, stuck: cell.stuck },
     paying: await openUpstreamWallet(config, stores.upstreamPayments, clock),

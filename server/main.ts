@@ -137,25 +137,28 @@ async function startNode(config: Config, nodeUrl: string, log: ProcessLog, start
   const onIndexProblem = (error: unknown) =>
     log.error('the search index of this node could not be prepared', { reason: reasonOf(error) })
   let searchReady = Promise.resolve()
-  const { current, isOwner, prepareSearch } = await runNode({
+  const { reloadModels, isOwner, prepareSearch } = await runNode({
     ...{ config, nodeUrl, log, end, release: () => folder.release() },
-    async compose(node, onLost) {
-      const gateway = await compose(config, { clock, acceptsClock, log, onFatal: onLost, node })
-      void searchReady.then(() => afterOpening(config, gateway, log)).catch(onIndexProblem)
+    async compose(surroundings, onLost) {
+      const gateway = await compose(config, { clock, acceptsClock, log, onFatal: onLost, ...surroundings })
+      const isMain = !surroundings.cell?.apart
+      // Gateways of one process have one index: they prepare it one after the other.
+      searchReady = searchReady.then(() => afterOpening(config, gateway, log, isMain)).catch(onIndexProblem)
       return gateway
     },
   })
-  if (!isOwner) searchReady = prepareSearch(progress(log)).catch(onIndexProblem)
-  onHangUp = () => void reload({ reloadModels: async () => (await current()?.reloadModels()) ?? [] }, log)
+  if (!isOwner) searchReady = searchReady.then(() => prepareSearch(progress(log))).catch(onIndexProblem)
+  onHangUp = () => void reload({ reloadModels }, log)
   const took = performance.now() - started
   const line = `${readyLine(nodeUrl, took)} as ${isOwner ? 'the owner' : 'a standby'}`
   announce(config, `${line}\n`, line)
 }
 
 /** What a node does once it owns the accounts. */
-async function afterOpening(config: Config, gateway: Gateway, log: Log): Promise<void> {
+async function afterOpening(config: Config, gateway: Gateway, log: Log, isMain: boolean): Promise<void> {
   void gateway.rail.open()
   await gateway.index.prepare(progress(log))
+  if (!isMain) return
   await informOperator(config, gateway, log, (await gateway.accounts.count()) === 0)
 }
 

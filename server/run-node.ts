@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { compose } from './compose'
-import type { NodeSurroundings } from './compose/cluster/gateway-node'
+import type { compose, Surroundings } from './compose'
+import type { CellsOfNode, openCellsOfNode } from './compose/cluster/cells-of-node'
 import { joinedMetrics } from './compose/cluster/joined-metrics'
 import { openNode, prepareSearch } from './compose/cluster/open-node'
 import type { Config } from './config'
@@ -15,14 +15,14 @@ type Opened = Awaited<ReturnType<typeof openNode>>
 /** Time for the last responses after the port is closed. */
 const LAST_RESPONSES_MS = 2_000
 
+type CellSurroundings = Required<Pick<Surroundings, 'node'>> & Pick<Surroundings, 'cell' | 'staffOf'>
+
 interface NodeProcess {
   readonly config: Config
   readonly nodeUrl: string
   readonly log: ProcessLog
   /** Opens the accounts of a cell; its database must not be owned by another node. */
-  readonly compose: (node: NodeSurroundings, onLost: (reason: string) => void) => Promise<Gateway>
-  /** All cells and who finds that of a request; undefined: there is one. */
-  readonly several?: Parameters<typeof openNode>[1]['several']
+  readonly compose: (surroundings: CellSurroundings, onLost: (reason: string) => void) => Promise<Gateway>
   /** Ends the process with a one-line message. */
   readonly end: (message: string) => never
   /** What ends last. */
@@ -35,20 +35,21 @@ export async function runNode(parts: NodeProcess) {
   let server: Bun.Server<undefined> | null = null
   /** By cell. */
   const gateways = new Map<string, Gateway>()
-  const opened = await openNode(config, {
-    ...{ nodeUrl: parts.nodeUrl, log, several: parts.several, onStuck: end },
+  const tellOtherNodes = async () => opened.tellOtherNodes()
+  const cells = await openCells(config, { onFatal: end, tellOtherNodes })
+  const opened: Opened = await openNode(config, {
+    ...{ nodeUrl: parts.nodeUrl, log, several: cells?.several, onStuck: end },
     async open(surroundings, onLost) {
       const { cell } = surroundings.lease
       // That of an earlier ownership is closed.
       gateways.delete(cell)
-      const owned = await parts.compose(surroundings, onLost)
+      const owned = await parts.compose({ node: surroundings, ...cells?.surroundings(surroundings) }, onLost)
       owned.app.server = server
       gateways.set(cell, owned)
       return owned
     },
   })
   const { node, role } = opened
-  const current = () => (role.name === 'standby' ? null : (gateways.get(role.main.cell) ?? null))
   const serving = () => new Map([...gateways].filter(([cell]) => role.of(cell)?.name !== 'standby'))
   const attach = (listening: Bun.Server<undefined>) => {
     server = listening
@@ -59,7 +60,13 @@ export async function runNode(parts: NodeProcess) {
   const metrics = config.metrics?.listener
     ? listenMetrics(config.metrics.listener, (request) => scraped(request, serving(), role.cells.length > 1))
     : null
-  const closers = [() => control.stop(), () => metrics?.stop(), () => opened.close(), () => parts.release()]
+  const closers = [
+    () => control.stop(),
+    () => metrics?.stop(),
+    () => opened.close(),
+    () => cells?.close(),
+    () => parts.release(),
+  ]
   const hurry = Promise.withResolvers<void>()
   let isStopping = false
   const stop = async (signal: string) => {
@@ -80,7 +87,10 @@ export async function runNode(parts: NodeProcess) {
     end(problem)
   }
   return {
-    current,
+    /** Reads MODELS_FILE again in all gateways of this node. Returns the ids of models that changed. */
+    reloadModels: async () => [
+      ...new Set((await Promise.all([...serving().values()].map((one) => one.reloadModels()))).flat()),
+    ],
     isOwner: role.name === 'owner',
     prepareSearch: (onProgress: (done: number, total: number) => void) => prepareSearch(config, onProgress),
   }
@@ -102,6 +112,13 @@ async function scraped(
   if (!areSeveral || !first.answer.ok) return first.answer
   const texts = await Promise.all(answers.map(async ({ cell, answer }) => ({ cell, text: await answer.text() })))
   return new Response(joinedMetrics(texts), { headers: first.answer.headers })
+}
+
+/** Null with one cell, which needs none of what finds the cell of a request. */
+async function openCells(config: Config, parts: Parameters<typeof openCellsOfNode>[1]): Promise<CellsOfNode | null> {
+  if (config.cellDatabaseUrls.length === 0) return null
+  const { openCellsOfNode } = await import('./compose/cluster/cells-of-node')
+  return openCellsOfNode(config, parts)
 }
 
 interface Stopping {

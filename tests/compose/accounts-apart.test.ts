@@ -99,6 +99,19 @@ describe('with accounts in two cells', () => {
     expect(await watcher?.take(1000)).toMatchObject([{ type: 'session' }])
   })
 
+  test('the one-time token that main printed makes an owner in another cell the operator, once', async () => {
+    const token = cells.main.gateway.setupToken.issue()
+    expect((await ada.api('/api/account/operator', { token: `${token}x` })).status).toBe(403)
+    await read(ada.api('/api/account/operator', { token }))
+    expect((await accountOf(ada)).operator).toBe(true)
+    expect((await bob.api('/api/account/operator', { token })).status).toBe(403)
+    await cells.c2.core.operator.setRole(
+      { kind: 'operator', id: 'test', address: null },
+      (await accountOf(ada)).id as 'acct_',
+      null,
+    )
+  })
+
   test("operators' webhooks get what happens in any cell, once, and owners what main knows of them", async () => {
     const { main, c2 } = cells
     await read(operator.api('/api/webhooks', { url: 'https://example.com/root', events: ['operation.overrun'] }), 201)

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '../../server/listen'
 import { ChildProcess } from '../../server/setup/child-process'
-import { addSmallIndex, COMPILED, dataFolder, removeFolder } from '../support/server-process'
+import { addSmallIndex, COMPILED, control, dataFolder, removeFolder } from '../support/server-process'
 import { hasSqld } from '../support/sqld'
 import { readUntil, until } from '../support/until'
 
@@ -11,14 +11,14 @@ const ROOT = join(import.meta.dir, '../..')
 
 /** Issue 23: a try of many nodes on one machine. */
 test.skipIf(!hasSqld)(
-  'bun run cluster serves by two nodes and a balancer, and stops everything on Ctrl-C',
+  'bun run cluster serves by two nodes with two cells and a balancer, and stops everything on Ctrl-C',
   async () => {
     const folder = await dataFolder()
     for (const name of ['node-1', 'node-2']) {
       await mkdir(join(folder, 'cluster', name), { recursive: true, mode: 0o700 })
       await addSmallIndex(join(folder, 'cluster', name))
     }
-    const port = portsInRow(4)
+    const port = portsInRow(5)
     const cluster = Bun.spawn([process.execPath, 'server/setup/cluster.ts', '--no-setup'], {
       cwd: ROOT,
       env: {
@@ -43,6 +43,12 @@ test.skipIf(!hasSqld)(
       const challenge = await fetch(`${url}/apis/v1/websearch/images/search?q=cards`)
       expect([url, challenge.status]).toEqual([url, 402])
     }
+    expect(output).toContain('sqld-2')
+    const cells = await control(join(folder, 'cluster', 'node-1'), 'cells', {})
+    expect(((await cells.json()) as { cells: { name: string }[] }).cells.map(({ name }) => name)).toEqual([
+      'main',
+      'c2',
+    ])
     const pids = [...output.matchAll(/^ {2}\S+ +pid (\d+)/gm)].map(([, pid]) => Number(pid))
     cluster.kill('SIGINT')
     expect(await cluster.exited).toBe(0)

@@ -11,9 +11,10 @@ export interface TestNode extends ServerProcess {
 
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 
-/** One libSQL server, and as many nodes on it as the test starts. */
-export async function openCluster() {
+/** One libSQL server, one more for each further cell, and as many nodes on them as the test starts. */
+export async function openCluster({ moreCells = 0 } = {}) {
   const database = await openSqld()
+  const cellDatabases = await Promise.all(Array.from({ length: moreCells }, () => openSqld()))
   const client = createClient({ url: database.url })
   const nodes: TestNode[] = []
   const start = async (env: Readonly<Record<string, string>> = {}): Promise<TestNode> => {
@@ -25,6 +26,7 @@ export async function openCluster() {
       PORT: port,
       NODE_URL: `http://127.0.0.1:${port}`,
       SOCIAL_PROVIDER: 'none',
+      ...(moreCells > 0 && { CELL_DATABASE_URLS: cellDatabases.map(({ url }) => url).join() }),
       ...env,
     })
     const node = { ...server, folder }
@@ -33,6 +35,7 @@ export async function openCluster() {
   }
   return {
     database,
+    cellDatabases,
     start,
     /** The lease ends as if its 10 seconds were over. */
     endLease: () => client.execute('UPDATE leases SET expires_at = 1'),
@@ -48,7 +51,7 @@ export async function openCluster() {
       client.close()
       for (const node of nodes) if ((await ended(node)) === null) process.kill(node.pid, 'SIGCONT')
       await Promise.all(nodes.map((node) => node.kill('SIGKILL')))
-      await database.close()
+      for (const one of [database, ...cellDatabases]) await one.close()
       await Promise.all(nodes.map(({ folder }) => removeFolder(folder)))
     },
   }

@@ -43,6 +43,13 @@ export class CellChanges {
     await Promise.all([...owners].filter(({ cell }) => cell !== than).map((owner) => this.tell(owner, [command, body])))
   }
 
+  /** Runs a command in the gateways of all other nodes, as `tellOthers` does. */
+  async tellOtherNodes(command: string): Promise<void> {
+    const owners = await this.owners()
+    const elsewhere = owners.filter(({ nodeId }) => nodeId !== this.parts.nodeId)
+    await Promise.all(elsewhere.map((owner) => this.tell(owner, [command, ''])))
+  }
+
   private async tell(owner: CellOwner, command: Command): Promise<void> {
     const { leases, log, monotonic } = this.parts
     const until = monotonic() + PATIENCE_MS

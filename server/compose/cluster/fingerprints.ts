@@ -3,7 +3,13 @@ import type { Config } from '../../config'
 import type { Peer } from '../../core/cluster/hop'
 
 /** What must be equal on all nodes, by the names of the settings. Not reversible: the key of each is SECRET_KEY. */
-export function fingerprints({ secretKey, sealingKeys, baseUrl, payments }: Config): Readonly<Record<string, string>> {
+export function fingerprints({
+  secretKey,
+  sealingKeys,
+  baseUrl,
+  payments,
+  cellDatabaseUrls,
+}: Config): Readonly<Record<string, string>> {
   const of = (name: string, value: unknown) =>
     createHmac('sha256', secretKey)
       .update(`node fingerprint\n${name}\n${JSON.stringify(value, plain)}`)
@@ -13,6 +19,7 @@ export function fingerprints({ secretKey, sealingKeys, baseUrl, payments }: Conf
     SEALING_KEYS: of('SEALING_KEYS', sealingKeys),
     BASE_URL: of('BASE_URL', baseUrl),
     PAYMENTS: of('PAYMENTS', payments),
+    CELL_DATABASE_URLS: of('CELL_DATABASE_URLS', cellDatabaseUrls),
   }
 }
 

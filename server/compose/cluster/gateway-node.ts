@@ -26,6 +26,9 @@ const MAX_REACH_MS = 2_000
 /** How long a caller may be silent who has the rest of a response to read. */
 const IDLE_SECONDS = 60
 
+/** The command by which a node asks the others to read the control database again. */
+export const REFRESH = 'refresh'
+
 /** The connections of this node's server. */
 interface Connections {
   requestIP(request: Request): { readonly address: string } | null
@@ -44,6 +47,8 @@ interface NodeParts {
   readonly now: () => number
   /** Where there are several cells. */
   readonly router?: CellRouter | undefined
+  /** Where there are several cells: reads what the control database says now, in all gateways of this process, also those that open. */
+  readonly refresh?: (() => Promise<void>) | undefined
   /** Why the cell of a request is not known. */
   readonly onTrouble?: (reason: string) => void
 }
@@ -135,6 +140,11 @@ export class GatewayNode {
 
   /** A request that another node forwarded to this owner. */
   private async fromNode(request: Request, hop: Hopped): Promise<Response> {
+    const { refresh } = this.parts
+    if (refresh && hop.address === OPERATOR && pathOf(request) === COMMAND_PATH + REFRESH) {
+      await refresh()
+      return new Response(null, { status: 204 })
+    }
     const role = this.parts.role.of(hop.cell)
     // It may be about to open the accounts.
     const look = () => role?.owned() ?? (role && role.term !== null ? null : 'lost')

@@ -18,7 +18,7 @@ import { SearchIndex } from '../search/search-index'
 import { CellChanges } from './cell-changes'
 import type { OwnedGateway } from './cell-role'
 import { causesOf, fingerprints, hopSecret, isGenuine, newNodeId } from './fingerprints'
-import { GatewayNode, type NodeSurroundings } from './gateway-node'
+import { GatewayNode, type NodeSurroundings, REFRESH } from './gateway-node'
 import { NodeRole } from './node-role'
 import { notForwarded } from './not-forwarded'
 import { zoneComparison, zoneRules } from './zone-rules'
@@ -34,7 +34,14 @@ interface NodeNeeds {
   /** Opens the accounts of a cell in this process. `onLost`: another process owns them, or an essential part died. */
   readonly open: (node: NodeSurroundings, onLost: (reason: string) => void) => Promise<OwnedGateway>
   /** All cells, `main` first, and who finds the cell of a request; without it, there is `main` alone. */
-  readonly several?: { readonly cells: readonly CellName[]; readonly router: CellRouter } | undefined
+  readonly several?:
+    | {
+        readonly cells: readonly CellName[]
+        readonly router: CellRouter
+        /** Resolves when no gateway of this process has older copies of the control database. */
+        readonly refresh: () => Promise<void>
+      }
+    | undefined
   readonly onStuck: (reason: string) => void
 }
 
@@ -86,10 +93,12 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
   const node = new GatewayNode({
     ...{ nodeId, role, leases, forwarding, now, addressOf: clientAddresses(config, log) },
     hopOf: (request, ownTerm) => hopOf(request, signer, hopTime(), ownTerm),
-    ...{ router: several?.router, onTrouble: tellUnknown },
+    ...{ router: several?.router, refresh: several?.refresh, onTrouble: tellUnknown },
   })
   return {
     ...{ node, role, forwarding },
+    /** Resolves when no other node serves with older copies of the control database. Never rejects. */
+    tellOtherNodes: () => changes.tellOtherNodes(REFRESH),
     /** Call last: the node is gone. */
     async close() {
       await role.end()

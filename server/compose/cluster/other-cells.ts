@@ -1,8 +1,9 @@
 import type { AppGrants, AppsEnd } from '../../core/accounts/app-grants'
 import type { AccountDirectory } from '../../core/accounts/directory'
+import type { SetupTokenUse } from '../../core/accounts/setup-token'
 import type { AccountStore } from '../../core/accounts/store'
 import type { CellMessage } from '../../core/cluster/cell-messages'
-import type { ControlCopies } from '../../core/cluster/control-copies'
+import { MAIN_CELL } from '../../core/cluster/cells'
 import type { OAuthGrants, TokenHolder } from '../../core/credentials/oauth-grant'
 import type { EventPublisher } from '../../core/events/live-events'
 import type { AccountId } from '../../core/ids'
@@ -10,7 +11,7 @@ import { reasonOf } from '../../core/result'
 import type { WebhookStore } from '../../core/webhooks/webhook'
 import type { Log } from '../../log'
 import type { TakeOffSale } from '../apis/off-sale'
-import type { CellPlace } from './cell-place'
+import { type CellPlace, ownsControl } from './cell-place'
 
 interface Parts {
   /** Undefined: there is one cell. */
@@ -87,13 +88,27 @@ export class UsersOfCells {
 /** What the gateway of one cell does about messages of the others. */
 export function receiver(parts: {
   readonly users: Pick<UsersOfCells, 'receive'>
-  readonly copies: Pick<ControlCopies, 'refresh'>
+  readonly setupToken: Pick<SetupTokenUse, 'use'>
   readonly takeOffSale: TakeOffSale
 }) {
-  const { users, copies, takeOffSale } = parts
+  const { users, setupToken, takeOffSale } = parts
   return async (message: CellMessage): Promise<void> => {
-    if (message.kind === 'control_changed') await copies.refresh()
-    else if (message.kind === 'api_off_sale') await takeOffSale(message)
-    else await users.receive(message)
+    if (message.kind === 'api_off_sale') await takeOffSale(message)
+    else if (message.kind !== 'setup_token') await users.receive(message)
+    else if (!(await setupToken.use(message.token))) throw new Error('the token is wrong')
+  }
+}
+
+/** The one-time token that makes an account the operator. `main` printed it: the gateway of another cell asks that. */
+export function setupTokenOf(place: CellPlace | undefined, own: SetupTokenUse): SetupTokenUse {
+  if (ownsControl(place)) return own
+  return {
+    issue: () => own.issue(),
+    withdraw: () => own.withdraw(),
+    use: async (token) =>
+      (await place?.messages.tell(MAIN_CELL, { kind: 'setup_token', token }).then(
+        () => true,
+        () => false,
+      )) ?? false,
   }
 }

@@ -37,7 +37,7 @@ interface Parts {
   readonly ledger: Ledger
   readonly credits: SignupCreditStore
   readonly clock: Clock
-  readonly setupToken: SetupToken
+  readonly setupToken: Pick<SetupToken, 'withdraw'>
   /** Whether the first account becomes the operator if it signs up on this machine. */
   readonly firstIsOperator: boolean
   /** Whether owners confirm their address before they get credit and may sign in: whether mail is configured. */

@@ -3,8 +3,6 @@ import type { CellName } from './cells'
 
 /** What happened in one cell's gateway and concerns another's. Each may arrive more than once. */
 export type CellMessage =
-  /** What gateways keep in memory of the control database. */
-  | { readonly kind: 'control_changed' }
   | { readonly kind: 'session_ended'; readonly userId: string }
   /** The tokens of all apps are gone. */
   | { readonly kind: 'apps_ended'; readonly userId: string; readonly address: string | null; readonly because: AppsEnd }
@@ -12,8 +10,10 @@ export type CellMessage =
   | { readonly kind: 'app_left'; readonly userId: string; readonly clientId: string }
   /** For `main`, which alone changes what is on sale. */
   | { readonly kind: 'api_off_sale'; readonly api: string; readonly operation: string | null; readonly by: string }
+  /** For `main`, which printed the one-time token that makes an operator. */
+  | { readonly kind: 'setup_token'; readonly token: string }
 
 export interface CellMessages {
-  /** Resolves when the gateway of that cell did what it means. Rejects if it cannot be reached. */
+  /** Resolves when the gateway of that cell did what it means. Rejects if it refused, or cannot be reached. */
   tell(cell: CellName, message: CellMessage): Promise<void>
 }

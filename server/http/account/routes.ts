@@ -1,5 +1,5 @@
 import type { Operator } from '../../core/accounts/operator'
-import type { SetupToken } from '../../core/accounts/setup-token'
+import type { SetupTokenUse } from '../../core/accounts/setup-token'
 import type { SignUp } from '../../core/accounts/sign-up'
 import { isoTime } from '../../core/clock'
 import { keyState } from '../../core/credentials/api-key'
@@ -32,7 +32,7 @@ export function accountRoutes(parts: {
   ledger: Ledger
   limiter: Limiter
   operator: Operator
-  setupToken: SetupToken
+  setupToken: Pick<SetupTokenUse, 'use'>
   signUp: SignUp
   events: Pick<LiveEvents, 'mark'>
   now: () => number
@@ -72,7 +72,7 @@ export function accountRoutes(parts: {
         const { account, actor } = await owners.owner(context, SIGNED_IN_TODAY)
         // Whatever is wrong with the body gets the answer of a wrong token.
         const { token = '' } = validateBody(OperatorClaim, taken(await readJson(context))).form
-        if (!setupToken.use(token))
+        if (!(await setupToken.use(token)))
           throw new Failed(
             failure(
               'insufficient_permissions',

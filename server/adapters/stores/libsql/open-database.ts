@@ -1,8 +1,10 @@
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { drizzle } from 'drizzle-orm/libsql'
 import type { Clock } from '../../../core/clock'
+import { MAIN_CELL } from '../../../core/cluster/cells'
 import { type ControlChanges, NO_OTHER_COPIES } from '../../../core/cluster/control-changes'
 import { reasonOf } from '../../../core/result'
+import { type CellOfAll, refuseOtherCell } from './cluster/cell-database'
 import { liveOwner } from './cluster/lease-tables'
 import { announcingWrites } from './control-version'
 import { databaseFile } from './driver/database-file'
@@ -18,6 +20,8 @@ import { TOKEN_TABLES, WriteWatch } from './driver/write-watch'
 import { refuseMoved, refuseWhileMoving } from './move/standing'
 import { type UpgradeOptions, upgradeDatabase } from './upgrade'
 
+const ONLY_CELL: CellOfAll = { name: MAIN_CELL, all: [MAIN_CELL] }
+
 export interface DatabaseOptions {
   /** `file:`, `libsql:` or `http(s):`. */
   readonly url: string
@@ -31,6 +35,8 @@ export interface DatabaseOptions {
   readonly beforeUpgrade?: UpgradeOptions['beforeUpgrade']
   /** The lease under which a node of many opens the database. */
   readonly lease?: HeldLease
+  /** With several cells, which of them it is. */
+  readonly cell?: CellOfAll | undefined
   /** With several cells, of the control database: tells their gateways what changed. */
   readonly changes?: ControlChanges | undefined
   /** For tests, which open and close many stores in one process. */
@@ -70,6 +76,7 @@ export async function openDatabase(options: DatabaseOptions, opened: Opened): Pr
     await assertSyncedCommits(reader, { url, isPromised: options.isSyncPromised, onTrouble: options.onTrouble })
   }
   await refuseTaken(reader, { isServer: file === null, isNode: options.lease !== undefined })
+  await refuseOtherCell((sql) => reader.rows(sql), options.cell ?? ONLY_CELL)
   await upgradeDatabase(writer, { file, onTrouble: options.onTrouble, beforeUpgrade: options.beforeUpgrade })
   const epoch = await raiseEpoch(writer, options.clock.now(), options.lease ?? null)
   const writes = new WriteQueue(writer, epoch)

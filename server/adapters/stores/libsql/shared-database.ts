@@ -26,7 +26,7 @@ export interface SharedDatabaseOptions {
 const MAX_WAIT_MS = 5_000
 /** What gateways that do not own the control database write there. All else is read before it is written, by its owner alone (ADR 52). */
 const WRITABLE =
-  /^(?:identity_\w+|oauth_\w+|account_directory|key_directory|payment_directory|unknown_checkouts|api_closings|audit_log|events)$/
+  /^(?:identity_\w+|oauth_\w+|account_directory|key_directory|payment_directory|unknown_checkouts|api_closings|cells|audit_log|events)$/
 const WRITTEN = /^\s*(?:insert(?:\s+or\s+\w+)?\s+into|update(?:\s+or\s+\w+)?|delete\s+from)\s+["`]?(\w+)/i
 
 /**

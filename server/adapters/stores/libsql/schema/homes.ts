@@ -10,6 +10,7 @@ export const TABLE_HOMES: Readonly<Record<string, TableHome>> = {
   audit_log: 'each',
   events: 'each',
   restore_checks: 'each',
+  cells: 'each',
 
   identity_user: 'control',
   identity_session: 'control',
@@ -28,7 +29,6 @@ export const TABLE_HOMES: Readonly<Record<string, TableHome>> = {
   account_directory: 'control',
   key_directory: 'control',
   payment_directory: 'control',
-  cells: 'control',
   control_version: 'control',
   models: 'control',
   prices: 'control',

@@ -1,0 +1,56 @@
+import { Opened } from '../../adapters/stores/libsql/driver/opened'
+import { openSharedDatabase } from '../../adapters/stores/libsql/shared-database'
+import type { Config } from '../../config'
+import type { CellMessages } from '../../core/cluster/cell-messages'
+import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
+import { ChangesHere } from '../../core/cluster/control-changes'
+import { CELL_MESSAGE } from './cell-messages'
+import type { CellPlace } from './cell-place'
+import { openRouter } from './cell-router'
+import type { NodeSurroundings } from './gateway-node'
+
+/** The names of all cells, `main` first: the others are numbered in the order of their databases. */
+function cellNames({ cellDatabaseUrls }: Pick<Config, 'cellDatabaseUrls'>): readonly CellName[] {
+  return [MAIN_CELL, ...cellDatabaseUrls.map((_, i) => `c${i + 2}`)]
+}
+
+interface SurroundingsOfCell extends Pick<NodeSurroundings, 'staffOf'> {
+  readonly cell: CellPlace
+}
+
+/** What the gateways of one process have together where there are several cells, and how each finds its place. */
+export async function openCellsOfNode(
+  config: Config,
+  { onFatal, tellOtherNodes }: { onFatal: (reason: string) => void; tellOtherNodes: () => Promise<void> },
+) {
+  const { cellDatabaseUrls, cellDatabaseAuthToken, databaseUrl, databaseAuthToken } = config
+  const all = cellNames(config)
+  const opened = new Opened()
+  const changes = new ChangesHere(tellOtherNodes)
+  const place = { url: databaseUrl, authToken: databaseAuthToken }
+  const control = await openSharedDatabase({ ...place, changes, onFatal }, opened)
+  return {
+    several: { cells: all, router: openRouter(config, all, control.db), refresh: () => changes.changedHere() },
+    /** Of the gateway of one cell. */
+    surroundings(node: NodeSurroundings): SurroundingsOfCell {
+      const { cell: name } = node.lease
+      const url = cellDatabaseUrls[all.indexOf(name) - 1]
+      const apart = url === undefined ? null : { url, authToken: cellDatabaseAuthToken, control }
+      const cell = { name, all, changes, messages: messagesOver(node), apart }
+      return { cell, staffOf: node.staffOf }
+    },
+    close: () => opened.close(),
+  }
+}
+
+export type CellsOfNode = Awaited<ReturnType<typeof openCellsOfNode>>
+
+function messagesOver({ calls }: Pick<NodeSurroundings, 'calls'>): CellMessages {
+  return {
+    async tell(cell, message) {
+      const answer = await calls.command(cell, CELL_MESSAGE, JSON.stringify(message))
+      await answer.body?.cancel()
+      if (!answer.ok) throw new Error(`the cell answered ${answer.status}`)
+    },
+  }
+}
