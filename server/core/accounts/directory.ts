@@ -18,7 +18,7 @@ export interface NewPlace {
   /** Whether its owner becomes operator if it is the first account, which the statement decides. */
   readonly mayBeOperator: boolean
   readonly createdAt: number
-  /** The open cells. The account goes to the one with the fewest accounts, and of several to the first named. */
+  /** The open cells. The account goes to the one with the fewest accounts, as far as this gateway knows; of several to the first named. */
   readonly cells: readonly CellName[]
 }
 

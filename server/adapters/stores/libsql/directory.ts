@@ -1,4 +1,4 @@
-import { and, desc, eq, isNotNull, lt, ne, type SQL, sql } from 'drizzle-orm'
+import { and, count, desc, eq, isNotNull, lt, ne, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { closedEmail, type StaffRole } from '../../../core/accounts/account'
 import type { AccountDirectory, NewPlace, Place } from '../../../core/accounts/directory'
@@ -16,6 +16,8 @@ export class LibsqlDirectory implements AccountDirectory {
   private readonly roles = new Map<AccountId, StaffRole>()
   /** Rises with each change of a role here. */
   private changes = 0
+  /** How many accounts are in each cell. Only needed, and only read, where there are several: counting a million takes a second. */
+  private counts: Promise<Map<CellName, number>> | null = null
 
   constructor(db: LibSQLDatabase) {
     this.db = db
@@ -34,10 +36,11 @@ export class LibsqlDirectory implements AccountDirectory {
   }
 
   async place({ accountId, userId, mayBeOperator, createdAt, cells }: NewPlace): Promise<Place> {
+    const cell = await this.taken(cells)
     const role = sql`iif(${mayBeOperator ? 1 : 0} AND NOT EXISTS (SELECT 1 FROM ${directory}), 'operator', NULL)`
     await this.db
       .insert(directory)
-      .select(sql`SELECT ${accountId}, ${userId}, ${role}, ${createdAt}, ${emptiest(cells)}`)
+      .select(sql`SELECT ${accountId}, ${userId}, ${role}, ${createdAt}, ${cell}`)
       .onConflictDoNothing()
     const placed = await this.placeOf(userId)
     if (!placed) throw new Error('the account of a user was not stored')
@@ -109,17 +112,29 @@ export class LibsqlDirectory implements AccountDirectory {
     this.remember(account, role)
   }
 
+  /** The cell with the fewest accounts, which has one more from now on. */
+  private async taken(cells: readonly CellName[]): Promise<CellName | undefined> {
+    if (cells.length < 2) return cells[0]
+    this.counts ??= this.counted()
+    const counts = await this.counts.catch((error: unknown) => {
+      this.counts = null
+      throw error
+    })
+    const of = (cell: CellName) => counts.get(cell) ?? 0
+    const fewest = cells.reduce((best, cell) => (of(cell) < of(best) ? cell : best))
+    counts.set(fewest, of(fewest) + 1)
+    return fewest
+  }
+
+  private async counted(): Promise<Map<CellName, number>> {
+    const { cell } = directory
+    const rows = await this.db.select({ cell, accounts: count() }).from(directory).groupBy(cell)
+    return new Map(rows.map((row) => [row.cell, row.accounts]))
+  }
+
   private remember(account: AccountId, role: StaffRole | null): void {
     this.changes++
     if (role) this.roles.set(account, role)
     else this.roles.delete(account)
   }
-}
-
-/** Part of the statement that places an account, so that no two of them count the same accounts. */
-function emptiest(cells: readonly CellName[]): SQL {
-  const [only] = cells
-  if (cells.length === 1) return sql`${only}`
-  return sql`(SELECT value FROM json_each(${JSON.stringify(cells)}) AS open
-    ORDER BY (SELECT count(*) FROM ${directory} WHERE ${directory.cell} = open.value), open.key LIMIT 1)`
 }
