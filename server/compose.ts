@@ -255,7 +255,9 @@ function closing(
 }
 
 function contextsOf(config: Config, surroundings: Surroundings, intake: Intake): ContextDeps {
-  const { clock, log, node, staffOf = node?.staffOf } = surroundings
+  const { clock, log, node, cell } = surroundings
+  // With one cell nobody asks for operators, and no request is looked at for it.
+  const staffOf = surroundings.staffOf ?? (cell && node?.staffOf)
   return { clock, intake, addressOf: clientAddresses(config, log), ...node?.callers, ...(staffOf && { staffOf }) }
 }
 

@@ -103,7 +103,7 @@ export class OperatorCells {
   }
 
   /** The cell of an account, which is named by its id or email address; null if there is none. */
-  async cellOf(name: string | null): Promise<CellName | null> {
+  private async cellOf(name: string | null): Promise<CellName | null> {
     if (name === null) return null
     const { directory, identity } = this.parts
     if (!name.includes('@')) return directory.ofAccount(name as AccountId) // as above
