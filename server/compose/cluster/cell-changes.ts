@@ -1,20 +1,16 @@
-import type { CellName } from '../../core/cluster/cells'
 import type { Forwarding } from '../../core/cluster/hop'
 import { type CellOwner, HELD_MS, LEASE_MS, type LeaseStore } from '../../core/cluster/leases'
 import { reasonOf } from '../../core/result'
 import type { Log } from '../../log'
-import { type CommandBody, commandCall, commandRequest } from './cell-calls'
-import type { OwnedGateway } from './cell-role'
-import type { NodeRole } from './node-role'
+import { commandCall, commandRequest } from './cell-calls'
 
 /** How long an owner may take to do it, before it loses the cell. */
-const PATIENCE_MS = 5_000
-const ANSWER_MS = 2_000
+const PATIENCE_MS = 10_000
+const ANSWER_MS = 5_000
 const RETRY_MS = 250
 
 interface CellChangesParts {
   readonly nodeId: string
-  readonly role: Pick<NodeRole<OwnedGateway>, 'of'>
   readonly leases: Pick<LeaseStore, 'look' | 'evict'>
   readonly forwarding: Pick<Forwarding, 'forward'>
   readonly log: Pick<Log, 'error'>
@@ -23,8 +19,6 @@ interface CellChangesParts {
   /** For tests. */
   readonly sleep?: (ms: number) => Promise<unknown>
 }
-
-type Command = readonly [name: string, body: CommandBody]
 
 /** Makes sure that no gateway goes on with what the control database said before. */
 export class CellChanges {
@@ -35,22 +29,16 @@ export class CellChanges {
   }
 
   /**
-   * Runs a command of the control socket in the gateways of all cells but `than`. Resolves when each has run it, or serves no more: an owner
-   * that is reachable by nobody here loses its lease, at most 15 s later. Who takes a cell after the call reads what is new. Never rejects.
+   * Runs a command in the gateways of all other nodes. Resolves when each has run it, or serves no more: an owner that does not answer loses
+   * its lease, at most 30 s later. Who takes a cell after the call reads what is new. Never rejects.
    */
-  async tellOthers(than: CellName, command: string, body: CommandBody = ''): Promise<void> {
-    const owners = await this.owners()
-    await Promise.all([...owners].filter(({ cell }) => cell !== than).map((owner) => this.tell(owner, [command, body])))
-  }
-
-  /** Runs a command in the gateways of all other nodes, as `tellOthers` does. */
   async tellOtherNodes(command: string): Promise<void> {
     const owners = await this.owners()
     const elsewhere = owners.filter(({ nodeId }) => nodeId !== this.parts.nodeId)
-    await Promise.all(elsewhere.map((owner) => this.tell(owner, [command, ''])))
+    await Promise.all(elsewhere.map((owner) => this.tell(owner, command)))
   }
 
-  private async tell(owner: CellOwner, command: Command): Promise<void> {
+  private async tell(owner: CellOwner, command: string): Promise<void> {
     const { leases, log, monotonic } = this.parts
     const until = monotonic() + PATIENCE_MS
     let problem = await this.problemOf(owner, command)
@@ -68,23 +56,16 @@ export class CellChanges {
   }
 
   /** Why the owner did not run the command; null if it did. */
-  private async problemOf(owner: CellOwner, command: Command): Promise<string | null> {
+  private async problemOf(owner: CellOwner, command: string): Promise<string | null> {
+    const { forwarding, now } = this.parts
     try {
-      const answer = await this.sent(owner, command)
-      await answer?.body?.cancel()
-      return answer?.ok ? null : `status ${answer?.status ?? 'unknown'}`
+      const request = commandRequest('hop', command, '', AbortSignal.timeout(ANSWER_MS))
+      const answer = await forwarding.forward(request, owner, commandCall(now()))
+      await answer.body?.cancel()
+      return answer.ok ? null : `status ${answer.status}`
     } catch (error) {
       return reasonOf(error)
     }
-  }
-
-  private async sent(owner: CellOwner, [command, body]: Command): Promise<Response | undefined> {
-    const { nodeId, role, forwarding, now } = this.parts
-    const signal = AbortSignal.timeout(ANSWER_MS)
-    if (owner.nodeId !== nodeId)
-      return forwarding.forward(commandRequest('hop', command, body, signal), owner, commandCall(now()))
-    const found = await role.of(owner.cell)?.found(signal)
-    return found && 'fetch' in found ? found.control(commandRequest('here', command, body)) : undefined
   }
 
   private async stillOwns({ cell, nodeId, term }: CellOwner): Promise<boolean> {

@@ -15,7 +15,7 @@ import type { ContextDeps } from '../../http/middleware/request-context'
 import { requestIds } from '../../http/middleware/request-ids'
 import { type NodeReport, nodeReport } from '../../http/operator/node-record'
 import { isProbe } from '../../http/routing/endpoint-table'
-import { COMMAND_PATH, type CommandBody, NodeCellCalls } from './cell-calls'
+import { COMMAND_PATH, NodeCellCalls } from './cell-calls'
 import { CellCommands } from './cell-commands'
 import type { CellRole, OwnedGateway, Ownership } from './cell-role'
 import { type Callers, InsideHeaders } from './inside-headers'
@@ -63,8 +63,6 @@ export interface NodeSurroundings {
   /** The operator whom the gateway of `main` checked, for a request of another cell; null if there is none. */
   readonly staffOf: (headers: Headers) => StaffClaim | null
   readonly calls: Pick<NodeCellCalls, 'ask' | 'cells' | 'command'>
-  /** Runs a command in the gateways of all other cells. Resolves when each has run it, or serves no more. Never rejects. */
-  readonly tellOthers: (command: string, body?: CommandBody) => Promise<void>
   /** What prevents the node from being ready, apart from the gateway. */
   readonly problem: () => string | null
   readonly report: () => Promise<NodeReport>
@@ -107,7 +105,7 @@ export class GatewayNode {
 
   readonly handle = (request: Request): Response | Promise<Response> => {
     const { role, hopOf, router } = this.parts
-    const hop = request.headers.has(HOP_HEADER) ? hopOf(request, this.termOf) : null
+    const hop = request.headers.has(HOP_HEADER) ? hopOf(request, this.termFor(request)) : null
     if (hop instanceof Response) return hop
     if (hop) return this.fromNode(request, hop)
     if (router) return this.routed(request, router)
@@ -136,7 +134,12 @@ export class GatewayNode {
     return nodeReport(sighting, await leases.nodes())
   }
 
-  private readonly termOf = (cell: CellName): number | null => this.parts.role.of(cell)?.term ?? null
+  /** An owner that gives its cell back takes no requests. It must know of changes as long as its calls run. */
+  private termFor({ url }: Request): (cell: CellName) => number | null {
+    const { role } = this.parts
+    if (url.endsWith(COMMAND_PATH + REFRESH)) return (cell) => role.of(cell)?.held?.term ?? null
+    return (cell) => role.of(cell)?.term ?? null
+  }
 
   /** A request that another node forwarded to this owner. */
   private async fromNode(request: Request, hop: Hopped): Promise<Response> {

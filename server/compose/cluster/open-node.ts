@@ -70,10 +70,8 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
     ...{ self, leases, log, now, onStuck, monotonic: () => performance.now() },
     isGenuine: (owner) => isGenuine(config.secretKey, owner),
     ...(several && { cells: several.cells }),
-    open: ({ lease, mayGrant, onLost }, cell) => {
-      const tellOthers: NodeSurroundings['tellOthers'] = (...command) => changes.tellOthers(cell, ...command)
-      return open({ lease, mayGrant, ...node.surroundings, tellOthers, problem: () => role.problem() }, onLost)
-    },
+    open: ({ lease, mayGrant, onLost }) =>
+      open({ lease, mayGrant, ...node.surroundings, problem: () => role.problem() }, onLost),
     onSighting(sighting) {
       compareZones(sighting.owners.get(MAIN_CELL) ?? null)
       for (const { cell, term } of sighting.owners.values()) forwarding.abandon(cell, term)
@@ -81,7 +79,7 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
     },
   })
   const nodeId = self.id
-  const changes = new CellChanges({ nodeId, role, leases, forwarding, log, now, monotonic: () => performance.now() })
+  const changes = new CellChanges({ nodeId, leases, forwarding, log, now, monotonic: () => performance.now() })
   /** The next owner; this node too can be it, and is then reached as the others are. */
   const successor = (after: Peer): Peer | null => {
     const { cell } = after

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { counted, load, openCluster, openSpender, search, type TestNode } from '../../support/cluster'
+import { reconcile } from '../../support/reconcile'
+import { control } from '../../support/server-process'
+import { hasSqld } from '../../support/sqld'
+import { until } from '../../support/until'
+
+/** What a balancer needs to notice. */
+const NOTICE = { DRAIN_NOTICE_SECONDS: '1' }
+
+/** Issue 23: planned hand-overs of cells, with real processes under load. */
+describe.skipIf(!hasSqld)('cells of two nodes, while accounts of each are called:', () => {
+  let cluster: Awaited<ReturnType<typeof openCluster>>
+  let nodes: TestNode[] = []
+  let spenders: Awaited<ReturnType<typeof openSpender>>[] = []
+  beforeAll(async () => {
+    cluster = await openCluster({ moreCells: 1 })
+    nodes = await Promise.all([cluster.start(NOTICE), cluster.start(NOTICE)])
+    await until(async () => new Set(Object.values(await owners())).size === 2)
+    const [a] = nodes as [TestNode]
+    spenders = [await openSpender(a, 'in-main@example.com', null), await openSpender(a, 'in-c2@example.com', null)]
+  })
+  afterAll(() => cluster.close())
+
+  /** The node that owns each cell, as every node says. */
+  async function owners(): Promise<Record<string, string | null>> {
+    const { cells } = await (await control(nodes.at(-1)?.folder ?? '', 'cells', {})).json()
+    return Object.fromEntries(cells.map(({ name, owner }: Record<string, string | null>) => [name, owner]))
+  }
+  async function expectAllServed(calls: readonly ReturnType<typeof load>[]) {
+    for (const call of calls) expect(Object.keys(counted(await call.stop()))).toEqual(['200'])
+    for (const { url } of [cluster.database, ...cluster.cellDatabases])
+      expect((await reconcile(url)).problems).toEqual([])
+  }
+  const more = (calls: readonly ReturnType<typeof load>[], count: number) => {
+    const before = calls.map(({ outcomes }) => outcomes.length)
+    return until(() => calls.every(({ outcomes }, i) => outcomes.length > (before[i] ?? 0) + count))
+  }
+
+  test('an operator moves each cell to and fro from either node, and no call fails', async () => {
+    let turn = 0
+    const calls = spenders.map(({ secret }) => load(secret, 4, () => nodes[turn++ % 2] as TestNode))
+    await more(calls, 20)
+    for (const cell of ['c2', 'main', 'c2']) {
+      const from = (await owners())[cell]
+      const to = nodes.find(({ url }) => url !== from) as TestNode
+      const moved = await control(nodes[turn++ % 2]?.folder ?? '', 'cells-move', { cell, to: to.url })
+      expect(await moved.json()).toMatchObject({ cell: { name: cell, owner: to.url, is_pinned: true, accounts: 1 } })
+      await more(calls, 20)
+    }
+    await expectAllServed(calls)
+  }, 90_000)
+
+  test('both nodes restart, one after the other, and no call fails; each has a cell again', async () => {
+    let serving = nodes
+    let turn = 0
+    const calls = spenders.map(({ secret }) => load(secret, 4, () => serving[turn++ % serving.length] as TestNode))
+    await more(calls, 20)
+    for (const node of nodes) {
+      serving = serving.filter(({ url }) => url !== node.url)
+      expect(await node.kill('SIGTERM')).toBe(0)
+      const fresh = await cluster.start(NOTICE)
+      serving = [...serving, fresh]
+      await more(calls, 50)
+    }
+    nodes = [...serving]
+    await until(async () => new Set(Object.values(await owners())).size === 2)
+    await more(calls, 20)
+    await expectAllServed(calls)
+  }, 120_000)
+
+  test('a frozen node loses its cells to the other one, and takes its share again when it wakes up', async () => {
+    const [a, b] = nodes as [TestNode, TestNode]
+    process.kill(a.pid, 'SIGSTOP')
+    await cluster.endLease()
+    await until(async () => Object.values(await owners()).every((url) => url === b.url))
+    for (const { secret } of spenders) await until(async () => (await search(b, secret)).status === 200)
+    process.kill(a.pid, 'SIGCONT')
+    await until(() => a.output().includes('this node does not own the accounts any more'))
+    await until(async () => new Set(Object.values(await owners())).size === 2)
+    for (const { secret } of spenders) for (const node of nodes) expect((await search(node, secret)).status).toBe(200)
+  }, 90_000)
+})
