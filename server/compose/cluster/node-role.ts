@@ -120,7 +120,9 @@ export class NodeRole<G extends OwnedGateway> {
     this.looping = this.loop()
     const isKnown = (role: CellRole<G>) => role.owned() !== null || role.owner() !== null
     const isTaking = () => this.roles.some(({ name }) => name === 'taking')
-    const isSettled = () => this.roles.every(isKnown) || (!isTaking() && this.problem() !== null)
+    const hasFailed = ({ name, failure }: CellRole<G>) => name !== 'taking' && failure !== null
+    const isSettled = () =>
+      this.roles.every((role) => isKnown(role) || hasFailed(role)) || (!isTaking() && this.problem() !== null)
     // To open the accounts takes as long as an upgrade of their tables.
     do await this.until(() => isSettled() || null)
     while (isTaking())

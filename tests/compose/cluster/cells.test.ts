@@ -147,6 +147,18 @@ describe('cells', () => {
     expect(Object.values(owners()).filter((node) => node === 'b')).toHaveLength(2)
   })
 
+  test('that cannot be opened do not keep a node from starting with the others', async () => {
+    const { start, pass, owners } = sharing(['main', 'c2'])
+    const { role, link, started } = start('a')
+    Object.assign(link, { failure: new Error('the disk is full'), failing: ['c2'] })
+    let problem: string | null | undefined
+    void started.then((found) => {
+      problem = found
+    })
+    await pass(500)
+    expect([problem, owners(), role.of('c2')?.failure]).toEqual([null, { main: 'a', c2: '' }, 'the disk is full'])
+  })
+
   test('are handed over one at a time, each while its requests end', async () => {
     const { start, pass, opened, counts } = sharing(['main', 'c2', 'c3', 'c4'])
     const a = start('a')
