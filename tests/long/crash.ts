@@ -2,12 +2,13 @@ import { parseArgs } from 'node:util'
 import { crashRun } from '../support/crash-run'
 import { nodeCrashRun } from '../support/node-crash-run'
 
-const HELP = `Usage: bun run crash [KILLS] [--nodes NODES]
+const HELP = `Usage: bun run crash [KILLS] [--nodes NODES] [--cells CELLS]
 
 Kills the server with SIGKILL at random points under load, KILLS times (100 by default), restarts it each time, then
 compares every 200 that a caller saw with the ledger. With --nodes 2 or more, kills the node of a cluster that owns the
-accounts, and also checks that no limit is exceeded and that calls are served again within 15 seconds. Exits 1 when a
-charge was lost, a limit exceeded or a sum does not agree.
+accounts, and also checks that no limit is exceeded and that calls are served again within 15 seconds. With --cells, the
+accounts are divided among so many databases, and the owner of another one is killed each time. Exits 1 when a charge
+was lost, a limit exceeded or a sum does not agree.
 `
 
 /** How long a take-over may take, from the kill to the next call that is served. */
@@ -16,10 +17,19 @@ const MAX_GAP_MS = 15_000
 const { values, positionals } = parseArgs({
   args: Bun.argv.slice(2),
   allowPositionals: true,
-  options: { help: { type: 'boolean', short: 'h' }, nodes: { type: 'string', default: '1' } },
+  options: {
+    help: { type: 'boolean', short: 'h' },
+    nodes: { type: 'string', default: '1' },
+    cells: { type: 'string', default: '1' },
+  },
 })
-const [kills, nodes] = [Number(positionals[0] ?? 100), Number(values.nodes)]
-const isWrong = !Number.isSafeInteger(kills) || kills < 1 || !Number.isSafeInteger(nodes) || nodes < 1
+const [kills, nodes, cells] = [positionals[0] ?? 100, values.nodes, values.cells].map(Number) as [
+  number,
+  number,
+  number,
+]
+const areCounts = [kills, nodes, cells].every((count) => Number.isSafeInteger(count) && count >= 1)
+const isWrong = !areCounts || (cells > 1 && nodes === 1)
 if (values.help || isWrong) {
   process.stdout.write(HELP)
   process.exit(values.help ? 0 : 2)
@@ -43,12 +53,12 @@ sums that do not agree        ${report.problems.length}
 }
 
 async function ofNodes(): Promise<boolean> {
-  const report = await nodeCrashRun({ kills, nodes, endsLease: false }, (life, gapMs) =>
+  const report = await nodeCrashRun({ kills, nodes, cells, endsLease: false }, (life, gapMs) =>
     process.stdout.write(`kill ${life} of ${kills}: served again after ${(gapMs / 1000).toFixed(1)} s\n`),
   )
   const longest = Math.max(...report.gapsMs)
   process.stdout.write(`
-kills                         ${report.kills} of ${nodes} nodes
+kills                         ${report.kills} of ${nodes} nodes, ${cells} cells
 200s seen by callers          ${report.served}
 charges in the ledger         ${report.charges}
 lost                          ${report.lost.length}

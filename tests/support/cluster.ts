@@ -17,6 +17,13 @@ export async function openCluster({ moreCells = 0 } = {}) {
   const cellDatabases = await Promise.all(Array.from({ length: moreCells }, () => openSqld()))
   const client = createClient({ url: database.url })
   const nodes: TestNode[] = []
+  /** The rows of a statement that reads every cell. */
+  const inAllCells = async (sql: string, ...args: string[]) => {
+    const clients = [database, ...cellDatabases].map(({ url }) => createClient({ url }))
+    const results = await Promise.all(clients.map((each) => each.execute({ sql, args })))
+    for (const each of clients) each.close()
+    return results.flatMap(({ rows }) => rows)
+  }
   const start = async (env: Readonly<Record<string, string>> = {}): Promise<TestNode> => {
     const folder = await dataFolder()
     const port = `${freePort('127.0.0.1')}`
@@ -41,12 +48,13 @@ export async function openCluster({ moreCells = 0 } = {}) {
     endLease: () => client.execute('UPDATE leases SET expires_at = 1'),
     /** Which of these calls the books have as charged. */
     async charged(requestIds: readonly string[]): Promise<Set<string>> {
-      const { rows } = await client.execute({
-        sql: 'SELECT id FROM requests WHERE cost > 0 AND id IN (SELECT value FROM json_each(?))',
-        args: [JSON.stringify(requestIds)],
-      })
+      const rows = await inAllCells(
+        'SELECT id FROM requests WHERE cost > 0 AND id IN (SELECT value FROM json_each(?))',
+        JSON.stringify(requestIds),
+      )
       return new Set(rows.map(({ id }) => String(id)))
     },
+    inAllCells,
     async close() {
       client.close()
       for (const node of nodes) if ((await ended(node)) === null) process.kill(node.pid, 'SIGCONT')
@@ -62,12 +70,17 @@ function ended(node: TestNode): Promise<number | null> {
   return Promise.race([node.exited, Promise.resolve(null)])
 }
 
-/** The URL of the node that owns the accounts, as this one reports it over its control socket. */
-export async function ownerOf(node: TestNode): Promise<string | null> {
-  const { nodes } = (await (await control(node.folder, 'nodes', {})).json()) as {
-    nodes: { url: string; role: string }[]
+/** The URL of the node that owns each cell, as this node reports it over its control socket. */
+export async function ownersOf(node: TestNode): Promise<Readonly<Record<string, string | null>>> {
+  const { cells } = (await (await control(node.folder, 'cells', {})).json()) as {
+    cells: { name: string; owner: string | null }[]
   }
-  return nodes.find(({ role }) => role === 'owner')?.url ?? null
+  return Object.fromEntries(cells.map(({ name, owner }) => [name, owner]))
+}
+
+/** The URL of the node that owns the accounts of `main`. */
+export async function ownerOf(node: TestNode): Promise<string | null> {
+  return (await ownersOf(node))['main'] ?? null
 }
 
 /** Waits until this node owns the accounts and serves. */

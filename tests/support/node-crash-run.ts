@@ -1,5 +1,4 @@
-import { createClient } from '@libsql/client'
-import { load, type Outcome, openCluster, openSpender, ownerOf, search, type TestNode, untilOwner } from './cluster'
+import { load, type Outcome, openCluster, openSpender, ownersOf, search, type TestNode, untilOwner } from './cluster'
 import { type Reconciliation, reconcile } from './reconcile'
 import { until } from './until'
 
@@ -22,65 +21,84 @@ export interface NodeCrashReport extends Reconciliation {
   readonly gapsMs: readonly number[]
 }
 
+interface NodeCrashes {
+  readonly kills: number
+  readonly nodes: number
+  /** How many cells the accounts are divided among. */
+  readonly cells?: number
+  readonly endsLease: boolean
+}
+
 /**
- * Kills the node that owns the accounts with SIGKILL under load, so many times, and starts another node in its place. Each time one key
- * may spend 0.10 USD, and one more than it can. Then compares every 200 with the ledger. With `endsLease`, a lease ends at the kill, which
- * saves its 10 seconds.
+ * Kills the node that owns a cell with SIGKILL under load of an account in each, so many times, and starts another node in its place. Each time
+ * one key of each account may spend 0.10 USD, and one more than it can. Then compares every 200 with the ledgers. With `endsLease`, a
+ * lease ends at the kill, which saves its 10 seconds.
  */
 export async function nodeCrashRun(
-  { kills, nodes: size, endsLease }: { readonly kills: number; readonly nodes: number; readonly endsLease: boolean },
+  { kills, nodes: size, cells = 1, endsLease }: NodeCrashes,
   onLife: (life: number, gapMs: number) => void = () => undefined,
 ): Promise<NodeCrashReport> {
-  const cluster = await openCluster()
+  const cluster = await openCluster({ moreCells: cells - 1 })
   try {
     let nodes = [await cluster.start()]
     while (nodes.length < size) nodes.push(await cluster.start())
-    const spender = await openSpender(nodes[0] as TestNode, 'ada@example.com', null)
+    const spenders: Awaited<ReturnType<typeof openSpender>>[] = []
+    while (spenders.length < cells)
+      spenders.push(await openSpender(nodes[0] as TestNode, `ada${spenders.length}@example.com`, null))
     const outcomes: Outcome[] = []
     const gapsMs: number[] = []
     for (let life = 1; life <= kills; life++) {
-      const { dying, living } = await split(nodes)
+      const { dying, living } = await split(nodes, life)
       const next = living[0] as TestNode
-      const { secret } = await spender.api('/api/keys', { name: `life ${life}`, spending_limit: CAP_USD }, next.url)
+      const capped = { name: `life ${life}`, spending_limit: CAP_USD }
+      const keys = await Promise.all(spenders.map(({ api }) => api('/api/keys', capped, next.url)))
       let turn = 0
       const pick = () => living[turn++ % living.length] ?? next
-      const calls = [load(spender.secret, CALLERS, pick), load(String(secret), CALLERS, pick)]
+      const secrets = [...spenders, ...keys].map(({ secret }) => String(secret))
+      const calls = secrets.map((secret) => load(secret, CALLERS, pick))
       await until(() => calls.every((load) => load.outcomes.length > CALLERS))
       await Bun.sleep(Math.random() * MAX_LIFE_MS)
       const killedAt = performance.now()
       await dying.kill('SIGKILL')
       if (endsLease) await cluster.endLease()
-      while ((await search(next, spender.secret)).status !== 200) await Bun.sleep(10)
+      for (const { secret } of spenders) while ((await search(next, secret)).status !== 200) await Bun.sleep(10)
       gapsMs.push(performance.now() - killedAt)
       for (const load of calls) outcomes.push(...(await load.stop()))
       nodes = [...living, await cluster.start()]
       onLife(life, gapsMs.at(-1) ?? 0)
     }
-    await untilOwner((await split(nodes)).dying)
+    await untilOwner((await split(nodes, 0)).dying)
     return { ...(await judged(cluster, outcomes)), kills, gapsMs }
   } finally {
     await cluster.close()
   }
 }
 
-async function split(nodes: readonly TestNode[]) {
-  const url = await ownerOf(nodes.at(-1) as TestNode)
-  const dying = nodes.find((node) => node.url === url)
-  if (!dying) throw new Error(`no node owns the accounts: ${url}`)
+/** The node that owns a cell, another one each time, and the others. Waits while a cell moves. */
+async function split(nodes: readonly TestNode[], turn: number) {
+  let owners: readonly (TestNode | undefined)[] = []
+  await until(async () => {
+    const urls = Object.values(await ownersOf(nodes.at(-1) as TestNode))
+    owners = urls.map((url) => nodes.find((node) => node.url === url))
+    return owners.every(Boolean)
+  })
+  const dying = owners[turn % owners.length] as TestNode
   return { dying, living: nodes.filter((node) => node !== dying) }
 }
 
 async function judged(cluster: Awaited<ReturnType<typeof openCluster>>, outcomes: readonly Outcome[]) {
   const served = outcomes.filter(({ status }) => status === 200).map(({ id }) => id)
   const charged = await cluster.charged(served)
-  const client = createClient({ url: cluster.database.url })
-  const { rows } = await client.execute('SELECT id FROM pools WHERE spent > spending_limit')
-  client.close()
+  const over = await cluster.inAllCells('SELECT id FROM pools WHERE spent > spending_limit')
+  const books: Reconciliation[] = []
+  for (const { url } of [cluster.database, ...cluster.cellDatabases]) books.push(await reconcile(url))
   return {
-    ...(await reconcile(cluster.database.url)),
+    charges: books.reduce((sum, { charges }) => sum + charges, 0),
+    chargedMicros: books.reduce((sum, { chargedMicros }) => sum + chargedMicros, 0),
+    problems: books.flatMap(({ problems }) => problems),
     served: served.length,
     lost: served.filter((id) => !charged.has(id)),
-    over: rows.map(({ id }) => String(id)),
+    over: over.map(({ id }) => String(id)),
     strange: outcomes.map(({ status }) => status).filter((status) => ![0, 200, 402, 503].includes(status)),
   }
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { counted, load, openCluster, openSpender, search, type TestNode } from '../../support/cluster'
+import { counted, load, openCluster, openSpender, ownersOf, search, type TestNode } from '../../support/cluster'
 import { reconcile } from '../../support/reconcile'
 import { control } from '../../support/server-process'
 import { hasSqld } from '../../support/sqld'
@@ -22,11 +22,7 @@ describe.skipIf(!hasSqld)('cells of two nodes, while accounts of each are called
   })
   afterAll(() => cluster.close())
 
-  /** The node that owns each cell, as every node says. */
-  async function owners(): Promise<Record<string, string | null>> {
-    const { cells } = await (await control(nodes.at(-1)?.folder ?? '', 'cells', {})).json()
-    return Object.fromEntries(cells.map(({ name, owner }: Record<string, string | null>) => [name, owner]))
-  }
+  const owners = () => ownersOf(nodes.at(-1) as TestNode)
   async function expectAllServed(calls: readonly ReturnType<typeof load>[]) {
     for (const call of calls) expect(Object.keys(counted(await call.stop()))).toEqual(['200'])
     for (const { url } of [cluster.database, ...cluster.cellDatabases])

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createClient } from '@libsql/client'
-import { counted, load, openCluster, openSpender, search, type TestNode } from '../../support/cluster'
+import { counted, load, openCluster, openSpender, ownersOf, search, type TestNode } from '../../support/cluster'
 import { reconcile } from '../../support/reconcile'
 import { control } from '../../support/server-process'
 import { hasSqld } from '../../support/sqld'
@@ -29,12 +29,7 @@ describe.skipIf(!hasSqld)('two nodes with two cells', () => {
     if (!found) throw new Error(`no node ${i}`)
     return found
   }
-  const owners = async () => {
-    const { cells } = (await (await control(node(0).folder, 'cells', {})).json()) as {
-      cells: { name: string; owner: string | null }[]
-    }
-    return new Map(cells.map(({ name, owner }) => [name, owner]))
-  }
+  const owners = async () => new Map(Object.entries(await ownersOf(node(0))))
   const cellOf = async (account: string) => {
     const client = createClient({ url: cluster.database.url })
     const { rows } = await client.execute({
