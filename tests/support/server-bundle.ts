@@ -52,15 +52,22 @@ async function build(folder: string): Promise<void> {
         name: 'own-place',
         setup(builder) {
           builder.onLoad({ filter: /\/server\/.*\.ts$/ }, async ({ path }) => ({
-            contents: (await readFile(path, 'utf8'))
-              .replace(BINARY_FINGERPRINT, `join(dataDir, '${KNOWN_FINGERPRINT}')`)
-              .replace(OWN_PLACE, (_, what) =>
-                JSON.stringify(what === 'url' ? pathToFileURL(path).href : dirname(path)),
-              ),
+            contents: movedInto(path, await readFile(path, 'utf8')),
             loader: 'ts',
           }))
         },
       },
     ],
   })
+}
+
+/** A source as the bundle has it. Throws if the server looks for the fingerprint elsewhere than this knows. */
+function movedInto(path: string, source: string): string {
+  if (path.endsWith('/index-sources.ts') && !source.includes(BINARY_FINGERPRINT))
+    throw new Error(
+      `${path} finds the fingerprint of the search index in another way now: see tests/support/server-bundle.ts`,
+    )
+  return source
+    .replace(BINARY_FINGERPRINT, `join(dataDir, '${KNOWN_FINGERPRINT}')`)
+    .replace(OWN_PLACE, (_, what) => JSON.stringify(what === 'url' ? pathToFileURL(path).href : dirname(path)))
 }
