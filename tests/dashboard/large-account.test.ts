@@ -9,7 +9,7 @@ import {
   openDashboard,
   PHONE,
   screenshot,
-  sidewaysScroll,
+  scrolledSideways,
   signInCookies,
 } from '../support/browser'
 import { largeAccount } from '../support/large-account'
@@ -71,7 +71,7 @@ async function walk(account: string, paths: readonly string[]): Promise<string[]
     await settled(page)
     for (const width of WIDTHS) {
       await resize(page, { width, height: 900 })
-      const scroll = await sidewaysScroll(page)
+      const scroll = await scrolledSideways(page)
       if (scroll > 0) found.push(`${path} at ${width} px scrolls by ${scroll}: ${await widest(page)}`)
       const tables = HAVE_CARDS.includes(width) ? await page.locator('main table:visible').count() : 0
       if (tables > 0) found.push(`${path} at ${width} px has ${tables} tables that are no cards`)

@@ -290,6 +290,39 @@ describe('a dialog', () => {
   })
 })
 
+describe('axe', () => {
+  test('finds what is hard to read over a bar in one theme, where the same text passed over none', async () => {
+    await dashboard.browser.clearCookies()
+    const { page } = await dashboard.visit('/sign-in')
+    await page.getByLabel('Email').waitFor()
+    const themes = async () => {
+      const found: string[][] = []
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        found.push(await axeFindings(page))
+      }
+      return found
+    }
+    await page.evaluate(() => {
+      const sheet = new CSSStyleSheet()
+      const bar = 'position: absolute; inset: 0; background: #eee'
+      const dark = '@media (prefers-color-scheme: dark) { .bar { background: #999 !important } }'
+      sheet.replaceSync(`.bar { ${bar} } ${dark} .over, .over span { position: relative; z-index: 1 }`)
+      document.adoptedStyleSheets.push(sheet)
+      document.querySelector('main')?.insertAdjacentHTML('beforeend', '<p class="over"><span>Words</span></p>')
+    })
+    expect(await themes()).toEqual([[], []])
+    await page.evaluate(() => {
+      const bar = '<p class="over"><i class="bar"></i><span>Words</span></p>'
+      document.querySelector('main')?.insertAdjacentHTML('beforeend', bar)
+    })
+    const [light, dark] = await themes()
+    expect(light).toEqual([])
+    expect(dark?.join()).toContain('color-contrast: ')
+    await page.close()
+  })
+})
+
 describe('the sign-in pages', () => {
   test('fail axe when one theme has a colour that is hard to read, though the other passed', async () => {
     await dashboard.browser.clearCookies()

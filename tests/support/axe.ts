@@ -22,8 +22,9 @@ interface Violation {
  * Every finding of axe on the page as it is now. The page's policy forbids script tags, so axe is evaluated.
  *
  * Nothing is read twice: after a run that found nothing, the rules of colours read those elements alone that no run in this theme saw, or
- * that have other colours, another font or another place over the page by now. The other rules read the whole page, unless only colours
- * changed. Behind an open dialog nothing is read: it is hidden from everybody, and was there before.
+ * that have other colours, another font or another place over the page by now. Of the elements that the other theme's run read, one stands
+ * for all whose colours, font and backgrounds are the same in both themes. The other rules read the whole page, unless only colours changed.
+ * What an open dialog covers is not read: it is hidden from everybody, and was there before.
  */
 export async function runAxe(page: Page): Promise<string[]> {
   const rules = { tags: TAGS, colourRules: COLOUR_RULES, shape: SHAPE }
@@ -50,19 +51,27 @@ interface Rule {
   matches(element: Element, ...more: unknown[]): boolean
 }
 
+interface Check {
+  evaluate(this: { data(found?: object): void }, element: Element, ...more: unknown[]): unknown
+}
+
 /** Runs in the page, which has nothing of this file. Null: axe is not there. */
 async function foundInPage({ tags, colourRules, shape }: Rules): Promise<readonly Violation[] | null> {
   if (!('axe' in globalThis)) return null
   const page = globalThis as typeof globalThis & {
     readonly axe: {
-      readonly _audit: { readonly rules: readonly Rule[] }
+      readonly _audit: { readonly rules: readonly Rule[]; readonly checks: Readonly<Record<string, Check>> }
       configure(spec: object): void
       run(context: unknown, options: object): Promise<{ violations: Violation[] }>
     }
     passedShapes?: Set<string>
     passedColours?: Map<boolean, WeakMap<Element, string>>
-    /** What the rules of colours read in this run. */
-    unread?: WeakSet<Element>
+    /** By theme, whether dark: the background that axe found behind each element that passed, and the colours that passed. */
+    passedGrounds?: Map<boolean, WeakMap<Element, string>>
+    passedKinds?: Map<boolean, Set<string>>
+    /** What the rules of colours read in this run, and the backgrounds that they found. */
+    unread?: Set<Element>
+    found?: WeakMap<Element, string>
   }
   if (!page.unread) {
     // A finding names its element by a selector.
@@ -73,20 +82,37 @@ async function foundInPage({ tags, colourRules, shape }: Rules): Promise<readonl
       const isRead = (element: Element) => page.unread?.has(element) === false && element.getRootNode() === document
       rule.matches = (element, ...more) => !isRead(element) && matches(element, ...more)
     }
+    const contrast = page.axe._audit.checks['color-contrast']
+    const evaluate = contrast?.evaluate
+    if (!contrast || !evaluate) throw new Error('axe has no check of contrast')
+    contrast.evaluate = function (element, ...more) {
+      const data = (found?: { readonly bgColor?: string }) => {
+        page.found?.set(element, found?.bgColor ?? '')
+        this.data(found)
+      }
+      return evaluate.call(Object.create(this, { data: { value: data } }), element, ...more)
+    }
   }
-  // A dialog hides the page behind it from everybody. What is around the page then is read alone.
+  // An open dialog hides the page from everybody: what lies beside the page is read alone.
   const isCovered = document.getElementById('root')?.ariaHidden === 'true'
   const shown = isCovered ? [...document.querySelectorAll('body > :not([aria-hidden=true], script)')] : []
   const elements = isCovered
     ? shown.flatMap((one) => [one, ...one.querySelectorAll('*')])
     : [...document.querySelectorAll('*')]
-  const unread = new WeakSet<Element>()
+  const unread = new Set<Element>()
   page.unread = unread
-  let isUnread = false
+  page.found = new WeakMap()
   const isDark = matchMedia('(prefers-color-scheme: dark)').matches
   page.passedColours ??= new Map()
   const passedBefore = page.passedColours.get(isDark)
-  const colours = new WeakMap<Element, string>()
+  const colours = new Map<Element, string>()
+  page.passedGrounds ??= new Map([false, true].map((theme) => [theme, new WeakMap()]))
+  page.passedKinds ??= new Map([false, true].map((theme) => [theme, new Set()]))
+  const groundsOfOther = page.passedGrounds.get(!isDark)
+  const kindsBefore = page.passedKinds.get(isDark)
+  const kinds: string[] = []
+  /** The colours that each element is drawn on, its own background last. */
+  const behind = new WeakMap<Element, string>()
   // Of a long list of options, three and the chosen one stand for all: their texts alone differ, and each costs every rule its time.
   const shortened: { select: HTMLSelectElement; options: HTMLOptionElement[]; value: string }[] = []
   for (const select of document.querySelectorAll('select')) {
@@ -114,16 +140,24 @@ async function foundInPage({ tags, colourRules, shape }: Rules): Promise<readonl
       const place = /static|relative/.test(position) ? position : [position, innerWidth, innerHeight]
       const own = [color, backgroundColor, backgroundImage, fontSize, fontWeight, opacity, place].join()
       colours.set(element, own)
-      const isWithinUnread = element.parentElement !== null && unread.has(element.parentElement)
-      if (isWithinUnread || passedBefore?.get(element) !== own) {
-        unread.add(element)
-        isUnread = true
-      }
+      const parent = element.parentElement
+      const paints =
+        `${backgroundColor} ${backgroundImage}` !== 'rgba(0, 0, 0, 0) none' || opacity !== '1' || position !== 'static'
+      const around = (parent && behind.get(parent)) ?? ''
+      behind.set(element, paints ? `${around}/${own}` : around)
+      const ground = groundsOfOther?.get(element)
+      const kind =
+        ground === undefined
+          ? ''
+          : [behind.get(element), own, parent && getComputedStyle(parent).color, ground].join('|')
+      if (kind !== '') kinds.push(kind)
+      const isChanged = (parent && unread.has(parent)) || passedBefore?.get(element) !== own
+      if (isChanged && (kind === '' || !kindsBefore?.has(kind))) unread.add(element)
     }
     // These hide documents of their own, which are not looked into here: such a page is never the same.
     if (element.shadowRoot || element instanceof HTMLIFrameElement) {
       seen.push(performance.now())
-      isUnread = true
+      unread.add(element)
     }
     if ('value' in element) seen.push(element.value)
     if ('checked' in element) seen.push(element.checked)
@@ -131,7 +165,7 @@ async function foundInPage({ tags, colourRules, shape }: Rules): Promise<readonl
   const text = seen.join('\n')
   page.passedShapes ??= new Set()
   const isKnown = page.passedShapes.has(text)
-  if (isKnown && !isUnread) {
+  if (isKnown && unread.size === 0) {
     restore()
     return []
   }
@@ -141,7 +175,12 @@ async function foundInPage({ tags, colourRules, shape }: Rules): Promise<readonl
     .finally(restore)
   if (violations.length === 0) {
     page.passedShapes.add(text)
-    page.passedColours.set(isDark, colours)
+    // What a dialog covers is as it was.
+    const passed = (isCovered && passedBefore) || new WeakMap<Element, string>()
+    for (const [element, own] of colours) passed.set(element, own)
+    page.passedColours.set(isDark, passed)
+    for (const element of unread) page.passedGrounds.get(isDark)?.set(element, page.found.get(element) ?? '')
+    for (const kind of kinds) kindsBefore?.add(kind)
   }
   return violations
 }

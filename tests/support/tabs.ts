@@ -6,6 +6,8 @@ const free = new Set<Page>()
 const leftAt = new WeakMap<Page, string>()
 /** Tabs whose page complained, of an ended session for example: what it keeps of that in memory is not for the next test. */
 const spoilt = new WeakSet<Page>()
+/** Answers that a page shows and does not keep. */
+const LEAVES_NOTHING = /the server responded with a status of (400|404|409)/
 
 /** A path of the dashboard at which there is no page. */
 const NOWHERE = '/closed-by-a-test'
@@ -50,7 +52,7 @@ export async function endDashboards(): Promise<void> {
 
 /**
  * Shows a path in a tab of `openTab`. Where the dashboard of this origin was left in it, whoever is signed in now enters as after a sign-in
- * on its page, at a third of the cost of a load.
+ * on its page, at a fifth of the cost of a load.
  */
 export async function show(page: Page, origin: string, path: string): Promise<void> {
   const left = leftAt.get(page)
@@ -70,7 +72,9 @@ export async function drawn(page: Page): Promise<void> {
 
 function watched(page: Page): Page {
   spoilt.delete(page)
-  page.on('console', (message) => message.type() === 'error' && spoilt.add(page))
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !LEAVES_NOTHING.test(message.text())) spoilt.add(page)
+  })
   page.on('pageerror', () => spoilt.add(page))
   return page
 }
