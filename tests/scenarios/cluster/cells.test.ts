@@ -98,7 +98,23 @@ describe.skipIf(!hasSqld)('two nodes with two cells', () => {
     for (const each of calls) expect(Object.keys(counted(await each.stop()))).toEqual(['200'])
   })
 
-  test('both cells of a node that is killed are taken over by the other, and nothing that was served is lost', async () => {
+  test('a node that stops gives both of its cells to the other without a failed call, and a new node gets its share', async () => {
+    const c2Owner = (await owners()).get('c2')
+    const stopping = nodes.find(({ url }) => url === c2Owner)
+    const left = nodes.find((one) => one !== stopping)
+    if (!stopping || !left) throw new Error('nobody owns c2')
+    const secrets = await Promise.all(
+      spenders.map(async ({ owner }) => (await owner.api('/api/keys', { name: 'stopped' }, left.url)).secret as string),
+    )
+    const calls = secrets.map((secret) => load(secret, 2, () => left))
+    expect(await stopping.kill('SIGTERM')).toBe(0)
+    for (const each of calls) expect(Object.keys(counted(await each.stop()))).toEqual(['200'])
+    nodes = [left, await cluster.start()]
+    expect([...(await owners()).values()]).toEqual([left.url, left.url])
+    await until(async () => new Set((await owners()).values()).size === 2)
+  })
+
+  test('the cell of a node that is killed is taken over by the other, and nothing that was served is lost', async () => {
     const secrets = await Promise.all(
       spenders.map(
         async ({ owner }) => (await owner.api('/api/keys', { name: 'lasting' }, node(0).url)).secret as string,
