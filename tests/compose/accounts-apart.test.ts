@@ -86,7 +86,7 @@ describe('with accounts in two cells', () => {
   test('what only main changes cannot be written by the gateway of another cell', async () => {
     const actor = { kind: 'operator', id: 'test', address: null } as const
     const priced = cells.c2.core.operator.setPrice(actor, 'image-search', null, null)
-    expect(priced).rejects.toThrow('only the owner of the control database writes the table prices')
+    await expect(priced).rejects.toThrow('only the owner of the control database writes the table prices')
   })
 
   test('a session that ends at main has ended in the cell of its account', async () => {

@@ -1,6 +1,7 @@
 import { drizzle } from 'drizzle-orm/libsql'
 import type { ControlChanges } from '../../../core/cluster/control-changes'
 import { inTime } from '../../../core/in-time'
+import { reasonOf } from '../../../core/result'
 import { WriteTurns } from './cluster/write-turns'
 import { announcingWrites } from './control-version'
 import type { Opened } from './driver/opened'
@@ -20,9 +21,11 @@ export interface SharedDatabaseOptions {
   /** Called when the process must stop: a worker died. */
   readonly onFatal: (reason: string) => void
   readonly threads?: WorkerThreads | undefined
+  /** For tests. */
+  readonly maxWaitMs?: number
 }
 
-/** A write waits at most this long for those before it, and then for its answer. */
+/** How long an answer may take, and how long a write waits for those before it. A gateway that loses its cell must close within seconds. */
 const MAX_WAIT_MS = 5_000
 /** What gateways that do not own the control database write there. All else is read before it is written, by its owner alone (ADR 52). */
 const WRITABLE =
@@ -34,45 +37,49 @@ const WRITTEN = /^\s*(?:insert(?:\s+or\s+\w+)?\s+into|update(?:\s+or\s+\w+)?|del
  * are not fenced, so each must be right whenever it arrives; one to a table that only the owner writes throws.
  */
 export async function openSharedDatabase(options: SharedDatabaseOptions, opened: Opened): Promise<ControlDatabase> {
-  const { url, authToken, threads, changes } = options
+  const { url, authToken, threads, changes, maxWaitMs = MAX_WAIT_MS } = options
   const connect = async (role: 'writer' | 'reader') => {
     const place = { role, url, authToken, ...(threads && { threads }) }
     const connection = await Connection.open(place, (error) => options.onFatal(error.message))
     opened.addConnection(connection)
     return connection
   }
-  const [writer, reader] = [await connect('writer'), await connect('reader')]
-  const writes = announcingWrites(new SharedWrites(writer), changes)
+  const [writer, connected] = [await connect('writer'), await connect('reader')]
+  const reader: Pick<Connection, 'send'> = { send: (request) => answered(connected.send(request), maxWaitMs) }
+  const writes = announcingWrites(new SharedWrites(writer, maxWaitMs), changes)
   let reads = 0
   return {
     db: drizzle({ client: sqlClient(reader, () => writes, writer) }),
     // Others write tokens, too: what was read is not remembered.
     tokenChanges: () => ++reads,
-    problem: () => databaseProblem(reader),
+    problem: () => answered(databaseProblem(connected), maxWaitMs).catch(reasonOf),
   }
 }
 
 class SharedWrites {
   private readonly connection: Pick<Connection, 'send'>
-  private readonly turns = new WriteTurns(MAX_WAIT_MS)
+  private readonly turns: WriteTurns
+  private readonly maxWaitMs: number
 
-  constructor(connection: Pick<Connection, 'send'>) {
+  constructor(connection: Pick<Connection, 'send'>, maxWaitMs: number) {
     this.connection = connection
+    this.maxWaitMs = maxWaitMs
+    this.turns = new WriteTurns(maxWaitMs)
   }
 
   async batch(statements: readonly Statement[]): Promise<readonly WireResult[]> {
     for (const { sql } of statements) assertWritable(sql)
     return this.turns.take(() =>
-      inTime(
-        this.connection.send({ op: 'batch', mode: 'write', statements }),
-        MAX_WAIT_MS,
-        () => new ControlSilent('the control database did not answer in time'),
-      ),
+      answered(this.connection.send({ op: 'batch', mode: 'write', statements }), this.maxWaitMs),
     )
   }
 }
 
-/** The outcome of the write is unknown. */
+function answered<T>(answer: Promise<T>, maxWaitMs: number): Promise<T> {
+  return inTime(answer, maxWaitMs, () => new ControlSilent('the control database did not answer in time'))
+}
+
+/** The outcome of a write is unknown. */
 class ControlSilent extends Error {
   readonly unavailable = true
 }

@@ -10,7 +10,7 @@ import type { WriteWatch } from './write-watch'
  * then write, 49 fail (design 5).
  */
 export function sqlClient(
-  reader: Connection,
+  reader: Pick<Connection, 'send'>,
   writes: () => Pick<WriteQueue, 'batch'>,
   writer: Connection,
   watch: WriteWatch | null = null,
