@@ -226,6 +226,36 @@ describe('through the router of two cells', () => {
     expect(await balanceOf('main')).toMatchObject({ toppedUp: 0 })
   })
 
+  test('a payment tops up the account that it names, though a key of another cell stands beside it', async () => {
+    const ask = (headers: Record<string, string>) => send('/v1/wallet/topups', json(headers, { amount: '10.00' }))
+    for (const [named, other] of [
+      ['main', C2],
+      [C2, 'main'],
+    ] as const) {
+      const before = await balanceOf(named)
+      const payment = await sandbox.payer().createCredential(await ask(bearer(people[named].secret)))
+      expect((await ask({ authorization: payment, 'x-api-key': people[other].secret })).status).toBe(201)
+      expect((await balanceOf(named)).toppedUp - before.toppedUp).toBe(10_000_000)
+    }
+  })
+
+  test('no gateway takes money for an account that it does not have', async () => {
+    const ask = (headers: Record<string, string>) => json(headers, { amount: '10.00' })
+    const money = await moved(async () => {
+      const challenge = await send('/v1/wallet/topups', ask(bearer(people.c2.secret)))
+      const authorization = await sandbox.payer().createCredential(challenge)
+      expect((await cells.main.call('/v1/wallet/topups', ask({ authorization }))).status).toBe(402)
+    })
+    expect(money).toBe(0n)
+  })
+
+  test('of two sessions in one request the first one counts, whatever its cell', async () => {
+    const { main, c2 } = people
+    const accountOf = async (...cookies: readonly string[]) =>
+      (await read<AccountBody>(send('/api/account', { headers: { cookie: cookies.join('; ') } }))).id
+    expect([await accountOf(main.cookie, c2.cookie), await accountOf(c2.cookie, main.cookie)]).toEqual([main.id, c2.id])
+  })
+
   test('an owner in another cell sets up an authenticator app at main, and the account has the audit entry', async () => {
     const [, { cookie, id }] = [await person('bob@example.com'), await person('eva@example.com')]
     expect(await cells.main.core.stores.cells.ofAccount(id as 'acct_')).toBe(C2)

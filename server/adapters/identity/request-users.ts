@@ -1,5 +1,4 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { parseCookies } from 'better-auth/cookies'
 import { eq } from 'drizzle-orm'
 import { identitySession } from '../stores/libsql/schema/identity'
 import { oauthAccessToken } from '../stores/libsql/schema/oauth'
@@ -38,7 +37,7 @@ export class RequestUsers {
 
   /** How the session of the cookie is stored; null without a cookie that this gateway signed. */
   sessionIn(headers: Headers): string | null {
-    const value = parseCookies(headers.get('cookie') ?? '').get(this.cookie) ?? ''
+    const value = firstCookie(headers.get('cookie') ?? '', this.cookie)
     const end = value.lastIndexOf('.')
     const token = value.slice(0, Math.max(0, end))
     const signature = Buffer.from(value.slice(end + 1), 'base64')
@@ -62,5 +61,24 @@ export class RequestUsers {
     const { userId, token } = oauthAccessToken
     const [row] = await this.db.select({ userId }).from(oauthAccessToken).where(eq(token, stored))
     return row?.userId ?? null
+  }
+}
+
+/** The first cookie of this name, which is the one that sign-in reads: a browser may send several, of a domain and of its parent. */
+function firstCookie(header: string, name: string): string {
+  for (const pair of header.split(';')) {
+    const equals = pair.indexOf('=')
+    if (equals < 0 || pair.slice(0, equals).trim() !== name) continue
+    const value = pair.slice(equals + 1).trim()
+    return decoded(value.startsWith('"') ? value.slice(1, -1) : value)
+  }
+  return ''
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
   }
 }

@@ -90,7 +90,7 @@ export class DirectoryRouter implements CellRouter {
     const { headers } = request
     const url = urlOf(request)
     const path = url.pathname
-    if (isGated(path)) return this.socialIn(url) ?? this.callerIn(headers, url) ?? this.payeeIn(headers, path)
+    if (isGated(path)) return this.socialIn(url) ?? this.payeeIn(headers, path) ?? this.callerIn(headers, url)
     if (path === '/unsubscribe') return this.accountIn(url.searchParams.get('token')?.split('.')[0])
     if (!path.startsWith('/api/') || AT_MAIN.test(path)) return null
     return this.sessionIn(headers)
@@ -119,7 +119,7 @@ export class DirectoryRouter implements CellRouter {
     return link !== null && LINK_ID.test(link) ? this.claimed(link) : null
   }
 
-  /** Whoever tops an account up without its key shows a payment for it. */
+  /** Whoever shows a payment in `Authorization` tops up the account that it names, also if a key stands in another header. */
   private payeeIn(headers: Headers, path: string): Trace | null {
     const text = path === '/v1/wallet/topups' ? paymentText(headers) : null
     return text === null ? null : this.accountIn(accountNamedIn(text))

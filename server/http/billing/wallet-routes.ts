@@ -36,7 +36,7 @@ export function walletRoutes({ payments, topUps, ledger }: WalletParts) {
         const amount = await amountOf(context)
         if (!amount.ok) return reply.refuse(amount.error)
         const shown = shownPayment(context.authenticated, request.headers)
-        const account = await accountOf(context, payments, shown)
+        const account = await accountOf(context, { payments, ledger }, shown)
         if (!account.ok) return reply.refuse(account.error)
         const { id, clientRequestId, credential } = reply.incoming
         const besideKey = credential.kind !== 'payment'
@@ -93,7 +93,7 @@ function shownPayment({ incoming }: AuthenticatedCall, headers: Headers): ShownP
 /** The account of the key or app; without either, the account in the challenge, which only the gateway can have signed. */
 async function accountOf(
   { authenticated: { caller } }: GatedContext,
-  payments: Payments,
+  { payments, ledger }: Pick<WalletParts, 'payments' | 'ledger'>,
   shown: ShownPayment | null,
 ): Promise<Result<AccountId, Failure>> {
   if (caller.kind !== 'anonymous') return ok(caller.account.id)
@@ -105,7 +105,11 @@ async function accountOf(
         'Send an API key, so that the gateway knows which account to top up: Authorization: Bearer <API_KEY>.',
       ),
     )
-  return ok(named as AccountId) // verified later by the signature of the challenge
+  const account = named as AccountId // verified later by the signature of the challenge
+  // Money for an account that is not in this cell could not be booked.
+  if ((await ledger.balance(account)) === null)
+    return err(failure('invalid_challenge', 'The challenge names an account that does not exist here.'))
+  return ok(account)
 }
 
 function withOffers(problem: Failure, made: readonly Offer[]): Failure {
