@@ -320,6 +320,7 @@ async function coreOf(
       ...{ accounts, prices, ledger, clock, events },
       ...{ audit: stores.audit, isClosed: closedUsers(stores.controlDb) },
       hasOperatorBeside: (account) => stores.directory.hasOperatorBeside(account),
+      recordsBooks: ownsControl(place),
     }),
     limitRequests: cell.limitRequests,
     signUp: new SignUp({

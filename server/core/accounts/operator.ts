@@ -23,6 +23,8 @@ export class Operator {
   private readonly trail: AuditTrail
   private readonly isClosed: (account: Account) => Promise<boolean>
   private readonly hasOperatorBeside: (account: AccountId) => Promise<boolean>
+  /** Whether acts on all books are recorded here. With several cells each does its part of one, and `main` records it. */
+  private readonly recordsBooks: boolean
   private readonly mutex = new KeyedMutex()
   private readonly roles = new KeyedMutex()
 
@@ -37,6 +39,7 @@ export class Operator {
     isClosed: (account: Account) => Promise<boolean>
     /** Whether another account, in any cell, is operator and not closed. */
     hasOperatorBeside: (account: AccountId) => Promise<boolean>
+    recordsBooks: boolean
   }) {
     this.accounts = parts.accounts
     this.prices = parts.prices
@@ -46,6 +49,7 @@ export class Operator {
     this.trail = parts.audit
     this.isClosed = parts.isClosed
     this.hasOperatorBeside = parts.hasOperatorBeside
+    this.recordsBooks = parts.recordsBooks
   }
 
   /** Adds credit. A `reference` is never booked twice. */
@@ -200,8 +204,8 @@ export class Operator {
   }
 
   /** Records an act on the books of the whole gateway, such as an export of them. */
-  noteBooks(actor: Actor, action: `books.${string}`, detail: Record<string, unknown>): Promise<void> {
-    return this.trail.write(this.audit(actor, null, action, detail))
+  async noteBooks(actor: Actor, action: `books.${string}`, detail: Record<string, unknown>): Promise<void> {
+    if (this.recordsBooks) await this.trail.write(this.audit(actor, null, action, detail))
   }
 
   /** Records that an operator created a link to reset the owner's password. */

@@ -64,6 +64,16 @@ test('the audit log has what is in the control database once', async () => {
   expect(lines.map((line) => JSON.parse(line).id)).toEqual(entries.map(({ id }) => id))
 })
 
+test('an export of all books is one entry of the audit log, made by main', async () => {
+  const exports = async () => (await auditRows(cells.main)).filter(({ action }) => action === 'books.export').length
+  const before = await exports()
+  for (const file of ['books.csv', 'statement.csv'])
+    expect((await (await root.atMain(`/api/operator/${file}?month=2026-11`)).text()).length).toBeGreaterThan(0)
+  const console = await cells.main.control('books', { month: '2026-11' })
+  expect(await console.text()).toContain('opening')
+  expect((await exports()) - before).toBe(3)
+})
+
 test('commands of the control socket find an account of another cell by its email address', async () => {
   await cells.main.core.stores.controlDb.run(`UPDATE identity_user SET email_verified = 1`)
   const grant = await cells.main.control('grant', { account: 'there@example.com', usd: '3', note: 'x', reference: 'x' })
