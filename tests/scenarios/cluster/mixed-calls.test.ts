@@ -3,12 +3,14 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openApiUpstream } from '../../support/api-upstream'
 import { openCluster, openSpender, type TestNode } from '../../support/cluster'
+import { MERCHANT, openPaymentSandbox } from '../../support/payment-sandbox'
 import { reconcile } from '../../support/reconcile'
 import { control, dataFolder, removeFolder } from '../../support/server-process'
 import { hasSqld } from '../../support/sqld'
 import { openAi, openVendor } from '../../support/vendor-double'
 
 const PRICE = '0.005'
+const PRICE_MICROS = 5000
 /** As many tokens as cost that: nothing else of a call of the model is charged, so what it holds is what it costs. */
 const TOKENS = 1000
 const DOCUMENT = {
@@ -56,23 +58,24 @@ const chat: Call = async (node, secret) => {
   expect(`${answer.status} ${text}`).toMatch(/^(200|402) /)
   return answer.status === 200
 }
-const CALLS: readonly Call[] = [
-  read('/apis/v1/websearch/images/search?q=credit%20card&count=1'),
-  read('/apis/v1/websearch/llm/context?q=credit%20card'),
-  read('/apis/v1/weather/v1/forecast'),
-  viaMcp,
-  chat,
-]
+const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
+const CONTEXT = '/apis/v1/websearch/llm/context?q=credit%20card'
+const CALLS: readonly Call[] = [read(SEARCH), read(CONTEXT), read('/apis/v1/weather/v1/forecast'), viaMcp, chat]
+
+/** Calls of a payer without a key, while the key is spent. The node that a payment is shown to is not the one that asked for it. */
+const PAID_CALLS = 16
 
 /** Issue 23: one cap over all nodes, whatever is called. */
 describe.skipIf(!hasSqld)('four nodes on one database', () => {
   const upstream = openApiUpstream(() => Response.json({ sun: true }))
   let cluster: Awaited<ReturnType<typeof openCluster>>
+  let chain: Awaited<ReturnType<typeof openPaymentSandbox>>
   const vendor = openVendor(() => openAi.plain('Hi', { input: 10, output: TOKENS }))
   let nodes: TestNode[] = []
   let folder = ''
   beforeAll(async () => {
     cluster = await openCluster()
+    chain = await openPaymentSandbox()
     folder = await dataFolder()
     const model = {
       ...{ id: 'paid', upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` }, recharge_required: false },
@@ -80,7 +83,7 @@ describe.skipIf(!hasSqld)('four nodes on one database', () => {
     }
     const MODELS_FILE = join(folder, 'models.json')
     await writeFile(MODELS_FILE, JSON.stringify({ models: [model] }))
-    const env = { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', CREDIT_BUYS_PAID_PROVIDERS: 'true', MODELS_FILE }
+    const env = { ALLOW_PRIVATE_UPSTREAMS: '127.0.0.1', CREDIT_BUYS_PAID_PROVIDERS: 'true', MODELS_FILE, ...chain.env }
     nodes = [await cluster.start(env)]
     nodes.push(...(await Promise.all([cluster.start(env), cluster.start(env), cluster.start(env)])))
     const sale = { name: 'weather', base_url: upstream.url, auth: 'none', price: { mode: 'fixed', usd: PRICE } }
@@ -90,23 +93,48 @@ describe.skipIf(!hasSqld)('four nodes on one database', () => {
   }, 60_000)
   afterAll(async () => {
     await cluster.close()
+    await chain.close()
     await upstream.close()
     vendor.close()
     await removeFolder(folder)
   })
 
-  test('200 parallel calls of search, LLM context, an imported API, MCP and a model, with a rotated pair, on 0.10 USD: exactly 20 are served', async () => {
+  test('200 parallel calls of search, LLM context, an imported API, MCP and a model, with a rotated pair, on 0.10 USD: exactly 20 are served, and calls paid by 402 are served beside them', async () => {
     const [first, second] = nodes as [TestNode, TestNode]
     const spender = await openSpender(first, 'mixed@example.com', 0.1)
     const rotated = await spender.api(`/api/keys/${spender.keyId}/rotate`, { grace_period_seconds: 3600 }, second.url)
-    const served = await Promise.all(
-      Array.from({ length: 200 }, (_, i) => {
-        const call = CALLS[i % CALLS.length] as Call
-        const node = nodes[Math.floor(i / CALLS.length) % nodes.length] as TestNode
-        return call(node, i % 3 === 0 ? spender.secret : String(rotated.secret))
+    const bought = await Promise.all(
+      Array.from({ length: PAID_CALLS }, async (_, i) => {
+        const path = i % 8 < 4 ? SEARCH : CONTEXT
+        const [asked, shown] = [nodes[i % 4], nodes[(i + 1) % 4]] as [TestNode, TestNode]
+        return {
+          url: shown.url + path,
+          credential: await chain.payer().createCredential(await fetch(asked.url + path)),
+        }
       }),
     )
+    const received = await chain.balance(MERCHANT)
+    const [served, paid] = await Promise.all([
+      Promise.all(
+        Array.from({ length: 200 }, (_, i) => {
+          const call = CALLS[i % CALLS.length] as Call
+          const node = nodes[Math.floor(i / CALLS.length) % nodes.length] as TestNode
+          return call(node, i % 3 === 0 ? spender.secret : String(rotated.secret))
+        }),
+      ),
+      Promise.all(
+        bought.map(async ({ url, credential }) => {
+          const answer = await fetch(url, { headers: { authorization: credential } })
+          await answer.text()
+          return [answer.status, answer.headers.has('payment-receipt')]
+        }),
+      ),
+    ])
     expect(served.filter(Boolean)).toHaveLength(20)
+    expect(paid).toEqual(bought.map(() => [200, true]))
+    expect((await chain.balance(MERCHANT)) - received).toBe(BigInt(PAID_CALLS * PRICE_MICROS))
+    const payments = await cluster.inAllCells('SELECT state, sum(amount) AS amount FROM payments GROUP BY state')
+    expect(payments.map(({ state, amount }) => [state, amount])).toEqual([['served', PAID_CALLS * PRICE_MICROS]])
     expect(await reconcile(cluster.database.url)).toMatchObject({ charges: 20, chargedMicros: 100_000, problems: [] })
   }, 60_000)
 })
