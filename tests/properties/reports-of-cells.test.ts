@@ -58,6 +58,7 @@ async function joined(cells: readonly TestStores[], command: string, body: Recor
   const question = {
     ask: (cell: string) => answerOf(cells[Number(cell)] as TestStores, command, body),
     asked: (name: string) => body[name] ?? null,
+    isUp: async () => true,
   }
   const names = cells.map((_, at) => String(at))
   return (await answerOfAll(names, way, question)).text()

@@ -9,12 +9,18 @@ import type { Way } from './ways'
 const MISSING_CELLS = 'x-missing-cells'
 /** How long a cell may take to answer; to begin a file. */
 const MAX_MS = 30_000
+/** A cell that has not answered by then is left out if its database does not answer. */
+const SLOW_MS = 5_000
 
 /** What goes to several cells. */
 export interface Question {
   readonly ask: (cell: CellName) => Promise<Response>
   /** A parameter of it. */
   readonly asked: Asked
+  /** Whether the cell's database answers. */
+  readonly isUp: (cell: CellName) => Promise<boolean>
+  /** For tests. */
+  readonly slowMs?: number
 }
 
 interface Answered {
@@ -44,9 +50,31 @@ export async function answerOfAll(
 }
 
 /** Null if it does not answer in time. */
-async function answerOf(cell: CellName, { ask }: Question): Promise<Response | null> {
+async function answerOf(cell: CellName, question: Question): Promise<Response | null> {
   const late = () => new Error('late')
-  return inTime(ask(cell), MAX_MS, late).catch(() => null)
+  return inTime(unlessDown(cell, question), MAX_MS, late).catch(() => null)
+}
+
+/** The answer of a cell. Rejects some seconds after the question if the cell's database does not answer: a query would wait for it much longer. */
+export async function unlessDown(
+  cell: CellName,
+  { ask, isUp, slowMs = SLOW_MS }: Omit<Question, 'asked'>,
+): Promise<Response> {
+  const answer = ask(cell)
+  const down = Promise.withResolvers<never>()
+  let isOver = false
+  const timer = setTimeout(async () => {
+    if ((await isUp(cell)) || isOver) return
+    down.reject(new Error('its database does not answer'))
+    // Nobody reads what comes later.
+    await answer.then(({ body }) => body?.cancel()).catch(() => undefined)
+  }, slowMs)
+  try {
+    return await Promise.race([answer, down.promise])
+  } finally {
+    isOver = true
+    clearTimeout(timer)
+  }
 }
 
 async function only(chosen: Response, given: readonly (Response | null)[]): Promise<Response> {
@@ -129,9 +157,12 @@ export async function answerOfHolder(cells: readonly CellName[], question: Quest
     else silent ??= cell
   }
   if (silent === null && unknown) return unknown
+  return silentCell(silent ?? MAIN_CELL)
+}
+
+/** Throws what an operator gets in place of the answer of one cell. */
+export function silentCell(cell: CellName): never {
   throw new Failed(
-    failure('service_unavailable', `The cell ${silent ?? MAIN_CELL} does not answer. Try again.`, {
-      retryAfterSeconds: 1,
-    }),
+    failure('service_unavailable', `The cell ${cell} does not answer. Try again.`, { retryAfterSeconds: 1 }),
   )
 }

@@ -15,7 +15,8 @@ import { isJson, parsedJson } from '../../../core/json'
 import { Failed } from '../../middleware/failures'
 import type { OwnerSessions } from '../../middleware/owner-session'
 import type { RequestContext } from '../../middleware/request-context'
-import { answerOfAll, answerOfHolder, type Question } from './all-cells'
+import { answerOfAll, answerOfHolder, type Question, silentCell, unlessDown } from './all-cells'
+import { databaseAnswers } from './database-answers'
 import { type Way, wayOfCommand, wayOfRoute } from './ways'
 
 /** How the gateway of one cell reaches the others. */
@@ -70,6 +71,7 @@ export class OperatorCells {
     return this.joined(way, {
       ask: (cell) => calls.ask(cell, new Request(url, { method, headers, signal, ...(body && { body }) }), claim),
       asked: (name) => context.url.searchParams.get(name),
+      isUp: this.isUp,
     })
   }
 
@@ -93,7 +95,7 @@ export class OperatorCells {
         const name = asked('account') ?? (way.kind === 'operator' ? this.onlyOperator() : null)
         return ask((await this.cellOf(name)) ?? MAIN_CELL)
       }
-      return this.joined(way, { ask, asked })
+      return this.joined(way, { ask, asked, isUp: this.isUp })
     }
   }
 
@@ -118,8 +120,13 @@ export class OperatorCells {
 
   private async sentOn(cell: CellName | null, request: Request, staff?: StaffClaim): Promise<Response | undefined> {
     if (cell === null || cell === MAIN_CELL) return undefined
-    return this.parts.calls.ask(cell, request, staff)
+    const ask = () => this.parts.calls.ask(cell, request, staff)
+    // Whether a write ran is what its answer says, however late.
+    if (request.method !== 'GET') return ask()
+    return unlessDown(cell, { ask, isUp: this.isUp }).catch(() => silentCell(cell))
   }
+
+  private readonly isUp = (cell: CellName) => databaseAnswers(this.parts.calls, cell)
 
   private joined(way: Exclude<Way, { kind: 'main' | 'account' | 'operator' }>, question: Question): Promise<Response> {
     const cells = this.parts.calls.cells()
