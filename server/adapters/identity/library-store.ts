@@ -17,6 +17,8 @@ export interface LibraryStoreParts {
 }
 
 type Row = Record<string, unknown>
+/** The ids of refresh tokens that were redeemed and whose successors are not stored yet, by their families. */
+type Replaced = Map<string, string>
 
 /**
  * Hardens the library's adapter: tokens and codes of `SECRET_FIELDS` are stored as hashes, a row expires exactly at its expiry, an app
@@ -28,7 +30,13 @@ export function libraryStore(library: DBAdapterInstance, parts: LibraryStorePart
   return (options: BetterAuthOptions) => {
     const adapter = library(options)
     const plain = { ...adapter }
-    return Object.assign(adapter, reading(plain, parts), writing(plain, parts), rotating(plain, parts))
+    const replaced: Replaced = new Map()
+    return Object.assign(
+      adapter,
+      reading(plain, parts),
+      writing(plain, parts, replaced),
+      rotating(plain, parts, replaced),
+    )
   }
 }
 
@@ -61,6 +69,7 @@ function reading(
 function writing(
   plain: DBAdapter,
   { hash, uses, registration }: LibraryStoreParts,
+  replaced: Replaced,
 ): Pick<DBAdapter, 'create' | 'update' | 'updateMany' | 'delete' | 'deleteMany'> {
   const whereOf = (model: string, where: Where[]) => hashed(hash, model, where).where
   return {
@@ -69,6 +78,7 @@ function writing(
       const row = await orInvalidGrant(query.model, () =>
         plain.create<Row, Row>({ ...query, data: withHashes(hash, query.model, data) }),
       )
+      if (query.model === 'oauthRefreshToken') await refuseOrphan(plain, replaced, row)
       return { ...row, ...secretsOf(query.model, data) } as R
     },
     update: (query) =>
@@ -97,6 +107,7 @@ function writing(
 function rotating(
   plain: DBAdapter,
   { hash, onSecondFactorLocked }: LibraryStoreParts,
+  replaced: Replaced,
 ): Pick<DBAdapter, 'incrementOne'> {
   return {
     async incrementOne<T>(query: Parameters<DBAdapter['incrementOne']>[0]) {
@@ -106,7 +117,8 @@ function rotating(
       if (query.model === 'twoFactor' && query.set?.['lockedUntil'] instanceof Date)
         await onSecondFactorLocked(String(row['userId']))
       const family = row['authorizationCodeId']
-      if (query.model === 'oauthRefreshToken' && typeof family === 'string')
+      if (query.model === 'oauthRefreshToken' && typeof family === 'string') {
+        if (query.set?.['rotatedAt']) replaced.set(family, String(row['id']))
         await plain.updateMany({
           model: query.model,
           where: [
@@ -116,6 +128,7 @@ function rotating(
           ],
           update: { rotationReplayResponse: null, rotationReplayExpiresAt: null },
         })
+      }
       return restored(row) as T
     },
   }
@@ -189,11 +202,29 @@ async function orInvalidGrant<R>(model: string, create: () => Promise<R>): Promi
     return await create()
   } catch (error) {
     if (!model.startsWith('oauth') || !isMissingParent(error)) throw error
-    throw new APIError('BAD_REQUEST', {
-      error: 'invalid_grant',
-      error_description: 'the grant has expired or was revoked',
-    })
+    throw invalidGrant()
   }
+}
+
+/**
+ * Deletes a new refresh token, and throws, if the one that it replaces is gone: a disconnect came between the two, and did not see the new one. Replaced
+ * tokens are kept, so nothing else deletes one so early. A disconnect that comes later deletes both.
+ */
+async function refuseOrphan(plain: DBAdapter, replaced: Replaced, row: Row): Promise<void> {
+  const model = 'oauthRefreshToken'
+  const family = String(row['authorizationCodeId'])
+  const before = replaced.get(family)
+  replaced.delete(family)
+  if (before === undefined || (await plain.findOne({ model, where: [{ field: 'id', value: before }] }))) return
+  await plain.delete({ model, where: [{ field: 'id', value: String(row['id']) }] })
+  throw invalidGrant()
+}
+
+function invalidGrant(): APIError {
+  return new APIError('BAD_REQUEST', {
+    error: 'invalid_grant',
+    error_description: 'the grant has expired or was revoked',
+  })
 }
 
 function isMissingParent(error: unknown): boolean {

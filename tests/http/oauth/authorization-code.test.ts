@@ -273,6 +273,19 @@ describe('the end of access', () => {
     if (status === 400) expect(body.error).toBe('invalid_grant')
   })
 
+  test('a disconnect in the middle of a refresh leaves no token', async () => {
+    const tokens = await app.connect()
+    // A disconnect that is committed when the old token is redeemed, and the new one is not stored yet.
+    await gateway.core.stores.db.run(
+      `CREATE TRIGGER disconnects AFTER UPDATE OF rotated_at ON oauth_refresh_token BEGIN
+        DELETE FROM oauth_refresh_token; DELETE FROM oauth_access_token; DELETE FROM oauth_consent; END` as never,
+    )
+    const { status, body } = await app.refresh(tokens.refresh_token)
+    await gateway.core.stores.db.run('DROP TRIGGER disconnects' as never)
+    expect([status, body.error]).toEqual([400, 'invalid_grant'])
+    expect(await gateway.core.stores.db.all('SELECT id FROM oauth_refresh_token' as never)).toEqual([])
+  })
+
   test('a disconnect revokes access and refresh tokens together, of that app only', async () => {
     const { body } = await app.register()
     const kept = await app.connect()
