@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ChildProcess } from './child-process.ts'
@@ -61,6 +61,9 @@ async function prepare(count: number, cells: number): Promise<Cluster> {
     )
   const folder = resolve(process.env['DATA_DIR'] || join(ROOT, 'data'), 'cluster')
   await mkdir(folder, { recursive: true, mode: 0o700 })
+  await requireAllCells(folder, cells)
+  // sqld makes its files with the rights of this process: else each start would close them, and say so.
+  process.umask(0o077)
   await prepareDataFolder(folder, needsSecretFile(process.env))
   const nodes = Array.from({ length: count }, (_, i) => ({ name: `node-${i + 1}`, port: port + i + 1 }))
   for (const { name } of nodes) await prepareDataFolder(join(folder, name), false)
@@ -71,6 +74,13 @@ async function prepare(count: number, cells: number): Promise<Cluster> {
     url: `http://127.0.0.1:${port + count + 1 + i}`,
   }))
   return { folder, port, nodes, databases, hasBalancer }
+}
+
+/** Nodes with fewer cells than there are accounts in would end at once, again and again. */
+async function requireAllCells(folder: string, cells: number): Promise<void> {
+  const before = (await readdir(folder)).filter((name) => /^db(-\d+)?$/.test(name)).length
+  if (before > cells)
+    throw new SetupFailure(`The accounts are in ${before} cells already: add --cells ${before}, or delete ${folder}.`)
 }
 
 /** What is left of an earlier cluster would answer in the place of a new one. */

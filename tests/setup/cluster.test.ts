@@ -59,6 +59,20 @@ test.skipIf(!hasSqld)(
   },
 )
 
+test('bun run cluster refuses fewer cells than before, whose accounts nobody would own', async () => {
+  const folder = await dataFolder()
+  for (const name of ['db', 'db-2', 'db-3']) await mkdir(join(folder, 'cluster', name), { recursive: true })
+  const cluster = Bun.spawn([process.execPath, 'server/setup/cluster.ts', '--no-setup'], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'] ?? '', DATA_DIR: folder, PORT: `${portsInRow(5)}` },
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
+  expect(await new Response(cluster.stderr).text()).toContain('in 3 cells already: add --cells 3')
+  expect(await cluster.exited).toBe(1)
+  await removeFolder(folder)
+})
+
 test('what bun run cluster started is started again when it ends, until it is stopped', async () => {
   const lines: string[] = []
   const child = new ChildProcess('one', ['sh', '-c', 'echo up; exec sleep 60'], {
