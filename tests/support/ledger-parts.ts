@@ -158,6 +158,14 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
     },
     holds,
   )
+  /** An account with that much credit, as the ledger opens it. */
+  const open = async (id: AccountId, credit: number): Promise<AccountId> => {
+    const outcome = await stores.journal.append(opening(id, credit))
+    if (outcome.kind !== 'committed') throw new Error(outcome.kind)
+    await holds.openAccount(id)
+    await holds.credited({ account: id, part: 'credit', amount: micros(credit), toppedUp: micros(0) })
+    return id
+  }
   return {
     ...stores,
     stores,
@@ -167,18 +175,8 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
     ...{ file, url },
     fatal,
     trouble,
-    /** An account with that much credit, as the ledger opens it. */
-    async account(credit = 1_000_000): Promise<AccountId> {
-      return this.open(accountId(), credit)
-    },
-    /** The same for a given id. */
-    async open(id: AccountId, credit: number): Promise<AccountId> {
-      const outcome = await stores.journal.append(opening(id, credit))
-      if (outcome.kind !== 'committed') throw new Error(outcome.kind)
-      await holds.openAccount(id)
-      await holds.credited({ account: id, part: 'credit', amount: micros(credit), toppedUp: micros(0) })
-      return id
-    },
+    open,
+    account: (credit = 1_000_000) => open(accountId(), credit),
     /** A key and its pool. */
     async key(account: AccountId, limit: number | null = null): Promise<ApiKey> {
       const key = apiKey(account)
