@@ -55,7 +55,8 @@ export function judge(attempt: Attempt, asked: Asked, read: Read): Verdict {
   if (asked.path !== null && GATED.test(asked.path)) judgeLimits(one, expect)
   if (read.status >= 400) judgeFailure(asked, read, own, one, expect)
   else if (one('content-type') === 'application/json' && read.body !== '') expect(isJson(read.body), 'not JSON')
-  const cost = one('x-cost-micros-usd')
+  const isStreamed = asked.path === RESEARCH && one('content-type')?.startsWith('text/event-stream') === true
+  const cost = isStreamed ? costAtEnd(read.body) : one('x-cost-micros-usd')
   const isPriced = asked.path !== null && PRICED.test(asked.path)
   if (isPriced && read.status === 200) {
     const isFree = read.body.startsWith('{"quote":') || one('idempotency-replayed') === 'true'
@@ -64,6 +65,11 @@ export function judge(attempt: Attempt, asked: Asked, read: Read): Verdict {
     expect(Number(cost) % Number(PRICE) === 0, `research says that it cost ${cost}`)
   else expect(cost === undefined || cost === '0', `${read.status} says that it cost ${cost}`)
   return { outcome: String(read.status), problems, chargedMicros: Number(cost ?? 0) }
+}
+
+/** What the last event of a streamed job says that it cost. */
+function costAtEnd(events: string): string | undefined {
+  return /"cost_micros_usd":(\d+)/.exec(events)?.[1]
 }
 
 type One = (name: string) => string | undefined
