@@ -70,6 +70,32 @@ describe('with accounts in two cells', () => {
     expect(stores.directory.withRole('operator')).not.toContain(account.id)
   })
 
+  test('of two operators in two cells who leave at the same time one stays', async () => {
+    const actor = { kind: 'operator', id: 'test', address: null } as const
+    const gateways = [operator, ada].map(home)
+    const ids = await Promise.all([operator, ada].map(async (one) => (await accountOf(one)).id as 'acct_'))
+    await cells.c2.core.operator.setRole(actor, ids[1] ?? 'acct_', 'operator')
+    const { promise: bothAsked, resolve } = Promise.withResolvers<void>()
+    let asked = 0
+    const undo = gateways.map(({ core: { stores } }) => {
+      const asks = stores.directory.hasOperatorBeside.bind(stores.directory)
+      stores.directory.hasOperatorBeside = async (account) => {
+        const answer = await asks(account)
+        if (++asked === gateways.length) resolve()
+        await bothAsked
+        return answer
+      }
+      return () => (stores.directory.hasOperatorBeside = asks)
+    })
+    await Promise.all(gateways.map(({ core }, i) => core.operator.setRole(actor, ids[i] ?? 'acct_', null)))
+    for (const each of undo) each()
+    const { directory } = cells.main.core.stores
+    expect(directory.withRole('operator').length).toBeGreaterThan(0)
+    await cells.main.core.operator.setRole(actor, ids[0] ?? 'acct_', 'operator')
+    await cells.c2.core.operator.setRole(actor, ids[1] ?? 'acct_', null)
+    expect(directory.withRole('operator')).toEqual([ids[0] ?? 'acct_'])
+  })
+
   test('three accounts of two cells close an operation to all of them', async () => {
     const { apiClosings: there } = cells.c2.core
     const { apiClosings: here } = cells.main.core

@@ -154,12 +154,13 @@ export class Operator {
       const previous = await this.accounts.byId(id)
       const isClosed = previous !== null && (await this.isClosed(previous))
       if (isClosed && role) return err(CLOSED)
-      const isLast = previous?.operator && !isClosed && !(await this.hasOperatorBeside(id))
-      if (isLast && role !== 'operator')
-        return err(
-          failure('invalid_state', 'This is the only operator of this gateway. Make another account operator first.'),
-        )
-      return this.changeRole(actor, id, role, 'account.role', { role })
+      const isLeaving = previous?.operator === true && !isClosed && role !== 'operator'
+      if (isLeaving && !(await this.hasOperatorBeside(id))) return err(LAST_OPERATOR)
+      const changed = await this.changeRole(actor, id, role, 'account.role', { role })
+      // The operator of another cell, whose gateway has a mutex of its own, may have left at the same time: then both stay.
+      if (!changed.ok || !isLeaving || (await this.hasOperatorBeside(id))) return changed
+      const stays = await this.changeRole(actor, id, 'operator', 'account.role', { role: 'operator' })
+      return stays.ok ? err(LAST_OPERATOR) : stays
     })
   }
 
@@ -267,6 +268,10 @@ export class Operator {
   }
 }
 
+const LAST_OPERATOR = failure(
+  'invalid_state',
+  'This is the only operator of this gateway. Make another account operator first.',
+)
 const CLOSED = failure('invalid_state', 'This account is closed for good.')
 
 function noAccount(id: string): Failure {
