@@ -118,6 +118,7 @@ export const OPERATOR_TEXT = {
     backupFailed: 'The last backup failed',
     nodes: 'Nodes',
     roles: { owner: 'owns the accounts', standby: 'stands by', gone: 'gone' },
+    owns: (cells: string) => `owns ${cells}`,
     node: (url: string, role: string, since: string) => `${url}: ${role} since ${since}`,
     none: 'None',
   },

@@ -17,3 +17,21 @@ test('of every command of the control socket it is said which cells answer it', 
   expect(commands.length).toBeGreaterThan(50)
   expect(commands.filter((command) => wayOfCommand(command) === null)).toEqual([])
 })
+
+test('a problem of the health of several cells says in which cell it is', () => {
+  const way = wayOfRoute('GET', '/api/operator/health')
+  if (way?.kind !== 'report') throw new Error('health is a report')
+  const health = {
+    ready: false,
+    codes: [],
+    upstreams: [],
+    backups: { scheduled: false, newest_at: null, failing: false },
+  }
+  const answers = ['main', 'c3'].map(() => ({ ...health, problems: [{ part: 'database', reason: 'it is away' }] }))
+  expect(way.join(answers, () => null, ['main', 'c3'])).toMatchObject({
+    problems: [
+      { part: 'database of main', reason: 'it is away' },
+      { part: 'database of c3', reason: 'it is away' },
+    ],
+  })
+})

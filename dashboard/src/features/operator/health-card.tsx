@@ -61,13 +61,17 @@ function Reading({ calls, seconds, codes, upstreams, problems, backups, nodes, .
         lines={[TEXT.commits(grouped(behind.commit_wait_ms)), TEXT.tables(grouped(behind.tables_behind_ms))]}
       />
       <Fact name={TEXT.backups} lines={backupLines(backups)} />
-      {nodes.length > 0 && <Fact name={TEXT.nodes} lines={nodes.map(nodeLine)} />}
+      {nodes.length > 0 && <Fact name={TEXT.nodes} lines={nodeLines(nodes)} />}
     </dl>
   )
 }
 
-function nodeLine({ url, role, since }: HealthReading['nodes'][number]): string {
-  return TEXT.node(url, TEXT.roles[role], formatDateTime(since))
+function nodeLines(nodes: HealthReading['nodes']): readonly string[] {
+  const areSeveral = nodes.some(({ cells }) => cells.some((name) => name !== 'main'))
+  return nodes.map(({ url, role, cells, since }) => {
+    const does = areSeveral && role === 'owner' ? TEXT.owns(cells.join(', ')) : TEXT.roles[role]
+    return TEXT.node(url, does, formatDateTime(since))
+  })
 }
 
 function backupLines({ scheduled, newest_at: at, failing }: HealthReading['backups']): readonly string[] {

@@ -100,7 +100,11 @@ async function reportOf(
   const bodies = read.filter((body) => body !== null)
   if (bodies.length === 0) return nobody()
   const absent = cells.filter((cell) => missing.includes(cell) || cut.includes(cell))
-  const joined = join(bodies, asked)
+  const joined = join(
+    bodies,
+    asked,
+    cells.filter((cell) => !absent.includes(cell)),
+  )
   if (absent.length === 0) return Response.json(joined)
   return Response.json({ ...joined, missing_cells: absent }, { headers: { [MISSING_CELLS]: absent.join(',') } })
 }

@@ -1,3 +1,4 @@
+import type { CellName } from '../../../core/cluster/cells'
 import type { ApiReport } from '../../apis/report-record'
 import type { BookStatement } from '../books-record'
 import type { Health } from '../health-record'
@@ -121,7 +122,17 @@ export const API_REPORT: Rule<ApiReport> = record<ApiReport>({
   ),
 })
 
-export const HEALTH: Rule<Health> = record<Health>({
+/** Each problem says in which cell it is. */
+export function health(answers: readonly Health[], cells: readonly CellName[]): Health {
+  return HEALTH(
+    answers.map((answer, at) => ({
+      ...answer,
+      problems: answer.problems.map(({ part, reason }) => ({ part: `${part} of ${cells[at]}`, reason })),
+    })),
+  )
+}
+
+const HEALTH: Rule<Health> = record<Health>({
   ready: every,
   problems: all,
   seconds: most,

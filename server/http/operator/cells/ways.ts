@@ -1,9 +1,11 @@
+import type { CellName } from '../../../core/cluster/cells'
 import { isJson, listOf } from '../../../core/json'
 import { joinedPages } from '../../../core/page'
+import type { Health } from '../health-record'
 import type { Rule } from './figures'
 import { AUDIT_CSV, AUDIT_LINES, BOOKS_CSV, REVENUE_CSV, STATEMENT_CSV } from './file-joins'
 import type { Asked, FileJoin } from './files'
-import { API_REPORT, HEALTH, REVENUE, STATEMENT, UPSTREAMS } from './report-joins'
+import { API_REPORT, health, REVENUE, STATEMENT, UPSTREAMS } from './report-joins'
 
 /** Which cells answer what operators ask, once there are several (ADR 45). `main` gets all of it first. */
 export type Way =
@@ -16,8 +18,11 @@ export type Way =
   /** The cell that knows this id: the others say that it does not exist. */
   | { readonly kind: 'holder' }
   /** All cells. */
-  | { readonly kind: 'report'; readonly join: (answers: readonly unknown[], asked: Asked) => object }
+  | { readonly kind: 'report'; readonly join: Join }
   | { readonly kind: 'file'; readonly format: 'csv' | 'lines'; readonly join: FileJoin }
+
+/** `cells`: whose answers these are. */
+type Join = (answers: readonly unknown[], asked: Asked, cells: readonly CellName[]) => object
 
 const MAIN: Way = { kind: 'main' }
 const ACCOUNT: Way = { kind: 'account' }
@@ -48,7 +53,10 @@ const ROUTES: Readonly<Record<string, Way>> = {
   'GET /api/operator/revenue': report(REVENUE),
   'GET /api/operator/revenue.csv': file('csv', REVENUE_CSV),
   'GET /api/operator/api-report': report(API_REPORT),
-  'GET /api/operator/health': report(HEALTH),
+  'GET /api/operator/health': {
+    kind: 'report',
+    join: (answers, _, cells) => health(answers as readonly Health[], cells),
+  },
   'GET /api/operator/upstreams': report(UPSTREAMS),
   // The comparison asks the other cells itself, and is kept in the control database.
   'POST /api/operator/reconcile': MAIN,
