@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { eq } from 'drizzle-orm'
+import { eq, inArray } from 'drizzle-orm'
+import { GatheredLookups } from '../../core/gathered-lookups'
 import { identitySession } from '../stores/libsql/schema/identity'
 import { oauthAccessToken } from '../stores/libsql/schema/oauth'
 import type { IdentityDatabase } from './identity-database'
@@ -18,6 +19,8 @@ export class RequestUsers {
   private readonly secret: string
   private readonly hash: SecretHash
   private readonly cookie: string
+  /** Anybody can make tokens up; sessions are signed. */
+  private readonly byToken: GatheredLookups<string>
 
   constructor({
     db,
@@ -33,6 +36,14 @@ export class RequestUsers {
     this.secret = secret
     this.hash = secretHash(secret)
     this.cookie = baseUrl.startsWith('https:') ? `__Secure-${COOKIE}` : COOKIE
+    this.byToken = new GatheredLookups(async (tokens) => {
+      const { userId, token } = oauthAccessToken
+      const rows = await db
+        .select({ userId, token })
+        .from(oauthAccessToken)
+        .where(inArray(token, [...tokens]))
+      return new Map(rows.flatMap(({ token: name, userId: user }) => (user === null ? [] : [[name, user] as const])))
+    })
   }
 
   /** How the session of the cookie is stored; null without a cookie that this gateway signed. */
@@ -57,10 +68,8 @@ export class RequestUsers {
     return row?.userId ?? null
   }
 
-  async userOfToken(stored: string): Promise<string | null> {
-    const { userId, token } = oauthAccessToken
-    const [row] = await this.db.select({ userId }).from(oauthAccessToken).where(eq(token, stored))
-    return row?.userId ?? null
+  userOfToken(stored: string): Promise<string | null> {
+    return this.byToken.of(stored)
   }
 }
 

@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq, inArray, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import {
   type CellDirectory,
@@ -7,6 +7,7 @@ import {
   type EarlierPayments,
   MAIN_CELL,
 } from '../../../../core/cluster/cells'
+import { GatheredLookups } from '../../../../core/gathered-lookups'
 import type { AccountId } from '../../../../core/ids'
 import { accountDirectory, keyDirectory, paymentDirectory } from '../schema/directory'
 
@@ -16,14 +17,31 @@ const ALL_OF_MAIN = ''
 /** The directory of keys, accounts and payments in the control database. */
 export class LibsqlCellDirectory implements CellDirectory, EarlierPayments {
   private readonly db: LibSQLDatabase
+  /** Anybody can make keys and accounts up. */
+  private readonly byKey: GatheredLookups<CellName>
+  private readonly byAccount: GatheredLookups<CellName>
 
   constructor(db: LibSQLDatabase) {
     this.db = db
+    this.byKey = new GatheredLookups(async (hashes) => {
+      const rows = await db
+        .select()
+        .from(keyDirectory)
+        .where(inArray(keyDirectory.hash, [...hashes]))
+      return new Map(rows.map(({ hash, cell }) => [hash, cell]))
+    })
+    this.byAccount = new GatheredLookups(async (accounts) => {
+      const { accountId, cell } = accountDirectory
+      const rows = await db
+        .select({ accountId, cell })
+        .from(accountDirectory)
+        .where(inArray(accountId, accounts as AccountId[]))
+      return new Map(rows.map((row) => [row.accountId, row.cell]))
+    })
   }
 
-  async ofKey(hash: string): Promise<CellName | null> {
-    const [row] = await this.db.select().from(keyDirectory).where(eq(keyDirectory.hash, hash))
-    return row?.cell ?? null
+  ofKey(hash: string): Promise<CellName | null> {
+    return this.byKey.of(hash)
   }
 
   async ofUser(userId: string): Promise<CellName | null> {
@@ -32,10 +50,8 @@ export class LibsqlCellDirectory implements CellDirectory, EarlierPayments {
     return row?.cell ?? null
   }
 
-  async ofAccount(account: AccountId): Promise<CellName | null> {
-    const { cell } = accountDirectory
-    const [row] = await this.db.select({ cell }).from(accountDirectory).where(eq(accountDirectory.accountId, account))
-    return row?.cell ?? null
+  ofAccount(account: AccountId): Promise<CellName | null> {
+    return this.byAccount.of(account)
   }
 
   async claimKey(hash: string, cell: CellName): Promise<void> {

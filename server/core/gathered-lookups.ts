@@ -1,0 +1,44 @@
+/** The most that one read is asked for. */
+const MAX_AT_ONCE = 1_000
+
+interface Waiting<V> {
+  readonly resolve: (found: V | null) => void
+  readonly reject: (reason: unknown) => void
+}
+
+/** Looks up by one read what is asked for while the read before it runs, so that a flood of names costs few reads. */
+export class GatheredLookups<V> {
+  private readonly read: (names: readonly string[]) => Promise<ReadonlyMap<string, V>>
+  private waiting = new Map<string, Waiting<V>[]>()
+  private isReading = false
+
+  /** `read` resolves to what it found; a name that it did not find is missing. */
+  constructor(read: (names: readonly string[]) => Promise<ReadonlyMap<string, V>>) {
+    this.read = read
+  }
+
+  /** Null if it is not found. Never answers with what was read before the call. Rejects if its read does. */
+  of(name: string): Promise<V | null> {
+    const { promise, resolve, reject } = Promise.withResolvers<V | null>()
+    const same = this.waiting.get(name)
+    if (same) same.push({ resolve, reject })
+    else this.waiting.set(name, [{ resolve, reject }])
+    if (!this.isReading) void this.run()
+    return promise
+  }
+
+  private async run(): Promise<void> {
+    this.isReading = true
+    while (this.waiting.size > 0) {
+      const batch = [...this.waiting].slice(0, MAX_AT_ONCE)
+      for (const [name] of batch) this.waiting.delete(name)
+      try {
+        const found = await this.read(batch.map(([name]) => name))
+        for (const [name, asking] of batch) for (const { resolve } of asking) resolve(found.get(name) ?? null)
+      } catch (error) {
+        for (const [, asking] of batch) for (const { reject } of asking) reject(error)
+      }
+    }
+    this.isReading = false
+  }
+}

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'bun:test'
+import { GatheredLookups } from '../../server/core/gathered-lookups'
+import { reasonOf } from '../../server/core/result'
+
+/** Reads that end when the test says so. */
+function slowReads() {
+  const reads: { readonly names: readonly string[]; readonly end: PromiseWithResolvers<void> }[] = []
+  const lookups = new GatheredLookups(async (names) => {
+    const end = Promise.withResolvers<void>()
+    reads.push({ names, end })
+    await end.promise
+    return new Map(names.filter((name) => name.startsWith('known')).map((name) => [name, name.length]))
+  })
+  return { reads, lookups }
+}
+
+describe('lookups that are gathered', () => {
+  test('what is asked for during a read is looked up by the next one, each name once', async () => {
+    const { reads, lookups } = slowReads()
+    const first = lookups.of('known')
+    const later = ['known', 'made-up', 'known-2', 'made-up'].map((name) => lookups.of(name))
+    reads[0]?.end.resolve()
+    expect(await first).toBe(5)
+    reads[1]?.end.resolve()
+    expect(await Promise.all(later)).toEqual([5, null, 7, null])
+    expect(reads.map(({ names }) => names)).toEqual([['known'], ['known', 'made-up', 'known-2']])
+  })
+
+  test('a read that fails fails its own names alone', async () => {
+    const { reads, lookups } = slowReads()
+    const [first, later] = [lookups.of('known'), lookups.of('known-2')]
+    reads[0]?.end.reject(new Error('away'))
+    expect(await first.catch(reasonOf)).toBe('away')
+    reads[1]?.end.resolve()
+    expect(await later).toBe(7)
+  })
+
+  test('a flood of 10,000 names costs few reads', async () => {
+    let reads = 0
+    const lookups = new GatheredLookups<number>(async () => {
+      reads++
+      return new Map()
+    })
+    const all = await Promise.all(Array.from({ length: 10_000 }, (_, i) => lookups.of(`made-up-${i}`)))
+    expect(all.every((found) => found === null)).toBe(true)
+    expect(reads).toBeLessThanOrEqual(12)
+  })
+})
