@@ -1,5 +1,6 @@
 import type { ApisResult } from './apis'
 import type { BraveResult } from './brave'
+import { type CellsResult, gainOf } from './cells'
 import { type ClusterResult, hopCost } from './cluster'
 import type { MemoryResult } from './memory'
 import type { ModelsResult } from './models'
@@ -21,6 +22,7 @@ export interface Results {
   memory?: MemoryResult
   usage?: UsageResult
   cluster?: ClusterResult
+  cells?: CellsResult
 }
 
 interface Bar {
@@ -39,6 +41,7 @@ export function describeBars(results: Results): string {
     ...memoryBars(results.memory),
     ...usageBars(results.usage),
     ...clusterBars(results.cluster),
+    ...cellsBars(results.cells),
   ]
   if (bars.length === 0) return ''
   return table(
@@ -60,6 +63,17 @@ function clusterBars(cluster: ClusterResult | undefined): Bar[] {
     },
     { what: 'p50 that a hop adds', bar: '<= 0.4 ms', found: `${p50Ms.toFixed(2)} ms`, holds: p50Ms <= 0.4 },
   ]
+}
+
+/** Issue 23. */
+function cellsBars(cells: CellsResult | undefined): Bar[] {
+  if (!cells) return []
+  const bar = (what: string, found: number): Bar => ({
+    ...{ what: `two nodes against one, 50 ms, ${what}`, bar: '>= 1.8x' },
+    ...{ found: `${found.toFixed(2)}x`, holds: found >= 1.8 },
+  })
+  const { own, any } = gainOf(cells)
+  return [bar('callers reach the owner', own), bar('callers reach any node', any)]
 }
 
 function apiBars(apis: ApisResult | undefined): Bar[] {

@@ -4,6 +4,7 @@ import { describeAllocations, measureAllocations } from './allocations'
 import { describeApis, measureApis } from './apis'
 import { describeBars, type Results } from './bars'
 import { describeBrave, measureBrave } from './brave'
+import { describeCells, measureCells } from './cells'
 import { describeCluster, measureCluster } from './cluster'
 import { machineFacts } from './machine'
 import { describeMemory, measureMemory } from './memory'
@@ -18,7 +19,18 @@ import { describeUsage, measureUsage } from './usage-pages'
 import { Workshop } from './workshop'
 import { wrkProblem } from './wrk'
 
-const LOADED = ['speed', 'brave', 'tokens', 'models', 'apis', 'payments', 'portkey', 'retention', 'cluster'] as const
+const LOADED = [
+  'speed',
+  'brave',
+  'tokens',
+  'models',
+  'apis',
+  'payments',
+  'portkey',
+  'retention',
+  'cluster',
+  'cells',
+] as const
 const PARTS = [...LOADED, 'allocations', 'relayer', 'memory', 'usage'] as const
 type Part = (typeof PARTS)[number]
 
@@ -49,6 +61,8 @@ allocations
 relayer   payments by evm that settle at once, at 100 ms for every answer of the node
 portkey   the same proxy against @portkey-ai/gateway on a chat double
 cluster   charged searches at the node that owns the accounts and through a standby, in turns, on sqld, and the books
+cells     charged searches at two nodes with a cell each, against one node, with an upstream of 50 ms; how many calls so many nodes
+          and cells can do, computed and simulated; and the books
 retention the same searches with and without old calls being removed from the log, in turns
 memory    100,000 keys against one
 usage     an owner's pages over 10 million calls
@@ -165,6 +179,10 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
     results.cluster = await measureCluster(workshop, { ...speed, connections: [1, 64] })
     section('Many nodes', describeCluster(results.cluster))
   }
+  if (parts.includes('cells') && !noWrk) {
+    results.cells = await measureCells(workshop, speed)
+    section('Several cells', describeCells(results.cells))
+  }
   if (parts.includes('allocations')) {
     const allocations = await measureAllocations(workshop)
     found['allocations'] = allocations
@@ -193,6 +211,7 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
     results.payments,
     results.relayer,
     results.cluster,
+    results.cells,
   ].every((part) => !part || part.problems.length === 0)
   return agrees && (results.speed?.audits.every(({ problems }) => problems.length === 0) ?? true)
 }

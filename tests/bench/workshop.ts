@@ -9,10 +9,10 @@ import { benchSettings, braveSettings } from './bench-gateway'
 
 /**
  * Where the server under test runs (`BENCH_SERVER_CORES=0,1` for an experiment with both cores), and where everything that feeds
- * it does: nothing of the one takes time of the other.
+ * it does (`BENCH_FEEDER_CORES`): nothing of the one takes time of the other.
  */
 export const SERVER_CORE = process.env['BENCH_SERVER_CORES'] ?? '0'
-export const FEEDER_CORE = '1'
+export const FEEDER_CORE = process.env['BENCH_FEEDER_CORES'] ?? '1'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const READY_MS = 120_000

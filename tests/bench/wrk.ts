@@ -27,8 +27,10 @@ export interface Target {
   readonly args: readonly string[]
 }
 
-let running: Bun.Subprocess | null = null
-process.on('exit', () => running?.kill('SIGKILL'))
+const running = new Set<Bun.Subprocess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
 
 /** Makes sure that wrk is there; a reason in words when it cannot be. */
 export async function wrkProblem(): Promise<string | null> {
@@ -67,12 +69,12 @@ export async function burst(target: Target, connections: number, seconds: number
   const command = ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, target.url]
   const before = cpuTime(target.pid)
   const child = Bun.spawn(onCore(FEEDER_CORE, [...command, '--', ...target.args]), { stdout: 'pipe', stderr: 'pipe' })
-  running = child
+  running.add(child)
   const said = await new Response(child.stdout).text()
   await child.exited
   const mb = residentMb(target.pid)
   const after = await settled(target.pid)
-  running = null
+  running.delete(child)
   const line = /JSON (\{.*\})/.exec(said)?.[1]
   if (!line) throw new Error(`wrk: ${said}${await new Response(child.stderr).text()}`)
   const { requests, us, p50, p99, p999, refused, broken } = JSON.parse(line) as Record<string, number>

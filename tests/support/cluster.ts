@@ -71,7 +71,7 @@ function ended(node: TestNode): Promise<number | null> {
 }
 
 /** The URL of the node that owns each cell, as this node reports it over its control socket. */
-export async function ownersOf(node: TestNode): Promise<Readonly<Record<string, string | null>>> {
+export async function ownersOf(node: Pick<TestNode, 'folder'>): Promise<Readonly<Record<string, string | null>>> {
   const { cells } = (await (await control(node.folder, 'cells', {})).json()) as {
     cells: { name: string; owner: string | null }[]
   }
@@ -90,7 +90,7 @@ export async function untilOwner(node: TestNode): Promise<void> {
 }
 
 /** An account whose limits no test reaches, with a key that may spend so many USD. */
-export async function openSpender(node: TestNode, email: string, limit: number | null) {
+export async function openSpender(node: Pick<TestNode, 'url' | 'folder'>, email: string, limit: number | null) {
   const owner = await signUp(node.url, email)
   await control(node.folder, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e6, concurrency: 1000 } })
   await control(node.folder, 'grant', { account: owner.id, usd: '1000' })
