@@ -21,7 +21,7 @@ import { until } from '../support/until'
 const ROOT = resolve(import.meta.dir, '../..')
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 const REQUESTS = 30_000
-/** Bun and the driver take most of it: 165 MiB with these, 190 with 100,000, and 200,000 the same. */
+/** Bun and the driver take most of it: 165 MiB with these. */
 const MAX_MEMORY = 300 * 1024 * 1024
 
 /** The most memory that a process had so far. What the system says of one that ended includes its parent's. */
