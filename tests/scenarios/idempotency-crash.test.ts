@@ -7,6 +7,7 @@ import { searxngDouble } from '../support/doubles/searxng-server'
 import { openTestStores } from '../support/ledger-parts'
 import { reconcile } from '../support/reconcile'
 import { dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
+import { databaseOf } from '../support/test-database'
 import { eventStream, openAi, openVendor } from '../support/vendor-double'
 
 // Two starts of the real server, on a machine that may be busy; the first run of a checkout builds its search index too.
@@ -127,5 +128,5 @@ test('kill -9: an answer under an Idempotency-Key is returned again after the re
   expect(balance_micros_usd).toBe(2_000_000 - 2 * PRICE - 2 * IMPORTED_PRICE - 6500 - streamed)
   expect(held_micros_usd).toBe(0)
   await server.kill('SIGTERM')
-  expect(await reconcile(join(folder, 'gateway.db'))).toMatchObject({ charges: 6, problems: [] })
+  expect(await reconcile(await databaseOf(folder))).toMatchObject({ charges: 6, problems: [] })
 })

@@ -3,13 +3,22 @@ import { join } from 'node:path'
 import { hasSqld } from '../support/sqld'
 
 const ROOT = join(import.meta.dir, '../..')
-/** A choice of them. `TEST_DATABASE=sqld bun test tests/contracts tests/properties` runs all. */
-const SUITES = ['journal', 'accounts', 'credentials', 'usage-reports', 'payment-claims', 'statements']
+/** A choice of those of the stores. `TEST_DATABASE=sqld bun test tests/contracts tests/properties` runs all. */
+const STORES = ['journal', 'accounts', 'credentials', 'usage-reports', 'payment-claims', 'statements']
+/** Real servers that are killed. */
+const CRASHES = ['crash', 'idempotency-crash']
 
-/** Issue 23: the suites of the stores, unchanged, on a database behind a network. */
+/** Issue 23: these suites, unchanged, on a database behind a network. */
 describe.skipIf(!hasSqld)('on a libSQL server', () => {
   test('the contracts of the stores hold as on a file', async () => {
-    const files = SUITES.map((name) => `tests/contracts/libsql-${name}.test.ts`)
+    await expectPass(STORES.map((name) => `tests/contracts/libsql-${name}.test.ts`))
+  }, 180_000)
+
+  test('a server that is killed loses no charge, and repeats no call that has its Idempotency-Key, as on a file', async () => {
+    await expectPass(CRASHES.map((name) => `tests/scenarios/${name}.test.ts`))
+  }, 300_000)
+
+  async function expectPass(files: readonly string[]): Promise<void> {
     const child = Bun.spawn([process.execPath, 'test', '--timeout', '60000', ...files], {
       cwd: ROOT,
       env: { ...process.env, TEST_DATABASE: 'sqld' },
@@ -20,5 +29,5 @@ describe.skipIf(!hasSqld)('on a libSQL server', () => {
     expect(said).toMatch(/^ *[1-9]\d* pass$/m)
     expect(said).toMatch(/^ *0 fail$/m)
     expect(await child.exited).toBe(0)
-  }, 180_000)
+  }
 })

@@ -1,9 +1,9 @@
-import { join } from 'node:path'
 import { openApiUpstream } from './api-upstream'
 import { chargedIds } from './database-file'
 import { type Reconciliation, reconcile } from './reconcile'
 import { freePort } from './served-gateway'
 import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from './server-process'
+import { databaseOf } from './test-database'
 
 /** A built-in operation and an imported one, of the same price; the clients call them in turns. */
 const PATHS = ['/apis/v1/websearch/images/search?q=credit%20card&count=1', '/apis/v1/weather/v1/forecast'] as const
@@ -61,7 +61,7 @@ export async function crashRun(
     await meter()
     const code = await last.kill('SIGTERM')
     if (code !== 0) throw new Error(`the last stop ended with ${code}: ${last.output()}`)
-    const database = join(folder, 'gateway.db')
+    const database = await databaseOf(folder)
     const sums = await reconcile(database)
     const charged = await chargedIds(database)
     return {

@@ -5,6 +5,7 @@ import { indexSources } from '../../server/compose/search/index-sources'
 import { noteServer } from './running-servers'
 import { bundledServer, KNOWN_FINGERPRINT } from './server-bundle'
 import { writeSmallIndex } from './small-index'
+import { databaseSetting } from './test-database'
 
 const ROOT = join(import.meta.dir, '..', '..')
 /** Where Bun keeps what it compiled, as in an operator's home: without it each start compiles everything again, 0.3 s. */
@@ -63,6 +64,7 @@ export async function startServer(
       DATA_DIR: folder,
       PORT: '0',
       DATABASE_SYNC: 'promised',
+      ...(await databaseSetting(folder)),
       SECRET_KEY,
       SIGNUP_RPM: '1000',
       SIGNUP_CREDIT_PER_NETWORK: '1000000',

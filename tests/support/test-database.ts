@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { openSqld } from './sqld'
 
 /** Where suites keep their stores: in a file, or with `TEST_DATABASE=sqld` on a libSQL server. They are the same tests. */
@@ -12,6 +13,16 @@ export async function testDatabase(folder: string, file: string): Promise<string
   const known = servers.get(folder) ?? openSqld()
   servers.set(folder, known)
   return (await known).url
+}
+
+/** The database of a real server with this data folder, as its tests read it past the server. */
+export function databaseOf(folder: string): Promise<string> {
+  return testDatabase(folder, join(folder, 'gateway.db'))
+}
+
+/** What a real server must be told of it; nothing if the database is in its data folder. */
+export async function databaseSetting(folder: string): Promise<{ readonly DATABASE_URL?: string }> {
+  return IS_SERVER ? { DATABASE_URL: await databaseOf(folder) } : {}
 }
 
 /** Ends the server of a folder, if it has one. */
