@@ -113,6 +113,7 @@ describe('the catalog', () => {
     await page.getByRole('link', { name: 'Try it: Tidal forecast' }).click()
     await page.getByRole('heading', { name: 'Tidal forecast' }).waitFor()
     await page.getByLabel('city', { exact: true }).fill('Saint Malo')
+    await page.waitForURL('**Malo**')
     await page.getByRole('button', { name: 'Send request · $0.02 per call' }).click()
     await page.getByText('$0.02 charged').waitFor()
     expect(upstream.calls.at(-1)?.target).toBe('/v1/Saint%20Malo/forecast')

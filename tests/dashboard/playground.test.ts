@@ -51,6 +51,28 @@ describe('the playground', () => {
     expect(complaints()).toEqual([])
   })
 
+  test('waits with sending until it knows the keys, so that no click is lost', async () => {
+    const owner = await dashboard.signedIn()
+    await makeKey(owner, { name: 'late' })
+    const { page, complaints } = await dashboard.load('/keys')
+    const known = Promise.withResolvers<void>()
+    // Alone, or with other reads of the page in one.
+    const isOfKeys = ({ href }: URL) => decodeURIComponent(href).includes('status=active')
+    await page.route(isOfKeys, async (route) => {
+      await known.promise
+      await route.continue()
+    })
+    await page.getByRole('link', { name: 'Playground', exact: true }).click()
+    const send = page.getByRole('button', { name: /^Send request/ })
+    await send.waitFor()
+    expect(await send.getAttribute('aria-disabled')).toBe('true')
+    known.resolve()
+    await send.click()
+    await page.getByText('$0.005 charged').waitFor()
+    await page.close()
+    expect(complaints()).toEqual([])
+  })
+
   test("shows the cost before sending: the account's own price, per unit, and more for a URL", async () => {
     const owner = await dashboard.signedIn()
     await makeKey(owner, { name: 'priced' })

@@ -17,7 +17,8 @@ export const DEFAULT_PAYER: PayerChoice = { kind: 'account_key', keyId: '', secr
 
 /** The owner's keys, and the selected one: by default the newest active one that calls from this computer may use. */
 export function usePayerKeys(payerChoice: PayerChoice) {
-  const active = useInfiniteQuery(keysQuery({ status: 'active' })).data?.pages[0]?.keys
+  const { data, isPending } = useInfiniteQuery(keysQuery({ status: 'active' }))
+  const active = data?.pages[0]?.keys
   const ip = useQuery(accountQuery).data?.ip ?? null
   const names = useQuery(keyNamesQuery).data?.names ?? []
   const own = names.filter(({ kind, revoked }) => kind === 'key' && !revoked)
@@ -27,7 +28,7 @@ export function usePayerKeys(payerChoice: PayerChoice) {
   const keys = [...known].map(([value, text]) => ({ value, text }))
   // Of a key that is not among the newest, the server knows.
   const allowedModels = active?.find(({ id }) => id === chosen)?.allowed_models ?? []
-  return { keys, chosen, allowedModels, isKnown: active !== undefined }
+  return { keys, chosen, allowedModels, isPending, isKnown: active !== undefined }
 }
 
 /** The choice of the payer. "No key" is offered only for endpoints that accept payments. */

@@ -13,7 +13,7 @@ import { type PayerChoice, PayerField } from './payer-field.tsx'
 
 /** The parameters of an operation, the payer, and a button that shows the price. Ctrl+Enter or Cmd+Enter sends too. */
 export function TryForm(props: TryFormProps) {
-  const { operation, values, body, bodyWrong, payerChoice, shown, busy, waitSeconds } = props
+  const { operation, values, body, bodyWrong, payerChoice, shown, ready, busy, waitSeconds } = props
   const price = usePrice(operation, payerChoice)
   const first = operation.fields.filter(({ required }) => required)
   const more = operation.fields.filter(({ required }) => !required)
@@ -61,7 +61,7 @@ export function TryForm(props: TryFormProps) {
           </details>
         )}
         <PayerField payerChoice={payerChoice} onChange={props.onPayerChoice} />
-        <Button type="submit" tone="primary" busy={busy || waitSeconds > 0}>
+        <Button type="submit" tone="primary" busy={!ready || busy || waitSeconds > 0}>
           {busy ? TEXT.sending : waitSeconds > 0 ? TEXT.wait(waitSeconds) : TEXT.send(price.words)}
         </Button>
         {price.notes.map((note) => (
@@ -88,6 +88,8 @@ type TryFormProps = {
   payerChoice: PayerChoice
   /** Whether to show the errors of missing fields. */
   shown: boolean
+  /** Whether it is known who pays. */
+  ready: boolean
   busy: boolean
   waitSeconds: number
   onValues: (values: FormValues) => void

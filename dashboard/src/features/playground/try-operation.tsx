@@ -25,7 +25,7 @@ export function TryOperation({ operation, values, onValues }: TryOperationProps)
   const [body, setBody] = useState(operation.exampleBody ?? '')
   const [payerChoice, setCharging] = useState(DEFAULT_PAYER)
   const [shown, setShown] = useState(false)
-  const { chosen } = usePayerKeys(payerChoice)
+  const { chosen, isPending } = usePayerKeys(payerChoice)
   const countdown = useCountdown()
   const call = callOf(operation, values, body, files)
   const payer = toPayer(payerChoice, chosen)
@@ -50,6 +50,7 @@ export function TryOperation({ operation, values, onValues }: TryOperationProps)
         bodyWrong={call === null}
         payerChoice={payerChoice}
         shown={shown}
+        ready={payerChoice.kind !== 'account_key' || !isPending}
         busy={trying.isPending}
         waitSeconds={countdown.left}
         onValues={onValues}
