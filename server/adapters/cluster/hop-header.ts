@@ -58,7 +58,7 @@ export class HopHeaders implements HopSigner {
     this.count++
     // A hop to `main` is one that nodes understand which know no other cell.
     const term = cell === MAIN_CELL ? claim.term : `${cell}/${claim.term}`
-    const operator = staff ? `;${Buffer.from(JSON.stringify(staff)).toString('base64url')}` : ''
+    const operator = staff ? `;${staffText(staff)}` : ''
     const fields = `${this.signing};${term};${now};${this.count};${deadlineMs};${requestId};${address}${operator}`
     return `${fields};${this.mac(this.signing, claim.method, claim.target, fields)}`
   }
@@ -89,8 +89,13 @@ export class HopHeaders implements HopSigner {
 const CLAIM =
   /^(([\w-]{1,32});(?:([a-z][a-z0-9-]{0,31})\/)?(\d{1,15});(\d{1,15});\d{1,16};(\d{1,9});([\w-]{1,64});([0-9a-f.:]{2,45}|unknown|operator)(?:;([\w-]{1,8000}))?);([0-9a-f]{64})$/
 
-/** Of a header whose signature is right: another node wrote it. */
-function staffIn(text: string): StaffClaim {
+/** An operator's claim as nodes write it into a header. */
+export function staffText(staff: StaffClaim): string {
+  return Buffer.from(JSON.stringify(staff)).toString('base64url')
+}
+
+/** The claim in a header that is known to be a node's. */
+export function staffIn(text: string): StaffClaim {
   return JSON.parse(Buffer.from(text, 'base64url').toString())
 }
 

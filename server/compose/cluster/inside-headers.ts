@@ -1,3 +1,4 @@
+import { staffIn, staffText } from '../../adapters/cluster/hop-header'
 import type { StaffClaim } from '../../core/cluster/cells'
 import type { ForwardedCall } from '../../core/cluster/hop'
 import { parseAddress, UNKNOWN_ADDRESS } from '../../core/credentials/address'
@@ -22,7 +23,7 @@ export class InsideHeaders {
   /** Says it of a request that a caller did not send to this process. */
   mark({ headers }: Request, { requestId, address, staff }: ForwardedCall): void {
     headers.set(this.hopped, `${requestId} ${address}`)
-    if (staff) headers.set(this.staff, Buffer.from(JSON.stringify(staff)).toString('base64url'))
+    if (staff) headers.set(this.staff, staffText(staff))
     else headers.delete(this.staff)
     // The socket is a node's, so it never came from this machine.
     headers.append('via', '1.1 gateway')
@@ -49,6 +50,6 @@ export class InsideHeaders {
   /** The operator whom the gateway of `main` checked for this request; null if there is none. */
   readonly staffOf = (headers: Headers): StaffClaim | null => {
     const claim = headers.get(this.staff)
-    return claim === null ? null : JSON.parse(Buffer.from(claim, 'base64url').toString())
+    return claim === null ? null : staffIn(claim)
   }
 }

@@ -5,14 +5,14 @@ import type { CellName } from '../../core/cluster/cells'
  * out that is in use.
  */
 export class KnownCells {
-  private readonly most: number
+  private readonly max: number
   /** Asked for once, and more than once; the longest unused first. */
   private readonly once = new Map<string, CellName>()
   private readonly often = new Map<string, CellName>()
 
-  /** `most`: how many of each kind. */
-  constructor(most: number) {
-    this.most = most
+  /** `max`: how many of each kind. */
+  constructor(max: number) {
+    this.max = max
   }
 
   get(name: string): CellName | null {
@@ -30,7 +30,7 @@ export class KnownCells {
 
   private add(names: Map<string, CellName>, name: string, cell: CellName): void {
     names.set(name, cell)
-    if (names.size <= this.most) return
+    if (names.size <= this.max) return
     const [first] = names.keys()
     if (first !== undefined) names.delete(first)
   }
