@@ -5,6 +5,7 @@ import type { EventType, NewEvent } from '../../../../core/webhooks/event'
 import type { EventSource } from '../../../../core/webhooks/event-moves'
 import { accountDirectory } from '../schema/directory'
 import { events } from '../schema/events'
+import { addEvents } from './add-events'
 
 /** Events for operators, who may be in any cell. */
 export function eventsOfGateway(db: LibSQLDatabase): EventSource {
@@ -25,11 +26,7 @@ export class LibsqlControlEvents implements EventSource {
 
   /** Adds events of a cell, for the operators of all others. */
   async addEvents(added: readonly NewEvent[]): Promise<void> {
-    if (added.length > 0)
-      await this.db
-        .insert(events)
-        .values([...added])
-        .onConflictDoNothing()
+    await addEvents(this.db, added)
   }
 }
 

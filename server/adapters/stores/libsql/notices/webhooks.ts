@@ -10,6 +10,7 @@ import { auditRow } from '../audit/audit-row'
 import { accounts, auditLog } from '../schema/accounts'
 import { connections } from '../schema/connections'
 import { events, noticeMails, noticeReads, webhookDeliveries, webhooks } from '../schema/events'
+import { addEvents } from './add-events'
 
 /** Endpoints, deliveries and the outbox. Rows of the outbox come from triggers, in the commit that causes them. */
 export class LibsqlWebhooks implements WebhookStore {
@@ -123,11 +124,7 @@ export class LibsqlWebhooks implements WebhookStore {
   }
 
   async addEvents(added: readonly NewEvent[]): Promise<void> {
-    if (added.length > 0)
-      await this.db
-        .insert(events)
-        .values([...added])
-        .onConflictDoNothing()
+    await addEvents(this.db, added)
   }
 
   async waiting(limit: number): Promise<readonly GatewayEvent[]> {
