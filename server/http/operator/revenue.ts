@@ -46,7 +46,7 @@ interface Asked {
   readonly grouping: RevenueGrouping
 }
 
-const MAX_ROWS = 1000
+export const MAX_REVENUE_ROWS = 1000
 const DEFAULT_DAYS = 30
 const HEAD = [
   ...['name', 'calls', 'charged_usd', 'refunded_usd', 'revenue_usd'],
@@ -60,7 +60,9 @@ async function report(parts: RevenueParts, asked: Asked, isPart: boolean): Promi
   const rows = await rowsOf(parts, asked, flows)
   const totals = grouping === 'rail' ? await parts.revenue.rows({ first, end, grouping: null }) : rows
   const given = givingsOf(flows)
-  const shown = rows.filter(({ name }, at) => at < MAX_ROWS || (isPart && (grouping !== 'account' || name === '')))
+  const shown = rows.filter(
+    ({ name }, at) => at < MAX_REVENUE_ROWS || (isPart && (grouping !== 'account' || name === '')),
+  )
   return {
     ...{ from: dateOf(first), to: dateOf(end - 1), group_by: grouping },
     rows: await Promise.all(

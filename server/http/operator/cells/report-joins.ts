@@ -3,6 +3,7 @@ import type { ApiReport } from '../../apis/report-record'
 import type { BookStatement } from '../books-record'
 import type { Health } from '../health-record'
 import type { Upstream, UpstreamList } from '../record'
+import { MAX_REVENUE_ROWS } from '../revenue'
 import type { Revenue } from '../revenue-record'
 import { all, every, first, ifAny, known, most, type Rule, record, rows, same, some, sum } from './figures'
 
@@ -44,11 +45,9 @@ const SUMS: { readonly [K in keyof Sums]: Rule<Sums[K]> } = {
   margin_micros_usd: known(sum),
 }
 
-const MOST_REVENUE_ROWS = 1000
-
 export const REVENUE: Rule<Revenue> = (values) => {
   const joined = ALL_REVENUE(values)
-  const shown = joined.rows.slice(0, MOST_REVENUE_ROWS)
+  const shown = joined.rows.slice(0, MAX_REVENUE_ROWS)
   return { ...joined, rows: shown, rows_left_out: joined.rows_left_out + joined.rows.length - shown.length }
 }
 
