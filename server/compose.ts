@@ -22,6 +22,7 @@ import { openDatabases } from './compose/databases'
 import { composeGuide } from './compose/guide'
 import { composeModels } from './compose/models'
 import { clientAddresses } from './compose/observing/client-addresses'
+import { faultLog } from './compose/observing/fault-log'
 import { composeTelemetry } from './compose/observing/telemetry'
 import { openMailers, ownerSettings, passwordResets, signInEvents, signUpConfirmation } from './compose/owner-mail'
 import { resealSecrets } from './compose/resealing'
@@ -47,7 +48,6 @@ import { RecentLatencies } from './core/usage/recent-latencies'
 import { PRODUCT } from './core/version'
 import { CompressedResponses, isCompressible } from './http/middleware/compressed-response'
 import { Cors } from './http/middleware/cors'
-import type { OnFault } from './http/middleware/failures'
 import { Gate } from './http/middleware/gate'
 import { Intake } from './http/middleware/intake'
 import { normalizeUrl } from './http/middleware/normalize-url'
@@ -198,10 +198,6 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
     ...{ stopping, reloadModels: core.reloadModels, index, users, takeOffSale: imported.takeOffSale },
     close: closing([[work, backups], [imported.upstreamPayments, providers, models, observed], [linked]], core),
   }
-}
-
-function faultLog(log: Log): OnFault {
-  return (requestId, error) => log.error('request failed', { requestId, reason: reasonOf(error) })
 }
 
 function searchProviders(config: Config, { clock, log }: Surroundings, telemetry: Telemetry): ClosableProviders {
@@ -387,13 +383,6 @@ function composeIdentity(
   })
   const search = new AccountSearch({ accounts, directory: stores.directory, finder: stores.finder })
   return { people: { identity, search, notes: stores.notes, directory: stores.directory }, users, ownOrigins, mailers }
-}
-
-/** The stack of an error's cause, without the parameters of a failed SQL statement. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const cause = error.cause instanceof Error ? error.cause : error
-  return cause.stack ?? cause.message
 }
 
 /** The maximum bytes of request bodies in memory: per account or address, and in total (spec-answers 9). */
