@@ -226,7 +226,7 @@ describe('through the router of two cells', () => {
     expect(await balanceOf('main')).toMatchObject({ toppedUp: 0 })
   })
 
-  test('a payment tops up the account that it names, though a key of another cell stands beside it', async () => {
+  test('a payment tops up the account that it names, though the request also has a key of another cell', async () => {
     const ask = (headers: Record<string, string>) => send('/v1/wallet/topups', json(headers, { amount: '10.00' }))
     for (const [named, other] of [
       ['main', C2],

@@ -181,7 +181,7 @@ describe('who is no operator', () => {
     }
   })
 
-  test('a claim is believed by the routes of operators only, and a role that is none gives no right', async () => {
+  test('a claim is believed by the routes of operators only, and an unknown role gives no right', async () => {
     const claim = {
       userId: 'u',
       accountId: thereId,
@@ -281,7 +281,7 @@ describe('lists over cells', () => {
     expect((await operator.api('/api/operator/accounts')).status).toBe(503)
   })
 
-  test('refuse a cursor that is none as one cell does', async () => {
+  test('refuse an invalid cursor as one cell does', async () => {
     expect(await refusalOf(operator.api('/api/operator/accounts?cursor=x'))).toMatchObject({
       status: 400,
       code: 'invalid_parameter',
