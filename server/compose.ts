@@ -119,7 +119,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
     ...gateway,
     /** Does what the gateway of another cell tells this one. */
     receive,
-    control: withMessages(gateway.control, receive),
+    control: withMessages(gateway.control, { receive, relay: gateway.rail.relay }),
     async close() {
       await following?.close()
       await gateway.close()
@@ -140,7 +140,7 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
   const { identity } = people
   const linked = openSocial(config, { ...core, identity, clock, log, store: stores.social })
   const others = othersOf(surroundings, stores)
-  const beside = billingBeside(others)
+  const beside = billingBeside(others, surroundings.node)
   const work = await startCell(config, { ...core, ...mailers, ...ofCell, ...beside, clock, stopwatch, log, telemetry })
   const { billing, pipeline, webhooks, retention } = work
   const auth = { ...core, clock, anonymousLimits: anonymousLimits(config), ...billing.auth }

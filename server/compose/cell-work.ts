@@ -26,6 +26,7 @@ type Needs = Pick<Cell, 'ledger' | 'journal' | 'limiter' | 'credentials'> &
     /** Whether other cells have accounts, too. */
     readonly hasOtherCells: boolean
     readonly beside?: BillingNeeds['beside']
+    readonly maySend?: BillingNeeds['maySend']
     readonly clock: Clock
     /** Monotonic. */
     readonly stopwatch: Clock

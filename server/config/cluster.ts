@@ -64,10 +64,6 @@ export function clusterSettings(read: Read, { data, listening, payments, social 
   if (isDivided && url === null)
     throw new ConfigError('CELL_DATABASE_URLS needs NODE_URL, because nodes share the cells: set it, or unset both')
   if (url === null) return { nodeUrl: null, ...cells }
-  if (isDivided && payments.evm?.relayerKey)
-    throw new ConfigError(
-      'PAYMENTS_EVM_RELAYER_KEY cannot be combined with CELL_DATABASE_URLS, because one process must count the nonces of a relayer: use a facilitator, or one database',
-    )
   if (cells.cellDatabaseUrls.some((cell) => cell === data.databaseUrl))
     throw new ConfigError('CELL_DATABASE_URLS must not name DATABASE_URL: it is the first cell already')
   if (data.databaseUrl.startsWith('file:'))

@@ -47,15 +47,15 @@ export class NodeCellCalls implements CellCalls {
   }
 
   /** Runs a command of the control socket in the gateway of a cell. */
-  async command(cell: CellName, command: string, body: CommandBody): Promise<Response> {
+  async command(cell: CellName, command: string, body: CommandBody, signal?: AbortSignal): Promise<Response> {
     const { role, forwarding, now } = this.parts
     const owning = role.of(cell)
-    const found = await owning?.found()
+    const found = await owning?.found(signal)
     const call = commandCall(now())
-    const here = () => commandRequest('here', command, body)
-    if (!owning || !found) return refused(here(), call)
+    const here = () => commandRequest('here', command, body, signal)
+    if (!owning || !found || signal?.aborted) return refused(here(), call)
     if ('fetch' in found) return owning.during(() => found.control(here()))
-    return forwarding.forward(commandRequest('hop', command, body), found, call)
+    return forwarding.forward(commandRequest('hop', command, body, signal), found, call)
   }
 
   private newId(): string {

@@ -3,14 +3,25 @@ import type { CellMessage } from '../../core/cluster/cell-messages'
 /** The command by which the gateway of one cell tells another something. It comes over the control socket or a signed hop, as operators' commands do. */
 export const CELL_MESSAGE = 'cell-message'
 
-/** Handles messages of other cells, and all else by `control`. */
+/** The command by which another cell's gateway asks the one of `main` to bring a payment to the chain. It comes in the same way. */
+export const RELAY = 'relay'
+
+interface OfOtherCells {
+  readonly receive: (message: CellMessage) => Promise<void>
+  /** Does what the relayer is asked, and resolves to its answer as JSON. */
+  readonly relay: (asked: unknown) => Promise<object>
+}
+
+/** Handles what other cells tell and ask, and all else by `control`. */
 export function withMessages(
   control: (request: Request) => Promise<Response>,
-  receive: (message: CellMessage) => Promise<void>,
+  { receive, relay }: OfOtherCells,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
-    if (new URL(request.url).pathname !== `/${CELL_MESSAGE}`) return control(request)
-    // It is this program's: only a node with the same secret, or the owner of the socket, can send it.
+    const { pathname } = new URL(request.url)
+    // They are this program's: only a node with the same secret, or the owner of the socket, can send them.
+    if (pathname === `/${RELAY}`) return Response.json(await relay(await request.json()))
+    if (pathname !== `/${CELL_MESSAGE}`) return control(request)
     await receive((await request.json()) as CellMessage)
     return new Response(null, { status: 204 })
   }

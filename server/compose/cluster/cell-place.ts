@@ -29,13 +29,9 @@ export function shareOf(place: Pick<CellPlace, 'name' | 'all'> | undefined): (ca
   return (cap) => Math.floor(cap / count) + (at < cap % count ? 1 : 0)
 }
 
-/** The settings of one cell's gateway: its database, and its share of what counts per gateway. Throws for what only one gateway can do. */
+/** The settings of one cell's gateway: its database, and its share of what counts per gateway. */
 export function configOf(config: Config, place: CellPlace | undefined): Config {
   if (!place) return config
-  if (config.payments.evm?.relayerKey)
-    throw new Error(
-      'PAYMENTS_EVM_RELAYER_KEY cannot be set with several cells, because one process must count the nonces of a relayer. Use a facilitator, or one cell',
-    )
   const share = shareOf(place)
   const { wallet } = config.apis
   const maxima = wallet && {

@@ -5,6 +5,7 @@ import type { AccountId } from '../../core/ids'
 import { OperatorCells, type OtherCells } from '../../http/operator/cells/operator-cells'
 import { otherBooks } from '../../http/operator/cells/other-books'
 import { accountElsewhere } from '../../http/operator/cells/staff-elsewhere'
+import { RELAY } from './cell-messages'
 import type { CellPlace } from './cell-place'
 import type { NodeSurroundings } from './gateway-node'
 
@@ -23,12 +24,16 @@ export function othersOf(
   return { own: cell.name, directory, calls: node.calls }
 }
 
-/** What billing does about the accounts and the books of other cells. */
-export function billingBeside(others: OtherCells | undefined) {
-  if (!others) return {}
+/** What billing does about the accounts, the books and the relayer of other cells, and whether this node may still send from the relayer. */
+export function billingBeside(others: OtherCells | undefined, node: Pick<NodeSurroundings, 'mayGrant'> | undefined) {
+  const sending = node && { maySend: node.mayGrant }
+  if (!others) return { ...sending }
   const { own, directory, calls } = others
   const isElsewhere = async (account: AccountId) => ((await directory.ofAccount(account)) ?? MAIN_CELL) !== own
-  return { beside: { isElsewhere, books: own === MAIN_CELL ? otherBooks(calls) : null } }
+  const askMain = (body: string, signal: AbortSignal) => calls.command(MAIN_CELL, RELAY, body, signal)
+  const isMain = own === MAIN_CELL
+  const beside = { isElsewhere, books: isMain ? otherBooks(calls) : null, askMain: isMain ? undefined : askMain }
+  return { ...sending, beside }
 }
 
 interface Parts {

@@ -24,13 +24,15 @@ import { balanceFunding } from '../../pipeline/funding/balance'
 import { offering, paymentFunding } from '../../pipeline/funding/payment'
 import { paymentRequired } from '../../pipeline/funding/payment-required'
 import { Idempotency } from '../../pipeline/idempotency/idempotency'
-import { composePayments } from './payments'
+import { composePayments, type Relay } from './payments'
 import { composeTopUps } from './top-ups'
 
 interface Beside {
   readonly isElsewhere: (account: AccountId) => Promise<boolean>
   /** For the gateway of `main`. */
   readonly books: OtherBooks | null
+  /** For any other: how it asks the relayer of `main`. */
+  readonly askMain: Relay['askMain']
 }
 
 interface Parts {
@@ -54,19 +56,24 @@ interface Parts {
   readonly hasOtherCells: boolean
   /** Whether an account is in another cell, and the books of the others; nothing if there is one cell. */
   readonly beside?: Beside | undefined
+  /** Where there are many nodes: whether this one may still send from the relayer's account. */
+  readonly maySend?: Relay['maySend']
 }
 
 /** Everything about incoming money: payments for single requests, top-ups, and idempotency. */
 export async function composeBilling(
   config: Config,
-  { stores, ledger, operator, limiter, clock, log, telemetry, hasOtherCells, beside }: Parts,
+  { stores, ledger, operator, limiter, clock, log, telemetry, hasOtherCells, beside, maySend }: Parts,
 ) {
   const { paymentClaims: claims, keptAnswers: records } = stores
   const { topUps, cards } = composeTopUps(config, {
     ...{ claims, refunds: stores.cardRefunds, unknown: stores.unknownCheckouts, ledger, clock, log },
     isElsewhere: beside?.isElsewhere,
   })
-  const rail = composePayments(config, { claims, clock, log, topUps, cards: cards?.topUps ?? null, telemetry })
+  const rail = composePayments(config, {
+    ...{ claims, clock, log, topUps, cards: cards?.topUps ?? null, telemetry },
+    relay: { askMain: beside?.askMain, maySend },
+  })
   const reconciliation = new Reconciliation({
     ...{ operator, ledgerCheck: stores.ledgerCheck, cards, methods: rail.lasting, claims, clock },
     ...{ store: stores.reconciliations, others: beside?.books },

@@ -15,6 +15,14 @@ import { startClaimFinishing } from '../../jobs/claim-finishing'
 import type { Job } from '../../jobs/job'
 import type { Log } from '../../log'
 
+/** Where this gateway's relayer is. */
+export interface Relay {
+  /** Asks the relayer of `main`, in the gateway of any other cell. */
+  readonly askMain: ((body: string, signal: AbortSignal) => Promise<Response>) | undefined
+  /** Whether this process may send from the relayer's account; undefined for one that is alone. */
+  readonly maySend: (() => boolean) | undefined
+}
+
 interface Parts {
   readonly claims: ClaimStore
   readonly clock: Clock
@@ -23,15 +31,20 @@ interface Parts {
   /** Null if no card processor is configured. */
   readonly cards: CardTopUps | null
   readonly telemetry: Telemetry
+  readonly relay: Relay
 }
+
+/** Answers what another cell's gateway asks of the relayer here. */
+type AnswerRelay = (asked: unknown) => Promise<object>
 
 /**
  * Per-request payments. `open` loads their libraries and opens their networks after the server listens; until then, requests for
  * offers wait. If no network is usable there are no offers, and the log says why.
  */
-export function composePayments(config: Config, { claims, clock, log, topUps, cards, telemetry }: Parts) {
+export function composePayments(config: Config, { claims, clock, log, topUps, cards, telemetry, relay }: Parts) {
   const { rail } = config.payments
   const opened = Promise.withResolvers<readonly PaymentMethod[]>()
+  let answerRelay: AnswerRelay | null = null
   let settings: TempoSettings | null = null
   let opening: Promise<void> | null = null
   let chain: SandboxChain | null = null
@@ -60,8 +73,13 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
       log.warn('a payment method is not available', { method: name, reason })
       return []
     })
+  const evm = async () => {
+    const { methods, answer } = await openEvm(config, { clock, log, relay })
+    answerRelay = answer
+    return methods
+  }
   const start = async (): Promise<void> => {
-    const methods = await Promise.all([usable('tempo', tempo()), usable('evm', openEvm(config, clock, log))])
+    const methods = await Promise.all([usable('tempo', tempo()), usable('evm', evm())])
     opened.resolve(methods.flat())
     finishing = startClaimFinishing({ payments, topUps, claims, clock, log })
     await finishing.run()
@@ -83,6 +101,11 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
     lasting: async () => (await opened.promise).filter(({ name }) => rail !== 'sandbox' || name !== 'tempo'),
     /** What the relayer has left to pay for gas, in whole coins of its chain; null without one, or before it was read. */
     fuel: async () => fuelOf(await Promise.race([opened.promise, []])),
+    /** Answers what another cell's gateway asks of the relayer here. */
+    async relay(asked: unknown): Promise<object> {
+      await opened.promise
+      return answerRelay?.(asked) ?? { kind: 'failed', reason: 'the relayer is not available', isSent: false }
+    },
     /** Opens the networks. Idempotent. Never rejects. */
     open,
     /** What a wallet on this machine needs to pay; null if payments are not available. */
@@ -134,16 +157,35 @@ async function openTempo(
   return tempoMethod({ ...network, secret, realm, now: () => clock.now(), onTrouble, ...sandbox })
 }
 
+interface OpenedEvm {
+  readonly methods: readonly PaymentMethod[]
+  /** Null where no other gateway may ask. */
+  readonly answer: AnswerRelay | null
+}
+
 /** Payments on an EVM chain: for fixed prices, and for those that follow from the answer. */
-async function openEvm({ payments, baseUrl }: Config, clock: Clock, log: Log): Promise<readonly PaymentMethod[]> {
+async function openEvm(
+  { payments, baseUrl }: Config,
+  { clock, log, relay: { askMain, maySend } }: Pick<Parts, 'clock' | 'log' | 'relay'>,
+): Promise<OpenedEvm> {
   const { evm, secret, realm } = payments
-  if (!evm) return []
-  const [{ evmMethod }, { evmNetwork }, { uptoMethod }, { tokenProblem }, { trustedFetch }] = await Promise.all([
+  if (!evm) return { methods: [], answer: null }
+  const [
+    { evmMethod },
+    { evmNetwork },
+    { uptoMethod },
+    { tokenProblem },
+    { trustedFetch },
+    { answerOfMain },
+    { UPTO_PROXY },
+  ] = await Promise.all([
     import('../../adapters/payments/mpp/evm/evm'),
     import('../../adapters/payments/mpp/evm/evm-network'),
     import('../../adapters/payments/mpp/upto/upto'),
     import('../../adapters/payments/mpp/evm/token-check'),
     import('../../adapters/outbound/trusted-fetch'),
+    import('../../adapters/payments/mpp/chain/relayer-of-main'),
+    import('../../adapters/payments/mpp/upto/permit2'),
   ])
   const problem = await tokenProblem(evm)
   if (problem) throw new Error(problem)
@@ -153,8 +195,19 @@ async function openEvm({ payments, baseUrl }: Config, clock: Clock, log: Log): P
   })
   const onTrouble = (what: string, reason: string) => log.error(what, { reason })
   const facilitator = evm.facilitator && { ...evm.facilitator, fetch: trustedFetch }
+  const network = evmNetwork({
+    ...evm,
+    now: () => clock.now(),
+    onTrouble,
+    facilitator,
+    askMain,
+    ...(maySend && { maySend }),
+  })
   const options = { ...evm, secret, realm, origin: baseUrl, now: () => clock.now(), onTrouble, facilitator }
-  const network = evmNetwork(options)
-  const { relayed } = network
-  return [evmMethod(options, network), ...(relayed ? [uptoMethod(options, { ...network, relayed })] : [])]
+  const { relayed, token } = network
+  if (!relayed) return { methods: [evmMethod(options, network)], answer: null }
+  return {
+    methods: [evmMethod(options, network), uptoMethod(options, { ...network, relayed })],
+    answer: askMain ? null : (asked) => answerOfMain(relayed.relayer, [token, UPTO_PROXY], asked),
+  }
 }

@@ -95,8 +95,13 @@ export interface StaffClaim {
 export interface CellCalls {
   /** The answer of the cell's owner, which takes `staff` in place of a session. A 503 if it cannot be reached. */
   ask(cell: CellName, request: Request, staff?: StaffClaim): Promise<Response>
-  /** The answer of a cell's owner to a command of the control socket, whose body is JSON. A 503 if it cannot be reached. */
-  command(cell: CellName, command: string, body: string | Uint8Array<ArrayBuffer>): Promise<Response>
+  /** The answer of a cell's owner to a command of the control socket, whose body is JSON. A 503 if it cannot be reached, or `signal` aborts first. */
+  command(
+    cell: CellName,
+    command: string,
+    body: string | Uint8Array<ArrayBuffer>,
+    signal?: AbortSignal,
+  ): Promise<Response>
   /** All cells, `main` first. */
   cells(): readonly CellName[]
 }

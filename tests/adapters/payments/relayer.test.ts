@@ -16,11 +16,11 @@ describe('the relayer', () => {
   afterAll(() => sandbox.close())
 
   const account = privateKeyToAccount(RELAYER.key)
-  const relayer = () => {
+  const relayer = ({ waitMs = 10_000, maySend = (): boolean => true } = {}) => {
     const chain = { rpcUrl: sandbox.nodeUrl, chainId: EVM_CHAIN_ID }
     const client = createClient({ chain: chainOf(chain), transport: transportOf(chain) })
     const gas = new GasPrices(client, account.address, sandbox.options.gas, Date.now)
-    return new Relayer({ account, chainId: EVM_CHAIN_ID, reads: client, sends: client, gas, waitMs: 10_000 })
+    return new Relayer({ account, chainId: EVM_CHAIN_ID, reads: client, sends: client, gas, waitMs, maySend })
   }
   let made = 0
   const call = (to: Hex = stranger().address) => ({
@@ -69,6 +69,33 @@ describe('the relayer', () => {
     // It waits behind the one that the node never got, until that is sent again.
     expect(await relaying.submit(call())).toMatchObject({ status: 'success' })
     expect((await count()) - before).toBe(3)
+  })
+
+  test('sends nothing while the transactions of an earlier process are not in a block, and then does', async () => {
+    const [before, same] = [await count(), call()]
+    await sandbox.ask('evm_setAutomine', [false])
+    await sandbox.ask('evm_setIntervalMining', [0])
+    const first = relayer().submit(same)
+    await sandbox.untilPooled()
+    const next = relayer({ waitMs: 300 })
+    expect(await next.relay(same, () => undefined)).toEqual({ kind: 'late' })
+    expect(await sandbox.ask('txpool_status', [])).toMatchObject({ pending: '0x1' })
+    await sandbox.ask('evm_setAutomine', [true])
+    await sandbox.ask('evm_mine', [])
+    expect(await first).toMatchObject({ status: 'success' })
+    expect(await next.relay(call(), () => undefined)).toMatchObject({ kind: 'mined', receipt: { status: 'success' } })
+    expect((await count()) - before).toBe(2)
+    await sandbox.ask('evm_setIntervalMining', [1])
+  })
+
+  test('sends nothing once another process may relay', async () => {
+    let isOurs = true
+    const relaying = relayer({ maySend: () => isOurs })
+    await relaying.submit(call())
+    const before = await count()
+    isOurs = false
+    await expect(relaying.submit(call())).rejects.toThrow('does not relay any more')
+    expect(await count()).toBe(before)
   })
 
   test('uses the same number for the same call', async () => {

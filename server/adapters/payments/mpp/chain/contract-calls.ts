@@ -1,19 +1,11 @@
-import type { Address, Client, Hex, TransactionReceipt } from 'viem'
 import type { SettleOutcome } from '../../../../core/payments/method'
-import { reasonOf } from '../refusals'
 import type { ChainWatch } from './chain-watch'
 import { isRevert } from './node-trouble'
-import type { Relayer } from './relayer'
-
-/** A contract call that settles a payment. */
-interface ContractCall {
-  readonly to: Address
-  readonly data: Hex
-}
+import type { ContractCall, RelayedReceipt, Relaying } from './relaying'
 
 /** What a settlement depends on besides its call. */
 interface Settlement {
-  isPaidBy(receipt: TransactionReceipt): boolean
+  isPaidBy(receipt: RelayedReceipt): boolean
   /** The outcome of a call that the chain refused from us: someone else may have submitted it first. */
   spentOrRefused(reason: string): Promise<SettleOutcome>
   onSent?(): void
@@ -21,26 +13,20 @@ interface Settlement {
 
 /** Sends a call from the relayer and waits for its block. Rejects when the node does not respond. */
 export async function settleByCall(
-  reads: Client,
-  { relayer, watch }: { readonly relayer: Relayer; readonly watch: ChainWatch },
-  { to, data }: ContractCall,
+  { relayer, watch }: { readonly relayer: Relaying; readonly watch: ChainWatch },
+  call: ContractCall,
   settlement: Settlement,
 ): Promise<SettleOutcome> {
-  let limit: bigint
-  try {
-    const from = relayer.address
-    const estimated = await reads.request({ method: 'eth_estimateGas', params: [{ from, to, data }] })
-    limit = (BigInt(estimated) * 5n) / 4n
-  } catch (error) {
-    if (!isRevert(error)) throw error
+  const relayed = await relayer.relay(call, () => settlement.onSent?.())
+  if (relayed.kind === 'reverts') {
     // The contract refuses it: because of its own state, because the nonce was used before, or permanently.
     const problem = await watch.checkAgain()
     return problem === null
-      ? settlement.spentOrRefused(reasonOf(error))
+      ? settlement.spentOrRefused(relayed.reason)
       : { kind: 'unknown', reason: problem, isOurs: true }
   }
-  const receipt = await relayer.submit({ to, data, gas: limit }, () => settlement.onSent?.())
-  if (!receipt) return { kind: 'unknown', reason: 'the transfer is not in a block yet', isOurs: true }
+  if (relayed.kind === 'late') return { kind: 'unknown', reason: 'the transfer is not in a block yet', isOurs: true }
+  const { receipt } = relayed
   if (settlement.isPaidBy(receipt)) return { kind: 'settled', reference: receipt.transactionHash }
   return settlement.spentOrRefused(`${receipt.transactionHash} did not move the whole amount`)
 }

@@ -1,12 +1,12 @@
 import { type Client, type Hex, keccak256, type TransactionReceipt } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { getTransactionCount, getTransactionReceipt, sendRawTransaction } from 'viem/actions'
+import { reasonOf } from '../refusals'
 import type { Fees, GasPrices } from './gas-prices'
-import { causesOf, isNodeTrouble } from './node-trouble'
+import { causesOf, isNodeTrouble, isRevert } from './node-trouble'
+import type { ContractCall, Relayed, Relaying } from './relaying'
 
-export interface RelayedCall {
-  readonly to: Hex
-  readonly data: Hex
+export interface RelayedCall extends ContractCall {
   readonly gas: bigint
 }
 
@@ -20,6 +20,8 @@ export interface RelayerOptions {
   readonly gas: GasPrices
   /** How long one call waits to be included in a block. */
   readonly waitMs: number
+  /** Whether this process may send now: false once another one may relay from the account. */
+  readonly maySend?: () => boolean
 }
 
 /** Pending transactions at once. Nodes guarantee an account 16 slots and keep 64 more if there is room. */
@@ -32,6 +34,8 @@ const POLL_MS = 200
 const MIN_STALL_MS = 2000
 /** Transactions are abandoned after this time. Authorizations expire after ten minutes. */
 const GIVE_UP_MS = 15 * 60_000
+/** After this time, transactions of an earlier process are not waited for any more. */
+const EARLIER_MS = 30_000
 /** A transaction is considered lost after this many checks that find its nonce used but no receipt. */
 const CHECKS_BEFORE_LOST = 3
 
@@ -54,14 +58,22 @@ class TooExpensive extends Error {
   }
 }
 
+/** Another process may relay from the account now, so nothing is sent. */
+class NotOurs extends Error {
+  constructor() {
+    super('this process does not relay any more')
+  }
+}
+
 /**
  * Sends transactions from one account, with gas paid by the gateway: many at once, each with its own nonce, counted here. Pending
  * transactions are watched until they are mined. If the one with the lowest nonce is stuck, it is sent again at a higher price, below
  * the ceiling. A nonce that was reserved but not used is filled with an empty transaction. The account must be the gateway's alone:
  * another sender uses up nonces, which costs a second transaction here. Nothing is stored on disk: a new process asks the node
- * for the next nonce, and transactions of the old one are found by the authorization that they submitted.
+ * for the next nonce, and first waits until the transactions of the old one are in blocks. Then the contract refuses what one of them
+ * submitted, and it is not sent a second time.
  */
-export class Relayer {
+export class Relayer implements Relaying {
   private readonly options: RelayerOptions
   private readonly pending = new Map<number, PendingCall>()
   /** Nonces that were reserved but not used. */
@@ -72,6 +84,9 @@ export class Relayer {
   private next: number | null = null
   private counting: Promise<void> | null = null
   private polling = false
+  /** Resolves to whether the transactions of an earlier process are in blocks, and since when they are waited for. */
+  private earlier: Promise<boolean> | null = null
+  private earlierSince: number | null = null
   /** The lowest nonce that is not mined, and since when. */
   private line = { first: -1, since: 0, repeatedAt: 0 }
 
@@ -83,9 +98,48 @@ export class Relayer {
     return this.options.account.address
   }
 
-  /** Why no call is accepted now; null when one is. */
-  problem(): string | null {
+  async problem(): Promise<string | null> {
     return this.waiting.length < MAX_WAITING ? null : `${this.waiting.length} payments wait for the relayer`
+  }
+
+  async relay({ to, data }: ContractCall, onSent: () => void): Promise<Relayed> {
+    if (!(await this.isAfterEarlier())) return { kind: 'late' }
+    let limit: bigint
+    try {
+      const from = this.address
+      const estimated = await this.options.reads.request({ method: 'eth_estimateGas', params: [{ from, to, data }] })
+      limit = (BigInt(estimated) * 5n) / 4n
+    } catch (error) {
+      if (!isRevert(error)) throw error
+      return { kind: 'reverts', reason: reasonOf(error) }
+    }
+    const receipt = await this.submit({ to, data, gas: limit }, onSent)
+    return receipt ? { kind: 'mined', receipt } : { kind: 'late' }
+  }
+
+  /** Waits for transactions that an earlier process sent, at most as long as for a block. False if they are not in blocks yet. */
+  private async isAfterEarlier(): Promise<boolean> {
+    this.earlier ??= this.waitForEarlier()
+    const isAfter = await this.earlier.catch((error: unknown) => {
+      this.earlier = null
+      throw error
+    })
+    if (!isAfter) this.earlier = null
+    return isAfter
+  }
+
+  private async waitForEarlier(): Promise<boolean> {
+    const begunAt = performance.now()
+    this.earlierSince ??= begunAt
+    const last = await this.countIn('pending')
+    while ((await this.countIn('latest')) < last) {
+      const now = performance.now()
+      // One that the node holds back for its low price: `keepMoving` replaces it.
+      if (now - this.earlierSince > EARLIER_MS) return true
+      if (now - begunAt > this.options.waitMs) return false
+      await Bun.sleep(POLL_MS)
+    }
+    return true
   }
 
   /**
@@ -165,10 +219,15 @@ export class Relayer {
       ? ({ type: 'legacy', gasPrice: fees.maxFeePerGas } as const)
       : ({ type: 'eip1559', ...fees } as const)
     const raw = await account.signTransaction({ ...flight.call, ...price, nonce: flight.nonce, chainId })
+    if (!this.maySend()) throw new NotOurs()
     flight.sent.push({ hash: keccak256(raw), raw, fees: { ...fees, isLegacy } })
     await sendRawTransaction(sends, { serializedTransaction: raw }).catch((error: unknown) => {
       if (!isKnownAlready(error)) throw error
     })
+  }
+
+  private maySend(): boolean {
+    return this.options.maySend?.() ?? true
   }
 
   /** Sends it again with the same nonce, at a higher price if the ceiling allows: the node may have dropped it or holds it back. */
@@ -183,7 +242,8 @@ export class Relayer {
   /** Sends the identical transaction again, for a node that has dropped it. */
   private async repeat({ sent }: PendingCall): Promise<void> {
     const last = sent.at(-1)
-    if (last) await sendRawTransaction(this.options.sends, { serializedTransaction: last.raw }).catch(() => undefined)
+    if (last && this.maySend())
+      await sendRawTransaction(this.options.sends, { serializedTransaction: last.raw }).catch(() => undefined)
   }
 
   /** Reserves a nonce: the lowest that was returned, else the next one. */
@@ -206,8 +266,12 @@ export class Relayer {
   }
 
   private async pendingCount(): Promise<void> {
-    const count = await getTransactionCount(this.options.reads, { address: this.address, blockTag: 'pending' })
+    const count = await this.countIn('pending')
     this.next = Math.max(this.next ?? 0, count)
+  }
+
+  private countIn(blockTag: 'pending' | 'latest'): Promise<number> {
+    return getTransactionCount(this.options.reads, { address: this.address, blockTag })
   }
 
   /** Watches pending transactions while there are any. */
@@ -225,9 +289,8 @@ export class Relayer {
   }
 
   private async check(): Promise<void> {
-    const { reads } = this.options
     const [mined] = await Promise.all([
-      getTransactionCount(reads, { address: this.address, blockTag: 'latest' }),
+      this.countIn('latest'),
       ...[...this.pending.values()].map((flight) => this.checkReceipt(flight)),
     ])
     const now = performance.now()

@@ -4,6 +4,7 @@ import type { ReadCredential, SettleOutcome } from '../../../../core/payments/me
 import { NETWORK, type PaymentRefusal } from '../../../../core/payments/refusal'
 import { settleByCall, simulatedAmount } from '../chain/contract-calls'
 import { movedAmount } from '../chain/moved-amount'
+import type { RelayedReceipt } from '../chain/relaying'
 import { SentByUs } from '../chain/sent-by-us'
 import { refusalOf } from '../refusals'
 import { fateOf, hasMoved, isFacilitated, namedOn, transferCall } from './eip3009'
@@ -36,7 +37,7 @@ export function authorizations(options: EvmOptions, network: EvmNetwork) {
       onTrouble('an authorization was already used and does not count as a payment', `${handle.transaction}: ${reason}`)
     return { kind: 'refused', reason }
   }
-  const isPaidBy = ({ status, logs }: TransactionReceipt, { credential }: ReadCredential) =>
+  const isPaidBy = ({ status, logs }: RelayedReceipt, { credential }: ReadCredential) =>
     status === 'success' && hasMoved(logs, namedOn(chainId, token, (credential as EvmCredential).authorization)) // created by `read`
   const parts = { options, network, spentOrRefused, isPaidBy }
 
@@ -71,18 +72,18 @@ interface SettleParts {
   readonly options: EvmOptions
   readonly network: EvmNetwork
   spentOrRefused(read: ReadCredential, reason: string): Promise<SettleOutcome>
-  isPaidBy(receipt: TransactionReceipt, read: ReadCredential): boolean
+  isPaidBy(receipt: RelayedReceipt, read: ReadCredential): boolean
 }
 
 async function settleByRelayer(
-  { network: { reads, relayed, token }, spentOrRefused, isPaidBy }: SettleParts,
+  { network: { relayed, token }, spentOrRefused, isPaidBy }: SettleParts,
   read: ReadCredential,
   onSent: () => void,
 ): Promise<SettleOutcome> {
   const { authorization } = read.credential as EvmCredential // created by `read`
   if (!relayed) throw new Error('there is no relayer')
   const call = { to: token, data: transferCall(authorization) }
-  return settleByCall(reads, relayed, call, {
+  return settleByCall(relayed, call, {
     isPaidBy: (receipt) => isPaidBy(receipt, read),
     spentOrRefused: (reason) => spentOrRefused(read, reason),
     onSent,

@@ -5,6 +5,8 @@ import type { Money } from '../../../../core/money'
 import { ChainWatch } from '../chain/chain-watch'
 import { type GasCeiling, GasPrices } from '../chain/gas-prices'
 import { Relayer } from '../chain/relayer'
+import { type AskMain, RelayerOfMain } from '../chain/relayer-of-main'
+import type { Relaying } from '../chain/relaying'
 import { EIP3009_ABI } from './eip3009'
 import { batchingTransportOf, type ChainOptions, chainOf, transportOf } from './evm-chain'
 import type { WireOptions } from './evm-wire'
@@ -15,6 +17,10 @@ export interface EvmNetworkOptions extends ChainOptions {
   readonly recipient: string
   /** Sends the transfers to the chain and pays their gas. Null if a facilitator does. */
   readonly relayerKey: string | null
+  /** Whether this process may send from the relayer's account now. */
+  readonly maySend?: () => boolean
+  /** Of the gateway of a cell other than `main`, whose relayer counts the nonces for all: how that is asked. */
+  readonly askMain?: AskMain | undefined
   /** Settles authorizations instead of the relayer. */
   readonly facilitator?: FacilitatorOptions | null
   readonly gas: GasCeiling
@@ -43,11 +49,11 @@ export interface EvmNetwork {
   /** For reads: concurrent calls are batched. */
   readonly reads: Client
   /** Our own account that sends; null without one. */
-  readonly relayed: { readonly relayer: Relayer; readonly watch: ChainWatch } | null
+  readonly relayed: { readonly relayer: Relaying; readonly watch: ChainWatch } | null
   /** Who sends authorizations instead; null without one. */
   readonly facilitated: { readonly facilitator: Facilitator; readonly watch: ChainWatch } | null
   balance(payer: string): Promise<bigint | null>
-  /** What the relayer has left to pay for gas, in whole coins, when it was last read; null before. */
+  /** What the relayer has left to pay for gas, in whole coins, when it was last read; null before, and where `main` relays. */
   fuel(): number | null
 }
 
@@ -57,7 +63,7 @@ export interface Relayed {
 }
 
 export function evmNetwork(options: EvmNetworkOptions): EvmNetwork {
-  const { chainId } = options
+  const { chainId, askMain, maySend } = options
   const token = getAddress(options.token)
   const chain = chainOf(options)
   const reads: Client = createClient({ chain, transport: batchingTransportOf(options) })
@@ -66,11 +72,14 @@ export function evmNetwork(options: EvmNetworkOptions): EvmNetwork {
   const open = (key: string) => {
     const account = privateKeyToAccount(key as Address) // the configuration validated its form
     const gas = new GasPrices(reads, account.address, options.gas, options.now)
-    return { gas, relayer: new Relayer({ account, chainId, reads, sends, gas, waitMs }) }
+    const relayer = askMain
+      ? new RelayerOfMain(account.address, askMain)
+      : new Relayer({ account, chainId, reads, sends, gas, waitMs, ...(maySend && { maySend }) })
+    return { gas, relayer }
   }
   const own = options.relayerKey === null ? null : open(options.relayerKey)
   const facilitator = options.facilitator ? new Facilitator(options.facilitator, chainId, options.now) : null
-  const relayerProblem = async () => own && (own.relayer.problem() ?? (await own.gas.problem()))
+  const relayerProblem = async () => own && ((await own.relayer.problem()) ?? own.gas.problem())
   const watch = new ChainWatch(reads, { ...options, also: relayerProblem })
   const facilitated = facilitator && {
     facilitator,
@@ -78,7 +87,7 @@ export function evmNetwork(options: EvmNetworkOptions): EvmNetwork {
   }
   return {
     ...{ token, reads, relayed: own && { relayer: own.relayer, watch }, facilitated },
-    fuel: () => own?.gas.fuel ?? null,
+    fuel: () => (askMain ? null : (own?.gas.fuel ?? null)),
     async balance(payer) {
       const args = [payer as Address] as const
       return readContract(reads, { address: token, abi: EIP3009_ABI, functionName: 'balanceOf', args }).catch(

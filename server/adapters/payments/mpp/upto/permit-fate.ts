@@ -1,6 +1,7 @@
 import { type Address, type Client, type Hex, numberToHex, pad, parseAbi, type TransactionReceipt } from 'viem'
 import { getBlock, getChainId, getTransaction, getTransactionReceipt, readContract } from 'viem/actions'
 import type { Fate, SettlementHandle } from '../../../../core/payments/method'
+import type { RelayedReceipt } from '../chain/relaying'
 import { type BlockHead, logsOf, REORG_MS, TRANSFER } from '../evm/eip3009'
 import { PERMIT2, type Permit, settledBy, UPTO_PROXY } from './permit2'
 
@@ -101,7 +102,7 @@ async function paymentIn(client: Client, named: Named, hash: Hex): Promise<Trans
 
 /** Whether a mined transaction moved exactly this amount from the payer to the recipient, once. */
 export function hasSettled(
-  { status, logs }: TransactionReceipt,
+  { status, logs }: RelayedReceipt,
   { token, from, to }: Pick<Permit, 'token' | 'from' | 'to'>,
   amount: bigint,
 ): boolean {

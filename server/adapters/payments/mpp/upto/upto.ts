@@ -130,7 +130,7 @@ function settling(options: EvmOptions, { token, reads, relayed }: EvmNetwork & R
       const { permit } = read.credential as UptoPayment // created by `read`
       const amount = price ?? permit.amount
       const call = { to: UPTO_PROXY, data: settleCall(permit, amount) }
-      return settleByCall(reads, relayed, call, {
+      return settleByCall(relayed, call, {
         isPaidBy: (receipt) => hasSettled(receipt, permit, amount),
         spentOrRefused: (reason) => spentOrRefused(read, reason),
       })

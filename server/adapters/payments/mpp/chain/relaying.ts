@@ -1,0 +1,32 @@
+import type { Address, Hex } from 'viem'
+
+/** A contract call that settles a payment. */
+export interface ContractCall {
+  readonly to: Address
+  readonly data: Hex
+}
+
+/** What of a transaction's receipt says whether it paid. */
+export interface RelayedReceipt {
+  readonly transactionHash: Hex
+  readonly status: 'success' | 'reverted'
+  readonly logs: readonly { readonly address: Hex; readonly topics: readonly Hex[]; readonly data: Hex }[]
+}
+
+/** `late`: it is not in a block yet. `reverts`: the contract refuses it now, and it was not sent. */
+export type Relayed =
+  | { readonly kind: 'mined'; readonly receipt: RelayedReceipt }
+  | { readonly kind: 'late' }
+  | { readonly kind: 'reverts'; readonly reason: string }
+
+/** An account of our own that brings payments to the chain and pays their gas. */
+export interface Relaying {
+  readonly address: Address
+  /** Why no call is accepted now; null when one is. */
+  problem(): Promise<string | null>
+  /**
+   * Sends the call and waits for its block. Safe to repeat: the same call is sent with one nonce while it is under way, and afterwards the
+   * contract refuses it. Rejects if it is not known what happened, or nothing can be sent now. `onSent` is called once a node of the chain may have it.
+   */
+  relay(call: ContractCall, onSent: () => void): Promise<Relayed>
+}

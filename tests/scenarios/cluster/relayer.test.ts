@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { openCluster, openSpender, ownersOf, type TestNode } from '../../support/cluster'
+import { openEvmSandbox, RELAYER } from '../../support/evm/evm-sandbox'
+import { codeOf } from '../../support/paying-server'
+import { MERCHANT } from '../../support/payment-sandbox'
+import { reconcile } from '../../support/reconcile'
+import { hasSqld } from '../../support/sqld'
+import { until } from '../../support/until'
+
+const PATH = '/apis/v1/websearch/images/search?q=card'
+const PRICE = 5000n
+const AT_ONCE = 8
+
+/** ADR 55, with real processes: the owner of `main` relays for both cells, and dies while it does. */
+describe.skipIf(!hasSqld)('two nodes with a cell each and one relayer', () => {
+  let cluster: Awaited<ReturnType<typeof openCluster>>
+  let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>
+  let nodes: TestNode[] = []
+  /** A key of an account in `c2`, whose gateway takes the payments beside it. */
+  let key = ''
+  let env: Readonly<Record<string, string>>
+  beforeAll(async () => {
+    sandbox = await openEvmSandbox()
+    cluster = await openCluster({ moreCells: 1 })
+    env = { ...sandbox.env, PAYMENTS: 'evm', PAYMENTS_ATTEMPTS_RPM: '100000', ANON_RPM: '100000' }
+    nodes = await Promise.all([cluster.start(env), cluster.start(env)])
+    await untilShared()
+    const [a] = nodes as [TestNode]
+    await openSpender(a, 'in-main@example.com', null)
+    key = (await openSpender(a, 'in-c2@example.com', null)).secret
+  }, 60_000)
+  afterAll(async () => {
+    await cluster.close()
+    await sandbox.close()
+  })
+
+  const owners = () => ownersOf(nodes[0] as TestNode)
+  const untilShared = () =>
+    until(async () => {
+      const found = Object.values(await owners())
+      return !found.includes(null) && new Set(found).size === 2
+    })
+  const ownerOf = async (cell: string) => {
+    const url = (await owners())[cell]
+    const node = nodes.find((each) => each.url === url)
+    if (!node) throw new Error(`nobody owns ${cell}`)
+    return node
+  }
+  const buy = async (node: TestNode) => sandbox.payer().createCredential(await fetch(node.url + PATH))
+  const inMain = (node: TestNode, payment: string) => fetch(node.url + PATH, { headers: { authorization: payment } })
+  const inC2 = (node: TestNode, payment: string) =>
+    fetch(node.url + PATH, { headers: { authorization: payment, 'x-api-key': key } })
+  const sent = async () => Number(await sandbox.ask('eth_getTransactionCount', [RELAYER.address, 'latest']))
+
+  test('payments in both cells at once, over both nodes, are each sent once, and are served', async () => {
+    const before = [await sandbox.balance(MERCHANT), await sent()] as const
+    const answers = await Promise.all(
+      Array.from({ length: 2 * AT_ONCE }, async (_, i) => {
+        const [asked, shown] = [nodes[i % 2], nodes[(i >> 1) % 2]] as [TestNode, TestNode]
+        const pay = i < AT_ONCE ? inMain : inC2
+        const answer = await pay(shown, await buy(asked))
+        return [answer.status, answer.headers.has('payment-receipt')]
+      }),
+    )
+    expect(answers).toEqual(answers.map(() => [200, true]))
+    expect((await sandbox.balance(MERCHANT)) - before[0]).toBe(BigInt(2 * AT_ONCE) * PRICE)
+    expect((await sent()) - before[1]).toBe(2 * AT_ONCE)
+  }, 60_000)
+
+  test.each([
+    ['before it is sent', false],
+    ['after it was sent, before the answer', true],
+  ])(
+    'a payment in c2 whose settlement is written, and the owner of main is killed %s: it is sent once, and served once',
+    async (_, after) => {
+      const [victim, survivor] = [await ownerOf('main'), await ownerOf('c2')]
+      const before = [await sandbox.balance(MERCHANT), await sent()] as const
+      const payment = await buy(survivor)
+      const reached = sandbox.freezeAt('eth_sendRawTransaction', after)
+      const first = inC2(survivor, payment)
+      await reached
+      await victim.kill('SIGKILL')
+      const status = (await first).status
+      expect([200, 503]).toContain(status)
+      nodes = [survivor]
+      await until(async () => (await owners())['main'] === survivor.url)
+      await until(async () => (await fetch(`${survivor.url}/ready`)).ok)
+      if (status === 503) await until(async () => (await inC2(survivor, payment)).status === 200)
+      const again = await inC2(survivor, payment)
+      expect(`${again.status} ${await codeOf(again)}`).toBe('402 invalid_challenge')
+      expect((await sandbox.balance(MERCHANT)) - before[0]).toBe(PRICE)
+      expect((await sent()) - before[1]).toBe(1)
+      nodes.push(await cluster.start(env))
+      await untilShared()
+      for (const { url } of [cluster.database, ...cluster.cellDatabases])
+        expect((await reconcile(url)).problems).toEqual([])
+    },
+    90_000,
+  )
+})
