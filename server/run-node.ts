@@ -138,6 +138,7 @@ async function stopNode(parts: Stopping, signal: string, hurry: Promise<unknown>
   const { config, log, web, drainMs } = parts
   const { node, role, forwarding } = parts.opened
   node.announceStop()
+  role.withdraw()
   web.retireConnections()
   log.info(`${signal}: stopping this node`, { notice_seconds: config.drainNoticeSeconds })
   if (config.drainNoticeSeconds > 0) await Promise.race([Bun.sleep(config.drainNoticeSeconds * 1000), hurry])

@@ -1,4 +1,4 @@
-import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
+import type { CellName } from '../../core/cluster/cells'
 import type { Peer } from '../../core/cluster/hop'
 import { type CellOwner, type HeldCell, Lease, type LeaseStore, type NodeFacts } from '../../core/cluster/leases'
 import { reasonOf } from '../../core/result'
@@ -35,6 +35,8 @@ export interface Ownership {
 export type Role = 'standby' | 'taking' | 'owner' | 'releasing'
 
 export interface CellParts<G extends OwnedGateway> {
+  /** All cells, `main` first; without it, `main` alone. */
+  readonly cells?: readonly CellName[]
   readonly self: Omit<NodeFacts, 'skewMs'>
   readonly leases: LeaseStore
   /** Opens the accounts of a cell: raises the epoch, which fences every older owner, and restores the counters. */
@@ -257,8 +259,9 @@ export class CellRole<G extends OwnedGateway> {
     this.waiting.tell()
   }
 
-  /** What a line of the log says: which ownership, and which cell if it is not `main`. */
+  /** What a line of the log says: which ownership, and which cell if there are several. */
   private named(lease: Lease | null) {
-    return { ...(lease && { term: lease.term }), ...(this.cell !== MAIN_CELL && { cell: this.cell }) }
+    const areSeveral = (this.parts.cells?.length ?? 1) > 1
+    return { ...(lease && { term: lease.term }), ...(areSeveral && { cell: this.cell }) }
   }
 }

@@ -16,8 +16,6 @@ const RETRY_MS = 300
 const YIELD_MS = 10_000
 
 interface RoleParts<G extends OwnedGateway> extends CellParts<G> {
-  /** All cells, `main` first; without it, `main` alone. */
-  readonly cells?: readonly CellName[]
   readonly onSighting: (sighting: Sighting) => void
   /** Whether a node with the secrets of this one named itself as the owner at this address. Nothing is sent to another. */
   readonly isGenuine: (owner: Peer) => boolean
@@ -139,12 +137,17 @@ export class NodeRole<G extends OwnedGateway> {
     return this.waiting.until(look, signal)
   }
 
+  /** From here on this node takes no cell: it stops. What it owns it serves until `leave`. */
+  withdraw(): void {
+    this.mayTake = false
+  }
+
   /**
    * Stops taking part. An owner grants nothing more, waits for its calls, closes the accounts, and gives its leases back: other nodes take them
    * at once. Requests that come here meanwhile wait for that.
    */
   async leave(drainMs: number): Promise<void> {
-    this.mayTake = false
+    this.withdraw()
     // The shares of the others are larger from now on.
     if (this.roles.length > 1) await this.beat().catch(() => undefined)
     await Promise.all(this.roles.map((role) => role.leave(drainMs)))
@@ -168,8 +171,13 @@ export class NodeRole<G extends OwnedGateway> {
     await this.parts.leases.leave(this.parts.self.id).catch(() => undefined)
   }
 
+  /** Whether another node can take what this one gives back. With one cell nodes do not say whether they stop, too. */
   private async hasSuccessor(): Promise<boolean> {
     const { leases, self } = this.parts
+    if (this.roles.length > 1) {
+      const sighting = await leases.look().catch(() => null)
+      return sighting?.offers.some(({ nodeId, cells }) => nodeId !== self.id && cells.length > 0) ?? false
+    }
     const nodes = await leases.nodes().catch(() => [])
     return nodes.some(({ id, isLive, skewMs }) => isLive && id !== self.id && Math.abs(skewMs) <= MAX_SKEW_MS)
   }

@@ -102,6 +102,44 @@ describe('cells', () => {
     }
   })
 
+  test('of nodes that all stop go to none of them, and nobody waits for a successor', async () => {
+    const { start, pass, opened, owners, allLeases } = sharing(['main', 'c2', 'c3'])
+    const nodes = ['a', 'b', 'c'].map((id) => start(id).role)
+    await pass(20_000)
+    const before = opened.length
+    // All get the signal, and give their cells back one after the other.
+    for (const role of nodes) role.withdraw()
+    const caller = new AbortController()
+    let left = 0
+    for (const role of nodes) {
+      const leaving = role.leave(0).then(() => left++)
+      const waiting = role.main.found(caller.signal)
+      await pass(3_000)
+      expect(left).toBe(nodes.indexOf(role) + 1)
+      void Promise.all([leaving, waiting])
+    }
+    caller.abort()
+    expect([opened.length, owners(), (await allLeases.look()).owners.size]).toEqual([
+      before,
+      { main: '', c2: '', c3: '' },
+      0,
+    ])
+  })
+
+  test('are named by the log when a node takes or gives one, main as well, but not where it is the only one', async () => {
+    const cellsSaid = async (cells: readonly string[]) => {
+      const { start, pass, details } = sharing(cells)
+      const { role } = start('a')
+      await pass(1_000)
+      const left = role.leave(0)
+      await pass(1_000)
+      await left
+      return details.map((line) => Reflect.get(line, 'cell'))
+    }
+    expect(await cellsSaid(['main', 'c2'])).toEqual(['main', 'c2', 'main', 'c2'])
+    expect(await cellsSaid(['main'])).toEqual([undefined, undefined])
+  })
+
   test('of a node that dies are served again when the leases end, by nodes that share them', async () => {
     const { start, pass, owners, counts, longestFree } = sharing(['main', 'c2', 'c3', 'c4'])
     const [a] = [start('a'), start('b'), start('c')]

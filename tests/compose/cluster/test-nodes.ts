@@ -43,10 +43,15 @@ export function testNodes(
   const shared = new MemoryLeases({ now: () => time.now })
   const opened: TestGateway[] = []
   const lines: string[] = []
+  /** The same lines with their fields. */
+  const details: object[] = []
   const start = (id: string, { skewMs = 0, url = `http://${id}` } = {}) => {
     const self: Omit<NodeFacts, 'skewMs'> = { id, url, version: '0.2.0', zones: null }
     const link = { isCut: false, losesAnswers: false, failure: null as Error | null, failing: [] as CellName[], skewMs }
-    const log = (level: string) => (message: string) => void lines.push(`${id} ${level}: ${message}`)
+    const log = (level: string) => (message: string, fields?: object) => {
+      lines.push(`${id} ${level}: ${message}`)
+      details.push({ message, ...fields })
+    }
     const role = new NodeRole<TestGateway>({
       ...{ self, cells, leases: linked(shared, link), onSighting: () => undefined },
       isGenuine: ({ nodeId }) => !nodeId.startsWith('thief'),
@@ -79,7 +84,7 @@ export function testNodes(
     return { role, link, started }
   }
   return {
-    ...{ time, start, opened, lines, leases: oneCellLeases(shared), allLeases: shared },
+    ...{ time, start, opened, lines, details, leases: oneCellLeases(shared), allLeases: shared },
     /** The nodes that may grant now. */
     granting: () => opened.filter(({ mayGrant }) => mayGrant()).map(({ node }) => node),
   }
