@@ -2,7 +2,8 @@ import { MoveProblem, type MoveProgress } from '../../../../core/backup/move'
 import type { Connection } from '../driver/worker-connection'
 import type { Statement } from '../driver/worker-wire'
 import type { OpenPlace } from './place'
-import { insertLines, quoted, RunningSum, TableReader, type TableShape, type TableSum, tablesOf } from './row-text'
+import { countsOf, inMessages } from './row-counts'
+import { insertLines, RunningSum, TableReader, type TableShape, type TableSum, tablesOf } from './row-text'
 import { assertMove, MOVE_TABLE, MOVE_TRIGGER, type Standing, triggerStatement } from './standing'
 
 /** What a condition on `sqlite_master` chooses: tables that are neither of the database itself nor the mark of a move. */
@@ -41,13 +42,20 @@ export class DatabaseCopy {
       schema.flatMap(({ type, sql }) => (types.includes(type) ? [{ sql, args: [] }] : []))
     await this.write([...made(['table']), triggerStatement(mark)])
     this.shapes = await tablesOf(source, isCopied)
-    for (const { name } of this.shapes) this.total += await countOf(source, name)
+    const counts = await countsOf(
+      source,
+      this.shapes.map(({ name }) => name),
+    )
+    for (const count of counts.values()) this.total += count
     let rows = 0
-    for (const shape of this.shapes)
-      await this.copyTable(shape, (more) => {
-        rows += more
-        this.tell('copying', rows)
-      })
+    for (const shape of this.shapes) {
+      if (counts.get(shape.name) === 0) this.sums.set(shape.name, new RunningSum().end())
+      else
+        await this.copyTable(shape, (more) => {
+          rows += more
+          this.tell('copying', rows)
+        })
+    }
     const sequences = await sequencesOf(source)
     await this.write([
       { sql: 'DELETE FROM sqlite_sequence', args: [] },
@@ -56,12 +64,14 @@ export class DatabaseCopy {
         args: [...args],
       })),
     ])
-    const [indexes, triggers] = [made(['index']), made(['trigger', 'view'])]
-    for (const [at, index] of indexes.entries()) {
+    const indexes = schema.filter(({ type }) => type === 'index')
+    let at = 0
+    for (const message of inMessages(indexes, counts)) {
       this.parts.onProgress({ step: 'indexing', rows: at, total: indexes.length })
-      await this.write([index])
+      await this.write(message.map(({ sql }) => ({ sql, args: [] })))
+      at += message.length
     }
-    await this.write(triggers)
+    await this.write(made(['trigger', 'view']))
   }
 
   /** Reads the copy back, and throws unless it has the same tables, indexes, triggers and rows as the original. */
@@ -76,17 +86,22 @@ export class DatabaseCopy {
     if (texts(schema) !== texts(copied)) throw different('its tables, indexes or triggers')
     if ((await sequencesOf(source)).join() !== (await sequencesOf(target.reader)).join())
       throw different('the next numbers of its rows')
+    const [full, empty] = [this.shapes.filter(this.hasRows), this.shapes.filter((shape) => !this.hasRows(shape))]
+    const names = empty.map(({ name }) => name)
+    for (const [name, count] of await countsOf(target.reader, names)) if (count > 0) throw differentRows(name, count, 0)
     let rows = 0
-    for (const shape of this.shapes) {
+    for (const shape of full) {
       const sum = this.sums.get(shape.name)
       const found = await new TableReader(target.reader, shape).sum((more) => {
         rows += more
         this.tell('comparing', rows)
       })
-      if (found.rows !== sum?.rows) throw different(`${shape.name}: it has ${found.rows} rows in place of ${sum?.rows}`)
+      if (found.rows !== sum?.rows) throw differentRows(shape.name, found.rows, sum?.rows)
       if (found.digest !== sum.digest) throw different(`the content of ${shape.name}`)
     }
   }
+
+  private readonly hasRows = ({ name }: TableShape) => this.sums.get(name)?.rows !== 0
 
   /** The next page is read while one is written. */
   private async copyTable(shape: TableShape, onRows: (rows: number) => void): Promise<void> {
@@ -116,6 +131,10 @@ function different(what: string): MoveProblem {
   return new MoveProblem(`the copy differs from the original in ${what}. The original was not changed`)
 }
 
+function differentRows(table: string, found: number, copied: number | undefined): MoveProblem {
+  return different(`${table}: it has ${found} rows in place of ${copied}`)
+}
+
 interface Made {
   readonly type: string
   readonly name: string
@@ -139,9 +158,4 @@ async function schemaOf(connection: Connection): Promise<readonly Made[]> {
 async function sequencesOf(connection: Connection): Promise<readonly (readonly string[])[]> {
   const found = await connection.rows('SELECT name, CAST(seq AS TEXT) FROM sqlite_sequence ORDER BY name')
   return found.map((row) => row.map(String))
-}
-
-async function countOf(connection: Connection, table: string): Promise<number> {
-  const [row] = await connection.rows(`SELECT count(*) FROM ${quoted(table)}`)
-  return Number(row?.[0] ?? 0)
 }

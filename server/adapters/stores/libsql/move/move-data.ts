@@ -23,6 +23,7 @@ import {
   placeName,
   refuseNodes,
 } from './place'
+import { countsOf, inMessages } from './row-counts'
 import { quoted, tablesOf } from './row-text'
 import {
   assertMove,
@@ -205,11 +206,14 @@ async function takeOver({ reader, writer }: OpenPlace, { id, place, at }: Standi
       args: [id, place, at],
     },
   ])
-  const tables = await reader.rows(`SELECT name FROM sqlite_master WHERE ${OTHER_TABLES}`)
-  for (const [table] of tables)
+  const found = await reader.rows(`SELECT name FROM sqlite_master WHERE ${OTHER_TABLES}`)
+  const tables = found.map(([table]) => String(table))
+  const counts = await countsOf(reader, tables)
+  const drops = tables.map((table) => ({ table, sql: `DROP TABLE ${quoted(table)}`, args: [] }))
+  for (const message of inMessages(drops, counts))
     await writer.send({
       op: 'migrate',
-      statements: [assertMove(id), { sql: `DROP TABLE ${quoted(String(table))}`, args: [] }],
+      statements: [assertMove(id), ...message.map(({ sql, args }) => ({ sql, args }))],
     })
 }
 
@@ -330,13 +334,8 @@ async function report(
   outcome: MoveReport['outcome'],
   reader: Connection,
 ): Promise<MoveReport> {
-  const shapes = await tablesOf(reader, isCopied)
-  const tables = await Promise.all(
-    shapes.map(async ({ name }) => {
-      const [row] = await reader.rows(`SELECT count(*) FROM ${quoted(name)}`)
-      return { name, rows: Number(row?.[0] ?? 0) }
-    }),
-  )
+  const names = (await tablesOf(reader, isCopied)).map(({ name }) => name)
+  const tables = Array.from(await countsOf(reader, names), ([name, rows]) => ({ name, rows }))
   const { problems, keyVariables } = await booksOf(reader)
   const file = databaseFile(from.url)
   const waitingBytes = outcome === 'rehearsed' && file !== null ? Bun.file(`${file}.log`).size : 0
