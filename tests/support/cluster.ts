@@ -2,6 +2,7 @@ import { createClient } from '@libsql/client'
 import { freePort } from '../../server/listen'
 import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from './server-process'
 import { openSqld } from './sqld'
+import { openTcpProxy } from './tcp-proxy'
 import { until } from './until'
 
 export interface TestNode extends ServerProcess {
@@ -15,6 +16,7 @@ const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 export async function openCluster({ moreCells = 0 } = {}) {
   const database = await openSqld()
   const cellDatabases = await Promise.all(Array.from({ length: moreCells }, () => openSqld()))
+  const wires = await Promise.all(cellDatabases.map(({ url }) => openTcpProxy(Number(new URL(url).port))))
   const client = createClient({ url: database.url })
   const nodes: TestNode[] = []
   /** The rows of a statement that reads every cell. */
@@ -33,7 +35,7 @@ export async function openCluster({ moreCells = 0 } = {}) {
       PORT: port,
       NODE_URL: `http://127.0.0.1:${port}`,
       SOCIAL_PROVIDER: 'none',
-      ...(moreCells > 0 && { CELL_DATABASE_URLS: cellDatabases.map(({ url }) => url).join() }),
+      ...(moreCells > 0 && { CELL_DATABASE_URLS: wires.map(({ url }) => url).join() }),
       ...env,
     })
     const node = { ...server, folder }
@@ -43,6 +45,8 @@ export async function openCluster({ moreCells = 0 } = {}) {
   return {
     database,
     cellDatabases,
+    /** Between the nodes and the database of each further cell. */
+    wires,
     start,
     /** The lease ends as if its 10 seconds were over. */
     endLease: () => client.execute('UPDATE leases SET expires_at = 1'),
@@ -59,7 +63,7 @@ export async function openCluster({ moreCells = 0 } = {}) {
       client.close()
       for (const node of nodes) if ((await ended(node)) === null) process.kill(node.pid, 'SIGCONT')
       await Promise.all(nodes.map((node) => node.kill('SIGKILL')))
-      for (const one of [database, ...cellDatabases]) await one.close()
+      for (const one of [...wires, database, ...cellDatabases]) await one.close()
       await Promise.all(nodes.map(({ folder }) => removeFolder(folder)))
     },
   }

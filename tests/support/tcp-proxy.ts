@@ -5,7 +5,9 @@ export async function openTcpProxy(targetPort: number) {
   const pairs = new Set<{ readonly from: Socket; readonly to: Socket }>()
   let pieces: number | null = null
   let isStalled = false
+  let isRefusing = false
   const server = createServer((from) => {
+    if (isRefusing) return void from.resetAndDestroy()
     const to = connect(targetPort, '127.0.0.1')
     const pair = { from, to }
     pairs.add(pair)
@@ -42,14 +44,20 @@ export async function openTcpProxy(targetPort: number) {
         to.resetAndDestroy()
       }
     },
-    /** From here on nothing arrives on either side, on old connections and new ones. */
-    stall() {
-      isStalled = true
+    /** Breaks all connections, and new ones, until `flow`. */
+    refuse() {
+      isRefusing = true
+      this.cut()
+    },
+    /** From here on nothing arrives on either side, on old connections and, unless `isHalfOpen`, on new ones. */
+    stall({ isHalfOpen = false } = {}) {
+      isStalled = !isHalfOpen
       for (const { from, to } of pairs) for (const socket of [from, to]) socket.pause()
     },
     /** Delivers what was held back, and what follows. */
     flow() {
       isStalled = false
+      isRefusing = false
       for (const { from, to } of pairs) for (const socket of [from, to]) socket.resume()
     },
     /** Delivers at most so many bytes at once. */

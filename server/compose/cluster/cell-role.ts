@@ -1,8 +1,9 @@
-import type { CellName } from '../../core/cluster/cells'
+import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import type { Peer } from '../../core/cluster/hop'
 import { type CellOwner, type HeldCell, Lease, type LeaseStore, type NodeFacts } from '../../core/cluster/leases'
 import { reasonOf } from '../../core/result'
 import type { Log } from '../../log'
+import { DatabaseReach } from './database-reach'
 import type { WaitingRequests } from './waiting-requests'
 
 /** After a cell could not be opened, other nodes go first. */
@@ -41,6 +42,8 @@ export interface CellParts<G extends OwnedGateway> {
   readonly leases: LeaseStore
   /** Opens the accounts of a cell: raises the epoch, which fences every older owner, and restores the counters. */
   readonly open: (ownership: Ownership, cell: CellName) => Promise<G>
+  /** Why the database of a cell does not answer this node now; null if it does. The leases are in the database of `main`, which so is not asked. */
+  readonly askDatabase?: (cell: CellName) => Promise<string | null>
   /** The process must end: it cannot be trusted any more. */
   readonly onStuck: (reason: string) => void
   readonly log: Log
@@ -60,6 +63,7 @@ export class CellRole<G extends OwnedGateway> {
   /** Why the accounts could not be opened the last time, and when. */
   private failed: { readonly reason: string; readonly at: number } | null = null
   /** Resolves when what was lost is closed. */
+  private readonly reach: DatabaseReach | null
   private closing: Promise<void> | null = null
   private opening: Promise<void> | null = null
   private yielding: Promise<void> | null = null
@@ -70,6 +74,13 @@ export class CellRole<G extends OwnedGateway> {
     this.cell = cell
     this.parts = parts
     this.waiting = waiting
+    const { askDatabase, monotonic, log } = parts
+    const onChange = (problem: string | null) => {
+      if (problem !== null) log.error('the database of a cell does not answer', { cell, reason: problem })
+      waiting.tell()
+    }
+    const isAsked = askDatabase && cell !== MAIN_CELL
+    this.reach = isAsked ? new DatabaseReach({ ask: () => askDatabase(cell), monotonic, onChange }) : null
   }
 
   get name(): Role {
@@ -93,11 +104,17 @@ export class CellRole<G extends OwnedGateway> {
 
   /** Why the accounts could not be opened here; null if they could, or it was not tried. */
   get failure(): string | null {
-    return this.failed?.reason ?? null
+    return this.silence ?? this.failed?.reason ?? null
+  }
+
+  /** Why the database of the cell, which nobody owns, does not answer this node; null if it does, or was not asked. */
+  get silence(): string | null {
+    return this.lease || this.peer ? null : (this.reach?.problem ?? null)
   }
 
   /** Whether this node offers to take the cell. */
   get isWilling(): boolean {
+    if (this.silence !== null) return false
     return this.failed === null || this.parts.monotonic() - this.failed.at >= UNWILLING_MS
   }
 
@@ -111,9 +128,14 @@ export class CellRole<G extends OwnedGateway> {
     return this.peer
   }
 
-  /** The gateway of this node or the other node that owns the cell, as soon as there is one; null if none comes in time. */
-  found(signal?: AbortSignal): Promise<G | Peer | null> {
-    return this.waiting.until<G | Peer>(() => this.owned() ?? this.peer, signal)
+  /**
+   * The gateway of this node or the other node that owns the cell, as soon as there is one; null if none comes in time, or the database of the
+   * cell does not answer.
+   */
+  async found(signal?: AbortSignal): Promise<G | Peer | null> {
+    const look = () => this.owned() ?? this.peer ?? (this.silence === null ? null : 'silent')
+    const found = await this.waiting.until<G | Peer | 'silent'>(look, signal)
+    return found === 'silent' ? null : found
   }
 
   /** Handles a request here. A hand-over waits for it. */
@@ -143,6 +165,7 @@ export class CellRole<G extends OwnedGateway> {
   async take(): Promise<void> {
     const { leases, self, monotonic } = this.parts
     if (this.failed && monotonic() - this.failed.at < BACK_OFF_MS) return
+    if (this.reach && !(await this.reach.answers())) return
     const sentAt = monotonic()
     const term = await leases.take(this.cell, self)
     if (term === null) return
@@ -163,6 +186,8 @@ export class CellRole<G extends OwnedGateway> {
     this.lease = null
     this.gateway = null
     if (gateway) this.closing = this.closed(gateway, lease).finally(() => (this.closing = null))
+    // Requests need not wait for a node that takes it, if none can.
+    void this.reach?.answers()
     this.enter('standby')
   }
 

@@ -1,4 +1,5 @@
 import { Opened } from '../../adapters/stores/libsql/driver/opened'
+import { problemOfServer } from '../../adapters/stores/libsql/driver/problem-of-server'
 import { openSharedDatabase } from '../../adapters/stores/libsql/shared-database'
 import type { Config } from '../../config'
 import type { CellMessages } from '../../core/cluster/cell-messages'
@@ -8,6 +9,9 @@ import { CELL_MESSAGE } from './cell-messages'
 import type { CellPlace } from './cell-place'
 import { openRouter } from './cell-router'
 import type { NodeSurroundings } from './gateway-node'
+
+/** A database that answers, answers this in milliseconds. */
+const ANSWER_MS = 2_000
 
 /** The names of all cells, `main` first: the others are numbered in the order of their databases. */
 function cellNames({ cellDatabaseUrls }: Pick<Config, 'cellDatabaseUrls'>): readonly CellName[] {
@@ -25,18 +29,25 @@ export async function openCellsOfNode(
 ) {
   const { cellDatabaseUrls, cellDatabaseAuthToken, databaseUrl, databaseAuthToken } = config
   const all = cellNames(config)
+  /** Null for the database of `main`. */
+  const apartOf = (name: CellName) => {
+    const url = cellDatabaseUrls[all.indexOf(name) - 1]
+    return url === undefined ? null : { url, authToken: cellDatabaseAuthToken }
+  }
   const opened = new Opened()
   const changes = new ChangesHere(tellOtherNodes)
   const place = { url: databaseUrl, authToken: databaseAuthToken }
   const control = await openSharedDatabase({ ...place, changes, onFatal }, opened)
   return {
-    several: { cells: all, router: openRouter(config, all, control.db), refresh: () => changes.changedHere() },
+    several: {
+      ...{ cells: all, router: openRouter(config, all, control.db), refresh: () => changes.changedHere() },
+      askDatabase: (name: CellName) => problemOfServer(apartOf(name) ?? place, ANSWER_MS),
+    },
     /** Of the gateway of one cell. */
     surroundings(node: NodeSurroundings): SurroundingsOfCell {
       const { cell: name } = node.lease
-      const url = cellDatabaseUrls[all.indexOf(name) - 1]
-      const apart = url === undefined ? null : { url, authToken: cellDatabaseAuthToken, control }
-      const cell = { name, all, changes, messages: messagesOver(node), apart }
+      const own = apartOf(name)
+      const cell = { name, all, changes, messages: messagesOver(node), apart: own && { ...own, control } }
       return { cell, staffOf: node.staffOf }
     },
     close: () => opened.close(),

@@ -20,7 +20,7 @@ import { CellCommands } from './cell-commands'
 import type { CellRole, OwnedGateway, Ownership } from './cell-role'
 import { type Callers, InsideHeaders } from './inside-headers'
 import type { NodeRole } from './node-role'
-import { pathOf, refused } from './not-forwarded'
+import { pathOf, reasonFor, refused } from './not-forwarded'
 
 const MAX_REACH_MS = 2_000
 /** How long a caller may be silent who has the rest of a response to read. */
@@ -202,7 +202,7 @@ export class GatewayNode {
     const allowSilence = (isAllowed: boolean) => this.connections?.timeout(request, isAllowed ? 0 : IDLE_SECONDS)
     const call = { ...this.callOf(request, formatAddress(addressOf(socket, request.headers))), allowSilence }
     // Who left is not charged for a call that has not begun.
-    if (!found || request.signal.aborted) return refused(request, call)
+    if (!found || request.signal.aborted) return refused(request, call, reasonFor(role))
     if ('fetch' in found) return role.during(() => found.fetch(request))
     return forwarding.forward(request, found, call)
   }

@@ -300,7 +300,7 @@ export class NodeRole<G extends OwnedGateway> {
     const leases = this.roles.map(({ held }) => held)
     const dueMs = Math.min(...leases.map((lease) => (lease ? lease.dueAt - now : RENEW_MS)))
     if (!leases.includes(null)) return Math.max(SOON_MS, dueMs)
-    const isFree = this.roles.some((role) => !role.held && !role.owner())
+    const isFree = this.roles.some((role) => !role.held && !role.owner() && role.silence === null)
     return Math.max(SOON_MS, Math.min(dueMs, isFree || this.waiting.count > 0 ? SOON_MS : LOOK_MS))
   }
 

@@ -22,6 +22,13 @@ export function notForwarded(request: Request, call: ForwardedCall, { outcome }:
 
 const DID_NOT_RUN = 'No node can handle this request now. It did not run. Try again.'
 
+const DATABASE_SILENT = 'The database of this account is not responding. The request did not run. Try again.'
+
+/** Why no node answers for a cell, for its callers. */
+export function reasonFor(cell: { readonly silence: string | null } | null): string {
+  return cell?.silence == null ? DID_NOT_RUN : DATABASE_SILENT
+}
+
 /** 503 with Retry-After, in the shape of the path. */
 export function refused(request: Request, { requestId }: ForwardedCall, message = DID_NOT_RUN): Response {
   const problem = failure('service_unavailable', message, { retryAfterSeconds: 1 })

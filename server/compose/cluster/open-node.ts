@@ -40,6 +40,8 @@ interface NodeNeeds {
         readonly router: CellRouter
         /** Resolves when no gateway of this process has older copies of the control database. */
         readonly refresh: () => Promise<void>
+        /** Why the database of a cell does not answer this node now; null if it does. */
+        readonly askDatabase: (cell: CellName) => Promise<string | null>
       }
     | undefined
   readonly onStuck: (reason: string) => void
@@ -55,7 +57,11 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
   const now = () => Date.now()
   // Hops have the database's time: they reach the owner also from a node whose clock is off, and one whose clock is off as the owner.
   const hopTime = () => Math.round(Date.now() - role.aheadMs)
-  const findOwner: FindOwner = (after, signal) => role.until(() => successor(after), signal)
+  const findOwner: FindOwner = async (after, signal) => {
+    const isSilent = () => role.of(after.cell)?.silence != null
+    const found = await role.until(() => successor(after) ?? (isSilent() ? 'silent' : null), signal)
+    return found === 'silent' ? null : found
+  }
   const tell = sayWhy((reason) => log.warn('a request could not be forwarded to the owner', { reason }))
   const tellUnknown = sayWhy((reason) => log.error('the cell of a request is not known', { reason }))
   const compareZones = zoneComparison(self, log)
@@ -69,7 +75,7 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
   const role: NodeRole<OwnedGateway> = new NodeRole({
     ...{ self, leases, log, now, onStuck, monotonic: () => performance.now() },
     isGenuine: (owner) => isGenuine(config.secretKey, owner),
-    ...(several && { cells: several.cells }),
+    ...(several && { cells: several.cells, askDatabase: several.askDatabase }),
     open: ({ lease, mayGrant, onLost }) =>
       open({ lease, mayGrant, ...node.surroundings, problem: () => role.problem() }, onLost),
     onSighting(sighting) {

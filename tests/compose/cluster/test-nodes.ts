@@ -47,7 +47,8 @@ export function testNodes(
   const details: object[] = []
   const start = (id: string, { skewMs = 0, url = `http://${id}` } = {}) => {
     const self: Omit<NodeFacts, 'skewMs'> = { id, url, version: '0.2.0', zones: null }
-    const link = { isCut: false, losesAnswers: false, failure: null as Error | null, failing: [] as CellName[], skewMs }
+    const faults = { failure: null as Error | null, failing: [] as CellName[], silent: [] as CellName[] }
+    const link = { isCut: false, losesAnswers: false, skewMs, ...faults }
     const log = (level: string) => (message: string, fields?: object) => {
       lines.push(`${id} ${level}: ${message}`)
       details.push({ message, ...fields })
@@ -55,6 +56,7 @@ export function testNodes(
     const role = new NodeRole<TestGateway>({
       ...{ self, cells, leases: linked(shared, link), onSighting: () => undefined },
       isGenuine: ({ nodeId }) => !nodeId.startsWith('thief'),
+      askDatabase: async (cell) => (link.silent.includes(cell) ? 'no answer' : null),
       onStuck: (reason) => lines.push(`${id} stuck: ${reason}`),
       log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
       now: () => time.now + link.skewMs,

@@ -10,7 +10,9 @@ import { announcingWrites } from './control-version'
 import { databaseFile } from './driver/database-file'
 import { lockDatabaseFile } from './driver/database-file-lock'
 import type { Opened } from './driver/opened'
+import { problemOfServer } from './driver/problem-of-server'
 import { type HeldLease, raiseEpoch } from './driver/raise-epoch'
+import { SilenceWatch } from './driver/silence-watch'
 import { sqlClient } from './driver/sql-client'
 import { assertSyncedCommits } from './driver/synced-commits'
 import { Connection, databaseError } from './driver/worker-connection'
@@ -29,7 +31,7 @@ export interface DatabaseOptions {
   /** Whether the operator promises that a server's disk has what the server acknowledges. */
   readonly isSyncPromised: boolean
   readonly clock: Clock
-  /** Called when the process must stop: another process owns the database, or a worker died. */
+  /** Called when nobody may go on with it: another process owns the database, a worker died, or the database of a node is silent. */
   readonly onFatal: (reason: string) => void
   readonly onTrouble: (what: string, reason: string) => void
   readonly beforeUpgrade?: UpgradeOptions['beforeUpgrade']
@@ -71,6 +73,7 @@ export async function openDatabase(options: DatabaseOptions, opened: Opened): Pr
   }
   const writer = await connect('writer')
   const reader = await connect('reader')
+  if (file === null && options.lease) endWhenSilent(options, { writer, reader }, opened)
   if (file === null) {
     await firstAnswer(reader, url)
     await assertSyncedCommits(reader, { url, isPromised: options.isSyncPromised, onTrouble: options.onTrouble })
@@ -89,6 +92,28 @@ export async function openDatabase(options: DatabaseOptions, opened: Opened): Pr
     tokenChanges: () => tokenWrites.count,
     problem: () => databaseProblem(reader),
   }
+}
+
+/**
+ * Cuts the connections of a node to a database that answers nothing any more: what waits fails at once, and what is sent later is refused by the
+ * fence. A process alone has no successor and waits for its database.
+ */
+function endWhenSilent(
+  { url, authToken, onFatal }: DatabaseOptions,
+  connections: { readonly writer: Connection; readonly reader: Connection },
+  opened: Opened,
+): void {
+  const watch = new SilenceWatch({
+    ...connections,
+    ask: (maxMs) => problemOfServer({ url, authToken }, maxMs),
+    now: () => performance.now(),
+    onSilent(reason) {
+      for (const connection of Object.values(connections)) connection.abandon(reason)
+      onFatal(reason)
+    },
+  })
+  watch.start()
+  opened.add(() => watch.stop())
 }
 
 /** Why the database does not respond now; null if it does. */

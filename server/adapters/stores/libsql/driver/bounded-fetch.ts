@@ -7,13 +7,23 @@ const MAX_BYTES = 64 * 1024 * 1024
  * Sends a request to a database over HTTP, with limits of time and size. Refuses compressed responses, so that the limit applies to
  * the decoded size. A broken or hostile database causes an error and cannot crash the process.
  */
-export function boundedFetch({ deadlineMs, maxBytes = MAX_BYTES }: { deadlineMs: () => number; maxBytes?: number }) {
+export function boundedFetch({
+  deadlineMs,
+  maxBytes = MAX_BYTES,
+  isNewConnection = false,
+}: {
+  readonly deadlineMs: () => number
+  readonly maxBytes?: number
+  /** Whether none that was used before is used again. */
+  readonly isNewConnection?: boolean
+}) {
   return async (request: Request): Promise<Response> => {
     const headers = new Headers(request.headers)
     headers.set('accept-encoding', 'identity')
     const answer = await fetch(new Request(request, { headers }), {
       decompress: false,
       redirect: 'error',
+      keepalive: !isNewConnection,
       signal: AbortSignal.timeout(deadlineMs()),
     })
     const encoding = answer.headers.get('content-encoding') ?? 'identity'

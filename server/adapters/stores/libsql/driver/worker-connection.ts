@@ -76,9 +76,14 @@ interface ConnectionOptions {
 export class Connection {
   private readonly threads: WorkerThreads
   private readonly worker: Worker
-  private readonly waiting = new Map<number, { resolve(reply: Reply): void; reject(e: Error): void }>()
+  private readonly waiting = new Map<
+    number,
+    { readonly op: WorkerRequest['op']; resolve(reply: Reply): void; reject(e: Error): void }
+  >()
   private nextId = 1
   private broken: Error | null = null
+  /** When it was asked what it has not answered, or when it answered last if it was asked more. By `performance.now()`. */
+  private owesSince: number | null = null
 
   private constructor(threads: WorkerThreads, onCrash: (error: Error) => void) {
     this.threads = threads
@@ -86,6 +91,8 @@ export class Connection {
     this.worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => {
       const call = this.waiting.get(data.id)
       this.waiting.delete(data.id)
+      if (data.ok || new DatabaseError(data.error).isAnswer)
+        this.owesSince = this.waiting.size > 0 ? performance.now() : null
       if (data.ok) call?.resolve(data)
       else call?.reject(new DatabaseError(data.error))
     }
@@ -124,11 +131,26 @@ export class Connection {
     throw new Error('the database worker gave another answer')
   }
 
+  /**
+   * Since when the database has answered nothing of what it was asked, by `performance.now()`; also if each try fails before it answers. Null if it
+   * owes no answer. The change of its tables may take as long as it takes.
+   */
+  get silentSince(): number | null {
+    const [first] = this.waiting.values()
+    return first?.op === 'migrate' ? null : this.owesSince
+  }
+
+  /** The database answers over another connection: what failed here before does not count any more. */
+  heard(): void {
+    if (this.waiting.size === 0) this.owesSince = null
+  }
+
   private ask(request: Without<WorkerRequest, 'id'>): Promise<Reply> {
     if (this.broken) return Promise.reject(this.broken)
     const id = this.nextId++
+    this.owesSince ??= performance.now()
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject })
+      this.waiting.set(id, { op: request.op, resolve, reject })
       this.worker.postMessage({ id, ...request })
     })
   }
@@ -142,9 +164,9 @@ export class Connection {
     else this.worker.terminate()
   }
 
-  /** Terminates the worker without waiting for pending requests. */
-  abandon(): void {
-    this.broken ??= new DatabaseError({ message: 'the connection was cut', code: ABANDONED })
+  /** Terminates the worker without waiting for pending requests. They, and all later ones, reject with `reason`. */
+  abandon(reason = 'the connection was cut'): void {
+    this.broken ??= new DatabaseError({ message: reason, code: ABANDONED })
     for (const call of this.waiting.values()) call.reject(this.broken)
     this.waiting.clear()
     this.worker.terminate()

@@ -38,6 +38,7 @@ export class DirectSink implements GroupSink {
       if (problem.isConstraint || problem.isLostOwnership) return problem
       this.options.onTrouble('commit', problem.message)
       const last = await this.lastGroup(problem)
+      if (last === 'abandoned') return 'lost'
       if (last === null) {
         this.options.onLostOwnership()
         return 'lost'
@@ -47,12 +48,13 @@ export class DirectSink implements GroupSink {
   }
 
   /** After an error that may have occurred after the commit: asks until the database answers. */
-  private async lastGroup(after: DatabaseError): Promise<number | null> {
+  private async lastGroup(after: DatabaseError): Promise<number | null | 'abandoned'> {
     for (;;) {
       try {
         return await this.options.lastGroup(after)
       } catch (error) {
-        if (databaseError(error).isAbandoned) return new Promise(() => undefined) // nothing waits for it any more
+        // The next owner decides about it.
+        if (databaseError(error).isAbandoned) return 'abandoned'
         this.options.onTrouble('fate', reasonOf(error))
         await new Promise((resolve) => setTimeout(resolve, FATE_RETRY_MS))
       }
