@@ -11,6 +11,7 @@ import { openUpstreamWallet } from './compose/apis/upstream-payments'
 import { composeAfterRestore } from './compose/backup/after-restore'
 import { composeBackups } from './compose/backup/backup-schedule'
 import { startCell } from './compose/cell-work'
+import { cellLoad } from './compose/cluster/cell-load'
 import { withMessages } from './compose/cluster/cell-messages'
 import { type CellPlace, configOf, ownsControl, shareOf } from './compose/cluster/cell-place'
 import { followControl } from './compose/cluster/follow-control'
@@ -194,7 +195,7 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
     longestCallMs: () => Math.max(models.longestCallMs(), ...core.apis.routes.apis.map(({ timeoutMs }) => timeoutMs)),
     /** Resolves when no call is in progress. Aborts those that still run after `maxMs`. */
     streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
-    load: async () => ({ accounts: await accounts.count(), longCalls: pipeline.openCalls.count }),
+    load: () => cellLoad({ stores, accounts, openCalls: pipeline.openCalls }),
     ...{ stopping, reloadModels: core.reloadModels, index, users, takeOffSale: imported.takeOffSale },
     close: closing([[work, backups], [imported.upstreamPayments, providers, models, observed], [linked]], core),
   }

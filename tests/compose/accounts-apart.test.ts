@@ -6,6 +6,7 @@ import { TABLE_HOMES, type TableHome } from '../../server/adapters/stores/libsql
 import { type AccountBody, callWith, keyBench, type Owner, read } from '../http/owner/bench'
 import { C2, type Cells, openCells } from '../support/cells'
 import type { Harness } from '../support/harness'
+import { newClaim } from '../support/payment-claim'
 import { reconcile } from '../support/reconcile'
 
 type CellOwner = Awaited<ReturnType<Cells['owner']>>
@@ -29,6 +30,20 @@ describe('with accounts in two cells', () => {
   const secretOf = async (of: CellOwner) => (await keyBench(of).create()).secret
   const home = (of: CellOwner): Harness => cells.gatewayOf(of.cell)
   const rows = async (of: Harness, query: string) => (await of.core.stores.db.all<unknown>(sql.raw(query))).length
+
+  test('a gateway counts what has not ended in its own cell', async () => {
+    const before = await cells.main.gateway.load()
+    const { db } = cells.c2.core.stores
+    await db.run(sql`INSERT INTO kept_holds (id, hold, call) VALUES ('req_kept', '{}', '{}')`)
+    await cells.c2.core.stores.paymentClaims.take(newClaim(), cells.clock.now())
+    expect(await cells.c2.gateway.load()).toMatchObject({
+      ...{ longCalls: 0, keptHolds: 1, unfinishedPayments: 1, stuckRecords: 0, commitWaitMs: 0 },
+      databaseMs: expect.any(Number),
+    })
+    expect(await cells.main.gateway.load()).toMatchObject({ ...before, databaseMs: expect.any(Number) })
+    await db.run(sql`DELETE FROM kept_holds`)
+    await db.run(sql`DELETE FROM payments`)
+  })
 
   test('accounts are divided, and each is opened in its own cell alone', async () => {
     expect([operator.cell, ada.cell, bob.cell]).toEqual(['main', C2, 'main'])

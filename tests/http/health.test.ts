@@ -128,6 +128,26 @@ describe('a database that does not answer (spec-answers 2)', () => {
     })
   })
 
+  test('operators read what is wrong with other cells; the readiness of this one does not depend on it', async () => {
+    const well = { owner: 'http://a', since: null, is_pinned: false, accounts: 1, requests: 0, long_calls: 0 }
+    const work = { kept_holds: 0, unfinished_payments: 0, commit_wait_ms: 0, database_ms: 1, stuck_records: 2 }
+    const silent = { accounts: null, long_calls: null, stuck_records: null, owner: 'http://b' }
+    const cells = ['main', 'c2', 'c3', 'c4'].map((name) => ({ name, ...well, ...work }))
+    Object.assign(cells[2] ?? {}, silent)
+    Object.assign(cells[3] ?? {}, { owner: null })
+    const readiness = new Readiness({
+      ...{ checks: {}, sources: async () => ({}), upstreams: () => [], isDraining: () => false },
+      cells: async () => ({ cells }),
+    })
+    expect(await readiness.details()).toMatchObject({
+      ...{ status: 'ready', cells },
+      warnings: {
+        cells:
+          'c2 has 2 stuck records: see gateway operator stuck list; c3 is owned by http://b, which does not say how it does; c4 has no owner, and its accounts get 503',
+      },
+    })
+  })
+
   test('a usage report is then 503 service_unavailable with Retry-After and the limit headers, never 401, 404 or 500', async () => {
     const gateway = await openHarness()
     const key = await gateway.key(await gateway.account())

@@ -51,10 +51,14 @@ function nodeTable({ nodes }: NodeReport): string {
 
 function cellTable(cells: readonly OneCell[]): string {
   return table(
-    ['CELL', 'OWNER', 'SINCE', 'PINNED', 'ACCOUNTS', 'REQUESTS', 'LONG CALLS'],
+    [
+      ...['CELL', 'OWNER', 'SINCE', 'PINNED', 'ACCOUNTS', 'REQUESTS', 'LONG CALLS', 'HOLDS', 'PAYMENTS', 'STUCK'],
+      ...['COMMIT WAIT MS', 'DATABASE MS'],
+    ],
     cells.map((cell) => [
       ...[cell.name, cell.owner ?? '-', cell.since ?? '-', cell.is_pinned ? 'yes' : 'no'],
-      ...[cell.accounts ?? '-', cell.requests ?? '-', cell.long_calls ?? '-'],
+      ...[cell.accounts, cell.requests, cell.long_calls, cell.kept_holds].map((count) => count ?? '-'),
+      ...[cell.unfinished_payments, cell.stuck_records, cell.commit_wait_ms, cell.database_ms].map((n) => n ?? '-'),
     ]),
   )
 }

@@ -4,6 +4,7 @@ import { type Forwarding, OPERATOR, type Peer } from '../../core/cluster/hop'
 import type { LeaseStore, Offer, Sighting } from '../../core/cluster/leases'
 import { failure } from '../../core/failure'
 import { makeId } from '../../core/ids'
+import { inTime } from '../../core/in-time'
 import { FAILURES, failureBody } from '../../http/middleware/failures'
 import type { CellReport, OneCell } from '../../http/operator/cell-record'
 import type { CellRole, OwnedGateway } from './cell-role'
@@ -14,6 +15,8 @@ const STATUS_PATH = '/internal/cell/status'
 /** Asks the owner of a cell to hand it over to the node in the query. */
 const GIVE_PATH = '/internal/cell/give'
 const MAX_STATUS_MS = 2_000
+/** How long the cell's database may take to say it. */
+const MAX_LOAD_MS = 1_500
 
 interface CellCommandParts {
   readonly nodeId: string
@@ -23,7 +26,13 @@ interface CellCommandParts {
   readonly now: () => number
 }
 
-type Load = Pick<OneCell, 'accounts' | 'requests' | 'long_calls'>
+/** What only the owner of a cell knows of it. */
+type Load = Omit<OneCell, 'name' | 'owner' | 'since' | 'is_pinned'>
+
+const UNKNOWN: Load = {
+  ...{ accounts: null, requests: null, long_calls: null, kept_holds: null, unfinished_payments: null },
+  ...{ stuck_records: null, commit_wait_ms: null, database_ms: null },
+}
 
 /** What operators do with cells, on any node. */
 export class CellCommands {
@@ -69,7 +78,9 @@ export class CellCommands {
       owner: owner?.url ?? null,
       since: owner ? isoTime(owner.takenAt) : null,
       is_pinned: plan?.isPinned === true && plan.nodeId === owner?.nodeId,
-      ...(load ?? { accounts: null, requests: null, long_calls: null }),
+      // An owner of an older version knows less.
+      ...UNKNOWN,
+      ...load,
     }
   }
 
@@ -124,11 +135,20 @@ export class CellCommands {
 }
 
 async function loadOf(role: CellRole<OwnedGateway>): Promise<Load> {
-  const more = await role.owned()?.load?.()
+  const more = await inTime(
+    role.owned()?.load?.() ?? Promise.resolve(null),
+    MAX_LOAD_MS,
+    () => new Error('late'),
+  ).catch(() => null)
   return {
     accounts: more?.accounts ?? null,
     requests: role.inProgress,
     long_calls: more?.longCalls ?? null,
+    kept_holds: more?.keptHolds ?? null,
+    unfinished_payments: more?.unfinishedPayments ?? null,
+    stuck_records: more?.stuckRecords ?? null,
+    commit_wait_ms: more?.commitWaitMs ?? null,
+    database_ms: more?.databaseMs ?? null,
   }
 }
 

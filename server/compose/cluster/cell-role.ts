@@ -3,6 +3,7 @@ import type { Peer } from '../../core/cluster/hop'
 import { type CellOwner, type HeldCell, Lease, type LeaseStore, type NodeFacts } from '../../core/cluster/leases'
 import { reasonOf } from '../../core/result'
 import type { Log } from '../../log'
+import type { CellLoad } from './cell-load'
 import { DatabaseReach } from './database-reach'
 import type { WaitingRequests } from './waiting-requests'
 
@@ -21,7 +22,7 @@ export interface OwnedGateway {
   /** Resolves when no call is in progress. Aborts those that still run after `maxMs`. */
   streamsEnded(maxMs: number): Promise<void>
   /** How much there is in the cell. */
-  readonly load?: () => Promise<{ readonly accounts: number; readonly longCalls: number }>
+  readonly load?: () => Promise<CellLoad>
   close(): Promise<void>
 }
 

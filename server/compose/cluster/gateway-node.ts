@@ -13,6 +13,7 @@ import { type Address, formatAddress, parseAddress, UNKNOWN_ADDRESS } from '../.
 import { reasonOf } from '../../core/result'
 import type { ContextDeps } from '../../http/middleware/request-context'
 import { requestIds } from '../../http/middleware/request-ids'
+import type { CellReport } from '../../http/operator/cell-record'
 import { type NodeReport, nodeReport } from '../../http/operator/node-record'
 import { isProbe } from '../../http/routing/endpoint-table'
 import { COMMAND_PATH, NodeCellCalls } from './cell-calls'
@@ -66,11 +67,18 @@ export interface NodeSurroundings {
   /** What prevents the node from being ready, apart from the gateway. */
   readonly problem: () => string | null
   readonly report: () => Promise<NodeReport>
+  readonly cells: () => Promise<CellReport>
 }
 
-/** What `/ready` of an owner also says. */
+/** What `/ready` of an owner also says; only that of `main` asks the other cells. */
 export function nodeReadiness<C extends object>(checks: C, node: NodeSurroundings | undefined) {
-  return node ? { checks: { ...checks, node: async () => node.problem() }, nodes: node.report } : { checks }
+  if (!node) return { checks }
+  const areCellsSaid = node.lease.cell === MAIN_CELL && node.calls.cells().length > 1
+  return {
+    checks: { ...checks, node: async () => node.problem() },
+    nodes: node.report,
+    ...(areCellsSaid && { cells: node.cells }),
+  }
 }
 
 /** One of many nodes: it handles every request, here if it owns the accounts of its cell, else by the owner. */
@@ -98,9 +106,10 @@ export class GatewayNode {
   }
 
   /** For the gateways of this node. */
-  get surroundings(): Pick<NodeSurroundings, 'callers' | 'staffOf' | 'calls' | 'report'> {
+  get surroundings(): Pick<NodeSurroundings, 'callers' | 'staffOf' | 'calls' | 'report' | 'cells'> {
     const { callers, staffOf } = this.inside
-    return { callers, staffOf, calls: this.calls, report: () => this.report() }
+    const cells = () => this.cellCommands.report()
+    return { callers, staffOf, calls: this.calls, report: () => this.report(), cells }
   }
 
   readonly handle = (request: Request): Response | Promise<Response> => {

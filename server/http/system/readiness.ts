@@ -1,5 +1,6 @@
 import { reasonOf } from '../../core/result'
 import type { ModelBackend } from '../../pipeline/models/model-backend'
+import { type CellReport, cellWarning } from '../operator/cell-record'
 import type { NodeReport, OneNode } from '../operator/node-record'
 
 /** Longer means that the part does not respond. Load balancers give up after about five seconds. */
@@ -16,6 +17,8 @@ interface ReadinessParts {
   readonly isDraining: () => boolean
   /** Of one node of many: all nodes on its database. */
   readonly nodes?: () => Promise<NodeReport>
+  /** Of the gateway of `main` where there are several cells. */
+  readonly cells?: () => Promise<CellReport>
   /** For tests. */
   readonly maxCheckMs?: number
 }
@@ -60,9 +63,13 @@ export class Readiness {
     const models = upstreams([]).map(({ name, breaker, underWay }) => ({ name, breaker, under_way: underWay }))
     const state = await this.state()
     const works = Object.fromEntries(Object.keys(checks).map((name) => [name, !(name in state.problems)]))
+    const cells = (await this.parts.cells?.().catch(() => null)) ?? null
+    const ofCells = cells && cellWarning(cells)
     return {
-      ...{ ...state, checks: works, warnings: await this.failing(warnings), sources: await sources(), models },
+      ...{ ...state, checks: works, sources: await sources(), models },
+      warnings: { ...(await this.failing(warnings)), ...(ofCells !== null && { cells: ofCells }) },
       ...(await this.parts.nodes?.()),
+      ...cells,
     }
   }
 

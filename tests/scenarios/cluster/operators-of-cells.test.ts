@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { CellReport } from '../../../server/http/operator/cell-record'
 import type { OperatorAccountPage } from '../../../server/http/operator/record'
 import { openCluster, openSpender, search, type TestNode } from '../../support/cluster'
 import { control } from '../../support/server-process'
@@ -54,6 +55,20 @@ describe.skipIf(!hasSqld)('an operator of two nodes with two cells', () => {
     }
   })
 
+  test('either node says of each cell who owns it, what is left to do in it and how its database answers', async () => {
+    const none = { long_calls: 0, kept_holds: 0, unfinished_payments: 0, stuck_records: 0 }
+    const well = { owner: expect.any(String), since: expect.any(String), accounts: 1, database_ms: expect.any(Number) }
+    for (const { folder } of nodes) {
+      const ready = await (await control(folder, 'ready', {})).json()
+      expect(new Set(ready.cells.map(({ owner }: { owner: string }) => owner)).size).toBe(2)
+      expect(ready.warnings).not.toHaveProperty('cells')
+      expect(ready).toMatchObject({
+        status: 'ready',
+        cells: ['main', 'c2'].map((name) => ({ name, ...well, ...none, commit_wait_ms: 0 })),
+      })
+    }
+  })
+
   test('the books of all cells are compared, and come to zero', async () => {
     const run = await people[1]!.api('/api/operator/reconcile', {}, nodes[1]!.url)
     expect(run).toMatchObject({ ledger: [], complete: true })
@@ -66,4 +81,18 @@ describe.skipIf(!hasSqld)('an operator of two nodes with two cells', () => {
     for (const { id } of people)
       expect(lines.some((line) => line.startsWith('closing,') && line.includes(id))).toBe(true)
   })
+
+  test('a cell whose owner does not answer, or that nobody owns, is named as a warning', async () => {
+    const { cells } = (await (await control(nodes[0]!.folder, 'cells', {})).json()) as CellReport
+    const urlOf = (cell: string) => cells.find(({ name }) => name === cell)?.owner
+    const [of, left] = ['c2', 'main'].map((cell) => nodes.find(({ url }) => url === urlOf(cell))) as [
+      TestNode,
+      TestNode,
+    ]
+    process.kill(of.pid, 'SIGSTOP')
+    const warning = async () => (await (await control(left.folder, 'ready', {})).json()).warnings.cells
+    expect(await warning()).toBe(`c2 is owned by ${of.url}, which does not say how it does`)
+    await until(async () => (await warning()) !== `c2 is owned by ${of.url}, which does not say how it does`)
+    await until(async () => (await warning()) === undefined)
+  }, 60_000)
 })
