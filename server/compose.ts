@@ -13,7 +13,7 @@ import { composeBackups } from './compose/backup/backup-schedule'
 import { startCell } from './compose/cell-work'
 import { cellLoad } from './compose/cluster/cell-load'
 import { withMessages } from './compose/cluster/cell-messages'
-import { type CellPlace, configOf, ownsControl, shareOf } from './compose/cluster/cell-place'
+import { brakeShareOf, type CellPlace, configOf, ownsControl, shareOf } from './compose/cluster/cell-place'
 import { followControl } from './compose/cluster/follow-control'
 import { type NodeSurroundings, nodeReadiness } from './compose/cluster/gateway-node'
 import { billingBeside, operatorsOfCells, othersOf } from './compose/cluster/operators'
@@ -133,7 +133,8 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
   const { clock, log, cell: place, stopwatch = STOPWATCH } = surroundings
   const core = await composeCore(config, surroundings)
   const { stores, accounts } = core
-  const ofCell = { shareOf: shareOf(place), hasOtherCells: (place?.all.length ?? 1) > 1, place }
+  const shares = { shareOf: shareOf(place), brakeShareOf: brakeShareOf(place) }
+  const ofCell = { ...shares, hasOtherCells: (place?.all.length ?? 1) > 1, place }
   const later = () => ({ pipeline, models, billing, readiness, backups })
   const { telemetry, ...observed } = await composeTelemetry(config, { log, clock, stopwatch, core, later })
   const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
@@ -197,6 +198,7 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
     streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
     load: () => cellLoad({ stores, accounts, openCalls: pipeline.openCalls }),
     ...{ stopping, reloadModels: core.reloadModels, index, users, takeOffSale: imported.takeOffSale },
+    tellDirectory: core.tellDirectory,
     close: closing([[work, backups], [imported.upstreamPayments, providers, models, observed], [linked]], core),
   }
 }
@@ -299,7 +301,7 @@ async function coreOf(
   return {
     ...{ stores, isResealed, ...control, setupToken },
     ...{ accounts, credentials, apps: cell.apps, holds, events, ledger, journal },
-    ...{ money: cell.money, limiter: cell.limiter, stuck: cell.stuck },
+    ...{ money: cell.money, limiter: cell.limiter, stuck: cell.stuck, tellDirectory: cell.tellDirectory },
     paying: await openUpstreamWallet(config, stores.upstreamPayments, clock),
     /** Requests to addresses that strangers supply. */
     strangers: guardedFetch(config, outbound),
@@ -318,6 +320,7 @@ async function coreOf(
       ...{ audit: stores.audit, isClosed: closedUsers(stores.controlDb) },
       hasOperatorBeside: (account) => stores.directory.hasOperatorBeside(account),
       recordsBooks: ownsControl(place),
+      claimReference: async (reference) => (await cell.claims?.reference(reference)) ?? true,
     }),
     limitRequests: cell.limitRequests,
     signUp: new SignUp({
@@ -344,7 +347,7 @@ function composeIdentity(
 ) {
   const loopbacks = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${config.port}`)
   const ownOrigins = new Set([config.baseUrl, ...loopbacks])
-  const mailers = openMailers(config, clock, log)
+  const mailers = openMailers(config, { clock, log, brakeShareOf: brakeShareOf(place) })
   const { mailer, linkMailer } = mailers
   const { directory } = stores
   const users = new UsersOfCells({

@@ -23,6 +23,7 @@ type Needs = Pick<Cell, 'ledger' | 'journal' | 'limiter' | 'credentials'> &
     readonly telemetry: Telemetry
     /** How much of an upstream's concurrency is this gateway's. */
     readonly shareOf: (cap: number) => number
+    readonly brakeShareOf: BillingNeeds['brakeShareOf']
     /** Whether other cells have accounts, too. */
     readonly hasOtherCells: boolean
     readonly beside?: BillingNeeds['beside']

@@ -11,8 +11,10 @@ import { MemoryWindows } from '../adapters/stores/memory/windows'
 import { LimitRequests } from '../core/accounts/limit-requests'
 import { isSold } from '../core/catalog/operations'
 import type { Clock } from '../core/clock'
-import { CellClaims, type CellName, MAIN_CELL } from '../core/cluster/cells'
+import { CellClaims, type CellName } from '../core/cluster/cells'
+import { ToldCells } from '../core/cluster/told-cells'
 import { announcedJournal } from '../core/events/announced-journal'
+import { inTime } from '../core/in-time'
 import { assertClock } from '../core/ledger/clock-check'
 import { Ledger } from '../core/ledger/ledger'
 import { StuckRecords } from '../core/ledger/stuck-records'
@@ -20,21 +22,24 @@ import { WatchedJournal } from '../core/ledger/watched-journal'
 import { Limiter } from '../core/limits/limiter'
 import type { RecentLatencies } from '../core/usage/recent-latencies'
 import type { Log } from '../log'
-import { adoptPayments } from './cluster/adopt-payments'
+import type { CellPlace } from './cluster/cell-place'
+import { directoryTeller } from './cluster/directory-teller'
 import { MoneyLog } from './observing/money-log'
 import { timedJournal } from './observing/timed-journal'
 import { eventWriter } from './webhooks'
 
 /** How long a caller waits for the commit of its charge before it gets a 503. */
 const COMMIT_PATIENCE_MS = 10_000
+/** How long a request waits for another cell to tell the directory what it has. */
+const TELLING_MS = 5_000
 
 interface CellNeeds {
   /** What the cell's accounts are in. Closing `opened` closes the cell first, then the database. */
   readonly database: Database
   readonly opened: Opened
-  readonly control: Pick<ControlStores, 'directory' | 'userAddresses' | 'cells'>
+  readonly control: Pick<ControlStores, 'directory' | 'userAddresses' | 'cells' | 'told'>
   /** Absent: the only cell. */
-  readonly cell?: { readonly name: CellName; readonly all: readonly CellName[] } | undefined
+  readonly cell?: Pick<CellPlace, 'name' | 'all' | 'messages'> | undefined
   readonly clock: Clock
   /** Monotonic. */
   readonly stopwatch: Clock
@@ -63,9 +68,10 @@ export async function openCell(needs: CellNeeds) {
     onStuck: (counts: { readonly records: number; readonly accounts: number }) =>
       log.error('records of the ledger are stuck', counts),
   }
-  const claims = needs.cell && needs.cell.all.length > 1 ? new CellClaims(control.cells, needs.cell.name) : null
+  const claims = claimsOf(needs)
   const stores = await openCellStores({ database, control, claims, counters: holds }, options, opened)
-  if (claims && needs.cell?.name === MAIN_CELL) await adoptPayments(stores.paymentClaims, control.cells)
+  const tellDirectory = tellerOf(needs, stores)
+  await tellDirectory()
   if (!needs.acceptsClock) assertClock(clock.now(), await stores.lastTimes())
   const events = new MemoryEvents()
   const charges = new WatchedJournal(stores.journal, () => stopwatch.now())
@@ -82,7 +88,9 @@ export async function openCell(needs: CellNeeds) {
       onReversalFailure(durable.call.id, 'an unfinished stream could not be charged')
   const { accounts, credentials } = stores
   return {
-    ...{ stores, holds, events, journal, money, ledger, accounts, credentials },
+    ...{ stores, holds, events, journal, money, ledger, accounts, credentials, claims },
+    /** Adds to the directory what it lacks of this cell. Nothing to do for the only one. */
+    tellDirectory,
     stuck: new StuckRecords({ store: stores.stuck, journal, holds, clock }),
     apps: new LibsqlAppGrants(database.db, (reason) =>
       log.warn('the last use of an app could not be saved', { reason }),
@@ -94,4 +102,23 @@ export async function openCell(needs: CellNeeds) {
     /** Writes an event that no commit causes. */
     writeEvent,
   }
+}
+
+/** Null for the only cell. */
+function claimsOf({ control, cell, stopwatch }: Pick<CellNeeds, 'control' | 'cell' | 'stopwatch'>): CellClaims | null {
+  if (!cell || cell.all.length < 2) return null
+  const { name, all, messages } = cell
+  const others = all.filter((other) => other !== name)
+  const ask = (other: CellName) =>
+    inTime(messages.tell(other, { kind: 'tell_directory' }), TELLING_MS, () => new Error('it did not answer in time'))
+  const told = new ToldCells(others, ask, () => stopwatch.now())
+  return new CellClaims(control.cells, name, told)
+}
+
+function tellerOf(
+  { control, cell, log }: Pick<CellNeeds, 'control' | 'cell' | 'log'>,
+  { contents }: Awaited<ReturnType<typeof openCellStores>>,
+): () => Promise<void> {
+  if (!cell || cell.all.length < 2) return async () => undefined
+  return directoryTeller({ cell: cell.name, contents, told: control.told, log })
 }

@@ -3,7 +3,7 @@ import { forgetInControl } from '../adapters/stores/libsql/audit/forgotten-trace
 import { JoinedAuditTrail } from '../adapters/stores/libsql/audit/joined-audit-trail'
 import { operatorActs } from '../adapters/stores/libsql/audit/operator-acts'
 import { isControlOpened, registerCell } from '../adapters/stores/libsql/cluster/cell-database'
-import { openControlStores } from '../adapters/stores/libsql/control-stores'
+import { type ControlStores, openControlStores } from '../adapters/stores/libsql/control-stores'
 import { Opened } from '../adapters/stores/libsql/driver/opened'
 import type { WorkerThreads } from '../adapters/stores/libsql/driver/worker-threads'
 import { eventsOfGateway, LibsqlControlEvents } from '../adapters/stores/libsql/notices/control-events'
@@ -12,12 +12,13 @@ import type { ControlDatabase } from '../adapters/stores/libsql/shared-database'
 import type { Config } from '../config'
 import type { Clock } from '../core/clock'
 import type { CellName } from '../core/cluster/cells'
+import type { AccountId } from '../core/ids'
 import type { RecentLatencies } from '../core/usage/recent-latencies'
 import { EventCopies } from '../core/webhooks/event-moves'
 import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Log } from '../log'
 import { upgradeCopy } from './backup/upgrade-copy'
-import { openCell } from './cell'
+import { type Cell, openCell } from './cell'
 import type { CellPlace } from './cluster/cell-place'
 import type { NodeSurroundings } from './cluster/gateway-node'
 
@@ -70,7 +71,7 @@ export async function openDatabases(config: Config, surroundings: Surroundings) 
       ...{ db: home.db, controlDb: shared.db },
       ...{ tokenChanges: shared.tokenChanges, ...control, ...cell.stores },
       /** Forgets a closed account where its own database does not. */
-      forgetInControl: apart ? forgetInControl(shared.db) : null,
+      forgetInControl: apart && forgetsElsewhere(shared, cell, control.cells, clock),
       audit: apart ? new JoinedAuditTrail(audit, own) : audit,
       operatorActs: operatorActs(home.db),
       /** Why a database does not respond now; null if all do. */
@@ -82,6 +83,24 @@ export async function openDatabases(config: Config, surroundings: Surroundings) 
   } catch (error) {
     await opened.close()
     throw error
+  }
+}
+
+/** What the control database has of a closed account: it is forgotten there, and its keys lead nowhere any more. */
+function forgetsElsewhere(
+  shared: ControlDatabase,
+  { credentials }: Pick<Cell, 'credentials'>,
+  directory: Pick<ControlStores['cells'], 'endKeys'>,
+  clock: Clock,
+) {
+  const forget = forgetInControl(shared.db)
+  return async (account: AccountId): Promise<void> => {
+    await forget(account)
+    const keys = await credentials.byAccount(account)
+    await directory.endKeys(
+      keys.map(({ hash }) => hash),
+      clock.now(),
+    )
   }
 }
 

@@ -45,21 +45,31 @@ const LINKS_PER_HOUR = 10
  * For mails that anybody can have sent to any address: sign-ups, resets, new addresses. Beyond the brake the address has links
  * that still work, and gets no more.
  */
-function brakedMailer(mailer: Mailer, clock: Clock, log: Log): Mailer {
+function brakedMailer(mailer: Mailer, max: number, clock: Clock, log: Log): Mailer {
   const windows = openAttemptWindows(clock)
   return {
     async send(mail) {
-      const { allowed } = windows.take(mail.to.toLowerCase(), { window: 3600, max: LINKS_PER_HOUR })
+      const { allowed } = windows.take(mail.to.toLowerCase(), { window: 3600, max })
       if (allowed) await mailer.send(mail)
       else log.warn('a mail with a link was not sent: its address got enough of them within an hour')
     },
   }
 }
 
-/** The mailers, or null without mail settings. `linkMailer` is for mails that strangers can cause. */
-export function openMailers(config: Pick<Config, 'mail'>, clock: Clock, log: Log) {
+/**
+ * The mailers, or null without mail settings. `linkMailer` is for mails that strangers can cause. `brakeShareOf`: the part of their number that is this
+ * gateway's, where several count by themselves.
+ */
+export function openMailers(
+  config: Pick<Config, 'mail'>,
+  {
+    clock,
+    log,
+    brakeShareOf,
+  }: { readonly clock: Clock; readonly log: Log; readonly brakeShareOf: (max: number) => number },
+) {
   const mailer = openMailer(config)
-  return { mailer, linkMailer: mailer && brakedMailer(mailer, clock, log) }
+  return { mailer, linkMailer: mailer && brakedMailer(mailer, brakeShareOf(LINKS_PER_HOUR), clock, log) }
 }
 
 /** Its library is loaded with the first message. */

@@ -1,5 +1,5 @@
 import { type Clock, DAY_MS, HOUR_MS } from '../core/clock'
-import type { PrunedTable, RetentionDays, RetentionStore } from '../core/usage/retention'
+import type { KeptDirectory, PrunedTable, RetentionDays, RetentionStore } from '../core/usage/retention'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
@@ -14,6 +14,8 @@ const MAX_PAUSE_MS = 2_000
 
 interface Parts {
   readonly store: RetentionStore
+  /** The directory of several cells, for the one gateway that removes its old rows. */
+  readonly directory?: KeptDirectory | null
   readonly days: RetentionDays
   readonly clock: Clock
   /** A clock that nobody sets. */
@@ -25,7 +27,7 @@ interface Parts {
  * everything look old.
  */
 export function startRetention(parts: Parts, log: Log): Job {
-  const { store, clock, stopwatch } = parts
+  const { store, directory, clock, stopwatch } = parts
   const tables = tablesOf(parts.days)
   let offset = clock.now() - stopwatch.now()
   let notBefore = 0
@@ -38,7 +40,11 @@ export function startRetention(parts: Parts, log: Log): Job {
         log.warn('the clock was set: nothing is removed for a day', { hours: Math.round(moved / HOUR_MS) })
       }
       if (stopwatch.now() < notBefore) return
-      for (const [table, days] of tables) await pruneTable(store, table, clock.now() - days * DAY_MS, signal)
+      for (const [table, days] of tables) {
+        const before = clock.now() - days * DAY_MS
+        await pruneInSteps((maxRows) => store.prune(table, before, maxRows), signal)
+      }
+      if (directory) await pruneInSteps((maxRows) => directory.prune(clock.now(), maxRows), signal)
     },
     {
       everyMs: HOUR_MS,
@@ -59,15 +65,10 @@ function tablesOf({ requests, audit, events }: RetentionDays): readonly (readonl
   return tables.filter(([, days]) => days > 0)
 }
 
-async function pruneTable(
-  store: RetentionStore,
-  table: PrunedTable,
-  before: number,
-  signal: AbortSignal,
-): Promise<void> {
+async function pruneInSteps(step: (maxRows: number) => Promise<boolean>, signal: AbortSignal): Promise<void> {
   for (let more = true; more && !signal.aborted; ) {
     const began = performance.now()
-    more = await store.prune(table, before, STEP_ROWS)
+    more = await step(STEP_ROWS)
     const pause = Math.min(Math.max((performance.now() - began) * PAUSES, MIN_PAUSE_MS), MAX_PAUSE_MS)
     if (more) await paused(pause, signal)
   }

@@ -16,9 +16,9 @@ test('a user, an account and their cell are known from the row that precedes the
 test('a key that no cell claimed has no row, and one that a cell claimed stays there', async () => {
   const { cells, close } = await openTestStores()
   expect(await cells.ofKey('hash')).toBeNull()
-  await cells.claimKey('hash', 'c2')
-  await cells.claimKey('hash', 'c2')
-  await cells.claimKey('hash', 'c3')
+  await cells.claimKey('hash', 'c2', null)
+  await cells.claimKey('hash', 'c2', null)
+  await cells.claimKey('hash', 'c3', null)
   expect(await cells.ofKey('hash')).toBe('c2')
   expect(await cells.ofKey('HASH')).toBeNull()
   await close()
@@ -26,7 +26,6 @@ test('a key that no cell claimed has no row, and one that a cell claimed stays t
 
 test('in any order of claims, each payment belongs to the first cell that asked, for all that ask', async () => {
   const { cells, close } = await openTestStores()
-  await cells.add([], true)
   const asks = fc.array(fc.tuple(fc.constantFrom('p1', 'p2', 'p3'), fc.constantFrom('main', 'c2', 'c3')), {
     minLength: 1,
     maxLength: 12,
@@ -35,7 +34,7 @@ test('in any order of claims, each payment belongs to the first cell that asked,
   await fc.assert(
     fc.asyncProperty(asks, async (asked) => {
       run++
-      const answers = await Promise.all(asked.map(([claim, cell]) => cells.claimPayment(`${run} ${claim}`, cell)))
+      const answers = await Promise.all(asked.map(([claim, cell]) => cells.claimPayment(`${run} ${claim}`, cell, NOON)))
       const first = new Map<string, string>()
       for (const [claim, cell] of asked) if (!first.has(claim)) first.set(claim, cell)
       expect(answers).toEqual(asked.map(([claim]) => first.get(claim) ?? ''))
@@ -45,18 +44,26 @@ test('in any order of claims, each payment belongs to the first cell that asked,
   await close()
 })
 
-test('no other cell takes a payment before those of main are known, and then none that main took', async () => {
+test('rows are forgotten in steps once they are kept no longer, and others never', async () => {
   const { cells, close } = await openTestStores()
-  const tried = (claim: string) => cells.claimPayment(claim, 'c2').catch((error: unknown) => error)
-  expect(await cells.claimPayment('new', 'main')).toBe('main')
-  expect(await tried('other')).toMatchObject({ unavailable: true })
-  await cells.add(['old', 'new'], false)
-  expect(await cells.areKnown()).toBe(false)
-  expect(await tried('other')).toMatchObject({ unavailable: true })
-  await cells.add(['older'], true)
-  await cells.add(['older'], true)
-  expect(await cells.areKnown()).toBe(true)
-  const taken = await Promise.all(['new', 'old', 'older', 'other'].map((claim) => cells.claimPayment(claim, 'c2')))
-  expect(taken).toEqual(['main', 'main', 'main', 'c2'])
+  for (let i = 0; i < 5; i++) {
+    await cells.claimKey(`link ${i}`, 'c2', NOON)
+    await cells.claimPayment(`payment ${i}`, 'c2', NOON + i)
+  }
+  await cells.claimKey('key', 'c2', null)
+  await cells.claimKey('ended', 'c2', null)
+  await cells.claimPayment('grant:1', 'c2', null)
+  await cells.endKeys(['ended', 'of nobody'], NOON)
+  expect(await cells.prune(NOON - 1, 10)).toBe(false)
+  expect(await cells.ofKey('ended')).toBe('c2')
+  expect([await cells.prune(NOON + 3, 4), await cells.prune(NOON + 3, 4)]).toEqual([true, false])
+  const names = ['link 0', 'link 4', 'ended', 'key']
+  expect(await Promise.all(names.map((name) => cells.ofKey(name)))).toEqual([null, null, null, 'c2'])
+  const claims = ['payment 3', 'payment 4', 'grant:1']
+  expect(await Promise.all(claims.map((claim) => cells.claimPayment(claim, 'main', null)))).toEqual([
+    'main',
+    'c2',
+    'c2',
+  ])
   await close()
 })

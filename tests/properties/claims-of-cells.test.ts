@@ -3,22 +3,34 @@ import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { LibsqlCredentials } from '../../server/adapters/stores/libsql/credentials'
 import { LibsqlPaymentClaims } from '../../server/adapters/stores/libsql/payment-claims'
-import { adoptPayments } from '../../server/compose/cluster/adopt-payments'
+import { directoryTeller } from '../../server/compose/cluster/directory-teller'
 import { CellClaims, type CellName } from '../../server/core/cluster/cells'
+import { ToldCells } from '../../server/core/cluster/told-cells'
 import { makeId } from '../../server/core/ids'
 import type { NewClaim } from '../../server/core/payments/claim'
 import type { LinkAttempt } from '../../server/core/social/session'
-import { apiKey, audit, NOON, openTestStores, type TestStores } from '../support/ledger-parts'
+import { accountId, apiKey, audit, NOON, openTestStores, type TestStores } from '../support/ledger-parts'
 import { newClaim } from '../support/payment-claim'
+
+/** All other cells have told what they have. */
+const TOLD = { all: async () => undefined }
+const QUIET = { info: () => undefined, error: () => undefined }
 
 describe('with the accounts in two databases', () => {
   let main: TestStores
   let c2: TestStores
   let payments: Record<string, LibsqlPaymentClaims>
+  let tellOfMain: () => Promise<void>
+  let mainAnswers = false
   beforeAll(async () => {
     main = await openTestStores()
-    c2 = await openTestStores({ control: main.stores, claims: new CellClaims(main.cells, 'c2') })
-    payments = { main: new LibsqlPaymentClaims(main.db, new CellClaims(main.cells, 'main')), c2: c2.paymentClaims }
+    tellOfMain = directoryTeller({ cell: 'main', contents: main.contents, told: main.told, log: QUIET })
+    let now = 0
+    const ask = async () => (mainAnswers ? tellOfMain() : unreachable())
+    const askMain = new ToldCells(['main'], ask, () => (now += 10_000))
+    c2 = await openTestStores({ control: main.stores, claims: new CellClaims(main.cells, 'c2', askMain) })
+    const claims = new CellClaims(main.cells, 'main', TOLD)
+    payments = { main: new LibsqlPaymentClaims(main.db, claims), c2: c2.paymentClaims }
   })
   afterAll(async () => {
     await c2.close()
@@ -43,7 +55,7 @@ describe('with the accounts in two databases', () => {
     }
     // Not before main has told all it took.
     expect(await take('c2', served).catch((error: unknown) => error)).toMatchObject({ unavailable: true })
-    await adoptPayments(main.paymentClaims, main.cells)
+    mainAnswers = true
     for (const claim of [served, open]) expect(await take('c2', claim)).toEqual({ kind: 'refused', why: 'in_use' })
     expect(await c2.paymentClaims.find(served.key)).toBeNull()
   })
@@ -73,9 +85,9 @@ describe('with the accounts in two databases', () => {
   })
 
   test('a payment is not taken while the directory cannot be asked', async () => {
-    const broken = { claimKey: unreachable, claimPayment: unreachable }
+    const broken = { ofKey: unreachable, claimKey: unreachable, claimPayment: unreachable }
     const claim = newClaim()
-    const store = new LibsqlPaymentClaims(c2.db, new CellClaims(broken, 'c2'))
+    const store = new LibsqlPaymentClaims(c2.db, new CellClaims(broken, 'c2', TOLD))
     expect(await store.take(claim, NOON).catch((error: unknown) => error)).toBeInstanceOf(Unreachable)
     expect(await store.find(claim.key)).toBeNull()
   })
@@ -87,7 +99,7 @@ describe('with the accounts in two databases', () => {
     await c2.credentials.rotate(next, { ...key, replacedBy: next.id }, audit())
     for (const one of [key, next]) expect(await main.cells.ofKey(one.hash)).toBe('c2')
     expect(await main.cells.ofKey((await main.key(await main.account())).hash)).toBeNull()
-    await new CellClaims(main.cells, 'main').key('hash of main')
+    await new CellClaims(main.cells, 'main', TOLD).key('hash of main')
     expect(await main.cells.ofKey('hash of main')).toBeNull()
   })
 
@@ -102,6 +114,45 @@ describe('with the accounts in two databases', () => {
     for (const name of [link.stateHash, link.id]) expect(await main.cells.ofKey(name)).toBe('c2')
   })
 
+  test('what the directory lost comes back, and what two cells have is named and not decided', async () => {
+    const said: unknown[] = []
+    const log = { info: () => undefined, error: (line: string, more?: object) => said.push([line, more]) }
+    const tell = directoryTeller({ cell: 'c2', contents: c2.contents, told: main.told, log })
+    const mine = await c2.account()
+    const [lost, disputed] = [await c2.key(mine), await c2.key(mine)]
+    const [paid, twice] = [newClaim(), newClaim()]
+    for (const claim of [paid, twice]) await take('c2', claim)
+    const revoked = { ...(await c2.key(mine)), revokedAt: NOON }
+    await c2.credentials.update({ key: revoked }, audit())
+    await main.db.run(sql`INSERT INTO cells (name, database_id, opened_at) VALUES ('c2', 'id', 0)`)
+    await main.db.run(sql`DELETE FROM key_directory`)
+    await main.db.run(sql`DELETE FROM payment_directory`)
+    await main.cells.claimKey(disputed.hash, 'c3', null)
+    expect(await take('main', twice)).toMatchObject({ kind: 'fresh' })
+    const before = await main.cells.told()
+    await tell()
+    expect(await main.cells.told()).toBeGreaterThan(before)
+    const keys = [lost, disputed, revoked].map(({ hash }) => main.cells.ofKey(hash))
+    expect(await Promise.all(keys)).toEqual(['c2', 'c3', null])
+    expect(await main.cells.ofAccount(mine)).toBe('c2')
+    expect(await take('main', paid)).toEqual({ kind: 'refused', why: 'in_use' })
+    const line = 'another cell has what this cell has'
+    expect(said).toEqual([
+      [line, { cell: 'c2', what: 'payments', count: 1, first: twice.id }],
+      [line, { cell: 'c2', what: 'keys', count: 1, first: disputed.id }],
+    ])
+  })
+
+  test('a user who has accounts in two cells is named by the one that the directory does not lead to', async () => {
+    const said: object[] = []
+    const log = { info: () => undefined, error: (_: string, more?: object) => said.push(more ?? {}) }
+    const here = await c2.account()
+    const place = { userId: `user of ${here}`, mayBeOperator: false, createdAt: NOON, cells: ['main'] }
+    await main.directory.place({ accountId: accountId(), ...place })
+    await directoryTeller({ cell: 'c2', contents: c2.contents, told: main.told, log })()
+    expect(said).toContainEqual({ cell: 'c2', what: 'accounts', count: 1, first: here })
+  })
+
   test('a key whose commit failed leads to a cell that does not know it, and one without a row is never committed', async () => {
     const key = apiKey('acct_none') // of no account: the commit fails
     const create = (store: LibsqlCredentials, one: typeof key) =>
@@ -111,7 +162,8 @@ describe('with the accounts in two databases', () => {
       )
     expect(await create(c2.credentials, key)).toBe('failed')
     expect([await main.cells.ofKey(key.hash), await c2.credentials.byHash(key.hash)]).toEqual(['c2', null])
-    const claims = new CellClaims({ claimKey: unreachable, claimPayment: unreachable }, 'c2')
+    const broken = { ofKey: unreachable, claimKey: unreachable, claimPayment: unreachable }
+    const claims = new CellClaims(broken, 'c2', TOLD)
     const store = new LibsqlCredentials(c2.db, { groups: c2.journal, applied: c2.applied, claims })
     const other = apiKey(await c2.account())
     expect(await create(store, other)).toBe('failed')
@@ -125,26 +177,3 @@ class Unreachable extends Error {}
 async function unreachable(): Promise<never> {
   throw new Unreachable('the directory does not answer')
 }
-
-test('the payments of main are told in pages, and told again after a crash in between', async () => {
-  const all = Array.from({ length: 12_345 }, (_, i) => ({
-    id: `pay_${`${i}`.padStart(6, '0')}` as const,
-    key: `key ${i}`,
-  }))
-  const told = new Set<string>()
-  let [isDone, failAt] = [false, 2]
-  const earlier = {
-    areKnown: async () => isDone,
-    add: async (claims: readonly string[], areLast: boolean) => {
-      if (--failAt === 0) throw new Unreachable('crash')
-      for (const claim of claims) told.add(claim)
-      isDone = areLast
-    },
-  }
-  const keys = async (after: string | null, limit: number) =>
-    all.filter(({ id }) => after === null || id > after).slice(0, limit)
-  expect(await adoptPayments({ keys }, earlier).catch((error: unknown) => error)).toBeInstanceOf(Unreachable)
-  expect([told.size, isDone]).toEqual([5_000, false])
-  await adoptPayments({ keys }, earlier)
-  expect([told.size, isDone]).toEqual([all.length, true])
-})

@@ -25,6 +25,8 @@ export async function openCells(
     readonly folders?: readonly [string, string]
     /** A clock that runs with the true time. */
     readonly running?: boolean
+    /** Whether the other cell is not opened yet. */
+    readonly mainAlone?: boolean
   } = {},
 ) {
   const { env = {}, folders = [await newFolder(), await newFolder()], running = false } = options
@@ -75,10 +77,14 @@ export async function openCells(
     gateways.set(name, await openHarness({ env, folder, clock, cells, cell: { ...common, name, apart } }))
   }
   await open(MAIN_CELL, folders[0], null)
-  await open(C2, folders[1], { url: `file:${join(folders[1], 'gateway.db')}`, authToken: null, control })
-  const [main, c2] = [gatewayOf(MAIN_CELL), gatewayOf(C2)]
+  const openC2 = () => open(C2, folders[1], { url: `file:${join(folders[1], 'gateway.db')}`, authToken: null, control })
+  if (!options.mainAlone) await openC2()
+  const main = gatewayOf(MAIN_CELL)
   const made = {
-    ...{ main, c2, clock, control, folders, gatewayOf },
+    ...{ main, clock, control, folders, gatewayOf, openC2 },
+    get c2() {
+      return gatewayOf(C2)
+    },
     /** Whether no gateway can be told anything. */
     unreachable: false,
     /** What a gateway gets for a command to another one, in place of the answer of `run`; undefined: that answer. */

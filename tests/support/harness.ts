@@ -142,6 +142,21 @@ async function loadedDashboard(): Promise<DashboardFiles> {
   return dashboard.files
 }
 
+/** The settings of a gateway in a test, and more. */
+export function readTestConfig(env: Readonly<Record<string, string>> = {}) {
+  return readConfig(
+    {
+      SECRET_KEY: 'a secret that only tests know, 32 bytes and more',
+      SIGNUP_RPM: '1000',
+      SIGNUP_CREDIT_PER_NETWORK: '1000000',
+      SIGNUP_CREDIT_DAILY_USD: '1000000',
+      NODE_ENV: 'test',
+      ...env,
+    },
+    {},
+  )
+}
+
 /**
  * The whole gateway in this process: a real database file in a folder of its own, a fake clock, fixture providers. Calls go
  * through the HTTP app without a socket; they come from 127.0.0.1. Close it when done.
@@ -153,16 +168,7 @@ export async function openHarness(options: HarnessOptions = {}) {
   const context = new FixtureProvider<LlmContextInput>()
   const logged: string[] = []
   const fatal: string[] = []
-  const environment = {
-    DATA_DIR: folder,
-    SECRET_KEY: 'a secret that only tests know, 32 bytes and more',
-    SIGNUP_RPM: '1000',
-    SIGNUP_CREDIT_PER_NETWORK: '1000000',
-    SIGNUP_CREDIT_DAILY_USD: '1000000',
-    NODE_ENV: 'test',
-    ...options.env,
-  }
-  const config = readConfig(environment, {})
+  const config = readTestConfig({ DATA_DIR: folder, ...options.env })
   const gateway = await compose(config, {
     clock,
     acceptsClock: true,

@@ -29,6 +29,17 @@ export function shareOf(place: Pick<CellPlace, 'name' | 'all'> | undefined): (ca
   return (cap) => Math.floor(cap / count) + (at < cap % count ? 1 : 0)
 }
 
+/**
+ * The part of a brake on strangers that this cell allows by itself: `main`, where most of them are, half of it, the others the rest, and each at least
+ * one. So all together allow no more than one gateway alone, unless there are more cells than that.
+ */
+export function brakeShareOf(place: Pick<CellPlace, 'name' | 'all'> | undefined): (max: number) => number {
+  if (!place || place.all.length === 1) return (max) => max
+  const others = place.all.length - 1
+  if (place.name === MAIN_CELL) return (max) => Math.ceil(max / 2)
+  return (max) => Math.max(1, Math.floor(Math.floor(max / 2) / others))
+}
+
 /** The settings of one cell's gateway: its database, and its share of what counts per gateway. */
 export function configOf(config: Config, place: CellPlace | undefined): Config {
   if (!place) return config

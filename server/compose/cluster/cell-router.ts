@@ -48,15 +48,19 @@ const AT_MAIN = /^\/api\/(?:(?:auth|operator)(?:\/|$)|webhooks\/stripe$|settings
 
 /**
  * Finds the cell of each request by what it carries, as the gateway of the cell will read it, and by the directory. It grants nothing: the gateway
- * authenticates the request itself. A name leads to one cell forever, so it is asked for once.
+ * authenticates the request itself. A name leads to one cell forever, so it is asked for once; unless the directory had lost keys (`refresh`).
  */
 export class DirectoryRouter implements CellRouter {
   private readonly parts: {
     readonly cells: readonly CellName[]
     readonly directory: CellDirectory
     readonly users: UsersOfRequests
+    /** A number that rises when keys were added that the directory had lost. */
+    readonly told: () => Promise<number>
   }
   private readonly known = new KnownCells(MAX_KNOWN)
+  /** The number of what is known. */
+  private told: number | null = null
   private readonly asked = new Map<string, Promise<CellName>>()
 
   constructor(parts: DirectoryRouter['parts']) {
@@ -69,13 +73,22 @@ export class DirectoryRouter implements CellRouter {
     return trace === null ? MAIN_CELL : (this.known.get(trace.name) ?? this.ask(trace))
   }
 
+  /** Forgets what it knows, if keys were added that no cell seemed to have. Rejects while the directory does not answer. */
+  async refresh(): Promise<void> {
+    const told = await this.parts.told()
+    if (told === this.told) return
+    this.told = told
+    this.known.clear()
+  }
+
   /** Requests that arrive together ask once. */
   private ask({ name, find }: Trace): Promise<CellName> {
+    const { told } = this
     const asking =
       this.asked.get(name) ??
       inTime(find(), MAX_WAIT_MS, () => new Error('it did not answer in time'))
         .then((cell) => {
-          if (cell !== null) this.known.keep(name, cell)
+          if (cell !== null && told === this.told) this.known.keep(name, cell)
           return cell ?? MAIN_CELL
         })
         .catch((error: unknown) => {
@@ -149,7 +162,8 @@ export function openRouter(
   { secretKey, baseUrl }: Pick<Config, 'secretKey' | 'baseUrl'>,
   cells: readonly CellName[],
   db: Database['db'],
-): CellRouter {
+): DirectoryRouter {
   const users = new RequestUsers({ db, secret: secretKey, baseUrl })
-  return new DirectoryRouter({ cells, directory: new LibsqlCellDirectory(db), users })
+  const directory = new LibsqlCellDirectory(db)
+  return new DirectoryRouter({ cells, directory, users, told: () => directory.told() })
 }

@@ -5,6 +5,7 @@ import type { Config } from '../../config'
 import type { CellMessages } from '../../core/cluster/cell-messages'
 import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import { ChangesHere } from '../../core/cluster/control-changes'
+import { startJob } from '../../jobs/job'
 import { CELL_MESSAGE } from './cell-messages'
 import type { CellPlace } from './cell-place'
 import { openRouter } from './cell-router'
@@ -12,6 +13,9 @@ import type { NodeSurroundings } from './gateway-node'
 
 /** A database that answers, answers this in milliseconds. */
 const ANSWER_MS = 2_000
+
+/** How soon a node notices that the directory had lost keys. Until then whoever shows one gets 503. */
+const LOOK_MS = 5_000
 
 /** The names of all cells, `main` first: the others are numbered in the order of their databases. */
 function cellNames({ cellDatabaseUrls }: Pick<Config, 'cellDatabaseUrls'>): readonly CellName[] {
@@ -38,9 +42,13 @@ export async function openCellsOfNode(
   const changes = new ChangesHere(tellOtherNodes)
   const place = { url: databaseUrl, authToken: databaseAuthToken }
   const control = await openSharedDatabase({ ...place, changes, onFatal }, opened)
+  const router = openRouter(config, all, control.db)
+  // Until the first node has made the tables, there is nothing to read, and nothing known. A request that is refused meanwhile says why.
+  const looking = startJob(() => router.refresh(), { everyMs: LOOK_MS, onError: () => undefined })
+  opened.add(() => looking.close())
   return {
     several: {
-      ...{ cells: all, router: openRouter(config, all, control.db), refresh: () => changes.changedHere() },
+      ...{ cells: all, router, refresh: () => changes.changedHere() },
       askDatabase: (name: CellName) => problemOfServer(apartOf(name) ?? place, ANSWER_MS),
     },
     /** Of the gateway of one cell. */

@@ -28,6 +28,11 @@ export class KnownCells {
     this.add(this.once, name, cell)
   }
 
+  clear(): void {
+    this.once.clear()
+    this.often.clear()
+  }
+
   private add(names: Map<string, CellName>, name: string, cell: CellName): void {
     names.set(name, cell)
     if (names.size <= this.max) return

@@ -90,10 +90,12 @@ export function receiver(parts: {
   readonly users: Pick<UsersOfCells, 'receive'>
   readonly setupToken: Pick<SetupTokenUse, 'use'>
   readonly takeOffSale: TakeOffSale
+  readonly tellDirectory: () => Promise<void>
 }) {
-  const { users, setupToken, takeOffSale } = parts
+  const { users, setupToken, takeOffSale, tellDirectory } = parts
   return async (message: CellMessage): Promise<void> => {
     if (message.kind === 'api_off_sale') await takeOffSale(message)
+    else if (message.kind === 'tell_directory') await tellDirectory()
     else if (message.kind !== 'setup_token') await users.receive(message)
     else if (!(await setupToken.use(message.token))) throw new Error('the token is wrong')
   }

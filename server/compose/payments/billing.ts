@@ -52,6 +52,8 @@ interface Parts {
   readonly clock: Clock
   readonly log: Log
   readonly telemetry: Telemetry
+  /** How much of what a stranger may do is this gateway's to allow. */
+  readonly brakeShareOf: (max: number) => number
   /** Then this gateway compares with the chain and the processor only if it can ask the others, `beside`. */
   readonly hasOtherCells: boolean
   /** Whether an account is in another cell, and the books of the others; nothing if there is one cell. */
@@ -63,7 +65,7 @@ interface Parts {
 /** Everything about incoming money: payments for single requests, top-ups, and idempotency. */
 export async function composeBilling(
   config: Config,
-  { stores, ledger, operator, limiter, clock, log, telemetry, hasOtherCells, beside, maySend }: Parts,
+  { stores, ledger, operator, limiter, clock, log, telemetry, brakeShareOf, hasOtherCells, beside, maySend }: Parts,
 ) {
   const { paymentClaims: claims, keptAnswers: records } = stores
   const { topUps, cards } = composeTopUps(config, {
@@ -71,7 +73,7 @@ export async function composeBilling(
     isElsewhere: beside?.isElsewhere,
   })
   const rail = composePayments(config, {
-    ...{ claims, clock, log, topUps, cards: cards?.topUps ?? null, telemetry },
+    ...{ claims, clock, log, topUps, cards: cards?.topUps ?? null, telemetry, brakeShareOf },
     relay: { askMain: beside?.askMain, maySend },
   })
   const reconciliation = new Reconciliation({

@@ -32,6 +32,8 @@ interface Parts {
   readonly cards: CardTopUps | null
   readonly telemetry: Telemetry
   readonly relay: Relay
+  /** See `PaymentsOptions`. */
+  readonly brakeShareOf: (max: number) => number
 }
 
 /** Answers what another cell's gateway asks of the relayer here. */
@@ -41,7 +43,10 @@ type AnswerRelay = (asked: unknown) => Promise<object>
  * Per-request payments. `open` loads their libraries and opens their networks after the server listens; until then, requests for
  * offers wait. If no network is usable there are no offers, and the log says why.
  */
-export function composePayments(config: Config, { claims, clock, log, topUps, cards, telemetry, relay }: Parts) {
+export function composePayments(
+  config: Config,
+  { claims, clock, log, topUps, cards, telemetry, relay, brakeShareOf }: Parts,
+) {
   const { rail } = config.payments
   const opened = Promise.withResolvers<readonly PaymentMethod[]>()
   let answerRelay: AnswerRelay | null = null
@@ -52,8 +57,7 @@ export function composePayments(config: Config, { claims, clock, log, topUps, ca
   const payments = new Payments({
     methods: () => opened.promise,
     secret: config.payments.secret,
-    claims,
-    clock,
+    ...{ claims, clock, shareOf: brakeShareOf },
     elsewhere: async (claim) => (claim.method === 'card' && cards ? cards.fateOf(claim) : { kind: 'open' }),
     pause: (ms) => Bun.sleep(ms),
     onTrouble: (what, reason) => log.warn(what, { reason }),

@@ -10,6 +10,7 @@ import type { ChargeRefundRefusal, Ledger } from '../ledger/ledger'
 import type { Limits } from '../limits/tier'
 import { formatUsd, type Money, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
+import { isUnavailable } from '../unavailable'
 import { type Account, type StaffRole, staffRole } from './account'
 import type { AccountStore } from './store'
 
@@ -25,6 +26,7 @@ export class Operator {
   private readonly hasOperatorBeside: (account: AccountId) => Promise<boolean>
   /** Whether acts on all books are recorded here. With several cells each does its part of one, and `main` records it. */
   private readonly recordsBooks: boolean
+  private readonly claimReference: (reference: string) => Promise<boolean>
   private readonly mutex = new KeyedMutex()
   private readonly roles = new KeyedMutex()
 
@@ -40,6 +42,8 @@ export class Operator {
     /** Whether another account, in any cell, is operator and not closed. */
     hasOperatorBeside: (account: AccountId) => Promise<boolean>
     recordsBooks: boolean
+    /** Whether this cell is the first that uses a reference. Rejects while nobody can say. */
+    claimReference: (reference: string) => Promise<boolean>
   }) {
     this.accounts = parts.accounts
     this.prices = parts.prices
@@ -50,6 +54,7 @@ export class Operator {
     this.isClosed = parts.isClosed
     this.hasOperatorBeside = parts.hasOperatorBeside
     this.recordsBooks = parts.recordsBooks
+    this.claimReference = parts.claimReference
   }
 
   /** Adds credit. A `reference` is never booked twice. */
@@ -70,6 +75,8 @@ export class Operator {
         return err(
           failure('invalid_parameter', 'The balance would exceed what the ledger can hold. Grant a smaller amount.'),
         )
+      const refusal = await this.referenceRefusal('grant', reference)
+      if (refusal) return err(refusal)
       const granted = await this.ledger.credit({
         account: id,
         part: 'credit',
@@ -81,13 +88,7 @@ export class Operator {
       })
       if (!granted.ok && granted.error === 'already_booked')
         return err(failure('invalid_state', `A grant with reference ${reference} was already booked.`))
-      if (!granted.ok)
-        return err(
-          failure(
-            'service_unavailable',
-            'The grant could not be saved. Try again with the same reference: it is never booked twice.',
-          ),
-        )
+      if (!granted.ok) return err(notBooked('grant'))
       return ok(account)
     })
   }
@@ -102,6 +103,8 @@ export class Operator {
   ): Promise<Result<Account, Failure>> {
     const account = await this.accounts.byId(id)
     if (!account) return err(noAccount(id))
+    const refusal = await this.referenceRefusal('debit', reference)
+    if (refusal) return err(refusal)
     const booked = await this.ledger.debit({
       ...{ account: id, amount, description: note, reference: `debit:${reference}` },
       audit: this.audit(actor, id, 'account.debit', { amount, note, reference }),
@@ -217,6 +220,20 @@ export class Operator {
   /** Records that an operator removed the owner's second factors. */
   noteSecondFactorReset(actor: Actor, id: AccountId): Promise<void> {
     return this.trail.write(this.audit(actor, id, 'account.second_factor_reset', {}))
+  }
+
+  /** The ledger refuses a reference that its own cell has booked; this one that another cell has, or had before its ledger refused the booking. */
+  private async referenceRefusal(kind: 'grant' | 'debit', reference: string): Promise<Failure | null> {
+    try {
+      if (await this.claimReference(`${kind}:${reference}`)) return null
+    } catch (error) {
+      if (!isUnavailable(error)) throw error
+      return notBooked(kind)
+    }
+    return failure(
+      'invalid_state',
+      `A ${kind} with reference ${reference} was already booked, or tried, for an account of another cell.`,
+    )
   }
 
   private change(

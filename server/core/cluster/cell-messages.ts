@@ -12,6 +12,8 @@ export type CellMessage =
   | { readonly kind: 'api_off_sale'; readonly api: string; readonly operation: string | null; readonly by: string }
   /** For `main`, which printed the one-time token that makes an operator. */
   | { readonly kind: 'setup_token'; readonly token: string }
+  /** For every cell: it adds to the directory what that lacks of it. */
+  | { readonly kind: 'tell_directory' }
 
 export interface CellMessages {
   /** Resolves when the gateway of that cell did what it means. Rejects if it refused, or cannot be reached. */

@@ -1,4 +1,5 @@
 import type { StaffRole } from '../accounts/account'
+import { DAY_MS } from '../clock'
 import type { AccountId } from '../ids'
 
 /** A cell: one database of accounts, and one gateway that owns it (ADR 45). `main` is the one in DATABASE_URL. */
@@ -19,42 +20,62 @@ export interface CellDirectory {
   ofAccount(account: AccountId): Promise<CellName | null>
   /**
    * Says that a key is of a cell other than `main`, before that cell commits it. Durable when it resolves. Idempotent. A crash before the
-   * commit leaves a row that leads to a cell which does not know the key.
+   * commit leaves a row that leads to a cell which does not know the key. `keepUntil`: when it may be forgotten, in milliseconds; null: not by itself.
    */
-  claimKey(hash: string, cell: CellName): Promise<void>
-  /**
-   * The cell that may take the payment with this claim: the first to ask, forever. Durable when it resolves. Rejects for a cell other than `main`
-   * before the claims that `main` made alone are here.
-   */
-  claimPayment(claim: string, cell: CellName): Promise<CellName>
+  claimKey(hash: string, cell: CellName, keepUntil: number | null): Promise<void>
+  /** The cell that may take the payment with this claim: the first to ask, until it is forgotten. Durable when it resolves. */
+  claimPayment(claim: string, cell: CellName, keepUntil: number | null): Promise<CellName>
 }
 
-/** The payments that `main` took while it was the only cell, which asked nobody. */
-export interface EarlierPayments {
-  /** Whether all of them are in the directory. */
-  areKnown(): Promise<boolean>
-  /** Adds some. Idempotent. `areLast`: with these, all are known. */
-  add(claims: readonly string[], areLast: boolean): Promise<void>
+/**
+ * How long the directory keeps a payment: much longer than one can be presented. A signed payment is valid for ten minutes, a page of the card
+ * processor for a day. The cell that took it knows it forever.
+ */
+export const PAYMENT_KEPT_MS = 30 * DAY_MS
+
+/** See `ToldCells`. */
+interface OtherCellsTold {
+  all(): Promise<void>
 }
 
-/** What one of several cells writes to the directory before it commits it. */
+/** What one of several cells writes to the directory before it commits it, and asks it. */
 export class CellClaims {
-  private readonly directory: Pick<CellDirectory, 'claimKey' | 'claimPayment'>
+  private readonly directory: Pick<CellDirectory, 'ofKey' | 'claimKey' | 'claimPayment'>
   private readonly cell: CellName
+  private readonly others: OtherCellsTold
 
-  constructor(directory: Pick<CellDirectory, 'claimKey' | 'claimPayment'>, cell: CellName) {
+  constructor(directory: CellClaims['directory'], cell: CellName, others: OtherCellsTold) {
     this.directory = directory
     this.cell = cell
+    this.others = others
   }
 
   /** Before a key is committed, by the hash of its secret, or anything else that shall lead a request here. */
-  async key(hash: string): Promise<void> {
-    if (this.cell !== MAIN_CELL) await this.directory.claimKey(hash, this.cell)
+  async key(hash: string, keepUntil: number | null = null): Promise<void> {
+    if (this.cell !== MAIN_CELL) await this.directory.claimKey(hash, this.cell, keepUntil)
+  }
+
+  /** Before `main` says that nobody has a key. Rejects while it may be another cell's: the request came here by an older answer. */
+  async assertNobodys(hash: string): Promise<void> {
+    if (this.cell !== MAIN_CELL) return
+    await this.others.all()
+    const cell = await this.directory.ofKey(hash)
+    if (cell !== null) throw new DirectoryUnavailable(`the key is of the cell ${cell}`)
   }
 
   /** Before a payment is claimed. Whether it is this cell's; if not, it is used. */
-  async payment(claim: string): Promise<boolean> {
-    return (await this.directory.claimPayment(claim, this.cell)) === this.cell
+  payment(claim: string, now: number): Promise<boolean> {
+    return this.first(claim, now + PAYMENT_KEPT_MS)
+  }
+
+  /** Before money is booked under a reference that counts in all cells. Whether it is this cell's; if not, it is used. */
+  reference(reference: string): Promise<boolean> {
+    return this.first(reference, null)
+  }
+
+  private async first(claim: string, keepUntil: number | null): Promise<boolean> {
+    await this.others.all()
+    return (await this.directory.claimPayment(claim, this.cell, keepUntil)) === this.cell
   }
 }
 

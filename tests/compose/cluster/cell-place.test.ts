@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { configOf, shareOf } from '../../../server/compose/cluster/cell-place'
+import { brakeShareOf, configOf, shareOf } from '../../../server/compose/cluster/cell-place'
 import { readConfig } from '../../../server/config'
 import { ApiPlaces } from '../../../server/pipeline/apis/api-places'
 
@@ -17,6 +17,20 @@ test('the shares of all cells are the whole cap, differ by at most one, and main
     }),
   )
   expect(shareOf(undefined)(7)).toBe(7)
+})
+
+test('the brakes of all cells allow no more than the one of a gateway alone, while each can have one; main has half', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 2, max: CELLS.length }), (max, count) => {
+      const all = CELLS.slice(0, count)
+      const [main = 0, ...others] = all.map((name) => brakeShareOf({ name, all })(max))
+      expect(main).toBe(Math.ceil(max / 2))
+      expect(Math.min(...others)).toBeGreaterThan(0)
+      const sum = others.reduce((total, share) => total + share, main)
+      if (max - main >= others.length) expect(sum).toBeLessThanOrEqual(max)
+    }),
+  )
+  for (const place of [undefined, { name: 'main', all: ['main'] }]) expect(brakeShareOf(place)(8)).toBe(8)
 })
 
 test('an API with fewer places than cells is full in some of them', () => {

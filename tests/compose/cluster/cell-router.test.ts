@@ -118,7 +118,7 @@ describe('the cell of a request', () => {
     const tokens = await oauthApp(gateway, ada).connect()
     const cookie = (of: typeof root) => ({ cookie: of.cookie })
     const [ofC2, unknown] = [newSecret().secret, newSecret().secret]
-    await directory.claimKey(hashSecret(ofC2), 'c2')
+    await directory.claimKey(hashSecret(ofC2), 'c2', null)
     await controlDb
       .update(accountDirectory)
       .set({ cell: 'c2' })
@@ -191,7 +191,7 @@ describe('the cell of a request', () => {
   test('follows from a key in the query only where the gateway reads one', async () => {
     router = fresh()
     const secret = newSecret().secret
-    await directory.claimKey(hashSecret(secret), 'c2')
+    await directory.claimKey(hashSecret(secret), 'c2', null)
     expect(await ask(`/v1beta/models/x:generateContent?key=${secret}`)).toBe('c2')
     expect(await ask(`/v1/models?key=${secret}`)).toBe('main')
     expect(await ask(`/api/keys?key=${secret}`)).toBe('main')
@@ -216,8 +216,8 @@ describe('the cell of a request', () => {
   test('follows from the state that a social network returns, and from the link that is confirmed', async () => {
     router = fresh()
     const [{ state, stateHash }, link] = [newLinkSecrets(), makeId('link', 0)]
-    await directory.claimKey(stateHash, 'c2')
-    await directory.claimKey(link, 'c2')
+    await directory.claimKey(stateHash, 'c2', null)
+    await directory.claimKey(link, 'c2', null)
     expect(await ask(`/apis/v1/social/oauth_callback?state=${state}&code=x`)).toBe('c2')
     expect(await ask(`/apis/v1/social/oauth_callback?state=${newLinkSecrets().state}`)).toBe('main')
     expect(await ask(`/apis/v1/social/oauth_callback/confirm?link=${link}`, { method: 'POST' })).toBe('c2')
@@ -245,11 +245,12 @@ describe('a router', () => {
     userOfToken: async () => null,
   }
 
+  let told = 0
   function routerOver(answers: Partial<CellDirectory>, cells = CELLS) {
     const none = async () => null
     const claims = { claimKey: async () => undefined, claimPayment: async () => 'main' }
     const directory = { ofKey: none, ofUser: none, ofAccount: none, ...claims, ...answers }
-    return new DirectoryRouter({ cells, directory, users: nobody })
+    return new DirectoryRouter({ cells, directory, users: nobody, told: async () => told })
   }
 
   test('of one cell asks nobody and makes nobody wait', () => {
@@ -272,6 +273,24 @@ describe('a router', () => {
       expect(router.cellOf(request(key))).toBe(cell)
     }
     expect(asked).toBe(2)
+  })
+
+  test('asks again for a key that no cell had once the directory was told what it had lost, also if it was being asked', async () => {
+    let cell: string | null = null
+    const [known, asked] = [secret(), secret()]
+    const slow = Promise.withResolvers<null>()
+    const router = routerOver({ ofKey: (hash) => (hash === hashSecret(asked) ? slow.promise : Promise.resolve(cell)) })
+    await router.refresh()
+    expect(await router.cellOf(request(known))).toBe('main')
+    const asking = router.cellOf(request(asked))
+    cell = 'c2'
+    await router.refresh()
+    expect(router.cellOf(request(known))).toBe('main')
+    told++
+    await router.refresh()
+    slow.resolve(null)
+    expect([await asking, await router.cellOf(request(known))]).toEqual(['main', 'c2'])
+    expect(router.cellOf(request(asked))).toBeInstanceOf(Promise)
   })
 
   test('asks again for a user who had no account', async () => {

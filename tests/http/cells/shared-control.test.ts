@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { hashSecret } from '../../../server/core/credentials/secret'
 import type { Reconciled } from '../../../server/http/operator/reconcile-record'
 import type { OperatorAccountPage } from '../../../server/http/operator/record'
 import { C2, type Cells, openCells } from '../../support/cells'
@@ -51,6 +52,24 @@ test('an account of another cell becomes operator, and acts at main until that c
   await read(root.atMain(`/api/operator/accounts/${thereId}/suspend`, { reason: 'left us' }))
   expect(await refusalOf(accounts(there))).toMatchObject({ status: 403, code: 'account_suspended' })
   await read(root.atMain(`/api/operator/accounts/${thereId}/lift`, { reason: 'came back' }))
+})
+
+test('a reference books one grant and one debit, whatever the cells of the accounts', async () => {
+  const rootId = (await read<AccountBody>(root.api('/api/account'))).id
+  const book = async (kind: 'grants' | 'debits', account: string) => {
+    const form = { usd: '1', note: 'test', reference: 'bank 7' }
+    const answer = await root.atMain(`/api/operator/accounts/${account}/${kind}`, form)
+    return ((await answer.json()) as { error?: { code: string } }).error?.code ?? answer.status
+  }
+  for (const kind of ['grants', 'debits'] as const) {
+    const first = kind === 'grants' ? thereId : rootId
+    const second = kind === 'grants' ? rootId : thereId
+    expect([await book(kind, first), await book(kind, second), await book(kind, first)]).toEqual([
+      200,
+      'invalid_state',
+      'invalid_state',
+    ])
+  }
 })
 
 test('the audit log has what is in the control database once', async () => {
@@ -111,4 +130,18 @@ test('reports add both cells up', async () => {
   expect(statement.owed_to_customers_micros_usd).toBe(sum)
   for (const path of ['health', 'upstreams', 'api-report', 'revenue', 'reconciliations', 'after-restore'])
     expect(`${path} ${(await root.atMain(`/api/operator/${path}`)).status}`).toBe(`${path} 200`)
+})
+
+test('the keys of an account that is erased in its cell lead nowhere soon', async () => {
+  const gone = await cells.owner('gone@example.com')
+  const last = gone.cell === C2 ? gone : await cells.owner('last@example.com')
+  expect(last.cell).toBe(C2)
+  const { secret } = await read<{ secret: string }>(last.api('/api/keys', { name: 'mine' }), 201)
+  const { cells: directory } = cells.main.core.stores
+  expect(await directory.ofKey(hashSecret(secret))).toBe(C2)
+  const { id } = await read<AccountBody>(last.api('/api/account'))
+  await read(cells.main.control('erase', { account: id, confirm: id }))
+  expect(await directory.ofKey(hashSecret(secret))).toBe(C2)
+  await cells.main.gateway.retention.run()
+  expect(await directory.ofKey(hashSecret(secret))).toBeNull()
 })

@@ -4,6 +4,7 @@ import type { RestorableCounters } from '../../../core/ledger/hold'
 import { LibsqlAccountSettings } from './account-settings'
 import { LibsqlAccounts } from './accounts'
 import { LibsqlUpstreamPayments } from './apis/upstream-payments'
+import { cellContents } from './cluster/cell-contents'
 import type { ControlStores } from './control-stores'
 import { LibsqlCredentials } from './credentials'
 import type { Opened } from './driver/opened'
@@ -128,6 +129,7 @@ function cellReports({ db }: Database, { clock, isCounted }: CellOptions, applie
     finder: new LibsqlAccountFinder(db, applied),
     cardRefunds: new LibsqlCardRefunds(db),
     restoreChecks: new LibsqlRestoreChecks(db, clock),
+    contents: cellContents(db, () => clock.now()),
     /** When the data was last written to. */
     lastTimes: () => lastTimes(db),
   }

@@ -74,7 +74,9 @@ export class LibsqlCredentials implements CredentialStore {
   }
 
   async byHash(hash: string): Promise<ApiKey | null> {
-    return this.keys.get(hash)
+    const key = this.keys.get(hash)
+    if (key === null) await this.claims?.assertNobodys(hash)
+    return key
   }
 
   async byId(id: KeyId): Promise<ApiKey | null> {

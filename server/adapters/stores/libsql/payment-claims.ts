@@ -43,7 +43,7 @@ export class LibsqlPaymentClaims implements ClaimStore {
   }
 
   async take(claim: NewClaim, now: number, covered?: Covered): Promise<TakeResult> {
-    if (this.claims && !(await this.claims.payment(claim.key))) return { kind: 'refused', why: 'in_use' }
+    if (this.claims && !(await this.claims.payment(claim.key, now))) return { kind: 'refused', why: 'in_use' }
     const { leaseUntil } = claim
     const row = {
       ...claim,
@@ -80,17 +80,6 @@ export class LibsqlPaymentClaims implements ClaimStore {
   async find(key: string): Promise<Claim | null> {
     const [row] = await this.db.select().from(payments).where(eq(payments.key, key))
     return row ? claimOf(row) : null
-  }
-
-  /** The keys of claims, in the order of their ids, from the one behind `after`. */
-  async keys(after: PaymentId | null, limit: number): Promise<readonly Pick<Claim, 'id' | 'key'>[]> {
-    const { id, key } = payments
-    return this.db
-      .select({ id, key })
-      .from(payments)
-      .where(after === null ? undefined : gt(id, after))
-      .orderBy(id)
-      .limit(limit)
   }
 
   async byId(id: PaymentId): Promise<Claim | null> {

@@ -1,6 +1,7 @@
 import { and, desc, eq, exists, gt, inArray, isNotNull, isNull, lte, max, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
+import { DAY_MS } from '../../../core/clock'
 import type { CellClaims } from '../../../core/cluster/cells'
 import type { AccountId, PoolId, SocialLinkId, SocialSessionId } from '../../../core/ids'
 import type { SocialScope } from '../../../core/social/scopes'
@@ -33,8 +34,7 @@ export class LibsqlSocial implements SocialStore {
 
   async addLink(link: LinkAttempt, audit: AuditEntry): Promise<void> {
     // By these the browser's return and its confirmation find the cell.
-    await this.claims?.key(link.stateHash)
-    await this.claims?.key(link.id)
+    for (const name of [link.stateHash, link.id]) await this.claims?.key(name, link.expiresAt + DAY_MS)
     await this.db.batch([this.db.insert(socialLinks).values(link), this.audited(audit)])
   }
 

@@ -1,21 +1,12 @@
-import { eq, inArray, sql } from 'drizzle-orm'
+import { eq, inArray, lte, sql, sum } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import {
-  type CellDirectory,
-  type CellName,
-  DirectoryUnavailable,
-  type EarlierPayments,
-  MAIN_CELL,
-} from '../../../../core/cluster/cells'
+import type { CellDirectory, CellName } from '../../../../core/cluster/cells'
 import { GatheredLookups } from '../../../../core/gathered-lookups'
 import type { AccountId } from '../../../../core/ids'
-import { accountDirectory, keyDirectory, paymentDirectory } from '../schema/directory'
-
-/** No claim has this key. Its row says that all payments of `main` are in the directory. */
-const ALL_OF_MAIN = ''
+import { accountDirectory, cells, keyDirectory, paymentDirectory } from '../schema/directory'
 
 /** The directory of keys, accounts and payments in the control database. */
-export class LibsqlCellDirectory implements CellDirectory, EarlierPayments {
+export class LibsqlCellDirectory implements CellDirectory {
   private readonly db: LibSQLDatabase
   /** Anybody can make keys and accounts up. */
   private readonly byKey: GatheredLookups<CellName>
@@ -54,35 +45,48 @@ export class LibsqlCellDirectory implements CellDirectory, EarlierPayments {
     return this.byAccount.of(account)
   }
 
-  async claimKey(hash: string, cell: CellName): Promise<void> {
-    await this.db.insert(keyDirectory).values({ hash, cell }).onConflictDoNothing()
+  async claimKey(hash: string, cell: CellName, keepUntil: number | null): Promise<void> {
+    await this.db.insert(keyDirectory).values({ hash, cell, keepUntil }).onConflictDoNothing()
   }
 
-  async claimPayment(claim: string, cell: CellName): Promise<CellName> {
-    const { claim: key, cell: owner } = paymentDirectory
-    const mayAsk =
-      cell === MAIN_CELL ? sql`true` : sql`EXISTS (SELECT 1 FROM ${paymentDirectory} WHERE ${key} = ${ALL_OF_MAIN})`
+  async claimPayment(claim: string, cell: CellName, keepUntil: number | null): Promise<CellName> {
     const [row] = await this.db
       .insert(paymentDirectory)
-      .select(sql`SELECT ${claim}, ${cell} WHERE ${mayAsk}`)
+      .values({ claim, cell, keepUntil })
       // Writes what is there, so that the statement also returns a row that it did not insert.
-      .onConflictDoUpdate({ target: key, set: { claim } })
-      .returning({ cell: owner })
-    if (!row) throw new DirectoryUnavailable('the payments of the cell main are not in the directory yet')
+      .onConflictDoUpdate({ target: paymentDirectory.claim, set: { claim } })
+      .returning({ cell: paymentDirectory.cell })
+    if (!row) throw new Error('a payment was not stored in the directory')
     return row.cell
   }
 
-  async areKnown(): Promise<boolean> {
-    const { claim } = paymentDirectory
-    const rows = await this.db.select({ claim }).from(paymentDirectory).where(eq(claim, ALL_OF_MAIN))
-    return rows.length > 0
+  /** A number that rises when keys were added that the directory had lost: who looked one up before may have been told that no cell has it. */
+  async told(): Promise<number> {
+    const [row] = await this.db.select({ told: sum(cells.told) }).from(cells)
+    return Number(row?.told ?? 0)
   }
 
-  async add(claims: readonly string[], areLast: boolean): Promise<void> {
-    const all = JSON.stringify(areLast ? [...claims, ALL_OF_MAIN] : claims)
+  /** Lets keys be forgotten, which lead nowhere any more: whoever shows one is told by `main` that nobody has it. */
+  async endKeys(hashes: readonly string[], now: number): Promise<void> {
+    const all = JSON.stringify(hashes)
     await this.db
-      .insert(paymentDirectory)
-      .select(sql`SELECT value, ${MAIN_CELL} FROM json_each(${all}) WHERE true`)
-      .onConflictDoNothing()
+      .update(keyDirectory)
+      .set({ keepUntil: now })
+      .where(sql`${keyDirectory.hash} IN (SELECT value FROM json_each(${all}))`)
+  }
+
+  /** Forgets at most so many rows of each kind that are kept no longer. Returns whether more may be left. */
+  async prune(now: number, maxRows: number): Promise<boolean> {
+    const oldKeys = this.db.select({ hash: keyDirectory.hash }).from(keyDirectory)
+    const oldPayments = this.db.select({ claim: paymentDirectory.claim }).from(paymentDirectory)
+    const results = await this.db.batch([
+      this.db
+        .delete(keyDirectory)
+        .where(inArray(keyDirectory.hash, oldKeys.where(lte(keyDirectory.keepUntil, now)).limit(maxRows))),
+      this.db
+        .delete(paymentDirectory)
+        .where(inArray(paymentDirectory.claim, oldPayments.where(lte(paymentDirectory.keepUntil, now)).limit(maxRows))),
+    ])
+    return results.some(({ rowsAffected }) => rowsAffected === maxRows)
   }
 }

@@ -22,23 +22,41 @@ export const accountDirectory = sqliteTable(
   ],
 )
 
-/** The cell of each key that is not in `main`, by the SHA-256 of its secret. A row is written before its key, and never changes. */
-export const keyDirectory = sqliteTable('key_directory', {
-  hash: text().primaryKey(),
-  cell: text().$type<CellName>().notNull(),
-})
+/**
+ * The cell of each key that is not in `main`, by the SHA-256 of its secret; and that of each social link, by its state and its id. A row is written
+ * before what it leads to, and its cell never changes.
+ */
+export const keyDirectory = sqliteTable(
+  'key_directory',
+  {
+    hash: text().primaryKey(),
+    cell: text().$type<CellName>().notNull(),
+    keepUntil: instant('keep_until'),
+  },
+  (table) => [index('key_directory_old').on(table.keepUntil).where(sql`${table.keepUntil} IS NOT NULL`)],
+)
 
-/** The cell that has a payment, by the key of its claim, while there are several cells: the first that asked, forever. */
-export const paymentDirectory = sqliteTable('payment_directory', {
-  claim: text().primaryKey(),
-  cell: text().$type<CellName>().notNull(),
-})
+/**
+ * The cell that has a payment, by the key of its claim, or a reference under which money is booked once: the first that asked. The row of a payment
+ * is kept longer than anybody could present the payment.
+ */
+export const paymentDirectory = sqliteTable(
+  'payment_directory',
+  {
+    claim: text().primaryKey(),
+    cell: text().$type<CellName>().notNull(),
+    keepUntil: instant('keep_until'),
+  },
+  (table) => [index('payment_directory_old').on(table.keepUntil).where(sql`${table.keepUntil} IS NOT NULL`)],
+)
 
 /** The cells that were opened, each with the id of its database, so that no database is ever opened as another cell. */
 export const cells = sqliteTable('cells', {
   name: text().$type<CellName>().primaryKey(),
   databaseId: text('database_id').notNull().unique('cells_database'),
   openedAt: instant('opened_at').notNull(),
+  /** How often the cell told the directory keys that were missing there. Whoever remembers what the directory said looks at it. */
+  told: integer().notNull().default(0),
 })
 
 /** One number that rises with each change of what gateways keep copies of: models, prices, APIs, closings and roles. No row before the first. */

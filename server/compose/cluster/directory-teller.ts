@@ -1,0 +1,53 @@
+import type { CellContents } from '../../adapters/stores/libsql/cluster/cell-contents'
+import type { ToldParts } from '../../adapters/stores/libsql/cluster/told-directory'
+import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
+import { type DirectoryPart, type Told, tellDirectory } from '../../core/cluster/tell-directory'
+import { KeyedMutex } from '../../core/keyed-mutex'
+import type { Log } from '../../log'
+
+interface Needs {
+  readonly cell: CellName
+  readonly contents: CellContents
+  readonly told: ToldParts
+  readonly log: Pick<Log, 'info' | 'error'>
+}
+
+/**
+ * How the gateway of a cell tells the directory what it lacks of the cell, such as after a restore of an older control database; and names in the log
+ * what another cell has, too, which nobody may decide silently. Resolves when all is durable.
+ */
+export function directoryTeller({ cell, contents, told, log }: Needs): () => Promise<void> {
+  const mutex = new KeyedMutex()
+  const tell = async () => {
+    const isMain = cell === MAIN_CELL
+    const tellings = {
+      payments: await tellDirectory(cell, contents.payments, told.payments),
+      references: await tellDirectory(cell, contents.references, told.payments),
+      // The accounts of `main` are in the control database, and its keys have no row there: one that has a row is another cell's.
+      keys: await tellDirectory(cell, contents.keys, isMain ? withoutRows(told.keys) : told.keys),
+      ...(!isMain && { accounts: await tellDirectory(cell, contents.accounts, told.accounts) }),
+    }
+    const added = Object.entries(tellings).flatMap(([what, telling]) =>
+      telling.added > 0 ? [[what, telling.added]] : [],
+    )
+    if (added.length > 0) log.info('the directory lacked what this cell has', { cell, ...Object.fromEntries(added) })
+    for (const [what, { disputed }] of Object.entries(tellings))
+      if (disputed.length > 0)
+        log.error('another cell has what this cell has', {
+          ...{ cell, what, count: disputed.length },
+          first: disputed.slice(0, 10).join(' '),
+        })
+  }
+  return () => mutex.take('directory', tell)
+}
+
+/** Names that the directory shall not have: a row is another cell's, and nothing is missing. */
+function withoutRows(part: DirectoryPart<Told>): DirectoryPart<Told> {
+  return {
+    async holders(names) {
+      const rows = await part.holders(names)
+      return new Map(names.map((name) => [name, rows.get(name) ?? MAIN_CELL]))
+    },
+    add: (rows, cell) => part.add(rows, cell),
+  }
+}
