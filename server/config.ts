@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { type AccountSettings, accountSettings } from './config/accounts'
 import { type ApiSettings, apiSettings } from './config/apis'
 import { BACKUPS, type BackupSettings, backupSettings, storeAccess } from './config/backups'
-import { type ClusterSettings, clusterSettings } from './config/cluster'
+import { CLUSTER, type ClusterSettings, clusterSettings } from './config/cluster'
 import { collecting, type OnMistake } from './config/config-error'
 import { DATA, type DataSettings, databaseUrl, dataSettings, missingSecretFile } from './config/data'
 import { LISTENING, type ListeningSettings, listeningSettings } from './config/listening'
@@ -131,6 +131,13 @@ export function storageSettings(environment: Environment = process.env) {
     access: storeAccess(given.read),
     secrets: givenSecrets(given),
   }
+}
+
+/** The databases of the cells beside `main`, `c2` first. Throws `ConfigError` if they cannot be read. */
+export function cellStorage(environment: Environment = process.env) {
+  const { read } = givenNow(environment)
+  const { CELL_DATABASE_URLS, CELL_DATABASE_AUTH_TOKEN } = CLUSTER.settings
+  return { urls: CELL_DATABASE_URLS.of(read) ?? [], authToken: CELL_DATABASE_AUTH_TOKEN.of(read) }
 }
 
 /** The names of the secrets that are set, which a copy of the data does not contain. */

@@ -11,7 +11,7 @@ import { hasOperatorContent } from '../../adapters/websearch/local/index-file'
 import { MoveProblem, type MoveReport } from '../../core/backup/move'
 import { indexSources } from '../search/index-sources'
 
-export type Move = Pick<MoveOptions, 'from' | 'to' | 'now' | 'isSyncPromised' | 'onProgress' | 'onTrouble'>
+export type Move = Pick<MoveOptions, 'from' | 'to' | 'cell' | 'now' | 'isSyncPromised' | 'onProgress' | 'onTrouble'>
 
 /** Moves the data of a stopped gateway into an empty database, or only says whether it could. Throws `MoveProblem`. */
 export function move(options: Move, isRehearsal: boolean): Promise<MoveReport> {

@@ -3,6 +3,7 @@ import { LibsqlError } from '@libsql/client'
 import { auditEntry } from '../../../../core/audit'
 import { MoveProblem, type MoveProgress, type MoveReport } from '../../../../core/backup/move'
 import { isoTime } from '../../../../core/clock'
+import { MAIN_CELL } from '../../../../core/cluster/cells'
 import { reasonOf } from '../../../../core/result'
 import { booksOf } from '../backup/snapshot'
 import { databaseFile } from '../driver/database-file'
@@ -13,7 +14,9 @@ import type { Statement } from '../driver/worker-wire'
 import { replay } from '../journal/replay'
 import { appliedSchema, SCHEMA_TIME } from '../upgrade'
 import { DatabaseCopy, isCopied, OTHER_TABLES } from './database-copy'
+import { requireCell, termStatements } from './moved-cells'
 import {
+  type CellPlace,
   isSamePlace,
   lookAt,
   type OpenPlace,
@@ -40,6 +43,8 @@ import {
 export interface MoveOptions {
   readonly from: Place
   readonly to: Place
+  /** Of a cell other than `main`. */
+  readonly cell?: CellPlace | null | undefined
   readonly now: number
   readonly onProgress: (progress: MoveProgress) => void
   /** What the operator should know, such as an unfinished line of the log. */
@@ -60,10 +65,10 @@ const CONSOLE = { kind: 'operator', id: 'console', address: null } as const
 export async function moveData(options: MoveOptions): Promise<MoveReport> {
   const { from, to } = options
   if (isSamePlace(from.url, to.url)) throw new MoveProblem(`${placeName(to.url)} is where the data is already`)
-  const source = await openSource(from)
+  const source = await openSource(from, options.cell)
   try {
     const { name } = source
-    const closed = await closedFor(source.reader, name, to)
+    const closed = await closedFor(source.reader, name, options)
     const state = closed ? await stateOf(to, { name, closed }) : null
     if (state === 'complete') return await report(options, 'done before', source.reader)
     if (state !== null) refuseLost({ name, closed }, state)
@@ -90,10 +95,10 @@ export async function rehearseMove(options: MoveOptions): Promise<MoveReport> {
   const { from, to } = options
   if (isSamePlace(from.url, to.url)) throw new MoveProblem(`${placeName(to.url)} is where the data is already`)
   const file = databaseFile(from.url)
-  if (file === null) await refuseNodes(from)
+  if (file === null) await refuseNodes(options.cell?.control ?? from)
   const found = await lookAt(from, async (reader) => {
     const name = placeName(from.url)
-    const closed = await closedFor(reader, name, to)
+    const closed = await closedFor(reader, name, options)
     const state = await stateOf(to, { name, closed })
     if (state === 'other') throw notEmpty(placeName(to.url), null)
     refuseLost({ name, closed }, state)
@@ -106,7 +111,7 @@ export async function rehearseMove(options: MoveOptions): Promise<MoveReport> {
 }
 
 /** How an earlier run closed the original for this target; null if it serves. Throws for data that cannot be moved there. */
-async function closedFor(reader: Connection, name: string, to: Place): Promise<Standing | null> {
+async function closedFor(reader: Connection, name: string, { to, cell }: MoveOptions): Promise<Standing | null> {
   const standing = await standingOf((sql) => reader.rows(sql))
   if (standing?.kind === 'unfinished' || (standing && !isSamePlace(standing.place, to.url)))
     throw new MoveProblem(`${name}: ${refusalOf(standing)}`)
@@ -118,6 +123,7 @@ async function closedFor(reader: Connection, name: string, to: Place): Promise<S
     throw new MoveProblem(
       `an older version of the gateway wrote ${name}. Start this version on it once, which upgrades it; stop it, and run this again`,
     )
+  await requireCell((sql) => reader.rows(sql), { name, to: to.url, cell: cell?.name ?? MAIN_CELL })
   return standing
 }
 
@@ -178,7 +184,8 @@ async function copied(options: MoveOptions, source: OpenPlace, target: OpenPlace
   source.requireHeld()
   const move = closed ?? { id: newId(), kind: 'moved', place: target.name, at: now }
   if (epoch !== null) await close(source, epoch, move)
-  await complete(target, { copy: id, move, from: source.name, now })
+  const terms = await termStatements((sql) => source.reader.rows(sql))
+  await complete(target, { copy: id, move, from: source.name, now, terms })
 }
 
 const newId = () => randomBytes(12).toString('hex')
@@ -250,12 +257,13 @@ interface Completion {
   readonly move: Standing
   readonly from: string
   readonly now: number
+  readonly terms: readonly Statement[]
 }
 
 /** Opens the copy, in one transaction: it has an epoch above every one of the original. */
-async function complete(target: OpenPlace, { copy, move, from, now }: Completion): Promise<void> {
+async function complete(target: OpenPlace, { copy, move, from, now, terms }: Completion): Promise<void> {
   const entry = auditEntry({ at: now, actor: CONSOLE, action: 'data.move', detail: { move: move.id, from } })
-  const statements = [assertMove(copy), DROP_TRIGGER, epochRaise(now, null), auditStatement(entry), DROP_MARK]
+  const statements = [assertMove(copy), DROP_TRIGGER, epochRaise(now, null), auditStatement(entry), ...terms, DROP_MARK]
   await write(target.writer, statements).catch(async (error: unknown) => {
     const state = await stateIn(target.reader, { name: from, closed: move }).catch(() => null)
     if (state === 'complete') return

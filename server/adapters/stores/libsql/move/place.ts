@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { MoveProblem } from '../../../../core/backup/move'
-import { MAIN_CELL } from '../../../../core/cluster/cells'
+import { type CellName, MAIN_CELL } from '../../../../core/cluster/cells'
 import { LEASE_MS, RENEW_MS } from '../../../../core/cluster/leases'
 import { reasonOf } from '../../../../core/result'
 import { LibsqlLeases } from '../cluster/lease-store'
@@ -20,6 +20,12 @@ export interface Place {
   /** For a database server. */
   readonly authToken: string | null
   readonly threads?: WorkerThreads | undefined
+}
+
+/** A cell other than `main`: the leases and the nodes are in the control database, so who moves the cell keeps nodes from that. */
+export interface CellPlace {
+  readonly name: CellName
+  readonly control: Place
 }
 
 /** A place that is open. */
@@ -49,9 +55,9 @@ export function isSamePlace(one: string, other: string): boolean {
 }
 
 /** Opens the database that data is taken from, and keeps gateways from it. */
-export async function openSource(place: Place): Promise<OpenPlace> {
+export async function openSource(place: Place, cell: CellPlace | null = null): Promise<OpenPlace> {
   const file = databaseFile(place.url)
-  if (file === null) return openServer(place)
+  if (file === null) return openServer(place, cell)
   if (!hasContent(file)) throw new MoveProblem(`there is no database at ${file}`)
   return openFile(place, file)
 }
@@ -141,13 +147,15 @@ async function requireAnswer(reader: Connection, { url }: Place): Promise<void> 
   })
 }
 
-/** A database server is kept by the lease of its nodes, which no node can take meanwhile. */
-async function openServer(place: Place): Promise<OpenPlace> {
-  await refuseNodes(place)
-  const leases = new LibsqlLeases(place)
+/** A database server is kept by the lease of `main`, which no node can take meanwhile; without it no node starts. */
+async function openServer(place: Place, cell: CellPlace | null): Promise<OpenPlace> {
+  const control = cell?.control ?? place
+  await refuseNodes(control)
+  const leases = new LibsqlLeases(control)
   try {
-    const hold = await holdLease(leases, placeName(place.url))
-    return await connected(place, null, hold)
+    const hold = await holdLease(leases, placeName(control.url))
+    // The lease is not in the database of the cell, which cannot assert it.
+    return await connected(place, null, cell ? { ...hold, lease: null } : hold)
   } catch (error) {
     await leases.close()
     throw error

@@ -1,0 +1,48 @@
+import { MoveProblem } from '../../../../core/backup/move'
+import { type CellName, MAIN_CELL } from '../../../../core/cluster/cells'
+import { MAIN_LEASE } from '../cluster/lease-tables'
+import { databaseFile } from '../driver/database-file'
+import type { Statement } from '../driver/worker-wire'
+
+type Rows = (sql: string) => Promise<readonly (readonly unknown[])[]>
+
+interface Meant {
+  /** The original's address. */
+  readonly name: string
+  /** Where it shall go. */
+  readonly to: string
+  /** The cell that is meant. */
+  readonly cell: CellName
+}
+
+/** Throws if the data is another cell's than the one that is meant, or cannot be served where it shall go. */
+export async function requireCell(rows: Rows, { name, to, cell }: Meant): Promise<void> {
+  const [known] = await rows("SELECT 1 FROM sqlite_master WHERE name = 'cells'")
+  const names = known ? (await rows('SELECT name FROM cells ORDER BY name')).map(([one]) => String(one)) : []
+  const own = names.length === 0 || names.includes(MAIN_CELL) ? MAIN_CELL : String(names[0])
+  if (own !== cell)
+    throw new MoveProblem(
+      own === MAIN_CELL
+        ? `${name} is the database of main, and not of ${cell}`
+        : `${name} is the database of the cell ${own}: move it by --cell ${own}, with the settings of the nodes`,
+    )
+  if (databaseFile(to) === null) return
+  const others = names.filter((one) => one !== MAIN_CELL)
+  if (others.length > 0)
+    throw new MoveProblem(
+      `accounts are divided into cells (${others.join(', ')} beside main), which nodes serve from libSQL servers and no process from a file: move ${name} into another server`,
+    )
+}
+
+/**
+ * What a new control database must know of the leases that were given in the old one: the term of each cell other than `main`, which rises
+ * from there. The databases of the cells refuse a lower one.
+ */
+export async function termStatements(rows: Rows): Promise<readonly Statement[]> {
+  const leases = await rows(`SELECT name, term FROM leases WHERE name <> '${MAIN_LEASE}'`)
+  return leases.map(([name, term]) => ({
+    sql: `INSERT INTO leases (name, node_id, url, term, taken_at, expires_at) VALUES (?, '', '', ?, 0, 0)
+      ON CONFLICT (name) DO UPDATE SET term = max(term, excluded.term)`,
+    args: [String(name), Number(term)],
+  }))
+}

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join, resolve } from 'node:path'
+import { createClient } from '@libsql/client'
+import { openCluster, openSpender, search, type TestNode } from '../../support/cluster'
+import { reconcile } from '../../support/reconcile'
+import { COMPILED, SECRET_KEY } from '../../support/server-process'
+import { hasSqld, openSqld } from '../../support/sqld'
+import { until } from '../../support/until'
+
+const ROOT = resolve(import.meta.dir, '../../..')
+
+/** Issue 23: `migrate-database` where accounts are divided into cells. */
+describe.skipIf(!hasSqld)('the databases of two cells', () => {
+  let cluster: Awaited<ReturnType<typeof openCluster>>
+  let places: Awaited<ReturnType<typeof openSqld>>[] = []
+  const urls = { main: '', c2: '', newMain: '', newC2: '' }
+  let nodes: TestNode[] = []
+  const people: Awaited<ReturnType<typeof openSpender>>[] = []
+  beforeAll(async () => {
+    cluster = await openCluster({ moreCells: 1 })
+    places = [await openSqld(), await openSqld()]
+    const given = [cluster.database, ...cluster.cellDatabases, ...places].map(({ url }) => url)
+    Object.assign(urls, { main: given[0], c2: given[1], newMain: given[2], newC2: given[3] })
+    nodes = [await cluster.start()]
+    for (const name of ['one', 'two']) people.push(await openSpender(nodes[0] as TestNode, `${name}@example.com`, null))
+    await expectServed()
+  }, 60_000)
+  afterAll(async () => {
+    await cluster.close()
+    for (const place of places) await place.close()
+  })
+
+  async function expectServed() {
+    const [node] = nodes as [TestNode]
+    for (const { secret } of people) await until(async () => (await search(node, secret)).status === 200)
+  }
+  async function run(...args: readonly string[]) {
+    const child = Bun.spawn([process.execPath, 'server/cli/main.ts', 'operator', 'migrate-database', ...args], {
+      cwd: ROOT,
+      env: {
+        ...{ PATH: process.env['PATH'] ?? '', BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED, SECRET_KEY },
+        ...{ DATA_DIR: (nodes[0] as TestNode).folder, DATABASE_SYNC: 'promised' },
+        ...{ DATABASE_URL: urls.main, CELL_DATABASE_URLS: urls.c2 },
+      },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+    return { code: await child.exited, out, err }
+  }
+  const failing = async (...args: readonly string[]) => {
+    const { code, err } = await run(...args)
+    return `${code} ${err}`
+  }
+  const termsIn = async (url: string) => {
+    const client = createClient({ url })
+    const { rows } = await client.execute("SELECT term FROM leases WHERE name = 'cell/c2'")
+    client.close()
+    return rows.map(({ term }) => Number(term))
+  }
+
+  test('are not moved while a node lives, not as another cell, and not into a file', async () => {
+    expect(await failing('--cell', 'c2', '--to', urls.newC2)).toMatch(/^1 .*is in use by http/)
+    expect(await failing('--cell', 'c2', '--to', urls.newC2, '--dry-run')).toMatch(/^1 .*is in use by http/)
+    await expectServed()
+    const [node] = nodes as [TestNode]
+    expect(await node.kill('SIGTERM')).toBe(0)
+    const file = `file:${join(node.folder, 'moved', 'gateway.db')}`
+    const [ofC2, intoFile, c2IntoFile, other, both] = await Promise.all([
+      failing('--from', urls.c2, '--to', urls.newC2, '--dry-run'),
+      failing('--from', urls.main, '--to', file, '--dry-run'),
+      failing('--cell', 'c2', '--to', file, '--dry-run'),
+      failing('--cell', 'c9', '--to', urls.newC2),
+      failing('--cell', 'c2', '--from', urls.c2, '--to', urls.newC2),
+    ])
+    expect(ofC2).toMatch(/^1 .* is the database of the cell c2: move it by --cell c2/)
+    expect(intoFile).toMatch(/^1 .*accounts are divided into cells \(c2 beside main\)/)
+    expect(c2IntoFile).toMatch(/^1 .*accounts are divided into cells/)
+    expect(other).toMatch(/^2 .*there is no cell "c9".*CELL_DATABASE_URLS names c2/)
+    expect(both).toMatch(/^2 .*leave --from out/)
+  }, 60_000)
+
+  test('are moved to other servers, one after the other, and their accounts are served there at once', async () => {
+    const terms = await termsIn(urls.main)
+    const c2 = await run('--cell', 'c2', '--to', urls.newC2)
+    expect(c2).toMatchObject({ code: 0, out: expect.stringContaining('in CELL_DATABASE_URLS, in the place of c2') })
+    urls.c2 = urls.newC2
+    const main = await run('--from', urls.main, '--to', urls.newMain)
+    expect(main).toMatchObject({ code: 0, out: expect.stringContaining(`DATABASE_URL=${urls.newMain}`) })
+    // From a lower term each try to open the cell would fail.
+    expect(await termsIn(urls.newMain)).toEqual(terms)
+    const [old] = cluster.cellDatabases.map(({ url }) => url)
+    const settings = { DATABASE_URL: urls.newMain, CELL_DATABASE_URLS: urls.newC2 }
+    nodes = [await cluster.start(settings)]
+    await expectServed()
+    expect((nodes[0] as TestNode).output()).not.toContain('could not open the accounts')
+    for (const url of [urls.newMain, urls.newC2]) expect((await reconcile(url)).problems).toEqual([])
+    expect(await (nodes[0] as TestNode).kill('SIGTERM')).toBe(0)
+    nodes = [await cluster.start({ ...settings, CELL_DATABASE_URLS: old ?? '' })]
+    await until(() => (nodes[0] as TestNode).output().includes(`this data was moved to ${urls.newC2}`))
+  }, 90_000)
+})
