@@ -259,3 +259,14 @@ test('close first completes what was submitted before: charges, notes and manage
   expect(await again.credentials.byAccount(account)).toHaveLength(2)
   expect(await again.db.all(sql`SELECT count(*) AS n FROM requests`)).toEqual([{ n: 2 }])
 })
+
+test('what is asked of closed stores is refused, as if the database did not respond', async () => {
+  const stores = await openTestStores({ folder: await sharedFolder() })
+  const account = await stores.account()
+  await stores.close()
+  for (const asked of [
+    stores.db.all(sql`SELECT 1`),
+    stores.credentials.create(apiKey(account), { limit: null, budget: null }, audit()),
+  ])
+    expect(isUnavailable(await errorOf(asked))).toBe(true)
+})

@@ -155,8 +155,11 @@ export class Connection {
     })
   }
 
+  /** Ends the worker after the requests before this one. All later ones reject. */
   async close(): Promise<void> {
-    const isClosed = await this.send({ op: 'close' }).then(
+    const closing = this.send({ op: 'close' })
+    this.refuse('the connection is closed')
+    const isClosed = await closing.then(
       () => true,
       () => false,
     )
@@ -166,9 +169,15 @@ export class Connection {
 
   /** Terminates the worker without waiting for pending requests. They, and all later ones, reject with `reason`. */
   abandon(reason = 'the connection was cut'): void {
-    this.broken ??= new DatabaseError({ message: reason, code: ABANDONED })
-    for (const call of this.waiting.values()) call.reject(this.broken)
+    const refused = this.refuse(reason)
+    for (const call of this.waiting.values()) call.reject(refused)
     this.waiting.clear()
     this.worker.terminate()
+  }
+
+  /** No worker would answer what is sent from here on. */
+  private refuse(reason: string): Error {
+    this.broken ??= new DatabaseError({ message: reason, code: ABANDONED })
+    return this.broken
   }
 }
