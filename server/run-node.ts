@@ -55,7 +55,8 @@ export async function runNode(parts: NodeProcess) {
     server = listening
     node.connections = listening
   }
-  const web = listen(config, node.handle, attach, (error) => log.error('request failed', { reason: String(error) }))
+  const onFault = (error: unknown) => log.error('request failed', { reason: String(error) })
+  const web = listen(config, node.handle, attach, onFault, node.links.websocket)
   const control = listenControl(join(config.dataDir, CONTROL_SOCKET), node.control)
   const metrics = config.metrics?.listener
     ? listenMetrics(config.metrics.listener, (request) => scraped(request, serving(), role.cells.length > 1))
@@ -145,6 +146,7 @@ async function stopNode(parts: Stopping, signal: string, hurry: Promise<unknown>
   await role.leave(drainMs)
   web.closePort()
   await forwarding.ended(drainMs)
+  await node.links.ended(LAST_RESPONSES_MS)
   await web.stop(LAST_RESPONSES_MS)
   for (const close of parts.closers) await close()
   log.flush()

@@ -1,8 +1,10 @@
 import { Forwarder, type ForwarderParts, type Missing } from '../../server/adapters/cluster/forwarder'
-import { hopOf } from '../../server/adapters/cluster/hop-gate'
+import { asksForLink, hopOf, refusalOf } from '../../server/adapters/cluster/hop-gate'
 import { HopHeaders } from '../../server/adapters/cluster/hop-header'
+import { IncomingLinks } from '../../server/adapters/cluster/incoming-links'
 import { MAIN_CELL } from '../../server/core/cluster/cells'
 import type { Hopped, Peer } from '../../server/core/cluster/hop'
+import { until } from './until'
 
 const TERM = 7
 const key = { id: 'k1', secret: new Uint8Array(32).fill(1) }
@@ -12,16 +14,31 @@ type Answer = (request: Request, hop: Hopped) => Response | Promise<Response>
 
 type Limits = Pick<ForwarderParts, 'deadlineMs' | 'silentMs' | 'stalledMs' | 'maxWaitingBytes'>
 
+/** How the first node reaches the owner: each request on a connection of its own, or many on one. */
+export type Way = 'connections' | 'a link'
+export const WAYS: readonly Way[] = ['connections', 'a link']
+
 /** Two nodes on sockets: callers reach `first`, which forwards everything to the owner, whose work is `answer`. */
-export function openHopPair(options: Limits = {}) {
+export function openHopPair(options: Limits = {}, way: Way = 'connections') {
   const signer = new HopHeaders({ signing: key, accepted: [key] })
   const now = () => Date.now()
+  const links = new IncomingLinks({
+    answer(request, hop) {
+      const refusal = refusalOf(hop, ownTerm)
+      if (refusal) return refusal
+      state.handled++
+      state.linked++
+      return state.answer(request, hop)
+    },
+    onFault: () => undefined,
+  })
   const serve = (fetch: (request: Request, server: Bun.Server<undefined>) => Response | Promise<Response>) =>
     Bun.serve({
       hostname: '127.0.0.1',
       port: 0,
       idleTimeout: 60,
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      websocket: links.websocket,
       fetch,
       error: () => new Response('fault', { status: 500 }),
     })
@@ -43,13 +60,22 @@ export function openHopPair(options: Limits = {}) {
     silences: [] as boolean[],
     /** How many requests the owner began to handle. */
     handled: 0,
+    /** How many of them came on a link. */
+    linked: 0,
+    /** Requests for a link that the owner answered. */
+    opened: 0,
   }
+  const ownTerm = (cell: string) => (cell === MAIN_CELL ? state.ownTerm : null)
   const ownerHeaders = new HopHeaders({ signing: key, accepted: [key] })
-  const owner = serve(async (request) => {
-    const hop = hopOf(request, ownerHeaders, now(), (cell) => (cell === MAIN_CELL ? state.ownTerm : null))
+  const owner = serve(async (request, server) => {
+    const hop = hopOf(request, ownerHeaders, now(), ownTerm)
     if (hop === null) return new Response('not through the first node', { status: 400 })
     if (hop instanceof Response && hop.status === 204) state.probes++
     if (hop instanceof Response) return hop
+    if (asksForLink(request, hop)) {
+      state.opened++
+      return way === 'a link' ? links.accept(request, server) : new Response(null, { status: 404 })
+    }
     state.handled++
     return state.answer(request, hop)
   })
@@ -69,13 +95,22 @@ export function openHopPair(options: Limits = {}) {
   const first = serve((request) => {
     const hop = hopOf(request, signer, now(), () => null)
     if (hop instanceof Response) return hop
+    if (hop && asksForLink(request, hop)) return new Response(null, { status: 404 })
     const allowSilence = (isAllowed: boolean) => void state.silences.push(isAllowed)
     return forwarder.forward(request, state.peer, { address: JUDGED, requestId: 'req_1', allowSilence })
   })
   const ownerPort = owner.port ?? 0
   state.peer = { ...state.peer, url: `http://127.0.0.1:${ownerPort}` }
   return Object.assign(state, {
-    ...{ forwarder, ownerPort, signer },
+    ...{ forwarder, ownerPort, signer, links },
+    /** Sends requests until one was carried by a link, where there are any; then counts from zero. */
+    async warm() {
+      const { answer, ownTerm } = state
+      Object.assign(state, { answer: () => new Response('warm'), ownTerm: TERM })
+      if (way === 'a link')
+        await until(async () => (await fetch(`http://127.0.0.1:${first.port}/`)).ok && state.linked > 0)
+      Object.assign(state, { answer, ownTerm, handled: 0, linked: 0, asked: 0, silences: [], missing: [] })
+    },
     url: `http://127.0.0.1:${first.port}`,
     port: first.port ?? 0,
     async close() {

@@ -1,8 +1,8 @@
 import type { CellName } from '../../core/cluster/cells'
 import { type ForwardedCall, HOP_HEADER } from '../../core/cluster/hop'
 import { MISDIRECTED } from './hop-gate'
-import type { Exchange, PeerConnection } from './peer-connection'
-import type { ResponseHead } from './response-reader'
+import type { Exchange } from './peer-connection'
+import type { ResponseHead } from './response-head'
 
 /** Responses up to this size are passed on as a whole, which costs less than a stream. */
 const WHOLE_BYTES = 64 * 1024
@@ -21,11 +21,20 @@ export type Outcome =
   /** It may have arrived, so nobody knows what happened. */
   | { readonly kind: 'lost'; readonly reason: string }
 
+/** The connection of an exchange, or its part of one. */
+export interface Carrier {
+  /** The other node sends no more of the response until `resume`. */
+  pause(): void
+  resume(): void
+  /** Ends the exchange here; the other node sees that the caller has hung up. */
+  destroy(): void
+}
+
 /** A request that another node answers. */
 export class ForwardedExchange implements Exchange {
   readonly cell: CellName
   readonly term: number
-  private readonly connection: PeerConnection
+  private readonly carrier: Carrier
   private readonly call: ForwardedCall
   private startedAt: number
   private readonly settle: (outcome: Outcome) => void
@@ -42,12 +51,12 @@ export class ForwardedExchange implements Exchange {
   whenOver: (() => void) | null = null
 
   constructor(
-    connection: PeerConnection,
+    carrier: Carrier,
     of: { readonly cell: CellName; readonly term: number; readonly call: ForwardedCall; readonly startedAt: number },
     settle: (outcome: Outcome) => void,
     onEnd: (exchange: ForwardedExchange) => void,
   ) {
-    this.connection = connection
+    this.carrier = carrier
     this.cell = of.cell
     this.term = of.term
     this.call = of.call
@@ -70,7 +79,7 @@ export class ForwardedExchange implements Exchange {
         // Afterwards the connection is another request's.
         pull: () => {
           this.stalledSince = null
-          if (!this.isOver) this.connection.resume()
+          if (!this.isOver) this.carrier.resume()
         },
         cancel: () => this.callerGone(),
       },
@@ -84,7 +93,7 @@ export class ForwardedExchange implements Exchange {
       this.stream.enqueue(bytes)
       if ((this.stream.desiredSize ?? 0) > 0) return
       this.stalledSince ??= performance.now()
-      this.connection.pause()
+      this.carrier.pause()
       return
     }
     const length = this.begun?.length ?? 0
@@ -120,14 +129,14 @@ export class ForwardedExchange implements Exchange {
   callerGone(): void {
     if (this.isOver) return
     this.over()
-    this.connection.destroy()
+    this.carrier.destroy()
     this.settle({ kind: 'lost', reason: 'the caller has hung up' })
   }
 
   /** Ends it from here: the owner answers no more. */
   abandon(reason: string): void {
     if (this.isOver) return
-    this.connection.destroy()
+    this.carrier.destroy()
     this.cut(reason, true)
   }
 
@@ -161,5 +170,5 @@ export class ForwardedExchange implements Exchange {
 }
 
 function isMisdirected({ status, headers }: ResponseHead): boolean {
-  return status === 421 && headers.get(HOP_HEADER) === MISDIRECTED
+  return status === 421 && new Headers(headers).get(HOP_HEADER) === MISDIRECTED
 }

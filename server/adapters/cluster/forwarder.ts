@@ -9,8 +9,9 @@ import {
 } from '../../core/cluster/hop'
 import { inTime } from '../../core/in-time'
 import { reasonOf } from '../../core/result'
-import { ForwardedExchange, type Outcome } from './forwarded-exchange'
-import { PROBE_PATH } from './hop-gate'
+import { callHeadText } from './call-head'
+import { type Carrier, ForwardedExchange, type Outcome } from './forwarded-exchange'
+import { LINK_PATH, PROBE_PATH } from './hop-gate'
 import { NO_BODY, type OutgoingBody, outgoingBody, outgoingHead, outgoingPath } from './outgoing-request'
 import type { PeerConnection } from './peer-connection'
 import { PeerConnections } from './peer-connections'
@@ -131,6 +132,10 @@ export class Forwarder implements Forwarding {
   private async attempt(request: Request, to: Peer, call: ForwardedCall, body: OutgoingBody): Promise<Outcome> {
     if (this.isClosed) return { kind: 'not done', reason: 'this node stops' }
     const peer = this.peer(to)
+    if (body.kind === 'whole') {
+      const linked = this.onLink(request, peer, to, call, body)
+      if (linked !== null) return linked
+    }
     let connection: PeerConnection
     try {
       // Once a part of a stream is read it cannot be sent to another node.
@@ -154,6 +159,27 @@ export class Forwarder implements Forwarding {
         isMore,
       })
       if (isMore) void upload(body, connection, exchange)
+    })
+  }
+
+  /** Sends the request among others; null if there is no link that takes it. */
+  private onLink(
+    request: Request,
+    peer: PeerConnections,
+    to: Peer,
+    call: ForwardedCall,
+    body: OutgoingBody & { kind: 'whole' },
+  ): Promise<Outcome> | null {
+    const { requestId } = call
+    const link = peer.usableLink(() => this.signed('GET', LINK_PATH, to, { requestId, address: OPERATOR }))
+    const head = link && callHeadText(request, to, call, body)
+    if (!link || head === null) return null
+    return new Promise((settle) => {
+      const place = link.place()
+      const exchange = this.exchange(place, to, call, settle)
+      if (request.signal.aborted) return exchange.callerGone()
+      request.signal.addEventListener('abort', () => exchange.callerGone())
+      place.begin(exchange, head, body.bytes)
     })
   }
 
@@ -183,14 +209,9 @@ export class Forwarder implements Forwarding {
     if (outcome.kind === 'lost') throw new Error(outcome.reason)
   }
 
-  private exchange(
-    connection: PeerConnection,
-    { cell, term }: Peer,
-    call: ForwardedCall,
-    settle: (outcome: Outcome) => void,
-  ) {
+  private exchange(carrier: Carrier, { cell, term }: Peer, call: ForwardedCall, settle: (outcome: Outcome) => void) {
     const exchange = new ForwardedExchange(
-      connection,
+      carrier,
       { cell, term, call, startedAt: performance.now() },
       settle,
       this.onEnd,

@@ -4,6 +4,8 @@ import { requestPath } from './hop-header'
 
 /** Asks whether a node is the owner, before a body that cannot be sent twice. */
 export const PROBE_PATH = '/internal/owner'
+/** Opens a link, on which no call is signed, to a node that need not own anything. A later form of frames has another path. */
+export const LINK_PATH = '/internal/link/1'
 /** In the hop header of a response: the node did nothing with the request. An upstream's own 421 has no such header. */
 export const MISDIRECTED = 'misdirected'
 
@@ -23,10 +25,21 @@ export function hopOf(
   const hopped = signer.verified(request, now)
   if (hopped === null) return null
   if (hopped === 'forged') return misdirected('The hop header is not one that a node of this gateway has just signed.')
-  if (hopped.term !== ownTerm(hopped.cell)) return misdirected('This node does not own the accounts now.')
-  // A caller's own request to that path is one like any other.
-  if (hopped.address === OPERATOR && requestPath(request.url) === PROBE_PATH) return new Response(null, { status: 204 })
-  return hopped
+  // A caller's own request to these paths is one like any other.
+  const path = hopped.address === OPERATOR ? requestPath(request.url) : null
+  if (path === LINK_PATH) return hopped
+  const refusal = refusalOf(hopped, ownTerm)
+  return refusal ?? (path === PROBE_PATH ? new Response(null, { status: 204 }) : hopped)
+}
+
+/** The response to a request for another owner than this one; null if it is for this one. */
+export function refusalOf({ cell, term }: Hopped, ownTerm: (cell: CellName) => number | null): Response | null {
+  return term === ownTerm(cell) ? null : misdirected('This node does not own the accounts now.')
+}
+
+/** Whether another node asks for a link. */
+export function asksForLink(request: Request, { address }: Hopped): boolean {
+  return address === OPERATOR && requestPath(request.url) === LINK_PATH
 }
 
 function misdirected(message: string): Response {

@@ -39,6 +39,16 @@ export function outgoingPath(url: string): string {
   return pathname + search
 }
 
+/** The headers of a request as they are on a link. */
+export function passedHeaders(request: Request, body: OutgoingBody & { kind: 'whole' }): Record<string, string> {
+  const headers: Record<string, string> = request.headers.toJSON()
+  const dropped = namedByConnection(headers['connection'])
+  const passed: Record<string, string> = {}
+  for (const name in headers) if (!NOT_PASSED.has(name) && !dropped?.includes(name)) passed[name] = `${headers[name]}`
+  if (hasLength(request.method, body.bytes.byteLength)) passed['content-length'] = `${body.bytes.byteLength}`
+  return passed
+}
+
 /** Request line and headers, as the caller sent them but for those of the connection. */
 export function outgoingHead(
   request: Request,
@@ -59,9 +69,12 @@ export function outgoingHead(
 function framing(method: string, body: OutgoingBody): string {
   const length = body.kind === 'whole' ? body.bytes.byteLength : body.length
   if (length === null) return 'transfer-encoding: chunked\r\n'
+  return hasLength(method, length) ? `content-length: ${length}\r\n` : ''
+}
+
+/** Whether a request says how long its body is. */
+function hasLength(method: string, length: number): boolean {
   return length > 0 || method === 'POST' || method === 'PUT' || method === 'PATCH'
-    ? `content-length: ${length}\r\n`
-    : ''
 }
 
 /** The headers that the caller declares to be of its connection; null for the usual two words. */

@@ -1,4 +1,5 @@
 import { inTime } from '../../core/in-time'
+import { OutgoingLink } from './outgoing-link'
 import { type ConnectionOwner, PeerConnection } from './peer-connection'
 
 const CONNECT_MS = 2_000
@@ -9,8 +10,13 @@ const MAX_IDLE_MS = 30_000
 /** After so much silence, a node that should answer is asked whether it is there. It has three quarters of that to say so. */
 const SILENT_MS = 4_000
 const MAX_SILENCES = 2
+const NO_ANSWER = 'the owner does not answer'
+/** An older version, and a proxy that passes no upgrade, have no links: they are asked again after this time. */
+const LINK_AGAIN_MS = 10_000
+/** After one that was there has closed. */
+const LINK_SOON_MS = 1_000
 
-/** The kept-alive connections to one node. */
+/** The kept-alive connections to one node, and the link that carries most calls. */
 export class PeerConnections implements ConnectionOwner {
   private readonly url: URL
   private readonly now: () => number
@@ -19,6 +25,10 @@ export class PeerConnections implements ConnectionOwner {
   private readonly free: PeerConnection[] = []
   private readonly open = new Set<PeerConnection>()
   private opening = 0
+  private link: OutgoingLink | null = null
+  private isLinking = false
+  private linkTriedAt = Number.NEGATIVE_INFINITY
+  private linkUsedAt = 0
   private isClosed = false
   /** When anything came from it, or nothing was awaited. */
   private heardAt: number
@@ -39,7 +49,36 @@ export class PeerConnections implements ConnectionOwner {
   }
 
   get size(): number {
-    return this.open.size + this.opening
+    return this.open.size + this.opening + (this.link || this.isLinking ? 1 : 0)
+  }
+
+  /** The link, if it carries one more call. Without one, it is opened for later calls; `hop` signs for it. */
+  usableLink(hop: () => string): OutgoingLink | null {
+    if (this.link) {
+      this.linkUsedAt = this.now()
+      return this.link.takes ? this.link : null
+    }
+    if (!this.isLinking && !this.isClosed && this.now() - this.linkTriedAt >= LINK_AGAIN_MS) void this.openLink(hop())
+    return null
+  }
+
+  private async openLink(hop: string): Promise<void> {
+    this.isLinking = true
+    this.linkTriedAt = this.now()
+    const owner = { heard: () => this.heard(), closed: () => this.linkClosed() }
+    try {
+      this.link = await OutgoingLink.open(this.url, hop, owner, CONNECT_MS)
+      this.linkUsedAt = this.now()
+      if (this.isClosed) this.link.retire()
+    } catch {
+      // Calls take connections of their own.
+    }
+    this.isLinking = false
+  }
+
+  private linkClosed(): void {
+    if (this.link) this.linkTriedAt = this.now() - LINK_AGAIN_MS + LINK_SOON_MS
+    this.link = null
   }
 
   /** A free connection; null if there is none. */
@@ -67,6 +106,7 @@ export class PeerConnections implements ConnectionOwner {
   /** Closes what has been idle for too long. */
   sweep(): void {
     const oldest = this.now() - MAX_IDLE_MS
+    if (this.link?.size === 0 && this.linkUsedAt <= oldest) this.link.retire()
     while (this.free[0] && this.free[0].freeSince <= oldest) this.free.shift()?.destroy()
   }
 
@@ -76,7 +116,7 @@ export class PeerConnections implements ConnectionOwner {
    */
   watch(ask: () => Promise<unknown>): void {
     const now = this.now()
-    if (this.open.size === this.free.length) this.heardAt = now
+    if (this.open.size === this.free.length && !this.link?.size) this.heardAt = now
     if (this.isAsked || now - this.heardAt < this.silentMs * (this.silences + 1)) return
     this.isAsked = true
     void inTime(ask(), this.silentMs * 0.75, () => new Error('no answer'))
@@ -96,13 +136,15 @@ export class PeerConnections implements ConnectionOwner {
 
   private silent(): void {
     if (++this.silences < MAX_SILENCES) return
-    for (const connection of [...this.open]) connection.ended('the owner does not answer')
+    for (const connection of [...this.open]) connection.ended(NO_ANSWER)
+    this.link?.ended(NO_ANSWER)
     this.heard()
   }
 
   /** Closes free connections now, and the others when they become free. */
   retire(): void {
     this.isClosed = true
+    this.link?.retire()
     for (const connection of this.free.splice(0)) connection.destroy()
   }
 

@@ -1,12 +1,4 @@
-/** The status and headers of a response. */
-export interface ResponseHead {
-  readonly status: number
-  readonly headers: Headers
-  /** The length of the body; null if only its end says so. */
-  readonly length: number | null
-  /** Whether the connection may be used again once the body has ended. */
-  readonly keepsConnection: boolean
-}
+import { isPassed, type ResponseHead } from './response-head'
 
 /** Gets a response, piece by piece, in this order. */
 export interface ResponseSink {
@@ -23,20 +15,6 @@ const MAX_HEAD_BYTES = 256 * 1024
 const MAX_CHUNK_LINE_BYTES = 8 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LINE_END = Buffer.from('\r\n')
-/** Of one connection only, and how the body is framed: the next server decides anew. */
-const NOT_PASSED: ReadonlySet<string> = new Set([
-  ...[
-    'connection',
-    'keep-alive',
-    'proxy-connection',
-    'proxy-authenticate',
-    'te',
-    'trailer',
-    'transfer-encoding',
-    'upgrade',
-  ],
-])
-
 type Step = 'head' | 'counted' | 'chunk line' | 'chunk' | 'chunk end' | 'trailers' | 'until close' | 'ended'
 
 /** Reads one response of HTTP/1.1 from the bytes of a connection (RFC 9112). */
@@ -124,7 +102,7 @@ export class ResponseReader {
       if (name === 'content-length') length = lengthOf(value, length)
       else if (name === 'transfer-encoding') isChunked = isChunkedOnly(value)
       else if (name === 'connection') connection += `,${value.toLowerCase()}`
-      else if (!NOT_PASSED.has(name)) headers.append(name, value)
+      else if (isPassed(name)) headers.append(name, value)
     }
     const named = connection === '' ? [] : connection.split(',').map((token) => token.trim())
     for (const name of named) if (name !== '' && name !== 'close' && name !== 'keep-alive') headers.delete(name)

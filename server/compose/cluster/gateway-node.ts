@@ -1,3 +1,5 @@
+import { asksForLink, refusalOf } from '../../adapters/cluster/hop-gate'
+import { IncomingLinks, type LinkServer } from '../../adapters/cluster/incoming-links'
 import type { CellName, CellRouter, StaffClaim } from '../../core/cluster/cells'
 import { MAIN_CELL } from '../../core/cluster/cells'
 import {
@@ -31,7 +33,7 @@ const IDLE_SECONDS = 60
 export const REFRESH = 'refresh'
 
 /** The connections of this node's server. */
-interface Connections {
+interface Connections extends LinkServer {
   requestIP(request: Request): { readonly address: string } | null
   timeout(request: Request, seconds: number): void
 }
@@ -52,6 +54,8 @@ interface NodeParts {
   readonly refresh?: (() => Promise<void>) | undefined
   /** Why the cell of a request is not known. */
   readonly onTrouble?: (reason: string) => void
+  /** A request that another node forwarded failed for no reason of its own. */
+  readonly onFault?: (reason: string) => void
 }
 
 /** What a gateway of a node knows about the node. */
@@ -90,6 +94,8 @@ export class GatewayNode {
   /** Since when owners have been out of reach, by cell and term. */
   private readonly unreachedSince = new Map<string, number>()
   private isAnnounced = false
+  /** What other nodes forward on connections that carry many calls. */
+  readonly links: IncomingLinks
   /** Set once the server listens. */
   connections: Connections | null = null
 
@@ -98,6 +104,10 @@ export class GatewayNode {
     this.inside = new InsideHeaders(parts.addressOf)
     this.calls = new NodeCellCalls({ ...parts, inside: this.inside })
     this.cellCommands = new CellCommands(parts)
+    this.links = new IncomingLinks({
+      answer: (request, hop) => refusalOf(hop, this.termFor(request)) ?? this.fromNode(request, hop),
+      onFault: (reason) => parts.onFault?.(reason),
+    })
   }
 
   /** For the gateways of this node: what the first node determined, if there is one. */
@@ -116,6 +126,7 @@ export class GatewayNode {
     const { role, hopOf, router } = this.parts
     const hop = request.headers.has(HOP_HEADER) ? hopOf(request, this.termFor(request)) : null
     if (hop instanceof Response) return hop
+    if (hop && this.connections && asksForLink(request, hop)) return this.links.accept(request, this.connections)
     if (hop) return this.fromNode(request, hop)
     if (router) return this.routed(request, router)
     const own = role.owned()
@@ -203,17 +214,29 @@ export class GatewayNode {
     return refused(request, this.callOf(request, formatAddress(UNKNOWN_ADDRESS)))
   }
 
-  /** A caller's request, while this node does not own the accounts of the cell. */
-  private async elsewhere(request: Request, role: CellRole<OwnedGateway>): Promise<Response> {
-    const { forwarding, addressOf } = this.parts
-    const found = await role.found(request.signal)
-    const socket: Address = parseAddress(this.connections?.requestIP(request)?.address ?? '') ?? UNKNOWN_ADDRESS
+  /** A caller's request, while this node does not own the accounts of the cell. No promise is made here if the owner is known. */
+  private elsewhere(request: Request, role: CellRole<OwnedGateway>): Response | Promise<Response> {
+    const owner = role.owner()
+    const { signal } = request
+    return owner && !signal.aborted ? this.sentOn(request, owner) : this.whenOwned(request, role)
+  }
+
+  private sentOn(request: Request, owner: Peer): Promise<Response> {
     const allowSilence = (isAllowed: boolean) => this.connections?.timeout(request, isAllowed ? 0 : IDLE_SECONDS)
-    const call = { ...this.callOf(request, formatAddress(addressOf(socket, request.headers))), allowSilence }
+    return this.parts.forwarding.forward(request, owner, { ...this.callerOf(request), allowSilence })
+  }
+
+  private async whenOwned(request: Request, role: CellRole<OwnedGateway>): Promise<Response> {
+    const found = await role.found(request.signal)
     // Who left is not charged for a call that has not begun.
-    if (!found || request.signal.aborted) return refused(request, call, reasonFor(role))
-    if ('fetch' in found) return role.during(() => found.fetch(request))
-    return forwarding.forward(request, found, call)
+    if (!found || request.signal.aborted) return refused(request, this.callerOf(request), reasonFor(role))
+    return 'fetch' in found ? role.during(() => found.fetch(request)) : this.sentOn(request, found)
+  }
+
+  /** A caller's request, with the address that this node determines. */
+  private callerOf(request: Request): ForwardedCall {
+    const socket: Address = parseAddress(this.connections?.requestIP(request)?.address ?? '') ?? UNKNOWN_ADDRESS
+    return this.callOf(request, formatAddress(this.parts.addressOf(socket, request.headers)))
   }
 
   /** `/health` and `/ready` of a node that does not own the accounts, or where there are several cells. */

@@ -98,6 +98,7 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
     ...{ nodeId, role, leases, forwarding, now, addressOf: clientAddresses(config, log) },
     hopOf: (request, ownTerm) => hopOf(request, signer, hopTime(), ownTerm),
     ...{ router: several?.router, refresh: several?.refresh, onTrouble: tellUnknown },
+    onFault: (reason) => log.error('request failed', { reason }),
   })
   return {
     ...{ node, role, forwarding },

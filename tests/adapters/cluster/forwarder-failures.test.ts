@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generate } from 'selfsigned'
-import { openHopPair, rawRequest } from '../../support/hop-pair'
+import { openHopPair, rawRequest, WAYS } from '../../support/hop-pair'
 import { freePort } from '../../support/served-gateway'
 import { openTcpProxy } from '../../support/tcp-proxy'
 import { readUntil, until } from '../../support/until'
@@ -14,14 +14,15 @@ const text = (value: string) => new TextEncoder().encode(value)
 const gone = (request: Request) =>
   new Promise<void>((resolve) => request.signal.addEventListener('abort', () => resolve()))
 let nodes: ReturnType<typeof openHopPair>
-beforeEach(() => {
-  nodes = openHopPair()
-})
 afterEach(() => nodes.close())
 const get = (path = '/', init: RequestInit = {}) => fetch(nodes.url + path, { ...init, redirect: 'manual' })
 
 /** Issue 23: no request is sent twice (ADR 39), and a caller is never left waiting. */
-describe('when a hop fails', () => {
+describe.each(WAYS)('when a hop fails, by %s', (way) => {
+  beforeEach(async () => {
+    nodes = openHopPair({}, way)
+    await nodes.warm()
+  })
   const missing = () => nodes.missing.map(({ outcome }) => outcome)
 
   test('an owner that cannot be reached is asked for once more, and the request goes to whoever owns then', async () => {
@@ -50,7 +51,7 @@ describe('when a hop fails', () => {
   })
 
   test('who hangs up while no owner is there waits no longer, and bodies that wait are bounded', async () => {
-    const small = openHopPair({ maxWaitingBytes: 10_000 })
+    const small = openHopPair({ maxWaitingBytes: 10_000 }, way)
     small.peer = { ...small.peer, url: `http://127.0.0.1:${await freePort()}` }
     let left = 0
     small.finding = async (signal) => {
@@ -102,6 +103,7 @@ describe('when a hop fails', () => {
   test('a request that arrived is never sent again: the owner that dies leaves a 503', async () => {
     const wire = await openTcpProxy(nodes.ownerPort)
     nodes.peer = { ...nodes.peer, url: wire.url }
+    await nodes.warm()
     nodes.found = nodes.peer
     nodes.answer = (request) => {
       wire.cut()
@@ -122,6 +124,7 @@ describe('when a hop fails', () => {
   test('a stream that breaks off does not look complete', async () => {
     const wire = await openTcpProxy(nodes.ownerPort)
     nodes.peer = { ...nodes.peer, url: wire.url }
+    await nodes.warm()
     nodes.answer = () =>
       new Response(
         new ReadableStream({
@@ -202,10 +205,12 @@ describe('when a hop fails', () => {
 
   test('an owner that says nothing is given up at the deadline, and at once when another node owns', async () => {
     await nodes.close()
-    nodes = openHopPair({ deadlineMs: 100 })
+    nodes = openHopPair({ deadlineMs: 100 }, way)
+    await nodes.warm()
     nodes.answer = (request) => gone(request).then(() => new Response('too late'))
     expect((await get()).status).toBe(503)
-    const silent = openHopPair()
+    const silent = openHopPair({}, way)
+    await silent.warm()
     silent.answer = nodes.answer
     const waiting = fetch(silent.url)
     await until(() => silent.handled === 1)
@@ -219,10 +224,11 @@ describe('when a hop fails', () => {
   })
 
   test('an owner behind a network that drops everything is given up, also by streams, and one that is only slow is not', async () => {
-    const far = openHopPair({ silentMs: 200 })
+    const far = openHopPair({ silentMs: 200 }, way)
     const wire = await openTcpProxy(far.ownerPort)
     const right = far.peer
     far.peer = { ...right, url: wire.url }
+    await far.warm()
     const answers = Promise.withResolvers<void>()
     far.answer = async ({ url }) => {
       if (url.endsWith('/stream')) return new Response(new ReadableStream({ start: (c) => c.enqueue(text('part')) }))
@@ -250,7 +256,8 @@ describe('when a hop fails', () => {
   })
 
   test('a caller who does not read a stream loses it, so that it holds no connection between nodes', async () => {
-    const impatient = openHopPair({ stalledMs: 100 })
+    const impatient = openHopPair({ stalledMs: 100 }, way)
+    await impatient.warm()
     const left = Promise.withResolvers<void>()
     impatient.answer = () =>
       new Response(new ReadableStream({ pull: (c) => c.enqueue(new Uint8Array(64_000)), cancel: () => left.resolve() }))
@@ -358,7 +365,12 @@ describe('when a hop fails', () => {
 })
 
 /** Issue 23: the hop proves who forwards, and there is at most one. */
-describe('attacks on a hop', () => {
+describe.each(WAYS)('attacks on a hop by %s', (way) => {
+  beforeEach(async () => {
+    nodes = openHopPair({}, way)
+    await nodes.warm()
+  })
+
   test('a hop header from outside is refused, whatever it says, and is never passed on', async () => {
     const hop = (age: number) =>
       nodes.signer.sign(

@@ -1,18 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { openHopPair, rawRequest } from '../../support/hop-pair'
+import { openHopPair, rawRequest, WAYS } from '../../support/hop-pair'
 import { openTcpProxy } from '../../support/tcp-proxy'
 import { readUntil, until } from '../../support/until'
 
 const text = (value: string) => new TextEncoder().encode(value)
 let nodes: ReturnType<typeof openHopPair>
-beforeEach(() => {
-  nodes = openHopPair()
-})
 afterEach(() => nodes.close())
 const get = (path = '/', init: RequestInit = {}) => fetch(nodes.url + path, { ...init, redirect: 'manual' })
 
 /** Issue 23: any node takes any request, and forwards it to the owner. */
-describe('what passes through a hop', () => {
+describe.each(WAYS)('what passes through a hop by %s', (way) => {
+  beforeEach(async () => {
+    nodes = openHopPair({}, way)
+    await nodes.warm()
+  })
   test('method, path, query, body and headers reach the owner as the caller sent them', async () => {
     const sent = {
       ...{ authorization: 'Bearer gwk_1', 'idempotency-key': 'order-1', 'payment-signature': 'x'.repeat(6000) },

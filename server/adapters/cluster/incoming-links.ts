@@ -1,0 +1,214 @@
+import type { Hopped } from '../../core/cluster/hop'
+import { reasonOf } from '../../core/result'
+import { type CallHead, callHeadIn } from './call-head'
+import { FRAME, type FrameKind, FrameWriter, readFrames, WINDOW_BYTES } from './link-frames'
+import { responseHeadText } from './response-head'
+
+/** A WebSocket library drops a message beyond this, which would leave a call without an end; the windows keep it far below. */
+const MAX_BUFFERED_BYTES = 1024 ** 3
+/** Beyond this, parts of responses wait until the other node has taken what is on its way. */
+const FULL_BYTES = 4 * 1024 * 1024
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+/** A ping is sent meanwhile: a link closes only if the other node is gone. */
+const IDLE_SECONDS = 30
+
+interface IncomingParts {
+  /** Answers a request that another node forwarded. */
+  readonly answer: (request: Request, hop: Hopped) => Response | Promise<Response>
+  readonly onFault: (reason: string) => void
+}
+
+type LinkSocket = Bun.ServerWebSocket<undefined>
+/** What a server does that opens links. */
+export type LinkServer = Pick<Bun.Server<undefined>, 'upgrade'>
+
+/** The links that other nodes have opened to this one (ADR 57). */
+export class IncomingLinks {
+  private readonly parts: IncomingParts
+  private readonly open = new Map<LinkSocket, IncomingLink>()
+  private onGone: (() => void) | null = null
+
+  constructor(parts: IncomingParts) {
+    this.parts = parts
+  }
+
+  /** For the server that has the port. */
+  readonly websocket: Bun.WebSocketHandler<undefined> = {
+    perMessageDeflate: false,
+    maxPayloadLength: MAX_MESSAGE_BYTES,
+    backpressureLimit: MAX_BUFFERED_BYTES,
+    idleTimeout: IDLE_SECONDS,
+    open: (socket) => {
+      socket.binaryType = 'nodebuffer'
+      this.open.set(socket, new IncomingLink(socket, this.parts))
+    },
+    message: (socket, message) => this.open.get(socket)?.received(message as Buffer<ArrayBuffer>),
+    drain: (socket) => this.open.get(socket)?.drained(),
+    close: (socket) => {
+      this.open.get(socket)?.closed()
+      this.open.delete(socket)
+      if (this.open.size === 0) this.onGone?.()
+    },
+  }
+
+  /** Makes a link of a request whose hop header proved that another node sent it. */
+  accept(request: Request, server: LinkServer): Response {
+    // The server sends nothing more once the connection is a link.
+    return new Response(null, { status: server.upgrade(request) ? 200 : 426 })
+  }
+
+  /** Takes no further calls. Resolves when the other nodes have every answer, after `maxMs` at the latest. */
+  async ended(maxMs: number): Promise<void> {
+    for (const link of this.open.values()) link.sayLast()
+    if (this.open.size === 0) return
+    const gone = Promise.withResolvers<void>()
+    this.onGone = gone.resolve
+    const timer = setTimeout(gone.resolve, maxMs)
+    await gone.promise
+    clearTimeout(timer)
+  }
+}
+
+class IncomingLink {
+  private socket: LinkSocket | null
+  private readonly parts: IncomingParts
+  private readonly calls = new Map<number, IncomingCall>()
+  private readonly frames = new FrameWriter((message) => this.send(message))
+  private whenDrained = Promise.withResolvers<void>()
+
+  constructor(socket: LinkSocket, parts: IncomingParts) {
+    this.socket = socket
+    this.parts = parts
+  }
+
+  received(message: Buffer<ArrayBuffer>): void {
+    try {
+      readFrames(message, ({ kind, id, text, bytes }) => {
+        if (kind === FRAME.call) return void this.run(id, text, bytes)
+        const call = this.calls.get(id)
+        if (kind === FRAME.cancel) call?.hangUp()
+        else if (kind === FRAME.more) call?.allow(Number(text))
+      })
+    } catch (error) {
+      this.parts.onFault(`a message of another node cannot be read: ${reasonOf(error)}`)
+      this.socket?.terminate()
+    }
+  }
+
+  drained(): void {
+    this.whenDrained.resolve()
+    this.whenDrained = Promise.withResolvers()
+  }
+
+  /** The other node is gone, and so are its callers. */
+  closed(): void {
+    this.socket = null
+    this.drained()
+    for (const call of this.calls.values()) call.hangUp()
+  }
+
+  sayLast(): void {
+    this.frames.add(FRAME.last, 0)
+  }
+
+  write(kind: FrameKind, id: number, text?: string, bytes?: Uint8Array): void {
+    this.frames.add(kind, id, text, bytes)
+  }
+
+  /** Whether more of a response must wait for `drain`. */
+  get isFull(): boolean {
+    return this.socket !== null && this.socket.getBufferedAmount() > FULL_BYTES
+  }
+
+  get drain(): Promise<void> {
+    return this.whenDrained.promise
+  }
+
+  private run(id: number, text: string, body: Buffer<ArrayBuffer>): void {
+    const call = new IncomingCall(id, this)
+    this.calls.set(id, call)
+    void this.answered(call, callHeadIn(text), body).finally(() => this.calls.delete(id))
+  }
+
+  private async answered(call: IncomingCall, head: CallHead, body: Buffer<ArrayBuffer>): Promise<void> {
+    try {
+      const request = requestOf(head, body, call.signal)
+      await call.send(request ? await this.parts.answer(request, head.hop) : new Response(null, { status: 400 }))
+    } catch (error) {
+      this.write(FRAME.broken, call.id)
+      if (!call.signal.aborted) this.parts.onFault(reasonOf(error))
+    }
+  }
+
+  private send(message: Uint8Array): void {
+    if (this.socket?.sendBinary(message) === 0) this.socket.terminate()
+  }
+}
+
+class IncomingCall {
+  readonly id: number
+  private readonly link: IncomingLink
+  private readonly abort = new AbortController()
+  private credit = WINDOW_BYTES
+  private whenAllowed: (() => void) | null = null
+  private reader: ReadableStreamDefaultReader<Uint8Array> | null = null
+
+  constructor(id: number, link: IncomingLink) {
+    this.id = id
+    this.link = link
+  }
+
+  /** Aborted when the caller has hung up. */
+  get signal(): AbortSignal {
+    return this.abort.signal
+  }
+
+  hangUp(): void {
+    this.abort.abort()
+    this.allow(0)
+    void this.reader?.cancel().catch(() => undefined)
+  }
+
+  allow(bytes: number): void {
+    this.credit += bytes
+    this.whenAllowed?.()
+  }
+
+  /** Sends the response, as fast as the other node takes it. */
+  async send(response: Response): Promise<void> {
+    const { id, link, signal } = this
+    const { body } = response
+    if (signal.aborted) return void body?.cancel().catch(() => undefined)
+    link.write(FRAME.head, id, responseHeadText(response))
+    if (body !== null) {
+      const reader = body.getReader()
+      this.reader = reader
+      for (let part = await reader.read(); !part.done; part = await reader.read()) await this.sendPart(part.value)
+    }
+    if (!signal.aborted) link.write(FRAME.end, id)
+  }
+
+  private async sendPart(bytes: Uint8Array): Promise<void> {
+    const { id, link } = this
+    let rest = bytes
+    while (rest.byteLength > 0 && !this.signal.aborted) {
+      if (link.isFull) await link.drain
+      else if (this.credit <= 0) await new Promise<void>((resolve) => (this.whenAllowed = resolve))
+      else {
+        const part = rest.subarray(0, this.credit)
+        this.credit -= part.byteLength
+        link.write(FRAME.part, id, '', part)
+        rest = rest.subarray(part.byteLength)
+      }
+    }
+  }
+}
+
+/** Null if a caller's headers are such that no request can be made of them: that must not end the calls of others. */
+function requestOf({ method, url, headers }: CallHead, body: Buffer<ArrayBuffer>, signal: AbortSignal): Request | null {
+  try {
+    return new Request(url, { method, headers, signal, ...(body.byteLength > 0 && { body }) })
+  } catch {
+    return null
+  }
+}

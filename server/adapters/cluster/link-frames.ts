@@ -1,0 +1,105 @@
+/** What a frame says. The numbers are on the wire, so a frame of another meaning needs another path than `LINK_PATH`. */
+export const FRAME = {
+  /** A request: its `CallHead` and its whole body. */
+  call: 1,
+  /** The caller has hung up, or the first node gave up. */
+  cancel: 2,
+  /** So many more bytes of the response may be sent. */
+  more: 3,
+  /** Status and headers of the response. */
+  head: 4,
+  /** A part of its body. */
+  part: 5,
+  /** It is whole. */
+  end: 6,
+  /** It breaks off. */
+  broken: 7,
+  /** Of no call: the node takes no new ones on this link. */
+  last: 8,
+} as const
+export type FrameKind = (typeof FRAME)[keyof typeof FRAME]
+
+/** How many bytes of one response may be on their way before the first node asks for more. */
+export const WINDOW_BYTES = 256 * 1024
+
+/** Length of the text, length of the bytes, number of the call: 4 bytes each, little-endian; and the kind. */
+const HEADER_BYTES = 13
+const START_BYTES = 64 * 1024
+/** What is more goes out before the turn ends, and the buffer becomes small again. */
+const FLUSH_BYTES = 256 * 1024
+const NO_BYTES = new Uint8Array()
+
+/** Collects the frames of one turn of the event loop, and sends them as one message: a message costs more than a call in it. */
+export class FrameWriter {
+  private readonly send: (message: Uint8Array) => void
+  private buffer = Buffer.allocUnsafeSlow(START_BYTES)
+  private used = 0
+  private isScheduled = false
+
+  /** `send` must copy the message before it returns. */
+  constructor(send: (message: Uint8Array) => void) {
+    this.send = send
+  }
+
+  add(kind: FrameKind, id: number, text = '', bytes: Uint8Array = NO_BYTES): void {
+    // A character takes up to three bytes.
+    this.makeRoom(HEADER_BYTES + text.length * 3 + bytes.byteLength)
+    const { buffer, used } = this
+    const textBytes = text === '' ? 0 : buffer.write(text, used + HEADER_BYTES)
+    buffer.writeUInt32LE(textBytes, used)
+    buffer.writeUInt32LE(bytes.byteLength, used + 4)
+    buffer.writeUInt32LE(id, used + 8)
+    buffer[used + 12] = kind
+    buffer.set(bytes, used + HEADER_BYTES + textBytes)
+    this.used = used + HEADER_BYTES + textBytes + bytes.byteLength
+    if (this.used >= FLUSH_BYTES) this.flush()
+    if (this.isScheduled || this.used === 0) return
+    this.isScheduled = true
+    setImmediate(() => {
+      this.isScheduled = false
+      this.flush()
+    })
+  }
+
+  flush(): void {
+    if (this.used === 0) return
+    const message = this.buffer.subarray(0, this.used)
+    this.used = 0
+    this.send(message)
+    if (this.buffer.byteLength > FLUSH_BYTES) this.buffer = Buffer.allocUnsafeSlow(START_BYTES)
+  }
+
+  private makeRoom(bytes: number): void {
+    if (this.used + bytes <= this.buffer.byteLength) return
+    const grown = Buffer.allocUnsafeSlow(Math.max(2 * this.buffer.byteLength, this.used + bytes))
+    grown.set(this.buffer.subarray(0, this.used))
+    this.buffer = grown
+  }
+}
+
+export interface Frame {
+  readonly kind: number
+  readonly id: number
+  readonly text: string
+  /** A view of the message. */
+  readonly bytes: Buffer<ArrayBuffer>
+}
+
+/** Reads the frames of one message. Throws if it does not end with a frame. */
+export function readFrames(message: Buffer<ArrayBuffer>, each: (frame: Frame) => void): void {
+  let at = 0
+  while (at < message.byteLength) {
+    const from = at + HEADER_BYTES
+    if (from > message.byteLength) throw new Error('a message ends within a frame')
+    const behindText = from + message.readUInt32LE(at)
+    const end = behindText + message.readUInt32LE(at + 4)
+    if (end > message.byteLength) throw new Error('a message ends within a frame')
+    each({
+      kind: message[at + 12] ?? 0,
+      id: message.readUInt32LE(at + 8),
+      text: behindText === from ? '' : message.toString('utf8', from, behindText),
+      bytes: message.subarray(behindText, end),
+    })
+    at = end
+  }
+}

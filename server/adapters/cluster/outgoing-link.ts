@@ -1,0 +1,246 @@
+import { HOP_HEADER } from '../../core/cluster/hop'
+import { LINK_PATH } from './hop-gate'
+import { FRAME, FrameWriter, readFrames, WINDOW_BYTES } from './link-frames'
+import type { Exchange } from './peer-connection'
+import { type ResponseHead, responseHeadIn } from './response-head'
+
+/** Calls on one link at once. */
+const MAX_CALLS = 4096
+/** With so much unsent, further requests take connections of their own. */
+const MAX_UNSENT_BYTES = 4 * 1024 * 1024
+
+/** Bun's client, of which the types of browsers know less. */
+interface LinkSocket extends Omit<WebSocket, 'binaryType' | 'send'> {
+  binaryType: string
+  send(message: Uint8Array): void
+  terminate(): void
+}
+const LinkClient = WebSocket as unknown as new (
+  url: string,
+  options: { readonly headers: Readonly<Record<string, string>> },
+) => LinkSocket
+
+/** Who gets to know what becomes of a link. */
+export interface LinkOwner {
+  /** A message came: the other node is there. */
+  heard(): void
+  closed(link: OutgoingLink): void
+}
+
+/** A connection to another node that carries many calls at once (ADR 57). Calls go out and come in in messages of many frames. */
+export class OutgoingLink {
+  private readonly socket: LinkSocket
+  private readonly owner: LinkOwner
+  private readonly calls = new Map<number, LinkedCall>()
+  private readonly frames: FrameWriter
+  private lastId = 0
+  /** Calls up to this one may have reached the other node. */
+  private sentId = 0
+  private isRetired = false
+  private isClosed = false
+
+  private constructor(socket: LinkSocket, owner: LinkOwner) {
+    this.socket = socket
+    this.owner = owner
+    this.frames = new FrameWriter((message) => {
+      if (this.isClosed) return
+      this.sentId = this.lastId
+      this.socket.send(message)
+    })
+  }
+
+  /** Opens one with a signed header. Rejects if the node, or a proxy before it, has no links, or does not answer within `withinMs`. */
+  static open(url: URL, hop: string, owner: LinkOwner, withinMs: number): Promise<OutgoingLink> {
+    const socket = new LinkClient(`${url.protocol === 'https:' ? 'wss' : 'ws'}://${url.host}${LINK_PATH}`, {
+      headers: { [HOP_HEADER]: hop },
+    })
+    socket.binaryType = 'nodebuffer'
+    const link = new OutgoingLink(socket, owner)
+    const { promise, resolve, reject } = Promise.withResolvers<OutgoingLink>()
+    const timer = setTimeout(() => socket.terminate(), withinMs)
+    socket.onopen = () => resolve(link)
+    socket.onmessage = ({ data }) => link.received(data as Buffer<ArrayBuffer>)
+    socket.onclose = () => {
+      reject(new Error('it has no links'))
+      link.ended('the connection broke')
+    }
+    return promise.finally(() => clearTimeout(timer))
+  }
+
+  /** How many calls it carries now. */
+  get size(): number {
+    return this.calls.size
+  }
+
+  /** Whether it carries further calls. */
+  get takes(): boolean {
+    return (
+      !this.isClosed && !this.isRetired && this.calls.size < MAX_CALLS && this.socket.bufferedAmount < MAX_UNSENT_BYTES
+    )
+  }
+
+  /** A place for a call, which `begin` sends. */
+  place(): LinkedCall {
+    return new LinkedCall(this)
+  }
+
+  /** @internal */
+  add(call: LinkedCall, head: string, body: Uint8Array): number {
+    const id = ++this.lastId
+    this.calls.set(id, call)
+    this.frames.add(FRAME.call, id, head, body)
+    return id
+  }
+
+  /** @internal */
+  cancel(id: number): void {
+    if (!this.calls.delete(id)) return
+    this.frames.add(FRAME.cancel, id)
+    this.closeIfDone()
+  }
+
+  /** @internal Lets the other node send more of a response. */
+  allow(id: number, bytes: number): void {
+    if (this.calls.has(id)) this.frames.add(FRAME.more, id, `${bytes}`)
+  }
+
+  /** Carries no further calls, and closes when those that it carries are over. */
+  retire(): void {
+    this.isRetired = true
+    this.closeIfDone()
+  }
+
+  /** Closes it: what it carries is lost. */
+  ended(reason: string): void {
+    if (this.isClosed) return
+    this.isClosed = true
+    this.socket.terminate()
+    const calls = [...this.calls]
+    this.calls.clear()
+    this.owner.closed(this)
+    for (const [id, call] of calls) call.cut(reason, id <= this.sentId)
+  }
+
+  private received(message: Buffer<ArrayBuffer>): void {
+    this.owner.heard()
+    const begun: LinkedCall[] = []
+    try {
+      readFrames(message, ({ kind, id, text, bytes }) => {
+        const call = this.calls.get(id)
+        if (kind === FRAME.last) this.isRetired = true
+        if (!call) return
+        if (kind === FRAME.head) {
+          call.head(responseHeadIn(text))
+          begun.push(call)
+        } else if (kind === FRAME.part) call.part(bytes)
+        else if (kind === FRAME.end || kind === FRAME.broken) {
+          this.calls.delete(id)
+          if (kind === FRAME.end) call.end()
+          else call.cut("the owner's response broke off", true)
+        }
+      })
+    } catch (error) {
+      return void this.ended(`the owner's response cannot be read: ${error instanceof Error ? error.message : error}`)
+    }
+    for (const call of begun) call.stream()
+    this.closeIfDone()
+  }
+
+  private closeIfDone(): void {
+    if (!this.isRetired || this.isClosed || this.calls.size > 0) return
+    // What was cancelled last must arrive.
+    this.frames.flush()
+    this.isClosed = true
+    this.socket.close()
+    this.owner.closed(this)
+  }
+}
+
+/** One call on a link: what carries an exchange. */
+export class LinkedCall {
+  private readonly link: OutgoingLink
+  private id = 0
+  private exchange: Exchange | null = null
+  private begun: ResponseHead | null = null
+  /** Of a response that may still come as a whole. */
+  private parts: Buffer<ArrayBuffer>[] = []
+  private isStream = false
+  private isPaused = false
+  /** Received since the other node was told that it may send more. */
+  private received = 0
+
+  constructor(link: OutgoingLink) {
+    this.link = link
+  }
+
+  begin(exchange: Exchange, head: string, body: Uint8Array): void {
+    this.exchange = exchange
+    this.id = this.link.add(this, head, body)
+  }
+
+  /** The other node sends at most what is on its way by then. */
+  pause(): void {
+    this.isPaused = true
+  }
+
+  resume(): void {
+    this.isPaused = false
+    this.allowMore()
+  }
+
+  /** The other node sees that the caller has hung up. */
+  destroy(): void {
+    this.exchange = null
+    this.link.cancel(this.id)
+  }
+
+  head(head: ResponseHead): void {
+    this.begun = head
+  }
+
+  part(bytes: Buffer<ArrayBuffer>): void {
+    if (!this.isStream) return void this.parts.push(bytes)
+    this.received += bytes.byteLength
+    this.exchange?.body(bytes)
+    this.allowMore()
+  }
+
+  /** The message ended before the response did, so the rest comes when there is more. */
+  stream(): void {
+    if (this.isStream || !this.exchange || !this.begun) return
+    this.isStream = true
+    this.exchange.head(this.begun)
+    this.flushParts()
+    this.allowMore()
+  }
+
+  end(): void {
+    const { exchange, begun } = this
+    if (!exchange || !begun) return void this.cut('a response without a head', true)
+    if (!this.isStream) {
+      exchange.head({ ...begun, length: this.parts.reduce((sum, { byteLength }) => sum + byteLength, 0) })
+      this.flushParts()
+    }
+    this.exchange = null
+    exchange.end()
+  }
+
+  cut(reason: string, wasSent: boolean): void {
+    const { exchange } = this
+    this.exchange = null
+    exchange?.cut(reason, wasSent)
+  }
+
+  private flushParts(): void {
+    for (const part of this.parts.splice(0)) {
+      this.received += part.byteLength
+      this.exchange?.body(part)
+    }
+  }
+
+  private allowMore(): void {
+    if (this.isPaused || this.received < WINDOW_BYTES / 2) return
+    this.link.allow(this.id, this.received)
+    this.received = 0
+  }
+}
