@@ -149,7 +149,7 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
   const models = composeModels(config, stores, pipeline, { ...core, ...ofCell, search: providers.context, log })
   const imported = composeImported(config, { ...core, ...ofCell, clock, log, pipeline, ownOrigins })
   const backups = composeBackups(config, { ...surroundings, stores })
-  const restored = await composeAfterRestore(config, { ...surroundings, restoreChecks: stores.restoreChecks })
+  const restored = await composeAfterRestore(config, { ...surroundings, ...stores })
   const stopping = new StopState(core.events)
   const { index, readiness } = composeReadiness(config, { core, providers, models, backups, stopping, surroundings })
   const { accountIdOf } = users

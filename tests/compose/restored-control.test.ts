@@ -118,9 +118,12 @@ describe('after a restore of an older control database', () => {
     expect(await (await grant(root?.id ?? '')).json()).toMatchObject({ error: { code: 'invalid_state' } })
   })
 
-  test('operators reach an account that was opened since, though its owner is lost', async () => {
-    expect(await cells.main.core.stores.cells.ofAccount(made.id)).toBe(C2)
-    const shown = await cells.main.control('show', { account: made.id })
-    expect(await shown.json()).toMatchObject({ account: { id: made.id } })
+  test('operators list an account whose owner is lost, and erase it; from then on its key is unknown', async () => {
+    const command = async (name: string, form: object = {}) => (await cells.main.control(name, form)).json()
+    expect(await command('show', { account: made.id })).toMatchObject({ account: { id: made.id, email: null } })
+    const { accounts } = (await command('list')) as { accounts: readonly { id: string; email: string | null }[] }
+    expect(accounts.filter(({ email }) => email === null).map(({ id }) => id)).toEqual([made.id])
+    expect(await command('erase', { account: made.id, confirm: made.id })).not.toHaveProperty('error')
+    expect(await refusalOf(send(IMAGES_CALL, bearer(made.secret)))).toMatchObject({ status: 401 })
   })
 })

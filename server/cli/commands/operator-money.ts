@@ -7,11 +7,13 @@ import { askServer, readFromServer, UsageError } from '../control-client'
 import { asJson, usd } from '../print'
 import { table } from '../table'
 
-export const MONEY_HELP = `  after-restore [--lost DATABASE] [--disable-keys] [--apply]
+export const MONEY_HELP = `  after-restore [--taken-at TIME] [--cell NAME] [--lost DATABASE] [--disable-keys] [--apply]
                                             list what needs a look after data was restored from an older copy; with --apply,
                                             end all sessions and book what is missing. --lost is the database file that was
                                             lost, if it can be read: keys and accounts that were stopped since are stopped
-                                            again. --disable-keys disables every key; its owner can enable it
+                                            again. --disable-keys disables every key; its owner can enable it. --taken-at
+                                            says when the copy was taken of a database that its server restored, --cell
+                                            which one if it is not that of main
   revenue [--by day|operation|model|account|rail] [--from DAY] [--to DAY] [--csv]
                                             show what calls brought in and cost, credit given and used, and what is owed to
                                             customers; of the last 30 days unless told otherwise (days are UTC)
@@ -26,6 +28,8 @@ export const MONEY_HELP = `  after-restore [--lost DATABASE] [--disable-keys] [-
 
 interface Options {
   readonly apply?: boolean | undefined
+  readonly 'taken-at'?: string | undefined
+  readonly cell?: string | undefined
   readonly by?: string | undefined
   readonly 'disable-keys'?: boolean | undefined
   readonly lost?: string | undefined
@@ -69,11 +73,12 @@ const COMMANDS: Readonly<Record<string, Run>> = {
     const answer = await askServer('statement', period)
     return options.json ? asJson(answer) : statement(answer as BookStatement)
   },
-  'after-restore': async (args, { apply, lost, 'disable-keys': disable, json }) => {
+  'after-restore': async (args, { apply, cell, lost, 'taken-at': taken, 'disable-keys': disable, json }) => {
     if (args.length > 0) throw new UsageError('"operator after-restore" takes options only; see --help')
     const form = {
       apply: apply === true,
       disable_keys: disable === true,
+      ...{ ...(taken !== undefined && { taken_at: taken }), ...(cell !== undefined && { cell }) },
       ...(lost !== undefined && { lost_database: resolve(lost) }),
     }
     const answer = await askServer('after-restore', form satisfies AfterRestoreCommand)
@@ -144,7 +149,9 @@ function statement({ from, to, accounts, kinds, entries, owed_to_customers_micro
 
 function restored({ restored: from, applied, keys, lost, reconciled: found, ...counts }: AfterRestore): string {
   const lines = [
-    `The data is a copy of ${from.taken_at} (${from.copy}), restored at ${from.restored_at}.`,
+    from.copy === null
+      ? `The data is a copy of ${from.taken_at}.`
+      : `The data is a copy of ${from.taken_at} (${from.copy}), restored at ${from.restored_at}.`,
     ...(applied ? [`Ended ${counts.ended_sessions} sessions. Disabled ${counts.disabled_keys} keys.`] : []),
     ...(lost
       ? [
@@ -165,7 +172,10 @@ function restored({ restored: from, applied, keys, lost, reconciled: found, ...c
   const last = from.checked_at
     ? `Checked at ${from.checked_at}.\n`
     : 'Nobody has completed this check yet: run it with --apply.\n'
-  return lines.join('\n') + reconciled(found) + last
+  const books = found
+    ? reconciled(found)
+    : `Compare the books of all cells: gateway operator reconcile --from ${from.taken_at} --apply\n`
+  return lines.join('\n') + books + last
 }
 
 function reconciled({ ledger, missing, booked, cards, chain, complete }: Reconciled): string {

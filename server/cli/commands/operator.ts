@@ -139,6 +139,8 @@ function parsed(args: readonly string[]) {
     by: { type: 'string' },
     history: { type: 'boolean' },
     lost: { type: 'string' },
+    cell: { type: 'string' },
+    'taken-at': { type: 'string' },
     'disable-keys': { type: 'boolean' },
     csv: { type: 'boolean' },
     from: { type: 'string' },

@@ -4,14 +4,22 @@ import { join } from 'node:path'
 import { lostChanges } from '../../adapters/stores/libsql/backup/lost-changes'
 import type { WorkerThreads } from '../../adapters/stores/libsql/driver/worker-threads'
 import type { RestoreCheckStore, RestoreNote } from '../../core/backup/restored'
+import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import { isJson, parsedJson } from '../../core/json'
 import type { Log } from '../../log'
 import { RESTORED } from './restore'
 
+interface Needs {
+  readonly restoreChecks: RestoreCheckStore
+  readonly cell?: { readonly name: CellName } | undefined
+  readonly log: Log
+  readonly threads?: WorkerThreads | undefined
+}
+
 /** What `operator after-restore` needs. Warns at the start while data was restored and nobody looked at it. */
 export async function composeAfterRestore(
   { dataDir }: { readonly dataDir: string },
-  { restoreChecks, log, threads }: { restoreChecks: RestoreCheckStore; log: Log; threads?: WorkerThreads | undefined },
+  { restoreChecks, cell, log, threads }: Needs,
 ) {
   const restored = await readNote(join(dataDir, RESTORED))
   if (restored && !(await restoreChecks.checkOf(restored.restoredAt)))
@@ -19,7 +27,7 @@ export async function composeAfterRestore(
       copy: restored.copy,
       takenAt: new Date(restored.takenAt).toISOString(),
     })
-  return { restored, restoreChecks, readLostChanges: lostChanges(threads) }
+  return { restored, restoreChecks, readLostChanges: lostChanges(threads), cell: cell?.name ?? MAIN_CELL }
 }
 
 /** Null for data that was never restored. */

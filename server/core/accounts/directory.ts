@@ -12,6 +12,12 @@ export interface Place {
   readonly cell: CellName
 }
 
+/** The owner of an account. */
+export interface UserOfAccount {
+  readonly accountId: AccountId
+  readonly userId: string
+}
+
 export interface NewPlace {
   readonly accountId: AccountId
   readonly userId: string
@@ -35,6 +41,8 @@ export interface AccountDirectory {
    * Accounts of all cells whose owner's email address or name contains `text`, in any letter case, newest first, from the one after `after`.
    */
   search(text: string, limit: number, after: AccountId | null): Promise<readonly AccountId[]>
+  /** The owners of all accounts of all cells, by the ids of the accounts, from the one after `after`. */
+  users(limit: number, after: AccountId | null): Promise<readonly UserOfAccount[]>
   /** Whether there is such an account in any cell, opened or about to be. */
   has(account: AccountId): Promise<boolean>
   roleOf(account: AccountId): StaffRole | null

@@ -2,9 +2,10 @@ import type { AccountId, KeyId } from '../ids'
 
 /** Where the data came from, if it was restored from a copy. */
 export interface RestoreNote {
-  /** The name of the copy. */
-  readonly copy: string
+  /** The name of the copy; null if the operator only said when it was taken. */
+  readonly copy: string | null
   readonly takenAt: number
+  /** The time of the copy where nobody knows it, so that each copy is looked at once. */
   readonly restoredAt: number
 }
 

@@ -13,11 +13,13 @@ export const AfterRestoreForm = partialForm('What to do after a restore.', ACTS)
 export const AfterRestoreCommand = partialForm('What to do after a restore.', {
   ...ACTS,
   lost_database: line('The database file that was lost or given up, if it can still be read.', 4000),
+  taken_at: instant('When the copy was taken, for a database that its server restored.'),
+  cell: line('The cell whose database was restored. Default: main.', 100),
 })
 export type AfterRestoreCommand = Static<typeof AfterRestoreCommand>
 
 const Restored = record('The copy that the data came from.', {
-  copy: text('Its name.'),
+  copy: orNull(text('Its name.'), 'its server restored it'),
   taken_at: instant('When it was taken. What happened later is not in it.'),
   restored_at: instant('When it was restored.'),
   checked_at: orNull(instant('When `after-restore` was applied.'), 'not yet'),
@@ -67,6 +69,6 @@ export const AfterRestore = record('What needs a look after a restore.', {
     }),
     'no lost database was given, so changes since the copy cannot be known',
   ),
-  reconciled: Reconciled,
+  reconciled: orNull(Reconciled, 'it is a cell other than main: compare all cells with `reconcile`'),
 })
 export type AfterRestore = Static<typeof AfterRestore>

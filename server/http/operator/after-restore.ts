@@ -1,4 +1,6 @@
-import type { AccountStore } from '../../core/accounts/store'
+import type { UserOfAccount } from '../../core/accounts/directory'
+import { parseInstant } from '../../core/accounts/instant'
+import { wrong } from '../../core/accounts/submitted'
 import type { Actor } from '../../core/audit'
 import {
   type LostChanges,
@@ -9,8 +11,9 @@ import {
   type RestoreNote,
 } from '../../core/backup/restored'
 import { DAY_MS, isoTime } from '../../core/clock'
-import { failure } from '../../core/failure'
-import type { KeyId } from '../../core/ids'
+import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
+import { failure, wrongParameters } from '../../core/failure'
+import type { AccountId, KeyId } from '../../core/ids'
 import { err, ok } from '../../core/result'
 import type { OwnerSessions } from '../middleware/owner-session'
 import { routeGroup } from '../middleware/request-context'
@@ -27,11 +30,12 @@ export interface AfterRestoreParts extends CustomerParts, ReconcileParts {
   readonly restored: RestoreNote | null
   readonly restoreChecks: RestoreCheckStore
   readonly readLostChanges: ReadLostChanges
-  readonly accounts: AccountStore
+  /** The cell of this gateway. */
+  readonly cell: CellName
 }
 
 const MAX_LISTED = 1000
-const ACCOUNTS_AT_ONCE = 20
+const USERS_AT_ONCE = 20
 /** Calls and payments that began before the copy may have ended after it. */
 const EARLIER_MS = DAY_MS
 
@@ -39,11 +43,14 @@ const EARLIER_MS = DAY_MS
 async function afterRestore(
   parts: AfterRestoreParts,
   actor: Actor,
-  { apply = false, disable_keys: disableKeys = false, lost_database: file }: AfterRestoreCommand,
+  { apply = false, disable_keys: disableKeys = false, lost_database: file, ...named }: AfterRestoreCommand,
 ): Answer<AfterRestore> {
-  const { restored, restoreChecks, reconciliation, operator, now } = parts
-  if (!restored)
-    return err(failure('invalid_state', 'This data was not restored from a copy: DATA_DIR has no restored.json.'))
+  const { restoreChecks } = parts
+  const isMain = parts.cell === MAIN_CELL
+  if ((named.cell ?? parts.cell) !== parts.cell)
+    return err(wrongParameters([wrong('cell', 'must be a cell of this gateway', named.cell)]))
+  const restored = restoredFrom(parts, named.taken_at)
+  if (!restored) return err(NOT_RESTORED)
   let lost: LostChanges | null = null
   try {
     lost = file === undefined ? null : await parts.readLostChanges(file, restored.takenAt)
@@ -54,20 +61,10 @@ async function afterRestore(
   const before = await keysOf(restoreChecks)
   const repeated = lost && (await repeatLost(parts, actor, lost, apply))
   const disabled = apply && disableKeys ? await disableAll(parts, actor, await keysOf(restoreChecks)) : 0
-  const ended = apply ? await endSessions(parts) : 0
-  const period = { from: restored.takenAt - EARLIER_MS, to: now() }
-  const run = await reconciliation.run({ actor, period, apply })
-  if (apply) {
-    const detail = {
-      copy: restored.copy,
-      taken_at: isoTime(restored.takenAt),
-      ended_sessions: ended,
-      disabled_keys: disabled,
-    }
-    await operator.noteBooks(actor, 'books.after_restore', detail)
-    if (run.isComplete)
-      await restoreChecks.checked({ restoredAt: restored.restoredAt, checkedAt: now(), actor: actor.id })
-  }
+  // Sessions and comparisons are of `main`, for all cells.
+  const ended = apply && isMain ? await endSessions(parts) : 0
+  const run = isMain ? await compared(parts, actor, restored, apply) : null
+  if (apply) await noteDone(parts, actor, restored, { ended, disabled, isComplete: run?.isComplete ?? true })
   return ok({
     restored: await restoredRecord(parts, restored),
     applied: apply,
@@ -76,8 +73,30 @@ async function afterRestore(
       last_used_at: lastUsedAt === null ? null : isoTime(lastUsedAt),
     })),
     ...{ live_keys: before.length, disabled_keys: disabled, ended_sessions: ended, lost: repeated },
-    reconciled: reconciledRecord(run),
+    reconciled: run && reconciledRecord(run),
   })
+}
+
+/** What is known about the restore, or what the operator says of a database that its server restored. */
+function restoredFrom({ restored, now }: AfterRestoreParts, takenAt: string | undefined): RestoreNote | null {
+  const at = takenAt === undefined ? null : parseInstant(takenAt)
+  if (at === null || at > now()) return restored
+  return { copy: null, takenAt: at, restoredAt: at }
+}
+
+function compared({ reconciliation, now }: AfterRestoreParts, actor: Actor, { takenAt }: RestoreNote, apply: boolean) {
+  return reconciliation.run({ actor, period: { from: takenAt - EARLIER_MS, to: now() }, apply })
+}
+
+async function noteDone(
+  { operator, restoreChecks, now, cell }: AfterRestoreParts,
+  actor: Actor,
+  { copy, takenAt, restoredAt }: RestoreNote,
+  { ended, disabled, isComplete }: { ended: number; disabled: number; isComplete: boolean },
+): Promise<void> {
+  const detail = { cell, copy, taken_at: isoTime(takenAt), ended_sessions: ended, disabled_keys: disabled }
+  await operator.noteBooks(actor, 'books.after_restore', detail)
+  if (isComplete) await restoreChecks.checked({ restoredAt, checkedAt: now(), actor: actor.id })
 }
 
 async function keysOf(store: RestoreCheckStore): Promise<readonly RestoredKey[]> {
@@ -120,16 +139,16 @@ async function disableAll(parts: AfterRestoreParts, actor: Actor, keys: readonly
   return disabled
 }
 
-/** Sessions that were ended since the copy, such as of a thief, work again: all of them end. */
-async function endSessions({ accounts, identity }: AfterRestoreParts): Promise<number> {
-  const all = await accounts.list(Number.POSITIVE_INFINITY, null)
+/** Sessions that were ended since the copy, such as of a thief, work again: all of them end, those of owners in other cells, too. */
+async function endSessions({ directory, identity }: AfterRestoreParts): Promise<number> {
   let ended = 0
-  for (let at = 0; at < all.length; at += ACCOUNTS_AT_ONCE) {
-    const some = all.slice(at, at + ACCOUNTS_AT_ONCE)
+  for (let after: AccountId | null = null; ; ) {
+    const some: readonly UserOfAccount[] = await directory.users(USERS_AT_ONCE, after)
     const counts = await Promise.all(some.map(({ userId }) => identity.endSessions(userId, { all: true })))
     ended += counts.reduce((sum, count) => sum + count, 0)
+    after = some.at(-1)?.accountId ?? null
+    if (some.length < USERS_AT_ONCE) return ended
   }
-  return ended
 }
 
 async function restoredRecord({ restoreChecks }: AfterRestoreParts, note: RestoreNote) {
@@ -139,6 +158,11 @@ async function restoredRecord({ restoreChecks }: AfterRestoreParts, note: Restor
     checked_at: check && isoTime(check.checkedAt),
   }
 }
+
+const NOT_RESTORED = failure(
+  'invalid_state',
+  'This data was not restored from a copy: DATA_DIR has no restored.json. If its server restored the database, say with --taken-at TIME, in the past, when the copy was taken.',
+)
 
 export function afterRestoreRoutes(parts: AfterRestoreParts & { readonly owners: OwnerSessions }) {
   const { operator, graveOrder } = operatorGate(parts.owners)

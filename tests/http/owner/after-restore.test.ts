@@ -122,8 +122,8 @@ test('after a restore from an older copy no refund doubles, no payment is lost, 
 
   const listed = await read<AfterRestore>(again.api('/api/operator/after-restore', {}))
   expect(listed).toMatchObject({ applied: false, live_keys: 5, lost: null, restored: { checked_at: null } })
-  expect(listed.reconciled.missing).toMatchObject([{ account: id, amount_micros_usd: usd(25), bookable: true }])
-  expect(listed.reconciled.cards?.differences).toMatchObject([{ what: 'refund', at_processor_micros_usd: usd(10) }])
+  expect(listed.reconciled?.missing).toMatchObject([{ account: id, amount_micros_usd: usd(25), bookable: true }])
+  expect(listed.reconciled?.cards?.differences).toMatchObject([{ what: 'refund', at_processor_micros_usd: usd(10) }])
   expect(await balance()).toBe(usd(45) as never)
 
   const lost = join(original.folder, 'gateway.db')

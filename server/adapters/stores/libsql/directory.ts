@@ -1,7 +1,7 @@
-import { and, count, desc, eq, isNotNull, lt, ne, sql } from 'drizzle-orm'
+import { and, count, desc, eq, gt, isNotNull, lt, ne, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { closedEmail, type StaffRole } from '../../../core/accounts/account'
-import type { AccountDirectory, NewPlace, Place } from '../../../core/accounts/directory'
+import type { AccountDirectory, NewPlace, Place, UserOfAccount } from '../../../core/accounts/directory'
 import type { AuditEntry } from '../../../core/audit'
 import type { CellName } from '../../../core/cluster/cells'
 import type { AccountId } from '../../../core/ids'
@@ -73,6 +73,16 @@ export class LibsqlDirectory implements AccountDirectory {
       .orderBy(desc(directory.accountId))
       .limit(limit)
     return found.map(({ accountId }) => accountId)
+  }
+
+  users(limit: number, after: AccountId | null): Promise<readonly UserOfAccount[]> {
+    const { accountId, userId } = directory
+    return this.db
+      .select({ accountId, userId })
+      .from(directory)
+      .where(after === null ? undefined : gt(accountId, after))
+      .orderBy(accountId)
+      .limit(limit)
   }
 
   async has(account: AccountId): Promise<boolean> {

@@ -54,7 +54,7 @@ export class OperatorCells {
   ): Promise<Response | undefined> {
     const { request, staff: asked } = context
     const way = wayOfRoute(request.method, route)
-    if (asked || !way || way.kind === 'main') return undefined
+    if (asked || !way || way.kind === 'main' || way.kind === 'named') return undefined
     const { role, actor, ...staff } = await owners.staff(context)
     if (role === null) return undefined
     const claim = { ...staff, role, address: formatAddress(context.address) }
@@ -91,6 +91,7 @@ export class OperatorCells {
         cell === MAIN_CELL
           ? here(new Request(request.url, { method: 'POST', headers, body }))
           : calls.command(cell, command, body)
+      if (way.kind === 'named') return ask(calls.cells().find((cell) => cell === asked('cell')) ?? MAIN_CELL)
       if (way.kind === 'account' || way.kind === 'operator') {
         const name = asked('account') ?? (way.kind === 'operator' ? this.onlyOperator() : null)
         return ask((await this.cellOf(name)) ?? MAIN_CELL)
@@ -128,7 +129,10 @@ export class OperatorCells {
 
   private readonly isUp = (cell: CellName) => databaseAnswers(this.parts.calls, cell)
 
-  private joined(way: Exclude<Way, { kind: 'main' | 'account' | 'operator' }>, question: Question): Promise<Response> {
+  private joined(
+    way: Exclude<Way, { kind: 'main' | 'named' | 'account' | 'operator' }>,
+    question: Question,
+  ): Promise<Response> {
     const cells = this.parts.calls.cells()
     return way.kind === 'holder' ? answerOfHolder(cells, question) : answerOfAll(cells, way, question)
   }

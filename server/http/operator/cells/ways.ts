@@ -15,6 +15,8 @@ export type Way =
   | { readonly kind: 'account' }
   /** The same; without an account it is that of the only operator. */
   | { readonly kind: 'operator' }
+  /** The cell that the command names; without one it is `main`. */
+  | { readonly kind: 'named' }
   /** The cell that knows this id: the others say that it does not exist. */
   | { readonly kind: 'holder' }
   /** All cells. */
@@ -61,7 +63,7 @@ const ROUTES: Readonly<Record<string, Way>> = {
   // The comparison asks the other cells itself, and is kept in the control database.
   'POST /api/operator/reconcile': MAIN,
   'GET /api/operator/reconciliations': MAIN,
-  // Copies are of files, and only a gateway with one cell has its accounts in a file.
+  // What of it concerns another cell is a command of the control socket.
   'GET /api/operator/after-restore': MAIN,
   'POST /api/operator/after-restore': MAIN,
   'GET /api/operator/prices': MAIN,
@@ -115,8 +117,8 @@ const COMMANDS: Readonly<Record<string, Way>> = {
     'reconcile',
     'reconcile-cell',
     'reconciliations',
-    'after-restore',
   ]),
+  'after-restore': { kind: 'named' },
   ...named(MAIN, [
     'apis',
     'api-show',
