@@ -14,6 +14,7 @@ import {
 } from '../support/browser'
 import { largeAccount } from '../support/large-account'
 import { heading, left } from '../support/page-checks'
+import { savesData } from '../support/tabs'
 
 /** `bun run pictures` takes pictures of three accounts, of which this has 501 keys. Two pages of each list are enough to test. */
 const PICTURES = process.env['SCREENSHOTS'] !== undefined
@@ -243,6 +244,7 @@ describe('a gateway that is away', () => {
 
   test('right after the first paint keeps the app, and offers to try again what could not be loaded', async () => {
     const { page } = await dashboard.visit('/favicon.svg')
+    await savesData(page, false)
     let refused = 0
     await page.route(/assets\/(menu-list|toaster|key-dialogs)-/, (route) => {
       if (route.request().url().includes('key-dialogs')) refused++

@@ -58,8 +58,17 @@ export function lazyPart<P extends object>(
   return Object.assign(Part, { preload })
 }
 
-/** Loads every lazy part, one after the other, also those that the loaded ones contain. */
-export async function preloadParts(): Promise<void> {
+/** What a browser tells of its connection. Not every browser does. */
+interface Connection {
+  readonly saveData?: boolean
+}
+
+/**
+ * Loads every lazy part, one after the other, also those that the loaded ones contain. None where the visitor told the browser to save data:
+ * most parts belong to pages that this visit does not open.
+ */
+export async function preloadParts(connection: Connection = Reflect.get(navigator, 'connection') ?? {}): Promise<void> {
+  if (connection.saveData) return
   for (const preload of parts) await preload()
 }
 
