@@ -15,6 +15,7 @@ export type Check =
   | 'clock'
   | 'limits'
   | 'ports'
+  | 'database'
   | 'books'
   | 'backups'
   | 'gateway'

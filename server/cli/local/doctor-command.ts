@@ -24,10 +24,11 @@ import {
   ok,
   warn,
 } from './doctor-checks'
+import { checkDatabases, checkServerBooks, examineServers } from './doctor-databases'
 
 const DOCTOR_HELP = `Usage: bun run gateway doctor [--json]
 
-Checks what a gateway needs: settings, permissions, books, disk, clock, limits, ports and backups. Says what to do about what it finds. It changes
+Checks what a gateway needs: settings, permissions, database servers, books, disk, clock, limits, ports and backups. Says what to do about what it finds. It changes
 nothing, whether the gateway runs or not. Run it as the user and with the settings of the gateway.
 
   --json   print the findings as JSON
@@ -131,8 +132,10 @@ async function checkData(check: RunCheck, env: Environment, now: number, isOwn: 
   const file = databaseFileOf(databaseUrl)
   let bytes = 0
   let last = NEVER
+  const servers = await examineServers(storage, env)
+  if (servers.length > 0) await check('database', () => checkDatabases(servers))
   await check('books', async () => {
-    if (file === null) return [ok('not read: "gateway operator reconcile" checks a database server')]
+    if (file === null) return checkServerBooks(servers)
     if (!existsSync(file)) return [ok('there is no database yet')]
     if (!isOwn) return [warn('not read, because this is another user', 'Run this as the user of the gateway')]
     const health = await examineData(file)

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { type DiskLeft, diskLeft } from '../../adapters/backup/files'
 import { openTarget } from '../../adapters/backup/open-target'
+import { examineServer, type ServerFacts } from '../../adapters/stores/libsql/backup/examine-server'
 import { readLog } from '../../adapters/stores/libsql/backup/read-log'
 import { type CopyFacts, examineCopy, withConnection } from '../../adapters/stores/libsql/backup/snapshot'
 import { databaseFile } from '../../adapters/stores/libsql/driver/database-file'
@@ -34,6 +35,16 @@ export async function examineData(file: string, threads: WorkerThreads = OWN_THR
   const log = await readLog(`${file}.log`)
   const age = facts.schema === SCHEMA_TIME ? 'current' : facts.schema < SCHEMA_TIME ? 'older' : 'newer'
   return { ...facts, bytes: (await stat(file)).size, logBytes: log.length, age }
+}
+
+export type { ServerFacts }
+
+/** Reads the database server of one cell. Changes nothing. Throws if it does not answer. */
+export function examineDatabase(
+  place: { readonly url: string; readonly authToken: string | null },
+  isSyncPromised: boolean,
+): Promise<ServerFacts> {
+  return examineServer(place, isSyncPromised)
 }
 
 /** Where scheduled copies go: why none could be written there (null if one could), and when the newest was taken (null for none). */
