@@ -1,5 +1,7 @@
 /** The most that one read is asked for. */
 const MAX_AT_ONCE = 1_000
+/** Between two reads, so that a flood costs the database a bounded part of its time. One that comes alone does not wait. */
+const PAUSE_MS = 5
 
 interface Waiting<V> {
   readonly resolve: (found: V | null) => void
@@ -11,10 +13,15 @@ export class GatheredLookups<V> {
   private readonly read: (names: readonly string[]) => Promise<ReadonlyMap<string, V>>
   private waiting = new Map<string, Waiting<V>[]>()
   private isReading = false
+  private readonly pause: (ms: number) => Promise<void>
 
   /** `read` resolves to what it found; a name that it did not find is missing. */
-  constructor(read: (names: readonly string[]) => Promise<ReadonlyMap<string, V>>) {
+  constructor(
+    read: (names: readonly string[]) => Promise<ReadonlyMap<string, V>>,
+    pause: (ms: number) => Promise<void> = Bun.sleep,
+  ) {
     this.read = read
+    this.pause = pause
   }
 
   /** Null if it is not found. Never answers with what was read before the call. Rejects if its read does. */
@@ -38,6 +45,7 @@ export class GatheredLookups<V> {
       } catch (error) {
         for (const [, asking] of batch) for (const { reject } of asking) reject(error)
       }
+      await this.pause(PAUSE_MS)
     }
     this.isReading = false
   }

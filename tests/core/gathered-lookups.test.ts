@@ -5,32 +5,46 @@ import { reasonOf } from '../../server/core/result'
 /** Reads that end when the test says so. */
 function slowReads() {
   const reads: { readonly names: readonly string[]; readonly end: PromiseWithResolvers<void> }[] = []
-  const lookups = new GatheredLookups(async (names) => {
+  const pauses: PromiseWithResolvers<void>[] = []
+  const read = async (names: readonly string[]) => {
     const end = Promise.withResolvers<void>()
     reads.push({ names, end })
     await end.promise
     return new Map(names.filter((name) => name.startsWith('known')).map((name) => [name, name.length]))
+  }
+  const lookups = new GatheredLookups(read, () => {
+    const pause = Promise.withResolvers<void>()
+    pauses.push(pause)
+    return pause.promise
   })
-  return { reads, lookups }
+  /** Ends the pause after a read, so that the next one begins. */
+  const endPause = async () => {
+    pauses.at(-1)?.resolve()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { reads, lookups, endPause }
 }
 
 describe('lookups that are gathered', () => {
-  test('what is asked for during a read is looked up by the next one, each name once', async () => {
-    const { reads, lookups } = slowReads()
+  test('what is asked for during a read, or soon after it, is looked up by the next one, each name once', async () => {
+    const { reads, lookups, endPause } = slowReads()
     const first = lookups.of('known')
     const later = ['known', 'made-up', 'known-2', 'made-up'].map((name) => lookups.of(name))
     reads[0]?.end.resolve()
     expect(await first).toBe(5)
+    expect(reads.length).toBe(1)
+    await endPause()
     reads[1]?.end.resolve()
     expect(await Promise.all(later)).toEqual([5, null, 7, null])
     expect(reads.map(({ names }) => names)).toEqual([['known'], ['known', 'made-up', 'known-2']])
   })
 
   test('a read that fails fails its own names alone', async () => {
-    const { reads, lookups } = slowReads()
+    const { reads, lookups, endPause } = slowReads()
     const [first, later] = [lookups.of('known'), lookups.of('known-2')]
     reads[0]?.end.reject(new Error('away'))
     expect(await first.catch(reasonOf)).toBe('away')
+    await endPause()
     reads[1]?.end.resolve()
     expect(await later).toBe(7)
   })

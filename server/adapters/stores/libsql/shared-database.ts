@@ -39,7 +39,8 @@ const WRITTEN = /^\s*(?:insert(?:\s+or\s+\w+)?\s+into|update(?:\s+or\s+\w+)?|del
 export async function openSharedDatabase(options: SharedDatabaseOptions, opened: Opened): Promise<ControlDatabase> {
   const { url, authToken, threads, changes, maxWaitMs = MAX_WAIT_MS } = options
   const connect = async (role: 'writer' | 'reader') => {
-    const place = { role, url, authToken, ...(threads && { threads }) }
+    // What nobody waits for any more does not keep the next one waiting.
+    const place = { role, url, authToken, batchMs: maxWaitMs, ...(threads && { threads }) }
     const connection = await Connection.open(place, (error) => options.onFatal(error.message))
     opened.addConnection(connection)
     return connection

@@ -56,10 +56,10 @@ async function run(request: Exclude<WorkerRequest, { op: 'apply' }>) {
  * A single connection, so that its settings apply to every statement. The network client is loaded only if needed, because loading
  * it takes as long as everything that a file needs.
  */
-async function open({ url, authToken, role }: Extract<WorkerRequest, { op: 'open' }>): Promise<void> {
+async function open({ url, authToken, role, batchMs }: Extract<WorkerRequest, { op: 'open' }>): Promise<void> {
   if (!url.startsWith('file:')) {
     const { NetworkDatabase } = await import('./network-database')
-    database = new NetworkDatabase(url, authToken)
+    database = new NetworkDatabase({ url, authToken, role, batchMs })
     return
   }
   const path = databaseFile(url)

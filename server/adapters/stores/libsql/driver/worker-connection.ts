@@ -66,6 +66,8 @@ interface ConnectionOptions {
   readonly role: 'writer' | 'reader' | 'copier'
   readonly url: string
   readonly authToken: string | null
+  /** How long a server may take for a batch; without it, 30 s. */
+  readonly batchMs?: number
   readonly threads?: WorkerThreads
 }
 
