@@ -143,6 +143,9 @@ describe('with accounts in two cells', () => {
   test('the one-time token that main printed makes an owner in another cell the operator, once', async () => {
     const token = cells.main.gateway.setupToken.issue()
     expect((await ada.api('/api/account/operator', { token: `${token}x` })).status).toBe(403)
+    cells.unreachable = true
+    expect((await ada.api('/api/account/operator', { token })).status).toBe(503)
+    cells.unreachable = false
     await read(ada.api('/api/account/operator', { token }))
     expect((await accountOf(ada)).operator).toBe(true)
     expect((await bob.api('/api/account/operator', { token })).status).toBe(403)

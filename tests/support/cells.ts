@@ -4,7 +4,7 @@ import { LibsqlCellDirectory } from '../../server/adapters/stores/libsql/cluster
 import { Opened } from '../../server/adapters/stores/libsql/driver/opened'
 import { openSharedDatabase } from '../../server/adapters/stores/libsql/shared-database'
 import type { CellPlace } from '../../server/compose/cluster/cell-place'
-import type { CellMessages } from '../../server/core/cluster/cell-messages'
+import { type CellMessages, CellSilent } from '../../server/core/cluster/cell-messages'
 import { type CellCalls, type CellName, MAIN_CELL } from '../../server/core/cluster/cells'
 import { ChangesHere } from '../../server/core/cluster/control-changes'
 import { FakeClock, type Harness, newFolder, openHarness } from './harness'
@@ -40,8 +40,8 @@ export async function openCells(
   }
   const messages: CellMessages = {
     async tell(cell, message) {
-      if (made.unreachable) throw new Error('the cell is away')
-      await gatewayOf(cell).gateway.receive(message)
+      if (made.unreachable) throw new CellSilent('the cell is away')
+      return gatewayOf(cell).gateway.receive(message)
     },
   }
   const common = { all: [MAIN_CELL, C2], changes, messages }

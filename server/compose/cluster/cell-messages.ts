@@ -3,11 +3,15 @@ import type { CellMessage } from '../../core/cluster/cell-messages'
 /** The command by which the gateway of one cell tells another something. It comes over the control socket or a signed hop, as operators' commands do. */
 export const CELL_MESSAGE = 'cell-message'
 
+/** The status of the answer to a message that says something wrong. */
+export const REFUSED = 403
+
 /** The command by which another cell's gateway asks the one of `main` to bring a payment to the chain. It comes in the same way. */
 export const RELAY = 'relay'
 
 interface OfOtherCells {
-  readonly receive: (message: CellMessage) => Promise<void>
+  /** Resolves to whether it accepts what the message says. */
+  readonly receive: (message: CellMessage) => Promise<boolean>
   /** Does what the relayer is asked, and resolves to its answer as JSON. */
   readonly relay: (asked: unknown) => Promise<object>
 }
@@ -22,7 +26,7 @@ export function withMessages(
     // They are this program's: only a node with the same secret, or the owner of the socket, can send them.
     if (pathname === `/${RELAY}`) return Response.json(await relay(await request.json()))
     if (pathname !== `/${CELL_MESSAGE}`) return control(request)
-    await receive((await request.json()) as CellMessage)
-    return new Response(null, { status: 204 })
+    const isAccepted = await receive((await request.json()) as CellMessage)
+    return new Response(null, { status: isAccepted ? 204 : REFUSED })
   }
 }

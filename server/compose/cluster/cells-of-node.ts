@@ -2,11 +2,11 @@ import { Opened } from '../../adapters/stores/libsql/driver/opened'
 import { problemOfServer } from '../../adapters/stores/libsql/driver/problem-of-server'
 import { openSharedDatabase } from '../../adapters/stores/libsql/shared-database'
 import type { Config } from '../../config'
-import type { CellMessages } from '../../core/cluster/cell-messages'
+import { type CellMessages, CellSilent } from '../../core/cluster/cell-messages'
 import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import { ChangesHere } from '../../core/cluster/control-changes'
 import { startJob } from '../../jobs/job'
-import { CELL_MESSAGE } from './cell-messages'
+import { CELL_MESSAGE, REFUSED } from './cell-messages'
 import type { CellPlace } from './cell-place'
 import { openRouter } from './cell-router'
 import type { NodeSurroundings } from './gateway-node'
@@ -69,7 +69,8 @@ function messagesOver({ calls }: Pick<NodeSurroundings, 'calls'>): CellMessages 
     async tell(cell, message) {
       const answer = await calls.command(cell, CELL_MESSAGE, JSON.stringify(message))
       await answer.body?.cancel()
-      if (!answer.ok) throw new Error(`the cell answered ${answer.status}`)
+      if (!answer.ok && answer.status !== REFUSED) throw new CellSilent(`the cell ${cell} answered ${answer.status}`)
+      return answer.ok
     },
   }
 }

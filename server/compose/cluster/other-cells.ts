@@ -85,7 +85,7 @@ export class UsersOfCells {
   }
 }
 
-/** What the gateway of one cell does about messages of the others. */
+/** What the gateway of one cell does about messages of the others. Resolves to whether it accepts what the message says. */
 export function receiver(parts: {
   readonly users: Pick<UsersOfCells, 'receive'>
   readonly setupToken: Pick<SetupTokenUse, 'use'>
@@ -93,11 +93,12 @@ export function receiver(parts: {
   readonly tellDirectory: () => Promise<void>
 }) {
   const { users, setupToken, takeOffSale, tellDirectory } = parts
-  return async (message: CellMessage): Promise<void> => {
+  return async (message: CellMessage): Promise<boolean> => {
+    if (message.kind === 'setup_token') return setupToken.use(message.token)
     if (message.kind === 'api_off_sale') await takeOffSale(message)
     else if (message.kind === 'tell_directory') await tellDirectory()
-    else if (message.kind !== 'setup_token') await users.receive(message)
-    else if (!(await setupToken.use(message.token))) throw new Error('the token is wrong')
+    else await users.receive(message)
+    return true
   }
 }
 
@@ -107,10 +108,6 @@ export function setupTokenOf(place: CellPlace | undefined, own: SetupTokenUse): 
   return {
     issue: () => own.issue(),
     withdraw: () => own.withdraw(),
-    use: async (token) =>
-      (await place?.messages.tell(MAIN_CELL, { kind: 'setup_token', token }).then(
-        () => true,
-        () => false,
-      )) ?? false,
+    use: async (token) => (await place?.messages.tell(MAIN_CELL, { kind: 'setup_token', token })) ?? false,
   }
 }

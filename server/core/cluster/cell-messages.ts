@@ -16,6 +16,15 @@ export type CellMessage =
   | { readonly kind: 'tell_directory' }
 
 export interface CellMessages {
-  /** Resolves when the gateway of that cell did what it means. Rejects if it refused, or cannot be reached. */
-  tell(cell: CellName, message: CellMessage): Promise<void>
+  /**
+   * Resolves when the gateway of that cell did what it means: to true, or to false for a wrong `setup_token`. Rejects with `CellSilent` if
+   * it did not answer.
+   */
+  tell(cell: CellName, message: CellMessage): Promise<boolean>
+}
+
+/** Nobody knows whether the gateway of another cell got a message. */
+export class CellSilent extends Error {
+  /** Read by core/unavailable.ts. */
+  readonly unavailable = true
 }

@@ -10,13 +10,13 @@ const PAUSE_MS = 1_000
  */
 export class ToldCells {
   private readonly waiting: Set<CellName>
-  private readonly ask: (cell: CellName) => Promise<void>
+  private readonly ask: (cell: CellName) => Promise<unknown>
   private readonly monotonic: () => number
   private asking: Promise<void> | null = null
   private failed: { readonly at: number; readonly error: DirectoryUnavailable } | null = null
 
   /** `ask` resolves when that cell has told all, and rejects soon if it does not answer. `monotonic`: milliseconds of a clock that never steps. */
-  constructor(others: readonly CellName[], ask: (cell: CellName) => Promise<void>, monotonic: () => number) {
+  constructor(others: readonly CellName[], ask: (cell: CellName) => Promise<unknown>, monotonic: () => number) {
     this.waiting = new Set(others)
     this.ask = ask
     this.monotonic = monotonic
