@@ -85,6 +85,12 @@ export function nodeReadiness<C extends object>(checks: C, node: NodeSurrounding
   }
 }
 
+/** Whether it is `/health` or `/ready`. Most URLs are not parsed for that. */
+function asksForHealth(request: Request): boolean {
+  const { url } = request
+  return (url.includes('/ready') || url.includes('/health')) && isProbe(pathOf(request))
+}
+
 /** One of many nodes: it handles every request, here if it owns the accounts of its cell, else by the owner. */
 export class GatewayNode {
   private readonly parts: NodeParts
@@ -131,8 +137,7 @@ export class GatewayNode {
     if (router) return this.routed(request, router)
     const own = role.owned()
     if (own) return role.during(() => own.fetch(request))
-    const path = pathOf(request)
-    return isProbe(path) ? this.probed(path) : this.elsewhere(request, role.main)
+    return asksForHealth(request) ? this.probed(pathOf(request)) : this.elsewhere(request, role.main)
   }
 
   /** Handles an operator's command of this node's control socket. */
@@ -171,11 +176,11 @@ export class GatewayNode {
     const role = this.parts.role.of(hop.cell)
     // It may be about to open the accounts.
     const look = () => role?.owned() ?? (role && role.term !== null ? null : 'lost')
-    const own = await this.parts.role.until(look, request.signal)
+    const own = look() ?? (await this.parts.role.until(look, request.signal))
     if (!role || own === null || own === 'lost' || request.signal.aborted) return refused(request, hop)
     request.headers.delete(HOP_HEADER)
-    const path = pathOf(request)
     if (hop.address === OPERATOR) {
+      const path = pathOf(request)
       if (!path.startsWith(COMMAND_PATH))
         return (await this.cellCommands.fromNode(role, request)) ?? new Response(null, { status: 404 })
       const command = `http://gateway/${path.slice(COMMAND_PATH.length)}`
@@ -189,9 +194,7 @@ export class GatewayNode {
 
   /** A caller's request, where each account is in one of several cells. No promise for one whose cell is known. */
   private routed(request: Request, router: CellRouter): Response | Promise<Response> {
-    const { url } = request
-    if ((url.includes('/ready') || url.includes('/health')) && isProbe(pathOf(request)))
-      return this.probed(pathOf(request))
+    if (asksForHealth(request)) return this.probed(pathOf(request))
     const cell = router.cellOf(request)
     if (typeof cell === 'string') return this.inCell(request, cell)
     return cell.then(
