@@ -11,6 +11,8 @@ export interface Told {
   readonly shown: string
   /** Until when the directory keeps it, in milliseconds; null: for good. */
   readonly keepUntil: number | null
+  /** Whether it is not told, because nobody can use it any more. */
+  readonly leadsNowhere?: boolean
 }
 
 /** What a cell has of one kind, newest first, in the order in which it was committed. */
@@ -35,7 +37,7 @@ export interface Telling {
 
 /**
  * Adds to the directory what a cell has and the directory lacks. A cell writes a row before it commits what the row leads to, so what is missing, as after
- * a restore of an older copy, is the newest: a page without anything missing ends the comparison. It is added oldest first, so that this also holds after
+ * a restore of an older copy, is the newest: a page with something, and nothing that is missing, ends the comparison. It is added oldest first, so that this also holds after
  * a crash in between.
  */
 export async function tellDirectory<T extends Told>(
@@ -48,12 +50,13 @@ export async function tellDirectory<T extends Told>(
   let before: T | null = null
   for (;;) {
     const page: readonly T[] = await contents.newest(before, AT_ONCE)
-    const holders = await part.holders(page.map(({ name }) => name))
-    const unknown = page.filter(({ name }) => !holders.has(name))
-    for (const { name, shown } of page) if ((holders.get(name) ?? cell) !== cell) disputed.add(shown)
+    const told = page.filter(({ leadsNowhere }) => !leadsNowhere)
+    const holders = await part.holders(told.map(({ name }) => name))
+    const unknown = told.filter(({ name }) => !holders.has(name))
+    for (const { name, shown } of told) if ((holders.get(name) ?? cell) !== cell) disputed.add(shown)
     missing.push(...unknown)
     before = page.at(-1) ?? null
-    if (page.length < AT_ONCE || unknown.length === 0) break
+    if (page.length < AT_ONCE || (told.length > 0 && unknown.length === 0)) break
   }
   missing.reverse()
   let added = missing.length

@@ -1,4 +1,4 @@
-import { and, desc, gt, isNotNull, isNull, lt, or, sql } from 'drizzle-orm'
+import { and, desc, gt, isNotNull, lt, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { PAYMENT_KEPT_MS } from '../../../../core/cluster/cells'
 import type { Contents, Told } from '../../../../core/cluster/tell-directory'
@@ -18,14 +18,16 @@ const FOR_GOOD = sql<null>`NULL`
 
 /** What the directory must have of a cell: keys that are not revoked, payments that somebody could present, references, and accounts. */
 export function cellContents(db: LibSQLDatabase, now: () => number) {
-  const liveKeys: Contents<At> = {
-    newest: (before, limit) =>
-      db
-        .select({ name: keys.hash, shown: keys.id, keepUntil: FOR_GOOD, at: ROW })
+  const allKeys: Contents<At> = {
+    async newest(before, limit) {
+      const rows = await db
+        .select({ name: keys.hash, shown: keys.id, revokedAt: keys.revokedAt, at: ROW })
         .from(keys)
-        .where(and(isNull(keys.revokedAt), before ? lt(ROW, before.at) : undefined))
+        .where(before ? lt(ROW, before.at) : undefined)
         .orderBy(desc(ROW))
-        .limit(limit),
+        .limit(limit)
+      return rows.map(({ revokedAt, ...key }) => ({ ...key, keepUntil: null, leadsNowhere: revokedAt !== null }))
+    },
   }
   const recent: Contents<Told & { readonly shown: PaymentId }> = {
     newest: (before, limit) => {
@@ -47,8 +49,9 @@ export function cellContents(db: LibSQLDatabase, now: () => number) {
       const rows = await db
         .select({ reference, at: seq })
         .from(entries)
-        .where(and(isNotNull(reference), or(isOfOperators), before ? lt(seq, before.at) : undefined))
-        .orderBy(desc(seq))
+        // The plus keeps the order of commits from deciding the plan, which would read every charge.
+        .where(and(isNotNull(reference), or(isOfOperators), before ? sql`+${seq} < ${before.at}` : undefined))
+        .orderBy(desc(sql`+${seq}`))
         .limit(limit)
       return rows.flatMap(({ reference: name, at }) =>
         name === null ? [] : { name, shown: name, keepUntil: null, at },
@@ -67,7 +70,7 @@ export function cellContents(db: LibSQLDatabase, now: () => number) {
         .orderBy(desc(ROW))
         .limit(limit),
   }
-  return { keys: liveKeys, payments: recent, references, accounts: opened }
+  return { keys: allKeys, payments: recent, references, accounts: opened }
 }
 
 export type CellContents = ReturnType<typeof cellContents>
