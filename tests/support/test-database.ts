@@ -10,7 +10,7 @@ const servers = new Map<string, ReturnType<typeof openSqld>>()
 /** The URL of the database of a folder. */
 export async function testDatabase(folder: string, file: string): Promise<string> {
   if (!IS_SERVER) return `file:${file}`
-  const known = servers.get(folder) ?? openSqld()
+  const known = servers.get(folder) ?? openSqld({ migrated: true })
   servers.set(folder, known)
   return (await known).url
 }

@@ -16,7 +16,7 @@ describe.skipIf(!hasSqld)('two nodes with two cells', () => {
   /** Its account is from the time before there were cells. */
   let earlier: Spender
   beforeAll(async () => {
-    cluster = await openCluster({ moreCells: 1 })
+    cluster = await openCluster({ moreCells: 1, migrated: false })
     const alone = await cluster.start({ CELL_DATABASE_URLS: '' })
     earlier = await openSpender(alone, 'earlier@example.com', 0.1)
     await alone.kill('SIGTERM')

@@ -14,7 +14,7 @@ describe.skipIf(!hasSqld)('three nodes on one database', () => {
   let b: TestNode
   let c: TestNode
   beforeAll(async () => {
-    cluster = await openCluster()
+    cluster = await openCluster({ migrated: false })
     a = await cluster.start()
     ;[b, c] = await Promise.all([cluster.start(), cluster.start({ TRUSTED_PROXIES: '127.0.0.1' })])
   })
