@@ -121,12 +121,19 @@ export async function search(node: Pick<TestNode, 'url'>, secret: string): Promi
   }
 }
 
+/** How long a caller waits before it calls again what was refused: refusals at full speed take the processor from the nodes. */
+const REFUSED_MS = 25
+
 /** Calls until it is stopped, so many at a time, at whatever node `pick` gives. */
 export function load(secret: string, atOnce: number, pick: () => Pick<TestNode, 'url'>) {
   const outcomes: Outcome[] = []
   let isOver = false
   const caller = async () => {
-    while (!isOver) outcomes.push(await search(pick(), secret))
+    while (!isOver) {
+      const outcome = await search(pick(), secret)
+      outcomes.push(outcome)
+      if (outcome.status !== 200) await Bun.sleep(REFUSED_MS)
+    }
   }
   const callers = Array.from({ length: atOnce }, caller)
   return {

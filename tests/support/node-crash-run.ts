@@ -4,7 +4,6 @@ import { until } from './until'
 
 /** What the capped key of each life may spend. */
 const CAP_USD = 0.1
-const CALLERS = 8
 /** After its first calls, an owner lives at most so much longer. */
 const MAX_LIFE_MS = 300
 
@@ -27,6 +26,8 @@ interface NodeCrashes {
   /** How many cells the accounts are divided among. */
   readonly cells?: number
   readonly endsLease: boolean
+  /** How many calls each key has under way. */
+  readonly callers?: number
 }
 
 /**
@@ -35,7 +36,7 @@ interface NodeCrashes {
  * lease ends at the kill, which saves its 10 seconds.
  */
 export async function nodeCrashRun(
-  { kills, nodes: size, cells = 1, endsLease }: NodeCrashes,
+  { kills, nodes: size, cells = 1, endsLease, callers = 8 }: NodeCrashes,
   onLife: (life: number, gapMs: number) => void = () => undefined,
 ): Promise<NodeCrashReport> {
   const cluster = await openCluster({ moreCells: cells - 1 })
@@ -55,8 +56,8 @@ export async function nodeCrashRun(
       let turn = 0
       const pick = () => living[turn++ % living.length] ?? next
       const secrets = [...spenders, ...keys].map(({ secret }) => String(secret))
-      const calls = secrets.map((secret) => load(secret, CALLERS, pick))
-      await until(() => calls.every((load) => load.outcomes.length > CALLERS))
+      const calls = secrets.map((secret) => load(secret, callers, pick))
+      await until(() => calls.every((load) => load.outcomes.length > callers))
       await Bun.sleep(Math.random() * MAX_LIFE_MS)
       const killedAt = performance.now()
       await dying.kill('SIGKILL')
