@@ -165,6 +165,13 @@ describe('two cells with one relayer', () => {
     expect(await relay({ to: MERCHANT, data: '0x' })).toMatchObject({ kind: 'failed', isSent: false })
     expect(await relay({ to: sandbox.token, data: '0x12345678' })).toMatchObject({ kind: 'reverts' })
     expect(await relay({})).toEqual({ kind: 'state', problem: null })
+    // The gas that payments need is known where they are sent.
+    const coins = await sandbox.ask('eth_getBalance', [RELAYER.address, 'latest'])
+    await sandbox.ask('anvil_setBalance', [RELAYER.address, '0x0'])
+    cells.clock.advance(3000)
+    expect(await relay({})).toMatchObject({ kind: 'state', problem: expect.stringContaining('cannot pay for gas') })
+    expect((await call(C2)).headers.get('www-authenticate') ?? '').not.toContain('Payment ')
+    await sandbox.ask('anvil_setBalance', [RELAYER.address, coins])
     expect(await sent()).toBe(before)
   })
 })

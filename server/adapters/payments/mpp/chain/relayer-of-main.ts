@@ -71,7 +71,7 @@ export async function answerOfMain(
   body: unknown,
 ): Promise<Readonly<Record<string, unknown>>> {
   const call = callIn(body)
-  if (!call) return { kind: 'state', problem: await relayer.problem() }
+  if (!call) return { kind: 'state', problem: await relayer.problem().catch(reasonOf) }
   const isTarget = targets.some((target) => target.toLowerCase() === call.to.toLowerCase())
   if (!isTarget) return { kind: 'failed', reason: 'it is not the call of a payment', isSent: false }
   let isSent = false

@@ -99,7 +99,8 @@ export class Relayer implements Relaying {
   }
 
   async problem(): Promise<string | null> {
-    return this.waiting.length < MAX_WAITING ? null : `${this.waiting.length} payments wait for the relayer`
+    if (this.waiting.length >= MAX_WAITING) return `${this.waiting.length} payments wait for the relayer`
+    return this.options.gas.problem()
   }
 
   async relay({ to, data }: ContractCall, onSent: () => void): Promise<Relayed> {

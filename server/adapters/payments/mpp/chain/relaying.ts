@@ -22,7 +22,7 @@ export type Relayed =
 /** An account of our own that brings payments to the chain and pays their gas. */
 export interface Relaying {
   readonly address: Address
-  /** Why no call is accepted now; null when one is. */
+  /** Why no call is accepted now, such as gas that costs too much; null when one is. Rejects if the chain's node does not respond. */
   problem(): Promise<string | null>
   /**
    * Sends the call and waits for its block. Safe to repeat: the same call is sent with one nonce while it is under way, and afterwards the

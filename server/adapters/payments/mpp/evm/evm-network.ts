@@ -71,23 +71,20 @@ export function evmNetwork(options: EvmNetworkOptions): EvmNetwork {
   const waitMs = options.blockWaitMs ?? BLOCK_WAIT_MS
   const open = (key: string) => {
     const account = privateKeyToAccount(key as Address) // the configuration validated its form
+    if (askMain) return { gas: null, relayer: new RelayerOfMain(account.address, askMain) }
     const gas = new GasPrices(reads, account.address, options.gas, options.now)
-    const relayer = askMain
-      ? new RelayerOfMain(account.address, askMain)
-      : new Relayer({ account, chainId, reads, sends, gas, waitMs, ...(maySend && { maySend }) })
-    return { gas, relayer }
+    return { gas, relayer: new Relayer({ account, chainId, reads, sends, gas, waitMs, ...(maySend && { maySend }) }) }
   }
   const own = options.relayerKey === null ? null : open(options.relayerKey)
   const facilitator = options.facilitator ? new Facilitator(options.facilitator, chainId, options.now) : null
-  const relayerProblem = async () => own && ((await own.relayer.problem()) ?? own.gas.problem())
-  const watch = new ChainWatch(reads, { ...options, also: relayerProblem })
+  const watch = new ChainWatch(reads, { ...options, ...(own && { also: () => own.relayer.problem() }) })
   const facilitated = facilitator && {
     facilitator,
     watch: new ChainWatch(reads, { ...options, also: () => facilitator.problem() }),
   }
   return {
     ...{ token, reads, relayed: own && { relayer: own.relayer, watch }, facilitated },
-    fuel: () => (askMain ? null : (own?.gas.fuel ?? null)),
+    fuel: () => own?.gas?.fuel ?? null,
     async balance(payer) {
       const args = [payer as Address] as const
       return readContract(reads, { address: token, abi: EIP3009_ABI, functionName: 'balanceOf', args }).catch(
