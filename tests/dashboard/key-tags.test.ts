@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Dashboard, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import { type Dashboard, follow, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
 import { fitsEverybody } from '../support/page-checks'
 
 let dashboard: Dashboard
@@ -63,7 +63,7 @@ test('keys are tagged, found by tag, disabled together after one question, and k
     'rgb(161, 161, 160)',
   )
   await views.getByRole('button', { name: 'Done' }).click()
-  await page.goto(`${dashboard.origin}/keys`)
+  await page.getByRole('link', { name: 'API keys' }).click()
   await row('laptop').waitFor()
   await page.getByRole('button', { name: 'Saved views' }).click()
   await views.getByRole('link', { name: 'Our production' }).click()
@@ -77,7 +77,8 @@ test('keys are tagged, found by tag, disabled together after one question, and k
   await views.getByLabel('Name').fill('This year')
   await views.getByRole('button', { name: 'Save this view' }).click()
   await views.getByRole('link', { name: 'This year' }).waitFor()
-  await page.goto(`${dashboard.origin}/keys`)
+  await views.getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('link', { name: 'API keys' }).click()
   await row('shop').waitFor()
   await page.getByRole('button', { name: 'Saved views' }).click()
   await views.getByRole('link', { name: 'This year' }).click()
@@ -94,7 +95,7 @@ test('keys are tagged, found by tag, disabled together after one question, and k
   await page.getByRole('button', { name: 'Clear selection' }).click()
   await page.getByText('1 key is disabled.').waitFor({ state: 'detached' })
 
-  await page.goto(`${dashboard.origin}/usage?group=tag`)
+  await follow(page, '/usage?group=tag')
   await page.getByText('A key with several tags counts in each of them.').waitFor()
   await page.getByRole('button', { name: 'Show requests of team a' }).waitFor()
   // The calls of a key with two tags count once in the total.

@@ -4,6 +4,7 @@ import {
   axeFindings,
   becomes,
   type Dashboard,
+  follow,
   openDashboard,
   PHONE,
   screenshot,
@@ -270,7 +271,7 @@ describe('actions on a key', () => {
     await page.getByText('Key "narrow" saved.').waitFor()
     expect(await call(secret)).toBe(403)
     expect((await dashboard.as(secret, '/apis/v1/websearch/llm/context?q=card')).status).toBe(200)
-    await page.goto(`${dashboard.origin}/keys/${id}`)
+    await follow(page, `/keys/${id}`)
     for (const words of ['LLM context, Chat completions', 'sandbox/echo', 'Tokens per minute: 0 of 5,000'])
       await page.getByRole('definition').filter({ hasText: words }).waitFor()
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type CellCalls, MAIN_CELL } from '../../server/core/cluster/cells'
-import { type Dashboard, openDashboard } from '../support/browser'
+import { type Dashboard, follow, openDashboard } from '../support/browser'
 import { fitsEverybody, heading, left } from '../support/page-checks'
 
 const SENTENCE = 'Incomplete: these cells did not answer: c2.'
@@ -43,10 +43,10 @@ test("an operator's pages say which cells their figures are without, and nothing
   await heading(page, 'Operator')
   await page.getByText(SENTENCE).waitFor()
   await fitsEverybody(page, 'operator-missing-cells')
-  await page.goto(`${dashboard.origin}/operator/money`)
+  await follow(page, '/operator/money')
   await page.getByText(SENTENCE).waitFor()
   hasOther = false
-  await page.goto(`${dashboard.origin}/operator/audit`)
+  await follow(page, '/operator/audit')
   await heading(page, 'Gateway audit log')
   await page.getByRole('table').first().waitFor()
   expect(await page.getByText(SENTENCE).count()).toBe(0)

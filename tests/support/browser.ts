@@ -26,7 +26,6 @@ const FLAGS = [
   '--disable-sync',
   // One process for all tabs of the dashboard, which keeps what it compiled.
   '--process-per-site',
-  ...(process.env['X_FLAGS'] ?? '').split(' ').filter(Boolean),
 ]
 /** Begins the name of a browser's profile; the id of the process follows. */
 const PROFILE = 'gateway-browser-'
