@@ -1,6 +1,6 @@
 import { HOP_HEADER } from '../../core/cluster/hop'
 import { LINK_PATH } from './hop-gate'
-import { FRAME, FrameWriter, readFrames, WINDOW_BYTES } from './link-frames'
+import { FRAME, FrameWriter, nextId, readFrames, WINDOW_BYTES } from './link-frames'
 import type { Exchange } from './peer-connection'
 import { type ResponseHead, responseHeadIn } from './response-head'
 
@@ -34,8 +34,8 @@ export class OutgoingLink {
   private readonly calls = new Map<number, LinkedCall>()
   private readonly frames: FrameWriter
   private lastId = 0
-  /** Calls up to this one may have reached the other node. */
-  private sentId = 0
+  /** Calls of which the other node can have nothing yet. */
+  private unsent: LinkedCall[] = []
   private isRetired = false
   private isClosed = false
 
@@ -44,7 +44,8 @@ export class OutgoingLink {
     this.owner = owner
     this.frames = new FrameWriter((message) => {
       if (this.isClosed) return
-      this.sentId = this.lastId
+      for (const call of this.unsent) call.isSent = true
+      this.unsent = []
       this.socket.send(message)
     })
   }
@@ -86,8 +87,10 @@ export class OutgoingLink {
 
   /** @internal */
   add(call: LinkedCall, head: string, body: Uint8Array): number {
-    const id = ++this.lastId
+    const id = nextId(this.lastId, (used) => this.calls.has(used))
+    this.lastId = id
     this.calls.set(id, call)
+    this.unsent.push(call)
     this.frames.add(FRAME.call, id, head, body)
     return id
   }
@@ -115,10 +118,10 @@ export class OutgoingLink {
     if (this.isClosed) return
     this.isClosed = true
     this.socket.terminate()
-    const calls = [...this.calls]
+    const calls = [...this.calls.values()]
     this.calls.clear()
     this.owner.closed(this)
-    for (const [id, call] of calls) call.cut(reason, id <= this.sentId)
+    for (const call of calls) call.cut(reason)
   }
 
   private received(message: Buffer<ArrayBuffer>): void {
@@ -136,7 +139,7 @@ export class OutgoingLink {
         else if (kind === FRAME.end || kind === FRAME.broken) {
           this.calls.delete(id)
           if (kind === FRAME.end) call.end()
-          else call.cut("the owner's response broke off", true)
+          else call.cut("the owner's response broke off")
         }
       })
     } catch (error) {
@@ -160,6 +163,8 @@ export class OutgoingLink {
 export class LinkedCall {
   private readonly link: OutgoingLink
   private id = 0
+  /** Whether the other node may have got it. */
+  isSent = false
   private exchange: Exchange | null = null
   private begun: ResponseHead | null = null
   /** Of a response that may still come as a whole. */
@@ -216,7 +221,7 @@ export class LinkedCall {
 
   end(): void {
     const { exchange, begun } = this
-    if (!exchange || !begun) return void this.cut('a response without a head', true)
+    if (!exchange || !begun) return void this.cut('a response without a head')
     if (!this.isStream) {
       exchange.head({ ...begun, length: this.parts.reduce((sum, { byteLength }) => sum + byteLength, 0) })
       this.flushParts()
@@ -225,10 +230,10 @@ export class LinkedCall {
     exchange.end()
   }
 
-  cut(reason: string, wasSent: boolean): void {
-    const { exchange } = this
+  cut(reason: string): void {
+    const { exchange, isSent } = this
     this.exchange = null
-    exchange?.cut(reason, wasSent)
+    exchange?.cut(reason, isSent)
   }
 
   private flushParts(): void {

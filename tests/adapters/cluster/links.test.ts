@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { FRAME, FrameWriter, readFrames } from '../../../server/adapters/cluster/link-frames'
+import { FRAME, FrameWriter, nextId, readFrames } from '../../../server/adapters/cluster/link-frames'
 import { openHopPair, rawRequest } from '../../support/hop-pair'
 import { openTcpProxy } from '../../support/tcp-proxy'
 import { readUntil, until } from '../../support/until'
@@ -238,6 +238,18 @@ describe('the frames of a link', () => {
     for (const message of messages) readFrames(message, (frame) => read.push(frame))
     expect(read).toEqual(frames)
     expect(messages.length).toBeLessThan(5)
+  })
+
+  test('have numbers of four bytes, none of a call that still runs', () => {
+    const running = new Set([1, 2, 0xffff_ffff])
+    const next = (last: number) => nextId(last, (id) => running.has(id))
+    expect([next(0), next(7), next(0xffff_fffd), next(0xffff_fffe)]).toEqual([3, 8, 0xffff_fffe, 3])
+    const writer = new FrameWriter((message) =>
+      readFrames(Buffer.from(message), ({ id }) => expect(id).toBe(0xffff_ffff)),
+    )
+    writer.add(FRAME.end, 0xffff_ffff)
+    writer.flush()
+    expect.assertions(2)
   })
 
   test('of a message that is cut anywhere are refused', () => {
