@@ -22,6 +22,8 @@ const FATE_RETRY_MS = 500
 export class DirectSink implements GroupSink {
   private readonly options: DirectSinkOptions
   private groups = 0
+  /** The connection was cut: what is sent from then on reaches no database. */
+  private isCut = false
 
   constructor(options: DirectSinkOptions) {
     this.options = options
@@ -36,9 +38,15 @@ export class DirectSink implements GroupSink {
       const problem = databaseError(error)
       if (problem.isLostOwnership) this.options.onLostOwnership()
       if (problem.isConstraint || problem.isLostOwnership) return problem
+      if (this.isCut) return problem
       this.options.onTrouble('commit', problem.message)
       const last = await this.lastGroup(problem)
-      if (last === 'abandoned') return 'lost'
+      if (last === 'abandoned') {
+        this.isCut = true
+        const calls = group.records.flatMap(({ call }) => call?.id ?? [])
+        if (calls.length > 0) this.options.onTrouble('unknown outcome', `may be charged: ${calls.join(' ')}`)
+        return 'lost'
+      }
       if (last === null) {
         this.options.onLostOwnership()
         return 'lost'
