@@ -143,6 +143,22 @@ describe('with the accounts in two databases', () => {
     ])
   })
 
+  test('keys behind tens of thousands that were revoked are told, too, and those are not', async () => {
+    const mine = await c2.account()
+    const first = await c2.key(mine)
+    const many = sql.raw(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)
+      SELECT printf('key_%032x', i), account_id, pool_id, printf('revoked %d', i), prefix, last4, printf('key %d', i), '[]', '[]', '[]', 0, 1
+      FROM n JOIN keys k ON k.id = '${first.id}'`)
+    const columns = sql.raw(
+      'id, account_id, pool_id, hash, prefix, last4, name, allowed_ips, allowed_endpoints, allowed_models',
+    )
+    await c2.db.run(sql`INSERT INTO keys (${columns}, created_at, revoked_at) ${many}`)
+    await main.db.run(sql`DELETE FROM key_directory`)
+    const tell = directoryTeller({ cell: 'c2', contents: c2.contents, told: main.told, log: QUIET })
+    await tell()
+    expect([await main.cells.ofKey(first.hash), await main.cells.ofKey('revoked 7')]).toEqual(['c2', null])
+  })
+
   test('a user who has accounts in two cells is named by the one that the directory does not lead to', async () => {
     const said: object[] = []
     const log = { info: () => undefined, error: (_: string, more?: object) => said.push(more ?? {}) }

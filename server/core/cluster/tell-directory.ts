@@ -11,13 +11,11 @@ export interface Told {
   readonly shown: string
   /** Until when the directory keeps it, in milliseconds; null: for good. */
   readonly keepUntil: number | null
-  /** Whether it is not told, because nobody can use it any more. */
-  readonly leadsNowhere?: boolean
 }
 
 /** What a cell has of one kind, newest first, in the order in which it was committed. */
 export interface Contents<T extends Told> {
-  /** From the one behind `before`. */
+  /** From the one behind `before`: at most `limit`, and none only if there are no more. */
   newest(before: T | null, limit: number): Promise<readonly T[]>
 }
 
@@ -37,7 +35,7 @@ export interface Telling {
 
 /**
  * Adds to the directory what a cell has and the directory lacks. A cell writes a row before it commits what the row leads to, so what is missing, as after
- * a restore of an older copy, is the newest: a page with something, and nothing that is missing, ends the comparison. It is added oldest first, so that this also holds after
+ * a restore of an older copy, is the newest: a page without anything missing ends the comparison. It is added oldest first, so that this also holds after
  * a crash in between.
  */
 export async function tellDirectory<T extends Told>(
@@ -50,13 +48,13 @@ export async function tellDirectory<T extends Told>(
   let before: T | null = null
   for (;;) {
     const page: readonly T[] = await contents.newest(before, AT_ONCE)
-    const told = page.filter(({ leadsNowhere }) => !leadsNowhere)
-    const holders = await part.holders(told.map(({ name }) => name))
-    const unknown = told.filter(({ name }) => !holders.has(name))
-    for (const { name, shown } of told) if ((holders.get(name) ?? cell) !== cell) disputed.add(shown)
+    if (page.length === 0) break
+    const holders = await part.holders(page.map(({ name }) => name))
+    const unknown = page.filter(({ name }) => !holders.has(name))
+    for (const { name, shown } of page) if ((holders.get(name) ?? cell) !== cell) disputed.add(shown)
+    if (unknown.length === 0) break
     missing.push(...unknown)
     before = page.at(-1) ?? null
-    if (page.length < AT_ONCE || (told.length > 0 && unknown.length === 0)) break
   }
   missing.reverse()
   let added = missing.length

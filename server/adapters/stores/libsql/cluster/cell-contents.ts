@@ -1,4 +1,4 @@
-import { and, desc, gt, isNotNull, lt, or, sql } from 'drizzle-orm'
+import { and, desc, gt, gte, isNotNull, isNull, lt, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { PAYMENT_KEPT_MS } from '../../../../core/cluster/cells'
 import type { Contents, Told } from '../../../../core/cluster/tell-directory'
@@ -15,19 +15,29 @@ interface At extends Told {
 /** Rows in the order in which they were committed, which no clock decides. */
 const ROW = sql<number>`rowid`
 const FOR_GOOD = sql<null>`NULL`
+/** So many keys one statement reads, most of which may be revoked. */
+const KEYS_AT_ONCE = 50_000
 
 /** What the directory must have of a cell: keys that are not revoked, payments that somebody could present, references, and accounts. */
 export function cellContents(db: LibSQLDatabase, now: () => number) {
-  const allKeys: Contents<At> = {
+  const liveKeys: Contents<At> = {
     async newest(before, limit) {
-      const rows = await db
-        .select({ name: keys.hash, shown: keys.id, revokedAt: keys.revokedAt, at: ROW })
-        .from(keys)
-        .where(before ? lt(ROW, before.at) : undefined)
-        .orderBy(desc(ROW))
-        .limit(limit)
-      return rows.map(({ revokedAt, ...key }) => ({ ...key, keepUntil: null, leadsNowhere: revokedAt !== null }))
+      let end = before?.at ?? (await behindAllKeys())
+      for (; end > 0; end -= KEYS_AT_ONCE) {
+        const live = await db
+          .select({ name: keys.hash, shown: keys.id, keepUntil: FOR_GOOD, at: ROW })
+          .from(keys)
+          .where(and(isNull(keys.revokedAt), lt(ROW, end), gte(ROW, end - KEYS_AT_ONCE)))
+          .orderBy(desc(ROW))
+          .limit(limit)
+        if (live.length > 0) return live
+      }
+      return []
     },
+  }
+  const behindAllKeys = async () => {
+    const [last] = await db.select({ at: ROW }).from(keys).orderBy(desc(ROW)).limit(1)
+    return (last?.at ?? 0) + 1
   }
   const recent: Contents<Told & { readonly shown: PaymentId }> = {
     newest: (before, limit) => {
@@ -70,7 +80,7 @@ export function cellContents(db: LibSQLDatabase, now: () => number) {
         .orderBy(desc(ROW))
         .limit(limit),
   }
-  return { keys: allKeys, payments: recent, references, accounts: opened }
+  return { keys: liveKeys, payments: recent, references, accounts: opened }
 }
 
 export type CellContents = ReturnType<typeof cellContents>
