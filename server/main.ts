@@ -141,9 +141,11 @@ async function startNode(config: Config, nodeUrl: string, log: ProcessLog, start
     ...{ config, nodeUrl, log, end, release: () => folder.release() },
     async compose(surroundings, onLost) {
       const gateway = await compose(config, { clock, acceptsClock, log, onFatal: onLost, ...surroundings })
-      const isMain = !surroundings.cell?.apart
+      void gateway.rail.open()
       // Gateways of one process have one index: they prepare it one after the other.
-      searchReady = searchReady.then(() => afterOpening(config, gateway, log, isMain)).catch(onIndexProblem)
+      searchReady = searchReady.then(() => gateway.index.prepare(progress(log))).catch(onIndexProblem)
+      // If the accounts cannot be read, this node is about to lose them, and the next owner says it.
+      if (!surroundings.cell?.apart) void informOfMain(config, gateway, log).catch(() => undefined)
       return gateway
     },
   })
@@ -154,11 +156,7 @@ async function startNode(config: Config, nodeUrl: string, log: ProcessLog, start
   announce(config, `${line}\n`, line)
 }
 
-/** What a node does once it owns the accounts. */
-async function afterOpening(config: Config, gateway: Gateway, log: Log, isMain: boolean): Promise<void> {
-  void gateway.rail.open()
-  await gateway.index.prepare(progress(log))
-  if (!isMain) return
+async function informOfMain(config: Config, gateway: Gateway, log: Log): Promise<void> {
   await informOperator(config, gateway, log, (await gateway.accounts.count()) === 0)
 }
 

@@ -37,6 +37,12 @@ interface Parts {
 }
 
 /** Answers what another cell's gateway asks of the relayer here. */
+/** No offer can be made, because the gateway was closed before its networks were open. */
+class PaymentsClosed extends Error {
+  /** Read by core/unavailable.ts. */
+  readonly unavailable = true
+}
+
 type AnswerRelay = (asked: unknown) => Promise<object>
 
 /**
@@ -49,11 +55,13 @@ export function composePayments(
 ) {
   const { rail } = config.payments
   const opened = Promise.withResolvers<readonly PaymentMethod[]>()
+  opened.promise.catch(() => undefined)
   let answerRelay: AnswerRelay | null = null
   let settings: TempoSettings | null = null
   let opening: Promise<void> | null = null
   let chain: SandboxChain | null = null
   let finishing: Job | null = null
+  let isClosed = false
   const payments = new Payments({
     methods: () => opened.promise,
     secret: config.payments.secret,
@@ -89,7 +97,7 @@ export function composePayments(
     await finishing.run()
   }
   const open = (): Promise<void> => {
-    opening ??= start()
+    opening ??= isClosed ? Promise.resolve() : start()
     return opening
   }
   return {
@@ -110,7 +118,7 @@ export function composePayments(
       await opened.promise
       return answerRelay?.(asked) ?? { kind: 'failed', reason: 'the relayer is not available', isSent: false }
     },
-    /** Opens the networks. Idempotent. Never rejects. */
+    /** Opens the networks, unless the gateway is closed. Idempotent. Never rejects. */
     open,
     /** What a wallet on this machine needs to pay; null if payments are not available. */
     async network() {
@@ -118,7 +126,9 @@ export function composePayments(
       return settings && { ...settings, sandbox: rail === 'sandbox' }
     },
     async close() {
+      isClosed = true
       await opening
+      opened.reject(new PaymentsClosed('the gateway is closed'))
       // A slow network must not delay shutdown. What the run did not finish is done after the next start.
       void finishing?.close()
       await chain?.stop()

@@ -25,7 +25,8 @@ describe.skipIf(!hasSqld)('three nodes on one database', () => {
       expect(await ownerOf(node)).toBe(a.url)
       expect(await (await fetch(`${node.url}/ready`)).json()).toEqual({ status: 'ready' })
     }
-    expect([a, b].map((node) => /as .*$/m.exec(node.output())?.[0])).toEqual(['as the owner', 'as a standby'])
+    const roles = [a, b].map((node) => /^Gateway ready .* as (.*)$/m.exec(node.output())?.[1])
+    expect(roles).toEqual(['the owner', 'a standby'])
   })
 
   test('200 parallel calls with both secrets of a rotated key, over all nodes, on 0.10 USD: exactly 20 are served', async () => {
