@@ -8,6 +8,7 @@ import { describeCells, measureCells } from './cells'
 import { describeCluster, measureCluster } from './cluster'
 import { machineFacts } from './machine'
 import { describeMemory, measureMemory } from './memory'
+import { describeCellMemory, measureCellMemory } from './memory-of-cells'
 import { describeModels, measureModels } from './models'
 import { describePayments, measurePayments } from './payments'
 import { describePortkey, measurePortkey } from './portkey'
@@ -31,7 +32,7 @@ const LOADED = [
   'cluster',
   'cells',
 ] as const
-const PARTS = [...LOADED, 'allocations', 'relayer', 'memory', 'usage'] as const
+const PARTS = [...LOADED, 'allocations', 'relayer', 'memory', 'cell-memory', 'usage'] as const
 type Part = (typeof PARTS)[number]
 
 const HELP = `Measures the gateway and prints Markdown tables for docs/performance.md.
@@ -65,6 +66,8 @@ cells     charged searches at two nodes with a cell each, against one node, with
           and cells can do, computed and simulated; and the books
 retention the same searches with and without old calls being removed from the log, in turns
 memory    100,000 keys against one
+cell-memory
+          a node with 1, 2 and 4 cells, empty and with 10,000 accounts in each
 usage     an owner's pages over 10 million calls
 Leave the machine alone meanwhile: it needs two cores, and 8 GB of disk for the usage pages.`
 
@@ -195,6 +198,11 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   if (parts.includes('memory')) {
     results.memory = await measureMemory(workshop, 100_000)
     section('Memory of keys', describeMemory(results.memory))
+  }
+  if (parts.includes('cell-memory')) {
+    const cellMemory = await measureCellMemory(workshop, 10_000)
+    found['cellMemory'] = cellMemory
+    section('Memory of cells', describeCellMemory(cellMemory))
   }
   if (parts.includes('usage')) {
     results.usage = await measureUsage(workshop, rows)

@@ -125,7 +125,8 @@ export async function measureCells(
   return { loads, lookUpUs, problems }
 }
 
-async function openDatabase(workshop: Workshop, folder: string, name: string) {
+/** A libSQL server of its own in the folder. */
+export async function openDatabase(workshop: Workshop, folder: string, name: string) {
   const port = freePort('127.0.0.1')
   const command = [SQLD, '--db-path', join(folder, name), '--http-listen-addr', `127.0.0.1:${port}`, '--no-welcome']
   return { ...(await workshop.foreign(command, folder, port, FEEDER_CORE)), url: `http://127.0.0.1:${port}` }

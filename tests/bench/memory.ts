@@ -23,7 +23,7 @@ export interface MemoryResult {
 }
 
 /** What a process takes some seconds after its start, when it has given back what the start needed. */
-const SETTLE_MS = 5_000
+export const SETTLE_MS = 5_000
 
 /** Starts the gateway on a database with one key, then on ones with `keys` more, and compares what they hold. */
 export async function measureMemory(workshop: Workshop, keys: number): Promise<MemoryResult> {
@@ -34,7 +34,7 @@ export async function measureMemory(workshop: Workshop, keys: number): Promise<M
   for (const perAccount of [1, 10]) {
     const folder = await workshop.folder('many-keys')
     cpSync(template, folder, { recursive: true })
-    await fill(join(folder, 'gateway.db'), keys, perAccount)
+    await fillWithKeys(`file:${join(folder, 'gateway.db')}`, { keys, perAccount, from: 0 })
     const found = await settled(workshop, folder)
     workshop.removeFolder(folder)
     loads.push({
@@ -60,24 +60,28 @@ async function settled(workshop: Workshop, folder: string): Promise<{ mb: number
   return { mb, heapMb, startMs: Number(gateway.ready.split(' ')[1]) }
 }
 
-/** Accounts and keys in bulk, past the core: a hash stands in for the secret that nobody knows. */
-async function fill(file: string, keys: number, perAccount: number): Promise<void> {
-  const client = createClient({ url: `file:${file}`, concurrency: 1 })
+/** Accounts and keys in bulk, numbered from `from`, past the core: a hash stands in for the secret that nobody knows. */
+export async function fillWithKeys(
+  url: string,
+  { keys, perAccount, from }: { readonly keys: number; readonly perAccount: number; readonly from: number },
+): Promise<void> {
+  const client = createClient({ url, concurrency: 1 })
+  const first = 1000 + from
   const count = `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ? - 1)`
-  const account = `'acct_' || printf('%032x', i / ${perAccount} + 1000)`
-  const pool = `'pool_' || printf('%032x', i + 1000)`
+  const account = `'acct_' || printf('%032x', i / ${perAccount} + ${first})`
+  const pool = `'pool_' || printf('%032x', i + ${first})`
   await client.batch(
     [
       {
         sql: `${count} INSERT INTO accounts (id, user_id, credit, created_at)
-          SELECT 'acct_' || printf('%032x', i + 1000), 'user-' || i, 2000000, 1790000000000 FROM n`,
+          SELECT 'acct_' || printf('%032x', i + ${first}), 'user-' || (i + ${first}), 2000000, 1790000000000 FROM n`,
         args: [keys / perAccount],
       },
       { sql: `${count} INSERT INTO pools (id, account_id) SELECT ${pool}, ${account} FROM n`, args: [keys] },
       {
         sql: `${count} INSERT INTO keys (id, account_id, pool_id, hash, prefix, last4, name, allowed_ips, allowed_endpoints,
             allowed_models, created_at, last_used_at)
-          SELECT 'key_' || printf('%032x', i + 1000), ${account}, ${pool}, lower(hex(randomblob(32))),
+          SELECT 'key_' || printf('%032x', i + ${first}), ${account}, ${pool}, lower(hex(randomblob(32))),
             'gwk_' || printf('%04x', i % 65536), printf('%04x', i % 65521), 'key ' || i, '[]', '[]', '[]', 1790000000000,
             1790000000000 + i FROM n`,
         args: [keys],
