@@ -18,6 +18,7 @@ import { followControl } from './compose/cluster/follow-control'
 import { type NodeSurroundings, nodeReadiness } from './compose/cluster/gateway-node'
 import { billingBeside, operatorsOfCells, othersOf } from './compose/cluster/operators'
 import { receiver, setupTokenOf, UsersOfCells } from './compose/cluster/other-cells'
+import { reverseUndecided } from './compose/cluster/undecided-charges'
 import { openControl } from './compose/control'
 import { openDatabases } from './compose/databases'
 import { composeGuide } from './compose/guide'
@@ -106,16 +107,17 @@ interface ClosableProviders extends DataProviders {
 
 /** The gateway, or the one of a cell beside those of others. Does not listen yet. */
 export async function compose(config: Config, surroundings: Surroundings) {
-  const { cell: place, log } = surroundings
+  const { cell: place, log, node } = surroundings
   const gateway = await composeGateway(configOf(config, place), surroundings)
-  const { copies } = gateway.core.stores
+  const { ledger, stores } = gateway.core
   const following =
     place &&
-    (await followControl(copies, log).catch(async (error: unknown) => {
+    (await followControl(stores.copies, log).catch(async (error: unknown) => {
       await gateway.close()
       throw error
     }))
-  const receive = receiver(gateway)
+  const reversing = { reverseUndecided: reverseUndecided({ ledger, log }), term: node?.lease.term ?? null }
+  const receive = receiver({ ...gateway, ...reversing })
   return {
     ...gateway,
     /** Does what the gateway of another cell tells this one. */

@@ -16,7 +16,7 @@ import { ToldCells } from '../core/cluster/told-cells'
 import { announcedJournal } from '../core/events/announced-journal'
 import { inTime } from '../core/in-time'
 import { assertClock } from '../core/ledger/clock-check'
-import { Ledger } from '../core/ledger/ledger'
+import { Ledger, type UndecidedCharge } from '../core/ledger/ledger'
 import { StuckRecords } from '../core/ledger/stuck-records'
 import { WatchedJournal } from '../core/ledger/watched-journal'
 import { Limiter } from '../core/limits/limiter'
@@ -47,6 +47,8 @@ interface CellNeeds {
   readonly log: Log
   /** Whether this process may grant; always, if it is not one of many nodes. */
   readonly mayGrant: (() => boolean) | null
+  /** Tells the next owner of a charge that this one could not decide. */
+  readonly onUndecided?: ((charge: UndecidedCharge) => void) | undefined
   readonly onFatal: (reason: string) => void
   /** Null without metrics. */
   readonly latencies: RecentLatencies | null
@@ -60,7 +62,7 @@ export type Cell = Awaited<ReturnType<typeof openCell>>
  * previous owner left unfinished. Throws if the clock is far from the cell's last entry.
  */
 export async function openCell(needs: CellNeeds) {
-  const { database, opened, control, clock, stopwatch, log, latencies, mayGrant, onFatal, threads } = needs
+  const { database, opened, control, clock, stopwatch, log, latencies, mayGrant, onFatal, onUndecided, threads } = needs
   const holds = mayGrant ? new LeasedHolds(mayGrant) : new MemoryHolds()
   const options = {
     ...{ clock, onFatal, patienceMs: COMMIT_PATIENCE_MS, isCounted: isSold, ...(threads && { threads }) },
@@ -82,7 +84,7 @@ export async function openCell(needs: CellNeeds) {
     log.error('a charge could not be reversed', { request, reason })
     writeEvent('ledger.alarm', request, { request_id: request, reason })
   }
-  const ledger = new Ledger({ holds, journal, bookings: stores.bookings, clock, onReversalFailure })
+  const ledger = new Ledger({ holds, journal, bookings: stores.bookings, clock, onReversalFailure, onUndecided })
   for (const durable of stores.durableHolds)
     if (!(await ledger.settleDurable(durable)))
       onReversalFailure(durable.call.id, 'an unfinished stream could not be charged')

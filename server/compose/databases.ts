@@ -63,7 +63,8 @@ export async function openDatabases(config: Config, surroundings: Surroundings) 
     const leave = place?.changes.join(copies)
     if (leave) opened.add(leave)
     const mayGrant = node?.mayGrant ?? null
-    const cell = await openCell({ ...surroundings, database: home, opened, control, mayGrant })
+    const onUndecided = node?.leaveUndecided
+    const cell = await openCell({ ...surroundings, database: home, opened, control, mayGrant, onUndecided })
     const [audit, own] = [new LibsqlAuditTrail(shared.db), new LibsqlAuditTrail(home.db)]
     copies.add({ read: async () => () => cell.accounts.takeRoles() })
     const stores = {

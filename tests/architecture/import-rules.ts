@@ -141,7 +141,7 @@ export const RULES: readonly Rule[] = [
   {
     files: ['server/core/cluster/**'],
     may: [...BASE, SELF],
-    types: ['server/core/accounts/account.ts', 'server/core/accounts/app-grants.ts'],
+    types: ['server/core/accounts/account.ts', 'server/core/accounts/app-grants.ts', 'server/core/ledger/ledger.ts'],
     packages: [CRYPTO],
   },
   {

@@ -5,6 +5,7 @@ export async function openTcpProxy(targetPort: number) {
   const pairs = new Set<{ readonly from: Socket; readonly to: Socket }>()
   let pieces: number | null = null
   let isStalled = false
+  let isMute = false
   let isRefusing = false
   const server = createServer((from) => {
     if (isRefusing) return void from.resetAndDestroy()
@@ -12,6 +13,7 @@ export async function openTcpProxy(targetPort: number) {
     const pair = { from, to }
     pairs.add(pair)
     if (isStalled) for (const socket of [from, to]) socket.pause()
+    if (isMute) to.pause()
     pass(from, to)
     pass(to, from)
     for (const socket of [from, to])
@@ -54,9 +56,15 @@ export async function openTcpProxy(targetPort: number) {
       isStalled = !isHalfOpen
       for (const { from, to } of pairs) for (const socket of [from, to]) socket.pause()
     },
+    /** From here on the server gets what it is sent, and none of its answers arrives. */
+    mute() {
+      isMute = true
+      for (const { to } of pairs) to.pause()
+    },
     /** Delivers what was held back, and what follows. */
     flow() {
       isStalled = false
+      isMute = false
       isRefusing = false
       for (const { from, to } of pairs) for (const socket of [from, to]) socket.resume()
     },

@@ -1,10 +1,11 @@
-import type { CellMessage } from '../../core/cluster/cell-messages'
+import { type CellMessage, type CellMessages, CellSilent } from '../../core/cluster/cell-messages'
+import type { NodeCellCalls } from './cell-calls'
 
 /** The command by which the gateway of one cell tells another something. It comes over the control socket or a signed hop, as operators' commands do. */
-export const CELL_MESSAGE = 'cell-message'
+const CELL_MESSAGE = 'cell-message'
 
 /** The status of the answer to a message that says something wrong. */
-export const REFUSED = 403
+const REFUSED = 403
 
 /** The command by which another cell's gateway asks the one of `main` to bring a payment to the chain. It comes in the same way. */
 export const RELAY = 'relay'
@@ -28,5 +29,17 @@ export function withMessages(
     if (pathname !== `/${CELL_MESSAGE}`) return control(request)
     const isAccepted = await receive((await request.json()) as CellMessage)
     return new Response(null, { status: isAccepted ? 204 : REFUSED })
+  }
+}
+
+/** How the gateways of a node send messages to each other and to those of other nodes. */
+export function messagesOver(calls: Pick<NodeCellCalls, 'command'>): CellMessages {
+  return {
+    async tell(cell, message) {
+      const answer = await calls.command(cell, CELL_MESSAGE, JSON.stringify(message))
+      await answer.body?.cancel()
+      if (!answer.ok && answer.status !== REFUSED) throw new CellSilent(`the cell ${cell} answered ${answer.status}`)
+      return answer.ok
+    },
   }
 }

@@ -2,11 +2,10 @@ import { Opened } from '../../adapters/stores/libsql/driver/opened'
 import { problemOfServer } from '../../adapters/stores/libsql/driver/problem-of-server'
 import { openSharedDatabase } from '../../adapters/stores/libsql/shared-database'
 import type { Config } from '../../config'
-import { type CellMessages, CellSilent } from '../../core/cluster/cell-messages'
 import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import { ChangesHere } from '../../core/cluster/control-changes'
 import { startJob } from '../../jobs/job'
-import { CELL_MESSAGE, REFUSED } from './cell-messages'
+import { messagesOver } from './cell-messages'
 import type { CellPlace } from './cell-place'
 import { openRouter } from './cell-router'
 import type { NodeSurroundings } from './gateway-node'
@@ -55,7 +54,7 @@ export async function openCellsOfNode(
     surroundings(node: NodeSurroundings): SurroundingsOfCell {
       const { cell: name } = node.lease
       const own = apartOf(name)
-      const cell = { name, all, changes, messages: messagesOver(node), apart: own && { ...own, control } }
+      const cell = { name, all, changes, messages: messagesOver(node.calls), apart: own && { ...own, control } }
       return { cell, staffOf: node.staffOf }
     },
     close: () => opened.close(),
@@ -63,14 +62,3 @@ export async function openCellsOfNode(
 }
 
 export type CellsOfNode = Awaited<ReturnType<typeof openCellsOfNode>>
-
-function messagesOver({ calls }: Pick<NodeSurroundings, 'calls'>): CellMessages {
-  return {
-    async tell(cell, message) {
-      const answer = await calls.command(cell, CELL_MESSAGE, JSON.stringify(message))
-      await answer.body?.cancel()
-      if (!answer.ok && answer.status !== REFUSED) throw new CellSilent(`the cell ${cell} answered ${answer.status}`)
-      return answer.ok
-    },
-  }
-}

@@ -12,6 +12,7 @@ import {
 } from '../../core/cluster/hop'
 import { LEASE_MS, type LeaseStore, RENEW_MS } from '../../core/cluster/leases'
 import { type Address, formatAddress, parseAddress, UNKNOWN_ADDRESS } from '../../core/credentials/address'
+import type { UndecidedCharge } from '../../core/ledger/ledger'
 import { reasonOf } from '../../core/result'
 import type { ContextDeps } from '../../http/middleware/request-context'
 import { requestIds } from '../../http/middleware/request-ids'
@@ -68,6 +69,8 @@ export interface NodeSurroundings {
   /** The operator whom the gateway of `main` checked, for a request of another cell; null if there is none. */
   readonly staffOf: (headers: Headers) => StaffClaim | null
   readonly calls: Pick<NodeCellCalls, 'ask' | 'cells' | 'command'>
+  /** Takes a charge that this gateway could not decide, to tell the next owner of its cell. */
+  readonly leaveUndecided: (charge: UndecidedCharge) => void
   /** What prevents the node from being ready, apart from the gateway. */
   readonly problem: () => string | null
   readonly report: () => Promise<NodeReport>

@@ -16,11 +16,13 @@ import { clientAddresses } from '../observing/client-addresses'
 import { indexSources } from '../search/index-sources'
 import { SearchIndex } from '../search/search-index'
 import { CellChanges } from './cell-changes'
+import { messagesOver } from './cell-messages'
 import type { OwnedGateway } from './cell-role'
 import { causesOf, fingerprints, hopSecret, isGenuine, newNodeId } from './fingerprints'
 import { GatewayNode, type NodeSurroundings, REFRESH } from './gateway-node'
 import { NodeRole } from './node-role'
 import { notForwarded } from './not-forwarded'
+import { UndecidedCharges } from './undecided-charges'
 import { zoneComparison, zoneRules } from './zone-rules'
 
 /** Every node has read a new key before any signs with it. */
@@ -77,7 +79,13 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
     isGenuine: (owner) => isGenuine(config.secretKey, owner),
     ...(several && { cells: several.cells, askDatabase: several.askDatabase }),
     open: ({ lease, mayGrant, onLost }) =>
-      open({ lease, mayGrant, ...node.surroundings, problem: () => role.problem() }, onLost),
+      open(
+        {
+          ...{ lease, mayGrant, ...node.surroundings, problem: () => role.problem() },
+          leaveUndecided: (charge) => undecided.add(lease, charge),
+        },
+        onLost,
+      ),
     onSighting(sighting) {
       compareZones(sighting.owners.get(MAIN_CELL) ?? null)
       for (const { cell, term } of sighting.owners.values()) forwarding.abandon(cell, term)
@@ -100,12 +108,14 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
     ...{ router: several?.router, refresh: several?.refresh, onTrouble: tellUnknown },
     onFault: (reason) => log.error('request failed', { reason }),
   })
+  const undecided = new UndecidedCharges({ messages: messagesOver(node.surroundings.calls), log })
   return {
     ...{ node, role, forwarding },
     /** Resolves when no other node serves with older copies of the control database. Never rejects. */
     tellOtherNodes: () => changes.tellOtherNodes(REFRESH),
     /** Call last: the node is gone. */
     async close() {
+      await undecided.close()
       await role.end()
       await forwarding.close()
       await leases.close()

@@ -7,6 +7,7 @@ import { MAIN_CELL } from '../../core/cluster/cells'
 import type { OAuthGrants, TokenHolder } from '../../core/credentials/oauth-grant'
 import type { EventPublisher } from '../../core/events/live-events'
 import type { AccountId } from '../../core/ids'
+import type { UndecidedCharge } from '../../core/ledger/ledger'
 import { reasonOf } from '../../core/result'
 import type { WebhookStore } from '../../core/webhooks/webhook'
 import type { Log } from '../../log'
@@ -91,13 +92,20 @@ export function receiver(parts: {
   readonly setupToken: Pick<SetupTokenUse, 'use'>
   readonly takeOffSale: TakeOffSale
   readonly tellDirectory: () => Promise<void>
+  readonly reverseUndecided: (charges: readonly UndecidedCharge[]) => Promise<void>
+  /** The number of this node's ownership of the cell; null for a process alone. */
+  readonly term: number | null
 }) {
-  const { users, setupToken, takeOffSale, tellDirectory } = parts
+  const { users, setupToken, takeOffSale, tellDirectory, reverseUndecided, term } = parts
   return async (message: CellMessage): Promise<boolean> => {
     if (message.kind === 'setup_token') return setupToken.use(message.token)
     if (message.kind === 'api_off_sale') await takeOffSale(message)
     else if (message.kind === 'tell_directory') await tellDirectory()
-    else await users.receive(message)
+    else if (message.kind === 'undecided_charges') {
+      // Only a later owner knows that nothing of the earlier one is still on its way.
+      if (term === null || term <= message.term) return false
+      await reverseUndecided(message.charges)
+    } else await users.receive(message)
     return true
   }
 }

@@ -1,4 +1,5 @@
 import type { AppsEnd } from '../accounts/app-grants'
+import type { UndecidedCharge } from '../ledger/ledger'
 import type { CellName } from './cells'
 
 /** What happened in one cell's gateway and concerns another's. Each may arrive more than once. */
@@ -14,6 +15,8 @@ export type CellMessage =
   | { readonly kind: 'setup_token'; readonly token: string }
   /** For every cell: it adds to the directory what that lacks of it. */
   | { readonly kind: 'tell_directory' }
+  /** For the next owner of the same cell: what an earlier one left undecided under the ownership `term`. */
+  | { readonly kind: 'undecided_charges'; readonly term: number; readonly charges: readonly UndecidedCharge[] }
 
 export interface CellMessages {
   /**

@@ -40,6 +40,9 @@ export interface JournalRecord {
   readonly settles?: StuckId
 }
 
+/** `lost`: another process owns the database by now, or may, and this one never learns whether the record was written. */
+export type Fate = 'committed' | 'refused' | 'lost'
+
 /**
  * `committed`: durable, survives a power loss. `refused`: nothing was written or will be, because of a database constraint
  * (`reference`: this reference is already booked) or, with a null `constraint`, because the database accepts no writes. `unknown`:
@@ -48,7 +51,7 @@ export interface JournalRecord {
 export type AppendOutcome =
   | { readonly kind: 'committed' }
   | { readonly kind: 'refused'; readonly reason: string; readonly constraint: 'reference' | 'other' | null }
-  | { readonly kind: 'unknown'; readonly fate: Promise<'committed' | 'refused'> }
+  | { readonly kind: 'unknown'; readonly fate: Promise<Fate> }
 
 /**
  * The durable side of the ledger. `append` is atomic per record. Records that arrive together share one commit, but fail

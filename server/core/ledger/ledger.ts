@@ -8,7 +8,7 @@ import type { CallRecord } from '../usage/call-record'
 import type { Booked, Bookings } from './bookings'
 import type { LedgerAccount, LedgerEntry } from './entry'
 import type { Balance, BudgetWindow, Hold, HoldRefusal, HoldRequest, HoldStore, SettleRefusal, Split } from './hold'
-import type { AccountOpening, DurableHold, Journal, JournalRecord } from './journal'
+import type { AccountOpening, DurableHold, Fate, Journal, JournalRecord } from './journal'
 import {
   type ChargeRefundRequest,
   type CreditRequest,
@@ -27,6 +27,21 @@ export interface Settlement {
 /** `not_durable`: nothing was charged. `outcome_unknown`: if it turns out that it was charged, the ledger reverses it. */
 export type CaptureRefusal = SettleRefusal | 'not_durable' | 'outcome_unknown'
 
+/**
+ * A charge whose caller got a 503, and whose outcome this process never learns because it lost the database. Whoever owns that next knows it
+ * (`Ledger.reverse`).
+ */
+export interface UndecidedCharge {
+  readonly account: AccountId
+  readonly pool: PoolId | null
+  readonly split: Split
+  readonly call: CallRecord
+  /** When the call began. */
+  readonly at: number
+  /** When the period of the pool's budget began to which the call belongs. */
+  readonly since?: number
+}
+
 /** `already_booked`: this charge was refunded before. */
 export type ChargeRefundRefusal = MoveRefusal | 'not_charged' | 'more_than_charged'
 
@@ -41,6 +56,7 @@ export class Ledger {
   private readonly journal: Journal
   private readonly clock: Clock
   private readonly onReversalFailure: (request: RequestId, reason: string) => void
+  private readonly onUndecided: (charge: UndecidedCharge) => void
   private readonly bookings: Bookings
   private readonly moves: MoneyMoves
   /** Requests whose holds are durable. */
@@ -55,6 +71,8 @@ export class Ledger {
     clock: Clock
     /** An alarm: a caller got a 503 but was charged, and the reversal failed too. */
     onReversalFailure: (request: RequestId, reason: string) => void
+    /** Tell the next owner of the database. */
+    onUndecided?: ((charge: UndecidedCharge) => void) | undefined
   }) {
     this.holds = parts.holds
     this.journal = parts.journal
@@ -62,6 +80,7 @@ export class Ledger {
     this.bookings = parts.bookings
     this.moves = new MoneyMoves(parts)
     this.onReversalFailure = parts.onReversalFailure
+    this.onUndecided = parts.onUndecided ?? (() => undefined)
   }
 
   /** Reserves the maximum cost of a call. A granted hold can always be captured. */
@@ -122,7 +141,9 @@ export class Ledger {
       return err('not_durable')
     }
     this.undecided.add(call.id)
-    void this.endUnknown(hold, split, call, outcome.fate, periodStart).finally(() => this.undecided.delete(call.id))
+    const { account, pool, at } = hold
+    const undecided = { account, pool, at, split, call, ...(periodStart !== undefined && { since: periodStart }) }
+    void this.endUnknown(undecided, outcome.fate).finally(() => this.undecided.delete(call.id))
     return err('outcome_unknown')
   }
 
@@ -191,6 +212,25 @@ export class Ledger {
     return minus(ZERO, (await this.bookings.under(chargeRefund(request))).takenBack)
   }
 
+  /**
+   * Gives back what a call was charged whose caller got a 503 from the previous owner of the database. Once, however often it is asked; does nothing
+   * if the charge was not written, or an operator refunded it. Resolves to whether it gave something back. Rejects while it is not known.
+   */
+  async reverse(charge: UndecidedCharge): Promise<boolean> {
+    const { account, call } = charge
+    if (this.undecided.has(call.id)) throw new Error('it is being reversed')
+    this.undecided.add(call.id)
+    try {
+      const split = await this.bookings.chargeOf(account, call.id)
+      if (!split || (await this.refundOf(call.id)) > 0) return false
+      const fate = await this.undo({ ...charge, split })
+      if (fate !== 'committed') throw new Error('the reversal was not written')
+      return true
+    } finally {
+      this.undecided.delete(call.id)
+    }
+  }
+
   /** The transactions of incoming or returned money under a reference. */
   booked(reference: string): Promise<Booked> {
     return this.bookings.under(reference)
@@ -236,36 +276,39 @@ export class Ledger {
   }
 
   /** The caller gets a 503, so it must not be charged: the hold stays until the outcome is known, and a charge is reversed. */
-  private async endUnknown(
-    hold: Hold,
-    split: Split,
-    call: CallRecord,
-    fate: Promise<'committed' | 'refused'>,
-    since?: number,
-  ) {
-    const wasDurable = this.durable.delete(call.id)
-    if ((await fate) === 'refused') {
-      if (wasDurable) void this.end(call.id)
-      return void (await this.holds.release(call.id, true))
+  private async endUnknown(charge: UndecidedCharge, outcome: Promise<Fate>) {
+    const { id } = charge.call
+    const wasDurable = this.durable.delete(id)
+    const fate = await outcome
+    // The next owner charges what a durable hold is for, if this charge was not written.
+    if (fate === 'lost') return wasDurable ? undefined : this.onUndecided(charge)
+    if (fate === 'refused') {
+      if (wasDurable) void this.end(id)
+      return void (await this.holds.release(id, true))
     }
-    await this.holds.captured(call.id, true)
+    await this.holds.captured(id, true)
+    const undone = await this.undo(charge)
+    if (undone === 'lost') return this.onUndecided(charge)
+    if (undone === 'refused') this.onReversalFailure(id, 'the reversal was refused')
+  }
+
+  /** Writes the reversal of a charge that is in the database, then gives the money back to the counters. */
+  private async undo({ account, pool, at, split, call, since }: UndecidedCharge): Promise<Fate> {
     const amount = micros(split.credit + split.paid)
     const undone = await this.journal.append({
       undoes: call,
-      entries: this.entries('reversal', hold.account, split, call, `${call.operation}, not delivered`),
-      change: { accountId: hold.account, credit: split.credit, paid: split.paid, toppedUp: 0 },
-      ...(hold.pool && { spent: spentFrom(hold.pool, -amount, since) }),
+      entries: this.entries('reversal', account, split, call, `${call.operation}, not delivered`),
+      change: { accountId: account, credit: split.credit, paid: split.paid, toppedUp: 0 },
+      ...(pool && { spent: spentFrom(pool, -amount, since) }),
     })
-    const kind = undone.kind === 'unknown' ? await undone.fate : undone.kind
-    if (kind === 'refused') return this.onReversalFailure(call.id, 'the reversal was refused')
+    const fate = undone.kind === 'unknown' ? await undone.fate : undone.kind
+    if (fate !== 'committed') return fate
     for (const part of PARTS)
       await this.holds.credited({
-        account: hold.account,
-        part,
-        amount: split[part],
-        toppedUp: ZERO,
-        ...(hold.pool && { pool: hold.pool, at: hold.at }),
+        ...{ account, part, amount: split[part], toppedUp: ZERO },
+        ...(pool && { pool, at }),
       })
+    return fate
   }
 
   private entries(

@@ -250,7 +250,10 @@ export class MoneyMoves {
     }
     this.undecided.add(account)
     void outcome.fate
-      .then((fate) => (fate === 'committed' ? onCommitted() : onRefused()))
+      .then((fate) => {
+        if (fate === 'committed') return onCommitted()
+        return fate === 'refused' ? onRefused() : undefined
+      })
       .finally(() => this.undecided.delete(account))
     return err('outcome_unknown')
   }

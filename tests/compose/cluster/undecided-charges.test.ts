@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'bun:test'
+import { receiver } from '../../../server/compose/cluster/other-cells'
+import { reverseUndecided, UndecidedCharges } from '../../../server/compose/cluster/undecided-charges'
+import { type CellMessage, CellSilent } from '../../../server/core/cluster/cell-messages'
+import type { UndecidedCharge } from '../../../server/core/ledger/ledger'
+import { micros, ZERO } from '../../../server/core/money'
+import { accountId, call, NOON } from '../../support/ledger-parts'
+
+type Told = Extract<CellMessage, { readonly kind: 'undecided_charges' }>
+
+function undecidedCharge(): UndecidedCharge {
+  const account = accountId()
+  return { account, pool: null, at: NOON, split: { credit: ZERO, paid: micros(5) }, call: call(account, 5) }
+}
+
+/** A node beside owners that answer as `answer` says. */
+function openNode(answer: (cell: string, message: Told) => boolean | Error) {
+  const told: [string, Told][] = []
+  const lines: string[] = []
+  const log = { warn: (line: string) => lines.push(line), error: (line: string) => lines.push(line) }
+  const messages = {
+    async tell(cell: string, message: CellMessage) {
+      const given = answer(cell, message as Told)
+      if (given instanceof Error) throw given
+      if (given) told.push([cell, message as Told])
+      return given
+    },
+  }
+  const sleep = () => new Promise<void>((resolve) => setImmediate(resolve))
+  return { told, lines, node: new UndecidedCharges({ messages, log: log as never, sleep }) }
+}
+const turns = async (count: number) => {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('charges that a node left undecided', () => {
+  test('are told to the owner of each cell, at most fifty at once, with the ownership under which they were left', async () => {
+    const { told, lines, node } = openNode(() => true)
+    const charges = Array.from({ length: 60 }, undecidedCharge)
+    for (const charge of charges) node.add({ cell: 'c2', term: 3 }, charge)
+    node.add({ cell: 'main', term: 7 }, undecidedCharge())
+    await turns(5)
+    expect(told.map(([cell, { term, charges: sent }]) => [cell, term, sent.length])).toEqual([
+      ['c2', 3, 50],
+      ['c2', 3, 10],
+      ['main', 7, 1],
+    ])
+    expect(told.slice(0, 2).flatMap(([, { charges: sent }]) => sent)).toEqual(charges)
+    await node.close()
+    expect(lines).toEqual([])
+  })
+
+  test('are told again until a later owner has taken them', async () => {
+    const answers = [new CellSilent('nobody'), new CellSilent('nobody'), false, true]
+    const { told, lines, node } = openNode(() => answers.shift() ?? true)
+    node.add({ cell: 'c2', term: 3 }, undecidedCharge())
+    await turns(20)
+    expect(told).toHaveLength(1)
+    // One line for each cause.
+    expect(lines).toEqual(Array(2).fill('the next owner of a cell could not be told of undecided charges'))
+  })
+
+  test('are named in the log when the node ends before', async () => {
+    const { lines, node } = openNode(() => new CellSilent('nobody'))
+    node.add({ cell: 'c2', term: 3 }, undecidedCharge())
+    await node.close()
+    expect(lines).toContain('charges of unknown outcome are left, whose callers got 503')
+  })
+})
+
+describe('an owner that is told of undecided charges', () => {
+  function openOwner(term: number | null, reverse: (charge: UndecidedCharge) => boolean | Error) {
+    const warned: unknown[] = []
+    const reversing = reverseUndecided({
+      ledger: {
+        async reverse(charge) {
+          const given = reverse(charge)
+          if (given instanceof Error) throw given
+          return given
+        },
+      },
+      log: { warn: (_: string, fields?: object) => warned.push(fields) } as never,
+    })
+    const nothing = async () => undefined
+    const receive = receiver({
+      ...{ users: { receive: nothing }, setupToken: { use: async () => true }, takeOffSale: nothing as never },
+      ...{ tellDirectory: nothing, reverseUndecided: reversing, term },
+    })
+    return { warned, receive }
+  }
+
+  test('reverses them under a later ownership alone: the writes of an earlier one may be on their way', async () => {
+    const charges = [undecidedCharge(), undecidedCharge()]
+    const seen: UndecidedCharge[] = []
+    for (const term of [null, 2, 3]) {
+      const { receive } = openOwner(term, (charge) => seen.push(charge) > 0)
+      expect(await receive({ kind: 'undecided_charges', term: 3, charges })).toBe(false)
+    }
+    expect(seen).toEqual([])
+    const { warned, receive } = openOwner(4, (charge) => seen.push(charge) === 1)
+    expect(await receive({ kind: 'undecided_charges', term: 3, charges })).toBe(true)
+    expect(seen).toEqual(charges)
+    expect(warned).toEqual([{ count: 1, requests: `${charges[0]?.call.id}` }])
+  })
+
+  test('says that it does not know when its database does not answer, and logs what it gave back', async () => {
+    const charges = [undecidedCharge(), undecidedCharge()]
+    const { warned, receive } = openOwner(4, (charge) => (charge === charges[0] ? true : new Error('away')))
+    await expect(receive({ kind: 'undecided_charges', term: 3, charges })).rejects.toThrow('away')
+    expect(warned).toEqual([{ count: 1, requests: `${charges[0]?.call.id}` }])
+  })
+})
