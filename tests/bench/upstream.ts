@@ -74,6 +74,8 @@ const server = Bun.serve({
       return new Response(CHAT, { headers: JSON_TYPE })
     }
     const [, bytes = 0, ms = 0] = path.split('/', 3).map(Number)
+    // A node asks for a link to other nodes, which this is not.
+    if (!(bytes >= 0)) return new Response(null, { status: 404 })
     const body = bodies.get(bytes) ?? images(bytes)
     bodies.set(bytes, body)
     if (ms > 0) await Bun.sleep(ms)

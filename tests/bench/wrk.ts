@@ -11,7 +11,7 @@ export interface Burst {
   readonly p999: number
   /** Answers of 400 and above. */
   readonly refused: number
-  /** AppGrants that failed, and requests without an answer. */
+  /** Connections that failed, and requests without an answer. */
   readonly broken: number
   /** Of the server, until what it put off was done as well. */
   readonly cpu: number
@@ -78,6 +78,7 @@ export async function burst(target: Target, connections: number, seconds: number
   const line = /JSON (\{.*\})/.exec(said)?.[1]
   if (!line) throw new Error(`wrk: ${said}${await new Response(child.stderr).text()}`)
   const { requests, us, p50, p99, p999, refused, broken } = JSON.parse(line) as Record<string, number>
+  if (!requests) throw new Error(`wrk got no answer from ${target.url}`)
   const each = (total: number) => total / Math.max(1, requests ?? 0)
   return {
     requests: requests ?? 0,
