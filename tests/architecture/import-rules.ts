@@ -137,7 +137,7 @@ export const RULES: readonly Rule[] = [
     types: ['server/core/ledger/entry.ts', 'server/core/providers/**'],
     packages: [CRYPTO],
   },
-  // An operator whom another cell takes has a role; apps end there for a reason.
+  // An operator whom another cell takes has a role, apps end there for a reason, and the next owner gets charges.
   {
     files: ['server/core/cluster/**'],
     may: [...BASE, SELF],
