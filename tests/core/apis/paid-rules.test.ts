@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Api, ApiPrice } from '../../../server/core/apis/api'
 import { apiProblems } from '../../../server/core/apis/api-rules'
+import { soldPart } from '../../../server/core/apis/catalog/import-plan'
 import { micros } from '../../../server/core/money'
 import { priceOf, priceRecordOf } from '../../../server/http/apis/price-record'
 import { anApi, anOperation } from '../../support/apis'
@@ -37,6 +38,14 @@ describe('an API whose upstream is paid per request', () => {
     expect(problems({ auth: { kind: 'none' } })).toEqual(['operations.forecast'])
     const secret = { from: 'environment', name: 'UPSTREAM_WALLET_KEY' } as const
     expect(problems({ auth: { kind: 'bearer', secret } })).toContain('auth')
+  })
+
+  test('leaves an operation with another price out of an import, and says why', () => {
+    const operations = [anOperation({ price: { mode: 'fixed', amount: micros(1) } })]
+    const { refused } = soldPart(anApi({ auth: { kind: '402', payees: [PAYEE] }, operations }))
+    expect(refused.map(({ reason }) => reason)).toEqual([
+      'It cannot be sold: price must be reported, with the unit paid: the auth is 402.',
+    ])
   })
 
   test('shows its price as it was written', () => {

@@ -49,7 +49,7 @@ export function soldPart(api: Api): { readonly api: Api; readonly refused: reado
   const refuse = (operation: ApiOperation, reason: string) => refused.push({ name: placeOf(operation), reason })
   const sound = api.operations.filter((operation) => {
     const problems = operationProblems(operation, api)
-    if (problems.length > 0) refuse(operation, `It ${problems.join('; it ')}.`)
+    if (problems.length > 0) refuse(operation, `It cannot be sold: ${problems.join('; ')}.`)
     return problems.length === 0
   })
   const doubles = new Map(clashes({ ...api, operations: sound }).map((clash) => [clash.names[1], clash]))
