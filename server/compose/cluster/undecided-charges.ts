@@ -29,25 +29,30 @@ interface Parts {
  */
 export class UndecidedCharges {
   private readonly parts: Parts
-  private readonly waiting: { readonly left: Left; readonly charge: UndecidedCharge }[] = []
-  private sending: Promise<void> | null = null
+  /** What is not sent yet, by cell and ownership. */
+  private readonly groups = new Map<string, { readonly charges: UndecidedCharge[]; readonly sent: Promise<void> }>()
   private isOver = false
 
   constructor(parts: Parts) {
     this.parts = parts
   }
 
-  add(left: Left, charge: UndecidedCharge): void {
-    this.waiting.push({ left, charge })
-    this.sending ??= this.send().finally(() => (this.sending = null))
+  add({ cell, term }: Left, charge: UndecidedCharge): void {
+    const name = `${cell}/${term}`
+    const group = this.groups.get(name)
+    if (group) return void group.charges.push(charge)
+    const charges = [charge]
+    const sent = this.send({ cell, term }, charges, () => this.groups.delete(name))
+    this.groups.set(name, { charges, sent })
   }
 
   /** Waits for the owners a little longer, then names in the log what is left. */
   async close(): Promise<void> {
     const { sleep = Bun.sleep, log } = this.parts
-    if (this.sending !== null) await Promise.race([this.sending, sleep(LAST_TRY_MS)])
+    const groups = [...this.groups.values()]
+    if (groups.length > 0) await Promise.race([Promise.all(groups.map(({ sent }) => sent)), sleep(LAST_TRY_MS)])
     this.isOver = true
-    const ids = this.waiting.map(({ charge }) => charge.call.id)
+    const ids = [...this.groups.values()].flatMap(({ charges }) => charges.map(({ call }) => call.id))
     if (ids.length > 0)
       log.error('charges of unknown outcome are left, whose callers got 503', {
         count: ids.length,
@@ -55,34 +60,28 @@ export class UndecidedCharges {
       })
   }
 
-  private async send(): Promise<void> {
-    const { sleep = Bun.sleep, log } = this.parts
-    let told = ''
-    for (;;) {
-      // Those of one commit are left together.
-      await Promise.resolve()
-      const [first] = this.waiting
-      if (!first || this.isOver) return
+  /** Sends those of one ownership. `onSent` is called in the same turn in which none is left. */
+  private async send({ cell, term }: Left, charges: UndecidedCharge[], onSent: () => void): Promise<void> {
+    const { sleep = Bun.sleep, log, messages } = this.parts
+    let lastReason = ''
+    // Those of one commit are left together.
+    await Promise.resolve()
+    while (charges.length > 0) {
+      if (this.isOver) return
+      const some = charges.slice(0, MAX_CHARGES)
       try {
-        await this.sendGroup(first.left)
+        if (!(await messages.tell(cell, { kind: 'undecided_charges', term, charges: some })))
+          throw new Error(`the cell ${cell} has no later owner yet`)
+        charges.splice(0, some.length)
       } catch (error) {
         const reason = reasonOf(error)
-        if (reason !== told) log.warn('the next owner of a cell could not be told of undecided charges', { reason })
-        told = reason
+        if (reason !== lastReason)
+          log.warn('the next owner of a cell could not be told of undecided charges', { reason })
+        lastReason = reason
         await sleep(RETRY_MS)
       }
     }
-  }
-
-  private async sendGroup({ cell, term }: Left): Promise<void> {
-    const isOfGroup = ({ left }: { readonly left: Left }) => left.cell === cell && left.term === term
-    const group = this.waiting.filter(isOfGroup).slice(0, MAX_CHARGES)
-    const charges = group.map(({ charge }) => charge)
-    if (!(await this.parts.messages.tell(cell, { kind: 'undecided_charges', term, charges })))
-      throw new Error(`the cell ${cell} has no later owner yet`)
-    const sent = new Set(charges)
-    const rest = this.waiting.filter(({ charge }) => !sent.has(charge))
-    this.waiting.splice(0, this.waiting.length, ...rest)
+    onSent()
   }
 }
 

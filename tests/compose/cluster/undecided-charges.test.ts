@@ -14,13 +14,13 @@ function undecidedCharge(): UndecidedCharge {
 }
 
 /** A node beside owners that answer as `answer` says. */
-function openNode(answer: (cell: string, message: Told) => boolean | Error) {
+function openNode(answer: (cell: string, message: Told) => boolean | Error | Promise<boolean>) {
   const told: [string, Told][] = []
   const lines: string[] = []
   const log = { warn: (line: string) => lines.push(line), error: (line: string) => lines.push(line) }
   const messages = {
     async tell(cell: string, message: CellMessage) {
-      const given = answer(cell, message as Told)
+      const given = await answer(cell, message as Told)
       if (given instanceof Error) throw given
       if (given) told.push([cell, message as Told])
       return given
@@ -40,12 +40,13 @@ describe('charges that a node left undecided', () => {
     for (const charge of charges) node.add({ cell: 'c2', term: 3 }, charge)
     node.add({ cell: 'main', term: 7 }, undecidedCharge())
     await turns(5)
-    expect(told.map(([cell, { term, charges: sent }]) => [cell, term, sent.length])).toEqual([
-      ['c2', 3, 50],
-      ['c2', 3, 10],
-      ['main', 7, 1],
+    const toldTo = (name: string) => told.flatMap(([cell, message]) => (cell === name ? [message] : []))
+    expect(toldTo('c2').map(({ term, charges: sent }) => [term, sent.length])).toEqual([
+      [3, 50],
+      [3, 10],
     ])
-    expect(told.slice(0, 2).flatMap(([, { charges: sent }]) => sent)).toEqual(charges)
+    expect(toldTo('main').map(({ term, charges: sent }) => [term, sent.length])).toEqual([[7, 1]])
+    expect(toldTo('c2').flatMap(({ charges: sent }) => sent)).toEqual(charges)
     await node.close()
     expect(lines).toEqual([])
   })
@@ -60,6 +61,18 @@ describe('charges that a node left undecided', () => {
     expect(lines).toEqual(Array(2).fill('the next owner of a cell could not be told of undecided charges'))
   })
 
+  test('of one cell do not wait for the owner of another', async () => {
+    const { promise: silence } = Promise.withResolvers<never>()
+    const { told, node } = openNode((cell) => (cell === 'c2' ? silence : true))
+    node.add({ cell: 'c2', term: 3 }, undecidedCharge())
+    node.add({ cell: 'main', term: 7 }, undecidedCharge())
+    await turns(3)
+    node.add({ cell: 'main', term: 7 }, undecidedCharge())
+    await turns(3)
+    expect(told.map(([cell]) => cell)).toEqual(['main', 'main'])
+    await node.close()
+  })
+
   test('are named in the log when the node ends before', async () => {
     const { lines, node } = openNode(() => new CellSilent('nobody'))
     node.add({ cell: 'c2', term: 3 }, undecidedCharge())
@@ -68,7 +81,7 @@ describe('charges that a node left undecided', () => {
   })
 })
 
-describe('an owner that is told of undecided charges', () => {
+describe('an owner that gets undecided charges', () => {
   function openOwner(term: number | null, reverse: (charge: UndecidedCharge) => boolean | Error) {
     const warned: unknown[] = []
     const reversing = reverseUndecided({
