@@ -129,13 +129,17 @@ export class CellRole<G extends OwnedGateway> {
     return this.peer
   }
 
-  /**
-   * The gateway of this node or the other node that owns the cell, as soon as there is one; null if none comes in time, or the database of the
-   * cell does not answer.
-   */
-  async found(signal?: AbortSignal): Promise<G | Peer | null> {
-    const look = () => this.owned() ?? this.peer ?? (this.silence === null ? null : 'silent')
-    const found = await this.waiting.until<G | Peer | 'silent'>(look, signal)
+  /** The gateway of this node or the other node that owns the cell, as `until` finds it. */
+  found(signal?: AbortSignal): Promise<G | Peer | null> {
+    return this.until<G | Peer>(() => this.owned() ?? this.peer, signal)
+  }
+
+  /** What `look` finds, as soon as it does; null if it finds nothing in time, or the database of the cell does not answer. */
+  async until<T extends object>(look: () => T | null, signal?: AbortSignal): Promise<T | null> {
+    const found = await this.waiting.until<T | 'silent'>(
+      () => look() ?? (this.silence === null ? null : 'silent'),
+      signal,
+    )
     return found === 'silent' ? null : found
   }
 

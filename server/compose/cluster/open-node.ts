@@ -59,11 +59,8 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
   const now = () => Date.now()
   // Hops have the database's time: they reach the owner also from a node whose clock is off, and one whose clock is off as the owner.
   const hopTime = () => Math.round(Date.now() - role.aheadMs)
-  const findOwner: FindOwner = async (after, signal) => {
-    const isSilent = () => role.of(after.cell)?.silence != null
-    const found = await role.until(() => successor(after) ?? (isSilent() ? 'silent' : null), signal)
-    return found === 'silent' ? null : found
-  }
+  const findOwner: FindOwner = async (after, signal) =>
+    (await role.of(after.cell)?.until(() => successor(after), signal)) ?? null
   const tell = sayWhy((reason) => log.warn('a request could not be forwarded to the owner', { reason }))
   const tellUnknown = sayWhy((reason) => log.error('the cell of a request is not known', { reason }))
   const compareZones = zoneComparison(self, log)

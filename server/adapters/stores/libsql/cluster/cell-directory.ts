@@ -21,14 +21,7 @@ export class LibsqlCellDirectory implements CellDirectory {
         .where(inArray(keyDirectory.hash, [...hashes]))
       return new Map(rows.map(({ hash, cell }) => [hash, cell]))
     })
-    this.byAccount = new GatheredLookups(async (accounts) => {
-      const { accountId, cell } = accountDirectory
-      const rows = await db
-        .select({ accountId, cell })
-        .from(accountDirectory)
-        .where(inArray(accountId, accounts as AccountId[]))
-      return new Map(rows.map((row) => [row.accountId, row.cell]))
-    })
+    this.byAccount = new GatheredLookups((accounts) => cellsOfAccounts(db, accounts))
   }
 
   ofKey(hash: string): Promise<CellName | null> {
@@ -89,4 +82,17 @@ export class LibsqlCellDirectory implements CellDirectory {
     ])
     return results.some(({ rowsAffected }) => rowsAffected === maxRows)
   }
+}
+
+/** The cells of those accounts that the directory has, in one statement. */
+export async function cellsOfAccounts(
+  db: LibSQLDatabase,
+  accounts: readonly string[],
+): Promise<ReadonlyMap<string, CellName>> {
+  const { accountId, cell } = accountDirectory
+  const rows = await db
+    .select({ accountId, cell })
+    .from(accountDirectory)
+    .where(inArray(accountId, accounts as AccountId[]))
+  return new Map(rows.map((row) => [row.accountId, row.cell]))
 }

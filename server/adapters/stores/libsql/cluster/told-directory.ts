@@ -1,9 +1,10 @@
-import { eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { eq, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { CellName } from '../../../../core/cluster/cells'
 import type { DirectoryPart, Told } from '../../../../core/cluster/tell-directory'
 import type { AccountId } from '../../../../core/ids'
 import { accountDirectory, cells, keyDirectory, paymentDirectory } from '../schema/directory'
+import { cellsOfAccounts } from './cell-directory'
 
 /** An account as its cell has it. */
 export interface ToldAccount extends Told {
@@ -60,13 +61,8 @@ class LibsqlToldAccounts implements DirectoryPart<ToldAccount> {
     this.db = db
   }
 
-  async holders(accounts: readonly string[]): Promise<ReadonlyMap<string, CellName>> {
-    const { accountId, cell } = accountDirectory
-    const rows = await this.db
-      .select({ accountId, cell })
-      .from(accountDirectory)
-      .where(inArray(accountId, accounts as AccountId[]))
-    return new Map(rows.map((row) => [row.accountId, row.cell]))
+  holders(accounts: readonly string[]): Promise<ReadonlyMap<string, CellName>> {
+    return cellsOfAccounts(this.db, accounts)
   }
 
   /** An account whose user has another one in the directory is another's, too: that user is led to the other one. */
