@@ -11,10 +11,9 @@ import { MemoryWindows } from '../adapters/stores/memory/windows'
 import { LimitRequests } from '../core/accounts/limit-requests'
 import { isSold } from '../core/catalog/operations'
 import type { Clock } from '../core/clock'
-import { CellClaims, type CellName } from '../core/cluster/cells'
+import { CellClaims } from '../core/cluster/cells'
 import { ToldCells } from '../core/cluster/told-cells'
 import { announcedJournal } from '../core/events/announced-journal'
-import { inTime } from '../core/in-time'
 import { assertClock } from '../core/ledger/clock-check'
 import { Ledger, type UndecidedCharge } from '../core/ledger/ledger'
 import { StuckRecords } from '../core/ledger/stuck-records'
@@ -23,15 +22,13 @@ import { Limiter } from '../core/limits/limiter'
 import type { RecentLatencies } from '../core/usage/recent-latencies'
 import type { Log } from '../log'
 import type { CellPlace } from './cluster/cell-place'
-import { directoryTeller } from './cluster/directory-teller'
+import { askToTell, directoryTeller } from './cluster/directory-teller'
 import { MoneyLog } from './observing/money-log'
 import { timedJournal } from './observing/timed-journal'
 import { eventWriter } from './webhooks'
 
 /** How long a caller waits for the commit of its charge before it gets a 503. */
 const COMMIT_PATIENCE_MS = 10_000
-/** How long a request waits for another cell to tell the directory what it has. */
-const TELLING_MS = 5_000
 
 interface CellNeeds {
   /** What the cell's accounts are in. Closing `opened` closes the cell first, then the database. */
@@ -39,7 +36,7 @@ interface CellNeeds {
   readonly opened: Opened
   readonly control: Pick<ControlStores, 'directory' | 'userAddresses' | 'cells' | 'told'>
   /** Absent: the only cell. */
-  readonly cell?: Pick<CellPlace, 'name' | 'all' | 'messages'> | undefined
+  readonly cell?: Pick<CellPlace, 'name' | 'all' | 'messages' | 'witness'> | undefined
   readonly clock: Clock
   /** Monotonic. */
   readonly stopwatch: Clock
@@ -109,11 +106,9 @@ export async function openCell(needs: CellNeeds) {
 /** Null for the only cell. */
 function claimsOf({ control, cell, stopwatch }: Pick<CellNeeds, 'control' | 'cell' | 'stopwatch'>): CellClaims | null {
   if (!cell || cell.all.length < 2) return null
-  const { name, all, messages } = cell
+  const { name, all, messages, witness } = cell
   const others = all.filter((other) => other !== name)
-  const ask = (other: CellName) =>
-    inTime(messages.tell(other, { kind: 'tell_directory' }), TELLING_MS, () => new Error('it did not answer in time'))
-  const told = new ToldCells(others, ask, () => stopwatch.now())
+  const told = new ToldCells({ others, ask: askToTell(messages), monotonic: () => stopwatch.now(), witness })
   return new CellClaims(control.cells, name, told)
 }
 

@@ -125,6 +125,20 @@ export function leaseStoreContract(openLeases: () => Promise<OpenLeases>): void 
     expect(await zones()).toEqual({ [A.id]: null, [B.id]: 'zones of b' })
   })
 
+  test('a node finds what all had written, and its own words say whether they are still those that it knows', async () => {
+    const { leases } = await openLeases()
+    await leases.join(A, {})
+    await leases.join(B, {})
+    const attest = async (node: NodeFacts, before: readonly string[], at: string) =>
+      Object.fromEntries(await leases.attest(node.id, before, { kept: `kept ${at}`, anew: `anew ${at}` }))
+    expect(await attest(A, [], '1')).toEqual({})
+    expect(await attest(B, ['kept 0'], '2')).toEqual({ [A.id]: 'anew 1' })
+    expect(await attest(A, ['kept 0', 'anew 1'], '3')).toEqual({ [A.id]: 'anew 1', [B.id]: 'anew 2' })
+    expect(await attest(A, ['anew 1'], '4')).toEqual({ [A.id]: 'kept 3', [B.id]: 'anew 2' })
+    await leases.leave(B.id)
+    expect(await attest(A, [], '5')).toEqual({ [A.id]: 'anew 4' })
+  })
+
   test('the two newest keys of hops are kept', async () => {
     const { leases } = await open()
     await leases.join(A, {})

@@ -27,7 +27,7 @@ describe('with the accounts in two databases', () => {
     tellOfMain = directoryTeller({ cell: 'main', contents: main.contents, told: main.told, log: QUIET })
     let now = 0
     const ask = async () => (mainAnswers ? tellOfMain() : unreachable())
-    const askMain = new ToldCells(['main'], ask, () => (now += 10_000))
+    const askMain = new ToldCells({ others: ['main'], ask, monotonic: () => (now += 10_000), witness: null })
     c2 = await openTestStores({ control: main.stores, claims: new CellClaims(main.cells, 'c2', askMain) })
     const claims = new CellClaims(main.cells, 'main', TOLD)
     payments = { main: new LibsqlPaymentClaims(main.db, claims), c2: c2.paymentClaims }

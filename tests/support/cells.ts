@@ -44,7 +44,7 @@ export async function openCells(
       return gatewayOf(cell).gateway.receive(message)
     },
   }
-  const common = { all: [MAIN_CELL, C2], changes, messages }
+  const common = { all: [MAIN_CELL, C2], changes, messages, witness: null }
   const opened = new Opened()
   const control = await openSharedDatabase(
     {

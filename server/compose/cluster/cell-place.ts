@@ -3,6 +3,7 @@ import type { Config } from '../../config'
 import type { CellMessages } from '../../core/cluster/cell-messages'
 import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import type { ControlChanges } from '../../core/cluster/control-changes'
+import type { DirectoryWitness } from '../../core/cluster/directory-witness'
 import { micros } from '../../core/money'
 
 /** The place of a gateway among those of several cells (ADR 52). */
@@ -13,6 +14,8 @@ export interface CellPlace {
   /** Tells the others that the control database changed, and this one when they change it. */
   readonly changes: ControlChanges
   readonly messages: CellMessages
+  /** Of the process. Null: each cell is asked what the directory lacks of it. */
+  readonly witness: Pick<DirectoryWitness, 'since' | 'vouches'> | null
   /** Where the accounts are of a cell other than `main`, whose gateway uses the control database and does not own it. */
   readonly apart: {
     readonly url: string

@@ -54,8 +54,9 @@ export async function openCellsOfNode(
     surroundings(node: NodeSurroundings): SurroundingsOfCell {
       const { cell: name } = node.lease
       const own = apartOf(name)
-      const cell = { name, all, changes, messages: messagesOver(node.calls), apart: own && { ...own, control } }
-      return { cell, staffOf: node.staffOf }
+      const { calls, witness, staffOf } = node
+      const cell = { name, all, changes, messages: messagesOver(calls), witness, apart: own && { ...own, control } }
+      return { cell, staffOf }
     },
     close: () => opened.close(),
   }

@@ -1,9 +1,14 @@
 import type { CellContents } from '../../adapters/stores/libsql/cluster/cell-contents'
 import type { ToldParts } from '../../adapters/stores/libsql/cluster/told-directory'
+import type { CellMessages } from '../../core/cluster/cell-messages'
 import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import { type DirectoryPart, type Told, tellDirectory } from '../../core/cluster/tell-directory'
+import { inTime } from '../../core/in-time'
 import { KeyedMutex } from '../../core/keyed-mutex'
 import type { Log } from '../../log'
+
+/** How long a request waits for another cell to tell the directory what it has. */
+const TELLING_MS = 5_000
 
 interface Needs {
   readonly cell: CellName
@@ -39,6 +44,12 @@ export function directoryTeller({ cell, contents, told, log }: Needs): () => Pro
         })
   }
   return () => mutex.take('directory', tell)
+}
+
+/** Asks the gateway of a cell to tell the directory. Rejects if it has not done so in five seconds. */
+export function askToTell(messages: CellMessages): (cell: CellName) => Promise<unknown> {
+  return (cell) =>
+    inTime(messages.tell(cell, { kind: 'tell_directory' }), TELLING_MS, () => new Error('it did not answer in time'))
 }
 
 /** Names that the directory shall not have: a row is another cell's, and nothing is missing. */

@@ -2,6 +2,7 @@ import { asksForLink, refusalOf } from '../../adapters/cluster/hop-gate'
 import { IncomingLinks, type LinkServer } from '../../adapters/cluster/incoming-links'
 import type { CellName, CellRouter, StaffClaim } from '../../core/cluster/cells'
 import { MAIN_CELL } from '../../core/cluster/cells'
+import type { DirectoryWitness } from '../../core/cluster/directory-witness'
 import {
   type ForwardedCall,
   type Forwarding,
@@ -69,6 +70,8 @@ export interface NodeSurroundings {
   /** The operator whom the gateway of `main` checked, for a request of another cell; null if there is none. */
   readonly staffOf: (headers: Headers) => StaffClaim | null
   readonly calls: Pick<NodeCellCalls, 'ask' | 'cells' | 'command'>
+  /** Null with one cell. */
+  readonly witness: Pick<DirectoryWitness, 'since' | 'vouches'> | null
   /** Takes a charge that this gateway could not decide, to tell the next owner of its cell. */
   readonly leaveUndecided: (charge: UndecidedCharge) => void
   /** What prevents the node from being ready, apart from the gateway. */

@@ -22,6 +22,7 @@ import { causesOf, fingerprints, hopSecret, isGenuine, newNodeId } from './finge
 import { GatewayNode, type NodeSurroundings, REFRESH } from './gateway-node'
 import { NodeRole } from './node-role'
 import { notForwarded } from './not-forwarded'
+import { openWitness } from './open-witness'
 import { UndecidedCharges } from './undecided-charges'
 import { zoneComparison, zoneRules } from './zone-rules'
 
@@ -78,7 +79,7 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
     open: ({ lease, mayGrant, onLost }) =>
       open(
         {
-          ...{ lease, mayGrant, ...node.surroundings, problem: () => role.problem() },
+          ...{ lease, mayGrant, ...node.surroundings, witness, problem: () => role.problem() },
           leaveUndecided: (charge) => undecided.add(lease, charge),
         },
         onLost,
@@ -105,7 +106,9 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
     ...{ router: several?.router, refresh: several?.refresh, onTrouble: tellUnknown },
     onFault: (reason) => log.error('request failed', { reason }),
   })
-  const undecided = new UndecidedCharges({ messages: messagesOver(node.surroundings.calls), log })
+  const messages = messagesOver(node.surroundings.calls)
+  const undecided = new UndecidedCharges({ messages, log })
+  const witness = several ? openWitness({ nodeId, cells: several.cells, leases, messages, log }) : null
   return {
     ...{ node, role, forwarding },
     /** Resolves when no other node serves with older copies of the control database. Never rejects. */
@@ -113,6 +116,7 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
     /** Call last: the node is gone. */
     async close() {
       await undecided.close()
+      await witness?.close()
       await role.end()
       await forwarding.close()
       await leases.close()

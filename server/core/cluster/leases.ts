@@ -1,4 +1,5 @@
 import type { CellName } from './cells'
+import type { WitnessStore } from './directory-witness'
 import type { Peer } from './hop'
 
 /** How long a lease lasts without being renewed, by the database's clock. */
@@ -84,7 +85,7 @@ export interface HeldCell {
  * The leases of the cells, and the nodes that live. Every method is one statement or one transaction, which reads the database's own clock. A
  * lease says who tries; the epoch in the cell's database decides (ADR 45 decision 14). Rejects when the database does not answer.
  */
-export interface LeaseStore {
+export interface LeaseStore extends WitnessStore {
   /**
    * Makes the tables if they are missing, and registers the node. Returns the names of the fingerprints that differ from those of the nodes
    * that live; the node is then not registered. With no other live node, its own fingerprints count from now on. Throws `DataMoved` where the

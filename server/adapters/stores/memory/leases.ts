@@ -37,6 +37,7 @@ export class MemoryLeases implements LeaseStore {
   private readonly leases = new Map<CellName, Lease>()
   private readonly offers = new Map<string, readonly CellName[]>()
   private readonly plans = new Map<CellName, Plan>()
+  private readonly witnesses = new Map<string, string>()
 
   constructor(clock: Clock) {
     this.clock = clock
@@ -110,6 +111,12 @@ export class MemoryLeases implements LeaseStore {
     return true
   }
 
+  async attest(...[nodeId, before, { kept, anew }]: Parameters<LeaseStore['attest']>) {
+    const found = new Map(this.witnesses)
+    this.witnesses.set(nodeId, before.includes(found.get(nodeId) ?? '') ? kept : anew)
+    return found
+  }
+
   async addHopKey(key: Pick<HopKey, 'id' | 'value'>): Promise<void> {
     this.hopKeys = [{ ...key, createdAt: this.clock.now() }, ...this.hopKeys].slice(0, 2)
   }
@@ -122,6 +129,7 @@ export class MemoryLeases implements LeaseStore {
   async leave(nodeId: string): Promise<void> {
     this.known.delete(nodeId)
     this.offers.delete(nodeId)
+    this.witnesses.delete(nodeId)
   }
 
   async close(): Promise<void> {}

@@ -29,6 +29,8 @@ const FINGERPRINT = 'equal/'
 const ZONES = 'zones/'
 /** The cells that each node can take, as JSON; only where there are several. */
 const OFFER = 'offer/'
+/** What each node wrote to notice an older copy of the database; only where there are several cells. */
+const WITNESS = 'witness/'
 /** By cell: the node that is to have it, and whether it is pinned there. */
 const PLAN = 'plan/'
 const PINNED = ' pinned'
@@ -65,6 +67,7 @@ const HOP_KEYS = `SELECT substr(name, ${HOP_KEY.length + 1}) AS id, value, creat
 const FORGET = `DELETE FROM nodes WHERE seen_at < ${NOW} - ${FORGET_MS} OR (url = ?2 AND id <> ?1 AND NOT (${LIVES}))`
 const FORGET_ZONES = `DELETE FROM secrets WHERE name LIKE '${ZONES}%' AND substr(name, ${ZONES.length + 1}) NOT IN (SELECT id FROM nodes)`
 const FORGET_OFFERS = `DELETE FROM secrets WHERE name LIKE '${OFFER}%' AND substr(name, ${OFFER.length + 1}) NOT IN (SELECT id FROM nodes)`
+const FORGET_WITNESSES = `DELETE FROM secrets WHERE name LIKE '${WITNESS}%' AND substr(name, ${WITNESS.length + 1}) NOT IN (SELECT id FROM nodes)`
 const FORGET_PLANS = `DELETE FROM secrets WHERE name LIKE '${PLAN}%' AND replace(value, '${PINNED}', '') NOT IN (SELECT id FROM nodes)`
 const PIN = `INSERT OR REPLACE INTO secrets (name, value, created_at) VALUES (?1, ?2 || '${PINNED}', ${NOW}) RETURNING name`
 const OPEN_PLAN = `INSERT OR REPLACE INTO secrets (name, value, created_at) SELECT ?1, ?2, ${NOW} WHERE NOT EXISTS (
@@ -73,6 +76,9 @@ const OPEN_PLAN = `INSERT OR REPLACE INTO secrets (name, value, created_at) SELE
 /** The node of ?2 has the lease ?1, so what was planned is done. */
 const END_PLAN = `DELETE FROM secrets WHERE name = ?3 AND value NOT LIKE '%${PINNED}'
   AND EXISTS (SELECT 1 FROM leases WHERE name = ?1 AND node_id = ?2 AND ${RUNS})`
+const WITNESSES = `SELECT substr(name, ${WITNESS.length + 1}) AS node, value FROM secrets WHERE name LIKE '${WITNESS}%'`
+const ATTEST = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?4, ${NOW}) ON CONFLICT (name) DO UPDATE SET created_at = ${NOW},
+  value = CASE WHEN secrets.value IN (SELECT b.value FROM json_each(?2) b) THEN ?3 ELSE ?4 END`
 const SAY = `INSERT OR REPLACE INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW})`
 /** With another node that lives, its fingerprint stays. */
 const AGREE = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW}) ON CONFLICT (name) DO UPDATE SET value = ?2, created_at = ${NOW}
@@ -102,7 +108,7 @@ export class LibsqlLeases implements LeaseStore {
     const results = await this.write([
       beat(node),
       { sql: FORGET, args: [node.id, node.url] },
-      ...[FORGET_ZONES, FORGET_OFFERS, FORGET_PLANS].map((sql) => one(sql)),
+      ...[FORGET_ZONES, FORGET_OFFERS, FORGET_WITNESSES, FORGET_PLANS].map((sql) => one(sql)),
       ...(node.zones === null ? [] : [one(SAY, ZONES + node.id, node.zones)]),
       ...given.map(([name, value]) => ({ sql: AGREE, args: [FINGERPRINT + name, value, node.id] })),
       { sql: `SELECT name, value FROM secrets WHERE name LIKE '${FINGERPRINT}%'`, args: [] },
@@ -162,6 +168,12 @@ export class LibsqlLeases implements LeaseStore {
     return made !== undefined
   }
 
+  async attest(...[nodeId, before, { kept, anew }]: Parameters<LeaseStore['attest']>) {
+    const attested = one(ATTEST, WITNESS + nodeId, JSON.stringify(before), kept, anew)
+    const [rows = []] = await this.write([one(WITNESSES), attested])
+    return new Map(rows.map(({ node, value }) => [String(node), String(value)]))
+  }
+
   async addHopKey({ id, value }: Pick<HopKey, 'id' | 'value'>): Promise<void> {
     const old = `DELETE FROM secrets WHERE name LIKE '${HOP_KEY}%' AND name NOT IN (SELECT '${HOP_KEY}' || id FROM (${HOP_KEYS}))`
     const added = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW})`
@@ -183,7 +195,7 @@ export class LibsqlLeases implements LeaseStore {
   async leave(nodeId: string): Promise<void> {
     await this.write([
       one('DELETE FROM nodes WHERE id = ?1', nodeId),
-      one('DELETE FROM secrets WHERE name IN (?1, ?2)', ZONES + nodeId, OFFER + nodeId),
+      one('DELETE FROM secrets WHERE name IN (?1, ?2, ?3)', ZONES + nodeId, OFFER + nodeId, WITNESS + nodeId),
     ])
   }
 

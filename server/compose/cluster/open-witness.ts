@@ -1,0 +1,24 @@
+import type { CellMessages } from '../../core/cluster/cell-messages'
+import type { CellName } from '../../core/cluster/cells'
+import { DirectoryWitness, type WitnessStore } from '../../core/cluster/directory-witness'
+import { RENEW_MS } from '../../core/cluster/leases'
+import { startJob } from '../../jobs/job'
+import type { Log } from '../../log'
+import { askToTell } from './directory-teller'
+
+interface Needs {
+  readonly nodeId: string
+  readonly cells: readonly CellName[]
+  readonly leases: WitnessStore
+  readonly messages: CellMessages
+  readonly log: Pick<Log, 'error'>
+}
+
+/** The witness of this node, which looks as often as the node renews its leases. Close it before the node leaves. */
+export function openWitness({ nodeId, cells, leases, messages, log }: Needs) {
+  const onLoss = () => log.error('the control database lost what this node had written; each cell tells it again', {})
+  const witness = new DirectoryWitness({ nodeId, cells, store: leases, ask: askToTell(messages), onLoss })
+  // A control database that does not answer is logged by those who read the leases.
+  const looking = startJob(() => witness.look(), { everyMs: RENEW_MS, firstMs: 0, onError: () => undefined })
+  return Object.assign(witness, { close: () => looking.close() })
+}

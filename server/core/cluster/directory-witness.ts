@@ -1,0 +1,110 @@
+import { KeyedMutex } from '../keyed-mutex'
+import type { CellName } from './cells'
+
+/** How what a witness wrote ends if the directory lacks nothing. */
+const COMPLETE = ' complete'
+
+/** What a node writes where nobody else does, so that it notices an older copy of the control database. */
+export interface WitnessStore {
+  /**
+   * In one transaction: returns by node what all had written, and writes for this one `kept` if what it had written is one of `before`, otherwise
+   * `anew`.
+   */
+  attest(
+    nodeId: string,
+    before: readonly string[],
+    words: { readonly kept: string; readonly anew: string },
+  ): Promise<ReadonlyMap<string, string>>
+}
+
+/** A time in which the control database lost nothing that this node wrote. */
+interface Watch {
+  /** The last thing that it surely wrote, and what it tried to write since. */
+  written: string
+  pending: string | null
+  /** What the other nodes had written when it began. */
+  readonly others: ReadonlyMap<string, string>
+  /** The cells that told the directory since then. */
+  readonly told: Set<CellName>
+  isComplete: boolean
+}
+
+interface WitnessParts {
+  readonly nodeId: string
+  readonly cells: readonly CellName[]
+  readonly store: WitnessStore
+  /** Resolves when that cell has told the directory what it lacks. Rejects soon if it does not answer. */
+  readonly ask: (cell: CellName) => Promise<unknown>
+  /** The control database lost what this node had written: somebody put an older copy in its place. */
+  readonly onLoss: () => void
+}
+
+/**
+ * Says that the directory lacks nothing of any cell, without asking them (ADR 61). A cell writes a row before what the row leads to. So once all cells have
+ * told, the directory lacks something only if the control database is replaced by an older copy. Each node writes something new there every few seconds, and
+ * knows by it that what it once saw is still the case. A node that comes later believes one that has watched for longer.
+ */
+export class DirectoryWitness {
+  private readonly parts: WitnessParts
+  private readonly mutex = new KeyedMutex()
+  private watch: Watch | null = null
+
+  constructor(parts: WitnessParts) {
+    this.parts = parts
+  }
+
+  /** Another object when the control database may have lost something. */
+  get since(): object | null {
+    return this.watch
+  }
+
+  /** Looks whether the control database lost anything, and asks the cells that have not told since then. To be called every few seconds. */
+  async look(): Promise<void> {
+    const watch = await this.attest()
+    if (watch.isComplete) return
+    const silent = this.parts.cells.filter((cell) => !watch.told.has(cell))
+    const asked = silent.map(async (cell) => {
+      await this.parts.ask(cell)
+      watch.told.add(cell)
+    })
+    await Promise.allSettled(asked)
+    watch.isComplete ||= watch.told.size === this.parts.cells.length
+  }
+
+  /** Whether the directory lacks nothing for certain, as the control database is now. False if nobody can say. */
+  vouches(): Promise<boolean> {
+    return this.attest().then(
+      ({ isComplete }) => isComplete,
+      () => false,
+    )
+  }
+
+  private attest(): Promise<Watch> {
+    return this.mutex.take('attest', () => this.attestNext())
+  }
+
+  private async attestNext(): Promise<Watch> {
+    const { nodeId, store, onLoss } = this.parts
+    const { watch } = this
+    const id = crypto.randomUUID()
+    const anew = `${id} new`
+    // What was sent without an answer is sent again, so that there are only two things that may be there.
+    const kept = watch?.pending ?? (watch?.isComplete ? id + COMPLETE : id)
+    const before = watch ? [watch.written, ...(watch.pending === null ? [] : [watch.pending])] : []
+    if (watch) watch.pending = kept
+    const found = await store.attest(nodeId, before, { kept, anew })
+    const own = found.get(nodeId)
+    if (!watch || own === undefined || !before.includes(own)) {
+      if (watch) onLoss()
+      const begun: Watch = { written: anew, pending: null, others: found, told: new Set(), isComplete: false }
+      this.watch = begun
+      return begun
+    }
+    watch.written = kept
+    watch.pending = null
+    // Only a node that found its own words unchanged writes this, and it wrote it after this watch began.
+    const isNew = ([node, words]: [string, string]) => words.endsWith(COMPLETE) && watch.others.get(node) !== words
+    watch.isComplete ||= [...found].some((each) => each[0] !== nodeId && isNew(each))
+    return watch
+  }
+}
