@@ -28,6 +28,8 @@ import type { NodeRole } from './node-role'
 import { pathOf, reasonFor, refused } from './not-forwarded'
 
 const MAX_REACH_MS = 2_000
+/** So long after a cell was served its next owner is awaited: by then the lease of a dead one has run out, and requests wait longer still. */
+const AWAITED_MS = LEASE_MS + RENEW_MS
 /** How long a caller may be silent who has the rest of a response to read. */
 const IDLE_SECONDS = 60
 
@@ -103,8 +105,10 @@ export class GatewayNode {
   private readonly inside: InsideHeaders
   private readonly calls: NodeCellCalls
   private readonly cellCommands: CellCommands
-  /** Since when owners have been out of reach, by cell and term. */
-  private readonly unreachedSince = new Map<string, number>()
+  /** Since when the owner of each cell, by its term, has been out of reach. */
+  private readonly unreachedSince = new Map<CellName, { readonly term: number; readonly at: number }>()
+  /** Since when this node has seen nobody who serves a cell; null while somebody does. Without the cells that nobody served yet. */
+  private readonly unservedSince = new Map<CellName, number | null>()
   private isAnnounced = false
   /** What other nodes forward on connections that carry many calls. */
   readonly links: IncomingLinks
@@ -266,34 +270,48 @@ export class GatewayNode {
     return Response.json(state, { status: isReady ? 200 : 503, headers })
   }
 
-  /** Which part prevents it from being ready, and the cells whose accounts nobody serves now. Without an owner of any cell it is not ready. */
+  /**
+   * Which part prevents it from being ready, and the cells whose accounts nobody serves now. It is not ready if no cell is served, except for the
+   * time in which requests wait for the next owner: else a balancer would refuse them all at each hand-over.
+   */
   private async readiness(): Promise<{ readonly code: string | null; readonly missing: readonly CellName[] }> {
     const { role } = this.parts
     if (role.problem() !== null) return { code: 'node_unavailable', missing: [] }
-    const states = await Promise.all(
-      role.cells.map(async (cell) => ({ cell, state: await this.stateOf(cell, role.cells.length === 1) })),
-    )
+    const states = await Promise.all(role.cells.map(async (cell) => ({ cell, state: await this.stateOf(cell) })))
     const missing = states.flatMap(({ cell, state }) => (state === 'served' ? [] : [cell]))
-    const isOut = missing.length === states.length || states.some(({ state }) => state === 'unreachable')
+    const isUseful = states.some(
+      ({ cell, state }) => state === 'served' || (state === 'missing' && this.isAwaited(cell)),
+    )
+    const isOut = !isUseful || states.some(({ state }) => state === 'unreachable')
     return { code: isOut ? 'owner_unavailable' : null, missing }
   }
 
   /**
    * Whether the accounts of a cell are served, as far as this node sees. `unreachable`: by a node that lives for others, but not for this one.
-   * While its lease may be that of a dead node, all see the same, and a balancer must not take all of them out.
+   * While its lease may be that of a dead node, all see the same, and a balancer must not take all of them out. `unready`: it is here, and
+   * cannot serve.
    */
-  private async stateOf(cell: CellName, isOnly: boolean): Promise<'served' | 'missing' | 'unreachable'> {
+  private async stateOf(cell: CellName): Promise<'served' | 'missing' | 'unready' | 'unreachable'> {
     const { role, now } = this.parts
     const own = role.of(cell)?.owned()
-    if (own) return (await own.fetch(new Request('http://localhost/ready'))).ok ? 'served' : 'missing'
     const owner = role.of(cell)?.owner()
+    if (own ? (await own.fetch(new Request('http://localhost/ready'))).ok : owner && (await this.reaches(owner))) {
+      this.unservedSince.set(cell, null)
+      this.unreachedSince.delete(cell)
+      return 'served'
+    }
+    if (own) return 'unready'
+    if (this.unservedSince.has(cell)) this.unservedSince.set(cell, this.unservedSince.get(cell) ?? now())
     if (!owner) return 'missing'
-    const name = `${cell}/${owner.term}`
-    const since = this.unreachedSince.get(name) ?? now()
-    for (const known of this.unreachedSince.keys()) if (known.startsWith(`${cell}/`)) this.unreachedSince.delete(known)
-    if (await this.reaches(owner)) return 'served'
-    this.unreachedSince.set(name, since)
-    return isOnly || now() - since > LEASE_MS + RENEW_MS ? 'unreachable' : 'missing'
+    const known = this.unreachedSince.get(cell)
+    const unreached = known?.term === owner.term ? known : { term: owner.term, at: now() }
+    this.unreachedSince.set(cell, unreached)
+    return now() - unreached.at > AWAITED_MS ? 'unreachable' : 'missing'
+  }
+
+  private isAwaited(cell: CellName): boolean {
+    const since = this.unservedSince.get(cell)
+    return typeof since === 'number' && this.parts.now() - since <= AWAITED_MS
   }
 
   private async reaches(owner: Peer): Promise<boolean> {

@@ -104,3 +104,65 @@ describe('the owner of the accounts', () => {
     expect([seen, forwarded]).toEqual([[], []])
   })
 })
+
+/** A balancer that looks at `/ready` refuses requests itself once it finds no node ready, which would have waited and been served. */
+describe('a standby', () => {
+  async function standby() {
+    const { time, start, allLeases } = testNodes()
+    const [a, b] = [start('a'), start('b')]
+    const state = { isReached: true }
+    const nodeOf = ({ role }: typeof a) =>
+      new GatewayNode({
+        ...{ nodeId: 'b', role, leases: allLeases, now: () => time.now, addressOf: () => UNKNOWN_ADDRESS },
+        forwarding: {
+          forward: async () => new Response(null, { status: state.isReached ? 200 : 503 }),
+          ended: async () => undefined,
+          abandon: () => undefined,
+          close: async () => undefined,
+        },
+        hopOf: () => null,
+      })
+    await time.pass(1_000)
+    const owning = a.role.owned() ? { owner: a, other: b } : { owner: b, other: a }
+    const node = nodeOf(owning.other)
+    const ready = async () => {
+      const answer = await node.handle(new Request('http://localhost/ready'))
+      return [answer.status, ((await answer.json()) as { code?: string }).code ?? null]
+    }
+    return { time, state, ready, ...owning }
+  }
+  const READY = [200, null]
+  const OUT = [503, 'owner_unavailable']
+
+  test('stays ready while the owner hands the accounts over, and as long as requests wait for the next owner of a dead one', async () => {
+    const { time, ready, owner, other } = await standby()
+    expect(await ready()).toEqual(READY)
+    // The lease of `a` is given back, and nobody takes it.
+    other.role.withdraw()
+    const left = owner.role.leave(0)
+    await time.pass(500)
+    await left
+    expect([other.role.owner(), await ready()]).toEqual([null, READY])
+    await time.pass(12_000)
+    expect(await ready()).toEqual(READY)
+    await time.pass(2_000)
+    expect(await ready()).toEqual(OUT)
+  })
+
+  test('that does not reach the owner is ready until the lease of a dead one would have run out', async () => {
+    const { time, ready, state } = await standby()
+    expect(await ready()).toEqual(READY)
+    state.isReached = false
+    expect(await ready()).toEqual(READY)
+    await time.pass(14_000)
+    expect(await ready()).toEqual(OUT)
+    state.isReached = true
+    expect(await ready()).toEqual(READY)
+  })
+
+  test('that has never reached an owner is not ready', async () => {
+    const { ready, state } = await standby()
+    state.isReached = false
+    expect(await ready()).toEqual(OUT)
+  })
+})
