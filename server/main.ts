@@ -4,6 +4,7 @@ import { isInUse, takeDataFolder } from './compose/data-folder'
 import { logSelfCheck } from './compose/self-check'
 import { type Config, changedSettings, dataFolder, givenNow, logFormat, validConfig } from './config'
 import { ConfigError } from './config/config-error'
+import { reasonOf } from './core/result'
 import { HandOver, takeOver } from './hand-over'
 import { CONTROL_SOCKET } from './http/operator/control'
 import { freePort, type Listening, listen, listenControl, listenMetrics } from './listen'
@@ -38,10 +39,6 @@ function tell(level: 'warn' | 'error', message: string): void {
 /** What a hang-up does. Without a handler it would end the process, also while it starts. */
 let onHangUp = () => {}
 process.on('SIGHUP', () => onHangUp())
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
 
 function openOutput({ logFile }: Config): LogOutput {
   try {
@@ -183,7 +180,7 @@ async function start(config: Config, log: ProcessLog, started: number): Promise<
       (server) => {
         address = server
       },
-      (error) => log.error('request failed', { reason: String(error) }),
+      (error) => log.error('request failed', { reason: reasonOf(error) }),
     )
   const taken = await takeData(config, openPort)
   const acceptsClock = process.argv.includes('--accept-clock')

@@ -4,6 +4,7 @@ import type { CellsOfNode, openCellsOfNode } from './compose/cluster/cells-of-no
 import { joinedMetrics } from './compose/cluster/joined-metrics'
 import { openNode, prepareSearch } from './compose/cluster/open-node'
 import type { Config } from './config'
+import { reasonOf } from './core/result'
 import { CONTROL_SOCKET } from './http/operator/control'
 import { listen, listenControl, listenMetrics } from './listen'
 import type { ProcessLog } from './log'
@@ -55,7 +56,7 @@ export async function runNode(parts: NodeProcess) {
     server = listening
     node.connections = listening
   }
-  const onFault = (error: unknown) => log.error('request failed', { reason: String(error) })
+  const onFault = (error: unknown) => log.error('request failed', { reason: reasonOf(error) })
   const web = listen(config, node.handle, attach, onFault, node.links.websocket)
   const control = listenControl(join(config.dataDir, CONTROL_SOCKET), node.control)
   const metrics = config.metrics?.listener

@@ -27,6 +27,7 @@ import type { Clock } from '../core/clock'
 import type { CredentialStore } from '../core/credentials/store'
 import type { AccountId } from '../core/ids'
 import { MAIL_FAILED, type Mail, type Mailer } from '../core/mail/mailer'
+import { reasonOf } from '../core/result'
 import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Social } from '../http/social/record'
 import type { Log } from '../log'
@@ -109,9 +110,7 @@ export function ownerSettings(
   const { settings, audit } = stores
   // Nobody waits for it: the mail server may be slow.
   const tellOwner = (mail: Mail) =>
-    void mailer
-      ?.send(mail)
-      .catch((error: unknown) => log.error(MAIL_FAILED, { reason: error instanceof Error ? error.message : '' }))
+    void mailer?.send(mail).catch((error: unknown) => log.error(MAIL_FAILED, { reason: reasonOf(error) }))
   return {
     settings,
     audit,
@@ -196,7 +195,7 @@ export function signInEvents(parts: {
     await audit.write(entry)
     return entry
   }
-  const failed = (error: unknown) => onMailFailure(error instanceof Error ? error.message : '')
+  const failed = (error: unknown) => onMailFailure(reasonOf(error))
   return {
     async onGuessing({ id, email }, address) {
       await note(id, { kind: 'system', id: 'sign-in', address }, 'account.sign_in_failures')

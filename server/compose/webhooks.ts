@@ -12,6 +12,7 @@ import type { CredentialStore } from '../core/credentials/store'
 import type { AccountId, LimitRequestId } from '../core/ids'
 import type { Ledger } from '../core/ledger/ledger'
 import { MAIL_FAILED, type Mailer } from '../core/mail/mailer'
+import { reasonOf } from '../core/result'
 import type { UsageReports } from '../core/usage/reports'
 import { PRODUCT } from '../core/version'
 import { Delivering } from '../core/webhooks/delivering'
@@ -57,7 +58,7 @@ export function composeWebhooks(config: Config, parts: Parts) {
   const { stores, credentials, clock, log } = parts
   const sealing = new KeyRing(config.sealingKeys)
   const store = stores.webhooks
-  const onError = (error: unknown) => log.error('a webhook could not be sent', { reason: String(error) })
+  const onError = (error: unknown) => log.error('a webhook could not be sent', { reason: reasonOf(error) })
   const fetch = webhookFetch(config)
   const send: SendWebhook = async (request) => {
     // Its library is loaded with the first event.
@@ -103,7 +104,7 @@ export function eventWriter(store: Pick<WebhookStore, 'addEvents' | 'countLost'>
     const id = `evt_${type.replace('.', '_')}_${cause}`
     store.addEvents([{ id, type, accountId, keyId: null, at: clock.now(), data }]).catch((error: unknown) => {
       store.countLost()
-      log.error('an event was lost', { type, reason: String(error) })
+      log.error('an event was lost', { type, reason: reasonOf(error) })
     })
   }
 }

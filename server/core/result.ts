@@ -9,7 +9,12 @@ export function err<E>(error: E): { readonly ok: false; readonly error: E } {
   return { ok: false, error }
 }
 
-/** What was thrown, in words for a log or a message. */
+/**
+ * What was thrown, in words for a log or a message. Of a query that failed it is the cause: the error itself has the whole statement and its values,
+ * which may be somebody's.
+ */
 export function reasonOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown)
+  let at = thrown
+  while (at instanceof Error && 'params' in at && at.cause instanceof Error) at = at.cause
+  return at instanceof Error ? at.message : String(at)
 }

@@ -1,5 +1,6 @@
 import type { CardTopUps } from '../core/accounts/card-top-ups'
 import { DAY_MS } from '../core/clock'
+import { reasonOf } from '../core/result'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
@@ -32,6 +33,6 @@ export function startCardComparisons(
     firstMs: FIRST_MS,
     everyMs: DAY_MS,
     retryMs: RETRY_MS,
-    onError: (error) => log.error('card payments could not be compared', { reason: String(error) }),
+    onError: (error) => log.error('card payments could not be compared', { reason: reasonOf(error) }),
   })
 }

@@ -1,4 +1,5 @@
 import type { CardRefunds } from '../core/accounts/card-refunds'
+import { reasonOf } from '../core/result'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
@@ -12,6 +13,6 @@ export function startCardRefunds(refunds: Pick<CardRefunds, 'finish'>, log: Log)
   }
   return startJob(finish, {
     everyMs: EVERY_MS,
-    onError: (error) => log.warn('card refunds could not be followed', { reason: String(error) }),
+    onError: (error) => log.warn('card refunds could not be followed', { reason: reasonOf(error) }),
   })
 }

@@ -2,6 +2,7 @@ import type { TopUps } from '../core/accounts/top-ups'
 import type { Clock } from '../core/clock'
 import type { ClaimStore } from '../core/payments/claim'
 import type { Payments } from '../core/payments/payments'
+import { reasonOf } from '../core/result'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
@@ -25,6 +26,6 @@ export function startClaimFinishing({ payments, topUps, claims, clock, log }: Pa
     await claims.prune(clock.now())
     pruneAt = clock.now() + PRUNE_MS
   }
-  const onError = (error: unknown) => log.error('payments', { reason: String(error) })
+  const onError = (error: unknown) => log.error('payments', { reason: reasonOf(error) })
   return startJob(finish, { firstMs: 0, everyMs: EVERY_MS, onError })
 }

@@ -1,5 +1,6 @@
 import { type Clock, HOUR_MS } from '../core/clock'
 import type { IdempotencyRecords } from '../core/idempotency/idempotency-record'
+import { reasonOf } from '../core/result'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
@@ -7,6 +8,6 @@ import { type Job, startJob } from './job'
 export function startIdempotencyPruning(records: Pick<IdempotencyRecords, 'prune'>, clock: Clock, log: Log): Job {
   return startJob(() => records.prune(clock.now()), {
     everyMs: HOUR_MS,
-    onError: (error) => log.warn('expired idempotency records could not be deleted', { reason: String(error) }),
+    onError: (error) => log.warn('expired idempotency records could not be deleted', { reason: reasonOf(error) }),
   })
 }

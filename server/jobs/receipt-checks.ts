@@ -1,6 +1,7 @@
 import { DAY_MS } from '../core/clock'
 import { formatUsd } from '../core/money'
 import { type ReceiptCheckParts, recheckReceipts } from '../core/payments/receipt-check'
+import { reasonOf } from '../core/result'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
@@ -32,6 +33,6 @@ export function startReceiptChecks(parts: ReceiptCheckParts, log: Log): Job {
   return startJob(check, {
     firstMs: FIRST_MS,
     everyMs: DAY_MS,
-    onError: (error) => log.warn('payments could not be checked on their networks', { reason: String(error) }),
+    onError: (error) => log.warn('payments could not be checked on their networks', { reason: reasonOf(error) }),
   })
 }

@@ -1,5 +1,6 @@
 import type { Reconciliation } from '../core/accounts/reconciliation'
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock'
+import { reasonOf } from '../core/result'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
@@ -26,6 +27,6 @@ export function startReconciliations(reconciliation: Pick<Reconciliation, 'run'>
     firstMs: FIRST_MS,
     everyMs: DAY_MS,
     retryMs: RETRY_MS,
-    onError: (error) => log.error('the books could not be compared', { reason: String(error) }),
+    onError: (error) => log.error('the books could not be compared', { reason: reasonOf(error) }),
   })
 }

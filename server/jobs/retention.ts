@@ -1,4 +1,5 @@
 import { type Clock, DAY_MS, HOUR_MS } from '../core/clock'
+import { reasonOf } from '../core/result'
 import type { KeptDirectory, PrunedTable, RetentionDays, RetentionStore } from '../core/usage/retention'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
@@ -50,7 +51,7 @@ export function startRetention(parts: Parts, log: Log): Job {
       everyMs: HOUR_MS,
       firstMs: FIRST_MS,
       onError: (error) =>
-        log.warn('old rows could not be removed; the next round tries again', { reason: String(error) }),
+        log.warn('old rows could not be removed; the next round tries again', { reason: reasonOf(error) }),
     },
   )
 }

@@ -12,7 +12,7 @@ import { type Job, startJob } from './job'
 export function startIdleRenewals(accounts: Pick<LinkedAccounts, 'renewIdle'>, log: Log): Job {
   return startJob((signal) => accounts.renewIdle(signal), {
     everyMs: HOUR_MS,
-    onError: (error) => log.warn('idle linked accounts could not be renewed', { reason: String(error) }),
+    onError: (error) => log.warn('idle linked accounts could not be renewed', { reason: reasonOf(error) }),
   })
 }
 
@@ -21,7 +21,7 @@ export function startApprovalRevocations(approvals: Pick<Approvals, 'revokeOverd
   return startJob((signal) => approvals.revokeOverdue(signal), {
     firstMs: 0,
     everyMs: MINUTE_MS,
-    onError: (error) => log.warn('unconfirmed approvals could not be revoked', { reason: String(error) }),
+    onError: (error) => log.warn('unconfirmed approvals could not be revoked', { reason: reasonOf(error) }),
   })
 }
 

@@ -2,6 +2,7 @@ import type { TopUps } from '../core/accounts/top-ups'
 import type { PaymentId } from '../core/ids'
 import { formatUsd } from '../core/money'
 import { type ReceiptCheckParts, revertedTopUps } from '../core/payments/receipt-check'
+import { reasonOf } from '../core/result'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
@@ -28,6 +29,6 @@ export function startTopUpChecks(parts: ReceiptCheckParts, topUps: TopUps, log: 
   }
   return startJob(check, {
     everyMs: EVERY_MS,
-    onError: (error) => log.warn('top-ups could not be checked on their networks', { reason: String(error) }),
+    onError: (error) => log.warn('top-ups could not be checked on their networks', { reason: reasonOf(error) }),
   })
 }

@@ -8,6 +8,7 @@ import {
 import { type Clock, DAY_MS } from '../core/clock'
 import { makeId } from '../core/ids'
 import type { Journal } from '../core/ledger/journal'
+import { reasonOf } from '../core/result'
 import { type Job, startJob } from './job'
 
 const EVERY_MS = 30_000
@@ -33,7 +34,7 @@ export function startUpstreamPaymentChecks(checks: UpstreamPaymentChecks, everyM
   return startJob((signal) => check(checks, signal), {
     everyMs,
     firstMs: 0,
-    onError: (error) => checks.onTrouble('payments to upstreams were not checked', String(error)),
+    onError: (error) => checks.onTrouble('payments to upstreams were not checked', reasonOf(error)),
   })
 }
 

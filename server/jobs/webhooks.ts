@@ -1,6 +1,7 @@
 import type { SpendSummaries } from '../core/accounts/spend-summaries'
 import { type Clock, HOUR_MS, MINUTE_MS } from '../core/clock'
 import type { ApiKey } from '../core/credentials/api-key'
+import { reasonOf } from '../core/result'
 import type { Delivering } from '../core/webhooks/delivering'
 import type { NewEvent } from '../core/webhooks/event'
 import type { EventCopies } from '../core/webhooks/event-moves'
@@ -18,7 +19,7 @@ export function startDelivering(delivering: Pick<Delivering, 'run'>, log: Log): 
   return startJob(() => delivering.run(), {
     everyMs: ROUND_MS,
     onError: (error) =>
-      log.warn('events could not be delivered; the next round tries again', { reason: String(error) }),
+      log.warn('events could not be delivered; the next round tries again', { reason: reasonOf(error) }),
   })
 }
 
@@ -26,7 +27,7 @@ export function startDelivering(delivering: Pick<Delivering, 'run'>, log: Log): 
 export function startEventCopies(copies: Pick<EventCopies, 'run'>, log: Log): Job {
   return startJob(() => copies.run(), {
     everyMs: ROUND_MS,
-    onError: (error) => log.warn('events could not be copied; the next round tries again', { reason: String(error) }),
+    onError: (error) => log.warn('events could not be copied; the next round tries again', { reason: reasonOf(error) }),
   })
 }
 
@@ -34,7 +35,8 @@ export function startEventCopies(copies: Pick<EventCopies, 'run'>, log: Log): Jo
 export function startNoticeMails(mails: Pick<NoticeMails, 'run'>, log: Log): Job {
   return startJob((signal) => mails.run(signal), {
     everyMs: MINUTE_MS,
-    onError: (error) => log.warn('notices could not be mailed; the next round tries again', { reason: String(error) }),
+    onError: (error) =>
+      log.warn('notices could not be mailed; the next round tries again', { reason: reasonOf(error) }),
   })
 }
 
@@ -43,7 +45,7 @@ export function startSpendSummaries(summaries: Pick<SpendSummaries, 'run'>, log:
   return startJob((signal) => summaries.run(signal), {
     everyMs: HOUR_MS,
     firstMs: MINUTE_MS,
-    onError: (error) => log.warn('no summary was mailed; the next round tries again', { reason: String(error) }),
+    onError: (error) => log.warn('no summary was mailed; the next round tries again', { reason: reasonOf(error) }),
   })
 }
 
@@ -72,6 +74,6 @@ export function startExpiryNotices(
   return startJob(notify, {
     everyMs: HOUR_MS,
     firstMs: ROUND_MS,
-    onError: (error) => log.warn('owners of expiring keys could not be notified', { reason: String(error) }),
+    onError: (error) => log.warn('owners of expiring keys could not be notified', { reason: reasonOf(error) }),
   })
 }

@@ -416,13 +416,20 @@ export const RULES: readonly Rule[] = [
   {
     // A process that is one of many nodes.
     files: ['server/run-node.ts'],
-    may: ['server/compose/cluster/**', 'server/listen.ts', 'server/stopping.ts', 'server/http/operator/control.ts'],
+    may: [
+      'server/core/result.ts',
+      'server/compose/cluster/**',
+      'server/listen.ts',
+      'server/stopping.ts',
+      'server/http/operator/control.ts',
+    ],
     types: ['server/compose.ts', 'server/config.ts', 'server/log.ts'],
     packages: ['node:path'],
   },
   {
     files: ['server/main.ts'],
     may: [
+      'server/core/result.ts',
       'server/config.ts',
       'server/config/config-error.ts',
       'server/compose.ts',

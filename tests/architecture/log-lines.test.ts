@@ -39,3 +39,13 @@ test('each line that the code logs is in the tables of docs/operating.md, and ea
     .join('')
   expect(elsewhere.filter((message) => !code.includes(message.replace(/…$/, '')))).toEqual([])
 })
+
+test('no line of the log prints an error as it is: one of a query has the statement and its values', () => {
+  const asItIs = /\b(?:log\.\w+|on\w+)\(.*(?:\bString\((?:error|failure)\)|instanceof Error \? \w+\.message)/
+  const printed = [...new Glob('server/**/*.ts').scanSync(ROOT)].filter((file) =>
+    readFileSync(join(ROOT, file), 'utf8')
+      .split('\n')
+      .some((line) => asItIs.test(line)),
+  )
+  expect(printed).toEqual([])
+})

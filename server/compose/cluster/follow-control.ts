@@ -1,4 +1,5 @@
 import type { ControlCopies } from '../../core/cluster/control-copies'
+import { reasonOf } from '../../core/result'
 import { type Job, startJob } from '../../jobs/job'
 import type { Log } from '../../log'
 
@@ -12,6 +13,6 @@ export async function followControl(copies: Pick<ControlCopies, 'refresh'>, log:
   await copies.refresh()
   return startJob(() => copies.refresh(), {
     everyMs: LOOK_MS,
-    onError: (error) => log.warn('changes in the control database could not be read', { reason: String(error) }),
+    onError: (error) => log.warn('changes in the control database could not be read', { reason: reasonOf(error) }),
   })
 }

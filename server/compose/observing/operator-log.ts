@@ -1,5 +1,6 @@
 import type { OperatorActs } from '../../core/audit'
 import { SECOND_MS } from '../../core/clock'
+import { reasonOf } from '../../core/result'
 import { startJob } from '../../jobs/job'
 import type { Log } from '../../log'
 import { LineBudget } from './line-budget'
@@ -24,7 +25,7 @@ export async function openOperatorLog(acts: OperatorActs, log: Log) {
   }
   const job = startJob(follow, {
     everyMs: EVERY_MS,
-    onError: (error) => log.warn('the audit log could not be read for the log', { reason: String(error) }),
+    onError: (error) => log.warn('the audit log could not be read for the log', { reason: reasonOf(error) }),
   })
   return {
     /** Reads to the end first. */

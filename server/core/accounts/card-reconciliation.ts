@@ -2,6 +2,7 @@ import { ZERO } from '../money'
 import { pagedRows } from '../page'
 import type { CardCheckout, ListedPage } from '../payments/card-checkout'
 import type { ClaimStore } from '../payments/claim'
+import { reasonOf } from '../result'
 import { isUnavailable } from '../unavailable'
 import type { CardDifference, CardTopUps } from './card-top-ups'
 
@@ -74,10 +75,7 @@ export async function compareCards(
     }
   } catch (error) {
     if (!isUnavailable(error)) throw error
-    onTrouble(
-      'card',
-      `the comparison with the card processor stopped: ${error instanceof Error ? error.message : error}`,
-    )
+    onTrouble('card', `the comparison with the card processor stopped: ${reasonOf(error)}`)
     return result(false)
   }
   return result(true)

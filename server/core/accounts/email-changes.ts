@@ -3,7 +3,7 @@ import type { Clock } from '../clock'
 import { type Failure, failure, wrongParameters } from '../failure'
 import type { AccountId } from '../ids'
 import type { Mail, Mailer } from '../mail/mailer'
-import { err, ok, type Result } from '../result'
+import { err, ok, type Result, reasonOf } from '../result'
 import { EmailChangeTokens, type EmailChange as TokenOfEmail } from './email-change'
 import type { EmailChange, IdentitySettings } from './identity'
 import type { KeyOwner } from './keys'
@@ -115,6 +115,6 @@ export class EmailChanges {
 
   /** Does not wait for the mail: its delay would reveal whether an address is known. */
   private mail(mailer: Mailer, mail: Mail): void {
-    mailer.send(mail).catch((error: unknown) => this.parts.onMailFailure(error instanceof Error ? error.message : ''))
+    mailer.send(mail).catch((error: unknown) => this.parts.onMailFailure(reasonOf(error)))
   }
 }

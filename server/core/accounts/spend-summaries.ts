@@ -4,6 +4,7 @@ import type { AccountId } from '../ids'
 import type { Balance } from '../ledger/hold'
 import type { Mail, Mailer } from '../mail/mailer'
 import { formatUsd } from '../money'
+import { reasonOf } from '../result'
 import { periodAround } from '../usage/calendar'
 import type { UsageGroup, UsageReports } from '../usage/reports'
 import { summarize, type UsageSummary } from '../usage/summary'
@@ -59,7 +60,7 @@ export class SpendSummaries {
       try {
         await this.summarize(reader)
       } catch (error) {
-        this.parts.onFailure(error instanceof Error ? error.message : '')
+        this.parts.onFailure(reasonOf(error))
       }
     }
   }

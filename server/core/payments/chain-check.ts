@@ -2,6 +2,7 @@ import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../clock'
 import type { AccountId, PaymentId } from '../ids'
 import { micros } from '../money'
 import { pagedRows } from '../page'
+import { reasonOf } from '../result'
 import type { Claim, ClaimStore } from './claim'
 import type { PaymentMethod, ReceivedTransfers, Transfer } from './method'
 
@@ -176,7 +177,7 @@ async function transfersOf(
       onTrouble('chain', `${received.network} has too many transfers in this period; compare a shorter one`)
     return transfers
   } catch (error) {
-    onTrouble('chain', `${received.network} could not be compared: ${error instanceof Error ? error.message : error}`)
+    onTrouble('chain', `${received.network} could not be compared: ${reasonOf(error)}`)
     return null
   }
 }

@@ -3,6 +3,7 @@ import type { AuditEntry } from '../audit'
 import { type Clock, DAY_MS, isoTime, MINUTE_MS } from '../clock'
 import type { AccountId } from '../ids'
 import { KeyedMutex } from '../keyed-mutex'
+import { reasonOf } from '../result'
 import { type EventType, type GatewayEvent, OPERATOR_EVENTS } from './event'
 
 /** What an owner is mailed who chose nothing. A sign-in from a new device always has a mail of its own. */
@@ -130,7 +131,7 @@ export class NoticeMails {
       if (ofGateway) await this.store.sent(reader.accountId, ofGateway.seq)
       return true
     } catch (error) {
-      this.onFailure(error instanceof Error ? error.message : '')
+      this.onFailure(reasonOf(error))
       return false
     }
   }

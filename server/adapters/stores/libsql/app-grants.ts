@@ -4,6 +4,7 @@ import type { AppGrant, AppGrantStore, AppGrantUse } from '../../../core/account
 import type { AuditEntry } from '../../../core/audit'
 import type { AccountId, AppGrantId } from '../../../core/ids'
 import type { Money } from '../../../core/money'
+import { reasonOf } from '../../../core/result'
 import { auditRow } from './audit/audit-row'
 import { auditLog } from './schema/accounts'
 import { connections } from './schema/connections'
@@ -69,7 +70,7 @@ export class LibsqlAppGrants implements AppGrantStore {
       .set({ lastUsedAt: use.at, lastAddress: use.address })
       .where(eq(connections.id, id))
     // Best effort: a use that was not written is written again half a minute later.
-    write.then(undefined, (error: unknown) => this.onTrouble(error instanceof Error ? error.name : String(error)))
+    write.then(undefined, (error: unknown) => this.onTrouble(reasonOf(error)))
   }
 
   async create(grant: AppGrant, limit: Money | null, audit: AuditEntry): Promise<void> {
