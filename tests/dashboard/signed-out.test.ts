@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { axeFindings, becomes, type Dashboard, openDashboard } from '../support/browser'
+import {
+  axeFindings,
+  becomes,
+  type Dashboard,
+  DESK,
+  openDashboard,
+  PHONE,
+  screenshot,
+  sidewaysScroll,
+} from '../support/browser'
 import { fitsEverybody } from '../support/page-checks'
 
 let dashboard: Dashboard
@@ -106,5 +115,57 @@ describe('the page layout', () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.close()
+  })
+})
+
+describe('the sign-in pages', () => {
+  test('fail axe when one theme has a colour that is hard to read, though the other passed', async () => {
+    await dashboard.browser.clearCookies()
+    const { page } = await dashboard.visit('/sign-in')
+    await page.getByLabel('Email').waitFor()
+    await page.evaluate(() => {
+      const sheet = new CSSStyleSheet()
+      sheet.replaceSync('@media (prefers-color-scheme: dark) { h1 { color: #222 !important } }')
+      document.adoptedStyleSheets.push(sheet)
+    })
+    expect(await axeFindings(page)).toEqual([])
+    await page.emulateMedia({ colorScheme: 'dark' })
+    expect((await axeFindings(page)).join()).toContain('color-contrast: h1')
+    await page.close()
+  })
+
+  test('fail axe when a phone alone has a colour that is hard to read, in one theme', async () => {
+    await dashboard.browser.clearCookies()
+    const { page } = await dashboard.visit('/sign-in')
+    await page.getByLabel('Email').waitFor()
+    for (const rule of ['h1 { color: #222 !important }', 'body { background: #ddd !important }']) {
+      await page.evaluate((text) => {
+        const sheet = new CSSStyleSheet()
+        sheet.replaceSync(`@media (prefers-color-scheme: dark) and (max-width: 500px) { ${text} }`)
+        document.adoptedStyleSheets = [sheet]
+      }, rule)
+      // Not `rejects`, in which Bun waits ten times as long for a browser.
+      const found = await fitsEverybody(page, 'sign-in-unreadable').then(() => 'nothing', String)
+      expect(found).toContain('color-contrast')
+    }
+    await page.close()
+  })
+
+  test('pass axe and never scroll sideways, in light and dark, on desktop and phone, and at 320 px', async () => {
+    await dashboard.browser.clearCookies()
+    for (const path of ['/sign-in', '/sign-up']) {
+      const { page, complaints } = await dashboard.visit(path)
+      await page.getByLabel('Email').waitFor()
+      for (const colorScheme of ['light', 'dark'] as const)
+        for (const size of [DESK, PHONE, { width: 320, height: 640 }]) {
+          await page.emulateMedia({ colorScheme })
+          await page.setViewportSize(size)
+          expect(await axeFindings(page)).toEqual([])
+          expect(await sidewaysScroll(page)).toBe(0)
+          await screenshot(page, `door${path.replace('/', '-')}-${colorScheme}-${size.width}`)
+        }
+      await page.close()
+      expect(complaints()).toEqual([])
+    }
   })
 })
