@@ -218,8 +218,8 @@ export function leaseStoreContract(openLeases: () => Promise<OpenLeases>): void 
     expect(await offers()).toEqual([[A.id, A.url, ['main']]])
   })
 
-  test('one hand-over is planned at a time, and done when the cell is taken; a pin stays', async () => {
-    const { leases } = await openLeases()
+  test('one hand-over is planned at a time, and done when the cell is taken; a pin stays as long as its node lives', async () => {
+    const { leases, expire } = await openLeases()
     await leases.join(A, {})
     await leases.join(B, {})
     const plans = async () =>
@@ -239,5 +239,11 @@ export function leaseStoreContract(openLeases: () => Promise<OpenLeases>): void 
         ['c3', B.id, true],
       ],
     ])
+    await expire()
+    expect(await plans()).toEqual([])
+    await leases.beat(B)
+    expect((await plans()).length).toBe(2)
+    await leases.leave(B.id)
+    expect(await plans()).toEqual([])
   })
 }

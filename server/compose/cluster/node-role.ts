@@ -265,14 +265,17 @@ export class NodeRole<G extends OwnedGateway> {
     for (const role of owned) void role.yieldWithin(YIELD_MS)
   }
 
-  /** Gives a cell away if this node has more than its share; one at a time among all nodes. */
+  /** Gives a cell away if this node has more than its share, or another one is to have it; one at a time among all nodes. */
   private async balance(sighting: Sighting): Promise<void> {
     if (this.roles.length === 1 || !this.mayTake || this.roles.some(({ name }) => name === 'releasing')) return
     const { leases, self, log } = this.parts
     const given = surplus({ nodeId: self.id, cells: this.cells, sighting })
     const role = given && this.of(given.cell)
-    if (!given || role?.name !== 'owner' || !(await leases.plan(given.cell, given.to, false))) return
-    log.info('this node gives a cell to one that has fewer', given)
+    if (!given || role?.name !== 'owner') return
+    const { isPinned, ...said } = given
+    if (!isPinned && !(await leases.plan(given.cell, given.to, false))) return
+    if (isPinned) log.info('this node gives a cell back to the one that an operator chose', said)
+    else log.info('this node gives a cell to one that has fewer', said)
     void role.yieldWithin(YIELD_MS)
   }
 

@@ -70,6 +70,7 @@ export interface Sighting {
   readonly owners: ReadonlyMap<CellName, CellOwner>
   /** Of nodes that live, without those whose lease of a cell ran out. Empty while there is one cell. */
   readonly offers: readonly Offer[]
+  /** Pins of nodes that live, and all other plans. */
   readonly plans: ReadonlyMap<CellName, Plan>
   /** The newest first, at most two. */
   readonly hopKeys: readonly HopKey[]

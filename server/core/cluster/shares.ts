@@ -21,15 +21,19 @@ export function takesNow(cell: CellName, view: ShareView, own: number, freeMs: n
   return own < fairShare(view.cells.length, nodes.size)
 }
 
+interface HandOver {
+  readonly cell: CellName
+  readonly to: string
+  /** An operator chose that node: nothing more is to be planned. */
+  readonly isPinned: boolean
+}
+
 /**
- * The cell that a node hands over, and to whom: it has more than its share, and another one at least two fewer. Null while any other cell is
- * on its way. What a node gives, it never takes back by the same rule: the difference is smaller then.
+ * The cell that a node hands over, and to whom. First one that is pinned to another node, which could not take it when it was free. Then one of a node that
+ * has more than its share, to one that has at least two fewer: what a node gives so, it never takes back by the same rule, because the difference
+ * is smaller then. Null while any other cell is on its way.
  */
-export function surplus({
-  nodeId,
-  cells,
-  sighting,
-}: ShareView): { readonly cell: CellName; readonly to: string } | null {
+export function surplus({ nodeId, cells, sighting }: ShareView): HandOver | null {
   const { owners, plans, at } = sighting
   const offers = sighting.offers.filter((offer) => offer.cells.length > 0)
   const isMoving = (cell: CellName) => {
@@ -37,6 +41,12 @@ export function surplus({
     return !owners.has(cell) || (plan && isOpen(plan, at) && owners.get(cell)?.nodeId !== plan.nodeId)
   }
   if (cells.some(isMoving)) return null
+  for (const cell of cells) {
+    const plan = plans.get(cell)
+    const isAway = plan?.isPinned && plan.nodeId !== nodeId && owners.get(cell)?.nodeId === nodeId
+    const to = isAway ? successorOf(cell, sighting) : null
+    if (to !== null) return { cell, to, isPinned: true }
+  }
   const count = (id: string) => cells.filter((cell) => owners.get(cell)?.nodeId === id).length
   const own = count(nodeId)
   if (own <= fairShare(cells.length, offers.length)) return null
@@ -44,10 +54,10 @@ export function surplus({
     .filter((offer) => offer.nodeId !== nodeId && count(offer.nodeId) <= own - 2)
     .sort((a, b) => count(a.nodeId) - count(b.nodeId) || (a.nodeId < b.nodeId ? -1 : 1))
   // `main` goes last: all sign-ins wait while it moves.
-  const movable = cells.filter((cell) => owners.get(cell)?.nodeId === nodeId && !isPinned(plans.get(cell), nodeId))
+  const movable = cells.filter((cell) => owners.get(cell)?.nodeId === nodeId && !plans.get(cell)?.isPinned)
   for (const { nodeId: to, cells: takes } of receivers) {
     const cell = movable.findLast((each) => takes.includes(each))
-    if (cell) return { cell, to }
+    if (cell) return { cell, to, isPinned: false }
   }
   return null
 }
@@ -61,10 +71,6 @@ function successorOf(cell: CellName, { plans, offers, at }: ShareView['sighting'
 
 function isOpen({ madeAt }: Plan, at: number): boolean {
   return Math.abs(at - madeAt) <= PLAN_MS
-}
-
-function isPinned(plan: Plan | undefined, nodeId: string): boolean {
-  return plan?.isPinned === true && plan.nodeId === nodeId
 }
 
 function fairShare(cells: number, nodes: number): number {

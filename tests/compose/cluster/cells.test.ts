@@ -242,6 +242,45 @@ describe('cells', () => {
     expect(opened.length).toBe(moves)
   })
 
+  test('that an operator moved stay with their node while main moves, its owner dies, or nobody reaches the leases', async () => {
+    const { start, pass, owners, opened, allLeases } = sharing(['main', 'c2', 'c3', 'c4'])
+    const nodes = Object.fromEntries(['a', 'b', 'c'].map((id) => [id, start(id)]))
+    await pass(10_000)
+    const give = async (cell: string, to: string) => {
+      const offer = (await allLeases.look()).offers.find(({ nodeId }) => nodeId === to)
+      const owner = nodes[owners()[cell] ?? '']
+      if (!owner || !offer) throw new Error('no such move')
+      const given = owner.role.give(cell, offer)
+      await pass(5_000)
+      await given
+    }
+    const isPinned = async (cell: string) => (await allLeases.look()).plans.get(cell)?.isPinned
+    await give('c2', 'b')
+    for (const to of ['b', 'a', 'b', 'c']) {
+      await give('main', to)
+      await pass(40_000)
+      expect([owners()['main'], owners()['c2'], await isPinned('c2')]).toEqual([to, 'b', true])
+    }
+    // Whoever comes back first takes what is free: it goes to the node of the pin then.
+    for (const away of [['c'], ['b', 'a', 'c'], ['b'], ['a', 'b']]) {
+      for (const id of away) Object.assign(nodes[id]?.link ?? {}, { isCut: true })
+      await pass(15_000)
+      for (const id of away.reverse()) {
+        Object.assign(nodes[id]?.link ?? {}, { isCut: false })
+        await pass(2_500)
+      }
+      await pass(60_000)
+      expect([away, owners()['c2'], await isPinned('c2')]).toEqual([away, 'b', true])
+    }
+    const moves = opened.length
+    await pass(60_000)
+    expect(opened.length).toBe(moves)
+    await nodes['b']?.role.leave(1_000)
+    await nodes['b']?.role.end()
+    await pass(20_000)
+    expect([owners()['c2'] === 'b', await isPinned('c2')]).toEqual([false, undefined])
+  })
+
   test('are not given to nodes of a version that knows one cell', async () => {
     const { time, start, pass, owners, opened, allLeases } = sharing(['main', 'c2'])
     start('a')

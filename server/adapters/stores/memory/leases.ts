@@ -67,7 +67,10 @@ export class MemoryLeases implements LeaseStore {
       const cells = this.offers.get(id)
       return cells && !this.hasLapsed(id, at) ? [{ nodeId: id, url, cells }] : []
     })
-    return { at, owners: new Map(owners), offers, plans: new Map(this.plans), hopKeys: this.hopKeys }
+    const plans = [...this.plans].filter(
+      ([, { isPinned, nodeId }]) => !isPinned || live.some(({ id }) => id === nodeId),
+    )
+    return { at, owners: new Map(owners), offers, plans: new Map(plans), hopKeys: this.hopKeys }
   }
 
   async beat(node: NodeFacts, offer?: readonly CellName[]): Promise<void> {

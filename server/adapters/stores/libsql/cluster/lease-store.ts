@@ -60,7 +60,8 @@ const LOOK = `SELECT ${NOW} AS at,
   (SELECT json_group_array(json_object('nodeId', n.id, 'url', n.url, 'cells', json(s.value)))
     FROM nodes n JOIN secrets s ON s.name = '${OFFER}' || n.id WHERE ${OFFERING}) AS offers,
   (SELECT json_group_array(json_array(substr(name, ${PLAN.length + 1}), value, created_at))
-    FROM secrets WHERE name LIKE '${PLAN}%') AS plans`
+    FROM secrets s WHERE name LIKE '${PLAN}%' AND (value NOT LIKE '%${PINNED}'
+      OR EXISTS (SELECT 1 FROM nodes n WHERE n.id || '${PINNED}' = s.value AND ${LIVES}))) AS plans`
 const HOP_KEYS = `SELECT substr(name, ${HOP_KEY.length + 1}) AS id, value, created_at AS createdAt FROM secrets
   WHERE name LIKE '${HOP_KEY}%' ORDER BY created_at DESC, name DESC LIMIT 2`
 /** Also what earlier processes left at the same address: a node that crashes at each start would leave thousands. */
