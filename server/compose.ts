@@ -28,6 +28,7 @@ import { faultLog } from './compose/observing/fault-log'
 import { composeTelemetry } from './compose/observing/telemetry'
 import { openMailers, ownerSettings, passwordResets, signInEvents, signUpConfirmation } from './compose/owner-mail'
 import { resealSecrets } from './compose/resealing'
+import { roomForBodies } from './compose/room-for-bodies'
 import { indexSources } from './compose/search/index-sources'
 import { SearchIndex } from './compose/search/search-index'
 import { openWebsearch } from './compose/search/websearch'
@@ -41,7 +42,6 @@ import { Operator } from './core/accounts/operator'
 import { SignUp } from './core/accounts/sign-up'
 import type { Clock } from './core/clock'
 import { MAIN_CELL } from './core/cluster/cells'
-import { type ByteCaps, BytesInProgress } from './core/limits/bytes-in-progress'
 import { TIER_LIMITS } from './core/limits/tier'
 import { MAIL_FAILED } from './core/mail/mailer'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
@@ -311,7 +311,7 @@ async function coreOf(
     checks: { database: () => stores.problem(), charges: () => cell.chargesProblem() },
     ...{ reports: stores.reports, operationUsage: stores.operationUsage, statements: stores.statements },
     ...(await composeAgents(config, { stores, apps: cell.apps, holds, clock, ownsControl: ownsControl(place) })),
-    intake: new Intake(new BytesInProgress(bodyBytes()), stopwatch),
+    intake: new Intake(place?.bodies ?? roomForBodies(), stopwatch),
     keys: new Keys({
       ...{ credentials, holds, clock, events },
       isOnSale: (name) => apis.routes.byName(name) !== null,
@@ -389,10 +389,4 @@ function composeIdentity(
   })
   const search = new AccountSearch({ accounts, directory: stores.directory, finder: stores.finder })
   return { people: { identity, search, notes: stores.notes, directory: stores.directory }, users, ownOrigins, mailers }
-}
-
-/** The maximum bytes of request bodies in memory: per account or address, and in total (spec-answers 9). */
-function bodyBytes(): ByteCaps {
-  const mib = 1024 * 1024
-  return { subject: 64 * mib, all: Math.min(512 * mib, process.constrainedMemory() / 4) }
 }

@@ -45,6 +45,17 @@ describe('with accounts in two cells', () => {
     await db.run(sql`DELETE FROM payments`)
   })
 
+  test('request bodies of both cells share the memory that the process allows for them', async () => {
+    const create = async (of: CellOwner) => (await of.api('/api/keys', { name: 'New' })).status
+    const statuses = () => Promise.all([ada, bob].map(create))
+    // One account or address gets a part of it.
+    const uploads = Array.from({ length: 1_000 }, (_, i) => cells.bodies.share(`address ${i}`))
+    for (let bytes = 2 ** 20; bytes >= 1; bytes /= 2) for (const upload of uploads) while (upload.take(bytes) === null);
+    expect(await statuses()).toEqual([503, 503])
+    for (const upload of uploads) upload.giveBack()
+    expect(await statuses()).toEqual([201, 201])
+  })
+
   test('accounts are divided, and each is opened in its own cell alone', async () => {
     expect([operator.cell, ada.cell, bob.cell]).toEqual(['main', C2, 'main'])
     for (const one of [operator, ada, bob]) {

@@ -4,6 +4,7 @@ import { LibsqlCellDirectory } from '../../server/adapters/stores/libsql/cluster
 import { Opened } from '../../server/adapters/stores/libsql/driver/opened'
 import { openSharedDatabase } from '../../server/adapters/stores/libsql/shared-database'
 import type { CellPlace } from '../../server/compose/cluster/cell-place'
+import { roomForBodies } from '../../server/compose/room-for-bodies'
 import { type CellMessages, CellSilent } from '../../server/core/cluster/cell-messages'
 import { type CellCalls, type CellName, MAIN_CELL } from '../../server/core/cluster/cells'
 import { ChangesHere } from '../../server/core/cluster/control-changes'
@@ -44,7 +45,8 @@ export async function openCells(
       return gatewayOf(cell).gateway.receive(message)
     },
   }
-  const common = { all: [MAIN_CELL, C2], changes, messages, witness: null }
+  const bodies = roomForBodies()
+  const common = { all: [MAIN_CELL, C2], changes, messages, witness: null, bodies }
   const opened = new Opened()
   const control = await openSharedDatabase(
     {
@@ -81,7 +83,7 @@ export async function openCells(
   if (!options.mainAlone) await openC2()
   const main = gatewayOf(MAIN_CELL)
   const made = {
-    ...{ main, clock, control, folders, gatewayOf, openC2 },
+    ...{ main, clock, control, folders, gatewayOf, openC2, bodies },
     get c2() {
       return gatewayOf(C2)
     },

@@ -4,6 +4,7 @@ import type { CellMessages } from '../../core/cluster/cell-messages'
 import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import type { ControlChanges } from '../../core/cluster/control-changes'
 import type { DirectoryWitness } from '../../core/cluster/directory-witness'
+import type { BytesInProgress } from '../../core/limits/bytes-in-progress'
 import { micros } from '../../core/money'
 
 /** The place of a gateway among those of several cells (ADR 52). */
@@ -16,6 +17,8 @@ export interface CellPlace {
   readonly messages: CellMessages
   /** Of the process. Null: each cell is asked what the directory lacks of it. */
   readonly witness: Pick<DirectoryWitness, 'since' | 'vouches'> | null
+  /** What request bodies may take in memory, in all gateways of the process. */
+  readonly bodies: BytesInProgress
   /** Where the accounts are of a cell other than `main`, whose gateway uses the control database and does not own it. */
   readonly apart: {
     readonly url: string

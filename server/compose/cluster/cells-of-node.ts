@@ -5,6 +5,7 @@ import type { Config } from '../../config'
 import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import { ChangesHere } from '../../core/cluster/control-changes'
 import { startJob } from '../../jobs/job'
+import { roomForBodies } from '../room-for-bodies'
 import { messagesOver } from './cell-messages'
 import type { CellPlace } from './cell-place'
 import { openRouter } from './cell-router'
@@ -41,6 +42,7 @@ export async function openCellsOfNode(
   const changes = new ChangesHere(tellOtherNodes)
   const place = { url: databaseUrl, authToken: databaseAuthToken }
   const control = await openSharedDatabase({ ...place, changes, onFatal }, opened)
+  const bodies = roomForBodies()
   const router = openRouter(config, all, control.db)
   // Until the first node has made the tables, there is nothing to read, and nothing known. A request that is refused meanwhile says why.
   const looking = startJob(() => router.refresh(), { everyMs: LOOK_MS, onError: () => undefined })
@@ -55,7 +57,15 @@ export async function openCellsOfNode(
       const { cell: name } = node.lease
       const own = apartOf(name)
       const { calls, witness, staffOf } = node
-      const cell = { name, all, changes, messages: messagesOver(calls), witness, apart: own && { ...own, control } }
+      const cell = {
+        name,
+        all,
+        changes,
+        messages: messagesOver(calls),
+        witness,
+        bodies,
+        apart: own && { ...own, control },
+      }
       return { cell, staffOf }
     },
     close: () => opened.close(),
