@@ -14,6 +14,7 @@ import { startCell } from './compose/cell-work'
 import { cellLoad } from './compose/cluster/cell-load'
 import { withMessages } from './compose/cluster/cell-messages'
 import { brakeShareOf, type CellPlace, configOf, ownsControl, shareOf } from './compose/cluster/cell-place'
+import { fewPlaces } from './compose/cluster/few-places'
 import { followControl } from './compose/cluster/follow-control'
 import { type NodeSurroundings, nodeReadiness } from './compose/cluster/gateway-node'
 import { billingBeside, operatorsOfCells, othersOf } from './compose/cluster/operators'
@@ -219,22 +220,23 @@ function anonymousLimits({ anonymousRpm }: Config) {
 }
 
 interface ReadinessParts {
-  readonly core: Pick<Awaited<ReturnType<typeof composeCore>>, 'checks' | 'stuck'>
+  readonly core: Pick<Awaited<ReturnType<typeof composeCore>>, 'checks' | 'stuck' | 'apis' | 'catalog'>
   readonly providers: ClosableProviders
   readonly models: ReturnType<typeof composeModels>
   readonly backups: Pick<ReturnType<typeof composeBackups>, 'warning'>
   readonly stopping: StopState
-  readonly surroundings: Pick<Surroundings, 'node'>
+  readonly surroundings: Pick<Surroundings, 'node' | 'cell'>
 }
 
 function composeReadiness({ dataDir }: Config, parts: ReadinessParts) {
   const { core, providers, models, backups, stopping, surroundings } = parts
   const { sources, context } = providers
   const index = new SearchIndex(indexSources(dataDir), () => context.ready())
+  const places = () => fewPlaces(surroundings.cell, { apis: core.apis.routes.apis, models: core.catalog.list() })
   const readiness = new Readiness({
     ...{ ...models, ...nodeReadiness({ ...core.checks, search: () => index.problem() }, surroundings.node) },
     sources: sources ?? (async () => ({ search: await context.ready() })),
-    warnings: { backups: backups.warning, stuck: () => core.stuck.warning() },
+    warnings: { backups: backups.warning, stuck: () => core.stuck.warning(), places: async () => places() },
     isDraining: stopping.isAnnounced,
   })
   return { index, readiness }

@@ -1,7 +1,7 @@
 import type { Api } from '../../core/apis/api'
 
-/** Why there is no place: all are taken, or this caller has its share. */
-export type NoPlace = 'api_full' | 'caller_full'
+/** Why there is no place: this gateway has none at all, all are taken, or this caller has its share. */
+export type NoPlace = 'no_places' | 'api_full' | 'caller_full'
 
 interface Taken {
   all: number
@@ -24,6 +24,7 @@ export class ApiPlaces {
     const concurrency = this.shareOf(api.concurrency)
     const taken = this.byApi.get(name) ?? { all: 0, byCaller: new Map<string, number>() }
     const mine = taken.byCaller.get(caller) ?? 0
+    if (concurrency === 0) return 'no_places'
     if (taken.all >= concurrency) return 'api_full'
     if (mine >= Math.max(1, Math.floor(concurrency / 2))) return 'caller_full'
     taken.all++

@@ -19,7 +19,7 @@ import { toFailure } from '../call-upstream'
 import type { StreamDeps } from '../stream'
 import type { OpenCall, Work, WorkResult } from '../work'
 import type { ApiInput } from './api-input'
-import type { ApiPlaces } from './api-places'
+import type { ApiPlaces, NoPlace } from './api-places'
 import { type ApiSale, CALL_LOOP, NO_FIGURE, WRONG_ANSWER } from './api-sale'
 import { streamed } from './api-stream'
 import { type ApiAnswer, type AskProblem, askApi, isApiFault, type Limits, openApi } from './ask-api'
@@ -302,11 +302,14 @@ function keyOf(body: ApiInput['body']): unknown {
   ])
 }
 
-function noPlace(why: 'api_full' | 'caller_full'): Failure {
-  const wait = { retryAfterSeconds: 1 }
-  if (why === 'api_full')
-    return failure('service_unavailable', 'This API is handling as many calls as it can. Try again.', wait)
-  return failure('rate_limit_exceeded', 'Your calls take half of the places of this API. Wait for one to finish.', {
-    ...{ ...wait, limitSource: 'account' },
-  })
+function noPlace(why: NoPlace): Failure {
+  if (why === 'caller_full')
+    return failure('rate_limit_exceeded', 'Your calls take half of the places of this API. Wait for one to finish.', {
+      ...{ retryAfterSeconds: 1, limitSource: 'account' },
+    })
+  const isForGood = why === 'no_places'
+  const message = isForGood
+    ? 'This API allows so few calls at once that none are left for your account. Ask the operator of the gateway to allow more; repeating the call does not help. You were not charged.'
+    : 'This API is handling as many calls as it can. Your own limits were not reached. Wait, then send the call again. You were not charged.'
+  return failure('upstream_rate_limit', message, { retryAfterSeconds: isForGood ? 60 : 1, limitSource: 'upstream' })
 }

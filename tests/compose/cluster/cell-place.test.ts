@@ -36,7 +36,8 @@ test('the brakes of all cells allow no more than the one of a gateway alone, whi
 test('an API with fewer places than cells is full in some of them', () => {
   const api = { name: 'shop', concurrency: 1 } as const
   const [first, second] = ['main', 'c2'].map((name) => new ApiPlaces(shareOf({ name, all: ['main', 'c2'] })))
-  expect([first?.take(api, 'a'), second?.take(api, 'b')]).toEqual([null, 'api_full'])
+  const taken = [first?.take(api, 'a'), first?.take(api, 'b'), second?.take(api, 'b')]
+  expect(taken).toEqual([null, 'api_full', 'no_places'])
 })
 
 test("a cell's gateway has its own database, a part of the anonymous limit, and no backups", () => {
