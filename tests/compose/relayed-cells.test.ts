@@ -99,7 +99,9 @@ describe('two cells with one relayer', () => {
     cells.clock.advance(3000)
     const refused = await call(C2, payment)
     expect(refused.headers.has('retry-after')).toBe(true)
-    expect(await codeOf(refused)).toBe('503 payment_network_unavailable')
+    expect(await refused.json()).toMatchObject({
+      error: { code: 'service_unavailable', message: expect.stringContaining('cannot send payments') },
+    })
     expect((await call(C2)).headers.get('www-authenticate') ?? '').not.toContain('Payment ')
     expect([await sent(), asked()]).toEqual(before)
     cells.lost = () => undefined
@@ -157,7 +159,7 @@ describe('two cells with one relayer', () => {
   })
 
   test('main relays nothing but calls of the contracts that payments use', async () => {
-    const before = await sent()
+    const [before, payment] = [await sent(), await buy(C2)]
     const relay = (asked: object) =>
       cells.main.gateway
         .control(new Request('http://gateway/relay', { method: 'POST', body: JSON.stringify(asked) }))
@@ -171,6 +173,8 @@ describe('two cells with one relayer', () => {
     cells.clock.advance(3000)
     expect(await relay({})).toMatchObject({ kind: 'state', problem: expect.stringContaining('cannot pay for gas') })
     expect((await call(C2)).headers.get('www-authenticate') ?? '').not.toContain('Payment ')
+    // It is the network that has become too dear.
+    expect(await codeOf(await call(C2, payment))).toBe('503 payment_network_unavailable')
     await sandbox.ask('anvil_setBalance', [RELAYER.address, coins])
     expect(await sent()).toBe(before)
   })

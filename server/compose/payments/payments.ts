@@ -36,13 +36,13 @@ interface Parts {
   readonly brakeShareOf: (max: number) => number
 }
 
-/** Answers what another cell's gateway asks of the relayer here. */
 /** No offer can be made, because the gateway was closed before its networks were open. */
 class PaymentsClosed extends Error {
   /** Read by core/unavailable.ts. */
   readonly unavailable = true
 }
 
+/** Answers what another cell's gateway asks of the relayer here. */
 type AnswerRelay = (asked: unknown) => Promise<object>
 
 /**

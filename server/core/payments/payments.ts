@@ -7,7 +7,8 @@ import { type Binding, bindingOf, bindingText, digestOf } from './binding'
 import type { Claim, NewClaim, PaymentPurpose, TakeResult } from './claim'
 import type { Fate, Offer, PaymentMethod, ReadCredential, Resource, ShownPayment } from './method'
 import { Payment, type PaymentParts, SETTLE_MS } from './payment'
-import { IN_PROGRESS, NETWORK, type PaymentRefusal, type PaymentRefusalCode, PENDING, USED } from './refusal'
+import { BUSY, IN_PROGRESS, NETWORK, type PaymentRefusal, type PaymentRefusalCode, PENDING, USED } from './refusal'
+import { PAYMENT_TURNS } from './turns'
 import { countsAgainstPayer, type FinishParts, fateOf, finishOpen } from './unfinished'
 
 /** Something that is paid for on its own: a call or a top-up. */
@@ -51,6 +52,8 @@ const MAX_WORK_MS = 15_000
 const MAX_SETTLE_FAILURES = 3
 /** With this many unpaid calls in progress, a payer or address must pay first: one transfer could empty the funds of all of them. */
 const MAX_UNPAID = 8
+/** How many payments are checked at once: a few seconds of work. Whoever comes after that would wait longer than a payment may. */
+const MAX_BEGINNING = 500
 
 /**
  * Payments for single purchases (spec 5.3). The order of a call: `begin` validates and claims without moving money, the upstream
@@ -59,6 +62,8 @@ const MAX_UNPAID = 8
  */
 export class Payments {
   private readonly options: PaymentsOptions
+  /** The hashes of the credentials that are being checked here. */
+  private readonly beginning = new Set<string>()
 
   constructor(options: PaymentsOptions) {
     this.options = options
@@ -100,11 +105,26 @@ export class Payments {
     return found.ok ? (found.value.read.binding?.['account'] ?? null) : null
   }
 
-  /** Validates a credential and claims it for this attempt. */
+  /**
+   * Validates a credential and claims it for this attempt. A copy of one that is being checked is refused before anything is checked of it, and
+   * so is whatever exceeds what can be checked at once.
+   */
   async begin(purchase: Purchase, shown: ShownPayment): Promise<Result<Payment, PaymentRefusal>> {
-    const begun = await this.claimed(purchase, shown)
+    const begun = await this.begunOnce(purchase, shown)
     this.options.onStep?.(begun.ok ? 'verified' : 'refused')
     return begun
+  }
+
+  private async begunOnce(purchase: Purchase, shown: ShownPayment): Promise<Result<Payment, PaymentRefusal>> {
+    const hash = digestOf(shown.text)
+    if (this.beginning.has(hash)) return err(IN_PROGRESS)
+    if (this.beginning.size >= MAX_BEGINNING) return err(BUSY)
+    this.beginning.add(hash)
+    try {
+      return await this.claimed(purchase, shown)
+    } finally {
+      this.beginning.delete(hash)
+    }
   }
 
   private async claimed(purchase: Purchase, shown: ShownPayment): Promise<Result<Payment, PaymentRefusal>> {
@@ -119,7 +139,7 @@ export class Payments {
     const seenAt = this.options.clock.now()
     const payer = known ? ok({ payer: known.payer }) : await method.validate(read, { ...purchase, binding })
     // Validation may have failed because another attempt settled it in the meantime.
-    if (!payer.ok) return err((await this.whyRefused(read.claimKey, 'open')) ?? payer.error)
+    if (!payer.ok) return err((await this.whyRefused(read.claimKey)) ?? payer.error)
     const tooShort = known ? null : this.lifeProblem(read, purchase)
     if (tooShort) return err(tooShort)
     const claim = this.newClaim(purchase, method, read, binding, payer.value.payer)
@@ -179,7 +199,9 @@ export class Payments {
     shown: ShownPayment,
     purchase: Pick<Purchase, 'least'>,
   ): Promise<Result<{ method: PaymentMethod; read: ReadCredential }, PaymentRefusal>> {
-    for (const method of await this.methodsFor(purchase)) {
+    const methods = await this.methodsFor(purchase)
+    await PAYMENT_TURNS.next()
+    for (const method of methods) {
       const read = await method.read(shown)
       if (read) return read.ok ? ok({ method, read: read.value }) : read
     }
@@ -276,11 +298,10 @@ export class Payments {
   }
 
   /** The refusal that an existing claim causes; null when there is none. */
-  private async whyRefused(key: string, only?: 'open'): Promise<PaymentRefusal | null> {
+  private async whyRefused(key: string): Promise<PaymentRefusal | null> {
     const claim = await this.options.claims.find(key)
     if (!claim || claim.state === 'released') return null
-    if (claim.state !== 'served') return IN_PROGRESS
-    return only === 'open' ? null : USED
+    return claim.state === 'served' ? USED : IN_PROGRESS
   }
 
   private newClaim(

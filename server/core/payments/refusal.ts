@@ -8,6 +8,7 @@ export type PaymentRefusalCode =
   | 'payment_in_progress'
   | 'payment_pending'
   | 'payment_network_unavailable'
+  | 'service_unavailable'
   | 'answer_not_kept'
 
 export interface PaymentRefusal {
@@ -47,11 +48,26 @@ export const NETWORK: PaymentRefusal = {
   reason: 'The payment network does not answer. Nothing was charged, and the credential stays valid. Try again later.',
 }
 
-/** Codes of payments that went through or still may. A new challenge would invite the caller to pay twice. */
+/** This gateway is the cause, and not the network. */
+export const BUSY: PaymentRefusal = {
+  code: 'service_unavailable',
+  reason:
+    'The gateway is checking as many payments as it can. Nothing was charged, and the credential stays valid. Send the request again with the same credential.',
+}
+
+/** The network answers, but this gateway cannot send to it: the node that sends for all is away, or has too much to send. */
+export const CANNOT_SEND: PaymentRefusal = {
+  code: 'service_unavailable',
+  reason:
+    'The gateway cannot send payments to their network now. Nothing was charged, and the credential stays valid. Send the request again with the same credential.',
+}
+
+/** Codes of payments that went through, still may, or stay good. A new challenge would invite the caller to pay twice. */
 const MAY_BE_PAID: ReadonlySet<string> = new Set([
   'payment_in_progress',
   'payment_pending',
   'payment_network_unavailable',
+  'service_unavailable',
   'answer_not_kept',
 ] satisfies PaymentRefusalCode[])
 

@@ -68,7 +68,8 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   quota_exceeded:
     "What is left of the key's daily, weekly or monthly budget is below the price. The budget resets after Retry-After.",
   internal_error: 'Something went wrong on our side. Contact support with the request id.',
-  service_unavailable: 'The database is not responding, or the server is shutting down. Try again.',
+  service_unavailable:
+    'The database is not responding, or the server is shutting down or has too much to do. Try again.',
   account_under_review:
     'An earlier charge of this account could not be booked, and the operator has to decide about it. Nothing was charged.',
   upstream_error: 'The upstream provider returned an error.',

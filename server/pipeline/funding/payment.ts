@@ -13,7 +13,12 @@ import type { AuthenticatedCall } from '../call'
 import type { Captured } from '../work'
 import type { Funding, Priced, Reservation } from './funding'
 
-const RETRY_AFTER_SECONDS = { payment_in_progress: 1, payment_pending: 2, payment_network_unavailable: 2 } as const
+const RETRY_AFTER_SECONDS = {
+  payment_in_progress: 1,
+  payment_pending: 2,
+  payment_network_unavailable: 2,
+  service_unavailable: 2,
+} as const
 
 /**
  * Pays for one call with a payment of its own (spec 5.3): the credential is validated and claimed before the upstream is called,

@@ -6,6 +6,7 @@ import type { PaymentMethod, ShownPayment } from '../../../server/core/payments/
 import type { Payment } from '../../../server/core/payments/payment'
 import { Payments, type Purchase } from '../../../server/core/payments/payments'
 import { mayOfferAgain, type PaymentRefusalCode } from '../../../server/core/payments/refusal'
+import { err } from '../../../server/core/result'
 import { FixturePayment, FixtureUpTo } from '../../support/fixture-payment'
 import { NOON, openTestStores, requestId, type TestStores } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
@@ -128,6 +129,74 @@ describe('a call paid per request (spec 5.3)', () => {
     const refused = tries.flatMap((begun) => (begun.ok ? [] : [begun.error]))
     expect(refused.map(({ code }) => code)).toEqual(Array(7).fill('payment_in_progress'))
     expect(refused.some(mayOfferAgain)).toBe(false)
+  })
+
+  test('copies that arrive while the first is checked cost no check, and are told to wait; a later one is judged by the claim', async () => {
+    const shown = await bought()
+    const checked = Promise.withResolvers<void>()
+    let checks = 0
+    const { validate } = network
+    network.validate = async (...asked) => {
+      checks++
+      await checked.promise
+      return validate.apply(network, asked)
+    }
+    const gateway = payments()
+    const first = gateway.begin(purchase(), shown)
+    const copies = await Promise.all(Array.from({ length: 7 }, () => gateway.begin(purchase(), shown)))
+    expect(copies.map((begun) => !begun.ok && begun.error.code)).toEqual(Array(7).fill('payment_in_progress'))
+    checked.resolve()
+    const begun = await first
+    expect(checks).toBe(1)
+    if (!begun.ok) throw new Error(begun.error.code)
+    await begun.value.settle()
+    await begun.value.served()
+    const late = await gateway.begin(purchase(), shown)
+    expect(!late.ok && late.error).toMatchObject({ code: 'invalid_challenge', reason: expect.stringContaining('used') })
+  })
+
+  test('a copy that is found to fail because the first was served meanwhile is a used one, whichever process checks it', async () => {
+    const shown = await bought()
+    const checked = Promise.withResolvers<void>()
+    const reached = Promise.withResolvers<void>()
+    const { validate } = network
+    network.validate = async (...asked) => {
+      reached.resolve()
+      await checked.promise
+      return validate.apply(network, asked)
+    }
+    const copy = payments().begin(purchase(), shown)
+    await reached.promise
+    network.validate = validate
+    const payment = await begin(shown)
+    await payment.settle()
+    await payment.served()
+    checked.resolve()
+    const judged = await copy
+    expect(judged.ok || judged.error.code).toBe('invalid_challenge')
+  })
+
+  test('more payments at once than can be checked are service_unavailable without a challenge, and stay good', async () => {
+    const checked = Promise.withResolvers<void>()
+    network.validate = async () => {
+      await checked.promise
+      return err({ code: 'verification_failed', reason: 'one of many' })
+    }
+    const gateway = payments()
+    const shown = await bought()
+    const many = Array.from({ length: 501 }, (_, salt) =>
+      gateway.begin(purchase(), { ...shown, text: `${shown.text}${' '.repeat(salt)}` }),
+    )
+    const over = await (many.at(-1) ?? gateway.begin(purchase(), shown))
+    if (over.ok) throw new Error('it was taken')
+    expect([over.error.code, mayOfferAgain(over.error)]).toEqual(['service_unavailable', false])
+    checked.resolve()
+    const codes = (await Promise.all(many)).map((begun) => begun.ok || begun.error.code)
+    expect(codes.filter((code) => code === 'verification_failed')).toHaveLength(500)
+    network.validate = FixturePayment.prototype.validate
+    const later = await gateway.begin(purchase(), shown)
+    expect(later.ok).toBe(true)
+    if (later.ok) await later.value.release('enough')
   })
 
   test('an attempt during the first settlement is never invited to pay again', async () => {

@@ -3,15 +3,19 @@ import { Mppx, tempo } from 'mppx/server'
 import {
   type Address,
   type Client,
+  concat,
   createClient,
   erc20Abi,
+  fromRlp,
   type Hex,
   isAddressEqual,
   keccak256,
   parseEventLogs,
+  slice,
   TransactionNotFoundError,
   type TransactionReceipt,
   TransactionReceiptNotFoundError,
+  toRlp,
 } from 'viem'
 import {
   getBlock,
@@ -36,6 +40,7 @@ import type {
   ValidPayment,
 } from '../../../core/payments/method'
 import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
+import { PAYMENT_TURNS } from '../../../core/payments/turns'
 import { err, ok, type Result } from '../../../core/result'
 import { ChainWatch } from './chain/chain-watch'
 import { isNodeTrouble } from './chain/node-trouble'
@@ -113,15 +118,18 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
       const read = readPaymentScheme(shown, 'tempo')
       if (!read?.ok) return read
       const { credential, hash, binding } = read.value
-      const handle = await handleOf(credential.payload)
-      return ok({ claimKey: credential.challenge.id, hash, binding, handle, credential })
+      const transfer = await signedTransfer(credential.payload)
+      const handle = { transaction: transfer?.hash ?? 'none', validBefore: transfer?.validBefore ?? null }
+      const own: TempoCredential = { credential, transfer }
+      return ok({ claimKey: credential.challenge.id, hash, binding, handle, credential: own })
     },
     async validate(read, { amount, binding }): Promise<Result<ValidPayment, PaymentRefusal>> {
       try {
         if ((await watch.problem()) !== null) return err(NETWORK)
         await options.freshen?.()
         const request = { amount: formatUsd(amount), chainId: options.chainId }
-        const credential = read.credential as Parameters<typeof mppx.validateCredential>[0] // created by `read`
+        const credential = shownBy(read) as Parameters<typeof mppx.validateCredential>[0]
+        await PAYMENT_TURNS.next()
         const { details } = await mppx.validateCredential(credential, { meta: { ...binding }, request })
         const life = lifeProblem(read.handle, options.now())
         if (life) return err({ code: 'verification_failed', reason: life })
@@ -159,24 +167,53 @@ function tempoClient(options: TempoOptions): Client {
   return createClient({ chain, transport: transportOf(options) })
 }
 
+interface SignedTransfer {
+  readonly raw: Hex
+  readonly hash: Hex
+  readonly validBefore: number | null
+}
+
+/** What `read` makes of a credential. */
+interface TempoCredential {
+  readonly credential: Credential.Credential
+  /** Null if it contains none. */
+  readonly transfer: SignedTransfer | null
+}
+
+function shownBy({ credential }: ReadCredential): Credential.Credential {
+  return (credential as TempoCredential).credential
+}
+
 /** The transfer in the canonical form that nodes hash. */
-async function signedTransfer(payload: unknown): Promise<{ raw: Hex; hash: Hex; validBefore: number | null } | null> {
-  const signature: unknown = Reflect.get(Object(payload), 'signature')
-  if (typeof signature !== 'string' || !/^0x7[68][0-9a-f]+$/i.test(signature)) return null
+async function signedTransfer(payload: unknown): Promise<SignedTransfer | null> {
+  const serialized: unknown = Reflect.get(Object(payload), 'signature')
+  if (typeof serialized !== 'string' || !/^0x7[68][0-9a-f]+$/i.test(serialized)) return null
   try {
-    const transaction = Transaction.deserialize(signature as Transaction.TransactionSerializedTempo) // its prefix was checked
-    const raw = await Transaction.serialize(transaction)
-    const seconds = transaction.validBefore
+    const { unsigned, signature } = parted(serialized as Hex) // its form was checked
+    // The library takes the signature in this form as well.
+    const raw = await Transaction.serialize({
+      ...unsigned,
+      signature,
+    } as unknown as Transaction.TransactionSerializableTempo)
+    const seconds = unsigned.validBefore
     return { raw, hash: keccak256(raw), validBefore: seconds ? Number(seconds) * 1000 : null }
   } catch {
     return null
   }
 }
 
-async function handleOf(payload: unknown): Promise<SettlementHandle> {
-  const transfer = await signedTransfer(payload)
-  return { transaction: transfer?.hash ?? 'none', validBefore: transfer?.validBefore ?? null }
+/** A transfer and its signature. With it, the library would recover the sender, which takes milliseconds and is not needed here. */
+function parted(serialized: Hex): { unsigned: Transaction.TransactionSerializableTempo; signature: Hex } {
+  const fields = fromRlp(slice(serialized, 1), 'hex')
+  const signature = typeof fields === 'string' ? undefined : fields.at(-1)
+  if (typeof fields === 'string' || fields.length <= UNSIGNED_FIELDS || typeof signature !== 'string')
+    throw new Error('it is not signed')
+  const unsigned = concat([slice(serialized, 0, 1), toRlp(fields.slice(0, -1))])
+  return { unsigned: Transaction.deserialize(unsigned as Transaction.TransactionSerializedTempo), signature } // its prefix was checked
 }
+
+/** A transfer without a signature has so many fields, or one more, which is a list. */
+const UNSIGNED_FIELDS = 13
 
 function lifeProblem({ validBefore }: SettlementHandle, now: number): string | null {
   if (validBefore === null) return 'The transfer must have a validBefore, or its outcome could stay unknown forever.'
@@ -186,7 +223,7 @@ function lifeProblem({ validBefore }: SettlementHandle, now: number): string | n
 }
 
 async function send(client: Client, read: ReadCredential, options: TempoOptions): Promise<SettleOutcome> {
-  const transfer = await signedTransfer(Reflect.get(Object(read.credential), 'payload'))
+  const { transfer } = read.credential as TempoCredential // created by `read`
   if (!transfer) return { kind: 'refused', reason: 'not a signed transfer' }
   try {
     const receipt = await sendRawTransactionSync(client, { serializedTransaction: transfer.raw })
@@ -212,8 +249,8 @@ function nullIfUnknown(error: unknown): null {
 }
 
 /** Whether the recipient received the challenge's whole amount in a single transfer of the token. */
-function isWhole(logs: TransactionReceipt['logs'], { credential }: ReadCredential, options: TempoOptions): boolean {
-  const { amount } = (credential as Credential.Credential).challenge.request // created by `read`
+function isWhole(logs: TransactionReceipt['logs'], read: ReadCredential, options: TempoOptions): boolean {
+  const { amount } = shownBy(read).challenge.request
   const ours = logs.filter(({ address }) => isAddressEqual(address, options.token as Address))
   const transfers = parseEventLogs({ abi: erc20Abi, eventName: 'Transfer', logs: ours })
   const received = transfers.filter(({ args }) => isAddressEqual(args.to, options.recipient as Address))

@@ -1,7 +1,9 @@
 import { type Address, type Client, encodeFunctionData, erc20Abi, type Hex, hexToNumber } from 'viem'
 import { call, getBlock } from 'viem/actions'
+import { CANNOT_SEND, NETWORK, type PaymentRefusal } from '../../../../core/payments/refusal'
 import { reasonOf } from '../refusals'
 import { isRevert } from './node-trouble'
+import { ofNetwork, type RelayProblem } from './relaying'
 
 export interface ChainWatchOptions {
   readonly chainId: number
@@ -13,7 +15,7 @@ export interface ChainWatchOptions {
   /** Called once, with the reason, when the chain stops being usable. */
   readonly onTrouble: (what: string, reason: string) => void
   /** Additional checks, run at the same time. */
-  readonly also?: () => Promise<string | null>
+  readonly also?: () => Promise<RelayProblem | null>
   /** Prepares a chain that does not make blocks by itself; runs before any request to it. */
   readonly freshen?: () => Promise<void>
 }
@@ -34,6 +36,7 @@ export class ChainWatch {
   private healthyAt = Number.NEGATIVE_INFINITY
   private checking: Promise<string | null> | null = null
   private lastReported: string | null = null
+  private isOurs = false
 
   constructor(client: Client, options: ChainWatchOptions) {
     this.client = client
@@ -44,6 +47,11 @@ export class ChainWatch {
   async problem(): Promise<string | null> {
     const age = this.options.now() - this.healthyAt
     return age >= 0 && age < WELL_MS ? null : this.checkAgain()
+  }
+
+  /** What a payer is told while there is a problem. */
+  refusal(): PaymentRefusal {
+    return this.isOurs ? CANNOT_SEND : NETWORK
   }
 
   /** Checks for a problem now, ignoring earlier results. */
@@ -65,7 +73,11 @@ export class ChainWatch {
 
   private async check(): Promise<string | null> {
     const startedAt = this.options.now()
-    const problem = await this.findProblem().catch((error: unknown) => `the node does not answer: ${reasonOf(error)}`)
+    const found = await this.findProblem().catch((error: unknown) =>
+      ofNetwork(`the node does not answer: ${reasonOf(error)}`),
+    )
+    const problem = found?.reason ?? null
+    this.isOurs = found?.isOurs ?? false
     this.healthyAt = problem === null ? startedAt : Number.NEGATIVE_INFINITY
     // A lasting problem is reported once, even if the numbers in it change.
     const kind = problem?.replace(/[\d.]+/g, '') ?? null
@@ -75,7 +87,7 @@ export class ChainWatch {
     return problem
   }
 
-  private async findProblem(): Promise<string | null> {
+  private async findProblem(): Promise<RelayProblem | null> {
     const { chainId, maxBlockAgeMs, now, freshen, also } = this.options
     await freshen?.()
     const [answered, { timestamp }, moves, other] = await Promise.all([
@@ -84,10 +96,12 @@ export class ChainWatch {
       this.tokenMoves(),
       also?.() ?? null,
     ])
-    if (answered !== chainId) return `the node serves chain ${answered}, not ${chainId}`
+    if (answered !== chainId) return ofNetwork(`the node serves chain ${answered}, not ${chainId}`)
     if (maxBlockAgeMs !== null && now() - Number(timestamp) * 1000 > maxBlockAgeMs)
-      return `the last block is older than ${maxBlockAgeMs / 1000} s: the chain has halted, or its node is behind`
-    return moves ?? other
+      return ofNetwork(
+        `the last block is older than ${maxBlockAgeMs / 1000} s: the chain has halted, or its node is behind`,
+      )
+    return ofNetwork(moves) ?? other
   }
 
   /** Without `getChainId`, which shares a question that is still open: a node that is well again would inherit its failure. */

@@ -1,14 +1,21 @@
 import type { Address, Hex } from 'viem'
 import { isJson, parsedJson } from '../../../../core/json'
 import { reasonOf } from '../refusals'
-import type { ContractCall, Relayed, RelayedReceipt, Relaying } from './relaying'
+import {
+  type ContractCall,
+  ofNetwork,
+  type Relayed,
+  type RelayedReceipt,
+  type Relaying,
+  type RelayProblem,
+} from './relaying'
 
 /** Sends JSON to the gateway of `main`, and resolves to its answer. It may be asked twice. */
 export type AskMain = (body: string, signal: AbortSignal) => Promise<Response>
 
 /** What `main` says of its relayer, or of a call that it was asked to relay. */
 type Said =
-  | { readonly kind: 'state'; readonly problem: string | null }
+  | { readonly kind: 'state'; readonly problem: string | null; readonly isOurs?: boolean }
   | { readonly kind: 'failed'; readonly reason: string; readonly isSent: boolean }
   | Relayed
 
@@ -17,8 +24,8 @@ const RELAY_MS = 13_000
 const STATE_MS = 900
 
 /**
- * The relayer of the gateway of `main`, which counts the nonces of the account for the gateways of all cells. While no node owns `main` it is
- * as if the chain were away: nothing is offered, and of a payment on its way the chain is asked.
+ * The relayer of the gateway of `main`, which counts the nonces of the account for the gateways of all cells. While no node owns `main`
+ * nothing is offered, and of a payment on its way the chain is asked.
  */
 export class RelayerOfMain implements Relaying {
   readonly address: Address
@@ -29,10 +36,11 @@ export class RelayerOfMain implements Relaying {
     this.ask = ask
   }
 
-  async problem(): Promise<string | null> {
+  async problem(): Promise<RelayProblem | null> {
     const said = await this.said({}, STATE_MS)
-    if (said.kind === 'failed') return said.reason
-    return said.kind === 'state' ? said.problem : UNCLEAR
+    if (said.kind === 'state')
+      return said.problem === null ? null : { reason: said.problem, isOurs: said.isOurs ?? false }
+    return { reason: said.kind === 'failed' ? said.reason : UNCLEAR, isOurs: true }
   }
 
   async relay(call: ContractCall, onSent: () => void): Promise<Relayed> {
@@ -71,7 +79,10 @@ export async function answerOfMain(
   body: unknown,
 ): Promise<Readonly<Record<string, unknown>>> {
   const call = callIn(body)
-  if (!call) return { kind: 'state', problem: await relayer.problem().catch(reasonOf) }
+  if (!call) {
+    const problem = await relayer.problem().catch((error: unknown) => ofNetwork(reasonOf(error)))
+    return { kind: 'state', problem: problem?.reason ?? null, ...(problem?.isOurs && { isOurs: true }) }
+  }
   const isTarget = targets.some((target) => target.toLowerCase() === call.to.toLowerCase())
   if (!isTarget) return { kind: 'failed', reason: 'it is not the call of a payment', isSent: false }
   let isSent = false

@@ -1,10 +1,11 @@
 import { type Client, type Hex, keccak256, type TransactionReceipt } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { getTransactionCount, getTransactionReceipt, sendRawTransaction } from 'viem/actions'
+import { PAYMENT_TURNS } from '../../../../core/payments/turns'
 import { reasonOf } from '../refusals'
 import type { Fees, GasPrices } from './gas-prices'
 import { causesOf, isNodeTrouble, isRevert } from './node-trouble'
-import type { ContractCall, Relayed, Relaying } from './relaying'
+import { type ContractCall, ofNetwork, type Relayed, type Relaying, type RelayProblem } from './relaying'
 
 export interface RelayedCall extends ContractCall {
   readonly gas: bigint
@@ -98,9 +99,10 @@ export class Relayer implements Relaying {
     return this.options.account.address
   }
 
-  async problem(): Promise<string | null> {
-    if (this.waiting.length >= MAX_WAITING) return `${this.waiting.length} payments wait for the relayer`
-    return this.options.gas.problem()
+  async problem(): Promise<RelayProblem | null> {
+    if (this.waiting.length >= MAX_WAITING)
+      return { reason: `${this.waiting.length} payments wait for the relayer`, isOurs: true }
+    return ofNetwork(await this.options.gas.problem())
   }
 
   async relay({ to, data }: ContractCall, onSent: () => void): Promise<Relayed> {
@@ -219,6 +221,7 @@ export class Relayer implements Relaying {
     const price = isLegacy
       ? ({ type: 'legacy', gasPrice: fees.maxFeePerGas } as const)
       : ({ type: 'eip1559', ...fees } as const)
+    await PAYMENT_TURNS.next()
     const raw = await account.signTransaction({ ...flight.call, ...price, nonce: flight.nonce, chainId })
     if (!this.maySend()) throw new NotOurs()
     flight.sent.push({ hash: keccak256(raw), raw, fees: { ...fees, isLegacy } })

@@ -19,11 +19,21 @@ export type Relayed =
   | { readonly kind: 'late' }
   | { readonly kind: 'reverts'; readonly reason: string }
 
+/** Why nothing can be sent. `isOurs`: the gateway is the cause, not the network or what it costs. */
+export interface RelayProblem {
+  readonly reason: string
+  readonly isOurs: boolean
+}
+
+export function ofNetwork(reason: string | null): RelayProblem | null {
+  return reason === null ? null : { reason, isOurs: false }
+}
+
 /** An account of our own that brings payments to the chain and pays their gas. */
 export interface Relaying {
   readonly address: Address
   /** Why no call is accepted now, such as gas that costs too much; null when one is. Rejects if the chain's node does not respond. */
-  problem(): Promise<string | null>
+  problem(): Promise<RelayProblem | null>
   /**
    * Sends the call and waits for its block. Safe to repeat: the same call is sent with one nonce while it is under way, and afterwards the
    * contract refuses it. Rejects if it is not known what happened, or nothing can be sent now. `onSent` is called once a node of the chain may have it.

@@ -50,7 +50,7 @@ export function authorizations(options: EvmOptions, network: EvmNetwork) {
       const data = transferCall(shown.authorization)
       try {
         const moved = await simulatedAmount(watch, () => movedAmount(reads, token, recipient as Address, data))
-        if (moved === null) return NETWORK
+        if (moved === null) return watch.refusal()
         if (moved === whole) return facilitated ? facilitatorRefusal(options, facilitated.facilitator, shown) : null
         onTrouble('evm payments are refused: the token does not transfer the requested amount', `${moved} of ${whole}`)
         return NETWORK

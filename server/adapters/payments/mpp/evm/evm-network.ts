@@ -6,7 +6,7 @@ import { ChainWatch } from '../chain/chain-watch'
 import { type GasCeiling, GasPrices } from '../chain/gas-prices'
 import { Relayer } from '../chain/relayer'
 import { type AskMain, RelayerOfMain } from '../chain/relayer-of-main'
-import type { Relaying } from '../chain/relaying'
+import { ofNetwork, type Relaying } from '../chain/relaying'
 import { EIP3009_ABI } from './eip3009'
 import { batchingTransportOf, type ChainOptions, chainOf, transportOf } from './evm-chain'
 import type { WireOptions } from './evm-wire'
@@ -80,7 +80,7 @@ export function evmNetwork(options: EvmNetworkOptions): EvmNetwork {
   const watch = new ChainWatch(reads, { ...options, ...(own && { also: () => own.relayer.problem() }) })
   const facilitated = facilitator && {
     facilitator,
-    watch: new ChainWatch(reads, { ...options, also: () => facilitator.problem() }),
+    watch: new ChainWatch(reads, { ...options, also: async () => ofNetwork(await facilitator.problem()) }),
   }
   return {
     ...{ token, reads, relayed: own && { relayer: own.relayer, watch }, facilitated },

@@ -3,6 +3,7 @@ import { getCode, readContract } from 'viem/actions'
 import type { Money } from '../../../../core/money'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from '../../../../core/payments/method'
 import { NETWORK, type PaymentRefusal } from '../../../../core/payments/refusal'
+import { PAYMENT_TURNS } from '../../../../core/payments/turns'
 import { err, ok } from '../../../../core/result'
 import { settleByCall, simulatedAmount } from '../chain/contract-calls'
 import { isNodeTrouble, isRevert } from '../chain/node-trouble'
@@ -60,8 +61,9 @@ export function uptoMethod(options: EvmOptions, network: EvmNetwork & Relayed): 
       if ((terms.least ?? terms.amount) < minAmount) return err(TOO_LITTLE)
       const mismatch = wire.mismatch(payment, terms, units(terms.amount))
       if (mismatch) return err(mismatch)
-      if (permit.spender !== UPTO_PROXY.toLowerCase() || !(await isSignedByPayer(chainId, permit)))
-        return err(NOT_SIGNED)
+      if (permit.spender !== UPTO_PROXY.toLowerCase()) return err(NOT_SIGNED)
+      await PAYMENT_TURNS.next()
+      if (!(await isSignedByPayer(chainId, permit))) return err(NOT_SIGNED)
       const refusal = await permits.refusal(permit)
       return refusal ? err(refusal) : ok({ payer: permit.from })
     },
@@ -112,7 +114,7 @@ function settling(options: EvmOptions, { token, reads, relayed }: EvmNetwork & R
         const moved = await simulatedAmount(watch, () =>
           movedByRelayer(reads, { relayer: relayer.address, token, recipient, target: UPTO_PROXY, data }),
         )
-        if (moved === null) return NETWORK
+        if (moved === null) return watch.refusal()
         if (moved === permit.amount) return null
         onTrouble(
           'upto payments are refused: the token does not transfer the requested amount',
