@@ -121,18 +121,20 @@ export async function search(node: Pick<TestNode, 'url'>, secret: string): Promi
   }
 }
 
-/** How long a caller waits before it calls again what was refused: refusals at full speed take the processor from the nodes. */
-const REFUSED_MS = 25
+/** How long a caller waits before it calls again: calls at full speed take the processor from the nodes, and from the tests beside these. */
+const PAUSE_MS = { served: 50, refused: 100 }
+/** So that some of a few callers have a call under way at any moment, as where a node is killed. */
+export const BUSY_MS = { served: 10, refused: 100 }
 
-/** Calls until it is stopped, so many at a time, at whatever node `pick` gives. */
-export function load(secret: string, atOnce: number, pick: () => Pick<TestNode, 'url'>) {
+/** Calls until it is stopped, so many callers at a time, at whatever node `pick` gives. */
+export function load(secret: string, atOnce: number, pick: () => Pick<TestNode, 'url'>, pause = PAUSE_MS) {
   const outcomes: Outcome[] = []
   let isOver = false
   const caller = async () => {
     while (!isOver) {
       const outcome = await search(pick(), secret)
       outcomes.push(outcome)
-      if (outcome.status !== 200) await Bun.sleep(REFUSED_MS)
+      await Bun.sleep(outcome.status === 200 ? pause.served : pause.refused)
     }
   }
   const callers = Array.from({ length: atOnce }, caller)

@@ -6,6 +6,8 @@ import { until } from './until'
 const CAP_USD = 0.1
 /** After its first calls, an owner lives at most so much longer. */
 const MAX_LIFE_MS = 300
+/** Only what was refused is not asked again at once. */
+const FULL_SPEED = { served: 0, refused: 25 }
 
 export interface NodeCrashReport extends Reconciliation {
   readonly kills: number
@@ -26,8 +28,10 @@ interface NodeCrashes {
   /** How many cells the accounts are divided among. */
   readonly cells?: number
   readonly endsLease: boolean
-  /** How many calls each key has under way. */
+  /** How many callers each key has. */
   readonly callers?: number
+  /** How long each caller waits after an answer. */
+  readonly pause?: { readonly served: number; readonly refused: number }
 }
 
 /**
@@ -36,7 +40,7 @@ interface NodeCrashes {
  * lease ends at the kill, which saves its 10 seconds.
  */
 export async function nodeCrashRun(
-  { kills, nodes: size, cells = 1, endsLease, callers = 8 }: NodeCrashes,
+  { kills, nodes: size, cells = 1, endsLease, callers = 8, pause = FULL_SPEED }: NodeCrashes,
   onLife: (life: number, gapMs: number) => void = () => undefined,
 ): Promise<NodeCrashReport> {
   const cluster = await openCluster({ moreCells: cells - 1 })
@@ -56,7 +60,7 @@ export async function nodeCrashRun(
       let turn = 0
       const pick = () => living[turn++ % living.length] ?? next
       const secrets = [...spenders, ...keys].map(({ secret }) => String(secret))
-      const calls = secrets.map((secret) => load(secret, callers, pick))
+      const calls = secrets.map((secret) => load(secret, callers, pick, pause))
       await until(() => calls.every((load) => load.outcomes.length > callers))
       await Bun.sleep(Math.random() * MAX_LIFE_MS)
       const killedAt = performance.now()

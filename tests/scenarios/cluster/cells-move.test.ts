@@ -35,7 +35,7 @@ describe.skipIf(!hasSqld)('cells of two nodes, while accounts of each are called
 
   test('an operator moves each cell to and fro from either node, and no call fails', async () => {
     let turn = 0
-    const calls = spenders.map(({ secret }) => load(secret, 4, () => nodes[turn++ % 2] as TestNode))
+    const calls = spenders.map(({ secret }) => load(secret, 2, () => nodes[turn++ % 2] as TestNode))
     await more(calls, 20)
     for (const cell of ['c2', 'main', 'c2']) {
       const from = (await owners())[cell]
@@ -50,14 +50,14 @@ describe.skipIf(!hasSqld)('cells of two nodes, while accounts of each are called
   test('both nodes restart, one after the other, and no call fails; each has a cell again', async () => {
     let serving = nodes
     let turn = 0
-    const calls = spenders.map(({ secret }) => load(secret, 4, () => serving[turn++ % serving.length] as TestNode))
+    const calls = spenders.map(({ secret }) => load(secret, 2, () => serving[turn++ % serving.length] as TestNode))
     await more(calls, 20)
     for (const node of nodes) {
       serving = serving.filter(({ url }) => url !== node.url)
       expect(await node.kill('SIGTERM')).toBe(0)
       const fresh = await cluster.start(NOTICE)
       serving = [...serving, fresh]
-      await more(calls, 50)
+      await more(calls, 30)
     }
     nodes = [...serving]
     await until(async () => new Set(Object.values(await owners())).size === 2)

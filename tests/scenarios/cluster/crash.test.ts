@@ -1,4 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { BUSY_MS } from '../../support/cluster'
 import { type NodeCrashReport, nodeCrashRun } from '../../support/node-crash-run'
 import { hasSqld } from '../../support/sqld'
 
@@ -6,17 +7,17 @@ setDefaultTimeout(120_000)
 
 /** `bun run crash 50 --nodes 2`, and with `--cells 3`, does it fifty times, each with the whole time of a lease. */
 const KILLS = 2
-/** Each key is called as fast as it is answered: more callers make no call more likely to meet a kill, and take all processors for longer. */
-const CALLERS = 3
+/** Enough for calls of each key to be under way at a kill. `bun run crash` calls with more, as fast as they are answered. */
+const LOAD = { callers: 3, pause: BUSY_MS }
 
 describe.skipIf(!hasSqld)('two nodes', () => {
   test(`whose owner is killed ${KILLS} times under load lose no charge, exceed no limit, and serve again in time`, async () => {
-    const report = await nodeCrashRun({ kills: KILLS, callers: CALLERS, nodes: 2, endsLease: true })
+    const report = await nodeCrashRun({ kills: KILLS, ...LOAD, nodes: 2, endsLease: true })
     expectWhole(report)
   })
 
   test(`that have three cells are killed ${KILLS} times under load, and no cell loses a charge or exceeds a limit`, async () => {
-    expectWhole(await nodeCrashRun({ kills: KILLS, callers: CALLERS, nodes: 2, cells: 3, endsLease: true }))
+    expectWhole(await nodeCrashRun({ kills: KILLS, ...LOAD, nodes: 2, cells: 3, endsLease: true }))
   })
 
   function expectWhole(report: NodeCrashReport) {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import {
+  BUSY_MS,
   counted,
   load,
   openCluster,
@@ -46,7 +47,7 @@ describe.skipIf(!hasSqld)('two nodes on one database:', () => {
     for (let round = 0; round < 2; round++) {
       const dying = await owner()
       const next = other(dying)
-      const calls = load(spender.secret, 8, () => next)
+      const calls = load(spender.secret, 8, () => next, BUSY_MS)
       await until(() => calls.outcomes.length > 50)
       await dying.kill('SIGKILL')
       // Once with the whole time of a lease. No process is left that could use the rest.
@@ -64,7 +65,7 @@ describe.skipIf(!hasSqld)('two nodes on one database:', () => {
   test('the owner is frozen while it charges, and wakes up when another one serves: it commits nothing more', async () => {
     const frozen = await owner()
     const next = other(frozen)
-    const direct = load(spender.secret, 20, () => frozen)
+    const direct = load(spender.secret, 20, () => frozen, BUSY_MS)
     await until(() => direct.outcomes.length > 20)
     process.kill(frozen.pid, 'SIGSTOP')
     // It still believes in its lease when it wakes up: only the fence stops it.
@@ -99,7 +100,7 @@ describe.skipIf(!hasSqld)('two nodes on one database:', () => {
   test('both restart, one after the other, under load: no call fails', async () => {
     let serving = nodes
     let turn = 0
-    const calls = load(spender.secret, 8, () => serving[turn++ % serving.length] as TestNode)
+    const calls = load(spender.secret, 4, () => serving[turn++ % serving.length] as TestNode)
     for (const node of nodes) {
       serving = serving.filter(({ url }) => url !== node.url)
       expect(await node.kill('SIGTERM')).toBe(0)
