@@ -31,6 +31,16 @@ export function leaseStoreContract(openLeases: () => Promise<OpenLeases>): void 
     expect((await leases.look()).owner).toMatchObject({ nodeId: owner.id, url: owner.url, term: 1 })
   })
 
+  test('a lease is taken above the term that is asked for, and never below its own', async () => {
+    const { leases, expire } = await openLeases()
+    await leases.join(A, {})
+    expect(await leases.take('c2', A, 7)).toBe(8)
+    await expire()
+    expect(await leases.take('c2', A, 3)).toBe(9)
+    await expire()
+    expect(await leases.take('c2', A, 20)).toBe(21)
+  })
+
   test('a lease can be renewed by its owner alone, and taken when its time is over, with a higher term', async () => {
     const { leases, expire } = await open()
     await leases.join(A, {})

@@ -1,6 +1,13 @@
 import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import type { Peer } from '../../core/cluster/hop'
-import { type CellOwner, type HeldCell, Lease, type LeaseStore, type NodeFacts } from '../../core/cluster/leases'
+import {
+  type CellOwner,
+  type HeldCell,
+  Lease,
+  type LeaseStore,
+  type NodeFacts,
+  TermTooLow,
+} from '../../core/cluster/leases'
 import { reasonOf } from '../../core/result'
 import type { Log } from '../../log'
 import type { CellLoad } from './cell-load'
@@ -63,6 +70,8 @@ export class CellRole<G extends OwnedGateway> {
   private peer: CellOwner | null = null
   /** Why the accounts could not be opened the last time, and when. */
   private failed: { readonly reason: string; readonly at: number } | null = null
+  /** The highest term under which the database of the cell was opened, as far as it refused this node for it. */
+  private above = 0
   /** Resolves when what was lost is closed. */
   private readonly reach: DatabaseReach | null
   private closing: Promise<void> | null = null
@@ -172,7 +181,7 @@ export class CellRole<G extends OwnedGateway> {
     if (this.failed && monotonic() - this.failed.at < BACK_OFF_MS) return
     if (this.reach && !(await this.reach.answers())) return
     const sentAt = monotonic()
-    const term = await leases.take(this.cell, self)
+    const term = await leases.take(this.cell, self, this.above)
     if (term === null) return
     const lease = new Lease(term, sentAt, monotonic)
     this.lease = lease
@@ -263,8 +272,15 @@ export class CellRole<G extends OwnedGateway> {
     } catch (error) {
       if (this.lease === lease) this.lease = null
       lease.drop()
-      this.failed = { reason: reasonOf(error), at: monotonic() }
-      log.error('this node could not open the accounts', { reason: this.failed.reason, ...this.named(null) })
+      const reason = reasonOf(error)
+      if (error instanceof TermTooLow) {
+        // The next term is above it, so this need not wait as after other failures.
+        this.above = error.term
+        log.warn('the lease of a cell is older than its database; it is taken anew', { reason, ...this.named(lease) })
+      } else {
+        this.failed = { reason, at: monotonic() }
+        log.error('this node could not open the accounts', { reason, ...this.named(null) })
+      }
       await leases.release(self.id, { cell, term: lease.term }).catch(() => undefined)
       this.enter('standby')
     }

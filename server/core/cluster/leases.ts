@@ -97,8 +97,8 @@ export interface LeaseStore extends WitnessStore {
   look(): Promise<Sighting>
   /** Says that the node lives, and where there are several cells, which of them it can take. */
   beat(node: NodeFacts, offer?: readonly CellName[]): Promise<void>
-  /** Takes the lease of a cell if it is free: its term, or null. Throws if the fingerprints of the nodes are not those with which this one joined. */
-  take(cell: CellName, node: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null>
+  /** Takes the lease of a cell if it is free: its term, which is above every term before and above `above`, or null. Throws if the fingerprints of the nodes are not those with which this one joined. */
+  take(cell: CellName, node: Pick<NodeFacts, 'id' | 'url'>, above?: number): Promise<number | null>
   /** Renews all leases of a node: those that are still its own, and not released or evicted, run for LEASE_MS from now. Returns their cells. */
   renew(nodeId: string, held: readonly HeldCell[]): Promise<ReadonlySet<CellName>>
   /** Keeps a lease from being renewed: its owner notices, or it runs out. Until then nobody else takes it. */
@@ -123,6 +123,18 @@ export function otherFingerprints(names: readonly string[]): Error {
   return new Error(
     `${names.join(' and ')} of the other nodes changed while this one was away; set the same and restart it`,
   )
+}
+
+/** The database of a cell was opened under `term` before, and no lower one opens it: a successor was faster, or the leases are an older copy. */
+export class TermTooLow extends Error {
+  readonly term: number
+
+  constructor(term: number) {
+    super(
+      `another node took the lease meanwhile, or the control database is an older copy: it was opened as term ${term}`,
+    )
+    this.term = term
+  }
 }
 
 /** A lease that this node took. `monotonic` never goes back, and is not the time of day. */

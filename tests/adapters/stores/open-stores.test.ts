@@ -145,6 +145,8 @@ describe('the owner fence', () => {
     // It froze before it opened the database, and another one took the cell meanwhile.
     expect(await opens('node_a', 3)).toContain('another node took the lease meanwhile')
     expect(await opens('node_a', 4)).toContain('another node took the lease meanwhile')
+    const low = await errorOf(openTestStores({ folder, lease: { cell: 'c2', nodeId: 'node_c', term: 1 } }))
+    expect(low).toMatchObject({ name: 'Error', term: 4 })
     expect([await opens('node_b', 4), await opens('node_a', 5)]).toEqual(['opened', 'opened'])
   })
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { TermTooLow } from '../../../server/core/cluster/leases'
 import { testNodes } from './test-nodes'
 
 /** Issue 23: how a node becomes the owner of the accounts, and stops being it. */
@@ -95,6 +96,18 @@ describe('a node', () => {
     await time.pass(1_000)
     expect(granting()).toEqual(['b'])
     expect(lines).toContain('a error: this node could not open the accounts')
+  })
+
+  test('whose lease is lower than the last that opened the accounts takes a higher one at once, as after a restore of the leases', async () => {
+    const { time, start, granting, lines } = testNodes()
+    const a = start('a')
+    a.link.failure = new TermTooLow(40)
+    await time.pass(200)
+    a.link.failure = null
+    await time.pass(500)
+    expect(granting()).toEqual(['a'])
+    expect(a.role.term).toBeGreaterThan(40)
+    expect(lines.filter((line) => line.includes('error'))).toEqual([])
   })
 
   test('that does not know whether it got the lease gives it back', async () => {

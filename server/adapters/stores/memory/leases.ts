@@ -79,13 +79,13 @@ export class MemoryLeases implements LeaseStore {
     if (offer) this.offers.set(node.id, offer)
   }
 
-  async take(cell: CellName, { id, url }: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null> {
+  async take(cell: CellName, { id, url }: Pick<NodeFacts, 'id' | 'url'>, above = 0): Promise<number | null> {
     const now = this.clock.now()
     const others = (this.joined.get(id) ?? []).filter(([name, value]) => this.equal.get(name) !== value)
     if (others.length > 0) throw otherFingerprints(others.map(([name]) => name))
     const before = this.leases.get(cell)
     if (before && runs(before, now)) return null
-    const term = (before?.term ?? 0) + 1
+    const term = Math.max(before?.term ?? 0, above) + 1
     this.leases.set(cell, { nodeId: id, url, term, takenAt: now, expiresAt: now + LEASE_MS, isEvicted: false })
     if (!this.plans.get(cell)?.isPinned) this.plans.delete(cell)
     return term

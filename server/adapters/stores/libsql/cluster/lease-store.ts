@@ -39,8 +39,8 @@ const PINNED = ' pinned'
 const changed = (given: string) => `SELECT substr(s.name, ${FINGERPRINT.length + 1}) AS name FROM secrets s
   JOIN json_each(${given}) g ON s.name = '${FINGERPRINT}' || g.key WHERE s.value <> g.value`
 const TAKE = `INSERT INTO leases (name, node_id, url, term, taken_at, expires_at)
-  SELECT ?4, ?1, ?2, 1, ${NOW}, ${NOW} + ${LEASE_MS} WHERE NOT EXISTS (${changed('?3')})
-  ON CONFLICT (name) DO UPDATE SET node_id = ?1, url = ?2, term = term + 1, taken_at = ${NOW}, expires_at = ${NOW} + ${LEASE_MS}
+  SELECT ?4, ?1, ?2, ?5 + 1, ${NOW}, ${NOW} + ${LEASE_MS} WHERE NOT EXISTS (${changed('?3')})
+  ON CONFLICT (name) DO UPDATE SET node_id = ?1, url = ?2, term = max(term, ?5) + 1, taken_at = ${NOW}, expires_at = ${NOW} + ${LEASE_MS}
   WHERE NOT (${RUNS}) RETURNING term`
 const EVICTED = 'evicted/'
 /** A renewal that arrives behind the release must not undo it. */
@@ -138,11 +138,11 @@ export class LibsqlLeases implements LeaseStore {
     await this.write([beat(node), ...(offer ? [one(SAY, OFFER + node.id, JSON.stringify(offer))] : [])])
   }
 
-  async take(cell: CellName, { id, url }: Pick<NodeFacts, 'id' | 'url'>): Promise<number | null> {
+  async take(cell: CellName, { id, url }: Pick<NodeFacts, 'id' | 'url'>, above = 0): Promise<number | null> {
     const given = this.fingerprints.get(id) ?? '{}'
     const lease = leaseOf(cell)
     const [[taken] = [], others = []] = await this.write([
-      one(TAKE, id, url, given, lease),
+      one(TAKE, id, url, given, lease, above),
       one(changed('?1'), given),
       one(END_PLAN, lease, id, PLAN + cell),
     ])

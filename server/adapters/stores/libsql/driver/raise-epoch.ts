@@ -1,4 +1,5 @@
 import { type CellName, MAIN_CELL } from '../../../../core/cluster/cells'
+import { TermTooLow } from '../../../../core/cluster/leases'
 import { HAS_LEASE, leaseOf, NOW } from '../cluster/lease-tables'
 import type { Connection } from './worker-connection'
 import type { Statement } from './worker-wire'
@@ -15,13 +16,14 @@ export interface HeldLease {
  * Raises the epoch by one, and at least to the time in seconds: what is restored from an older copy begins above every epoch that the
  * original ever had. Resolves to the new epoch; from then on no older process commits anything. Throws if another node has the lease: one
  * that froze while it opened the database must not fence its successor. The database of another cell than `main` knows the highest term that
- * opened it.
+ * opened it: throws `TermTooLow` below that.
  */
 export async function raiseEpoch(writer: Connection, now: number, lease: HeldLease | null): Promise<number> {
-  const statements = [...(lease && isElsewhere(lease) ? [termSeen(lease)] : []), epochRaise(now, lease)]
-  const results = await writer.send({ op: 'batch', mode: 'write', statements })
+  const seen = lease && isElsewhere(lease) ? [termSeen(lease), highestTerm(lease)] : []
+  const results = await writer.send({ op: 'batch', mode: 'write', statements: [...seen, epochRaise(now, lease)] })
   const epoch = Number(results.at(-1)?.rows[0]?.[0])
   if (Number.isSafeInteger(epoch)) return epoch
+  if (seen.length > 0) throw new TermTooLow(Number(results.at(-2)?.rows[0]?.[0]))
   throw new Error(lease ? 'another node took the lease meanwhile' : 'the database has no owner row')
 }
 
@@ -36,6 +38,10 @@ function termSeen({ nodeId, term, cell = MAIN_CELL }: HeldLease): Statement {
       ON CONFLICT (name) DO UPDATE SET node_id = ?2, term = ?3, taken_at = ${NOW} WHERE term < ?3`,
     args: [leaseOf(cell), nodeId, term],
   }
+}
+
+function highestTerm({ cell = MAIN_CELL }: HeldLease): Statement {
+  return { sql: 'SELECT term FROM leases WHERE name = ?1', args: [leaseOf(cell)] }
 }
 
 /** The statement of `raiseEpoch`. */
