@@ -126,6 +126,8 @@ export function storageSettings(environment: Environment = process.env) {
     dataDir,
     databaseUrl: databaseUrl(given.read, dataDir),
     databaseAuthToken: DATA.settings.DATABASE_AUTH_TOKEN.of(given.read),
+    /** Of the server to which data is moved; null: the same as of the place that it is moved from. */
+    targetAuthToken: DATA.settings.TARGET_DATABASE_AUTH_TOKEN.of(given.read),
     isSyncPromised: DATA.settings.DATABASE_SYNC.of(given.read) === 'promised',
     backupTo: BACKUPS.settings.BACKUP_TO.of(given.read),
     access: storeAccess(given.read),

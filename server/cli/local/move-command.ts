@@ -12,8 +12,9 @@ const HELP = `Usage: gateway operator migrate-database --from PLACE --to PLACE [
        gateway operator migrate-database --reopen PLACE [--cell CELL] [--target-is-gone]
 
 Moves the data of a stopped gateway into an empty database: from a file to a libSQL server, back, or from one server to another. PLACE is
-file:/path/gateway.db or libsql://host (http: or https: too). DATABASE_AUTH_TOKEN is the token of servers, and
-DATABASE_SYNC=promised says that their disks have what they acknowledge.
+file:/path/gateway.db or libsql://host (http: or https: too). DATABASE_AUTH_TOKEN is the token of servers, TARGET_DATABASE_AUTH_TOKEN, or
+the file that TARGET_DATABASE_AUTH_TOKEN_FILE names, has that of the new place if it is another one. DATABASE_SYNC=promised says that
+their disks have what they acknowledge.
 
 Stop the gateway first, or all nodes. What waits in the log of charges is applied, every table is copied and compared row by row, the books
 are compared, the old place is closed, and the new one opens. At no moment both can be served. If this is interrupted before the old
@@ -31,7 +32,7 @@ The old place stays as it was, closed: no gateway starts on it. Delete it once t
 `
 
 /** They say where the data is, and change with it. */
-const OF_THE_PLACE = new Set(['DATABASE_URL', 'DATABASE_AUTH_TOKEN'])
+const OF_THE_PLACE = new Set(['DATABASE_URL', 'DATABASE_AUTH_TOKEN', 'TARGET_DATABASE_AUTH_TOKEN'])
 const PLACE = /^(file:|libsql:\/\/|https?:\/\/)./
 
 /** Moves data between databases while no gateway runs. */
@@ -54,14 +55,17 @@ export async function moveCommand(args: readonly string[], { err }: Pick<Termina
   process.umask(0o077)
   try {
     const token = values.cell === undefined ? storageSettings().databaseAuthToken : cellStorage().authToken
-    if (values.reopen !== undefined)
-      return await reopened(placeOf('--reopen', values.reopen, token), values['target-is-gone'] === true)
+    const targetToken = storageSettings().targetAuthToken ?? token
+    if (values.reopen !== undefined) {
+      const place = placeOf('--reopen', values.reopen, token)
+      return await reopened(place, targetToken, values['target-is-gone'] === true)
+    }
     if (values.cell !== undefined && values.from !== undefined)
       throw new UsageError('--cell says where the data is, by CELL_DATABASE_URLS: leave --from out; see --help')
     const cell = values.cell === undefined ? null : cellOf(values.cell)
     const from = placeOf('--from', cell?.url ?? values.from, token)
     const asked = { isRehearsal: values['dry-run'] === true, isJson: values.json === true, cell }
-    return await moved(from, placeOf('--to', values.to, token), asked, err)
+    return await moved(from, placeOf('--to', values.to, targetToken), asked, err)
   } catch (error) {
     throw error instanceof MoveProblem ? new Refused(error.message) : error
   }
@@ -143,7 +147,7 @@ function text(report: MoveReport, index: string | null, cell: string | null): st
       (name) => `  ${name}${name === 'SECRET_KEY' ? ', or the file secret_key in DATA_DIR' : ''}`,
     ),
     ...(index === null ? [] : [`Bring ${index} too, into the DATA_DIR of each node: it has documents of your own.`]),
-    `Then start the gateway with DATABASE_URL=${to}${isFilePlace(to) ? ' and without NODE_URL' : ', for many nodes with a NODE_URL each'}.`,
+    `Then start the gateway with DATABASE_URL=${to}${isFilePlace(to) ? ' and without NODE_URL' : `, its token in DATABASE_AUTH_TOKEN, and for many nodes a NODE_URL each`}.`,
     '',
   ].join('\n')
 }
@@ -153,8 +157,7 @@ function secretNames({ keyVariables }: MoveReport): readonly string[] {
   return [...names].filter((name) => !OF_THE_PLACE.has(name))
 }
 
-async function reopened(place: Place, isTargetGone: boolean): Promise<string> {
-  const { authToken } = place
+async function reopened(place: Place, authToken: string | null, isTargetGone: boolean): Promise<string> {
   const { name, target } = await reopenPlace({ place, authToken, isTargetGone, now: Date.now() })
   return `${name} is open again. What ${target} did is not in it: start the gateway for yourself alone, and run "gateway operator reconcile" before customers use it.\n`
 }

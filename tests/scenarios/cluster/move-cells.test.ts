@@ -15,6 +15,9 @@ describe.skipIf(!hasSqld)('the databases of two cells', () => {
   let places: Awaited<ReturnType<typeof openSqld>>[] = []
   const urls = { main: '', c2: '', newMain: '', newC2: '' }
   let nodes: TestNode[] = []
+  const gates: Bun.Server<undefined>[] = []
+  /** In the environment of the command. */
+  let tokens: Readonly<Record<string, string>> = {}
   const people: Awaited<ReturnType<typeof openSpender>>[] = []
   beforeAll(async () => {
     cluster = await openCluster({ moreCells: 1 })
@@ -27,12 +30,28 @@ describe.skipIf(!hasSqld)('the databases of two cells', () => {
   }, 60_000)
   afterAll(async () => {
     await cluster.close()
+    for (const gate of gates) await gate.stop(true)
     for (const place of places) await place.close()
   })
 
   async function expectServed() {
     const [node] = nodes as [TestNode]
     for (const { secret } of people) await until(async () => (await search(node, secret)).status === 200)
+  }
+  /** The way to a database server for those who have its token. */
+  function gated(url: string, token: string) {
+    const gate = Bun.serve({
+      ...{ port: 0, hostname: '127.0.0.1' },
+      fetch(request) {
+        if (request.headers.get('authorization') !== `Bearer ${token}`)
+          return Response.json({ error: 'Authentication failed' }, { status: 401 })
+        const { pathname, search: query } = new URL(request.url)
+        const { method, headers, body } = request
+        return fetch(url + pathname + query, { method, headers, body })
+      },
+    })
+    gates.push(gate)
+    return `http://127.0.0.1:${gate.port}`
   }
   async function run(...args: readonly string[]) {
     const child = Bun.spawn([process.execPath, 'server/cli/main.ts', 'operator', 'migrate-database', ...args], {
@@ -41,6 +60,7 @@ describe.skipIf(!hasSqld)('the databases of two cells', () => {
         ...{ PATH: process.env['PATH'] ?? '', BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED, SECRET_KEY },
         ...{ DATA_DIR: (nodes[0] as TestNode).folder, DATABASE_SYNC: 'promised' },
         ...{ DATABASE_URL: urls.main, CELL_DATABASE_URLS: urls.c2 },
+        ...tokens,
       },
       stdout: 'pipe',
       stderr: 'pipe',
@@ -85,15 +105,26 @@ describe.skipIf(!hasSqld)('the databases of two cells', () => {
     const c2 = await run('--cell', 'c2', '--to', urls.newC2)
     expect(c2).toMatchObject({ code: 0, out: expect.stringContaining('in CELL_DATABASE_URLS, in the place of c2') })
     urls.c2 = urls.newC2
-    const main = await run('--from', urls.main, '--to', urls.newMain)
-    expect(main).toMatchObject({ code: 0, out: expect.stringContaining(`DATABASE_URL=${urls.newMain}`) })
+    const [from, to] = [gated(urls.main, 'old token'), gated(urls.newMain, 'new token')]
+    tokens = { DATABASE_AUTH_TOKEN: 'old token' }
+    expect(await failing('--from', from, '--to', to)).toMatch(
+      /^1 .* does not answer: .*Check the address and its token/,
+    )
+    tokens = { DATABASE_AUTH_TOKEN: 'old token', TARGET_DATABASE_AUTH_TOKEN: 'new token' }
+    const main = await run('--from', from, '--to', to)
+    expect(main).toMatchObject({ code: 0, out: expect.stringContaining(`DATABASE_URL=${to}`) })
+    for (const token of ['old token', 'new token']) expect(main.out + main.err).not.toContain(token)
+    expect(await failing('--reopen', from)).toMatch(/^1 .* has the data now/)
     // From a lower term each try to open the cell would fail.
     expect(await termsIn(urls.newMain)).toEqual(terms)
     const [old] = cluster.cellDatabases.map(({ url }) => url)
-    const settings = { DATABASE_URL: urls.newMain, CELL_DATABASE_URLS: urls.newC2 }
+    // The one token of all cells is not that of this server.
+    const ofC2 = `${gated(urls.newC2, 'c2-token')}?authToken=c2-token`
+    const settings = { DATABASE_URL: urls.newMain, CELL_DATABASE_URLS: ofC2, CELL_DATABASE_AUTH_TOKEN: 'others' }
     nodes = [await cluster.start(settings)]
     await expectServed()
-    expect((nodes[0] as TestNode).output()).not.toContain('could not open the accounts')
+    for (const text of ['could not open the accounts', 'c2-token'])
+      expect((nodes[0] as TestNode).output()).not.toContain(text)
     for (const url of [urls.newMain, urls.newC2]) expect((await reconcile(url)).problems).toEqual([])
     expect(await (nodes[0] as TestNode).kill('SIGTERM')).toBe(0)
     nodes = [await cluster.start({ ...settings, CELL_DATABASE_URLS: old ?? '' })]

@@ -143,7 +143,7 @@ async function connected(place: Place, file: string | null, hold: Hold): Promise
 async function requireAnswer(reader: Connection, { url }: Place): Promise<void> {
   await reader.rows('SELECT 1').catch((error: unknown) => {
     const reason = reasonOf(error)
-    throw new MoveProblem(`${placeName(url)} does not answer: ${reason}. Check the address and DATABASE_AUTH_TOKEN`)
+    throw new MoveProblem(`${placeName(url)} does not answer: ${reason}. Check the address and its token`)
   })
 }
 
