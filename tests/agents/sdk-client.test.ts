@@ -3,7 +3,8 @@ import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotoc
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
-import { axeFindings, type Dashboard, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import { axeFindings, type Dashboard, openDashboard, PHONE, screenshot } from '../support/browser'
+import { fits } from '../support/page-checks'
 
 let dashboard: Dashboard
 /** Where the browser is sent back to: the listener of an app on this machine. */
@@ -93,8 +94,7 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
       await page.emulateMedia({ colorScheme: theme })
       for (const size of [{ width: 1280, height: 800 }, PHONE]) {
         await page.setViewportSize(size)
-        expect(await axeFindings(page)).toEqual([])
-        expect(await sidewaysScroll(page)).toBe(0)
+        await fits(page)
         await screenshot(page, `consent-${theme}-${size.width}`)
       }
     }
@@ -134,8 +134,7 @@ describe('the official SDK, from nothing to a call (spec 5.2)', () => {
       await apps.emulateMedia({ colorScheme: theme })
       for (const size of [{ width: 1280, height: 800 }, PHONE]) {
         await apps.setViewportSize(size)
-        expect(await axeFindings(apps)).toEqual([])
-        expect(await sidewaysScroll(apps)).toBe(0)
+        await fits(apps)
         await screenshot(apps, `apps-${theme}-${size.width}`)
       }
     }
@@ -212,8 +211,7 @@ describe('a device', () => {
     await page.getByLabel('Code').fill(`${code.slice(0, 4)}-${code.slice(4).toLowerCase()}`)
     for (const size of [{ width: 1280, height: 800 }, PHONE]) {
       await page.setViewportSize(size)
-      expect(await axeFindings(page)).toEqual([])
-      expect(await sidewaysScroll(page)).toBe(0)
+      await fits(page)
     }
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByText('Gateway command line').waitFor()

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { AccountId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
-import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
+import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot } from '../support/browser'
 import { call, charge } from '../support/ledger-parts'
-import { fitsEverybody } from '../support/page-checks'
+import { fits, fitsEverybody } from '../support/page-checks'
 import { newClaim } from '../support/payment-claim'
 
 const DAY_MS = 86_400_000
@@ -179,8 +179,7 @@ describe('billing', () => {
       await page.setViewportSize(size)
       await page.getByText('Wallet, on an EVM chain', { exact: true }).first().waitFor()
       await page.getByText('image-search · Wallet, on an EVM chain').first().waitFor()
-      expect(await axeFindings(page)).toEqual([])
-      expect(await sidewaysScroll(page)).toBe(0)
+      await fits(page)
       await screenshot(page, `billing-evm-${scheme}-${size.width}`)
       await page.close()
       expect(complaints()).toEqual([])

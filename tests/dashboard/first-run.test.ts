@@ -1,13 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import {
-  axeFindings,
-  becomes,
-  type Dashboard,
-  openDashboard,
-  PHONE,
-  screenshot,
-  sidewaysScroll,
-} from '../support/browser'
+import { axeFindings, becomes, type Dashboard, openDashboard, PHONE, screenshot } from '../support/browser'
+import { fits } from '../support/page-checks'
 
 let dashboard: Dashboard
 beforeAll(async () => {
@@ -41,8 +34,7 @@ describe('the first run', () => {
     await screenshot(page, 'welcome-light-1280')
     await page.emulateMedia({ colorScheme: 'dark' })
     await page.setViewportSize(PHONE)
-    expect(await axeFindings(page)).toEqual([])
-    expect(await sidewaysScroll(page)).toBe(0)
+    await fits(page)
     await screenshot(page, 'welcome-dark-390')
     await page.getByRole('button', { name: 'Go to dashboard' }).click()
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()

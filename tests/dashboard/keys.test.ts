@@ -1,16 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import {
-  axeFindings,
-  becomes,
-  type Dashboard,
-  follow,
-  openDashboard,
-  PHONE,
-  screenshot,
-  sidewaysScroll,
-} from '../support/browser'
-import { fitsEverybody } from '../support/page-checks'
+import { axeFindings, becomes, type Dashboard, follow, openDashboard, PHONE, screenshot } from '../support/browser'
+import { fits, fitsEverybody } from '../support/page-checks'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=card'
 const DAY_MS = 86_400_000
@@ -223,8 +214,7 @@ describe('actions on a key', () => {
     expect(await noteOf()).toBeNull()
     const written = `<b>For Ada</b>\n${'\u{1f511}'.repeat(400)}`
     await note.fill(`  ${written}  `)
-    expect(await axeFindings(page)).toEqual([])
-    expect(await sidewaysScroll(page)).toBe(0)
+    await fits(page)
     await save()
     const shown = page.locator('dl').getByText('<b>For Ada</b>')
     await shown.waitFor()
@@ -233,8 +223,7 @@ describe('actions on a key', () => {
     await page.getByText('Changed note').waitFor()
     for (const size of [PHONE, { width: 1280, height: 800 }]) {
       await page.setViewportSize(size)
-      expect(await axeFindings(page)).toEqual([])
-      expect(await sidewaysScroll(page)).toBe(0)
+      await fits(page)
     }
     await open()
     expect(await note.inputValue()).toBe(written)
@@ -263,8 +252,7 @@ describe('actions on a key', () => {
     await form.getByLabel('Tokens per minute').fill('5000')
     for (const size of [{ width: 1280, height: 800 }, PHONE]) {
       await page.setViewportSize(size)
-      expect(await axeFindings(page)).toEqual([])
-      expect(await sidewaysScroll(page)).toBe(0)
+      await fits(page)
       await screenshot(page, `key-narrowed-${size.width}`)
     }
     await form.getByRole('button', { name: 'Save changes' }).click()

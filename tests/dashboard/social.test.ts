@@ -9,8 +9,8 @@ import {
   openDashboard,
   PHONE,
   screenshot,
-  sidewaysScroll,
 } from '../support/browser'
+import { fits } from '../support/page-checks'
 
 setDefaultTimeout(120_000)
 
@@ -53,8 +53,7 @@ async function looksWell(page: Page, name: string, shown: string, looks: readonl
     await page.emulateMedia({ colorScheme })
     await page.setViewportSize(size)
     await page.getByText(shown).first().waitFor()
-    expect(await axeFindings(page)).toEqual([])
-    expect(await sidewaysScroll(page)).toBe(0)
+    await fits(page)
     await screenshot(page, `${name}-${colorScheme}-${size.width}`)
   }
   await page.emulateMedia({ colorScheme: 'light' })

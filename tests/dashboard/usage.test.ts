@@ -10,9 +10,8 @@ import {
   PHONE,
   picture,
   screenshot,
-  sidewaysScroll,
 } from '../support/browser'
-import { fitsEverybody, heading, left } from '../support/page-checks'
+import { fits, fitsEverybody, heading, left } from '../support/page-checks'
 import { seedCalls } from '../support/seed-calls'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=card'
@@ -77,8 +76,7 @@ describe('usage', () => {
     expect(spent.reduce((sum, text) => sum + Number(text.slice(1)), 0)).toBeCloseTo(0.025, 6)
     for (const size of [DESK, PHONE]) {
       await page.setViewportSize(size)
-      expect(await axeFindings(page)).toEqual([])
-      expect(await sidewaysScroll(page)).toBe(0)
+      await fits(page)
       await screenshot(page, `usage-hour-${size.width}`)
     }
     await page.close()
