@@ -5,8 +5,8 @@ import type { Opened } from '../adapters/stores/libsql/driver/opened'
 import type { WorkerThreads } from '../adapters/stores/libsql/driver/worker-threads'
 import type { Database } from '../adapters/stores/libsql/open-database'
 import { MemoryEvents } from '../adapters/stores/memory/events'
-import { MemoryHolds } from '../adapters/stores/memory/holds'
 import { LeasedHolds } from '../adapters/stores/memory/leased-holds'
+import { LoadedHolds } from '../adapters/stores/memory/loaded-holds'
 import { MemoryWindows } from '../adapters/stores/memory/windows'
 import { LimitRequests } from '../core/accounts/limit-requests'
 import { isSold } from '../core/catalog/operations'
@@ -60,7 +60,7 @@ export type Cell = Awaited<ReturnType<typeof openCell>>
  */
 export async function openCell(needs: CellNeeds) {
   const { database, opened, control, clock, stopwatch, log, latencies, mayGrant, onFatal, onUndecided, threads } = needs
-  const holds = mayGrant ? new LeasedHolds(mayGrant) : new MemoryHolds()
+  const holds = mayGrant ? new LeasedHolds(mayGrant) : new LoadedHolds()
   const options = {
     ...{ clock, onFatal, patienceMs: COMMIT_PATIENCE_MS, isCounted: isSold, ...(threads && { threads }) },
     onTrouble: (what: string, reason: string) => log.error(`database: ${what}`, { reason }),

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
-import { MemoryHolds } from '../../server/adapters/stores/memory/holds'
+import { LoadedHolds } from '../../server/adapters/stores/memory/loaded-holds'
 import type { Actor, AuditEntry } from '../../server/core/audit'
 import { type ApiKey, KEY_DEFAULTS } from '../../server/core/credentials/api-key'
 import { newSecret } from '../../server/core/credentials/secret'
@@ -140,7 +140,7 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
   if (given === undefined && rest.url === undefined) await writeMigratedDatabase(file)
   const fatal: string[] = []
   const trouble: string[] = []
-  const holds = new MemoryHolds()
+  const holds = new LoadedHolds()
   const url = rest.url ?? (await testDatabase(folder, file))
   const stores = await openStores(
     {
@@ -160,9 +160,9 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
   )
   /** An account with that much credit, as the ledger opens it. */
   const open = async (id: AccountId, credit: number): Promise<AccountId> => {
+    await holds.openAccount(id)
     const outcome = await stores.journal.append(opening(id, credit))
     if (outcome.kind !== 'committed') throw new Error(outcome.kind)
-    await holds.openAccount(id)
     await holds.credited({ account: id, part: 'credit', amount: micros(credit), toppedUp: micros(0) })
     return id
   }

@@ -48,7 +48,7 @@ export interface CellParts<G extends OwnedGateway> {
   readonly cells?: readonly CellName[]
   readonly self: Omit<NodeFacts, 'skewMs'>
   readonly leases: LeaseStore
-  /** Opens the accounts of a cell: raises the epoch, which fences every older owner, and restores the counters. */
+  /** Opens the accounts of a cell: raises the epoch, which fences every older owner. */
   readonly open: (ownership: Ownership, cell: CellName) => Promise<G>
   /** Why the database of a cell does not answer this node now; null if it does. The leases are in the database of `main`, which so is not asked. */
   readonly askDatabase?: (cell: CellName) => Promise<string | null>

@@ -58,6 +58,7 @@ export class AppGrants {
       if (!app) return err(failure('resource_not_found', 'This app does not exist or is no longer connected.'))
       const known = await this.store.live(accountId, clientId)
       if (!known) return ok(await this.open(accountId, app, limit, actor))
+      // Read before the change, so that nothing can fail after it.
       const before = { limit: (await this.holds.pool(known.poolId))?.limit ?? null }
       await this.store.setLimit(known, limit, this.audit(known, actor, 'connection.limit', { limit }, before))
       await this.holds.setPoolLimit(known.poolId, limit)

@@ -130,6 +130,7 @@ export class Keys {
       }
       const audit = this.audit(owner, key.id, 'key.change', { ...form }, await this.before(key, form))
       // Read before the change, so that nothing can fail after it. The counters include what is spent in between.
+      await this.holds.known(key.accountId, key.poolId)
       const spending = form.budget ? await this.spending(key, form.budget, now) : NOTHING_SPENT
       await this.credentials.update({ key: changed, ...(Object.keys(pool).length > 0 && { pool }) }, audit)
       if (form.spendingLimit !== undefined) await this.holds.setPoolLimit(key.poolId, form.spendingLimit)

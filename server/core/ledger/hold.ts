@@ -80,6 +80,11 @@ export interface Balance {
  * A hold ends once. `fix` sets the amount (held -> settling), then either `captured` or `release` follows.
  */
 export interface HoldStore {
+  /**
+   * Brings an account, and a pool, into memory. Needed before every commit that changes them, other than that of a hold: read after it they would have
+   * the change already, and what follows it would count it twice. Does nothing for those that do not exist. Rejects if they cannot be read.
+   */
+  known(account: AccountId, pool?: PoolId | null): Promise<void>
   /** A request can hold only once: a second hold, even after a capture, is a bug and throws. */
   hold(request: HoldRequest): Promise<Result<Hold, HoldRefusal>>
   /** Sets the amount to capture, at most what was held, credit first. Repeating it with the same amount returns the same split. `periodStart`: of the budget's period, if the pool has a budget. */
@@ -131,7 +136,7 @@ export interface HoldStore {
   corrected(change: Correction): Promise<void>
   balance(account: AccountId): Promise<Balance | null>
   pool(pool: PoolId): Promise<(SpendPool & { readonly held: Money }) | null>
-  /** Opens an empty account, or a pool with nothing spent. Idempotent. */
+  /** Opens an empty account, or a pool with nothing spent, before the commit that makes it. Idempotent. */
   openAccount(account: AccountId): Promise<void>
   openPool(pool: PoolId, account: AccountId, limit: Money | null): Promise<void>
   setPoolLimit(pool: PoolId, limit: Money | null): Promise<void>
@@ -150,14 +155,38 @@ export interface Correction extends Readonly<Record<BalancePart, number>> {
   readonly spent?: { readonly poolId: PoolId; readonly amount: number; readonly since?: number } | undefined
 }
 
-/** Counters in memory, which are restored from the database before the gateway serves. */
-export interface RestorableCounters {
-  restoreAccount(id: AccountId, credit: Money, paid: Money, toppedUp: Money, debt?: Money): void
-  /** Restores a durable hold as it was granted, without checking it again. */
+/** The balance of an account, as the tables have it. */
+export interface StoredAccount extends Readonly<Record<BalancePart, Money>> {
+  readonly toppedUp: Money
+  readonly debt: Money
+}
+
+/** A pool, as the tables have it. */
+export interface StoredPool extends Pick<SpendPool, 'accountId' | 'limit' | 'spent'> {
+  readonly budget: StoredBudget | null
+}
+
+interface StoredBudget {
+  readonly budget: PoolBudget
+  readonly at: number
+  /** In the period at `at`. */
+  readonly spent: Money
+  /** In the period before that: a call may have begun in it. */
+  readonly spentBefore: Money
+}
+
+/** Where counters are read at their first use. Null for what does not exist. Rejects if the database does not answer. */
+export interface StoredCounters {
+  account(id: AccountId): Promise<StoredAccount | null>
+  pool(id: PoolId): Promise<StoredPool | null>
+}
+
+/** Counters in memory, which are read from the tables at their first use. */
+export interface RestorableCounters extends Pick<HoldStore, 'known'> {
+  /** From where they are read. Call once, when the tables have every charge of earlier processes, and before any other method. */
+  readFrom(stored: StoredCounters): void
+  /** Restores a durable hold as it was granted, without checking it again. Its account and pool must be known. */
   restoreHold(hold: Hold): void
-  restorePool(id: PoolId, accountId: AccountId, limit: Money | null, spent: Money): void
-  /** Call after `restorePool`. `spent` is the ledger's amount for the period at `at`. */
-  restoreBudget(id: PoolId, budget: PoolBudget, at: number, spent: Money): void
   /** The accounts that hold nothing until an operator has decided. Replaces those given before. */
   review(accounts: ReadonlySet<AccountId>): void
 }

@@ -221,6 +221,7 @@ export class Ledger {
     if (this.undecided.has(call.id)) throw new Error('it is being reversed')
     this.undecided.add(call.id)
     try {
+      await this.holds.known(account, charge.pool)
       const split = await this.bookings.chargeOf(account, call.id)
       if (!split || (await this.refundOf(call.id)) > 0) return false
       const fate = await this.undo({ ...charge, split })

@@ -84,6 +84,7 @@ export class MoneyMoves {
       const repaid = min(amount, debt)
       const remainder = minus(amount, repaid)
       const toppedUp = isPaidIn ? amount : ZERO
+      if (opening) await this.holds.openAccount(account)
       const entry = this.entry(request, SOURCE[kind], `${account}/${part}`)
       const outcome = await this.journal.append({
         ...(opening && { opening }),
@@ -95,18 +96,19 @@ export class MoneyMoves {
         ),
         change: { accountId: account, credit: 0, paid: 0, toppedUp, debt: 0 - repaid, [part]: remainder },
       })
-      return this.finish({ account, outcome }, async () => {
-        await this.holds.openAccount(account)
-        await this.holds.credited({ account, part, amount: remainder, toppedUp, repaid })
-      })
+      return this.finish({ account, outcome }, () =>
+        this.holds.credited({ account, part, amount: remainder, toppedUp, repaid }),
+      )
     })
   }
 
   /** Opens an account without money. */
   openAccount(opening: AccountOpening, audit: AuditEntry): Promise<Result<null, MoveRefusal>> {
-    return this.mutex.take(opening.id, async () => {
+    const { id: account } = opening
+    return this.mutex.take(account, async () => {
+      if (!(await answered(() => this.holds.openAccount(account)))) return err('not_durable')
       const outcome = await this.journal.append({ opening, audit, entries: [] })
-      return this.finish({ account: opening.id, outcome }, () => this.holds.openAccount(opening.id))
+      return this.finish({ account, outcome }, async () => undefined)
     })
   }
 
@@ -212,12 +214,13 @@ export class MoneyMoves {
 
   private async refusalOf(account: AccountId, reference: string): Promise<MoveRefusal | null> {
     if (this.undecided.has(account)) return 'not_durable'
-    try {
-      return (await this.bookings.under(reference)).references.includes(reference) ? 'already_booked' : null
-    } catch (error) {
-      if (!isUnavailable(error)) throw error
-      return 'not_durable'
-    }
+    let isBooked = false
+    const isAnswered = await answered(async () => {
+      isBooked = (await this.bookings.under(reference)).references.includes(reference)
+      await this.holds.known(account)
+    })
+    if (!isAnswered) return 'not_durable'
+    return isBooked ? 'already_booked' : null
   }
 
   private async take(
@@ -266,6 +269,17 @@ export class MoneyMoves {
     const at = this.clock.now()
     const transaction = makeId('txn', at)
     return { transaction, kind, accountId: account, debit, credit, amount, at, requestId: null, description, reference }
+  }
+}
+
+/** Asks the database. False if it is unavailable: then nothing can be booked either. */
+async function answered(ask: () => Promise<void>): Promise<boolean> {
+  try {
+    await ask()
+    return true
+  } catch (error) {
+    if (!isUnavailable(error)) throw error
+    return false
   }
 }
 

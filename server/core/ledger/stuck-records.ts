@@ -19,14 +19,14 @@ type Decision = 'retry' | 'discard'
 export class StuckRecords {
   private readonly store: StuckStore
   private readonly journal: Pick<Journal, 'append'>
-  private readonly holds: Pick<HoldStore, 'corrected'>
+  private readonly holds: Pick<HoldStore, 'known' | 'corrected'>
   private readonly clock: Clock
   private readonly mutex = new KeyedMutex()
 
   constructor(parts: {
     store: StuckStore
     journal: Pick<Journal, 'append'>
-    holds: Pick<HoldStore, 'corrected'>
+    holds: Pick<HoldStore, 'known' | 'corrected'>
     clock: Clock
   }) {
     this.store = parts.store
@@ -97,6 +97,8 @@ export class StuckRecords {
     return this.mutex.take('stuck', async () => {
       const found = await this.find(id)
       if (!found.ok) return found
+      const { change, spent } = found.value.record
+      if (change) await this.holds.known(change.accountId, spent?.poolId)
       const outcome = await decide(found.value)
       if (outcome.ok) await this.store.refresh()
       return outcome

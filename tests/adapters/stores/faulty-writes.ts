@@ -66,13 +66,13 @@ export async function openFaulty(options: FaultyOptions = {}, keepFolder = false
     /** An account with that much credit, opened through this journal, whose groups are counted from then on. */
     async account(credit = 1_000_000): Promise<AccountId> {
       const id = accountId()
+      await parts.holds.openAccount(id)
       // However little patience the test asks for: on a busy machine the first commits take longer than that.
       for (let end = ''; end !== 'committed'; ) {
         const outcome = await journal.append(opening(id, credit))
         end = outcome.kind === 'unknown' ? await outcome.fate : outcome.kind
       }
       groups.length = 0
-      await parts.holds.openAccount(id)
       await parts.holds.credited({ account: id, part: 'credit', amount: micros(credit), toppedUp: ZERO })
       return id
     },

@@ -108,7 +108,6 @@ describe('a suspended account', () => {
     expect(suspension?.reason).toBe(REASON)
     const { LibsqlAccounts } = await import('../../../server/adapters/stores/libsql/accounts')
     const again = new LibsqlAccounts(gateway.core.stores.db, gateway.core.stores.directory)
-    await again.restore({ restoreAccount: () => undefined })
     expect((await again.byId(id as `acct_${string}`))?.suspension?.reason).toBe(REASON)
   })
 
@@ -186,7 +185,7 @@ describe('roles', () => {
       operator.api(at(rootId, '/role'), { role: null }),
       second.api('/api/settings/close', { email: second.email }),
     ])
-    const all = await gateway.core.accounts.list(Number.POSITIVE_INFINITY, null)
+    const all = await gateway.core.accounts.list(1000, null)
     expect(left.map(({ status }) => status).sort()).toEqual([200, 409])
     expect(all.filter((account) => account.operator)).toHaveLength(1)
     if (left[0]?.status !== 200) return
@@ -236,7 +235,7 @@ describe('a customer', () => {
       seen.push(...page.accounts.map((account) => account.id))
       cursor = page.next_cursor
     }
-    const open = (await gateway.core.accounts.list(Number.POSITIVE_INFINITY, null)).length
+    const open = (await gateway.core.accounts.list(1000, null)).length
     expect(new Set(seen).size).toBe(seen.length)
     expect(seen.length).toBeGreaterThanOrEqual(open - 3) // closed accounts have no name
     expect(seen).toContain(id)
@@ -372,7 +371,7 @@ describe('erasing a customer', () => {
     const actor = { kind: 'operator', id: 'console', address: null } as const
     const audit = { at: gateway.clock.now(), actor, accountId: closed.id, action: 'account.role' }
     await gateway.core.accounts.setRole(closed, 'operator', auditEntry(audit))
-    for (const other of await gateway.core.accounts.list(Number.POSITIVE_INFINITY, null))
+    for (const other of await gateway.core.accounts.list(1000, null))
       if (other.operator && ![rootId, id].includes(other.id))
         await read(operator.api(at(other.id, '/role'), { role: null }))
     expect(await refusalOf(operator.api(at(rootId, '/role'), { role: null }))).toMatchObject({ status: 409 })

@@ -1,58 +1,75 @@
-import { eq } from 'drizzle-orm'
+import { count, desc, eq, lt } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import { type Account, roleFlags, type StaffRole } from '../../../core/accounts/account'
 import type { AccountDirectory } from '../../../core/accounts/directory'
 import type { AccountStore } from '../../../core/accounts/store'
 import type { AuditEntry } from '../../../core/audit'
+import { GatheredLookups } from '../../../core/gathered-lookups'
 import type { AccountId } from '../../../core/ids'
-import type { RestorableCounters } from '../../../core/ledger/hold'
 import { auditRow } from './audit/audit-row'
-import { packedRows } from './driver/packed-rows'
-import { RESTORE_BATCH, restoredRows } from './journal/restored-rows'
+import { amongAll } from './driver/among-all'
 import { accounts, auditLog } from './schema/accounts'
 
-/** Accounts in memory, written through, with the roles that the directory says. Balances live in the counters and the ledger, not here. */
+const COLUMNS = {
+  id: accounts.id,
+  userId: accounts.userId,
+  suspension: accounts.suspension,
+  growthApproved: accounts.growthApproved,
+  customLimits: accounts.customLimits,
+  maxKeys: accounts.maxKeys,
+  createdAt: accounts.createdAt,
+}
+type AccountRow = Omit<Account, 'operator' | 'support'>
+
+/**
+ * Accounts in memory, written through, with the roles that the directory says. Each is read from the tables at its first use and never again. Balances
+ * live in the counters and the ledger, not here.
+ */
 export class LibsqlAccounts implements AccountStore {
   private readonly db: LibSQLDatabase
   private readonly directory: Pick<AccountDirectory, 'roleOf' | 'setRole'>
   private readonly ids = new Map<AccountId, Account>()
+  private readonly rows: GatheredLookups<AccountRow>
   /** Accounts that were looked up or opened since startup. */
   private readonly users = new Map<string, Account>()
 
   constructor(db: LibSQLDatabase, directory: Pick<AccountDirectory, 'roleOf' | 'setRole'>) {
     this.db = db
     this.directory = directory
-  }
-
-  /** Loads all accounts and, into the counters, their balances, before anything is served. */
-  async restore(counters: Pick<RestorableCounters, 'restoreAccount'>): Promise<void> {
-    const page = (after: AccountId | null) => packedRows(this.db, accounts, after, RESTORE_BATCH)
-    for await (const row of restoredRows(page)) {
-      this.ids.set(row.id, this.accountOf(row))
-      counters.restoreAccount(row.id, row.credit, row.paid, row.toppedUp, row.debt)
-    }
+    this.rows = new GatheredLookups(async (ids) => {
+      const rows = await db.select(COLUMNS).from(accounts).where(amongAll(accounts.id, ids))
+      return new Map(rows.map((row) => [row.id, row]))
+    })
   }
 
   async byId(id: AccountId): Promise<Account | null> {
-    return this.ids.get(id) ?? null
+    const known = this.ids.get(id)
+    if (known) return known
+    const row = await this.rows.of(id)
+    return row ? this.accountOf(row) : null
   }
 
-  /** Queries a user that is not in memory: it was not loaded at startup, or its commit was acknowledged too late. */
   async byUser(userId: string): Promise<Account | null> {
     const known = this.users.get(userId)
     if (known) return known
-    const [row] = await this.db.select().from(accounts).where(eq(accounts.userId, userId))
-    if (row && !this.users.has(userId)) this.opened(this.ids.get(row.id) ?? this.accountOf(row))
+    const [row] = await this.db.select(COLUMNS).from(accounts).where(eq(accounts.userId, userId))
+    if (row && !this.users.has(userId)) this.opened(this.accountOf(row))
     return this.users.get(userId) ?? null
   }
 
   async count(): Promise<number> {
-    return this.ids.size
+    const [row] = await this.db.select({ all: count() }).from(accounts)
+    return row?.all ?? 0
   }
 
   async list(limit: number, after: AccountId | null): Promise<readonly Account[]> {
-    const all = [...this.ids.values()].sort((a, b) => (a.id < b.id ? 1 : -1))
-    return (after ? all.filter((account) => account.id < after) : all).slice(0, limit)
+    const rows = await this.db
+      .select(COLUMNS)
+      .from(accounts)
+      .where(after === null ? undefined : lt(accounts.id, after))
+      .orderBy(desc(accounts.id))
+      .limit(limit)
+    return rows.map((row) => this.accountOf(row))
   }
 
   opened(account: Account): void {
@@ -92,7 +109,12 @@ export class LibsqlAccounts implements AccountStore {
     return changed
   }
 
-  private accountOf({ credit: _c, paid: _p, toppedUp: _t, debt: _d, ...row }: typeof accounts.$inferSelect): Account {
-    return { ...row, ...roleFlags(this.directory.roleOf(row.id)) }
+  /** An account that was read: as it is in memory, where it is never older, or else as it was read. */
+  private accountOf(row: AccountRow): Account {
+    const known = this.ids.get(row.id)
+    if (known) return known
+    const account = { ...row, ...roleFlags(this.directory.roleOf(row.id)) }
+    this.ids.set(row.id, account)
+    return account
   }
 }

@@ -14,8 +14,8 @@ import { pools } from './schema/keys'
 const TOUCH_EVERY_MS = 30_000
 
 /**
- * App grants. Those in use are cached in memory and written through. Their pools are restored at startup with all other pools; a grant
- * itself is read when it is first used.
+ * App grants. Those in use are cached in memory and written through. Like their pools, they
+ * are read when they are first used.
  */
 export class LibsqlAppGrants implements AppGrantStore {
   private readonly db: LibSQLDatabase

@@ -18,6 +18,7 @@ import { LibsqlAccounting } from './ledger/accounting'
 import { LibsqlBookings } from './ledger/bookings'
 import { LibsqlBooks } from './ledger/books'
 import { libsqlLedgerCheck } from './ledger/ledger-check'
+import { LibsqlStoredCounters } from './ledger/stored-counters'
 import { LibsqlStuckRecords } from './ledger/stuck-records'
 import { LibsqlNoticeMails } from './notices/notice-mails'
 import { LibsqlNotices } from './notices/notices'
@@ -54,13 +55,13 @@ interface CellNeeds {
   readonly control: Pick<ControlStores, 'directory' | 'userAddresses'>
   /** What the cell says in the directory; null for the only cell. */
   readonly claims: CellClaims | null
-  /** Receives every balance and pool as of the last commit. */
+  /** Reads balances and pools from here at their first use. */
   readonly counters: RestorableCounters
 }
 
 /**
- * The stores of what belongs to the accounts of one cell (ADR 45): applies what a previous owner left in the log, and fills memory. They use
- * no table of the control database.
+ * The stores of what belongs to the accounts of one cell (ADR 45): applies what a previous owner left in the log. However many accounts and keys there
+ * are, none is read before its first use (ADR 60). They use no table of the control database.
  */
 export async function openCellStores(needs: CellNeeds, options: CellOptions, opened: Opened) {
   const { database, control, claims, counters } = needs
@@ -73,12 +74,9 @@ export async function openCellStores(needs: CellNeeds, options: CellOptions, ope
   const stuck = new LibsqlStuckRecords(db, { applied, counters })
   const credentials = new LibsqlCredentials(db, { groups: journal, applied, claims })
   const accounts = new LibsqlAccounts(db, control.directory)
-  const now = clock.now()
-  await accounts.restore(counters)
-  await credentials.restore(counters)
-  for (const { id, budget, spent } of await credentials.restoreBudgets(now))
-    counters.restoreBudget(id, budget, now, spent)
+  counters.readFrom(new LibsqlStoredCounters(db, clock))
   const durableHolds = await db.select({ hold: keptHolds.hold, call: keptHolds.call }).from(keptHolds)
+  await Promise.all(durableHolds.map(({ hold }) => counters.known(hold.account, hold.pool)))
   for (const { hold } of durableHolds) counters.restoreHold(hold)
   await stuck.restore()
   await reviewed(stuck, options)

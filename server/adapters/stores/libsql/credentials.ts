@@ -1,31 +1,32 @@
-import { and, count, desc, eq, gt, isNull, lte, or, sql } from 'drizzle-orm'
+import { and, count, desc, eq, getTableColumns, gt, isNull, lte, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
 import type { CellClaims } from '../../../core/cluster/cells'
 import { Allowlist } from '../../../core/credentials/allowlist'
 import type { ApiKey, Budget } from '../../../core/credentials/api-key'
 import type { CredentialStore, KeyChange, LiveKeys } from '../../../core/credentials/store'
+import { GatheredLookups } from '../../../core/gathered-lookups'
 import type { AccountId, KeyId, PoolId } from '../../../core/ids'
-import type { PoolBudget, RestorableCounters } from '../../../core/ledger/hold'
-import { poolBudget } from '../../../core/ledger/pool-budget'
-import { type Money, micros } from '../../../core/money'
-import { periodAround } from '../../../core/usage/calendar'
+import type { Money } from '../../../core/money'
 import { auditRow } from './audit/audit-row'
-import { packedRows } from './driver/packed-rows'
-import { SLOT_MS } from './journal/group-statements'
+import { amongAll } from './driver/among-all'
 import type { Applier } from './journal/log-applier'
-import { RESTORE_BATCH, restoredRows } from './journal/restored-rows'
 import { KeyTable } from './key-table'
+import { poolSpendings } from './ledger/pool-spendings'
 import { auditLog } from './schema/accounts'
 import { keys, pools } from './schema/keys'
 
 /** The last use is written again only when the stored one is older than this. */
 const TOUCH_EVERY_MS = 30_000
 
+/** Columns of a key that its record in memory has. */
+const { lastUsedAt: _, ...COLUMNS } = getTableColumns(keys)
+type KeyRow = Omit<typeof keys.$inferSelect, 'lastUsedAt'>
+
 /**
- * Keys in memory, written through: reading a key costs no query, and the next lookup sees a change,
- * because memory is updated after the commit and before the change's promise resolves. Lookups by id or account, for owners only,
- * start from the table's indexes.
+ * Keys in memory, written through: a key is read from the tables at its first use and never again, and the next lookup sees a change,
+ * because memory is updated after the commit and before the change's promise resolves. So what is in memory is never older than what was
+ * read. Lookups by id or account, for owners only, start from the table's indexes.
  */
 export class LibsqlCredentials implements CredentialStore {
   private readonly db: LibSQLDatabase
@@ -33,7 +34,9 @@ export class LibsqlCredentials implements CredentialStore {
   private readonly applied: () => Promise<void>
   private readonly claims: CellClaims | null
   private readonly keys = new KeyTable()
-  private readonly budgets = new Map<PoolId, Budget>()
+  /** Anybody can make keys up. */
+  private readonly rows: GatheredLookups<KeyRow>
+  private readonly budgets: GatheredLookups<Budget>
   /** Last uses since startup. */
   private readonly used = new Map<KeyId, { at: number; written: number }>()
 
@@ -54,43 +57,33 @@ export class LibsqlCredentials implements CredentialStore {
     this.groups = groups
     this.applied = applied
     this.claims = claims
-  }
-
-  /** Loads all keys and, into the counters, all pools, before anything is served. */
-  async restore(counters: Pick<RestorableCounters, 'restorePool'>): Promise<void> {
-    // One string for each account, however many pools name it.
-    const accounts = new Map<AccountId, AccountId>()
-    for await (const pool of restoredRows((after: PoolId | null) => packedRows(this.db, pools, after, RESTORE_BATCH))) {
-      const accountId = accounts.get(pool.accountId) ?? pool.accountId
-      accounts.set(accountId, accountId)
-      counters.restorePool(pool.id, accountId, pool.limit, pool.spent)
-      if (pool.budget) this.budgets.set(pool.id, pool.budget)
-    }
-    for await (const { lastUsedAt: _, ...row } of restoredRows((after: KeyId | null) =>
-      packedRows(this.db, keys, after, RESTORE_BATCH),
-    )) {
-      this.keys.set({ ...row, allowlist: Allowlist.of(row.allowedIps) })
-    }
+    this.rows = new GatheredLookups(async (hashes) => {
+      const rows = await db.select(COLUMNS).from(keys).where(amongAll(keys.hash, hashes))
+      return new Map(rows.map((row) => [row.hash, row]))
+    })
+    this.budgets = new GatheredLookups(async (ids) => {
+      const rows = await db.select({ id: pools.id, budget: pools.budget }).from(pools).where(amongAll(pools.id, ids))
+      return new Map(rows.flatMap(({ id, budget }) => (budget ? [[id, budget]] : [])))
+    })
   }
 
   async byHash(hash: string): Promise<ApiKey | null> {
-    const key = this.keys.get(hash)
-    if (key === null) await this.claims?.assertNobodys(hash)
-    return key
+    const known = this.keys.get(hash)
+    if (known) return known
+    const row = await this.rows.of(hash)
+    if (row) return this.keyOf(row)
+    await this.claims?.assertNobodys(hash)
+    return null
   }
 
   async byId(id: KeyId): Promise<ApiKey | null> {
-    const [row] = await this.db.select({ hash: keys.hash }).from(keys).where(eq(keys.id, id))
-    return row ? this.byHash(row.hash) : null
+    const [row] = await this.db.select(COLUMNS).from(keys).where(eq(keys.id, id))
+    return row ? this.keyOf(row) : null
   }
 
   async byAccount(account: AccountId): Promise<readonly ApiKey[]> {
-    const rows = await this.db
-      .select({ hash: keys.hash })
-      .from(keys)
-      .where(eq(keys.accountId, account))
-      .orderBy(desc(keys.id))
-    return rows.flatMap(({ hash }) => this.keys.get(hash) ?? [])
+    const rows = await this.db.select(COLUMNS).from(keys).where(eq(keys.accountId, account)).orderBy(desc(keys.id))
+    return rows.map((row) => this.keyOf(row))
   }
 
   async liveKeys(account: AccountId, name: string | null, at: number): Promise<LiveKeys> {
@@ -130,48 +123,14 @@ export class LibsqlCredentials implements CredentialStore {
   }
 
   async budgetOf(pool: PoolId): Promise<Budget | null> {
-    return this.budgets.get(pool) ?? null
+    return this.budgets.of(pool)
   }
 
   async spending(pool: PoolId, from: number) {
     await this.applied()
-    const [row] = await this.spendings([[pool, from]])
+    const [row] = await poolSpendings(this.db, [[pool, from]])
     if (!row) throw new Error(`unknown pool ${pool}`)
     return row
-  }
-
-  /** The spending of many pools, each since its own start time, from the summary that every charge updates. */
-  private async spendings(pools: readonly (readonly [PoolId, number])[]) {
-    const windows = JSON.stringify(pools.map(([pool, from]) => [pool, Math.floor(from / SLOT_MS)]))
-    const rows = await this.db.all<{ id: PoolId; inAll: number; inPeriod: number }>(sql`
-      SELECT p.id AS id, p.spent AS inAll, (
-        SELECT coalesce(sum(u.charged), 0) FROM keys k
-        JOIN usage_rollup u ON u.account_id = k.account_id AND u.slot >= w.value->>1 AND u.key_id = k.id
-        WHERE k.account_id = p.account_id AND k.pool_id = p.id) AS inPeriod
-      FROM json_each(${windows}) w JOIN pools p ON p.id = w.value->>0`)
-    return rows.map(({ id, inAll, inPeriod }) => ({ id, inAll: micros(inAll), inPeriod: micros(inPeriod) }))
-  }
-
-  /** The budgets at `now` according to the ledger, after `restore`, for the counters. */
-  async restoreBudgets(now: number): Promise<{ id: PoolId; budget: PoolBudget; spent: Money }[]> {
-    const found: { id: PoolId; budget: PoolBudget; spent: Money }[] = []
-    const all = [...this.budgets]
-    // Building a calendar is expensive, and most budgets share a few time zones.
-    const starts = new Map<string, number>()
-    const startOf = ({ period, timezone }: Budget) => {
-      const name = `${period} ${timezone}`
-      const start = starts.get(name) ?? periodAround(now, period, timezone).start
-      starts.set(name, start)
-      return start
-    }
-    for (let i = 0; i < all.length; i += RESTORE_BATCH) {
-      const page = all.slice(i, i + RESTORE_BATCH)
-      for (const { id, inPeriod } of await this.spendings(page.map(([pool, budget]) => [pool, startOf(budget)]))) {
-        const budget = this.budgets.get(id)
-        if (budget) found.push({ id, budget: poolBudget(budget), spent: inPeriod })
-      }
-    }
-    return found
   }
 
   async lastUsedAt(key: KeyId): Promise<number | null> {
@@ -199,7 +158,6 @@ export class LibsqlCredentials implements CredentialStore {
       this.db.insert(auditLog).values(auditRow(audit)),
     ])
     this.keys.set(key)
-    if (pool.budget) this.budgets.set(key.poolId, pool.budget)
   }
 
   async update({ key, pool }: KeyChange, audit: AuditEntry): Promise<void> {
@@ -209,8 +167,6 @@ export class LibsqlCredentials implements CredentialStore {
       this.db.insert(auditLog).values(auditRow(audit)),
     ])
     this.keys.set(key)
-    if (pool?.budget) this.budgets.set(key.poolId, pool.budget)
-    else if (pool?.budget === null) this.budgets.delete(key.poolId)
   }
 
   async disable(disabled: readonly ApiKey[], at: number, audits: readonly AuditEntry[]): Promise<void> {
@@ -232,6 +188,15 @@ export class LibsqlCredentials implements CredentialStore {
     ])
     this.keys.set(replaced)
     this.keys.set(successor)
+  }
+
+  /** A key that was read: as it is in memory, where it is newer, or else as it was read. */
+  private keyOf(row: KeyRow): ApiKey {
+    const known = this.keys.get(row.hash)
+    if (known) return known
+    const key = { ...row, allowlist: Allowlist.of(row.allowedIps) }
+    this.keys.set(key)
+    return key
   }
 }
 

@@ -21,9 +21,11 @@ export class BudgetCounter {
   readonly budget: PoolBudget
   private periods: readonly Period[]
 
-  constructor(budget: PoolBudget, at: number, spent: Money) {
+  /** `spent`: in the period at `at`; `spentBefore`: in the one before, if a call may still belong to it. */
+  constructor(budget: PoolBudget, at: number, spent: Money, spentBefore = ZERO) {
     this.budget = budget
-    this.periods = [{ ...this.open(at), spent }]
+    const current = { ...this.open(at), spent }
+    this.periods = spentBefore === 0 ? [current] : [current, { ...this.open(current.start - 1), spent: spentBefore }]
   }
 
   /** The period that a call which began at `at` belongs to. */

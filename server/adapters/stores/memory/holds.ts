@@ -10,7 +10,6 @@ import type {
   HoldStore,
   PoolBudget,
   PoolSpending,
-  RestorableCounters,
   SetAside,
   Split,
 } from '../../../core/ledger/hold'
@@ -51,7 +50,7 @@ const REMEMBERED = 4096
  * The counters of the one process that owns the database. Atomic because each method runs from its first read to its last
  * write without an `await`, so nothing else can run in between (50 ns per hold, facts/performance).
  */
-export class MemoryHolds implements HoldStore, RestorableCounters {
+export class MemoryHolds implements HoldStore {
   private readonly accounts: RestingCounters<AccountId, AccountCounters>
   private readonly pools: RestingCounters<PoolId, PoolCounters>
   private readonly open = new Map<RequestId, OpenHold>()
@@ -75,9 +74,13 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
     this.pools.set(id, { accountId, limit, spent, held: ZERO, budget: null })
   }
 
-  restoreBudget(id: PoolId, budget: PoolBudget, at: number, spent: Money): void {
-    this.poolOf(id).budget = new BudgetCounter(budget, at, spent)
+  /** Call after `restorePool`. `spent`: in the period at `at`; `spentBefore`: in the one before. */
+  restoreBudget(id: PoolId, budget: PoolBudget, at: number, spent: Money, spentBefore = ZERO): void {
+    this.poolOf(id).budget = new BudgetCounter(budget, at, spent, spentBefore)
   }
+
+  /** All there is was restored or opened. */
+  async known(_account: AccountId, _pool?: PoolId | null): Promise<void> {}
 
   review(accounts: ReadonlySet<AccountId>): void {
     this.underReview = accounts
@@ -276,6 +279,14 @@ export class MemoryHolds implements HoldStore, RestorableCounters {
 
   async budget(id: PoolId, at: number): Promise<BudgetWindow | null> {
     return this.poolOf(id).budget?.window(at) ?? null
+  }
+
+  protected hasAccount(id: AccountId): boolean {
+    return this.accounts.get(id) !== undefined
+  }
+
+  protected hasPool(id: PoolId): boolean {
+    return this.pools.get(id) !== undefined
   }
 
   private end({ hold, period }: OpenHold, spent: number): void {

@@ -1,5 +1,5 @@
 import type { HoldRequest, HoldStore } from '../../../core/ledger/hold'
-import { MemoryHolds } from './holds'
+import { LoadedHolds } from './loaded-holds'
 
 /** The lease of the accounts has run out: another node may own them. Callers get a 503 (core/unavailable.ts). */
 class LeaseEnded extends Error {
@@ -11,7 +11,7 @@ class LeaseEnded extends Error {
 }
 
 /** The counters of a node of many: nothing is granted without the lease, which is asked in the same step as the limits. */
-export class LeasedHolds extends MemoryHolds {
+export class LeasedHolds extends LoadedHolds {
   private readonly mayGrant: () => boolean
 
   constructor(mayGrant: () => boolean) {
@@ -19,7 +19,7 @@ export class LeasedHolds extends MemoryHolds {
     this.mayGrant = mayGrant
   }
 
-  override hold(request: HoldRequest): ReturnType<HoldStore['hold']> {
-    return this.mayGrant() ? super.hold(request) : Promise.reject(new LeaseEnded())
+  protected override grant(request: HoldRequest): ReturnType<HoldStore['hold']> {
+    return this.mayGrant() ? super.grant(request) : Promise.reject(new LeaseEnded())
   }
 }

@@ -19,7 +19,7 @@ export class LibsqlStuckRecords implements StuckStore {
   private readonly db: LibSQLDatabase
   private readonly applied: () => Promise<void>
   private readonly counters: Pick<RestorableCounters, 'review'>
-  /** Stuck before the counters were filled, from tables that do not have their money. */
+  /** Stuck before this process: its counters are read from tables that do not have their money. */
   private readonly restored = new Set<StuckId>()
 
   constructor(
@@ -31,7 +31,7 @@ export class LibsqlStuckRecords implements StuckStore {
     this.counters = counters
   }
 
-  /** Call once, when the counters are filled. */
+  /** Call once, before anything is charged. */
   async restore(): Promise<void> {
     for (const { id } of await this.db.select({ id: stuckRecords.id }).from(stuckRecords)) this.restored.add(id)
     await this.refresh()

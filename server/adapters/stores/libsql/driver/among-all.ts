@@ -1,0 +1,7 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+
+/** Whether a column has one of these values. One parameter however many there are, so the statement stays the same. */
+export function amongAll(column: SQLiteColumn, values: readonly string[]): SQL {
+  return sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`
+}

@@ -1,0 +1,86 @@
+import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import type { Clock } from '../../../../core/clock'
+import type { Budget } from '../../../../core/credentials/api-key'
+import { GatheredLookups } from '../../../../core/gathered-lookups'
+import type { AccountId, PoolId } from '../../../../core/ids'
+import type { StoredAccount, StoredCounters, StoredPool } from '../../../../core/ledger/hold'
+import { poolBudget } from '../../../../core/ledger/pool-budget'
+import { micros } from '../../../../core/money'
+import { periodAround } from '../../../../core/usage/calendar'
+import { amongAll } from '../driver/among-all'
+import { accounts } from '../schema/accounts'
+import { pools } from '../schema/keys'
+import { poolSpendings } from './pool-spendings'
+
+type PoolRow = Pick<typeof pools.$inferSelect, 'id' | 'accountId' | 'limit' | 'spent' | 'budget'>
+
+/**
+ * Balances and pools as the tables have them. They may lack what is only in the log, so this is for what has not changed since the log was last
+ * applied as a whole. What is asked for at the same time is read together.
+ */
+export class LibsqlStoredCounters implements StoredCounters {
+  private readonly db: LibSQLDatabase
+  private readonly clock: Clock
+  private readonly accounts: GatheredLookups<StoredAccount>
+  private readonly pools: GatheredLookups<StoredPool>
+
+  constructor(db: LibSQLDatabase, clock: Clock) {
+    this.db = db
+    this.clock = clock
+    this.accounts = new GatheredLookups((ids) => this.readAccounts(ids))
+    this.pools = new GatheredLookups((ids) => this.readPools(ids))
+  }
+
+  account(id: AccountId): Promise<StoredAccount | null> {
+    return this.accounts.of(id)
+  }
+
+  pool(id: PoolId): Promise<StoredPool | null> {
+    return this.pools.of(id)
+  }
+
+  private async readAccounts(ids: readonly string[]): Promise<ReadonlyMap<string, StoredAccount>> {
+    const { id, credit, paid, toppedUp, debt } = accounts
+    const rows = await this.db.select({ id, credit, paid, toppedUp, debt }).from(accounts).where(amongAll(id, ids))
+    return new Map(rows.map((row) => [row.id, row]))
+  }
+
+  private async readPools(ids: readonly string[]): Promise<ReadonlyMap<string, StoredPool>> {
+    const { id, accountId, limit, spent, budget } = pools
+    const rows = await this.db.select({ id, accountId, limit, spent, budget }).from(pools).where(amongAll(id, ids))
+    const budgets = await this.budgetsOf(rows)
+    return new Map(rows.map((row) => [row.id, { ...row, budget: budgets.get(row.id) ?? null }]))
+  }
+
+  /** The budgets of those that have one. Nothing is charged to a pool while it is read here, so what it spent agrees with its row. */
+  private async budgetsOf(rows: readonly PoolRow[]): Promise<ReadonlyMap<PoolId, NonNullable<StoredPool['budget']>>> {
+    const at = this.clock.now()
+    const periodsOf = periodStarts(at)
+    const limited = rows.flatMap(({ id, budget }) => (budget ? [{ id, budget, ...periodsOf(budget) }] : []))
+    if (limited.length === 0) return new Map()
+    const asked = limited.flatMap(({ id, start, startBefore }) => [[id, start] as const, [id, startBefore] as const])
+    const spendings = await poolSpendings(this.db, asked)
+    return new Map(
+      limited.map(({ id, budget }, i) => {
+        const [current, since] = [spendings[i * 2], spendings[i * 2 + 1]]
+        if (current?.id !== id || since?.id !== id) throw new Error(`the spending of ${id} was not read`)
+        const [spent, spentBefore] = [current.inPeriod, micros(since.inPeriod - current.inPeriod)]
+        return [id, { budget: poolBudget(budget), at, spent, spentBefore }]
+      }),
+    )
+  }
+}
+
+/** When the period of a budget at `at` starts, and the one before. Building a calendar is expensive, and most budgets share a few time zones. */
+function periodStarts(at: number) {
+  const known = new Map<string, { readonly start: number; readonly startBefore: number }>()
+  return ({ period, timezone }: Budget) => {
+    const name = `${period} ${timezone}`
+    const found = known.get(name)
+    if (found) return found
+    const { start } = periodAround(at, period, timezone)
+    const starts = { start, startBefore: periodAround(start - 1, period, timezone).start }
+    known.set(name, starts)
+    return starts
+  }
+}

@@ -1,0 +1,97 @@
+import type { AccountId, PoolId } from '../../../core/ids'
+import type {
+  BudgetWindow,
+  HoldRequest,
+  HoldStore,
+  PoolBudget,
+  PoolSpending,
+  RestorableCounters,
+  StoredCounters,
+} from '../../../core/ledger/hold'
+import type { Money } from '../../../core/money'
+import { MemoryHolds } from './holds'
+
+/**
+ * Counters that are read from the tables at their first use, so that an owner serves at once, however many accounts there are (ADR 60). What is in memory
+ * stays there and is never read again. What is not in memory nobody has changed since this process owns the tables, because every change needs it there
+ * first: so the tables are right about it.
+ */
+export class LoadedHolds extends MemoryHolds implements RestorableCounters {
+  private stored: StoredCounters | null = null
+
+  readFrom(stored: StoredCounters): void {
+    this.stored = stored
+  }
+
+  override async known(account: AccountId, pool: PoolId | null = null): Promise<void> {
+    const missing = [
+      ...(this.hasAccount(account) ? [] : [this.readAccount(account)]),
+      ...(pool === null || this.hasPool(pool) ? [] : [this.readPool(pool)]),
+    ]
+    if (missing.length > 0) await Promise.all(missing)
+  }
+
+  override async hold(request: HoldRequest): ReturnType<HoldStore['hold']> {
+    const { account, pool } = request
+    if (!this.hasAccount(account) || (pool !== null && !this.hasPool(pool))) await this.known(account, pool)
+    return this.grant(request)
+  }
+
+  override balance(id: AccountId): ReturnType<HoldStore['balance']> {
+    return this.hasAccount(id) ? super.balance(id) : this.readAccount(id).then(() => super.balance(id))
+  }
+
+  override pool(id: PoolId): ReturnType<MemoryHolds['pool']> {
+    return this.hasPool(id) ? super.pool(id) : this.readPool(id).then(() => super.pool(id))
+  }
+
+  override async openAccount(id: AccountId): Promise<void> {
+    await this.known(id)
+    return super.openAccount(id)
+  }
+
+  override async openPool(id: PoolId, account: AccountId, limit: Money | null): Promise<void> {
+    if (!this.hasPool(id)) await this.readPool(id)
+    return super.openPool(id, account, limit)
+  }
+
+  override async setPoolLimit(id: PoolId, limit: Money | null): Promise<void> {
+    if (!this.hasPool(id)) await this.readPool(id)
+    return super.setPoolLimit(id, limit)
+  }
+
+  override async setPoolBudget(
+    id: PoolId,
+    budget: PoolBudget | null,
+    at: number,
+    spending: PoolSpending,
+  ): Promise<void> {
+    if (!this.hasPool(id)) await this.readPool(id)
+    return super.setPoolBudget(id, budget, at, spending)
+  }
+
+  override async budget(id: PoolId, at: number): Promise<BudgetWindow | null> {
+    if (!this.hasPool(id)) await this.readPool(id)
+    return super.budget(id, at)
+  }
+
+  /** Looks at the limits and takes the hold in one step. */
+  protected grant(request: HoldRequest): ReturnType<HoldStore['hold']> {
+    return super.hold(request)
+  }
+
+  private async readAccount(id: AccountId): Promise<void> {
+    const account = await this.stored?.account(id)
+    // Somebody else may have read it meanwhile, and changed it since.
+    if (account && !this.hasAccount(id))
+      this.restoreAccount(id, account.credit, account.paid, account.toppedUp, account.debt)
+  }
+
+  private async readPool(id: PoolId): Promise<void> {
+    const pool = await this.stored?.pool(id)
+    if (!pool || this.hasPool(id)) return
+    this.restorePool(id, pool.accountId, pool.limit, pool.spent)
+    const { budget: found } = pool
+    if (found) this.restoreBudget(id, found.budget, found.at, found.spent, found.spentBefore)
+  }
+}

@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'bun:test'
+import { LeasedHolds } from '../../../server/adapters/stores/memory/leased-holds'
+import { LoadedHolds } from '../../../server/adapters/stores/memory/loaded-holds'
+import type { AccountId, PoolId } from '../../../server/core/ids'
+import type { StoredAccount, StoredPool } from '../../../server/core/ledger/hold'
+import { micros, ZERO } from '../../../server/core/money'
+import { reasonOf } from '../../../server/core/result'
+import { accountId, NOON, poolId, requestId } from '../../support/ledger-parts'
+
+/** Tables that answer when they are told to, with what they had when they were asked. */
+class SlowTables {
+  readonly accounts = new Map<AccountId, StoredAccount>()
+  readonly pools = new Map<PoolId, StoredPool>()
+  reads = 0
+  private gate = Promise.withResolvers<void>()
+
+  constructor() {
+    this.gate.resolve()
+  }
+
+  /** Answers nothing until `answer`. */
+  wait(): void {
+    this.gate = Promise.withResolvers()
+  }
+
+  answer(): void {
+    this.gate.resolve()
+  }
+
+  fail(error: Error): void {
+    this.gate.reject(error)
+  }
+
+  account(id: AccountId) {
+    return this.later(this.accounts.get(id) ?? null)
+  }
+
+  pool(id: PoolId) {
+    return this.later(this.pools.get(id) ?? null)
+  }
+
+  private async later<T>(found: T): Promise<T> {
+    this.reads++
+    await this.gate.promise
+    return found
+  }
+}
+
+const balance = (paid: number): StoredAccount => ({ credit: ZERO, paid: micros(paid), toppedUp: ZERO, debt: ZERO })
+
+/** Why something failed. `expect(...).rejects` would not let the tables answer meanwhile. */
+const reasonFor = (asked: Promise<unknown>): Promise<string> => asked.then(() => 'it did not fail', reasonOf)
+
+function opened(holds = new LoadedHolds()) {
+  const tables = new SlowTables()
+  const [account, pool] = [accountId(), poolId()]
+  tables.accounts.set(account, balance(100))
+  const stored = (limit: number | null, more: Partial<StoredPool> = {}) =>
+    tables.pools.set(pool, {
+      ...{ accountId: account, spent: ZERO, budget: null, limit: limit === null ? null : micros(limit) },
+      ...more,
+    })
+  stored(null)
+  holds.readFrom(tables)
+  const hold = (amount: number, at = NOON) =>
+    holds.hold({ request: requestId(), account, pool, amount: micros(amount), creditPays: true, at })
+  return { holds, tables, account, pool, stored, hold }
+}
+
+describe('counters that are read at their first use', () => {
+  test('decide exactly when a hundred calls are the first use of an account and its pool', async () => {
+    const { holds, account, tables, hold } = opened()
+    tables.wait()
+    const calls = Array.from({ length: 100 }, () => hold(7))
+    tables.answer()
+    const granted = (await Promise.all(calls)).filter(({ ok }) => ok).length
+    expect([granted, Number((await holds.balance(account))?.available)]).toEqual([14, 2])
+  })
+
+  test('are read once', async () => {
+    const { holds, account, pool, tables, hold } = opened()
+    await hold(1)
+    expect(tables.reads).toBe(2)
+    tables.accounts.set(account, balance(1_000_000))
+    await hold(1)
+    await holds.known(account, pool)
+    expect(Number((await holds.balance(account))?.paid)).toBe(100)
+    expect(Number((await holds.pool(pool))?.held)).toBe(2)
+    expect(tables.reads).toBe(2)
+  })
+
+  test('keep what was held and added while a slower read of them was on its way', async () => {
+    const { holds, account, tables, hold } = opened()
+    tables.wait()
+    const slow = Promise.all([holds.known(account), hold(60)])
+    tables.answer()
+    await holds.known(account)
+    await holds.credited({ account, part: 'paid', amount: micros(5), toppedUp: micros(5) })
+    await slow
+    expect(Number((await holds.balance(account))?.available)).toBe(45)
+  })
+
+  test('have a limit that is set while the pool is read for the first time', async () => {
+    const { holds, pool, tables, hold } = opened()
+    tables.wait()
+    const first = holds.pool(pool)
+    const set = holds.setPoolLimit(pool, micros(10))
+    tables.answer()
+    await Promise.all([first, set])
+    expect(Number((await holds.pool(pool))?.limit)).toBe(10)
+    expect(await hold(11)).toEqual({ ok: false, error: 'pool_exhausted' })
+  })
+
+  test('grant nothing and count nothing when the tables cannot be read, and are read again', async () => {
+    const { holds, account, tables, hold } = opened()
+    tables.wait()
+    const refused = [hold(5), holds.balance(account), holds.known(account)].map(reasonFor)
+    tables.fail(new Error('the database is gone'))
+    expect(await Promise.all(refused)).toEqual(Array(3).fill('the database is gone'))
+    tables.wait()
+    tables.answer()
+    expect((await hold(100)).ok).toBe(true)
+    expect((await hold(1)).ok).toBe(false)
+  })
+
+  test('refuse what they are asked to change without having it', async () => {
+    const { holds, account } = opened()
+    const change = { account, part: 'paid' as const, amount: micros(5), toppedUp: ZERO }
+    await expect(holds.credited(change)).rejects.toThrow('unknown account')
+    await expect(holds.takenBack(account, { paid: micros(5), debt: ZERO }, ZERO)).rejects.toThrow('unknown account')
+  })
+
+  test('know the balance of an account that exists, and none of one that does not', async () => {
+    const { holds, account } = opened()
+    const nobody = accountId()
+    await holds.openAccount(account)
+    expect(Number((await holds.balance(account))?.paid)).toBe(100)
+    expect(await holds.balance(nobody)).toBeNull()
+    await holds.openAccount(nobody)
+    expect(Number((await holds.balance(nobody))?.posted)).toBe(0)
+  })
+
+  test('count a call that began before midnight toward the budget of that day, whenever they were read', async () => {
+    const { holds, pool, stored, hold } = opened()
+    const midnight = Date.UTC(2026, 10, 22)
+    const day = { limit: micros(50), period: 'day', timezone: 'UTC' } as const
+    stored(null, { budget: { budget: day, at: midnight + 1000, spent: micros(3), spentBefore: micros(45) } })
+    await holds.pool(pool)
+    expect(await hold(6, midnight - 1)).toEqual({ ok: false, error: 'budget_exhausted' })
+    expect((await hold(5, midnight - 1)).ok).toBe(true)
+    expect((await hold(47, midnight + 2000)).ok).toBe(true)
+    expect(await hold(1, midnight + 2000)).toEqual({ ok: false, error: 'budget_exhausted' })
+  })
+})
+
+test('a lease that runs out while the counters are read grants nothing', async () => {
+  let isHeld = true
+  const { tables, hold } = opened(new LeasedHolds(() => isHeld))
+  tables.wait()
+  const refused = reasonFor(hold(5))
+  isHeld = false
+  tables.answer()
+  expect(await refused).toContain('does not own the accounts')
+})
