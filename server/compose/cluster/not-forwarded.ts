@@ -1,7 +1,8 @@
 import type { Missing } from '../../adapters/cluster/forwarder'
-import type { ForwardedCall } from '../../core/cluster/hop'
+import { type ForwardedCall, OPERATOR } from '../../core/cluster/hop'
 import { failure } from '../../core/failure'
 import { failureResponse } from '../../http/middleware/failures'
+import { isGated } from '../../http/routing/endpoint-table'
 
 /** The path of a request, whose URL may be a bare path. */
 export function pathOf(request: Request): string {
@@ -13,12 +14,16 @@ export function notForwarded(request: Request, call: ForwardedCall, { outcome }:
   if (outcome === 'did not run') return refused(request, call)
   if (outcome === 'late body')
     return refused(request, call, 'The body did not arrive in time. The request did not run.')
-  return refused(
-    request,
-    call,
-    'The node that handled this request is gone, and its outcome is unknown. Look its id up in your requests, or send it again with the same Idempotency-Key.',
-  )
+  const next = call.address === OPERATOR ? REPEAT_COMMAND : isGated(pathOf(request)) ? REPEAT_CALL : REPEAT_CHANGE
+  return refused(request, call, `The node that handled this request is gone, and its outcome is unknown. ${next}`)
 }
+
+const REPEAT_CALL = 'Look its id up in your requests, or send it again with the same Idempotency-Key.'
+
+const REPEAT_CHANGE = 'Look whether it is done before you send it again.'
+
+const REPEAT_COMMAND =
+  'Look whether it is done before you repeat it. With a --reference no grant, debit or refund is booked twice.'
 
 const DID_NOT_RUN = 'No node can handle this request now. It did not run. Try again.'
 
