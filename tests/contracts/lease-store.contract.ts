@@ -136,17 +136,25 @@ export function leaseStoreContract(openLeases: () => Promise<OpenLeases>): void 
   })
 
   test('a node finds what all had written, and its own words say whether they are still those that it knows', async () => {
-    const { leases } = await openLeases()
+    const { leases, expire } = await openLeases()
     await leases.join(A, {})
     await leases.join(B, {})
     const attest = async (node: NodeFacts, before: readonly string[], at: string) =>
-      Object.fromEntries(await leases.attest(node.id, before, { kept: `kept ${at}`, anew: `anew ${at}` }))
+      Object.fromEntries(
+        [...(await leases.attest(node.id, before, { kept: `kept ${at}`, anew: `anew ${at}` }))].map(
+          ([id, { text, isRecent }]) => [id, isRecent ? text : `long ago: ${text}`],
+        ),
+      )
     expect(await attest(A, [], '1')).toEqual({})
     expect(await attest(B, ['kept 0'], '2')).toEqual({ [A.id]: 'anew 1' })
     expect(await attest(A, ['kept 0', 'anew 1'], '3')).toEqual({ [A.id]: 'anew 1', [B.id]: 'anew 2' })
     expect(await attest(A, ['anew 1'], '4')).toEqual({ [A.id]: 'kept 3', [B.id]: 'anew 2' })
     await leases.leave(B.id)
     expect(await attest(A, [], '5')).toEqual({ [A.id]: 'anew 4' })
+    await expire()
+    expect(await attest(A, ['anew 5'], '6')).toEqual({ [A.id]: 'long ago: anew 5' })
+    expect(await attest(A, ['anew 6'], '7')).toEqual({ [A.id]: 'anew 6' })
+    expect(await attest(A, [], '8')).toEqual({ [A.id]: 'kept 7' })
   })
 
   test('the two newest keys of hops are kept', async () => {

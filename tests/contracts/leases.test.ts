@@ -47,7 +47,11 @@ describe.skipIf(!hasSqld)('leases on a libSQL server', () => {
     // The database's own clock decides: what it wrote is moved.
     const move = async (ms: number) => {
       await client.batch(
-        [`UPDATE leases SET expires_at = expires_at + ${ms}`, `UPDATE nodes SET seen_at = seen_at + ${ms}`],
+        [
+          `UPDATE leases SET expires_at = expires_at + ${ms}`,
+          `UPDATE nodes SET seen_at = seen_at + ${ms}`,
+          `UPDATE secrets SET created_at = created_at + ${ms}`,
+        ],
         'write',
       )
     }

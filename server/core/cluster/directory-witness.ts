@@ -4,17 +4,24 @@ import type { CellName } from './cells'
 /** How what a witness wrote ends if the directory lacks nothing. */
 const COMPLETE = ' complete'
 
+/** What a node wrote. */
+interface Words {
+  readonly text: string
+  /** Whether it was written within the last 10 s (LEASE_MS), by the database's clock. */
+  readonly isRecent: boolean
+}
+
 /** What a node writes where nobody else does, so that it notices an older copy of the control database. */
 export interface WitnessStore {
   /**
-   * In one transaction: returns by node what all had written, and writes for this one `kept` if what it had written is one of `before`, otherwise
-   * `anew`.
+   * In one transaction: returns by node what all had written, and writes for this one `kept` if what it had written is recent and one of `before`,
+   * otherwise `anew`.
    */
   attest(
     nodeId: string,
     before: readonly string[],
     words: { readonly kept: string; readonly anew: string },
-  ): Promise<ReadonlyMap<string, string>>
+  ): Promise<ReadonlyMap<string, Words>>
 }
 
 /** A time in which the control database lost nothing that this node wrote. */
@@ -23,7 +30,7 @@ interface Watch {
   written: string
   pending: string | null
   /** What the other nodes had written when it began. */
-  readonly others: ReadonlyMap<string, string>
+  readonly others: ReadonlyMap<string, Words>
   /** The cells that told the directory since then. */
   readonly told: Set<CellName>
   isComplete: boolean
@@ -42,7 +49,8 @@ interface WitnessParts {
 /**
  * Says that the directory lacks nothing of any cell, without asking them (ADR 61). A cell writes a row before what the row leads to. So once all cells have
  * told, the directory lacks something only if the control database is replaced by an older copy. Each node writes something new there every few seconds, and
- * knows by it that what it once saw is still the case. A node that comes later believes one that has watched for longer.
+ * knows by it that what it once saw is still the case. If it could not for longer than a copy takes to be put in place, it begins anew. A node that
+ * comes later believes one that has watched for longer.
  */
 export class DirectoryWitness {
   private readonly parts: WitnessParts
@@ -53,7 +61,7 @@ export class DirectoryWitness {
     this.parts = parts
   }
 
-  /** Another object when the control database may have lost something. */
+  /** Another object when the control database may have lost something, as far as this node can say. */
   get since(): object | null {
     return this.watch
   }
@@ -94,8 +102,9 @@ export class DirectoryWitness {
     if (watch) watch.pending = kept
     const found = await store.attest(nodeId, before, { kept, anew })
     const own = found.get(nodeId)
-    if (!watch || own === undefined || !before.includes(own)) {
-      if (watch) onLoss()
+    const isThere = own !== undefined && before.includes(own.text)
+    if (!watch || !isThere || !own.isRecent) {
+      if (watch && !isThere) onLoss()
       const begun: Watch = { written: anew, pending: null, others: found, told: new Set(), isComplete: false }
       this.watch = begun
       return begun
@@ -103,8 +112,9 @@ export class DirectoryWitness {
     watch.written = kept
     watch.pending = null
     // Only a node that found its own words unchanged writes this, and it wrote it after this watch began.
-    const isNew = ([node, words]: [string, string]) => words.endsWith(COMPLETE) && watch.others.get(node) !== words
-    watch.isComplete ||= [...found].some((each) => each[0] !== nodeId && isNew(each))
+    const isNew = ([node, { text }]: readonly [string, Words]) =>
+      node !== nodeId && text.endsWith(COMPLETE) && watch.others.get(node)?.text !== text
+    watch.isComplete ||= [...found].some(isNew)
     return watch
   }
 }

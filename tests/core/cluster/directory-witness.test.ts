@@ -6,12 +6,12 @@ const CELLS = ['main', 'c2']
 
 /** A control database that can be put back to what it was, and nodes on it. */
 function world() {
-  const rows = () => new MemoryLeases({ now: () => 0 })
+  const faults = { isAway: false, losesAnswers: false, now: 0 }
+  const rows = () => new MemoryLeases({ now: () => faults.now })
   let database = rows()
   const silent = new Set<string>()
   const asked: string[] = []
   const lost: string[] = []
-  const faults = { isAway: false, losesAnswers: false }
   const store: WitnessStore = {
     async attest(...call) {
       if (faults.isAway) throw new Error('the database does not answer')
@@ -34,7 +34,7 @@ function world() {
     const said = await database.attest('copier', [], { kept: '', anew: '' })
     return async () => {
       database = rows()
-      for (const [node, words] of said) await database.attest(node, [], { kept: '', anew: words })
+      for (const [node, { text }] of said) await database.attest(node, [], { kept: '', anew: text })
     }
   }
   return { ...{ join, copy, silent, asked, lost, faults }, gone: (nodeId: string) => database.leave(nodeId) }
@@ -108,6 +108,19 @@ test('what is put back while all nodes are stopped is believed by none of the ne
   const nodes = [join('b'), join('c')]
   for (let i = 0; i < 3; i++) for (const node of nodes) await node.look()
   expect(await Promise.all(nodes.map((node) => node.vouches()))).toEqual([false, false])
+})
+
+test('a node that could not look for 10 s begins anew, because a copy may have been made and put back meanwhile', async () => {
+  const { join, silent, lost, faults, asked } = world()
+  const a = join('a')
+  await a.look()
+  faults.now += 10_000
+  expect(await a.vouches()).toBe(true)
+  silent.add('c2')
+  faults.now += 10_001
+  expect(await a.vouches()).toBe(false)
+  await a.look()
+  expect([await a.vouches(), lost, asked]).toEqual([false, [], ['a main', 'a c2', 'a main', 'a c2']])
 })
 
 test('a database that does not answer, or whose answers are lost, makes nobody vouch and loses nothing', async () => {

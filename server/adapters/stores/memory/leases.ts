@@ -37,7 +37,7 @@ export class MemoryLeases implements LeaseStore {
   private readonly leases = new Map<CellName, Lease>()
   private readonly offers = new Map<string, readonly CellName[]>()
   private readonly plans = new Map<CellName, Plan>()
-  private readonly witnesses = new Map<string, string>()
+  private readonly witnesses = new Map<string, { readonly text: string; readonly at: number }>()
 
   constructor(clock: Clock) {
     this.clock = clock
@@ -115,8 +115,11 @@ export class MemoryLeases implements LeaseStore {
   }
 
   async attest(...[nodeId, before, { kept, anew }]: Parameters<LeaseStore['attest']>) {
-    const found = new Map(this.witnesses)
-    this.witnesses.set(nodeId, before.includes(found.get(nodeId) ?? '') ? kept : anew)
+    const now = this.clock.now()
+    const isRecent = (at: number) => Math.abs(now - at) <= LEASE_MS
+    const found = new Map([...this.witnesses].map(([node, { text, at }]) => [node, { text, isRecent: isRecent(at) }]))
+    const own = found.get(nodeId)
+    this.witnesses.set(nodeId, { text: own?.isRecent && before.includes(own.text) ? kept : anew, at: now })
     return found
   }
 

@@ -77,9 +77,10 @@ const OPEN_PLAN = `INSERT OR REPLACE INTO secrets (name, value, created_at) SELE
 /** The node of ?2 has the lease ?1, so what was planned is done. */
 const END_PLAN = `DELETE FROM secrets WHERE name = ?3 AND value NOT LIKE '%${PINNED}'
   AND EXISTS (SELECT 1 FROM leases WHERE name = ?1 AND node_id = ?2 AND ${RUNS})`
-const WITNESSES = `SELECT substr(name, ${WITNESS.length + 1}) AS node, value FROM secrets WHERE name LIKE '${WITNESS}%'`
+const IS_RECENT = `created_at BETWEEN ${NOW} - ${LEASE_MS} AND ${NOW} + ${LEASE_MS}`
+const WITNESSES = `SELECT substr(name, ${WITNESS.length + 1}) AS node, value, ${IS_RECENT} AS is_recent FROM secrets WHERE name LIKE '${WITNESS}%'`
 const ATTEST = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?4, ${NOW}) ON CONFLICT (name) DO UPDATE SET created_at = ${NOW},
-  value = CASE WHEN secrets.value IN (SELECT b.value FROM json_each(?2) b) THEN ?3 ELSE ?4 END`
+  value = CASE WHEN ${IS_RECENT} AND secrets.value IN (SELECT b.value FROM json_each(?2) b) THEN ?3 ELSE ?4 END`
 const SAY = `INSERT OR REPLACE INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW})`
 /** With another node that lives, its fingerprint stays. */
 const AGREE = `INSERT INTO secrets (name, value, created_at) VALUES (?1, ?2, ${NOW}) ON CONFLICT (name) DO UPDATE SET value = ?2, created_at = ${NOW}
@@ -172,7 +173,9 @@ export class LibsqlLeases implements LeaseStore {
   async attest(...[nodeId, before, { kept, anew }]: Parameters<LeaseStore['attest']>) {
     const attested = one(ATTEST, WITNESS + nodeId, JSON.stringify(before), kept, anew)
     const [rows = []] = await this.write([one(WITNESSES), attested])
-    return new Map(rows.map(({ node, value }) => [String(node), String(value)]))
+    return new Map(
+      rows.map((row) => [String(row['node']), { text: String(row['value']), isRecent: row['is_recent'] === 1 }]),
+    )
   }
 
   async addHopKey({ id, value }: Pick<HopKey, 'id' | 'value'>): Promise<void> {
