@@ -9,7 +9,7 @@ export function paymentCrashes(
   name: string,
   steps: readonly Step[],
   open?: () => Promise<PaidNetwork>,
-  rounds = 3,
+  rounds = 2,
 ): void {
   describe(`a gateway that is killed, paid by ${name}`, () => {
     let server: Awaited<ReturnType<typeof openPayingServer>>
@@ -45,7 +45,7 @@ export function paymentCrashes(
       for (let round = 0; round < rounds; round++) {
         const credential = await server.bought()
         const lost = server.paying(credential).catch(() => null)
-        await Bun.sleep(5 + round * 10)
+        await Bun.sleep(5 + round * 20)
         await server.kill('SIGKILL')
         await lost
         await server.start()

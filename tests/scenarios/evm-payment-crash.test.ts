@@ -66,7 +66,12 @@ paymentCrashes(
 
 // At a step alone: a payment names the public address, and a restart here listens on another port.
 paymentCrashes('x402', [['after the payment, before its reply', 'eth_sendRawTransaction', true]], openX402, 0)
-paymentCrashes('x402 version 1', [['after the payment, before its reply', 'eth_sendRawTransaction', true]], openX402V1)
+paymentCrashes(
+  'x402 version 1',
+  [['after the payment, before its reply', 'eth_sendRawTransaction', true]],
+  openX402V1,
+  0,
+)
 /** A server without a relayer, whose payments a facilitator settles. */
 async function openFacilitated() {
   const sandbox = await openX402()
