@@ -4,7 +4,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
 import { freePort } from '../support/served-gateway'
-import { dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
+import { dataFolder, removeFolder, type ServerProcess, SOURCE, signUp, startServer } from '../support/server-process'
 import { until } from '../support/until'
 
 const SECRET_KEY = 'a needle of the operator: its secret key, 32 bytes and more'
@@ -71,11 +71,13 @@ describe('secrets are shown once and stored nowhere (spec 5.4, spec-answers 3)',
   beforeAll(async () => {
     folder = await dataFolder()
     const metricsPort = await freePort()
-    server = await startServer(folder, {
+    const env = {
       ...{ SECRET_KEY, METRICS_TOKEN, METRICS_PORT: String(metricsPort), LOG_LEVEL: 'debug', LOG_FORMAT: 'json' },
       ...{ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}`, OTEL_BSP_SCHEDULE_DELAY: '10' },
       OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${COLLECTOR_TOKEN}`,
-    })
+    }
+    // What is stored of a password is a subject here.
+    server = await startServer(folder, env, SOURCE)
     const owner = await signUp(server.url, 'ada@example.com', PASSWORD)
     const other = await signUp(server.url, 'bob@example.com', PASSWORD)
     remember('ada', owner.cookie)
