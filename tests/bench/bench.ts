@@ -6,6 +6,7 @@ import { describeBars, type Results } from './bars'
 import { describeBrave, measureBrave } from './brave'
 import { describeCells, measureCells } from './cells'
 import { describeCluster, measureCluster } from './cluster'
+import { describeHops, measureHops } from './hops'
 import { machineFacts } from './machine'
 import { describeMemory, measureMemory } from './memory'
 import { describeCellMemory, measureCellMemory } from './memory-of-cells'
@@ -61,7 +62,8 @@ allocations
           the objects that a search, a chat and a stream make; the same on a busy machine
 relayer   payments by evm that settle at once, at 100 ms for every answer of the node
 portkey   the same proxy against @portkey-ai/gateway on a chat double
-cluster   charged searches at the node that owns the accounts and through a standby, in turns, on sqld, and the books
+cluster   charged searches at the node that owns the accounts, through a bare relay and through a standby, in turns, on sqld, and the
+          books; then a hop alone, between two bare servers
 cells     charged searches at two nodes with a cell each, against one node, with an upstream of 50 ms; how many calls so many nodes
           and cells can do, computed and simulated; and the books
 retention the same searches with and without old calls being removed from the log, in turns
@@ -181,6 +183,9 @@ async function bench({ parts, speed, rows, json, folder }: Options): Promise<boo
   if (parts.includes('cluster') && !noWrk) {
     results.cluster = await measureCluster(workshop, { ...speed, connections: [1, 64] })
     section('Many nodes', describeCluster(results.cluster))
+    const hops = await measureHops(workshop, { ...speed, connections: [1, 64] })
+    found['hops'] = hops
+    section('A hop alone', describeHops(hops))
   }
   if (parts.includes('cells') && !noWrk) {
     results.cells = await measureCells(workshop, speed)

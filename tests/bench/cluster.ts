@@ -4,7 +4,7 @@ import { freePort } from '../../server/listen'
 import { reconcile } from '../support/reconcile'
 import { SQLD } from '../support/sqld'
 import { cpuTime } from './proc'
-import { median, sum, table } from './statistics'
+import { median, quantile, sum, table } from './statistics'
 import { FEEDER_CORE, type Helper, SERVER_CORE, type Workshop } from './workshop'
 import { type Burst, burst, type Target } from './wrk'
 
@@ -20,18 +20,20 @@ interface Measured {
   readonly cpu: CallCpu
 }
 
+/** At the owner, through a relay that only passes bytes on, and through a standby. */
+const WAYS = ['direct', 'relayed', 'forwarded'] as const
+type Way = (typeof WAYS)[number]
+
 export interface ClusterResult {
   readonly rows: readonly {
     readonly connections: number
     readonly direct: readonly Measured[]
+    /** The same through a process that only passes bytes on: what one more in the way costs, whatever it does. */
+    readonly relayed: readonly Measured[]
     readonly forwarded: readonly Measured[]
   }[]
-  /** A hop alone, without the gateway: our client beside `fetch`, in turns. */
-  readonly hops: readonly {
-    readonly connections: number
-    readonly own: readonly Burst[]
-    readonly fetch: readonly Burst[]
-  }[]
+  /** Microseconds of single calls by each of the three ways, in turns. */
+  readonly single: Readonly<Record<Way, readonly number[]>>
   readonly problems: readonly string[]
 }
 
@@ -39,6 +41,8 @@ const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=20&countr
 const KEYS = 100
 const WARM_CONNECTIONS = 32
 const WARM_SECONDS = 5
+/** To each of the three, in each round: a median of a few hundred calls is within 0.1 ms. */
+const SINGLE_CALLS = 200
 
 /**
  * Charged searches at the node that owns the accounts, and the same through a standby, in turns. The owner has a core for itself; the forwarder
@@ -50,7 +54,6 @@ export async function measureCluster(
 ): Promise<ClusterResult> {
   const folder = await workshop.folder('cluster')
   const upstream = await workshop.helper('upstream.ts', [], FEEDER_CORE)
-  const hops = await measureHops(workshop, folder, upstream, plan)
   const port = freePort('127.0.0.1')
   const command = [SQLD, '--db-path', join(folder, 'db'), '--http-listen-addr', `127.0.0.1:${port}`, '--no-welcome']
   const database = await workshop.foreign(command, folder, port, FEEDER_CORE)
@@ -70,119 +73,95 @@ export async function measureCluster(
   }
   const owner = await start('owner', SERVER_CORE)
   const standby = await start('standby', FEEDER_CORE)
+  const relay = await workshop.helper('relay.ts', [owner.ready], FEEDER_CORE)
   const at = (node: Helper, pid = node.pid): Target => ({
     ...{ url: `http://127.0.0.1:${node.ready}${SEARCH}`, pid, script: 'rotate-keys.lua' },
     args: [join(folder, 'keys.txt')],
   })
   const one = async (node: Helper, connections: number): Promise<Measured> => {
-    const before = [standby.pid, database.pid].map((pid) => cpuTime(pid).process)
+    const before = [standby.pid, database.pid, relay.pid].map((pid) => cpuTime(pid).process)
     // The owner does the last of the work in both.
     const done = await burst(at(node, owner.pid), connections, plan.seconds)
-    const [forwarder = 0, store = 0] = [standby.pid, database.pid].map(
+    const [forwarder = 0, store = 0, inTheWay = 0] = [standby.pid, database.pid, relay.pid].map(
       (pid, i) => cpuTime(pid).process - (before[i] ?? 0),
     )
     const each = (total: number) => total / Math.max(1, done.requests)
-    return { burst: done, cpu: { owner: done.cpu, forwarder: each(forwarder), database: each(store) } }
+    return { burst: done, cpu: { owner: done.cpu, forwarder: each(forwarder + inTheWay), database: each(store) } }
   }
-  for (const node of [owner, standby]) await burst(at(node), WARM_CONNECTIONS, WARM_SECONDS)
-  const rows: { connections: number; direct: Measured[]; forwarded: Measured[] }[] = []
+  for (const node of [owner, relay, standby]) await burst(at(node), WARM_CONNECTIONS, WARM_SECONDS)
+  const rows: { connections: number; direct: Measured[]; relayed: Measured[]; forwarded: Measured[] }[] = []
   for (const connections of plan.connections) {
-    const row: (typeof rows)[number] = { connections, direct: [], forwarded: [] }
+    const row: (typeof rows)[number] = { connections, direct: [], relayed: [], forwarded: [] }
     for (let round = 0; round < plan.rounds; round++) {
       row.direct.push(await one(owner, connections))
+      row.relayed.push(await one(relay, connections))
       row.forwarded.push(await one(standby, connections))
     }
     rows.push(row)
   }
-  for (const node of [standby, owner]) await node.stop()
+  const ports = [owner, relay, standby].map(({ ready }) => ready)
+  const calls = `${plan.rounds * SINGLE_CALLS}`
+  const said = await workshop.once('turns.ts', [join(folder, 'keys.txt'), SEARCH, calls, '0', ...ports])
+  const [direct = [], relayed = [], forwarded = []]: number[][] = JSON.parse(said)
+  for (const node of [relay, standby, owner]) await node.stop()
   await upstream.stop()
   const { problems } = await reconcile(databaseUrl)
   database.stop()
-  return { rows, hops, problems }
-}
-
-/** The same answers through the forwarder alone and through `fetch`, with the same signed header. */
-async function measureHops(
-  workshop: Workshop,
-  folder: string,
-  upstream: Helper,
-  plan: { readonly rounds: number; readonly seconds: number; readonly connections: readonly number[] },
-) {
-  const keys = join(folder, 'hop-keys.txt')
-  writeFileSync(keys, 'gwk_bench')
-  const base = `http://127.0.0.1:${upstream.ready}`
-  const start = async (way: string): Promise<Target> => {
-    const { pid, ready } = await workshop.helper('hop-proxy.ts', [way, base], SERVER_CORE)
-    return { url: `http://127.0.0.1:${ready}/2000/0${SEARCH}`, pid, script: 'rotate-keys.lua', args: [keys] }
-  }
-  const [own, viaFetch] = [await start('own'), await start('fetch')]
-  for (const target of [own, viaFetch]) await burst(target, WARM_CONNECTIONS, WARM_SECONDS)
-  const rows: { connections: number; own: Burst[]; fetch: Burst[] }[] = []
-  for (const connections of plan.connections) {
-    const row: (typeof rows)[number] = { connections, own: [], fetch: [] }
-    for (let round = 0; round < plan.rounds; round++) {
-      row.own.push(await burst(own, connections, plan.seconds))
-      row.fetch.push(await burst(viaFetch, connections, plan.seconds))
-    }
-    rows.push(row)
-  }
-  return rows
+  return { rows, single: { direct, relayed, forwarded }, problems }
 }
 
 const middle = (of: readonly Measured[], pick: (one: Measured) => number) => median(of.map(pick))
 /** Without the database's: it does the same in both. */
 const ofNodes = ({ cpu }: Measured) => cpu.owner + cpu.forwarder
 
-/** What a forwarded call costs more: its CPU at most connections, its p50 at fewest. */
-export function hopCost({ rows }: ClusterResult): { readonly cpuUs: number; readonly p50Ms: number } {
+/** What a way costs more than the owner itself: CPU at most connections, and the median of single calls. */
+function moreThanDirect({ rows, single }: ClusterResult, way: Way) {
   const busiest = rows.at(-1)
-  const quietest = rows[0]
-  if (!busiest || !quietest) return { cpuUs: Number.NaN, p50Ms: Number.NaN }
-  const p50 = ({ burst }: Measured) => burst.p50 / 1000
+  if (!busiest) return { cpuUs: Number.NaN, p50Ms: Number.NaN }
   return {
-    cpuUs: middle(busiest.forwarded, ofNodes) - middle(busiest.direct, ofNodes),
-    p50Ms: middle(quietest.forwarded, p50) - middle(quietest.direct, p50),
+    cpuUs: middle(busiest[way], ofNodes) - middle(busiest.direct, ofNodes),
+    p50Ms: (median(single[way]) - median(single.direct)) / 1000,
   }
 }
 
+/** What a forwarded call costs more, and what a relay in the same place costs, which only passes bytes on. */
+export function hopCost(result: ClusterResult) {
+  return { ...moreThanDirect(result, 'forwarded'), relay: moreThanDirect(result, 'relayed') }
+}
+
 export function describeCluster(result: ClusterResult): string {
-  const { rows, hops, problems } = result
-  const both = (row: ClusterResult['rows'][number], pick: (one: Measured) => number, digits = 0) =>
-    `${middle(row.direct, pick).toFixed(digits)} / ${middle(row.forwarded, pick).toFixed(digits)}`
-  const pair = (row: ClusterResult['hops'][number], pick: (one: Burst) => number, digits = 0) =>
-    `${median(row.own.map(pick)).toFixed(digits)} / ${median(row.fetch.map(pick)).toFixed(digits)}`
-  const { cpuUs, p50Ms } = hopCost(result)
+  const { rows, problems } = result
+  const all = (row: ClusterResult['rows'][number], pick: (one: Measured) => number, digits = 0) =>
+    WAYS.map((way) => middle(row[way], pick).toFixed(digits)).join(' / ')
+  const { cpuUs, p50Ms, relay } = hopCost(result)
   const books = problems.length === 0 ? 'all sums agree' : `WRONG: ${problems.slice(0, 3).join('; ')}`
   return [
-    'Pairs are at the owner / through a standby; CPU in us per call.',
+    'At the owner / through a relay that only passes bytes on / through a standby; CPU in us per call.',
     '',
     table(
-      ['c', 'req/s', 'p50 ms', 'p99 ms', 'owner CPU', 'forwarder CPU', 'sqld CPU', 'nodes together', 'not 200'],
+      ['c', 'req/s', 'p50 ms', 'p99 ms', 'owner CPU', 'CPU in the way', 'sqld CPU', 'owner and way', 'not 200'],
       rows.map((row) => [
         row.connections,
-        both(row, ({ burst }) => burst.rps),
-        both(row, ({ burst }) => burst.p50 / 1000, 2),
-        both(row, ({ burst }) => burst.p99 / 1000, 2),
-        both(row, ({ cpu }) => cpu.owner),
-        both(row, ({ cpu }) => cpu.forwarder),
-        both(row, ({ cpu }) => cpu.database),
-        both(row, ofNodes),
-        sum([...row.direct, ...row.forwarded].map(({ burst }) => burst.refused + burst.broken)),
+        all(row, ({ burst }) => burst.rps),
+        all(row, ({ burst }) => burst.p50 / 1000, 2),
+        all(row, ({ burst }) => burst.p99 / 1000, 2),
+        all(row, ({ cpu }) => cpu.owner),
+        all(row, ({ cpu }) => cpu.forwarder),
+        all(row, ({ cpu }) => cpu.database),
+        all(row, ofNodes),
+        sum([...row.direct, ...row.relayed, ...row.forwarded].map(({ burst }) => burst.refused + burst.broken)),
       ]),
     ),
     '',
-    `A forwarded call costs ${cpuUs.toFixed(0)} us more, and ${p50Ms.toFixed(2)} ms of p50 at c=${rows[0]?.connections}.`,
+    `A forwarded call costs ${cpuUs.toFixed(0)} us of CPU more, one through the relay ${relay.cpuUs.toFixed(0)}.`,
     '',
-    'A hop alone, between two bare servers; our client / `fetch`.',
+    `Single calls, in turns, ${result.single.direct.length} each: a forwarded one takes ${p50Ms.toFixed(2)} ms longer (p50), one through the relay ${relay.p50Ms.toFixed(2)} ms.`,
     '',
     table(
-      ['c', 'req/s', 'p50 ms', 'CPU us/req', 'of it JS thread'],
-      hops.map((row) => [
-        row.connections,
-        pair(row, ({ rps }) => rps),
-        pair(row, ({ p50 }) => p50 / 1000, 2),
-        pair(row, ({ cpu }) => cpu),
-        pair(row, ({ mainCpu }) => mainCpu),
+      ['ms', 'at the owner', 'relay', 'standby'],
+      [0.1, 0.25, 0.5, 0.75].map((share) => [
+        `p${share * 100}`,
+        ...WAYS.map((way) => (quantile(result.single[way], share) / 1000).toFixed(2)),
       ]),
     ),
     '',

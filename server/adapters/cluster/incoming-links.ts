@@ -1,4 +1,5 @@
 import type { Hopped } from '../../core/cluster/hop'
+import { wholeBodyOf } from '../../core/cluster/whole-body'
 import { reasonOf } from '../../core/result'
 import { type CallHead, callHeadIn } from './call-head'
 import { FRAME, type FrameKind, FrameWriter, readFrames, WINDOW_BYTES } from './link-frames'
@@ -177,15 +178,18 @@ class IncomingCall {
   /** Sends the response, as fast as the other node takes it. */
   async send(response: Response): Promise<void> {
     const { id, link, signal } = this
-    const { body } = response
-    if (signal.aborted) return void body?.cancel().catch(() => undefined)
+    if (signal.aborted) return void response.body?.cancel().catch(() => undefined)
     link.write(FRAME.head, id, responseHeadText(response))
-    if (body !== null) {
-      const reader = body.getReader()
-      this.reader = reader
-      for (let part = await reader.read(); !part.done; part = await reader.read()) await this.sendPart(part.value)
-    }
+    const whole = wholeBodyOf(response)
+    if (whole !== undefined) await this.sendPart(typeof whole === 'string' ? Buffer.from(whole) : whole)
+    else if (response.body !== null) await this.sendStream(response.body)
     if (!signal.aborted) link.write(FRAME.end, id)
+  }
+
+  private async sendStream(body: ReadableStream<Uint8Array>): Promise<void> {
+    const reader = body.getReader()
+    this.reader = reader
+    for (let part = await reader.read(); !part.done; part = await reader.read()) await this.sendPart(part.value)
   }
 
   private async sendPart(bytes: Uint8Array): Promise<void> {

@@ -64,6 +64,7 @@ export class FrameWriter {
     if (this.used >= FLUSH_BYTES) this.flush()
     if (this.isScheduled || this.used === 0) return
     this.isScheduled = true
+    // Not in a microtask: what Bun's server sends in one, while it hands over a message, stays behind until the next one is sent.
     setImmediate(() => {
       this.isScheduled = false
       this.flush()

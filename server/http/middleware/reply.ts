@@ -1,3 +1,4 @@
+import { withWholeBody } from '../../core/cluster/whole-body'
 import type { Scope } from '../../core/credentials/oauth-grant'
 import type { Failure } from '../../core/failure'
 import type { Journal } from '../../core/ledger/journal'
@@ -186,7 +187,7 @@ export class Reply {
     readings?: Readings,
   ): Response {
     const headers = this.headers({ 'content-type': 'application/json', ...more }, readings)
-    return new Response(body.length < CORKED_BYTES ? body : corked(body), { status, headers })
+    return withWholeBody(new Response(body.length < CORKED_BYTES ? body : corked(body), { status, headers }), body)
   }
 
   /** The headers of every response to this call, and `more`. Made one by one: Bun takes three times as long to read an object. */

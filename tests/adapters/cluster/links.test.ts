@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { FRAME, FrameWriter, nextId, readFrames } from '../../../server/adapters/cluster/link-frames'
+import { withWholeBody } from '../../../server/core/cluster/whole-body'
 import { openHopPair, rawRequest } from '../../support/hop-pair'
 import { openTcpProxy } from '../../support/tcp-proxy'
 import { readUntil, until } from '../../support/until'
@@ -101,6 +102,17 @@ describe('a link between two nodes', () => {
       }),
     )
     expect([answers, nodes.linked]).toEqual([Array(80).fill(true), 80])
+  })
+
+  test('a response whose body is known is sent as that, of any size, and its stream is not read', async () => {
+    const body = 'ü'.repeat(300_000)
+    const unread = () =>
+      new ReadableStream({ pull: () => Promise.reject(new Error('it was read')) }, { highWaterMark: 0 })
+    nodes.answer = ({ url }) =>
+      withWholeBody(new Response(unread(), { status: 201 }), url.endsWith('/none') ? '' : body)
+    const answers = await Promise.all([get('/'), get('/none'), get('/')])
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201])
+    expect(await Promise.all(answers.map((answer) => answer.text()))).toEqual([body, '', body])
   })
 
   test('an owner that stops answers what it was sent, and the next requests find another way', async () => {
