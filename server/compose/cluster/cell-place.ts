@@ -62,7 +62,7 @@ export function configOf(config: Config, place: CellPlace | undefined): Config {
       databaseAuthToken: place.apart.authToken,
       backup: { ...config.backup, to: null },
     }),
-    anonymousRpm: share(config.anonymousRpm),
+    anonymousRpm: brakeShareOf(place)(config.anonymousRpm),
     apis: { ...config.apis, wallet: wallet && maxima && { ...wallet, maxima } },
   }
 }
