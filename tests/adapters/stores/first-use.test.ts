@@ -9,6 +9,7 @@ import { Ledger } from '../../../server/core/ledger/ledger'
 import { micros } from '../../../server/core/money'
 import { apiKey, audit, charge, NOON, openTestStores, requestId, type TestStores } from '../../support/ledger-parts'
 import { endTestDatabase } from '../../support/test-database'
+import { until } from '../../support/until'
 
 const closers: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -147,6 +148,7 @@ describe('after another opening', () => {
         return results
       })
       const looking = credentials.byHash(key.hash)
+      await until(() => sent.mock.calls.length === 1)
       sent.mockRestore()
       await credentials.disable([key], NOON, [audit()])
       late.resolve()
