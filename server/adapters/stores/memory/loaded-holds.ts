@@ -31,10 +31,10 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     if (missing.length > 0) await Promise.all(missing)
   }
 
-  override async hold(request: HoldRequest): ReturnType<HoldStore['hold']> {
+  override hold(request: HoldRequest): ReturnType<HoldStore['hold']> {
     const { account, pool } = request
-    if (!this.hasAccount(account) || (pool !== null && !this.hasPool(pool))) await this.known(account, pool)
-    return this.grant(request)
+    if (this.hasAccount(account) && (pool === null || this.hasPool(pool))) return this.grant(request)
+    return this.known(account, pool).then(() => this.grant(request))
   }
 
   override balance(id: AccountId): ReturnType<HoldStore['balance']> {
