@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { MAX_STORED_BYTES } from '../../server/core/idempotency/idempotency-record'
+import type { AppendOutcome, Fate, Journal } from '../../server/core/ledger/journal'
+import { Ledger, type UndecidedCharge } from '../../server/core/ledger/ledger'
+import { micros, ZERO } from '../../server/core/money'
 import { Idempotency } from '../../server/pipeline/idempotency/idempotency'
 import { accountId, call, charge, NOON, openTestStores, requestId, type TestStores } from '../support/ledger-parts'
+import { until } from '../support/until'
 
 let stores: TestStores
 const account = accountId()
@@ -14,8 +18,11 @@ const asked = (key: string, effect: 'read' | 'write' = 'write', fingerprint = 'a
   requestId: requestId(),
   effect,
 })
+/** The ledger of a process that has just opened the accounts. */
+const openLedger = (journal: Journal = stores.journal) =>
+  new Ledger({ holds: stores.holds, journal, bookings: stores.bookings, clock, onReversalFailure: () => undefined })
 /** The turns of a process that has just started. */
-const idempotency = () => new Idempotency(stores.keptAnswers, clock)
+const idempotency = (ledger = openLedger()) => new Idempotency(stores.keptAnswers, clock, ledger)
 async function first(key: string, effect?: 'read' | 'write') {
   const turn = await idempotency().use(asked(key, effect))
   if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
@@ -160,4 +167,86 @@ test('of many concurrent writes with one key exactly one is first, even on two p
   const turns = await Promise.all(Array.from({ length: 6 }, () => verdict('many')))
   expect(turns.filter((kind) => kind === 'first')).toHaveLength(1)
   expect(turns.filter((kind) => kind === 'outcome_unknown')).toHaveLength(5)
+})
+
+describe('a repeat of a request whose charge was written, although its caller got 503 from the owner before (ADR 56)', () => {
+  /** What that owner left behind. */
+  async function left(key: string): Promise<UndecidedCharge> {
+    const account = await stores.account()
+    const record = call(account, 5000)
+    const turn = await idempotency().use({ ...asked(key, 'read'), requestId: record.id })
+    if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
+    const kept = turn.value.first.answer('{"data":1}', {})
+    expect((await stores.journal.append({ ...charge(account, 5000, { call: record }), kept })).kind).toBe('committed')
+    return { account, pool: null, at: NOON, split: { credit: micros(5000), paid: ZERO }, call: record }
+  }
+  const kindOf = async (ledger: Ledger, key: string) => {
+    const use = await idempotency(ledger).use(asked(key, 'read'))
+    return use.ok ? use.value.kind : use.error.code
+  }
+  const charged = ({ account, call: { id } }: UndecidedCharge) => stores.bookings.chargeOf(account, id)
+
+  test('gets the response, and the charge stands, whoever is told later to reverse it', async () => {
+    const charge = await left('repeated before')
+    const next = openLedger()
+    expect(await kindOf(next, 'repeated before')).toBe('repeat')
+    expect(await next.reverse(charge)).toBe(false)
+    expect(await openLedger().reverse(charge)).toBe(false)
+    expect(await charged(charge)).toEqual(charge.split)
+    expect(await kindOf(openLedger(), 'repeated before')).toBe('repeat')
+  })
+
+  test('runs again once the charge was reversed', async () => {
+    const charge = await left('repeated after')
+    const next = openLedger()
+    expect(await next.reverse(charge)).toBe(true)
+    expect(await kindOf(next, 'repeated after')).toBe('first')
+    expect(await charged(charge)).toBeNull()
+  })
+
+  test('that arrives with the reversal gets the response of a charge that stands, or none: never one without the other', async () => {
+    const outcomes = new Set<string>()
+    for (let i = 0; i < 20; i++) {
+      const charge = await left(`repeated meanwhile ${i}`)
+      const next = openLedger()
+      const tell = () => next.reverse(charge)
+      const repeat = () => kindOf(next, `repeated meanwhile ${i}`)
+      const [kind, isReversed] =
+        i % 2 ? await Promise.all([repeat(), tell()]) : (await Promise.all([tell(), repeat()])).reverse()
+      outcomes.add(`${kind}, ${isReversed ? 'reversed' : 'charged'}`)
+      expect((await charged(charge)) === null).toBe(isReversed === true)
+    }
+    const fair = ['repeat, charged', 'service_unavailable, charged', 'service_unavailable, reversed', 'first, reversed']
+    expect([...outcomes].filter((outcome) => !fair.includes(outcome))).toEqual([])
+  })
+})
+
+test('a repeat is 503 while its own process does not know whether the first was charged, and runs again after the reversal', async () => {
+  const account = await stores.account()
+  const record = call(account, 5000)
+  const { promise: fate, resolve: tell } = Promise.withResolvers<Fate>()
+  let isFirst = true
+  const append = async (...written: Parameters<Journal['append']>): Promise<AppendOutcome> => {
+    const outcome = await stores.journal.append(...written)
+    if (!isFirst) return outcome
+    isFirst = false
+    return { kind: 'unknown', fate }
+  }
+  const ledger = openLedger({ append, note: () => undefined })
+  const one = idempotency(ledger)
+  const use = await one.use({ ...asked('undecided', 'read'), requestId: record.id })
+  if (!use.ok || use.value.kind !== 'first') throw new Error('it was there before')
+  const hold = { request: record.id, account, pool: null, amount: micros(5000), at: NOON, creditPays: true }
+  expect((await ledger.hold(hold)).ok).toBe(true)
+  const captured = await ledger.capture(micros(5000), record, ZERO, use.value.first.answer('{}', {}))
+  expect(captured).toEqual({ ok: false, error: 'outcome_unknown' })
+  await use.value.first.end('nothing')
+  const again = await one.use(asked('undecided', 'read'))
+  expect(!again.ok && again.error).toMatchObject({ code: 'service_unavailable', retryAfterSeconds: 1 })
+  tell('committed')
+  await until(async () => (await stores.bookings.chargeOf(account, record.id)) === null)
+  await until(async () => {
+    const last = await one.use(asked('undecided', 'read'))
+    return last.ok && last.value.kind === 'first'
+  })
 })

@@ -47,6 +47,10 @@ export class RandomJournal implements Journal, Bookings {
     item.decide(done ? 'committed' : 'refused')
   }
 
+  async isGivenAgain() {
+    return false
+  }
+
   async under(reference: string): Promise<Booked> {
     const mine = this.entries().filter((entry) => entry.reference?.split(':')[0] === reference)
     const taken = this.entries()

@@ -119,7 +119,7 @@ export async function composeBilling(
       payment: paymentFunding(payments, limiter),
       none: offering(paymentRequired, payments),
     },
-    idempotency: new Idempotency(records, clock),
+    idempotency: new Idempotency(records, clock, ledger),
     async close() {
       // A slow network must not delay shutdown. What these jobs did not finish is done after the next start.
       for (const job of networkJobs) void job.close()

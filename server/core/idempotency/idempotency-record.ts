@@ -1,10 +1,10 @@
 import type { AccountId, RequestId } from '../ids'
 
 /**
- * `kept`: the response is stored. `too_large`: it was delivered but not stored. `cut`: a stream broke off and was charged for what
+ * `kept`: the response is stored. `given`: it was also given to a repeat, so its charge stands. `too_large`: it was delivered but not stored. `cut`: a stream broke off and was charged for what
  * was delivered. `reserved`: a write or stream was started, and its outcome is unknown.
  */
-export type IdempotencyState = 'reserved' | 'kept' | 'too_large' | 'cut'
+export type IdempotencyState = 'reserved' | 'kept' | 'given' | 'too_large' | 'cut'
 
 /** What is recorded under an account's `Idempotency-Key`, per operation (spec-answers 5). */
 export interface IdempotencyRecord {
@@ -97,6 +97,8 @@ export interface IdempotencyRecords {
   find(place: IdempotencyPlace, now: number): Promise<IdempotencyRecord | null>
   /** Records the start of a write or stream, durable when it resolves. Returns false when the key is taken. */
   reserve(answer: IdempotencyRecord): Promise<boolean>
+  /** Marks a stored response as given to a repeat, durable when it resolves. Returns false when the response is gone. */
+  give(answer: IdempotencyRecord): Promise<boolean>
   /** Removes a reservation when the request certainly had no effect. */
   free(place: IdempotencyPlace, requestId: RequestId): Promise<void>
   /** Deletes expired records. */

@@ -15,4 +15,6 @@ export interface Bookings {
   under(reference: string): Promise<Booked>
   /** What a call was charged, less what a failed commit reversed. Null when it was not charged. */
   chargeOf(account: AccountId, request: RequestId): Promise<Split | null>
+  /** Whether the stored response of a call was given to a repeat. */
+  isGivenAgain(request: RequestId): Promise<boolean>
 }

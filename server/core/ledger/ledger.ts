@@ -2,6 +2,7 @@ import type { AuditEntry } from '../audit'
 import type { Clock } from '../clock'
 import type { IdempotencyRecord } from '../idempotency/idempotency-record'
 import { type AccountId, makeId, type PoolId, type RequestId, type TransactionId } from '../ids'
+import { KeyedMutex } from '../keyed-mutex'
 import { type Money, micros, min, minus, plus, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
 import type { CallRecord } from '../usage/call-record'
@@ -63,6 +64,8 @@ export class Ledger {
   private readonly durable = new Set<RequestId>()
   /** Requests whose charge may have been written although its caller got a 503. */
   private readonly undecided = new Set<RequestId>()
+  /** For each request, either its charge is reversed or its response is given again. */
+  private readonly answers = new KeyedMutex()
 
   constructor(parts: {
     holds: HoldStore
@@ -143,7 +146,7 @@ export class Ledger {
     this.undecided.add(call.id)
     const { account, pool, at } = hold
     const undecided = { account, pool, at, split, call, ...(periodStart !== undefined && { since: periodStart }) }
-    void this.endUnknown(undecided, outcome.fate).finally(() => this.undecided.delete(call.id))
+    void this.endUnknown(undecided, outcome.fate)
     return err('outcome_unknown')
   }
 
@@ -214,7 +217,7 @@ export class Ledger {
 
   /**
    * Gives back what a call was charged whose caller got a 503 from the previous owner of the database. Once, however often it is asked; does nothing
-   * if the charge was not written, or an operator refunded it. Resolves to whether it gave something back. Rejects while it is not known.
+   * if the charge was not written, an operator refunded it, or a repeat of the request has had the response. Resolves to whether it gave something back. Rejects while it is not known.
    */
   async reverse(charge: UndecidedCharge): Promise<boolean> {
     const { account, call } = charge
@@ -222,14 +225,27 @@ export class Ledger {
     this.undecided.add(call.id)
     try {
       await this.holds.known(account, charge.pool)
-      const split = await this.bookings.chargeOf(account, call.id)
-      if (!split || (await this.refundOf(call.id)) > 0) return false
-      const fate = await this.undo({ ...charge, split })
-      if (fate !== 'committed') throw new Error('the reversal was not written')
-      return true
+      return await this.answers.take(call.id, async () => {
+        const split = await this.bookings.chargeOf(account, call.id)
+        if (!split || (await this.refundOf(call.id)) > 0 || (await this.bookings.isGivenAgain(call.id))) return false
+        const fate = await this.undo({ ...charge, split })
+        if (fate !== 'committed') throw new Error('the reversal was not written')
+        return true
+      })
     } finally {
       this.undecided.delete(call.id)
     }
+  }
+
+  /**
+   * Gives the stored response of a call to a repeat of its request: from then on its charge stands. `mark` writes that down, and resolves to false if the
+   * response is gone. `undecided`: the charge may still be reversed, because its caller got a 503.
+   */
+  giveAgain(request: RequestId, mark: () => Promise<boolean>): Promise<'given' | 'gone' | 'undecided'> {
+    return this.answers.take(request, async () => {
+      if (this.undecided.has(request)) return 'undecided'
+      return (await mark()) ? 'given' : 'gone'
+    })
   }
 
   /** The transactions of incoming or returned money under a reference. */
@@ -276,7 +292,10 @@ export class Ledger {
     }
   }
 
-  /** The caller gets a 503, so it must not be charged: the hold stays until the outcome is known, and a charge is reversed. */
+  /**
+   * The caller gets a 503, so it must not be charged: the hold stays until the outcome is known, and a charge is reversed. What this process never
+   * learns stays undecided here.
+   */
   private async endUnknown(charge: UndecidedCharge, outcome: Promise<Fate>) {
     const { id } = charge.call
     const wasDurable = this.durable.delete(id)
@@ -285,12 +304,14 @@ export class Ledger {
     if (fate === 'lost') return wasDurable ? undefined : this.onUndecided(charge)
     if (fate === 'refused') {
       if (wasDurable) void this.end(id)
-      return void (await this.holds.release(id, true))
+      await this.holds.release(id, true)
+    } else {
+      await this.holds.captured(id, true)
+      const undone = await this.undo(charge)
+      if (undone === 'lost') return this.onUndecided(charge)
+      if (undone === 'refused') this.onReversalFailure(id, 'the reversal was refused')
     }
-    await this.holds.captured(id, true)
-    const undone = await this.undo(charge)
-    if (undone === 'lost') return this.onUndecided(charge)
-    if (undone === 'refused') this.onReversalFailure(id, 'the reversal was refused')
+    this.undecided.delete(id)
   }
 
   /** Writes the reversal of a charge that is in the database, then gives the money back to the counters. */

@@ -10,6 +10,7 @@ import {
   storedAnswer,
 } from '../../core/idempotency/idempotency-record'
 import type { RequestId } from '../../core/ids'
+import type { Ledger } from '../../core/ledger/ledger'
 import { err, ok, type Result } from '../../core/result'
 
 /** What a request with an idempotency key may do. */
@@ -64,11 +65,13 @@ export class DeliveredBytes {
 export class Idempotency {
   private readonly records: IdempotencyRecords
   private readonly clock: Clock
+  private readonly charges: Pick<Ledger, 'giveAgain'>
   private readonly underWay = new Map<string, Promise<void>>()
 
-  constructor(records: IdempotencyRecords, clock: Clock) {
+  constructor(records: IdempotencyRecords, clock: Clock, charges: Pick<Ledger, 'giveAgain'>) {
     this.records = records
     this.clock = clock
+    this.charges = charges
   }
 
   async use(request: KeyedRequest): Promise<Result<KeyUse, Failure>> {
@@ -86,14 +89,25 @@ export class Idempotency {
       ended.resolve()
     }
     try {
-      const known = await this.records.find(request, this.clock.now())
-      const use = known ? useOf(known, request) : await this.begin(request, leave)
+      const use = (await this.known(request)) ?? (await this.begin(request, leave))
       if (!use.ok || use.value.kind === 'repeat') leave()
       return use
     } catch (error) {
       leave()
       throw error
     }
+  }
+
+  /** What the record of an earlier request says; null if there is none. */
+  private async known(request: KeyedRequest): Promise<Result<KeyUse, Failure> | null> {
+    const known = await this.records.find(request, this.clock.now())
+    if (!known) return null
+    const use = useOf(known, request)
+    if (!use.ok) return use
+    const given = await this.charges.giveAgain(known.requestId, () => this.records.give(known))
+    if (given === 'undecided') return err(UNDECIDED)
+    // Its charge was reversed just now, if it is gone.
+    return given === 'given' ? use : null
   }
 
   private async begin(request: KeyedRequest, leave: () => void): Promise<Result<KeyUse, Failure>> {
@@ -138,9 +152,16 @@ function useOf(known: IdempotencyRecord, request: KeyedRequest): Result<KeyUse, 
         ),
       )
     case 'kept':
+    case 'given':
       return ok({ kind: 'repeat', ...sentAnswer(known) })
   }
 }
+
+const UNDECIDED = failure(
+  'service_unavailable',
+  'It is not known yet whether an earlier request with this Idempotency-Key was charged. This one was not. Try again.',
+  { retryAfterSeconds: 1 },
+)
 
 const UNKNOWN = failure(
   'outcome_unknown',

@@ -34,6 +34,10 @@ class ScriptedJournal implements Journal, Bookings {
     return this.charged
   }
 
+  async isGivenAgain() {
+    return false
+  }
+
   async under(): Promise<Booked> {
     return { references: this.references, takenBack: micros(-this.refunded) }
   }

@@ -1,4 +1,4 @@
-import { and, eq, gt, lte, sql } from 'drizzle-orm'
+import { and, eq, gt, inArray, lte, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import {
   type IdempotencyPlace,
@@ -39,6 +39,18 @@ export class LibsqlIdempotencyRecords implements IdempotencyRecords {
         setWhere: sql`${keptAnswers.at} <= ${time - RETENTION_MS}`,
       })
     return written.rowsAffected === 1
+  }
+
+  async give(answer: IdempotencyRecord): Promise<boolean> {
+    if (answer.state === 'given') return true
+    await this.applied()
+    const marked = await this.db
+      .update(keptAnswers)
+      .set({ state: 'given' })
+      .where(
+        and(at(answer), eq(keptAnswers.requestId, answer.requestId), inArray(keptAnswers.state, ['kept', 'given'])),
+      )
+    return marked.rowsAffected === 1
   }
 
   async free(place: IdempotencyPlace, requestId: RequestId): Promise<void> {
