@@ -170,7 +170,8 @@ describe('many keys', () => {
     const { page, complaints } = await dashboard.visit('/')
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
     const session = await dashboard.browser.newCDPSession(page)
-    await session.send('Performance.enable')
+    // Processor time, which other processes of a busy machine do not lengthen.
+    await session.send('Performance.enable', { timeDomain: 'threadTicks' })
     const script = async () => {
       const { metrics } = await session.send('Performance.getMetrics')
       return (metrics.find(({ name }) => name === 'ScriptDuration')?.value ?? 0) * 1000
@@ -180,7 +181,7 @@ describe('many keys', () => {
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 100)
     const spent = (await script()) - before
     console.log(`100 of ${MANY_KEYS} keys: ${Math.round(spent)} ms of script`)
-    expect(spent).toBeLessThan(1_000)
+    expect(spent).toBeLessThan(500)
     expect(await page.getByRole('button', { name: /^All/ }).textContent()).toContain(String(MANY_KEYS))
     await page.getByRole('button', { name: 'Load more' }).click()
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 200)
