@@ -45,10 +45,17 @@ export function prepareAxe(known: readonly string[]): void {
   const NO_TARGETS = '[role=region], [role=group], [role=dialog], [role=alertdialog], [role=tabpanel]'
   /** WCAG 2.5.8, in pixels. */
   const TARGET_SIZE = 24
-  /** What the rules other than of colours and sizes read of a visible element's style. */
+  /** What decides, besides the document, whether and how the rules other than of colours and sizes read an element. */
   const SHAPE = [
-    ...['clip', 'clip-path', 'content-visibility', 'direction', 'display', 'float', 'font-size', 'font-style'],
-    ...['font-weight', 'opacity', 'overflow', 'pointer-events', 'position', 'text-indent', 'visibility', 'white-space'],
+    'clip',
+    'clip-path',
+    'content-visibility',
+    'display',
+    'float',
+    'opacity',
+    'overflow',
+    'position',
+    'visibility',
   ]
   /** Fields that show text. */
   const FIELDS = 'input:not([type=checkbox], [type=radio], [type=range], [type=color], [type=hidden]), select, textarea'
