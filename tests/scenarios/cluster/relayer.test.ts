@@ -67,6 +67,22 @@ describe.skipIf(!hasSqld)('two nodes with a cell each and one relayer', () => {
     expect((await sent()) - before[1]).toBe(2 * AT_ONCE)
   }, 60_000)
 
+  test('copies of one payment through both nodes at once: one is served, the others wait or find it used, and it is sent once', async () => {
+    const before = [await sandbox.balance(MERCHANT), await sent()] as const
+    const payment = await buy(nodes[0] as TestNode)
+    const answers = await Promise.all(
+      Array.from({ length: AT_ONCE }, (_, i) => inMain(nodes[i % 2] as TestNode, payment)),
+    )
+    const verdicts = await Promise.all(
+      answers.map(async (answer) => `${answer.status} ${answer.ok ? 'ok' : await codeOf(answer)}`),
+    )
+    expect(verdicts.filter((verdict) => verdict === '200 ok')).toHaveLength(1)
+    const fair = ['200 ok', '409 payment_in_progress', '402 invalid_challenge']
+    expect(verdicts.filter((verdict) => !fair.includes(verdict))).toEqual([])
+    expect((await sandbox.balance(MERCHANT)) - before[0]).toBe(PRICE)
+    expect((await sent()) - before[1]).toBe(1)
+  }, 60_000)
+
   test.each([
     ['before it is sent', false],
     ['after it was sent, before the answer', true],
