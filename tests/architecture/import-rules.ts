@@ -144,6 +144,8 @@ export const RULES: readonly Rule[] = [
     types: ['server/core/accounts/account.ts', 'server/core/accounts/app-grants.ts', 'server/core/ledger/ledger.ts'],
     packages: [CRYPTO],
   },
+  // A look-up ends in time.
+  { files: ['server/core/gathered-lookups.ts'], may: ['server/core/in-time.ts'] },
   {
     files: ['server/core/*/**'],
     may: [...BASE, SELF, PARAMETERS],

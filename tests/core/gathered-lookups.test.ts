@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { GatheredLookups } from '../../server/core/gathered-lookups'
 import { reasonOf } from '../../server/core/result'
+import { isUnavailable } from '../../server/core/unavailable'
 
 /** Reads that end when the test says so. */
-function slowReads() {
+function slowReads(maxWaitMs?: number) {
   const reads: { readonly names: readonly string[]; readonly end: PromiseWithResolvers<void> }[] = []
   const pauses: PromiseWithResolvers<void>[] = []
   const read = async (names: readonly string[]) => {
@@ -12,11 +13,15 @@ function slowReads() {
     await end.promise
     return new Map(names.filter((name) => name.startsWith('known')).map((name) => [name, name.length]))
   }
-  const lookups = new GatheredLookups(read, () => {
-    const pause = Promise.withResolvers<void>()
-    pauses.push(pause)
-    return pause.promise
-  })
+  const lookups = new GatheredLookups(
+    read,
+    () => {
+      const pause = Promise.withResolvers<void>()
+      pauses.push(pause)
+      return pause.promise
+    },
+    maxWaitMs,
+  )
   /** Ends the pause after a read, so that the next one begins. */
   const endPause = async () => {
     pauses.at(-1)?.resolve()
@@ -47,6 +52,20 @@ describe('lookups that are gathered', () => {
     await endPause()
     reads[1]?.end.resolve()
     expect(await later).toBe(7)
+  })
+
+  test('a read that does not end keeps nobody waiting, and what was given up is not asked for later', async () => {
+    const { reads, lookups, endPause } = slowReads(150)
+    const late = ['known', 'made-up', 'made-up'].map((name) => lookups.of(name).catch((error: unknown) => error))
+    const errors = await Promise.all(late)
+    expect(errors.map(isUnavailable)).toEqual([true, true, true])
+    const next = lookups.of('known-2')
+    reads[0]?.end.resolve()
+    await new Promise((resolve) => setImmediate(resolve))
+    await endPause()
+    reads[1]?.end.resolve()
+    expect(await next).toBe(7)
+    expect(reads.map(({ names }) => names)).toEqual([['known'], ['known-2']])
   })
 
   test('a flood of 10,000 names costs few reads', async () => {
