@@ -3,13 +3,23 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
+import { LibsqlAppGrants } from '../../../server/adapters/stores/libsql/app-grants'
 import { Connection } from '../../../server/adapters/stores/libsql/driver/worker-connection'
 import type { Budget } from '../../../server/core/credentials/api-key'
+import { makeId } from '../../../server/core/ids'
 import { Ledger } from '../../../server/core/ledger/ledger'
 import { micros } from '../../../server/core/money'
-import { apiKey, audit, charge, NOON, openTestStores, requestId, type TestStores } from '../../support/ledger-parts'
+import {
+  apiKey,
+  audit,
+  charge,
+  NOON,
+  openTestStores,
+  poolId,
+  requestId,
+  type TestStores,
+} from '../../support/ledger-parts'
 import { endTestDatabase } from '../../support/test-database'
-import { until } from '../../support/until'
 
 const closers: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -44,6 +54,28 @@ async function rowsOfOpening(folder: string): Promise<number> {
     return (await Promise.all(answers)).flat().reduce((sum, { rows }) => sum + rows.length, 0)
   } finally {
     sent.mockRestore()
+  }
+}
+
+/** Resolves when the database has answered what `ask` asks first. The answer arrives at `end`. */
+async function readLate<T>(ask: () => Promise<T>): Promise<{ readonly end: () => Promise<T> }> {
+  const [read, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const { send } = Connection.prototype
+  const sent = spyOn(Connection.prototype, 'send')
+  sent.mockImplementationOnce(async function (this: Connection, request) {
+    const results = await send.call(this, request)
+    read.resolve()
+    await late.promise
+    return results
+  })
+  const asked = ask()
+  await read.promise
+  sent.mockRestore()
+  return {
+    end() {
+      late.resolve()
+      return asked
+    },
   }
 }
 
@@ -138,22 +170,28 @@ describe('after another opening', () => {
     const folder = await folderOf()
     const key = await withStores(folder, async ({ account, key: make }) => make(await account()))
     await withStores(folder, async ({ stores: { credentials } }) => {
-      // What the look-up read is older than the commit, and comes later.
-      const late = Promise.withResolvers<void>()
-      const { send } = Connection.prototype
-      const sent = spyOn(Connection.prototype, 'send')
-      sent.mockImplementationOnce(async function (this: Connection, request) {
-        const results = await send.call(this, request)
-        await late.promise
-        return results
-      })
-      const looking = credentials.byHash(key.hash)
-      await until(() => sent.mock.calls.length === 1)
-      sent.mockRestore()
+      const looking = await readLate(() => credentials.byHash(key.hash))
       await credentials.disable([key], NOON, [audit()])
-      late.resolve()
-      expect((await looking)?.disabledAt).toBe(NOON)
+      expect((await looking.end())?.disabledAt).toBe(NOON)
       expect((await credentials.byHash(key.hash))?.disabledAt).toBe(NOON)
+    })
+  })
+
+  test('an app that is disconnected while its grant is looked up for the first time is not connected later', async () => {
+    const folder = await folderOf()
+    const made = await withStores(folder, async ({ account, stores: { db } }) => {
+      const accountId = await account()
+      const grant = { id: makeId('conn', NOON), accountId, poolId: poolId(), clientId: 'app', name: 'App' }
+      const all = { ...grant, createdAt: NOON, disconnectedAt: null }
+      await new LibsqlAppGrants(db, () => undefined).create(all, null, audit())
+      return all
+    })
+    await withStores(folder, async ({ stores: { db } }) => {
+      const grants = new LibsqlAppGrants(db, () => undefined)
+      const looking = await readLate(() => grants.live(made.accountId, 'app'))
+      await grants.disconnect([made], NOON, [audit()])
+      await looking.end()
+      expect(await grants.live(made.accountId, 'app')).toBeNull()
     })
   })
 

@@ -22,6 +22,8 @@ export class LibsqlAppGrants implements AppGrantStore {
   private readonly onTrouble: (reason: string) => void
   private readonly known = new Map<string, AppGrant>()
   private readonly used = new Map<AppGrantId, AppGrantUse & { readonly written: number }>()
+  /** How often apps were disconnected. */
+  private ends = 0
 
   constructor(db: LibSQLDatabase, onTrouble: (reason: string) => void) {
     this.db = db
@@ -32,10 +34,12 @@ export class LibsqlAppGrants implements AppGrantStore {
     const name = `${account} ${clientId}`
     const known = this.known.get(name)
     if (known) return known
+    const { ends } = this
     const found = (await this.byAccount(account)).find(
       (one) => one.clientId === clientId && one.disconnectedAt === null,
     )
-    if (found) this.known.set(name, found)
+    // What was read before an app was disconnected may be that app.
+    if (found && ends === this.ends) this.known.set(name, found)
     return found ?? null
   }
 
@@ -96,6 +100,7 @@ export class LibsqlAppGrants implements AppGrantStore {
       this.db.update(connections).set({ disconnectedAt: at }).where(inArray(connections.id, ids)),
       ...audits.map((audit) => this.db.insert(auditLog).values(auditRow(audit))),
     ])
+    this.ends++
     for (const { accountId, clientId } of ended) this.known.delete(`${accountId} ${clientId}`)
   }
 }
