@@ -136,8 +136,13 @@ describe('the evm method on its chain', () => {
     const paying = method()
     const reads = await Promise.all(Array.from({ length: AT_ONCE }, () => credential()))
     const [before, sent] = [await received(), await counted('latest')]
-    const outcomes = await Promise.all(reads.map((read) => paying.settle(read)))
-    expect(outcomes.map(({ kind }) => kind)).toEqual(Array(AT_ONCE).fill('settled'))
+    // The chain of the test may be slow beside other tests. One that is unknown after the wait is settled again, as the gateway does.
+    const settled = async (read: ReadCredential) => {
+      const first = await paying.settle(read)
+      return first.kind === 'unknown' ? paying.settle(read) : first
+    }
+    const outcomes = await Promise.all(reads.map(settled))
+    expect(outcomes.filter(({ kind }) => kind !== 'settled')).toEqual([])
     expect(new Set(outcomes.map((outcome) => Reflect.get(outcome, 'reference'))).size).toBe(AT_ONCE)
     expect([(await received()) - before, (await counted('latest')) - sent]).toEqual([PRICE * BigInt(AT_ONCE), AT_ONCE])
   })
