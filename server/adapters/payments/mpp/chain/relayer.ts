@@ -1,7 +1,6 @@
 import { type Client, type Hex, keccak256, type TransactionReceipt } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { getTransactionCount, getTransactionReceipt, sendRawTransaction } from 'viem/actions'
-import { PAYMENT_TURNS } from '../../../../core/payments/turns'
 import { reasonOf } from '../refusals'
 import type { Fees, GasPrices } from './gas-prices'
 import { causesOf, isNodeTrouble, isRevert } from './node-trouble'
@@ -221,7 +220,6 @@ export class Relayer implements Relaying {
     const price = isLegacy
       ? ({ type: 'legacy', gasPrice: fees.maxFeePerGas } as const)
       : ({ type: 'eip1559', ...fees } as const)
-    await PAYMENT_TURNS.next()
     const raw = await account.signTransaction({ ...flight.call, ...price, nonce: flight.nonce, chainId })
     if (!this.maySend()) throw new NotOurs()
     flight.sent.push({ hash: keccak256(raw), raw, fees: { ...fees, isLegacy } })
