@@ -51,12 +51,12 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
   }
 
   override async openPool(id: PoolId, account: AccountId, limit: Money | null): Promise<void> {
-    if (!this.hasPool(id)) await this.readPool(id)
+    await this.knownPool(id)
     return super.openPool(id, account, limit)
   }
 
   override async setPoolLimit(id: PoolId, limit: Money | null): Promise<void> {
-    if (!this.hasPool(id)) await this.readPool(id)
+    await this.knownPool(id)
     return super.setPoolLimit(id, limit)
   }
 
@@ -66,12 +66,12 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     at: number,
     spending: PoolSpending,
   ): Promise<void> {
-    if (!this.hasPool(id)) await this.readPool(id)
+    await this.knownPool(id)
     return super.setPoolBudget(id, budget, at, spending)
   }
 
   override async budget(id: PoolId, at: number): Promise<BudgetWindow | null> {
-    if (!this.hasPool(id)) await this.readPool(id)
+    await this.knownPool(id)
     return super.budget(id, at)
   }
 
@@ -85,6 +85,10 @@ export class LoadedHolds extends MemoryHolds implements RestorableCounters {
     // Somebody else may have read it meanwhile, and changed it since.
     if (account && !this.hasAccount(id))
       this.restoreAccount(id, account.credit, account.paid, account.toppedUp, account.debt)
+  }
+
+  private async knownPool(id: PoolId): Promise<void> {
+    if (!this.hasPool(id)) await this.readPool(id)
   }
 
   private async readPool(id: PoolId): Promise<void> {
