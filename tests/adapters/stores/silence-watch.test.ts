@@ -16,7 +16,7 @@ function watched() {
   })
   const parts = { writer: line(), reader: line(), problem: null as string | null, asked: [] as number[] }
   const watch = new SilenceWatch({
-    ...{ writer: parts.writer, reader: parts.reader, now: () => now },
+    ...{ writer: parts.writer, readers: [parts.reader], now: () => now },
     async ask(maxMs) {
       parts.asked.push(maxMs)
       return parts.problem

@@ -114,20 +114,20 @@ async function reviewed(stuck: LibsqlStuckRecords, { onStuck, onTrouble }: CellO
 }
 
 /** What reads the books and the calls of a cell, and what operators keep about its accounts. */
-function cellReports({ db }: Database, { clock, isCounted }: CellOptions, applied: () => Promise<void>) {
+function cellReports({ db, reports: slow }: Database, { clock, isCounted }: CellOptions, applied: () => Promise<void>) {
   return {
-    books: new LibsqlBooks(db, applied),
-    statements: new LibsqlAccountStatements(db, applied),
-    accounting: new LibsqlAccounting(db, applied),
-    ledgerCheck: libsqlLedgerCheck(db, applied),
-    revenue: new LibsqlRevenue(db, applied),
-    reports: new LibsqlUsageReports(db, isCounted, applied),
-    operationUsage: operationUsage(db, applied),
+    books: new LibsqlBooks(slow, applied),
+    statements: new LibsqlAccountStatements(slow, applied),
+    accounting: new LibsqlAccounting(slow, applied),
+    ledgerCheck: libsqlLedgerCheck(slow, applied),
+    revenue: new LibsqlRevenue(slow, applied),
+    reports: new LibsqlUsageReports(slow, isCounted, applied),
+    operationUsage: operationUsage(slow, applied),
     notes: new LibsqlAccountNotes(db),
-    finder: new LibsqlAccountFinder(db, applied),
+    finder: new LibsqlAccountFinder(slow, applied),
     cardRefunds: new LibsqlCardRefunds(db),
     restoreChecks: new LibsqlRestoreChecks(db, clock),
-    contents: cellContents(db, () => clock.now()),
+    contents: cellContents(slow, () => clock.now()),
     /** When the data was last written to. */
     lastTimes: () => lastTimes(db),
   }

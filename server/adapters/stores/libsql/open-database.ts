@@ -9,6 +9,7 @@ import { liveOwner } from './cluster/lease-tables'
 import { announcingWrites } from './control-version'
 import { databaseFile } from './driver/database-file'
 import { lockDatabaseFile } from './driver/database-file-lock'
+import { LateConnection } from './driver/late-connection'
 import type { Opened } from './driver/opened'
 import { problemOfServer } from './driver/problem-of-server'
 import { type HeldLease, raiseEpoch } from './driver/raise-epoch'
@@ -50,6 +51,8 @@ export interface Database {
   /** Null for a database over the network. */
   readonly file: string | null
   readonly db: LibSQLDatabase
+  /** The same over a connection of its own, opened at its first use, for what may read for seconds: it keeps no call waiting. */
+  readonly reports: LibSQLDatabase
   readonly reader: Connection
   readonly writes: WriteQueue
   /** A count that rises when a write that can change an access token begins, and again when it ends. */
@@ -64,16 +67,15 @@ export async function openDatabase(options: DatabaseOptions, opened: Opened): Pr
   const file = databaseFile(url)
   const lock = file === null ? null : await lockDatabaseFile(file)
   if (lock) opened.add(() => lock.release())
-  const connect = async (role: 'writer' | 'reader') => {
-    const connection = await Connection.open({ role, url, authToken, threads }, (error) =>
-      options.onFatal(error.message),
-    )
-    opened.addConnection(connection)
-    return connection
-  }
-  const writer = await connect('writer')
-  const reader = await connect('reader')
-  if (file === null && options.lease) endWhenSilent(options, { writer, reader }, opened)
+  const open = (role: 'writer' | 'reader') =>
+    Connection.open({ role, url, authToken, threads }, (error) => options.onFatal(error.message))
+  const writer = await open('writer')
+  opened.addConnection(writer)
+  const reader = await open('reader')
+  opened.addConnection(reader)
+  const reports = new LateConnection(() => open('reader'))
+  opened.addConnection(reports)
+  if (file === null && options.lease) endWhenSilent(options, { writer, readers: [reader, reports] }, opened)
   if (file === null) {
     await firstAnswer(reader, url)
     await assertSyncedCommits(reader, { url, isPromised: options.isSyncPromised, onTrouble: options.onTrouble })
@@ -86,9 +88,11 @@ export async function openDatabase(options: DatabaseOptions, opened: Opened): Pr
   opened.add(() => writes.drained())
   const tokenWrites = new WriteWatch(TOKEN_TABLES)
   const announcing = announcingWrites(writes, options.changes ?? NO_OTHER_COPIES)
+  const over = (reads: Pick<Connection, 'send'>) =>
+    drizzle({ client: sqlClient(reads, () => announcing, writer, tokenWrites) })
   return {
     ...{ file, reader, writes },
-    db: drizzle({ client: sqlClient(reader, () => announcing, writer, tokenWrites) }),
+    ...{ db: over(reader), reports: over(reports) },
     tokenChanges: () => tokenWrites.count,
     problem: () => databaseProblem(reader),
   }
@@ -100,7 +104,7 @@ export async function openDatabase(options: DatabaseOptions, opened: Opened): Pr
  */
 function endWhenSilent(
   { url, authToken, onFatal }: DatabaseOptions,
-  connections: { readonly writer: Connection; readonly reader: Connection },
+  connections: { readonly writer: Connection; readonly readers: readonly (Connection | LateConnection)[] },
   opened: Opened,
 ): void {
   const watch = new SilenceWatch({
@@ -108,7 +112,7 @@ function endWhenSilent(
     ask: (maxMs) => problemOfServer({ url, authToken }, maxMs),
     now: () => performance.now(),
     onSilent(reason) {
-      for (const connection of Object.values(connections)) connection.abandon(reason)
+      for (const connection of [connections.writer, ...connections.readers]) connection.abandon(reason)
       onFatal(reason)
     },
   })

@@ -6,14 +6,14 @@ const CLOSE_MS = 5_000
 /** What was opened, to be closed in reverse. */
 export class Opened {
   private readonly closers: (() => void | Promise<void>)[] = []
-  private readonly connections: Connection[] = []
+  private readonly connections: Pick<Connection, 'abandon'>[] = []
 
   /** Closed before everything that was added earlier. */
   add(close: () => void | Promise<void>): void {
     this.closers.push(close)
   }
 
-  addConnection(connection: Connection): void {
+  addConnection(connection: Pick<Connection, 'close' | 'abandon'>): void {
     this.connections.push(connection)
     this.add(() => connection.close())
   }

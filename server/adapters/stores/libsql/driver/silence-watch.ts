@@ -8,9 +8,11 @@ const SILENT_MS = 10_000
 const WRITE_MS = 15_000
 const LOOK_MS = 500
 
+type Line = Pick<Connection, 'silentSince' | 'heard'>
+
 interface SilenceParts {
-  readonly writer: Pick<Connection, 'silentSince' | 'heard'>
-  readonly reader: Pick<Connection, 'silentSince' | 'heard'>
+  readonly writer: Line
+  readonly readers: readonly Line[]
   /** Asks the database over another connection, for at most so long: null if it answers. */
   readonly ask: (maxMs: number) => Promise<string | null>
   /** Called once, with what happened. */
@@ -42,11 +44,8 @@ export class SilenceWatch {
 
   /** Looks how long the database has been silent. */
   look(): void {
-    const { writer, reader, now } = this.parts
-    const since = Math.min(
-      writer.silentSince ?? Number.POSITIVE_INFINITY,
-      reader.silentSince ?? Number.POSITIVE_INFINITY,
-    )
+    const { writer, readers, now } = this.parts
+    const since = Math.min(...[writer, ...readers].map(({ silentSince }) => silentSince ?? Number.POSITIVE_INFINITY))
     const writesMs = now() - (writer.silentSince ?? Number.POSITIVE_INFINITY)
     const silentMs = now() - Math.max(since, this.heardAt)
     if (silentMs >= SILENT_MS || writesMs >= WRITE_MS) this.end(Math.max(silentMs, writesMs))
@@ -54,14 +53,13 @@ export class SilenceWatch {
   }
 
   private async ask(maxMs: number): Promise<void> {
-    const { writer, reader, now } = this.parts
+    const { writer, readers, now } = this.parts
     this.isAsking = true
     const problem = await this.parts.ask(maxMs)
     this.isAsking = false
     if (problem !== null) return
     this.heardAt = now()
-    writer.heard()
-    reader.heard()
+    for (const line of [writer, ...readers]) line.heard()
   }
 
   private end(ms: number): void {

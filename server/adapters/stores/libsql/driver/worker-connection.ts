@@ -9,7 +9,8 @@ import {
   type WorkerRequest,
 } from './worker-wire'
 
-const ABANDONED = 'ABANDONED'
+/** The code of what a closed or cut connection refuses. */
+export const ABANDONED = 'ABANDONED'
 
 /** A statement failed. `isConstraint`: it violates a constraint of the schema, so retrying it unchanged cannot succeed. */
 export class DatabaseError extends Error {
