@@ -415,8 +415,10 @@ describe.skipIf(!hasSqld)('moving data between a file and a libSQL server', () =
     const file = await migrated()
     const { url } = await newServer()
     const options = { ...optionsOf(file, url), isSyncPromised: false }
-    for (const attempt of [rehearseMove(options), moveData(options)])
-      expect(await refusal(attempt)).toMatch(/acknowledges commits before they are on disk .* DATABASE_SYNC=promised/)
+    for (const attempt of [rehearseMove, moveData])
+      expect(await refusal(attempt(options))).toMatch(
+        /acknowledges commits before they are on disk .* DATABASE_SYNC=promised/,
+      )
     expect(await onServer(url, (client) => client.execute('SELECT * FROM sqlite_master'))).toMatchObject({ rows: [] })
     expect(await start(file)).toBe('not refused')
   })
