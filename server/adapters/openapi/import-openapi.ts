@@ -58,6 +58,7 @@ function loader(fetch: OutboundFetch): LoadExternal {
 class ImportProcess {
   private readonly limits: ImportLimits
   private readonly load: LoadExternal | null
+  private readonly began = performance.now()
   private readonly result = Promise.withResolvers<ImportResult>()
 
   constructor(limits: ImportLimits, load: LoadExternal | null) {
@@ -72,30 +73,23 @@ class ImportProcess {
       env: {},
       cwd: '/',
       serialization: 'advanced',
-      ipc: (message: FromImporter) => this.received(child, message),
+      ipc: (message: FromImporter) => void this.received(child, message),
       onExit: () => this.giveUp('could not be read: it crashed the importer'),
     })
-    const { timeoutMs, maxMemoryBytes } = this.limits
-    const deadline = setTimeout(() => this.giveUp(`takes longer than ${timeoutMs / 1000} s to read`), timeoutMs)
-    const look = setInterval(() => {
-      void memoryOf(child.pid).then((bytes) => {
-        if (bytes > maxMemoryBytes) {
-          this.giveUp(`takes more than ${maxMemoryBytes / 1024 / 1024} MB of memory to read: choose a smaller document`)
-        }
-      })
-    }, LOOK_MS)
+    const look = setInterval(() => void this.look(child), LOOK_MS)
     try {
       child.send(message)
       return await this.result.promise
     } finally {
-      clearTimeout(deadline)
       clearInterval(look)
       child.kill('SIGKILL')
     }
   }
 
-  private received(child: Bun.Subprocess, message: FromImporter): void {
+  private async received(child: Bun.Subprocess, message: FromImporter): Promise<void> {
     if (message.kind === 'done') {
+      // The process waits to be ended, so its peak can still be read: it may be done before the first look.
+      await this.look(child)
       this.result.resolve(JSON.parse(message.json))
       return
     }
@@ -105,6 +99,14 @@ class ImportProcess {
       .then((text) => {
         if (child.exitCode === null && !child.killed) child.send({ kind: 'fetched', url, text } satisfies ToImporter)
       })
+  }
+
+  /** Gives up if the process has exceeded a limit so far. */
+  private async look(child: Bun.Subprocess): Promise<void> {
+    const { timeoutMs, maxMemoryBytes } = this.limits
+    if (performance.now() - this.began >= timeoutMs) this.giveUp(`takes longer than ${timeoutMs / 1000} s to read`)
+    if ((await memoryOf(child.pid)) > maxMemoryBytes)
+      this.giveUp(`takes more than ${maxMemoryBytes / 1024 / 1024} MB of memory to read: choose a smaller document`)
   }
 
   private giveUp(problem: string): void {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, spyOn, test } from 'bun:test'
 import fc from 'fast-check'
 import { compileJsonSchema } from '../../../server/adapters/openapi/compile-json-schema'
 import { importDocument } from '../../../server/adapters/openapi/import-document'
@@ -216,11 +216,22 @@ describe('a hostile document is imported in part or refused:', () => {
 describe("a hostile document affects only the importer's process:", () => {
   const large = `{"openapi":"3.1.0","x":"${'x'.repeat(70_000)}","paths":{}}`
 
-  test('one that takes too much time or memory is refused', async () => {
+  async function expectRefused() {
     const result = await importWithin({ timeoutMs: 1, maxMemoryBytes: 2 ** 40 }, large, {})
     expect(result).toEqual({ ok: false, error: { message: 'The document takes longer than 0.001 s to read.' } })
     const hungry = await importWithin({ timeoutMs: 60_000, maxMemoryBytes: 1024 * 1024 }, large, {})
     expect(hungry).toMatchObject({ ok: false, error: { message: expect.stringContaining('1 MB of memory') } })
+  }
+
+  test('one that takes too much time or memory is refused', expectRefused)
+
+  test('so is one that is read before the first look at its process', async () => {
+    const looks = spyOn(globalThis, 'setInterval').mockImplementation((() => null) as never)
+    try {
+      await expectRefused()
+    } finally {
+      looks.mockRestore()
+    }
   })
 
   test('a valid one is returned whole', async () => {
