@@ -1,11 +1,10 @@
 import type { CellName } from '../../core/cluster/cells'
 import { type ForwardedCall, HOP_HEADER } from '../../core/cluster/hop'
 import { MISDIRECTED } from './hop-gate'
+import { WHOLE_BYTES } from './link-frames'
 import type { Exchange } from './peer-connection'
 import type { ResponseHead } from './response-head'
 
-/** Responses up to this size are passed on as a whole, which costs less than a stream. */
-const WHOLE_BYTES = 64 * 1024
 /** How much of a stream waits here for a caller that reads slowly. */
 const AHEAD_BYTES = 256 * 1024
 /** A caller's connection closes after 60 s of silence, unless it is allowed. */
@@ -170,5 +169,5 @@ export class ForwardedExchange implements Exchange {
 }
 
 function isMisdirected({ status, headers }: ResponseHead): boolean {
-  return status === 421 && new Headers(headers).get(HOP_HEADER) === MISDIRECTED
+  return status === 421 && headers.get(HOP_HEADER) === MISDIRECTED
 }

@@ -5,7 +5,7 @@ import { requestPath } from './hop-header'
 /** Asks whether a node is the owner, before a body that cannot be sent twice. */
 export const PROBE_PATH = '/internal/owner'
 /** Opens a link, on which no call is signed, to a node that need not own anything. A later form of frames has another path. */
-export const LINK_PATH = '/internal/link/1'
+export const LINK_PATH = '/internal/link/2'
 /** In the hop header of a response: the node did nothing with the request. An upstream's own 421 has no such header. */
 export const MISDIRECTED = 'misdirected'
 

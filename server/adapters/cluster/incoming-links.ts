@@ -2,7 +2,7 @@ import type { Hopped } from '../../core/cluster/hop'
 import { wholeBodyOf } from '../../core/cluster/whole-body'
 import { reasonOf } from '../../core/result'
 import { type CallHead, callHeadIn } from './call-head'
-import { FRAME, type FrameKind, FrameWriter, readFrames, WINDOW_BYTES } from './link-frames'
+import { FEW_CALLS, FRAME, type FrameKind, FrameWriter, readFrames, WHOLE_BYTES, WINDOW_BYTES } from './link-frames'
 import { responseHeadText } from './response-head'
 
 /** A WebSocket library drops a message beyond this, which would leave a call without an end; the windows keep it far below. */
@@ -83,6 +83,7 @@ class IncomingLink {
   }
 
   received(message: Buffer<ArrayBuffer>): void {
+    this.frames.wait()
     try {
       readFrames(message, ({ kind, id, text, bytes }) => {
         if (kind === FRAME.call) return void this.run(id, text, bytes)
@@ -116,6 +117,11 @@ class IncomingLink {
     this.frames.add(kind, id, text, bytes)
   }
 
+  /** Sends a whole response. */
+  answer(id: number, head: string, body: Uint8Array): void {
+    this.frames.add(FRAME.answer, id, head, body, this.calls.size <= FEW_CALLS)
+  }
+
   /** Whether more of a response must wait for `drain`. */
   get isFull(): boolean {
     return this.socket !== null && this.socket.getBufferedAmount() > FULL_BYTES
@@ -128,16 +134,18 @@ class IncomingLink {
   private run(id: number, text: string, body: Buffer<ArrayBuffer>): void {
     const call = new IncomingCall(id, this)
     this.calls.set(id, call)
-    void this.answered(call, callHeadIn(text), body).finally(() => this.calls.delete(id))
+    void this.answered(call, callHeadIn(text), body)
   }
 
   private async answered(call: IncomingCall, head: CallHead, body: Buffer<ArrayBuffer>): Promise<void> {
     try {
-      const request = requestOf(head, body, call.signal)
+      const request = requestOf(head, body, call)
       await call.send(request ? await this.parts.answer(request, head.hop) : new Response(null, { status: 400 }))
     } catch (error) {
       this.write(FRAME.broken, call.id)
-      if (!call.signal.aborted) this.parts.onFault(reasonOf(error))
+      if (!call.isLeft) this.parts.onFault(reasonOf(error))
+    } finally {
+      this.calls.delete(call.id)
     }
   }
 
@@ -149,7 +157,9 @@ class IncomingLink {
 class IncomingCall {
   readonly id: number
   private readonly link: IncomingLink
-  private readonly abort = new AbortController()
+  private abort: AbortController | null = null
+  /** Whether the caller has hung up. */
+  isLeft = false
   private credit = WINDOW_BYTES
   private whenAllowed: (() => void) | null = null
   private reader: ReadableStreamDefaultReader<Uint8Array> | null = null
@@ -159,13 +169,16 @@ class IncomingCall {
     this.link = link
   }
 
-  /** Aborted when the caller has hung up. */
+  /** Aborted when the caller has hung up. Only made when somebody asks for it. */
   get signal(): AbortSignal {
+    this.abort ??= new AbortController()
+    if (this.isLeft) this.abort.abort()
     return this.abort.signal
   }
 
   hangUp(): void {
-    this.abort.abort()
+    this.isLeft = true
+    this.abort?.abort()
     this.allow(0)
     void this.reader?.cancel().catch(() => undefined)
   }
@@ -177,13 +190,16 @@ class IncomingCall {
 
   /** Sends the response, as fast as the other node takes it. */
   async send(response: Response): Promise<void> {
-    const { id, link, signal } = this
-    if (signal.aborted) return void response.body?.cancel().catch(() => undefined)
-    link.write(FRAME.head, id, responseHeadText(response))
-    const whole = wholeBodyOf(response)
-    if (whole !== undefined) await this.sendPart(typeof whole === 'string' ? Buffer.from(whole) : whole)
-    else if (response.body !== null) await this.sendStream(response.body)
-    if (!signal.aborted) link.write(FRAME.end, id)
+    const { id, link } = this
+    if (this.isLeft) return void response.body?.cancel().catch(() => undefined)
+    const head = responseHeadText(response)
+    const whole = wholeBytes(response)
+    // In one frame: of one that is cut in two messages the other node makes a stream.
+    if (whole && whole.byteLength <= WHOLE_BYTES && !link.isFull) return link.answer(id, head, whole)
+    link.write(FRAME.head, id, head)
+    if (whole) await this.sendPart(whole)
+    else if (response.body) await this.sendStream(response.body)
+    if (!this.isLeft) link.write(FRAME.end, id)
   }
 
   private async sendStream(body: ReadableStream<Uint8Array>): Promise<void> {
@@ -195,7 +211,7 @@ class IncomingCall {
   private async sendPart(bytes: Uint8Array): Promise<void> {
     const { id, link } = this
     let rest = bytes
-    while (rest.byteLength > 0 && !this.signal.aborted) {
+    while (rest.byteLength > 0 && !this.isLeft) {
       if (link.isFull) await link.drain
       else if (this.credit <= 0) await new Promise<void>((resolve) => (this.whenAllowed = resolve))
       else {
@@ -208,10 +224,33 @@ class IncomingCall {
   }
 }
 
+/** The body of a response, if it is known without a stream. */
+function wholeBytes(response: Response): Uint8Array | null {
+  const whole = wholeBodyOf(response)
+  if (whole !== undefined) return typeof whole === 'string' ? Buffer.from(whole) : whole
+  return response.body === null ? NO_BYTES : null
+}
+
+const NO_BYTES = new Uint8Array()
+
+/** A request whose signal is only made when somebody asks for it. */
+class LinkedRequest extends Request {
+  private readonly call: IncomingCall
+
+  constructor(call: IncomingCall, url: string, init: RequestInit) {
+    super(url, init)
+    this.call = call
+  }
+
+  override get signal(): AbortSignal {
+    return this.call.signal
+  }
+}
+
 /** Null if a caller's headers are such that no request can be made of them: that must not end the calls of others. */
-function requestOf({ method, url, headers }: CallHead, body: Buffer<ArrayBuffer>, signal: AbortSignal): Request | null {
+function requestOf({ method, url, headers }: CallHead, body: Buffer<ArrayBuffer>, call: IncomingCall): Request | null {
   try {
-    return new Request(url, { method, headers, signal, ...(body.byteLength > 0 && { body }) })
+    return new LinkedRequest(call, url, body.byteLength > 0 ? { method, headers, body } : { method, headers })
   } catch {
     return null
   }

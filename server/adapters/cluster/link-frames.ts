@@ -6,7 +6,7 @@ export const FRAME = {
   cancel: 2,
   /** So many more bytes of the response may be sent. */
   more: 3,
-  /** Status and headers of the response. */
+  /** Status and headers of a response that comes in parts. */
   head: 4,
   /** A part of its body. */
   part: 5,
@@ -16,11 +16,17 @@ export const FRAME = {
   broken: 7,
   /** Of no call: the node takes no new ones on this link. */
   last: 8,
+  /** A whole response: status and headers, and its body. */
+  answer: 9,
 } as const
 export type FrameKind = (typeof FRAME)[keyof typeof FRAME]
 
 /** How many bytes of one response may be on their way before the first node asks for more. */
 export const WINDOW_BYTES = 256 * 1024
+/** Responses up to this size are sent and passed on as a whole, which costs less than a stream. */
+export const WHOLE_BYTES = 64 * 1024
+/** So few calls share nothing, so their frames need not wait for others. */
+export const FEW_CALLS = 2
 
 /** Length of the text, length of the bytes, number of the call: 4 bytes each, little-endian; and the kind. */
 const HEADER_BYTES = 13
@@ -38,7 +44,7 @@ export function nextId(last: number, isInUse: (id: number) => boolean): number {
   return id
 }
 
-/** Collects the frames of one turn of the event loop, and sends them as one message: a message costs more than a call in it. */
+/** Collects the frames of one turn of the event loop, and sends them as one message: a message costs more than a call in it. No frame is split. */
 export class FrameWriter {
   private readonly send: (message: Uint8Array) => void
   private buffer = Buffer.allocUnsafeSlow(START_BYTES)
@@ -50,7 +56,8 @@ export class FrameWriter {
     this.send = send
   }
 
-  add(kind: FrameKind, id: number, text = '', bytes: Uint8Array = NO_BYTES): void {
+  /** Adds a frame, and sends it at once if it is urgent, unless others of this turn are waiting already. */
+  add(kind: FrameKind, id: number, text = '', bytes: Uint8Array = NO_BYTES, isUrgent = false): void {
     // A character takes up to three bytes.
     this.makeRoom(HEADER_BYTES + text.length * 3 + bytes.byteLength)
     const { buffer, used } = this
@@ -61,14 +68,23 @@ export class FrameWriter {
     buffer[used + 12] = kind
     buffer.set(bytes, used + HEADER_BYTES + textBytes)
     this.used = used + HEADER_BYTES + textBytes + bytes.byteLength
-    if (this.used >= FLUSH_BYTES) this.flush()
-    if (this.isScheduled || this.used === 0) return
+    if (this.used >= FLUSH_BYTES || (isUrgent && !this.isScheduled)) this.flush()
+    else this.wait()
+  }
+
+  /**
+   * Sends nothing before this turn ends. Not in a microtask: what Bun's server sends in one, while it hands over a message, stays behind until the
+   * next one is sent.
+   */
+  wait(): void {
+    if (this.isScheduled) return
     this.isScheduled = true
-    // Not in a microtask: what Bun's server sends in one, while it hands over a message, stays behind until the next one is sent.
-    setImmediate(() => {
-      this.isScheduled = false
-      this.flush()
-    })
+    setImmediate(this.endTurn)
+  }
+
+  private readonly endTurn = () => {
+    this.isScheduled = false
+    this.flush()
   }
 
   flush(): void {

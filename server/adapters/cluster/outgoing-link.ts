@@ -1,6 +1,6 @@
 import { HOP_HEADER } from '../../core/cluster/hop'
 import { LINK_PATH } from './hop-gate'
-import { FRAME, FrameWriter, nextId, readFrames, WINDOW_BYTES } from './link-frames'
+import { FEW_CALLS, FRAME, FrameWriter, nextId, readFrames, WINDOW_BYTES } from './link-frames'
 import type { Exchange } from './peer-connection'
 import { type ResponseHead, responseHeadIn } from './response-head'
 
@@ -91,7 +91,7 @@ export class OutgoingLink {
     this.lastId = id
     this.calls.set(id, call)
     this.unsent.push(call)
-    this.frames.add(FRAME.call, id, head, body)
+    this.frames.add(FRAME.call, id, head, body, this.calls.size <= FEW_CALLS)
     return id
   }
 
@@ -132,7 +132,10 @@ export class OutgoingLink {
         const call = this.calls.get(id)
         if (kind === FRAME.last) this.isRetired = true
         if (!call) return
-        if (kind === FRAME.head) {
+        if (kind === FRAME.answer) {
+          this.calls.delete(id)
+          call.answer(responseHeadIn(text), bytes)
+        } else if (kind === FRAME.head) {
           call.head(responseHeadIn(text))
           begun.push(call)
         } else if (kind === FRAME.part) call.part(bytes)
@@ -197,6 +200,15 @@ export class LinkedCall {
   destroy(): void {
     this.exchange = null
     this.link.cancel(this.id)
+  }
+
+  answer(head: ResponseHead, body: Buffer<ArrayBuffer>): void {
+    const { exchange } = this
+    this.exchange = null
+    if (!exchange) return
+    exchange.head({ ...head, length: body.byteLength })
+    if (body.byteLength > 0) exchange.body(body)
+    exchange.end()
   }
 
   head(head: ResponseHead): void {

@@ -115,6 +115,22 @@ describe('a link between two nodes', () => {
     expect(await Promise.all(answers.map((answer) => answer.text()))).toEqual([body, '', body])
   })
 
+  test('responses that go out together are passed on whole, though they do not fit into one message', async () => {
+    const all = Promise.withResolvers<void>()
+    const body = 'x'.repeat(3_000)
+    nodes.answer = async () => {
+      await all.promise
+      return withWholeBody(new Response(body), body)
+    }
+    const waiting = Array.from({ length: 200 }, () => get())
+    await until(() => nodes.handled === 200)
+    all.resolve()
+    const answers = await Promise.all(waiting)
+    // A stream has no length.
+    expect(answers.map(({ headers }) => headers.get('content-length'))).toEqual(Array(200).fill('3000'))
+    expect(await Promise.all(answers.map((answer) => answer.text()))).toEqual(Array(200).fill(body))
+  })
+
   test('an owner that stops answers what it was sent, and the next requests find another way', async () => {
     const slow = Promise.withResolvers<void>()
     nodes.answer = async ({ url }) => {
@@ -204,13 +220,13 @@ describe('a link between two nodes', () => {
   test('only a node opens one: a request without a header that it has just signed is refused', async () => {
     const hop = (address: string, age = 0) =>
       nodes.signer.sign(
-        { method: 'GET', target: '/internal/link/1', cell: 'main', term: 7, address, requestId: 'req_1' },
+        { method: 'GET', target: '/internal/link/2', cell: 'main', term: 7, address, requestId: 'req_1' },
         Date.now() - age,
       )
     const status = async (headers: Record<string, string>) => {
       const upgrade = { connection: 'upgrade', upgrade: 'websocket' }
       const key = { 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' }
-      const url = `http://127.0.0.1:${nodes.ownerPort}/internal/link/1`
+      const url = `http://127.0.0.1:${nodes.ownerPort}/internal/link/2`
       return (await fetch(url, { headers: { ...upgrade, ...key, ...headers } })).status
     }
     nodes.opened = 0
@@ -250,6 +266,27 @@ describe('the frames of a link', () => {
     for (const message of messages) readFrames(message, (frame) => read.push(frame))
     expect(read).toEqual(frames)
     expect(messages.length).toBeLessThan(5)
+  })
+
+  test('wait for others of the same turn, unless one is urgent and none waits', async () => {
+    const messages: number[][] = []
+    const writer = new FrameWriter((message) => {
+      const ids: number[] = []
+      readFrames(Buffer.from(message), ({ id }) => ids.push(id))
+      messages.push(ids)
+    })
+    const add = (id: number, isUrgent: boolean) => writer.add(FRAME.call, id, '', undefined, isUrgent)
+    add(1, true)
+    expect(messages).toEqual([[1]])
+    add(2, false)
+    add(3, true)
+    expect(messages).toEqual([[1]])
+    await until(() => messages.length > 1)
+    writer.wait()
+    add(4, true)
+    await until(() => messages.length > 2)
+    add(5, true)
+    expect(messages).toEqual([[1], [2, 3], [4], [5]])
   })
 
   test('have numbers of four bytes, none of a call that still runs', () => {
