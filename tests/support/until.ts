@@ -4,12 +4,16 @@ const PATIENCE_MS = 30_000
 /** What takes seconds is asked for fifty times a second at most: asking takes the processor from what is waited for. */
 const MAX_PAUSE_MS = 20
 
-/** Waits until it is so, asking each millisecond at first and then each time a twentieth later. Throws where that never comes. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+/**
+ * Waits until it is so, asking each millisecond at first and then each time a twentieth later. Throws where that never comes, with what is to be
+ * `seen` then.
+ */
+export async function until(isSo: () => boolean | Promise<boolean>, seen?: () => unknown): Promise<void> {
   const began = performance.now()
   while (!(await isSo())) {
     const waited = performance.now() - began
-    if (waited > PATIENCE_MS) throw new Error(`not so in ${PATIENCE_MS / 1000} s`)
+    if (waited > PATIENCE_MS)
+      throw new Error(`not so in ${PATIENCE_MS / 1000} s${seen ? `, but: ${Bun.inspect(await seen())}` : ''}`)
     await Bun.sleep(Math.min(MAX_PAUSE_MS, Math.max(1, waited / 20)))
   }
 }
