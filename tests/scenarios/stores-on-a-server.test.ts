@@ -22,12 +22,13 @@ describe.skipIf(!hasSqld)('on a libSQL server', () => {
     const child = Bun.spawn([process.execPath, 'test', '--timeout', '60000', ...files], {
       cwd: ROOT,
       env: { ...process.env, TEST_DATABASE: 'sqld' },
-      stdout: 'ignore',
+      stdout: 'pipe',
       stderr: 'pipe',
     })
-    const said = await new Response(child.stderr).text()
+    const [out, said] = await Promise.all([child.stdout, child.stderr].map((stream) => new Response(stream).text()))
+    const code = await child.exited
+    if (code !== 0) throw new Error(`the child ended with ${code}:\n${out}\n${said}`)
     expect(said).toMatch(/^ *[1-9]\d* pass$/m)
     expect(said).toMatch(/^ *0 fail$/m)
-    expect(await child.exited).toBe(0)
   }
 })

@@ -1,4 +1,5 @@
 import { createClient } from '@libsql/client'
+import { reasonOf } from '../../server/core/result'
 import { freePort } from '../../server/listen'
 import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from './server-process'
 import { openSqld } from './sqld'
@@ -116,15 +117,21 @@ export async function openSpender(node: Pick<TestNode, 'url' | 'folder'>, email:
 export interface Outcome {
   readonly status: number
   readonly id: string
+  /** Unless it was served: what its caller saw, where, and after how long. */
+  readonly failure?: string
 }
 
 export async function search(node: Pick<TestNode, 'url'>, secret: string): Promise<Outcome> {
+  const began = performance.now()
+  const failed = (what: string) => `${what} from ${node.url} after ${Math.round(performance.now() - began)} ms`
   try {
     const answer = await fetch(node.url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })
-    await answer.text()
-    return { status: answer.status, id: answer.headers.get('x-gateway-request-id') ?? '' }
-  } catch {
-    return { status: 0, id: '' }
+    const { status, headers } = answer
+    const body = await answer.text()
+    const outcome = { status, id: headers.get('x-gateway-request-id') ?? '' }
+    return status === 200 ? outcome : { ...outcome, failure: failed(`${status} ${body}`) }
+  } catch (error) {
+    return { status: 0, id: '', failure: failed(reasonOf(error)) }
   }
 }
 
@@ -153,6 +160,11 @@ export function load(secret: string, atOnce: number, pick: () => Pick<TestNode, 
       return outcomes
     },
   }
+}
+
+/** The calls that became something else than one of these statuses. */
+export function otherThan(outcomes: readonly Outcome[], ...statuses: number[]): Outcome[] {
+  return outcomes.filter(({ status }) => !statuses.includes(status))
 }
 
 export function counted(outcomes: readonly Outcome[]): Record<number, number> {
