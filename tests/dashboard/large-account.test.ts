@@ -89,7 +89,7 @@ async function walk(account: string, paths: readonly string[]): Promise<string[]
     if (height > MAX_HEIGHT) found.push(`${path} is ${height} px high`)
     for (const colorScheme of THEMES) {
       await page.emulateMedia({ colorScheme })
-      found.push(...(await runAxe(page)).map((finding) => `${path} ${colorScheme}: ${finding}`))
+      found.push(...(await runAxe(page, colorScheme === 'dark')).map((finding) => `${path} ${colorScheme}: ${finding}`))
     }
   }
   await left(watched)

@@ -325,7 +325,7 @@ describe('axe', () => {
       const small =
         '.small { width: 12px; height: 12px; min-height: 0; padding: 0; overflow: hidden; display: inline-block }'
       const covered = '.large { position: absolute; width: 50px; height: 50px } .large + .large { margin: 9px }'
-      const phone = `.pale { color: #ddd } ${small} ${covered}`
+      const phone = `.pale { color: #777 } ${small} .small + .small { margin-left: 8px } ${covered}`
       sheet.replaceSync(
         `@media (max-width: 500px) { ${phone} } @media (min-width: 501px) { .on-phone { display: none } }`,
       )

@@ -24,17 +24,25 @@ export interface PageWithAxe {
     configure(spec: object): void
     run(context: unknown, options: object): Promise<{ violations: Violation[] }>
   }
-  readWithAxe(): Promise<FoundInPage>
+  readWithAxe(isInAnotherTheme: boolean): Promise<FoundInPage>
+}
+
+interface Box {
+  readonly left: number
+  readonly right: number
+  readonly top: number
+  readonly bottom: number
 }
 
 /**
  * Runs in the page, once in each document, which has nothing of this file. Leaves a function there that reads the page as it is now, and
  * leaves out what is sure to pass:
  *
+ * - Colours, of text that has WCAG's contrast with all that is drawn where it is, if every colour of these is opaque.
  * - Colours, of an element whose kind was found readable before: it and all it lies on have the same colours, font and opacity, and so has
  *   whatever else is drawn where it is.
- * - Size of targets, of one that is large enough and shares its place with no other.
- * - All other rules, where they found nothing in a document of the same elements, values, visibility and styles.
+ * - Size of targets, of one that is large enough and shares its place with no other, and of one with as much room around it.
+ * - All other rules, where they found nothing in a document of the same elements, values, visibility and styles; and in another theme.
  * - Of a long list of options, all but three and the chosen one: their texts alone differ, and each costs every rule its time.
  * - What an open dialog covers: it is hidden from everybody, and was there before.
  */
@@ -45,6 +53,8 @@ export function prepareAxe(known: readonly string[]): void {
   const NO_TARGETS = '[role=region], [role=group], [role=dialog], [role=alertdialog], [role=tabpanel]'
   /** WCAG 2.5.8, in pixels. */
   const TARGET_SIZE = 24
+  /** WCAG 1.4.3, of text of any size. */
+  const CONTRAST = 4.5
   /** What decides, besides the document, whether and how the rules other than of colours and sizes read an element. */
   const SHAPE = [
     'clip',
@@ -110,10 +120,26 @@ export function prepareAxe(known: readonly string[]): void {
 
   /** Drawn, and not for screen readers alone. */
   const isSeen = (element: Element) => element.checkVisibility() && getComputedStyle(element).clipPath !== 'inset(50%)'
-  const contains = (one: DOMRect, other: DOMRect) =>
+  const contains = (one: Box, other: Box) =>
     one.left <= other.left && one.right >= other.right && one.top <= other.top && one.bottom >= other.bottom
-  const overlap = (one: DOMRect, other: DOMRect) =>
+  const overlap = (one: Box, other: Box) =>
     one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom
+  /** A copy, because a browser's rectangle takes a call for each side, and pairs of them are compared. */
+  const boxOf = (element: Element): Box => {
+    const { left, right, top, bottom } = element.getBoundingClientRect()
+    return { left, right, top, bottom }
+  }
+  const common = (one: Box, other: Box): Box => ({
+    left: Math.max(one.left, other.left),
+    right: Math.min(one.right, other.right),
+    top: Math.max(one.top, other.top),
+    bottom: Math.min(one.bottom, other.bottom),
+  })
+  /** The box, made as large as a target has to be. */
+  const atLeastTarget = ({ left, right, top, bottom }: Box): Box => {
+    const [x, y] = [Math.max(0, TARGET_SIZE - right + left) / 2, Math.max(0, TARGET_SIZE - bottom + top) / 2]
+    return { left: left - x, right: right + x, top: top - y, bottom: bottom + y }
+  }
 
   /** Takes options out of long lists; returns what puts them back. */
   const shortenLists = () => {
@@ -162,31 +188,74 @@ export function prepareAxe(known: readonly string[]): void {
     return seen.join('\n')
   }
 
+  /** Where each element shows what it contains: all of it, unless it or what it is in scrolls or cuts off. */
+  const windowsOf = () => {
+    const windows = new Map<Element, Box>()
+    const everywhere = { left: -Infinity, right: Infinity, top: -Infinity, bottom: Infinity }
+    const windowOf = (element: Element | null): Box => {
+      if (!element) return everywhere
+      const known = windows.get(element)
+      if (known) return known
+      const { overflowX, overflowY, position } = getComputedStyle(element)
+      const isFree = position === 'absolute' || position === 'fixed'
+      const outer = isFree ? everywhere : windowOf(element.parentElement)
+      const own = overflowX === 'visible' && overflowY === 'visible' ? outer : common(outer, boxOf(element))
+      windows.set(element, own)
+      return own
+    }
+    return windowOf
+  }
+
   /** The targets that axe has to look at, and the place of each target of the page. */
   const targetsOf = (elements: readonly Element[]) => {
+    const windowOf = windowsOf()
     const targets = elements
       .filter((element) => element.matches(TARGETS) && !element.matches(NO_TARGETS) && isSeen(element))
-      .map((element) => ({ element, rect: element.getBoundingClientRect() }))
-    const isSure = ({ element, rect }: (typeof targets)[number]) =>
-      Math.min(rect.width, rect.height) >= TARGET_SIZE &&
-      !targets.some(
-        (other) => other.element !== element && overlap(rect, other.rect) && !other.element.contains(element),
+      .map((element) => {
+        const box = boxOf(element)
+        const isFree = ['absolute', 'fixed'].includes(getComputedStyle(element).position)
+        const shown = isFree ? box : common(box, windowOf(element.parentElement))
+        const isLarge = Math.min(box.right - box.left, box.bottom - box.top) >= TARGET_SIZE
+        return { element, box, shown, room: atLeastTarget(shown), isLarge }
+      })
+    /** The others are scrolled out of sight. */
+    const inSight = targets.filter(({ shown }) => shown.left < shown.right && shown.top < shown.bottom)
+    const isSure = ({ element, shown, room, isLarge }: (typeof targets)[number]) =>
+      !inSight.some(
+        (other) =>
+          other.element !== element &&
+          (isLarge ? overlap(shown, other.shown) && !other.element.contains(element) : overlap(room, other.room)),
       )
     return {
       unsure: new Map(targets.filter((target) => !isSure(target)).map(({ element }) => [element, ''] as const)),
-      places: targets.map(({ rect }) => [rect.x, rect.y, rect.width, rect.height].join()).join(' '),
+      places: targets.map(({ box }) => [box.left, box.top, box.right, box.bottom].join()).join(' '),
     }
+  }
+
+  /** WCAG's relative luminance of a colour; null: it is not opaque, or of another notation. */
+  const luminanceOf = (colour: string): number | null => {
+    const parts = /^rgb\((\d+), (\d+), (\d+)\)$/.exec(colour)?.slice(1).map(Number)
+    if (!parts) return null
+    const [red = 0, green = 0, blue = 0] = parts.map((part) =>
+      part <= 10 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4,
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  }
+  const haveContrast = (one: string, other: string) => {
+    const [first, second] = [luminanceOf(one), luminanceOf(other)]
+    if (first === null || second === null) return false
+    return (Math.max(first, second) + 0.05) / (Math.min(first, second) + 0.05) >= CONTRAST
   }
 
   const ancestorsOf = ({ parentElement }: Element): Element[] =>
     parentElement ? [...ancestorsOf(parentElement), parentElement] : []
 
-  /** The kind of each element that has text, and of each link within text. */
+  /** The kind of each element whose text is not sure to be readable, and of each link within text. */
   const kindsOf = (roots: readonly Element[], elements: readonly Element[]) => {
     /** The backgrounds behind each element, from the last opaque one to its own, and the element whose background that is. */
     const behind = new Map<Element | null, { looks: string; opaque: Element | null }>()
-    const painters: { element: Element; rect: DOMRect; look: string }[] = []
-    const shown: { element: Element; style: CSSStyleDeclaration; rect: DOMRect }[] = []
+    const painters: { element: Element; box: Box; look: string }[] = []
+    const shown: { element: Element; style: CSSStyleDeclaration; box: Box }[] = []
     for (const element of new Set([...roots.flatMap(ancestorsOf), ...elements])) {
       if (!isSeen(element)) continue
       const style = getComputedStyle(element)
@@ -200,24 +269,33 @@ export function prepareAxe(known: readonly string[]): void {
       else if (hasBackground || isGroup)
         behind.set(element, { looks: `${looks}/${own}`, opaque: isGroup ? null : opaque })
       else behind.set(element, { looks, opaque })
-      const { x, y, width, height } = element.getBoundingClientRect()
-      const rect = new DOMRect(x, y, Math.max(width, element.scrollWidth), Math.max(height, element.scrollHeight))
-      if (hasBackground) painters.push({ element, rect, look: [own, position, zIndex].join() })
-      shown.push({ element, style, rect })
+      const { left, right, top, bottom } = boxOf(element)
+      const { scrollWidth, clientWidth, scrollHeight, clientHeight } = element
+      // These are rounded: only what is wider than its own box reaches beyond it.
+      const width = Math.max(right - left, scrollWidth > clientWidth ? scrollWidth : 0)
+      const height = Math.max(bottom - top, scrollHeight > clientHeight ? scrollHeight : 0)
+      const box = { left, right: left + width, top, bottom: top + height }
+      if (hasBackground) painters.push({ element, box, look: [own, position, zIndex].join() })
+      shown.push({ element, style, box })
     }
-    /** What is drawn where the element is, but for what nothing can be seen of: it lies behind or beside the opaque background. */
-    const groundOf = (element: Element, rect: DOMRect) => {
+    /**
+     * What is drawn where the element is, but for what nothing can be seen of: it lies behind or beside the opaque background. `colours`:
+     * of all that may lie behind its text; null, if these are not all.
+     */
+    const groundOf = (element: Element, box: Box) => {
       const { looks, opaque } = behind.get(element) ?? { looks: '', opaque: null }
-      const within = opaque && contains(opaque.getBoundingClientRect(), rect) ? opaque : document.documentElement
+      const within = opaque && contains(boxOf(opaque), box) ? opaque : document.documentElement
       const others = painters.filter(
-        (one) => overlap(rect, one.rect) && !one.element.contains(element) && within.contains(one.element),
+        (one) => overlap(box, one.box) && !one.element.contains(element) && within.contains(one.element),
       )
-      const grounds = [looks, ...new Set(others.map(({ look }) => look))].sort()
+      const otherLooks = [...new Set(others.map(({ look }) => look))]
+      const grounds = [looks, ...otherLooks].sort()
       for (let at: Element | null = element; others.length > 0 && at && at !== within; at = at.parentElement) {
         const { position, zIndex } = getComputedStyle(at)
         if (position !== 'static' || zIndex !== 'auto') grounds.push(`${position} ${zIndex}`)
       }
-      return grounds.join('|')
+      const colours = [looks, ...otherLooks].map((look) => /^(rgb\(.*?\)),none,(,|$)/.exec(look)?.[1] ?? '')
+      return { ground: grounds.join('|'), colours: within === opaque ? colours : null }
     }
     const TEXT = ['color', 'background-color', 'background-image', 'font-size', 'font-weight', 'opacity', 'text-shadow']
     const LINK = ['content', 'display', 'border', 'font-family', 'font-style', 'text-decoration']
@@ -225,9 +303,13 @@ export function prepareAxe(known: readonly string[]): void {
       properties.map((property) => style.getPropertyValue(property)).join()
     const text = new Map<Element, string>()
     const links = new Map<Element, string>()
-    for (const { element, style, rect } of shown) {
+    for (const { element, style, box } of shown) {
       const hasText = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.nodeValue?.trim())
-      if (hasText || element.matches(FIELDS)) text.set(element, `${lookOf(style, TEXT)}|${groundOf(element, rect)}`)
+      if (hasText || element.matches(FIELDS)) {
+        const { ground, colours } = groundOf(element, box)
+        const isSure = style.textShadow === 'none' && colours?.every((colour) => haveContrast(style.color, colour))
+        if (!isSure) text.set(element, `${lookOf(style, TEXT)}|${ground}`)
+      }
       if (!element.matches('a[href], [role=link]') || !style.display.startsWith('inline')) continue
       const looks = [style, getComputedStyle(element, '::before'), getComputedStyle(element, '::after')]
       let block = element.parentElement
@@ -236,18 +318,18 @@ export function prepareAxe(known: readonly string[]): void {
       if (!block || block.textContent?.trim() === element.textContent?.trim()) continue
       looks.push(getComputedStyle(block))
       const kinds = looks.map((one) => lookOf(one, [...TEXT, ...LINK]))
-      links.set(element, `link|${kinds.join('/')}|${groundOf(element, rect)}`)
+      links.set(element, `link|${kinds.join('/')}|${groundOf(element, box).ground}`)
     }
     return { text, links }
   }
 
-  page.readWithAxe = async () => {
+  page.readWithAxe = async (isInAnotherTheme) => {
     newlyReadable = []
     const restore = shortenLists()
     const roots = rootsOf(document.documentElement)
     const elements = roots.flatMap((root) => [root, ...root.querySelectorAll('*')])
-    const structure = structureOf(elements)
-    const { unsure, places } = targetsOf(elements)
+    const structure = isInAnotherTheme ? '' : structureOf(elements)
+    const { unsure, places } = isInAnotherTheme ? { unsure: new Map(), places: '' } : targetsOf(elements)
     const { text, links } = kindsOf(roots, elements)
     const isUnread = ([element, kind]: readonly [Element, string]) =>
       !readable.has(kind) && !passedAs.get(element)?.has(kind)
@@ -258,7 +340,7 @@ export function prepareAxe(known: readonly string[]): void {
       ['target-size', unsure],
     ])
     const rules = [...toRead].filter(([id, { size }]) => size > 0 && (id !== 'target-size' || !passed.has(places)))
-    const isKnown = passed.has(structure)
+    const isKnown = isInAnotherTheme || passed.has(structure)
     if (isKnown && rules.length === 0) {
       restore()
       return { violations: [], readable: [] }
@@ -268,7 +350,7 @@ export function prepareAxe(known: readonly string[]): void {
       .run({ include: roots }, { runOnly, resultTypes: ['violations'] })
       .finally(restore)
     if (violations.length === 0) {
-      passed.add(structure).add(places)
+      if (!isInAnotherTheme) passed.add(structure).add(places)
       for (const [element, kind] of [...unread.text, ...unread.links])
         passedAs.set(element, (passedAs.get(element) ?? new Set()).add(kind))
     }

@@ -10,15 +10,16 @@ const readable = new Set<string>()
 /**
  * Every finding of axe on the page as it is now. The page's policy forbids script tags, so axe is evaluated.
  *
- * Nothing is read twice: `prepareAxe` says what a run leaves out.
+ * Nothing is read twice: `prepareAxe` says what a run leaves out. `isInAnotherTheme`: the page as it was read last, but for its theme, which
+ * decides nothing but colours.
  */
-export async function runAxe(page: Page): Promise<string[]> {
-  let found = await page.evaluate(readPage)
+export async function runAxe(page: Page, isInAnotherTheme = false): Promise<string[]> {
+  let found = await page.evaluate(readPage, isInAnotherTheme)
   if (found === null) {
     // Half a megabyte, once for each document.
     await page.evaluate(await Bun.file(SCRIPT).text())
     await page.evaluate(prepareAxe, [...readable])
-    found = await page.evaluate(readPage)
+    found = await page.evaluate(readPage, isInAnotherTheme)
   }
   if (found === null) throw new Error('axe is not in the page')
   for (const kind of found.readable) readable.add(kind)
@@ -29,6 +30,6 @@ export async function runAxe(page: Page): Promise<string[]> {
 }
 
 /** In the page. Null: axe is not there. */
-async function readPage(): Promise<FoundInPage | null> {
-  return (await (globalThis as typeof globalThis & Partial<PageWithAxe>).readWithAxe?.()) ?? null
+async function readPage(isInAnotherTheme: boolean): Promise<FoundInPage | null> {
+  return (await (globalThis as typeof globalThis & Partial<PageWithAxe>).readWithAxe?.(isInAnotherTheme)) ?? null
 }
