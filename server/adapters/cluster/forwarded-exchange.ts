@@ -1,5 +1,6 @@
 import type { CellName } from '../../core/cluster/cells'
 import { type ForwardedCall, HOP_HEADER } from '../../core/cluster/hop'
+import { corked } from '../../core/cluster/whole-body'
 import { MISDIRECTED } from './hop-gate'
 import { WHOLE_BYTES } from './link-frames'
 import type { Exchange } from './peer-connection'
@@ -114,7 +115,8 @@ export class ForwardedExchange implements Exchange {
     }
     if (!this.begun || isMisdirected(this.begun)) return
     const { status, headers } = this.begun
-    this.settle({ kind: 'answered', response: new Response(this.whole, { status, headers }) })
+    const body = this.whole && corked(this.whole)
+    this.settle({ kind: 'answered', response: new Response(body, { status, headers }) })
   }
 
   cut(reason: string, wasSent: boolean): void {

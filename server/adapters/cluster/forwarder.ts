@@ -69,15 +69,16 @@ export class Forwarder implements Forwarding {
     this.deadlineMs = parts.deadlineMs ?? DEADLINE_MS
   }
 
-  async forward(request: Request, to: Peer, call: ForwardedCall): Promise<Response> {
-    const { parts } = this
-    let body = outgoingBody(request)
-    if (body === 'small')
-      try {
-        body = await smallBody(request)
-      } catch (error) {
-        return parts.refuse(request, call, { outcome: 'late body', reason: reasonOf(error) })
-      }
+  forward(request: Request, to: Peer, call: ForwardedCall): Promise<Response> {
+    const body = outgoingBody(request)
+    if (body !== 'small') return this.sent(request, to, call, body)
+    return smallBody(request).then(
+      (whole) => this.sent(request, to, call, whole),
+      (error: unknown) => this.parts.refuse(request, call, { outcome: 'late body', reason: reasonOf(error) }),
+    )
+  }
+
+  private async sent(request: Request, to: Peer, call: ForwardedCall, body: OutgoingBody): Promise<Response> {
     const first = await this.attempt(request, to, call, body)
     if (first.kind === 'answered') return first.response
     const mayRepeat = first.kind === 'not done' && !(body.kind === 'stream' && body.stream.locked)
@@ -85,7 +86,7 @@ export class Forwarder implements Forwarding {
     const last = next ? await this.attempt(request, next, call, body) : first
     if (last.kind === 'answered') return last.response
     const outcome = last.kind === 'lost' ? 'unknown' : 'did not run'
-    return parts.refuse(request, call, { outcome, reason: last.reason })
+    return this.parts.refuse(request, call, { outcome, reason: last.reason })
   }
 
   /** The next owner; null if there is none in time. */
@@ -129,13 +130,21 @@ export class Forwarder implements Forwarding {
   }
 
   /** Sends the request to one node. */
-  private async attempt(request: Request, to: Peer, call: ForwardedCall, body: OutgoingBody): Promise<Outcome> {
-    if (this.isClosed) return { kind: 'not done', reason: 'this node stops' }
+  private attempt(request: Request, to: Peer, call: ForwardedCall, body: OutgoingBody): Promise<Outcome> {
+    if (this.isClosed) return Promise.resolve({ kind: 'not done', reason: 'this node stops' })
     const peer = this.peer(to)
-    if (body.kind === 'whole') {
-      const linked = this.onLink(request, peer, to, call, body)
-      if (linked !== null) return linked
-    }
+    const linked = body.kind === 'whole' ? this.onLink(request, peer, to, call, body) : null
+    return linked ?? this.onConnection(request, peer, to, call, body)
+  }
+
+  /** Sends the request on a connection of its own. */
+  private async onConnection(
+    request: Request,
+    peer: PeerConnections,
+    to: Peer,
+    call: ForwardedCall,
+    body: OutgoingBody,
+  ): Promise<Outcome> {
     let connection: PeerConnection
     try {
       // Once a part of a stream is read it cannot be sent to another node.

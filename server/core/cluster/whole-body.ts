@@ -1,3 +1,5 @@
+/** Of a larger body that is sent after an await, Bun makes a system call for each part of each header (facts/performance). */
+const CORKED_BYTES = 15_000
 const WHOLE = Symbol('whole body')
 
 interface Marked extends Response {
@@ -13,4 +15,18 @@ export function withWholeBody(response: Response, body: string | Uint8Array<Arra
 /** The body of a response, if `withWholeBody` has seen it. */
 export function wholeBodyOf(response: Response): string | Uint8Array<ArrayBuffer> | undefined {
   return (response as Marked)[WHOLE]
+}
+
+/** A body from which to make a response, so that Bun sends it together with the headers: itself, or one direct stream, which has no length. */
+export function corked(body: string | Uint8Array<ArrayBuffer>): string | Uint8Array<ArrayBuffer> | ReadableStream {
+  if (body.length < CORKED_BYTES) return body
+  // A source type of Bun's that the DOM types do not include.
+  const direct = {
+    type: 'direct',
+    async pull(controller: { write(chunk: string | Uint8Array): void; close(): void }) {
+      controller.write(body)
+      controller.close()
+    },
+  } as unknown as UnderlyingDefaultSource
+  return new ReadableStream(direct)
 }

@@ -1,4 +1,4 @@
-import { withWholeBody } from '../../core/cluster/whole-body'
+import { corked, withWholeBody } from '../../core/cluster/whole-body'
 import type { Scope } from '../../core/credentials/oauth-grant'
 import type { Failure } from '../../core/failure'
 import type { Journal } from '../../core/ledger/journal'
@@ -22,9 +22,6 @@ import { FAILURES, failureBody, failureResponse } from './failures'
 import { idHeaders, type RequestIds } from './request-ids'
 
 type Ended<K extends Outcome['kind']> = Extract<Outcome, { readonly kind: K }>
-
-/** Larger bodies are sent as one direct stream; otherwise Bun makes a system call per header (facts/performance). */
-const CORKED_BYTES = 15_000
 
 /**
  * Builds the response to one gated request, authenticated or refused. Every response carries the request ids and limit headers,
@@ -187,7 +184,7 @@ export class Reply {
     readings?: Readings,
   ): Response {
     const headers = this.headers({ 'content-type': 'application/json', ...more }, readings)
-    return withWholeBody(new Response(body.length < CORKED_BYTES ? body : corked(body), { status, headers }), body)
+    return withWholeBody(new Response(corked(body), { status, headers }), body)
   }
 
   /** The headers of every response to this call, and `more`. Made one by one: Bun takes three times as long to read an object. */
@@ -228,18 +225,6 @@ function scopeOf(route: Route): Scope | null {
 
 function operationOf(route: Route): string {
   return route.kind === 'priced' ? route.operation : route.kind === 'free' ? route.name : 'none'
-}
-
-function corked(body: string | Uint8Array<ArrayBuffer>): ReadableStream {
-  // A source type of Bun's that the DOM types do not include.
-  const direct = {
-    type: 'direct',
-    async pull(controller: { write(chunk: string | Uint8Array): void; close(): void }) {
-      controller.write(body)
-      controller.close()
-    },
-  } as unknown as UnderlyingDefaultSource
-  return new ReadableStream(direct)
 }
 
 function setAll(headers: Headers, values: Readonly<Record<string, string>>): void {

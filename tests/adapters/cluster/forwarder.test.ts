@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { withWholeBody } from '../../../server/core/cluster/whole-body'
 import { openHopPair, rawRequest, WAYS } from '../../support/hop-pair'
 import { openTcpProxy } from '../../support/tcp-proxy'
 import { readUntil, until } from '../../support/until'
@@ -85,6 +86,24 @@ describe.each(WAYS)('what passes through a hop by %s', (way) => {
       expect(answer.headers.getSetCookie()).toEqual(wanted.headers.getSetCookie())
     }
     expect(nodes.asked).toBe(0)
+  })
+
+  test('a response of 15 to 64 KB is passed on as one direct stream, else Bun sends each part of each header alone', async () => {
+    nodes.answer = ({ url }) => {
+      const body = 'x'.repeat(Number(new URL(url).pathname.slice(1)))
+      return withWholeBody(new Response(body), body)
+    }
+    const framing: unknown[] = []
+    for (const length of [2_000, 20_000, 64_000]) {
+      const answer = await get(`/${length}`)
+      const { headers } = answer
+      framing.push([headers.get('content-length'), headers.get('transfer-encoding'), (await answer.text()).length])
+    }
+    expect(framing).toEqual([
+      ['2000', null, 2_000],
+      [null, 'chunked', 20_000],
+      [null, 'chunked', 64_000],
+    ])
   })
 
   test('a HEAD has the headers and the length of a GET, and no body', async () => {
