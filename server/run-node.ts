@@ -134,7 +134,7 @@ interface Stopping {
 
 /**
  * Stops a node without a failed call: balancers are told first; then an owner gives the accounts to another node, while its requests wait; then
- * the port closes, and what was forwarded ends.
+ * the other nodes are told, which send nothing more; then the port closes, and what this node forwarded ends.
  */
 async function stopNode(parts: Stopping, signal: string, hurry: Promise<unknown>): Promise<void> {
   const { config, log, web, drainMs } = parts
@@ -145,9 +145,10 @@ async function stopNode(parts: Stopping, signal: string, hurry: Promise<unknown>
   log.info(`${signal}: stopping this node`, { notice_seconds: config.drainNoticeSeconds })
   if (config.drainNoticeSeconds > 0) await Promise.race([Bun.sleep(config.drainNoticeSeconds * 1000), hurry])
   await role.leave(drainMs)
+  // What another node sends to a port that closes is of unknown outcome.
+  await node.links.ended(LAST_RESPONSES_MS)
   web.closePort()
   await forwarding.ended(drainMs)
-  await node.links.ended(LAST_RESPONSES_MS)
   await web.stop(LAST_RESPONSES_MS)
   for (const close of parts.closers) await close()
   log.flush()

@@ -12,6 +12,8 @@ const AHEAD_BYTES = 256 * 1024
 const SILENCE_MS = 20_000
 /** A caller that takes less than what waits here in this time, some 4 KB a second, must not hold a connection between nodes. */
 const STALLED_MS = 120_000
+/** An owner that gave its cell back has answered what it took, and refuses what came too late: both may be on their way for so long. */
+const REPLACED_MS = 1_000
 
 /** What became of a request. */
 export type Outcome =
@@ -46,6 +48,8 @@ export class ForwardedExchange implements Exchange {
   private isSilenceAllowed = false
   /** Since when the caller has not taken what waits here. */
   private stalledSince: number | null = null
+  /** Since when another node owns the accounts. */
+  private replacedAt: number | null = null
   isOver = false
   /** Runs when it is over, however it ends. */
   whenOver: (() => void) | null = null
@@ -141,6 +145,11 @@ export class ForwardedExchange implements Exchange {
     this.cut(reason, true)
   }
 
+  /** Another node owns the accounts: the older owner has a moment to answer. */
+  replaced(now: number): void {
+    this.replacedAt ??= now
+  }
+
   /** Part of the body arrived: the time to wait begins anew. */
   uploaded(): void {
     this.startedAt = performance.now()
@@ -148,6 +157,10 @@ export class ForwardedExchange implements Exchange {
 
   /** Looks at the time. A stream has its limits from the owner, unless the caller does not read it. */
   check(now: number, deadlineMs: number, stalledMs = STALLED_MS): void {
+    if (this.replacedAt !== null && now - this.replacedAt > REPLACED_MS) {
+      this.abandon('another node owns the accounts now')
+      return
+    }
     if (this.stream) {
       if (this.stalledSince !== null && now - this.stalledSince > stalledMs) this.abandon('the caller does not read')
       return

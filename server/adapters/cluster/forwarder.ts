@@ -103,8 +103,8 @@ export class Forwarder implements Forwarding {
   }
 
   abandon(cell: CellName, beforeTerm: number): void {
-    for (const exchange of [...this.running])
-      if (exchange.cell === cell && exchange.term < beforeTerm) exchange.abandon('another node owns the accounts now')
+    for (const exchange of this.running)
+      if (exchange.cell === cell && exchange.term < beforeTerm) exchange.replaced(performance.now())
   }
 
   async ended(maxMs: number): Promise<void> {
@@ -238,10 +238,12 @@ export class Forwarder implements Forwarding {
 
   private peer(to: Peer): PeerConnections {
     const known = this.peers.get(to.url)
-    if (known) {
+    // One that said that it stops may have been started anew.
+    if (known && !(known.peer.hasLeft && known.to.nodeId !== to.nodeId)) {
       known.to = to
       return known.peer
     }
+    known?.peer.retire()
     const peer = new PeerConnections(to.url, () => performance.now(), this.parts.silentMs)
     this.peers.set(to.url, { peer, to })
     this.timer ??= setInterval(() => this.sweep(), SWEEP_MS)
@@ -254,7 +256,7 @@ export class Forwarder implements Forwarding {
     for (const [url, { peer, to }] of this.peers) {
       peer.sweep()
       peer.watch(() => this.ask(peer, to))
-      if (peer.size === 0) this.peers.delete(url)
+      if (peer.isForgettable) this.peers.delete(url)
     }
     if (this.peers.size > 0 || !this.timer) return
     clearInterval(this.timer)

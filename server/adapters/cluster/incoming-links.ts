@@ -28,6 +28,7 @@ export class IncomingLinks {
   private readonly parts: IncomingParts
   private readonly open = new Map<LinkSocket, IncomingLink>()
   private onGone: (() => void) | null = null
+  private isEnding = false
 
   constructor(parts: IncomingParts) {
     this.parts = parts
@@ -41,7 +42,9 @@ export class IncomingLinks {
     idleTimeout: IDLE_SECONDS,
     open: (socket) => {
       socket.binaryType = 'nodebuffer'
-      this.open.set(socket, new IncomingLink(socket, this.parts))
+      const link = new IncomingLink(socket, this.parts)
+      this.open.set(socket, link)
+      if (this.isEnding) link.sayLast()
     },
     message: (socket, message) => this.open.get(socket)?.received(message as Buffer<ArrayBuffer>),
     drain: (socket) => this.open.get(socket)?.drained(),
@@ -58,8 +61,12 @@ export class IncomingLinks {
     return new Response(null, { status: server.upgrade(request) ? 200 : 426 })
   }
 
-  /** Takes no further calls. Resolves when the other nodes have every answer, after `maxMs` at the latest. */
+  /**
+   * Says that this node stops. Resolves when the other nodes have every answer and send nothing more, after `maxMs` at the latest: then the port
+   * can close.
+   */
   async ended(maxMs: number): Promise<void> {
+    this.isEnding = true
     for (const link of this.open.values()) link.sayLast()
     if (this.open.size === 0) return
     const gone = Promise.withResolvers<void>()

@@ -24,6 +24,10 @@ const LinkClient = WebSocket as unknown as new (
 export interface LinkOwner {
   /** A message came: the other node is there. */
   heard(): void
+  /** The other node said that it stops. */
+  left(): void
+  /** Whether it stays open without calls: what a node that stops is sent beside it must arrive. `retire` asks again. */
+  isNeeded(): boolean
   closed(link: OutgoingLink): void
 }
 
@@ -130,7 +134,10 @@ export class OutgoingLink {
     try {
       readFrames(message, ({ kind, id, text, bytes }) => {
         const call = this.calls.get(id)
-        if (kind === FRAME.last) this.isRetired = true
+        if (kind === FRAME.last) {
+          this.isRetired = true
+          this.owner.left()
+        }
         if (!call) return
         if (kind === FRAME.answer) {
           this.calls.delete(id)
@@ -153,7 +160,7 @@ export class OutgoingLink {
   }
 
   private closeIfDone(): void {
-    if (!this.isRetired || this.isClosed || this.calls.size > 0) return
+    if (!this.isRetired || this.isClosed || this.calls.size > 0 || this.owner.isNeeded()) return
     // What was cancelled last must arrive.
     this.frames.flush()
     this.isClosed = true

@@ -11,10 +11,13 @@ const MAX_IDLE_MS = 30_000
 const SILENT_MS = 4_000
 const MAX_SILENCES = 2
 const NO_ANSWER = 'the owner does not answer'
+const LEAVES = 'it stops'
 /** An older version, and a proxy that passes no upgrade, have no links: they are asked again after this time. */
 const LINK_AGAIN_MS = 10_000
 /** After one that was there has closed. */
 const LINK_SOON_MS = 1_000
+/** So long after a node said that it stops, others may take it for the owner of a cell. */
+const LEAVING_MS = 15_000
 
 /** The kept-alive connections to one node, and the link that carries most calls. */
 export class PeerConnections implements ConnectionOwner {
@@ -34,6 +37,8 @@ export class PeerConnections implements ConnectionOwner {
   private heardAt: number
   private isAsked = false
   private silences = 0
+  /** When the node said that it stops. */
+  private leftAt: number | null = null
 
   /** `now`: milliseconds of a clock that never steps. */
   constructor(url: string, now: () => number, silentMs = SILENT_MS) {
@@ -52,20 +57,32 @@ export class PeerConnections implements ConnectionOwner {
     return this.open.size + this.opening + (this.link || this.isLinking ? 1 : 0)
   }
 
+  /** Whether the node said that it stops: it is sent nothing more. */
+  get hasLeft(): boolean {
+    return this.leftAt !== null
+  }
+
+  /** Whether nobody needs to know of it. */
+  get isForgettable(): boolean {
+    return this.size === 0 && (this.leftAt === null || this.now() - this.leftAt > LEAVING_MS)
+  }
+
   /** The link, if it carries one more call. Without one, it is opened for later calls; `hop` signs for it. */
   usableLink(hop: () => string): OutgoingLink | null {
     if (this.link) {
       this.linkUsedAt = this.now()
       return this.link.takes ? this.link : null
     }
-    if (!this.isLinking && !this.isClosed && this.now() - this.linkTriedAt >= LINK_AGAIN_MS) void this.openLink(hop())
+    if (!this.isLinking && !this.isClosed && !this.hasLeft && this.now() - this.linkTriedAt >= LINK_AGAIN_MS)
+      void this.openLink(hop())
     return null
   }
 
   private async openLink(hop: string): Promise<void> {
     this.isLinking = true
     this.linkTriedAt = this.now()
-    const owner = { heard: () => this.heard(), closed: () => this.linkClosed() }
+    const isNeeded = () => this.hasLeft && this.open.size + this.opening > 0
+    const owner = { heard: () => this.heard(), left: () => this.left(), isNeeded, closed: () => this.linkClosed() }
     try {
       this.link = await OutgoingLink.open(this.url, hop, owner, CONNECT_MS)
       this.linkUsedAt = this.now()
@@ -74,6 +91,15 @@ export class PeerConnections implements ConnectionOwner {
       // Calls take connections of their own.
     }
     this.isLinking = false
+  }
+
+  /**
+   * The node stops: it closes its port once the link is closed. What would arrive there then would be of unknown outcome, so it is sent nothing more, and
+   * the link closes last.
+   */
+  private left(): void {
+    this.leftAt = this.now()
+    this.closeFree()
   }
 
   private linkClosed(): void {
@@ -90,16 +116,23 @@ export class PeerConnections implements ConnectionOwner {
     return null
   }
 
-  /** A new one. Throws if the node cannot be reached. `isExtra`: the maximum does not matter. */
+  /** A new one. Throws if the node cannot be reached, or stops. `isExtra`: neither that nor the maximum matters. */
   async connect(isExtra = false): Promise<PeerConnection> {
     if (this.size >= MAX_OPEN && !isExtra) throw new Error(`${MAX_OPEN} connections to it are in use`)
+    const requireStaying = () => {
+      if (this.hasLeft && !isExtra) throw new Error(LEAVES)
+    }
+    requireStaying()
     this.opening++
     try {
       const connection = await PeerConnection.open(this.url, this, CONNECT_MS)
       this.open.add(connection)
+      if (this.hasLeft && !isExtra) connection.destroy()
+      requireStaying()
       return connection
     } finally {
       this.opening--
+      this.endLink()
     }
   }
 
@@ -145,13 +178,13 @@ export class PeerConnections implements ConnectionOwner {
   retire(): void {
     this.isClosed = true
     this.link?.retire()
-    for (const connection of this.free.splice(0)) connection.destroy()
+    this.closeFree()
   }
 
   freed(connection: PeerConnection): void {
     connection.freeSince = this.now()
     connection.resume()
-    if (this.isClosed) connection.destroy()
+    if (this.isClosed || this.hasLeft) connection.destroy()
     else this.free.push(connection)
   }
 
@@ -159,5 +192,15 @@ export class PeerConnections implements ConnectionOwner {
     this.open.delete(connection)
     const at = this.free.indexOf(connection)
     if (at >= 0) this.free.splice(at, 1)
+    this.endLink()
+  }
+
+  private closeFree(): void {
+    for (const connection of this.free.splice(0)) connection.destroy()
+  }
+
+  /** Closes the link of a node that stops once nothing else is open. */
+  private endLink(): void {
+    if (this.hasLeft) this.link?.retire()
   }
 }

@@ -36,7 +36,7 @@ export interface Forwarding {
   forward(request: Request, to: Peer, call: ForwardedCall): Promise<Response>
   /** Resolves when no forwarded request is in progress, bodies of responses included. Aborts those that still run after `maxMs`. */
   ended(maxMs: number): Promise<void>
-  /** Ends what waits for an owner of this cell of an earlier term than this: it owns the cell no more, and may never answer. */
+  /** Soon ends what still waits for an owner of this cell of an earlier term than this: it owns the cell no more, and may never answer. */
   abandon(cell: CellName, beforeTerm: number): void
   close(): Promise<void>
 }

@@ -203,7 +203,7 @@ describe.each(WAYS)('when a hop fails, by %s', (way) => {
     expect((await get()).status).toBe(413)
   })
 
-  test('an owner that says nothing is given up at the deadline, and at once when another node owns', async () => {
+  test('an owner that says nothing is given up at the deadline, and soon after another node owns', async () => {
     await nodes.close()
     nodes = openHopPair({ deadlineMs: 100 }, way)
     await nodes.warm()
@@ -221,6 +221,16 @@ describe.each(WAYS)('when a hop fails, by %s', (way) => {
     expect((await waiting).status).toBe(503)
     expect([...nodes.missing, ...silent.missing].every(({ outcome }) => outcome === 'unknown')).toBe(true)
     await silent.close()
+  })
+
+  test('an owner whose answer is on its way while another one takes over is heard', async () => {
+    const answer = Promise.withResolvers<Response>()
+    nodes.answer = () => answer.promise
+    const waiting = get()
+    await until(() => nodes.handled === 1)
+    nodes.forwarder.abandon('main', nodes.peer.term + 1)
+    answer.resolve(new Response('served'))
+    expect(await (await waiting).text()).toBe('served')
   })
 
   test('an owner behind a network that drops everything is given up, also by streams, and one that is only slow is not', async () => {

@@ -131,7 +131,7 @@ describe('a link between two nodes', () => {
     expect(await Promise.all(answers.map((answer) => answer.text()))).toEqual(Array(200).fill(body))
   })
 
-  test('an owner that stops answers what it was sent, and the next requests find another way', async () => {
+  test('an owner that stops answers what it was sent, and gets nothing more until it is started again', async () => {
     const slow = Promise.withResolvers<void>()
     nodes.answer = async ({ url }) => {
       if (url.endsWith('/slow')) await slow.promise
@@ -140,13 +140,39 @@ describe('a link between two nodes', () => {
     const waiting = get('/slow')
     await until(() => nodes.linked === 1)
     const ended = nodes.links.ended(10_000)
-    await until(async () => {
-      await get()
-      return nodes.handled > nodes.linked
-    })
+    await until(async () => (await get()).status === 503)
+    // Not over the connection that the first request left open either.
+    const { handled } = nodes
+    expect([(await get('/', { method: 'HEAD' })).status, nodes.handled]).toEqual([503, handled])
+    expect(new Set(nodes.missing.map(({ outcome, reason }) => `${outcome}: ${reason}`))).toEqual(
+      new Set(['did not run: it stops']),
+    )
     slow.resolve()
     await ended
-    expect([await (await waiting).text(), nodes.missing]).toEqual(['served', []])
+    expect(await (await waiting).text()).toBe('served')
+    nodes.found = { ...nodes.peer, nodeId: 'started again' }
+    expect(await (await get()).text()).toBe('served')
+  })
+
+  test('the link of an owner that stops closes last, so that its port is open for all that it was sent', async () => {
+    const slow = Promise.withResolvers<void>()
+    nodes.answer = async ({ url }) => {
+      if (url.endsWith('/slow')) await slow.promise
+      return new Response('served')
+    }
+    const waiting = get('/slow', { method: 'HEAD' })
+    await until(() => nodes.handled === 1)
+    let isEnded = false
+    const ended = nodes.links.ended(10_000).then(() => {
+      isEnded = true
+    })
+    await until(async () => (await get()).status === 503)
+    // A round between the nodes takes less than this one.
+    await Promise.all([get(), fetch(nodes.peer.url)])
+    expect([nodes.linked < nodes.handled, isEnded]).toEqual([true, false])
+    slow.resolve()
+    await ended
+    expect((await waiting).status).toBe(200)
   })
 
   test('a node that does not own answers 421 on it, and the request goes to whoever owns then', async () => {
