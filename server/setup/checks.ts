@@ -23,6 +23,8 @@ const QUICK_TO_START = {
   // Collects garbage when the heap has grown to four times of what lives, not two: 8 % less.
   BUN_JSC_smallHeapGrowthFactor: '4',
   BUN_JSC_mediumHeapGrowthFactor: '4',
+  // Keeps free memory, which a thread of its own would look for and give back to the system: 4 to 8 % less.
+  MIMALLOC_PURGE_DELAY: '-1',
 }
 
 /**
