@@ -253,7 +253,7 @@ describe('a forgotten password', () => {
       await heading(opened.page, 'Set a new password')
       expect(opened.page.url()).not.toContain('token')
       await opened.page.getByLabel('New password', { exact: true }).fill('a quite new horse battery')
-      await fitsEverybody(opened.page, `reset-password-${outcome}`)
+      if (outcome === 'set') await fitsEverybody(opened.page, 'reset-password')
       await opened.page.getByRole('button', { name: 'Set password' }).click()
       await opened.page
         .getByText(outcome === 'set' ? 'Your new password is set.' : 'This link has expired or was already used.')

@@ -10,6 +10,8 @@ const spoilt = new WeakSet<Page>()
 const LEAVES_NOTHING = /the server responded with a status of (400|404|409)/
 /** What tells each tab to save data. */
 const savers = new WeakMap<Page, CDPSession>()
+/** Tabs that a test gave another theme, or told to save data or not: only these are put back. */
+const changed = { theme: new WeakSet<Page>(), saving: new WeakSet<Page>() }
 
 /** A path of the dashboard at which there is no page. */
 const NOWHERE = '/closed-by-a-test'
@@ -34,6 +36,11 @@ export async function openTab(browser: BrowserContext): Promise<Page> {
   const page = await browser.newPage()
   savers.set(page, await browser.newCDPSession(page))
   await savesData(page, true)
+  const emulateMedia = page.emulateMedia.bind(page)
+  page.emulateMedia = (media) => {
+    changed.theme.add(page)
+    return emulateMedia(media)
+  }
   const close = page.close.bind(page)
   const size = page.viewportSize()
   page.close = () =>
@@ -49,6 +56,7 @@ export async function openTab(browser: BrowserContext): Promise<Page> {
  * in advance after four seconds, which takes more than a second of processor time. Holds until the tab is closed.
  */
 export async function savesData(page: Page, isSaving: boolean): Promise<void> {
+  changed.saving.add(page)
   await savers.get(page)?.send('Emulation.setDataSaverOverride', { dataSaverEnabled: isSaving })
 }
 
@@ -102,10 +110,12 @@ async function empty(page: Page, size: ReturnType<Page['viewportSize']>): Promis
     page.removeAllListeners(event)
   if (isLeft) leftAt.set(page, new URL(page.url()).origin)
   else await endDashboard(page)
-  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+  if (changed.theme.has(page)) await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+  changed.theme.delete(page)
   if (size && !Bun.deepEquals(page.viewportSize(), size)) await page.setViewportSize(size)
   await page.mouse.move(0, 0)
-  await savesData(page, true)
+  if (changed.saving.has(page)) await savesData(page, true)
+  changed.saving.delete(page)
 }
 
 /** Shows a picture of the same origin, whose process keeps what it compiled. */
