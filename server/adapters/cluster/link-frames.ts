@@ -30,9 +30,8 @@ export const FEW_CALLS = 2
 
 /** Length of the text, length of the bytes, number of the call: 4 bytes each, little-endian; and the kind. */
 const HEADER_BYTES = 13
-const START_BYTES = 64 * 1024
-/** What is more goes out before the turn ends, and the buffer becomes small again. */
-const FLUSH_BYTES = 256 * 1024
+/** A whole window and more. What is more goes out before the turn ends; a frame that is larger has a buffer of its own. */
+const BUFFER_BYTES = WINDOW_BYTES + 64 * 1024
 const MAX_ID = 0xffff_ffff
 const NO_BYTES = new Uint8Array()
 
@@ -47,7 +46,7 @@ export function nextId(last: number, isInUse: (id: number) => boolean): number {
 /** Collects the frames of one turn of the event loop, and sends them as one message: a message costs more than a call in it. No frame is split. */
 export class FrameWriter {
   private readonly send: (message: Uint8Array) => void
-  private buffer = Buffer.allocUnsafeSlow(START_BYTES)
+  private buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES)
   private used = 0
   private isScheduled = false
 
@@ -68,7 +67,7 @@ export class FrameWriter {
     buffer[used + 12] = kind
     buffer.set(bytes, used + HEADER_BYTES + textBytes)
     this.used = used + HEADER_BYTES + textBytes + bytes.byteLength
-    if (this.used >= FLUSH_BYTES || (isUrgent && !this.isScheduled)) this.flush()
+    if (isUrgent && !this.isScheduled) this.flush()
     else this.wait()
   }
 
@@ -92,14 +91,14 @@ export class FrameWriter {
     const message = this.buffer.subarray(0, this.used)
     this.used = 0
     this.send(message)
-    if (this.buffer.byteLength > FLUSH_BYTES) this.buffer = Buffer.allocUnsafeSlow(START_BYTES)
+    if (this.buffer.byteLength > BUFFER_BYTES) this.buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES)
   }
 
+  /** Without growing: to make larger buffers for each burst of responses costs more than another message. */
   private makeRoom(bytes: number): void {
     if (this.used + bytes <= this.buffer.byteLength) return
-    const grown = Buffer.allocUnsafeSlow(Math.max(2 * this.buffer.byteLength, this.used + bytes))
-    grown.set(this.buffer.subarray(0, this.used))
-    this.buffer = grown
+    this.flush()
+    if (bytes > this.buffer.byteLength) this.buffer = Buffer.allocUnsafeSlow(bytes)
   }
 }
 

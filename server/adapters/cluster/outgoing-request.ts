@@ -22,10 +22,10 @@ export const NO_BODY: OutgoingBody & { kind: 'whole' } = { kind: 'whole', bytes:
 /** The body that the request's framing announces; `small` if it is read as a whole first. */
 export function outgoingBody(request: Request): OutgoingBody | 'small' {
   const { headers, method } = request
-  const length = headers.get('content-length')
-  if (length === null && !headers.has('transfer-encoding')) return NO_BODY
   // Bun drops the body of these.
-  if (method === 'GET' || method === 'HEAD' || length === '0') return NO_BODY
+  if (method === 'GET' || method === 'HEAD') return NO_BODY
+  const length = headers.get('content-length')
+  if (length === '0' || (length === null && !headers.has('transfer-encoding'))) return NO_BODY
   const known = length !== null && /^\d{1,15}$/.test(length) ? Number(length) : null
   if (known !== null && known <= WHOLE_BODY_BYTES) return 'small'
   return request.body ? { kind: 'stream', stream: request.body, length: known } : NO_BODY
