@@ -49,21 +49,21 @@ async function accessToken(): Promise<string> {
 }
 
 /** A fresh key of the owner that has made one call, under the names that samples know. */
-async function variables(path = ''): Promise<Record<string, string>> {
+async function variables(route: DocumentedRoute): Promise<Record<string, string>> {
   const made = await owner.api('/api/keys', { name: `key ${crypto.randomUUID()}` })
   const told = await made.text()
   expect(made.status, told).toBe(201)
   const { key, secret } = JSON.parse(told) as { key: { id: string }; secret: string }
   const call = await gateway.as(secret, '/apis/v1/websearch/images/search?q=card')
   expect(call.status).toBe(200)
-  if (path.startsWith('/apis/v1/social/')) await settleIn(secret)
+  if (isSocial(route)) await settleIn(secret)
   return {
     KEY_ID: key.id,
     GATEWAY_API_KEY: secret,
-    ACCESS_TOKEN: await accessToken(),
+    ...(takesToken(route) && { ACCESS_TOKEN: await accessToken() }),
     REQUEST_ID: call.headers.get('x-gateway-request-id') ?? '',
     SETUP_TOKEN: gateway.gateway.setupToken.issue(),
-    ...(isOfWebhook(path) && (await ownWebhook())),
+    ...(isOfWebhook(route.path) && (await ownWebhook())),
   }
 }
 
@@ -153,7 +153,7 @@ async function exampleRequest(
   prepared?: Record<string, string>,
 ): Promise<Request> {
   if (prepared && isSocial(route)) gateway.clock.advance(SOCIAL_WINDOW_MS)
-  const known = prepared ?? (await variables(route.path))
+  const known = prepared ?? (await variables(route))
   const url = new URL(
     gateway.config.baseUrl +
       route.path
@@ -186,7 +186,7 @@ describe('every documented example runs', () => {
     let count = 0
     for (const route of routes)
       for (const { source } of route.operation['x-codeSamples'] ?? []) {
-        const known = await variables(route.path)
+        const known = await variables(route)
         const request = curlRequest(withOwnIds(source, known), known, owner.cookie)
         expect(request.url).toStartWith(gateway.config.baseUrl)
         await expectDocumented(route, await gateway.gateway.app.handle(request), successOf(route))
@@ -206,7 +206,7 @@ describe('every documented example runs', () => {
       if (optional.length === 0) continue
       const body = firstBody(route)
       // A GET changes nothing, so that one key serves all of them.
-      const prepared = route.method === 'GET' ? await variables(route.path) : undefined
+      const prepared = route.method === 'GET' ? await variables(route) : undefined
       for (const some of [...optional.map((one) => [one]), optional]) {
         const request = await exampleRequest(route, [...required, ...some], body, prepared)
         await expectDocumented(route, await gateway.gateway.app.handle(request), successOf(route))
@@ -249,7 +249,7 @@ describe('documented bounds are the ones that are enforced', () => {
         for (const wrong of beyond(parameter)) {
           const shown = [...required, { ...parameter, example: wrong }]
           // What is refused changes nothing, so that one key serves all of them.
-          prepared ??= await variables(route.path)
+          prepared ??= await variables(route)
           const answer = await gateway.gateway.app.handle(
             await exampleRequest(route, shown, firstBody(route), prepared),
           )
