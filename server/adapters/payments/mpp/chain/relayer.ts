@@ -331,14 +331,14 @@ export class Relayer implements Relaying {
 
   private async fill(first: number): Promise<void> {
     // An unused nonce, or one of an earlier process whose transaction the node dropped or holds back for its low price.
+    const [some] = this.pending.values()
+    const fees = some && (await this.options.gas.fees(some.call.gas))
+    // A call may have taken it meanwhile. Without a price it stays for one that comes.
+    if (!fees || this.pending.has(first)) return
     const gap = this.gaps.indexOf(first)
     if (gap >= 0) this.gaps.splice(gap, 1)
-    const [some] = this.pending.values()
-    if (!some) return
-    const fees = await this.options.gas.fees(some.call.gas)
     const filler = this.pendingOf(first, { to: this.address, data: '0x', gas: some.call.gas })
-    if (fees) await this.send(filler, fees).catch(() => undefined)
-    else this.end(filler, null)
+    await this.send(filler, fees).catch(() => undefined)
   }
 }
 
