@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { freePort } from '../support/free-port'
 import { oauthApp } from '../support/oauth'
-import { freePort, openServedGateway } from '../support/served-gateway'
+import { openServedGateway } from '../support/served-gateway'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const BIN = join(ROOT, 'node_modules', '.bin')

@@ -3,7 +3,7 @@ import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeF
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { buildah, buildImage, IMAGE, writeContext } from '../../server/binary/container'
-import { freePort } from '../support/served-gateway'
+import { freePort } from '../support/free-port'
 import { serverBinary } from '../support/server-binary'
 import { signUp } from '../support/server-process'
 import { until } from '../support/until'

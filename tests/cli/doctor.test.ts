@@ -6,9 +6,9 @@ import { markStatements } from '../../server/adapters/stores/libsql/move/standin
 import { doctorCommand } from '../../server/cli/local/doctor-command'
 import { listenControl } from '../../server/listen'
 import { executeOn } from '../support/database-file'
+import { freePort } from '../support/free-port'
 import { type Harness, openHarness } from '../support/harness'
 import { writeMigratedDatabase } from '../support/migrated-database'
-import { freePort } from '../support/served-gateway'
 
 /** Issue 24 point 5. */
 const SECRET_KEY = 'a secret that only tests know, 32 bytes and more'

@@ -1,14 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import {
-  axeFindings,
-  type Dashboard,
-  freePort,
-  openDashboard,
-  screenshot,
-  signInCookies,
-  visit,
-} from '../support/browser'
+import { axeFindings, type Dashboard, openDashboard, screenshot, signInCookies, visit } from '../support/browser'
+import { freePort } from '../support/free-port'
 import { dataFolder, removeFolder, signUp, startServer } from '../support/server-process'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=card'
@@ -169,7 +162,7 @@ describe('failures on a page', () => {
 describe('a server that dies in the middle of a toggle', () => {
   test('the key shows its actual state again, in words, also when the server is back', async () => {
     const folder = await dataFolder()
-    const port = String(freePort())
+    const port = String(await freePort())
     let server = await startServer(folder, { PORT: port })
     try {
       const owner = await signUp(server.url, 'restart@example.com')

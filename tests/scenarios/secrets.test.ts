@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
-import { freePort } from '../support/served-gateway'
+import { freePort } from '../support/free-port'
 import { dataFolder, removeFolder, type ServerProcess, SOURCE, signUp, startServer } from '../support/server-process'
 import { until } from '../support/until'
 

