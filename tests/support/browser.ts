@@ -58,7 +58,7 @@ export async function openDashboard(
 ) {
   await builtDashboard()
   // The gateway must know its own address before it listens.
-  const port = await freePort()
+  const port = ports.pop() ?? (await freePort())
   const gateway = await openHarness({
     running: true,
     ...(options.outbound && { outbound: options.outbound }),
@@ -108,6 +108,7 @@ export async function openDashboard(
     async close() {
       await forget(browser, origin)
       await web.stop(0)
+      ports.push(port)
       await gateway.close(true)
       try {
         const { problems } = await reconcile(gateway.databaseFile)
@@ -128,6 +129,11 @@ export function signInCookies(cookie: string, url: string) {
 }
 
 let shared: Promise<BrowserContext> | null = null
+/**
+ * Of gateways that were closed here. The next one has such an address: the browser keeps the files of the dashboard by it, and what it
+ * compiled of them.
+ */
+const ports: number[] = []
 
 /**
  * Chromium. Started once per process: a start costs up to two seconds of processor time. It ends with the process, whose end
