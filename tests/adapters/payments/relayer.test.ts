@@ -6,6 +6,7 @@ import { Relayer } from '../../../server/adapters/payments/mpp/chain/relayer'
 import { chainOf, transportOf } from '../../../server/adapters/payments/mpp/evm/evm-chain'
 import { EVM_CHAIN_ID, openEvmSandbox, RELAYER } from '../../support/evm/evm-sandbox'
 import { stranger } from '../../support/payment-sandbox'
+import { until } from '../../support/until'
 
 describe('the relayer', () => {
   let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>
@@ -16,10 +17,12 @@ describe('the relayer', () => {
   afterAll(() => sandbox.close())
 
   const account = privateKeyToAccount(RELAYER.key)
-  const relayer = ({ waitMs = 10_000, maySend = (): boolean => true } = {}) => {
+  const relayer = ({ waitMs = 10_000, maySend = (): boolean => true, isDear = (): boolean => false } = {}) => {
     const chain = { rpcUrl: sandbox.nodeUrl, chainId: EVM_CHAIN_ID }
     const client = createClient({ chain: chainOf(chain), transport: transportOf(chain) })
     const gas = new GasPrices(client, account.address, sandbox.options.gas, Date.now)
+    const { fees } = gas
+    gas.fees = async (limit) => (isDear() ? null : fees.call(gas, limit))
     return new Relayer({ account, chainId: EVM_CHAIN_ID, reads: client, sends: client, gas, waitMs, maySend })
   }
   let made = 0
@@ -70,6 +73,28 @@ describe('the relayer', () => {
     // It waits behind the one that the node never got, until that is sent again.
     expect(await relaying.submit(call())).toMatchObject({ status: 'success' })
     expect((await count()) - before).toBe(3)
+  })
+
+  test('a number that was returned while gas is too dear is used by the next call', async () => {
+    let timesDear = 0
+    let dear = false
+    const isDear = () => {
+      if (dear) timesDear++
+      return dear
+    }
+    const relaying = relayer({ waitMs: 6000, isDear })
+    await relaying.submit(call())
+    const before = await count()
+    // Less gas than any transaction needs: the node does not take it, and the other one waits for its number.
+    const refused = relaying.submit({ ...call(), gas: 20_000n })
+    const behind = relaying.submit(call())
+    await expect(refused).rejects.toThrow()
+    dear = true
+    await until(() => timesDear > 0)
+    dear = false
+    expect(await relaying.submit(call())).toMatchObject({ status: 'success' })
+    expect(await behind).toMatchObject({ status: 'success' })
+    expect((await count()) - before).toBe(2)
   })
 
   test('sends nothing while the transactions of an earlier process are not in a block, and then does', async () => {
