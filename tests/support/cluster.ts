@@ -100,8 +100,8 @@ export async function ownerOf(node: TestNode): Promise<string | null> {
 
 /** Waits until this node owns the accounts and serves. */
 export async function untilOwner(node: TestNode): Promise<void> {
-  await until(async () => (await ownerOf(node)) === node.url)
-  await until(async () => (await fetch(`${node.url}/ready`)).ok)
+  await until(async () => (await ownerOf(node)) === node.url, node.output)
+  await until(async () => (await fetch(`${node.url}/ready`)).ok, node.output)
 }
 
 /** An account whose limits no test reaches, with a key that may spend so many USD. */

@@ -16,7 +16,7 @@ describe.skipIf(!hasSqld)('cells of two nodes, while accounts of each are called
   beforeAll(async () => {
     cluster = await openCluster({ moreCells: 1 })
     nodes = await Promise.all([cluster.start(NOTICE), cluster.start(NOTICE)])
-    await until(async () => new Set(Object.values(await owners())).size === 2)
+    await until(async () => new Set(Object.values(await owners())).size === 2, owners)
     const [a] = nodes as [TestNode]
     spenders = [await openSpender(a, 'in-main@example.com', null), await openSpender(a, 'in-c2@example.com', null)]
   })
@@ -30,7 +30,10 @@ describe.skipIf(!hasSqld)('cells of two nodes, while accounts of each are called
   }
   const more = (calls: readonly ReturnType<typeof load>[], count: number) => {
     const before = calls.map(({ outcomes }) => outcomes.length)
-    return until(() => calls.every(({ outcomes }, i) => outcomes.length > (before[i] ?? 0) + count))
+    return until(
+      () => calls.every(({ outcomes }, i) => outcomes.length > (before[i] ?? 0) + count),
+      () => calls.map(({ outcomes }) => outcomes.at(-1)),
+    )
   }
 
   test('an operator moves each cell to and fro from either node, and no call fails', async () => {
@@ -60,7 +63,7 @@ describe.skipIf(!hasSqld)('cells of two nodes, while accounts of each are called
       await more(calls, 30)
     }
     nodes = [...serving]
-    await until(async () => new Set(Object.values(await owners())).size === 2)
+    await until(async () => new Set(Object.values(await owners())).size === 2, owners)
     await more(calls, 20)
     await expectAllServed(calls)
   }, 120_000)
@@ -72,8 +75,8 @@ describe.skipIf(!hasSqld)('cells of two nodes, while accounts of each are called
     await until(async () => Object.values(await owners()).every((url) => url === b.url))
     for (const { secret } of spenders) await until(async () => (await search(b, secret)).status === 200)
     process.kill(a.pid, 'SIGCONT')
-    await until(() => a.output().includes('this node does not own the accounts any more'))
-    await until(async () => new Set(Object.values(await owners())).size === 2)
+    await until(() => a.output().includes('this node does not own the accounts any more'), a.output)
+    await until(async () => new Set(Object.values(await owners())).size === 2, owners)
     for (const { secret } of spenders) for (const node of nodes) expect((await search(node, secret)).status).toBe(200)
   }, 90_000)
 })

@@ -70,16 +70,10 @@ describe.skipIf(!hasSqld)('two nodes with two cells, of which one database is si
 
   test('an older control database is noticed: both get 503 again until the cell has told what it has', async () => {
     await client.execute("UPDATE secrets SET value = 'older' WHERE name LIKE 'witness/%'")
-    await until(
-      () => a.output().includes(LOST),
-      () => a.output(),
-    )
+    await until(() => a.output().includes(LOST), a.output)
     expect(await answers(a, 'put back')).toEqual([503, 'service_unavailable'])
     cluster.wires[0]?.flow()
-    await until(
-      async () => (await ofUnknownKey(a)) === 401,
-      () => a.output(),
-    )
+    await until(async () => (await ofUnknownKey(a)) === 401, a.output)
     // It was refused, so its reference is free. To be asked once: booked, it is not booked again.
     expect(await granted(a, 'put back')).toBe('booked')
   }, 60_000)
