@@ -85,8 +85,16 @@ function ended(node: TestNode): Promise<number | null> {
   return Promise.race([node.exited, Promise.resolve(null)])
 }
 
-/** The URL of the node that owns each cell, as this node reports it over its control socket. */
+/** To answer, a node reads the leases and asks the owner of each cell, which reads its database. */
+const ASK_EVERY_MS = 100
+/** When each node was asked last, by its folder. */
+const lastAsked = new Map<string, number>()
+
+/** The URL of the node that owns each cell, as this node reports it over its control socket; a node is asked ten times a second at most. */
 export async function ownersOf(node: Pick<TestNode, 'folder'>): Promise<Readonly<Record<string, string | null>>> {
+  const rest = (lastAsked.get(node.folder) ?? 0) + ASK_EVERY_MS - performance.now()
+  if (rest > 0) await Bun.sleep(rest)
+  lastAsked.set(node.folder, performance.now())
   const { cells } = (await (await control(node.folder, 'cells', {})).json()) as {
     cells: { name: string; owner: string | null }[]
   }
