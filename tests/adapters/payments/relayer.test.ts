@@ -103,7 +103,8 @@ describe('the relayer', () => {
     await sandbox.ask('evm_setIntervalMining', [0])
     const first = relayer().submit(same)
     await sandbox.untilPooled()
-    const next = relayer({ waitMs: 300 })
+    // Long enough for a block that a busy machine makes at once.
+    const next = relayer({ waitMs: 2000 })
     expect(await next.relay(same, () => undefined)).toEqual({ kind: 'late' })
     expect(await sandbox.ask('txpool_status', [])).toMatchObject({ pending: '0x1' })
     await sandbox.ask('evm_setAutomine', [true])
