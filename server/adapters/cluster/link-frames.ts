@@ -57,8 +57,7 @@ export class FrameWriter {
 
   /** Adds a frame, and sends it at once if it is urgent, unless others of this turn are waiting already. */
   add(kind: FrameKind, id: number, text = '', bytes: Uint8Array = NO_BYTES, isUrgent = false): void {
-    // A character takes up to three bytes.
-    this.makeRoom(HEADER_BYTES + text.length * 3 + bytes.byteLength)
+    this.makeRoom(text, bytes)
     const { buffer, used } = this
     const textBytes = text === '' ? 0 : buffer.write(text, used + HEADER_BYTES)
     buffer.writeUInt32LE(textBytes, used)
@@ -94,11 +93,16 @@ export class FrameWriter {
     if (this.buffer.byteLength > BUFFER_BYTES) this.buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES)
   }
 
-  /** Without growing: to make larger buffers for each burst of responses costs more than another message. */
-  private makeRoom(bytes: number): void {
-    if (this.used + bytes <= this.buffer.byteLength) return
+  /**
+   * Sends what waits if a frame does not fit behind it. To make larger buffers for each burst of responses would cost more than another
+   * message.
+   */
+  makeRoom(text: string, bytes: Uint8Array): void {
+    // A character takes up to three bytes.
+    const most = HEADER_BYTES + text.length * 3 + bytes.byteLength
+    if (this.used + most <= this.buffer.byteLength) return
     this.flush()
-    if (bytes > this.buffer.byteLength) this.buffer = Buffer.allocUnsafeSlow(bytes)
+    if (most > this.buffer.byteLength) this.buffer = Buffer.allocUnsafeSlow(most)
   }
 }
 

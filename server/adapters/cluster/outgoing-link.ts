@@ -94,6 +94,8 @@ export class OutgoingLink {
     const id = nextId(this.lastId, (used) => this.calls.has(used))
     this.lastId = id
     this.calls.set(id, call)
+    // What goes out before it does not make it one that was sent.
+    this.frames.makeRoom(head, body)
     this.unsent.push(call)
     this.frames.add(FRAME.call, id, head, body, this.calls.size <= FEW_CALLS)
     return id

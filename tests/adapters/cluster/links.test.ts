@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { FRAME, FrameWriter, nextId, readFrames } from '../../../server/adapters/cluster/link-frames'
+import { OutgoingLink } from '../../../server/adapters/cluster/outgoing-link'
 import { withWholeBody } from '../../../server/core/cluster/whole-body'
 import { openHopPair, rawRequest } from '../../support/hop-pair'
 import { openTcpProxy } from '../../support/tcp-proxy'
@@ -173,6 +174,25 @@ describe('a link between two nodes', () => {
     slow.resolve()
     await ended
     expect((await waiting).status).toBe(200)
+  })
+
+  test('a call that does not fit into a message counts as sent only once it goes out itself', async () => {
+    const server = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      websocket: { message: () => undefined },
+      fetch: (request, itself) => new Response(null, { status: itself.upgrade(request) ? 200 : 426 }),
+    })
+    const ignore = () => undefined
+    const owner = { heard: ignore, left: ignore, closed: ignore, isNeeded: () => true }
+    const link = await OutgoingLink.open(server.url, '', owner, 5_000)
+    const sent: boolean[] = []
+    const exchange = { head: ignore, body: ignore, end: ignore, cut: (_: string, was: boolean) => void sent.push(was) }
+    // The first two go out at once; four of the others fill a message.
+    for (let i = 0; i < 7; i++) link.place().begin(exchange, '', new Uint8Array(64 * 1024))
+    link.ended('the connection broke')
+    expect(sent).toEqual([true, true, true, true, true, true, false])
+    await server.stop(true)
   })
 
   test('a node that does not own answers 421 on it, and the request goes to whoever owns then', async () => {
