@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { CellReport } from '../../../server/http/operator/cell-record'
 import type { OperatorAccountPage } from '../../../server/http/operator/record'
-import { openCluster, openSpender, search, type TestNode } from '../../support/cluster'
+import { openCluster, openSpender, ownersOf, search, type TestNode } from '../../support/cluster'
 import { control } from '../../support/server-process'
 import { hasSqld } from '../../support/sqld'
 import { until } from '../../support/until'
@@ -17,10 +16,8 @@ describe.skipIf(!hasSqld)('an operator of two nodes with two cells', () => {
     cluster = await openCluster({ moreCells: 1 })
     nodes = await Promise.all([cluster.start(), cluster.start()])
     await until(async () => {
-      const { cells } = (await (await control(nodes[0]?.folder ?? '', 'cells', {})).json()) as {
-        cells: { owner: string | null }[]
-      }
-      return new Set(cells.map(({ owner }) => owner)).size === 2 && cells.every(({ owner }) => owner !== null)
+      const owners = Object.values(await ownersOf(nodes[0] as TestNode))
+      return new Set(owners).size === 2 && !owners.includes(null)
     })
     const [node] = nodes
     if (!node) throw new Error('no node')
@@ -83,9 +80,8 @@ describe.skipIf(!hasSqld)('an operator of two nodes with two cells', () => {
   })
 
   test('a cell whose owner does not answer, or that nobody owns, is named as a warning', async () => {
-    const { cells } = (await (await control(nodes[0]!.folder, 'cells', {})).json()) as CellReport
-    const urlOf = (cell: string) => cells.find(({ name }) => name === cell)?.owner
-    const [of, left] = ['c2', 'main'].map((cell) => nodes.find(({ url }) => url === urlOf(cell))) as [
+    const owners = await ownersOf(nodes[0] as TestNode)
+    const [of, left] = ['c2', 'main'].map((cell) => nodes.find(({ url }) => url === owners[cell])) as [
       TestNode,
       TestNode,
     ]
