@@ -13,10 +13,10 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** UDP has ports of its own, so that the program can open the same one for TCP. */
+/** By a UDP port that lies `COUNT` below: the program may open its own for TCP, and for UDP too, as Caddy does for HTTP/3. */
 async function isReserved(port: number): Promise<boolean> {
   try {
-    const reservation = await Bun.udpSocket({ hostname: '127.0.0.1', port })
+    const reservation = await Bun.udpSocket({ hostname: '127.0.0.1', port: port - COUNT })
     reservation.unref()
     return true
   } catch {
