@@ -1,7 +1,15 @@
 import { createClient } from '@libsql/client'
 import { reasonOf } from '../../server/core/result'
 import { freePort } from './free-port'
-import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from './server-process'
+import {
+  control,
+  dataFolder,
+  removeFolder,
+  type ServerProcess,
+  type SOURCE,
+  signUp,
+  startServer,
+} from './server-process'
 import { openSqld } from './sqld'
 import { openTcpProxy } from './tcp-proxy'
 import { until } from './until'
@@ -32,10 +40,10 @@ export async function openCluster({ moreCells = 0, migrated = true } = {}) {
     for (const each of clients) each.close()
     return results.flatMap(({ rows }) => rows)
   }
-  const start = async (env: Readonly<Record<string, string>> = {}): Promise<TestNode> => {
+  const start = async (env: Readonly<Record<string, string>> = {}, program?: typeof SOURCE): Promise<TestNode> => {
     const folder = await dataFolder()
     const port = `${await freePort()}`
-    const server = await startServer(folder, {
+    const settings = {
       DATABASE_URL: database.url,
       BASE_URL: 'http://gateway.test',
       PORT: port,
@@ -43,7 +51,8 @@ export async function openCluster({ moreCells = 0, migrated = true } = {}) {
       SOCIAL_PROVIDER: 'none',
       ...(moreCells > 0 && { CELL_DATABASE_URLS: wires.map(({ url }) => url).join() }),
       ...env,
-    })
+    }
+    const server = await startServer(folder, settings, program)
     const node = { ...server, folder }
     nodes.push(node)
     return node

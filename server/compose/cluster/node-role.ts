@@ -10,6 +10,9 @@ import { WaitingRequests } from './waiting-requests'
 const LOOK_MS = 1_000
 /** While nobody owns a cell, or requests wait. */
 const SOON_MS = 100
+/** While requests wait, for the first second: at a planned hand-over the cell is free within milliseconds. */
+const AT_ONCE_MS = 20
+const TURNS_AT_ONCE = 50
 /** After the database did not answer: several tries fit into a lease. */
 const RETRY_MS = 300
 /** How long calls may take that are in progress when a node that goes on gives a cell to another one. */
@@ -47,6 +50,8 @@ export class NodeRole<G extends OwnedGateway> {
   private readonly freeSince = new Map<CellName, number>()
   private readonly startedAt: number
   private isUrlSaid = false
+  /** How many turns of the loop in a row found requests waiting. */
+  private turnsAwaited = 0
   private looping: Promise<void> = Promise.resolve()
   private hurried = Promise.withResolvers<void>()
 
@@ -197,7 +202,8 @@ export class NodeRole<G extends OwnedGateway> {
       }
       for (const role of this.roles)
         if (role.held && !role.held.isHeld()) role.lose('the lease ran out before it could be renewed')
-      await this.pause(isTrouble ? RETRY_MS : this.pauseMs())
+      const soonMs = this.soonMs()
+      await this.pause(isTrouble ? RETRY_MS : this.pauseMs(soonMs), soonMs)
     }
   }
 
@@ -298,19 +304,25 @@ export class NodeRole<G extends OwnedGateway> {
     this.hurried.resolve()
   }
 
-  private pauseMs(): number {
+  /** The least time from one turn of the loop to the next. */
+  private soonMs(): number {
+    this.turnsAwaited = this.waiting.count > 0 ? this.turnsAwaited + 1 : 0
+    return this.turnsAwaited > 0 && this.turnsAwaited <= TURNS_AT_ONCE ? AT_ONCE_MS : SOON_MS
+  }
+
+  private pauseMs(soonMs: number): number {
     const now = this.parts.monotonic()
     const leases = this.roles.map(({ held }) => held)
     const dueMs = Math.min(...leases.map((lease) => (lease ? lease.dueAt - now : RENEW_MS)))
-    if (!leases.includes(null)) return Math.max(SOON_MS, dueMs)
+    if (!leases.includes(null)) return Math.max(soonMs, dueMs)
     const isFree = this.roles.some((role) => !role.held && !role.owner() && role.silence === null)
-    return Math.max(SOON_MS, Math.min(dueMs, isFree || this.waiting.count > 0 ? SOON_MS : LOOK_MS))
+    return Math.max(soonMs, Math.min(dueMs, isFree || this.waiting.count > 0 ? soonMs : LOOK_MS))
   }
 
-  private async pause(ms: number): Promise<void> {
+  private async pause(ms: number, soonMs: number): Promise<void> {
     const { sleep = Bun.sleep } = this.parts
-    // The loop comes round at most each SOON_MS, however many requests are in a hurry.
-    const soon = Math.min(ms, SOON_MS)
+    // However many requests are in a hurry, the loop comes round no sooner.
+    const soon = Math.min(ms, soonMs)
     await sleep(soon)
     if (ms === soon || this.isOver) return
     await Promise.race([sleep(ms - soon), this.hurried.promise])

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, spyOn, test } from 'bun:test'
 import { TermTooLow } from '../../../server/core/cluster/leases'
 import { testNodes } from './test-nodes'
 
@@ -130,6 +130,32 @@ describe('a node', () => {
     const rightClock = start('b')
     await time.pass(1_000)
     expect([granting(), rightClock.role.name]).toEqual([['b'], 'owner'])
+  })
+
+  test('looks for the next owner more often at first, while a request waits', async () => {
+    const { time, start, allLeases } = testNodes()
+    const a = start('a')
+    await time.pass(1_000)
+    const b = start('b')
+    await time.pass(2_000)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const handled = a.role.during(() => promise)
+    const left = a.role.leave(30_000)
+    const waiting = b.role.until(() => b.role.owned())
+    const looks = spyOn(allLeases, 'look')
+    const looksWithin = async (ms: number) => {
+      looks.mockClear()
+      await time.pass(ms)
+      return looks.mock.calls.length
+    }
+    // The time of the test goes by in steps of 50 ms.
+    expect(await looksWithin(1_000)).toBeGreaterThanOrEqual(15)
+    await time.pass(5_000)
+    expect(await looksWithin(1_000)).toBeLessThanOrEqual(11)
+    resolve()
+    await Promise.all([handled, time.pass(1_000)])
+    await Promise.all([left, waiting])
+    expect(b.role.name).toBe('owner')
   })
 
   test('whose clock goes wrong while it owns hands over to one with a right clock, and stays if there is none', async () => {

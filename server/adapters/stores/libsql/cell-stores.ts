@@ -127,7 +127,7 @@ function cellReports({ db, reports: slow }: Database, { clock, isCounted }: Cell
     finder: new LibsqlAccountFinder(slow, applied),
     cardRefunds: new LibsqlCardRefunds(db),
     restoreChecks: new LibsqlRestoreChecks(db, clock),
-    contents: cellContents(slow, () => clock.now()),
+    contents: cellContents(db, () => clock.now()),
     /** When the data was last written to. */
     lastTimes: () => lastTimes(db),
   }

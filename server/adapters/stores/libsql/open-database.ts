@@ -69,10 +69,15 @@ export async function openDatabase(options: DatabaseOptions, opened: Opened): Pr
   if (lock) opened.add(() => lock.release())
   const open = (role: 'writer' | 'reader') =>
     Connection.open({ role, url, authToken, threads }, (error) => options.onFatal(error.message))
-  const writer = await open('writer')
-  opened.addConnection(writer)
-  const reader = await open('reader')
-  opened.addConnection(reader)
+  const connect = async (role: 'writer' | 'reader') => {
+    const connection = await open(role)
+    opened.addConnection(connection)
+    return connection
+  }
+  // A file is made by the writer; over the network both threads start at once, which a take-over waits for.
+  const writing = connect('writer')
+  if (file !== null) await writing
+  const [writer, reader] = await both(writing, connect('reader'))
   const reports = new LateConnection(() => open('reader'))
   opened.addConnection(reports)
   if (file === null && options.lease) endWhenSilent(options, { writer, readers: [reader, reports] }, opened)
@@ -96,6 +101,12 @@ export async function openDatabase(options: DatabaseOptions, opened: Opened): Pr
     tokenChanges: () => tokenWrites.count,
     problem: () => databaseProblem(reader),
   }
+}
+
+/** What both resolve to, once both have ended: whatever was opened is known by then. */
+async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([first, second])
+  return [await first, await second]
 }
 
 /**
