@@ -202,8 +202,8 @@ export class NodeRole<G extends OwnedGateway> {
       }
       for (const role of this.roles)
         if (role.held && !role.held.isHeld()) role.lose('the lease ran out before it could be renewed')
-      const soonMs = this.soonMs()
-      await this.pause(isTrouble ? RETRY_MS : this.pauseMs(soonMs), soonMs)
+      this.turnsAwaited = this.waiting.count > 0 ? this.turnsAwaited + 1 : 0
+      await this.pause(isTrouble ? RETRY_MS : this.pauseMs())
     }
   }
 
@@ -305,12 +305,12 @@ export class NodeRole<G extends OwnedGateway> {
   }
 
   /** The least time from one turn of the loop to the next. */
-  private soonMs(): number {
-    this.turnsAwaited = this.waiting.count > 0 ? this.turnsAwaited + 1 : 0
+  private get soonMs(): number {
     return this.turnsAwaited > 0 && this.turnsAwaited <= TURNS_AT_ONCE ? AT_ONCE_MS : SOON_MS
   }
 
-  private pauseMs(soonMs: number): number {
+  private pauseMs(): number {
+    const { soonMs } = this
     const now = this.parts.monotonic()
     const leases = this.roles.map(({ held }) => held)
     const dueMs = Math.min(...leases.map((lease) => (lease ? lease.dueAt - now : RENEW_MS)))
@@ -319,10 +319,10 @@ export class NodeRole<G extends OwnedGateway> {
     return Math.max(soonMs, Math.min(dueMs, isFree || this.waiting.count > 0 ? soonMs : LOOK_MS))
   }
 
-  private async pause(ms: number, soonMs: number): Promise<void> {
+  private async pause(ms: number): Promise<void> {
     const { sleep = Bun.sleep } = this.parts
     // However many requests are in a hurry, the loop comes round no sooner.
-    const soon = Math.min(ms, soonMs)
+    const soon = Math.min(ms, this.soonMs)
     await sleep(soon)
     if (ms === soon || this.isOver) return
     await Promise.race([sleep(ms - soon), this.hurried.promise])

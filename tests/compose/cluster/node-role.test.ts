@@ -2,6 +2,23 @@ import { describe, expect, spyOn, test } from 'bun:test'
 import { TermTooLow } from '../../../server/core/cluster/leases'
 import { testNodes } from './test-nodes'
 
+/** An owner `a` that stops while a request is in progress there, and its standby `b`. */
+async function stoppingOwner() {
+  const nodes = testNodes()
+  const a = nodes.start('a')
+  await nodes.time.pass(1_000)
+  const b = nodes.start('b')
+  await nodes.time.pass(2_000)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const handled = a.role.during(() => promise)
+  const left = a.role.leave(30_000)
+  const endRequest = () => {
+    resolve()
+    return handled
+  }
+  return { ...nodes, a, b, left, endRequest }
+}
+
 /** Issue 23: how a node becomes the owner of the accounts, and stops being it. */
 describe('a node', () => {
   test('takes the accounts if nobody owns them; the next one stands by and knows the owner', async () => {
@@ -57,21 +74,13 @@ describe('a node', () => {
   })
 
   test('hands over at a stop: it waits for its requests, then the next owner comes within 200 ms', async () => {
-    const { time, start, granting, opened } = testNodes()
-    const a = start('a')
-    await time.pass(1_000)
-    const b = start('b')
-    await time.pass(2_000)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const handled = a.role.during(() => promise)
-    const left = a.role.leave(30_000)
+    const { time, granting, opened, a, b, left, endRequest } = await stoppingOwner()
     await time.pass(10_000)
     // It renews the lease as long as a request is in progress, and takes no new one.
     expect([a.role.name, a.role.owned(), a.role.term, opened[0]?.isClosed]).toEqual(['releasing', null, null, false])
     const waiting = b.role.until(() => b.role.owned())
     await time.pass(1_000)
-    resolve()
-    await handled
+    await endRequest()
     await time.pass(200)
     await left
     expect([opened[0]?.isDraining, opened[0]?.isClosed, granting(), (await waiting)?.node]).toEqual([
@@ -133,14 +142,7 @@ describe('a node', () => {
   })
 
   test('looks for the next owner more often at first, while a request waits', async () => {
-    const { time, start, allLeases } = testNodes()
-    const a = start('a')
-    await time.pass(1_000)
-    const b = start('b')
-    await time.pass(2_000)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const handled = a.role.during(() => promise)
-    const left = a.role.leave(30_000)
+    const { time, allLeases, b, left, endRequest } = await stoppingOwner()
     const waiting = b.role.until(() => b.role.owned())
     const looks = spyOn(allLeases, 'look')
     const looksWithin = async (ms: number) => {
@@ -152,8 +154,8 @@ describe('a node', () => {
     expect(await looksWithin(1_000)).toBeGreaterThanOrEqual(15)
     await time.pass(5_000)
     expect(await looksWithin(1_000)).toBeLessThanOrEqual(11)
-    resolve()
-    await Promise.all([handled, time.pass(1_000)])
+    await endRequest()
+    await time.pass(1_000)
     await Promise.all([left, waiting])
     expect(b.role.name).toBe('owner')
   })
