@@ -79,6 +79,11 @@ export async function openCluster({ moreCells = 0, migrated = true } = {}) {
       return found
     },
     inAllCells,
+    /** The cell of an account. */
+    async cellOf(account: string): Promise<string> {
+      const sql = 'SELECT cell FROM account_directory WHERE account_id = ?'
+      return String((await client.execute({ sql, args: [account] })).rows[0]?.['cell'])
+    },
     async close() {
       client.close()
       for (const node of nodes) if ((await ended(node)) === null) process.kill(node.pid, 'SIGCONT')
@@ -134,21 +139,23 @@ export async function openSpender(node: Pick<TestNode, 'url' | 'folder'>, email:
 export interface Outcome {
   readonly status: number
   readonly id: string
+  readonly ms: number
   /** Unless it was served: what its caller saw, where, and after how long. */
   readonly failure?: string
 }
 
 export async function search(node: Pick<TestNode, 'url'>, secret: string): Promise<Outcome> {
   const began = performance.now()
-  const failed = (what: string) => `${what} from ${node.url} after ${Math.round(performance.now() - began)} ms`
+  const failed = (what: string, ms: number) => ({ ms, failure: `${what} from ${node.url} after ${Math.round(ms)} ms` })
   try {
     const answer = await fetch(node.url + SEARCH, { headers: { authorization: `Bearer ${secret}` } })
     const { status, headers } = answer
     const body = await answer.text()
-    const outcome = { status, id: headers.get('x-gateway-request-id') ?? '' }
-    return status === 200 ? outcome : { ...outcome, failure: failed(`${status} ${body}`) }
+    const ms = performance.now() - began
+    const outcome = { status, id: headers.get('x-gateway-request-id') ?? '', ms }
+    return status === 200 ? outcome : { ...outcome, ...failed(`${status} ${body}`, ms) }
   } catch (error) {
-    return { status: 0, id: '', failure: failed(reasonOf(error)) }
+    return { status: 0, id: '', ...failed(reasonOf(error), performance.now() - began) }
   }
 }
 

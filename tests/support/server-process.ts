@@ -42,7 +42,13 @@ export interface ServerProcess {
   closeOutput(): Promise<void>
 }
 
-/** What people start. */
+/** A server that lives for seconds is over before compiled code pays, or memory that is given back: the last two are 7 % of a start. */
+const SHORT_LIVED = {
+  BUN_JSC_useDFGJIT: '0',
+  BUN_JSC_thresholdForJITAfterWarmUp: '2000',
+  MIMALLOC_PURGE_DELAY: '-1',
+}
+/** What people start, with the settings of Bun that they have. */
 export const SOURCE = 'server/main.ts'
 
 /**
@@ -60,10 +66,7 @@ export async function startServer(
     env: {
       PATH: process.env['PATH'] ?? '',
       BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED,
-      // A server that lives for seconds is over before compiled code pays, or memory that is given back: the last two are 7 % of a start.
-      BUN_JSC_useDFGJIT: '0',
-      BUN_JSC_thresholdForJITAfterWarmUp: '2000',
-      MIMALLOC_PURGE_DELAY: '-1',
+      ...(program !== SOURCE && SHORT_LIVED),
       DATA_DIR: folder,
       PORT: env['PORT'] ?? `${await freePort()}`,
       DATABASE_SYNC: 'promised',

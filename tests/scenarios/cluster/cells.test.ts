@@ -30,15 +30,6 @@ describe.skipIf(!hasSqld)('two nodes with two cells', () => {
     return found
   }
   const owners = async () => new Map(Object.entries(await ownersOf(node(0))))
-  const cellOf = async (account: string) => {
-    const client = createClient({ url: cluster.database.url })
-    const { rows } = await client.execute({
-      sql: 'SELECT cell FROM account_directory WHERE account_id = ?',
-      args: [account],
-    })
-    client.close()
-    return String(rows[0]?.['cell'])
-  }
 
   test('each node gets a cell, and accounts are divided between them', async () => {
     await until(
@@ -47,9 +38,9 @@ describe.skipIf(!hasSqld)('two nodes with two cells', () => {
     for (const i of [0, 1]) {
       await until(async () => (await fetch(`${node(i).url}/ready`)).ok)
       const owner = await openSpender(node(i), `spender${i}@example.com`, 0.1)
-      spenders.push({ cell: await cellOf(owner.id), owner })
+      spenders.push({ cell: await cluster.cellOf(owner.id), owner })
     }
-    spenders.push({ cell: await cellOf(earlier.id), owner: earlier })
+    spenders.push({ cell: await cluster.cellOf(earlier.id), owner: earlier })
     // The first new account goes to the empty cell.
     expect(spenders.map(({ cell }) => cell)).toEqual(['c2', 'main', 'main'])
   })
