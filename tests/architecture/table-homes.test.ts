@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
-import { createClient } from '@libsql/client'
 import { getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { TABLE_HOMES, type TableHome } from '../../server/adapters/stores/libsql/schema/homes'
+import { openFile } from '../support/database-file'
 import { writeMigratedDatabase } from '../support/migrated-database'
 
 const SERVER = join(import.meta.dir, '..', '..', 'server')
@@ -61,7 +61,7 @@ async function importedBy(path: string, found = new Set<string>()): Promise<Read
 async function schemaOf<T>(sql: string): Promise<readonly T[]> {
   const file = join(tmpdir(), `homes-${crypto.randomUUID()}.db`)
   await writeMigratedDatabase(file)
-  const client = createClient({ url: `file:${file}` })
+  const client = openFile(file)
   try {
     return (await client.execute(sql)).rows as unknown as readonly T[]
   } finally {

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
 import {
   SANDBOX_CHAIN_ID,
   SANDBOX_TOKEN,
   sandboxChainProgram,
 } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { PUBLISHED_ACCOUNTS } from '../../server/core/payments/published-accounts'
+import { openFile } from '../support/database-file'
 import { reconcile } from '../support/reconcile'
 import type { Paid } from './payers'
 import { median, spread, sum, table } from './statistics'
@@ -104,7 +104,7 @@ function disagreements({ served, sent, booked, moved }: Counts): string[] {
 }
 
 async function bookedCalls(file: string): Promise<number> {
-  const client = createClient({ url: `file:${file}` })
+  const client = openFile(file)
   const { rows } = await client.execute("SELECT count(*) AS paid FROM entries WHERE kind = 'payment'")
   client.close()
   return Number(rows[0]?.['paid'])

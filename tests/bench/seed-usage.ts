@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { type Client, createClient } from '@libsql/client'
+import type { Client } from '@libsql/client'
+import { openFile } from '../support/database-file'
 import { KEYS_EACH, type SeededOwner } from './seed-core'
 import type { Workshop } from './workshop'
 
@@ -34,7 +35,7 @@ export async function seedUsage(workshop: Workshop, folder: string, rows: number
   const begun = performance.now()
   const owners: SeededOwner[] = JSON.parse(await workshop.once('seed-core.ts', ['owners', folder, '2']))
   const now = Date.now()
-  const client = createClient({ url: `file:${join(folder, 'gateway.db')}`, concurrency: 1 })
+  const client = openFile(join(folder, 'gateway.db'))
   for (const pragma of ['journal_mode = OFF', 'synchronous = OFF', 'foreign_keys = OFF', 'cache_size = -2000000'])
     await client.execute(`PRAGMA ${pragma}`)
   await fillNames(client, owners)

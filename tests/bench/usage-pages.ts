@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
 import { cursorOf } from '../../server/adapters/stores/libsql/driver/cursor'
+import { openFile } from '../support/database-file'
 import { type Reader, type SeededUsage, seedUsage } from './seed-usage'
 import { quantile, table } from './statistics'
 import { type Helper, SERVER_CORE, type Workshop } from './workshop'
@@ -66,7 +66,7 @@ function paths({ now }: SeededUsage, middleEntry: number): Record<string, string
 }
 
 async function middleEntry(file: string): Promise<number> {
-  const client = createClient({ url: `file:${file}`, concurrency: 1 })
+  const client = openFile(file)
   const { rows } = await client.execute('SELECT max(seq) AS last FROM entries')
   client.close()
   return Math.floor(Number(rows[0]?.['last']) / 2)

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
 import { sql } from 'drizzle-orm'
 import { TABLE_HOMES, type TableHome } from '../../server/adapters/stores/libsql/schema/homes'
 import { type AccountBody, callWith, keyBench, type Owner, read } from '../http/owner/bench'
 import { C2, type Cells, openCells } from '../support/cells'
+import { openFile } from '../support/database-file'
 import type { Harness } from '../support/harness'
 import { newClaim } from '../support/payment-claim'
 import { reconcile } from '../support/reconcile'
@@ -249,7 +249,7 @@ describe('with accounts in two cells', () => {
 
 /** The tables of that home which have rows in a database. */
 async function foreignRows(file: string, home: TableHome): Promise<string[]> {
-  const client = createClient({ url: `file:${file}`, concurrency: 1 })
+  const client = openFile(file)
   const found: string[] = []
   for (const [table, its] of Object.entries(TABLE_HOMES)) {
     if (its !== home) continue

@@ -6,6 +6,7 @@ import { createClient } from '@libsql/client'
 import { LibsqlLeases } from '../../server/adapters/stores/libsql/cluster/lease-store'
 import { MemoryLeases } from '../../server/adapters/stores/memory/leases'
 import { ClockSkew, HELD_MS, LEASE_MS, Lease } from '../../server/core/cluster/leases'
+import { openFile } from '../support/database-file'
 import { writeMigratedDatabase } from '../support/migrated-database'
 import { oneCellLeases } from '../support/one-cell-leases'
 import { hasSqld, openSqld } from '../support/sqld'
@@ -67,7 +68,7 @@ test('the tables that a node makes before it may migrate are those of the migrat
   await leases.join({ id: 'node_a', url: 'http://127.0.0.1:1', version: '0.2.0', zones: null, skewMs: 0 }, {})
   await leases.close()
   const columns = async (file: string) => {
-    const client = createClient({ url: `file:${file}` })
+    const client = openFile(file)
     const { rows } = await client.execute(
       "SELECT m.name, c.name, c.type, c.pk, c.\"notnull\" FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.name IN ('leases', 'nodes', 'secrets')",
     )

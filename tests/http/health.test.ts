@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { createClient } from '@libsql/client'
 import { ok } from '../../server/core/result'
 import { healthRoutes } from '../../server/http/system/health-routes'
 import { Readiness } from '../../server/http/system/readiness'
+import { openFile } from '../support/database-file'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
 import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, logWritten, PRICE, refusalOf } from './wire'
 
@@ -152,7 +152,7 @@ describe('a database that does not answer (spec-answers 2)', () => {
     const gateway = await openHarness()
     const key = await gateway.key(await gateway.account())
     await logWritten(gateway)
-    const other = createClient({ url: `file:${gateway.databaseFile}`, timeout: 5000 })
+    const other = openFile(gateway.databaseFile)
     await other.execute('ALTER TABLE requests RENAME TO away')
     for (const path of ['/v1/usage', '/v1/usage/req_x']) {
       const answer = await gateway.as(key, path)

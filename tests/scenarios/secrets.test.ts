@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
+import { openFile } from '../support/database-file'
 import { freePort } from '../support/free-port'
 import { dataFolder, removeFolder, type ServerProcess, SOURCE, signUp, startServer } from '../support/server-process'
 import { until } from '../support/until'
@@ -200,7 +200,7 @@ describe('secrets are shown once and stored nowhere (spec 5.4, spec-answers 3)',
   })
 
   test('the search would find a secret: the hashes of the keys are found', async () => {
-    const client = createClient({ url: `file:${join(folder, 'gateway.db')}` })
+    const client = openFile(join(folder, 'gateway.db'))
     try {
       const { rows } = await client.execute('SELECT * FROM keys')
       const columns = rows.map((row) => JSON.stringify(Object.values(row).map((value) => hexOf(value))))

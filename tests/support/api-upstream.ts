@@ -13,24 +13,30 @@ export interface UpstreamCall {
 
 type Answering = (call: UpstreamCall, request: Request) => Response | Promise<Response>
 
-/** Another company's API: a real server on a port of its own, which records what it got. */
+/**
+ * Another company's API: a real server on a port of its own, which records what it got at its `url`. Anything else is refused and not recorded: the
+ * port may have been another test's, whose gateway still calls it.
+ */
 export function openApiUpstream(answer: Answering = (call) => Response.json(call)) {
   const calls: UpstreamCall[] = []
   const state = { answer }
+  const place = `/${crypto.randomUUID()}`
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request) {
       const { pathname, search } = new URL(request.url)
+      if (!pathname.startsWith(place)) return new Response(null, { status: 404 })
       const headers = Object.fromEntries(request.headers)
-      const call = { method: request.method, target: pathname + search, headers, body: await request.text() }
+      const target = pathname.slice(place.length) + search
+      const call = { method: request.method, target, headers, body: await request.text() }
       calls.push(call)
       return state.answer(call, request)
     },
   })
   return {
     calls,
-    url: `http://127.0.0.1:${server.port}`,
+    url: `http://127.0.0.1:${server.port}${place}`,
     /** Answers from now on. */
     answers(next: Answering) {
       state.answer = next

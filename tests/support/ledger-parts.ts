@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
 import { LoadedHolds } from '../../server/adapters/stores/memory/loaded-holds'
 import type { Actor, AuditEntry } from '../../server/core/audit'
 import { type ApiKey, KEY_DEFAULTS } from '../../server/core/credentials/api-key'
@@ -11,6 +10,7 @@ import type { BalancePart, LedgerEntry } from '../../server/core/ledger/entry'
 import type { JournalRecord } from '../../server/core/ledger/journal'
 import { micros } from '../../server/core/money'
 import { type CallRecord, NO_TOKENS } from '../../server/core/usage/call-record'
+import { openFile } from './database-file'
 import { writeMigratedDatabase } from './migrated-database'
 import { openStores, type StoreOptions } from './open-stores'
 import { POOLED_THREADS } from './pooled-threads'
@@ -196,7 +196,7 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
 
 /** What a successor does to the database first: from then on the one who has it open commits no batch. */
 export async function raiseEpoch(file: string): Promise<void> {
-  const client = createClient({ url: `file:${file}`, concurrency: 1, timeout: 5000 })
+  const client = openFile(file)
   await client.execute('UPDATE owner SET epoch = epoch + 1, asserted = epoch + 1')
   client.close()
 }

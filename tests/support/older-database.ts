@@ -1,8 +1,9 @@
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Client, createClient } from '@libsql/client'
+import type { Client } from '@libsql/client'
 import { drizzle } from 'drizzle-orm/libsql'
 import { migrate } from 'drizzle-orm/libsql/migrator'
+import { openFile } from './database-file'
 
 const MIGRATIONS = join(import.meta.dir, '../../server/adapters/stores/libsql/migrations')
 
@@ -19,7 +20,7 @@ export async function olderDatabase(
   const first = journal.entries.findIndex(({ tag }) => tag === migration)
   if (first < 0) throw new Error(`no migration ${migration}`)
   await Bun.write(journalFile, JSON.stringify({ ...journal, entries: journal.entries.slice(0, first) }))
-  const client = createClient({ url: `file:${join(folder, 'gateway.db')}`, concurrency: 1 })
+  const client = openFile(join(folder, 'gateway.db'))
   await migrate(drizzle({ client }), { migrationsFolder: migrations })
   await fill(client)
   client.close()

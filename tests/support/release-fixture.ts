@@ -1,9 +1,8 @@
 import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
 import { version } from '../../package.json'
-import { executeOn } from './database-file'
+import { executeOn, openFile } from './database-file'
 import { openHarness } from './harness'
 
 /** The folder of data that released versions left: `VERSION.tar.zst`. */
@@ -47,7 +46,7 @@ async function writeFixture(): Promise<void> {
   const charged = [await call(), await call()]
   await h.as(key.secret, '/apis/v1/websearch/images/search')
   await h.core.stores.applied()
-  const blocker = createClient({ url: `file:${h.databaseFile}`, concurrency: 1 })
+  const blocker = openFile(h.databaseFile)
   const lock = await blocker.transaction('write')
   charged.push(await call(), await call())
   await executeOn(h.databaseFile, 'VACUUM INTO ?', [join(folder, 'gateway.db')])

@@ -1,13 +1,13 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createClient } from '@libsql/client'
 import {
   buildIndex,
   type IndexSources,
   indexFingerprint,
 } from '../../server/adapters/websearch/local/build/build-index'
 import { writeFixtureProject } from '../adapters/websearch-local/fixture-index'
+import { openFile } from './database-file'
 
 let small: Promise<ArrayBuffer> | null = null
 /** By its sources. Reading every installed package takes a tenth of a second, and no test changes them. */
@@ -22,7 +22,7 @@ export async function writeSmallIndex(indexPath: string, sources: IndexSources):
   small ??= smallIndex()
   await mkdir(dirname(indexPath), { recursive: true })
   await Bun.write(indexPath, await small)
-  const client = createClient({ url: `file:${indexPath}` })
+  const client = openFile(indexPath)
   const fingerprint = await knownFingerprint(sources)
   await client.execute({ sql: "UPDATE meta SET value = ? WHERE key = 'fingerprint'", args: [fingerprint] })
   client.close()

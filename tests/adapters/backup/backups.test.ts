@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
 import { version } from '../../../package.json'
 import { openTarget } from '../../../server/adapters/backup/open-target'
 import { lockDataFolder } from '../../../server/adapters/stores/libsql/driver/data-folder-lock'
@@ -11,7 +10,7 @@ import { RESTORED } from '../../../server/compose/backup/restore'
 import { type CopyManifest, copyName, MANIFEST, surplusCopies } from '../../../server/core/backup/copy'
 import { BackupProblem, type BackupTarget, findCopy } from '../../../server/core/backup/target'
 import { VERSION } from '../../../server/core/version'
-import { chargedIds, executeOn } from '../../support/database-file'
+import { chargedIds, executeOn, openFile } from '../../support/database-file'
 import { openS3Server } from '../../support/doubles/s3-server'
 import { type Harness, type MadeKey, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
@@ -101,7 +100,7 @@ test('a copy that is made under load has every call that was answered before it 
 })
 
 test('a copy has the charges that are only in the log, because the database takes no writes', async () => {
-  const blocker = createClient({ url: `file:${h.databaseFile}`, concurrency: 1 })
+  const blocker = openFile(h.databaseFile)
   const lock = await blocker.transaction('write')
   const charged = [await call(), await call()]
   expect(h.core.stores.journalState().unappliedBytes).toBeGreaterThan(0)

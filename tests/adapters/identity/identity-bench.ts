@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Client, createClient } from '@libsql/client'
+import type { Client } from '@libsql/client'
 import { drizzle } from 'drizzle-orm/libsql'
 import { type IdentityFault, type IdentityOptions, openIdentity } from '../../../server/adapters/identity/identity'
 import type { Identity } from '../../../server/core/accounts/identity'
+import { openFile } from '../../support/database-file'
 import { writeMigratedDatabase } from '../../support/migrated-database'
 
 export const ORIGIN = 'http://localhost:3000'
@@ -30,7 +31,7 @@ export async function openBench(options: Partial<IdentityOptions> = {}): Promise
   const folder = mkdtempSync(join(tmpdir(), 'identity-'))
   const file = join(folder, 'test.db')
   await writeMigratedDatabase(file)
-  const client = createClient({ url: `file:${file}` })
+  const client = openFile(file)
   await client.execute('PRAGMA journal_mode=WAL')
   // What the writer's client does too (design 4): nothing may open an interactive transaction.
   client.transaction = () => Promise.reject(new Error('interactive transaction'))

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
 import { drizzle } from 'drizzle-orm/libsql'
 import { migrate } from 'drizzle-orm/libsql/migrator'
 import { Ledger } from '../../../server/core/ledger/ledger'
 import { micros } from '../../../server/core/money'
+import { openFile } from '../../support/database-file'
 import { call, NOON, openTestStores, requestId, type TestStores } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
 
@@ -32,7 +32,7 @@ async function migrationsUpTo(last: number): Promise<string> {
 }
 
 test('a database whose debt fell below zero opens: the balance is the sum of its entries, all of it can be spent, and the log says so', async () => {
-  const client = createClient({ url: `file:${join(folder, 'gateway.db')}` })
+  const client = openFile(join(folder, 'gateway.db'))
   await migrate(drizzle({ client }), { migrationsFolder: await migrationsUpTo(10) })
   // Paid 50 and disputed it; the dispute was won, and its money repaid a debt that a duplicate message had only feigned.
   const entry = (debit: string, credit: string, amount: number, reference: string) =>

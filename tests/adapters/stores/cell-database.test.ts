@@ -2,13 +2,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
 import { drizzle } from 'drizzle-orm/libsql'
 import {
   isControlOpened,
   refuseOtherCell,
   registerCell,
 } from '../../../server/adapters/stores/libsql/cluster/cell-database'
+import { openFile } from '../../support/database-file'
 import { writeMigratedDatabase } from '../../support/migrated-database'
 
 const ALL = ['main', 'c2', 'c3']
@@ -27,7 +27,7 @@ describe('the databases of cells', () => {
   const database = async (name: string) => {
     const file = join(folder, `${name}.db`)
     await writeMigratedDatabase(file)
-    const client = createClient({ url: `file:${file}`, concurrency: 1 })
+    const client = openFile(file)
     open.push(() => client.close())
     const rows = async (sql: string) => (await client.execute(sql)).rows.map((row) => Array.from(row))
     return { client, rows, db: drizzle({ client }) }

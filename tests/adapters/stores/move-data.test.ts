@@ -9,7 +9,7 @@ import { epochRaise } from '../../../server/adapters/stores/libsql/driver/raise-
 import { moveData, rehearseMove, reopen } from '../../../server/adapters/stores/libsql/move/move-data'
 import type { MoveProgress } from '../../../server/core/backup/move'
 import { dumpOf } from '../../support/database-dump'
-import { executeOn } from '../../support/database-file'
+import { executeOn, openFile } from '../../support/database-file'
 import { openDatabaseProxy } from '../../support/database-proxy'
 import { openHarness } from '../../support/harness'
 import { writeMigratedDatabase } from '../../support/migrated-database'
@@ -74,7 +74,7 @@ describe.skipIf(!hasSqld)('moving data between a file and a libSQL server', () =
 
   test('every value arrives as it was, there and back: NUL, huge integers, blobs, emoji, invalid text, empty and null', async () => {
     const file = await migrated()
-    const client = createClient({ url: `file:${file}` })
+    const client = openFile(file)
     const hostile: readonly InValue[] = [
       ...['', ' ', 'a b', "it's", '\0', 'a\0b', '🦊 ü 漢字', '\n\r\t"\\', 'n', 't41', '12', '1e3', null, 0, -1],
       ...[
@@ -150,7 +150,7 @@ describe.skipIf(!hasSqld)('moving data between a file and a libSQL server', () =
     }
     expect((await gateway.as(made.secret, SEARCH)).status).toBe(200)
     await gateway.core.stores.applied()
-    const blocker = createClient({ url: `file:${gateway.databaseFile}`, concurrency: 1 })
+    const blocker = openFile(gateway.databaseFile)
     const lock = await blocker.transaction('write')
     for (let call = 0; call < 2; call++) expect((await gateway.as(made.secret, SEARCH)).status).toBe(200)
     await Bun.write(file, '')

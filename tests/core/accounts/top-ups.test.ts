@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { createClient } from '@libsql/client'
 import { TopUps } from '../../../server/core/accounts/top-ups'
 import type { AccountId } from '../../../server/core/ids'
 import { Ledger } from '../../../server/core/ledger/ledger'
 import { micros } from '../../../server/core/money'
 import { Payments } from '../../../server/core/payments/payments'
+import { openFile } from '../../support/database-file'
 import { accountId, NOON, opening, openTestStores, type TestStores } from '../../support/ledger-parts'
 import { newClaim } from '../../support/payment-claim'
 import { reconcile } from '../../support/reconcile'
@@ -48,7 +48,7 @@ async function sent(account: AccountId) {
 }
 
 async function described(id: string): Promise<unknown[]> {
-  const client = createClient({ url: `file:${stores.file}` })
+  const client = openFile(stores.file)
   const { rows } = await client.execute({
     sql: 'SELECT description FROM entries WHERE reference = ?',
     args: [`top_up:${id}`],

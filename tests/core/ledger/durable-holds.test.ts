@@ -2,11 +2,11 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createClient } from '@libsql/client'
 import type { ApiKey } from '../../../server/core/credentials/api-key'
 import type { Hold } from '../../../server/core/ledger/hold'
 import { Ledger } from '../../../server/core/ledger/ledger'
 import { micros } from '../../../server/core/money'
+import { openFile } from '../../support/database-file'
 import { call, NOON, openTestStores, requestId } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
 
@@ -51,7 +51,7 @@ async function kept(parts: Opened, key: ApiKey, amount: number, soFar: number) {
 
 async function leftOver(parts: Opened): Promise<number> {
   await parts.applied()
-  const client = createClient({ url: `file:${parts.file}`, concurrency: 1 })
+  const client = openFile(parts.file)
   const { rows } = await client.execute('SELECT count(*) AS n FROM kept_holds')
   client.close()
   return Number(rows[0]?.['n'])
@@ -131,7 +131,7 @@ describe('a hold of a stream (spec-answers 4)', () => {
       ['charge', -1000],
       ['signup_credit', 1_000_000],
     ])
-    const client = createClient({ url: `file:${parts.file}`, concurrency: 1 })
+    const client = openFile(parts.file)
     const { rows } = await client.execute("SELECT debit, credit, amount FROM entries WHERE kind = 'overrun'")
     client.close()
     expect(rows.map((row) => [row['debit'], row['credit'], row['amount']])).toEqual([

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { createClient } from '@libsql/client'
 import { LINK_LIFETIME_MS } from '../../../server/core/social/state-token'
+import { openFile } from '../../support/database-file'
 import { OWNER, openSocialParts } from './social-parts'
 
 let social: Awaited<ReturnType<typeof openSocialParts>>
@@ -188,7 +188,7 @@ describe('a cancelled link', () => {
 
 test('appears in the audit log, without tokens', async () => {
   const key = await social.linked()
-  const client = createClient({ url: `file:${social.stores.file}` })
+  const client = openFile(social.stores.file)
   const { rows } = await client.execute({
     sql: 'SELECT action, actor_kind, detail FROM audit_log WHERE key_id = ? ORDER BY id',
     args: [key.id],

@@ -185,7 +185,7 @@ describe('a stream at a fixed price', () => {
     expect(await spent()).toBe(0)
     const again = await as(key, PATH, init)
     expect((await again.json()).error.code).toBe('outcome_unknown')
-    expect(upstream.calls.length).toBe(1)
+    expect(upstream.calls).toMatchObject([{ method: 'POST' }])
   })
 })
 

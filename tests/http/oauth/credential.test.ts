@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
-import { type Client, createClient, type InStatement } from '@libsql/client'
+import type { Client, InStatement } from '@libsql/client'
 import { countingReads } from '../../support/counting-reads'
+import { openFile } from '../../support/database-file'
 import { type Harness, openHarness, WIDE } from '../../support/harness'
 import { oauthApp, type Tokens } from '../../support/oauth'
 import { reconcile } from '../../support/reconcile'
@@ -117,7 +118,7 @@ describe('an access token in use', () => {
 
   test('is refused within a second if it is revoked directly in the database', async () => {
     await using used = await openUsed()
-    const hand = createClient({ url: `file:${used.own.databaseFile}`, concurrency: 1 })
+    const hand = openFile(used.own.databaseFile)
     await hand.execute('DELETE FROM oauth_access_token')
     hand.close()
     used.own.clock.advance(1000)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { createClient } from '@libsql/client'
 import type { AuditRecord } from '../../../server/http/audit/record'
+import { openFile } from '../../support/database-file'
 import { type Harness, openHarness } from '../../support/harness'
 import {
   type AccountBody,
@@ -106,7 +106,7 @@ describe('the audit log (spec-answers 3, 4)', () => {
 
   test('is on disk before a change is confirmed, so that a crash loses none', async () => {
     const { key } = await keyBench(owner).create()
-    const client = createClient({ url: `file:${gateway.databaseFile}`, concurrency: 1 })
+    const client = openFile(gateway.databaseFile)
     try {
       const { rows } = await client.execute({ sql: 'SELECT action FROM audit_log WHERE key_id = ?', args: [key.id] })
       expect(rows.map((row) => row['action'])).toEqual(['key.create'])

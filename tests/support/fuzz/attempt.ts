@@ -28,6 +28,8 @@ export interface World {
   readonly port: number
   /** A key that is charged and lives through the whole run. */
   readonly goodKey: string
+  /** A key that may call once a minute. It is one of `otherKeys`. */
+  readonly slowKey: string
   /** Disabled, expired, exhausted, of an empty account, bound to an address, rotated, few requests a minute, unknown. */
   readonly otherKeys: readonly string[]
   /** The session that may do what it likes with its own keys; its account pays for nothing. */

@@ -76,8 +76,8 @@ export function* attempts(random: Random, operations: readonly Operation[], worl
   }
 }
 
-/** What chance reaches too rarely in a short run: a key that is created, and a body that is too large. */
-function rareAttempts({ goodKey, ownerCookie }: World): Attempt[] {
+/** What chance reaches too rarely in a short run: a key that is created, a body that is too large, and a second call within the minute of a slow key. */
+function rareAttempts({ goodKey, slowKey, ownerCookie }: World): Attempt[] {
   const json = 'Content-Type: application/json'
   const context = '/apis/v1/websearch/llm/context'
   return [
@@ -93,6 +93,14 @@ function rareAttempts({ goodKey, ownerCookie }: World): Attempt[] {
       lines: [`Authorization: Bearer ${goodKey}`, json],
       body: `{"q":"${'a'.repeat(1024 * 1024)}"}`,
     }),
+    // Of three calls two are in the same minute, whenever the run begins.
+    ...Array.from({ length: 3 }, () =>
+      single(`GET ${context}`, {
+        method: 'GET',
+        target: `${context}?q=slow`,
+        lines: [`Authorization: Bearer ${slowKey}`],
+      }),
+    ),
   ]
 }
 

@@ -23,12 +23,12 @@ export async function makeWorld(server: ServerProcess, folder: string) {
     key(rich, 'exhausted', { spending_limit: 0.01 }),
     key(rich, 'elsewhere', { allowed_ips: ['10.0.0.0/8', '2001:db8::/32'] }),
     key(rich, 'narrow', { allowed_endpoints: ['llm-context'] }),
-    key(rich, 'slow', { rpm_limit: 5 }),
+    key(rich, 'slow', { rpm_limit: 1 }),
     key(rich, 'leaked'),
     key(rich, 'revoked'),
     key(poor, 'poor'),
   ])
-  const [disabled, , , , , , leaked, revoked, poorKey] = others
+  const [disabled, , , , , slow, leaked, revoked, poorKey] = others
   await rich.api(`/api/keys/${disabled?.key.id}/disable`, {})
   await rich.api(`/api/keys/${revoked?.key.id}/revoke`, {})
   const rotated = await rich.api(`/api/keys/${leaked?.key.id}/rotate`, { grace_period_seconds: 0 })
@@ -36,6 +36,7 @@ export async function makeWorld(server: ServerProcess, folder: string) {
   const world: World = {
     port: Number(new URL(server.url).port),
     goodKey: good.secret,
+    slowKey: slow.secret,
     otherKeys: [...others.map(({ secret }) => secret), `${rotated.secret}`, 'gwk_unknown', `${good.secret}x`],
     ownerCookie: owner.cookie,
     doomedCookie: (await signUp(server.url, 'doomed@example.com')).cookie,
