@@ -10,6 +10,7 @@ import { unprovenTests } from './named-tests.ts'
 import { pathWithProxies } from './proxies.ts'
 import { describeFailure, SetupFailure } from './setup-failure.ts'
 import { describeTestCount } from './test-count.ts'
+import { describeFailedTests } from './test-report.ts'
 import { secondsSince, type ToolRun } from './tool.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -36,6 +37,8 @@ async function verify(): Promise<boolean> {
   const [checks, tests] = await Promise.all([checking, runTests(ROOT, path)])
   for (const { name, run } of checks) report(name, run)
   report('tests', tests)
+  // Their output is far above, and a log that is cut has lost it.
+  for (const line of describeFailedTests(tests.report ?? '')) console.log(line)
   report('named tests', await checkNamedTests(tests.report))
 
   if (failed.length > 0) console.log(`Failed: ${failed.join(', ')}`)

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { countTests, describeTestCount } from '../../server/setup/test-count.ts'
+import { describeFailedTests } from '../../server/setup/test-report.ts'
 
 let folder: string
 beforeEach(async () => {
@@ -12,13 +13,18 @@ afterEach(() => rm(folder, { recursive: true, force: true }))
 
 /** What a real `bun test` in a process of its own comes to, over these test files. */
 async function countOf(files: Record<string, string>) {
+  const { report: _, ...count } = await runOf(files)
+  return count
+}
+
+async function runOf(files: Record<string, string>) {
   for (const [name, body] of Object.entries(files)) {
     await writeFile(join(folder, name), `import { expect, test } from 'bun:test'\n${body}`)
   }
   const source = `
     import { runTests } from ${JSON.stringify(join(import.meta.dir, '../../server/setup/checks.ts'))}
     const run = await runTests(${JSON.stringify(folder)})
-    console.log(JSON.stringify({ exitCode: run.exitCode, ...run.count }))`
+    console.log(JSON.stringify({ exitCode: run.exitCode, ...run.count, report: run.report }))`
   const child = Bun.spawn([process.execPath, '-e', source], { stdout: 'pipe', stderr: 'ignore' })
   const said = await new Response(child.stdout).text()
   return JSON.parse(said.trimEnd().split('\n').at(-1) ?? '')
@@ -52,6 +58,37 @@ describe('counting the tests of a run', () => {
   test('is not misled by the output of a test that looks like a report', () => {
     const report = `<testsuites name="bun test" tests="3" failures="1" skipped="0"><failure message="&lt;testsuites tests=&quot;9&quot;"/></testsuites>`
     expect(countTests(report, 1)).toEqual({ passed: 2, failed: 1, skipped: 0 })
+  })
+})
+
+describe('what verify repeats of failed tests', () => {
+  test('is the message and the place of each, under its file and groups', async () => {
+    const body = `
+      import { describe } from 'bun:test'
+      describe('sums', () => {
+        test('add up', () => { expect('<a> & "b"').toBe('c') })
+        test('stop', () => { throw new Error('boom') })
+        test('pass', () => {})
+      })`
+    const lines = describeFailedTests((await runOf({ 'sums.test.ts': body })).report)
+    expect(lines.filter((line) => !line.startsWith(' '))).toEqual([
+      'sums.test.ts: sums > add up',
+      'sums.test.ts: sums > stop',
+    ])
+    expect(lines).toContain('    Received: "<a> & "b""')
+    expect(lines).toContain('    Error: boom')
+    expect(lines.filter((line) => /^ {10}at .*sums\.test\.ts:\d+/.test(line))).toHaveLength(2)
+  })
+
+  test('is nothing for tests that passed or were skipped', async () => {
+    const { report } = await runOf({ 'good.test.ts': `test('a', () => {}); test.skip('b', () => {})` })
+    expect(describeFailedTests(report)).toEqual([])
+  })
+
+  test('is cut where it is long', () => {
+    const text = ['first', 'second', 'third'].join('&#10;')
+    const report = `<testcase name="a" file="a.test.ts"><failure type="Error">${text}</failure></testcase>`
+    expect(describeFailedTests(report, 2)).toEqual(['a.test.ts: a', '    first', '    second', '    ... 1 more lines'])
   })
 })
 
