@@ -276,16 +276,17 @@ describe('a request that is paid for by itself (spec 1.2, 2.4, 5.3)', () => {
 
     test('of many at once exactly one is served; the others wait, uninvited to pay again', async () => {
       const credential = await bought()
+      const others = Promise.withResolvers<void>()
       gateway.images.answer = async () => {
-        await Bun.sleep(20)
+        await others.promise
         return ok({ body: '{}' })
       }
-      let verdicts: string[] = []
-      expect(
-        await moved(async () => {
-          verdicts = await Promise.all(Array.from({ length: 5 }, async () => verdict(await paid(credential))))
-        }),
-      ).toBe(PRICE_UNITS)
+      const verdicts: string[] = []
+      const call = async () => {
+        verdicts.push(await verdict(await paid(credential)))
+        if (verdicts.length === 4) others.resolve()
+      }
+      expect(await moved(() => Promise.all(Array.from({ length: 5 }, call)))).toBe(PRICE_UNITS)
       expect(verdicts.sort()).toEqual(['200 ok', ...Array(4).fill('409 payment_in_progress +retry-after')])
     })
 
