@@ -37,6 +37,8 @@ export class LibsqlCredentials implements CredentialStore {
   /** Anybody can make keys up. */
   private readonly rows: GatheredLookups<KeyRow>
   private readonly budgets: GatheredLookups<Budget>
+  /** Durable last uses: a list asks for those of all its keys at once. */
+  private readonly lastUses: GatheredLookups<number>
   /** Last uses since startup. */
   private readonly used = new Map<KeyId, { at: number; written: number }>()
 
@@ -64,6 +66,10 @@ export class LibsqlCredentials implements CredentialStore {
     this.budgets = new GatheredLookups(async (ids) => {
       const rows = await db.select({ id: pools.id, budget: pools.budget }).from(pools).where(amongAll(pools.id, ids))
       return new Map(rows.flatMap(({ id, budget }) => (budget ? [[id, budget]] : [])))
+    })
+    this.lastUses = new GatheredLookups(async (ids) => {
+      const rows = await db.select({ id: keys.id, at: keys.lastUsedAt }).from(keys).where(amongAll(keys.id, ids))
+      return new Map(rows.flatMap(({ id, at }) => (at === null ? [] : [[id, at]])))
     })
   }
 
@@ -136,8 +142,7 @@ export class LibsqlCredentials implements CredentialStore {
   async lastUsedAt(key: KeyId): Promise<number | null> {
     const use = this.used.get(key)
     if (use) return use.at
-    const [row] = await this.db.select({ at: keys.lastUsedAt }).from(keys).where(eq(keys.id, key))
-    return row?.at ?? null
+    return this.lastUses.of(key)
   }
 
   touch(key: KeyId, at: number): void {
