@@ -11,6 +11,7 @@ import { openUpstreamWallet } from './compose/apis/upstream-payments'
 import { composeAfterRestore } from './compose/backup/after-restore'
 import { composeBackups } from './compose/backup/backup-schedule'
 import { startCell } from './compose/cell-work'
+import { closing } from './compose/closing'
 import { cellLoad } from './compose/cluster/cell-load'
 import { withMessages } from './compose/cluster/cell-messages'
 import { brakeShareOf, type CellPlace, configOf, ownsControl, shareOf } from './compose/cluster/cell-place'
@@ -43,6 +44,7 @@ import { Operator } from './core/accounts/operator'
 import { SignUp } from './core/accounts/sign-up'
 import type { Clock } from './core/clock'
 import { MAIN_CELL } from './core/cluster/cells'
+import { AT_ONCE, type Opening } from './core/cluster/opening'
 import { TIER_LIMITS } from './core/limits/tier'
 import { MAIL_FAILED } from './core/mail/mailer'
 import type { OutboundFetch } from './core/outbound/outbound-fetch'
@@ -96,6 +98,8 @@ export interface Surroundings {
   readonly dashboard?: DashboardFiles
   /** One of several cells; without it the gateway is alone (ADR 52). */
   readonly cell?: CellPlace
+  /** When it owns the accounts; at once if it does not say. */
+  readonly opening?: Opening
   /** The worker threads of the stores, for tests. */
   readonly threads?: WorkerThreads
 }
@@ -117,7 +121,7 @@ export async function compose(config: Config, surroundings: Surroundings) {
       await gateway.close()
       throw error
     }))
-  const reversing = { reverseUndecided: reverseUndecided({ ledger, log }), term: node?.lease.term ?? null }
+  const reversing = { reverseUndecided: reverseUndecided({ ledger, log }), term: () => node?.lease.term ?? null }
   const receive = receiver({ ...gateway, ...reversing })
   return {
     ...gateway,
@@ -133,24 +137,25 @@ export async function compose(config: Config, surroundings: Surroundings) {
 
 /** The only place that chooses adapters and passes them to the core. */
 async function composeGateway(config: Config, surroundings: Surroundings) {
-  const { clock, log, cell: place, stopwatch = STOPWATCH } = surroundings
+  const { clock, log, cell: place, stopwatch = STOPWATCH, opening = AT_ONCE } = surroundings
   const core = await composeCore(config, surroundings)
-  const { stores, accounts } = core
+  const { stores, accounts, reloadModels, tellDirectory } = core
   const shares = { shareOf: shareOf(place), brakeShareOf: brakeShareOf(place) }
   const ofCell = { ...shares, hasOtherCells: (place?.all.length ?? 1) > 1, place }
   const later = () => ({ pipeline, models, billing, readiness, backups })
-  const { telemetry, ...observed } = await composeTelemetry(config, { log, clock, stopwatch, core, later })
+  const { telemetry, ...observed } = await composeTelemetry(config, { log, clock, stopwatch, opening, core, later })
   const providers = surroundings.providers ?? searchProviders(config, surroundings, telemetry)
   const { people, users, ownOrigins, mailers } = composeIdentity(config, surroundings, core)
   const { identity } = people
-  const linked = openSocial(config, { ...core, identity, clock, log, store: stores.social })
+  const linked = openSocial(config, { ...core, identity, clock, log, opening, store: stores.social })
   const others = othersOf(surroundings, stores)
   const beside = billingBeside(others, surroundings.node)
-  const work = await startCell(config, { ...core, ...mailers, ...ofCell, ...beside, clock, stopwatch, log, telemetry })
+  const timed = { clock, stopwatch, log, opening }
+  const work = await startCell(config, { ...core, ...mailers, ...ofCell, ...beside, ...timed, telemetry })
   const { billing, pipeline, webhooks, retention } = work
   const auth = { ...core, clock, anonymousLimits: anonymousLimits(config), ...billing.auth }
   const models = composeModels(config, stores, pipeline, { ...core, ...ofCell, search: providers.context, log })
-  const imported = composeImported(config, { ...core, ...ofCell, clock, log, pipeline, ownOrigins })
+  const imported = await composeImported(config, { ...core, ...ofCell, ...timed, pipeline, ownOrigins })
   const backups = composeBackups(config, { ...surroundings, stores })
   const restored = await composeAfterRestore(config, { ...surroundings, ...stores })
   const stopping = new StopState(core.events)
@@ -199,9 +204,10 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
     longestCallMs: () => Math.max(models.longestCallMs(), ...core.apis.routes.apis.map(({ timeoutMs }) => timeoutMs)),
     /** Resolves when no call is in progress. Aborts those that still run after `maxMs`. */
     streamsEnded: (maxMs: number) => pipeline.openCalls.ended(maxMs),
+    /** Has done once what the first calls would wait for: the threads of searches, and the handler of requests. */
+    warm: () => Promise.all([providers.context.ready(), web.fetch(new Request('http://localhost/health'))]),
     load: () => cellLoad({ stores, accounts, openCalls: pipeline.openCalls }),
-    ...{ stopping, reloadModels: core.reloadModels, index, users, takeOffSale: imported.takeOffSale },
-    tellDirectory: core.tellDirectory,
+    ...{ stopping, reloadModels, tellDirectory, index, users, takeOffSale: imported.takeOffSale },
     close: closing([[work, backups], [imported.upstreamPayments, providers, models, observed], [linked]], core),
   }
 }
@@ -242,21 +248,6 @@ function composeReadiness({ dataDir }: Config, parts: ReadinessParts) {
   return { index, readiness }
 }
 
-interface Closable {
-  close?(): unknown
-}
-
-/** Closes all of one step before the next, and the databases last. */
-function closing(
-  steps: readonly (readonly (Closable | null | undefined)[])[],
-  { closeDatabases }: { closeDatabases(): Promise<void> },
-) {
-  return async (): Promise<void> => {
-    for (const step of steps) await Promise.all(step.map((part) => part?.close?.()))
-    await closeDatabases()
-  }
-}
-
 function contextsOf(config: Config, surroundings: Surroundings, intake: Intake): ContextDeps {
   const { clock, log, node, cell } = surroundings
   // With one cell nobody asks for operators, and no request is looked at for it.
@@ -294,10 +285,10 @@ async function composeCore(config: Config, surroundings: Surroundings) {
 
 async function coreOf(
   config: Config,
-  { clock, stopwatch, log, outbound, cell: place }: Surroundings & { readonly stopwatch: Clock },
+  { clock, stopwatch, log, outbound, cell: place, opening = AT_ONCE }: Surroundings & { readonly stopwatch: Clock },
   { stores, cell, close }: Awaited<ReturnType<typeof openDatabases>>,
 ) {
-  const isResealed = await resealSecrets(config, stores.sealedTexts, log)
+  const isResealed = await resealSecrets(config, stores.sealedTexts, { log, opening })
   const control = await openControl(config, stores, clock)
   const { accounts, credentials, holds, events, ledger, journal, writeEvent } = cell
   const { apis, catalog, prices } = control
@@ -306,13 +297,20 @@ async function coreOf(
     ...{ stores, isResealed, ...control, setupToken },
     ...{ accounts, credentials, apps: cell.apps, holds, events, ledger, journal },
     ...{ money: cell.money, limiter: cell.limiter, stuck: cell.stuck, tellDirectory: cell.tellDirectory },
-    paying: await openUpstreamWallet(config, stores.upstreamPayments, clock),
+    paying: await openUpstreamWallet(config, stores.upstreamPayments, { clock, opening }),
     /** Requests to addresses that strangers supply. */
     strangers: guardedFetch(config, outbound),
     audit: stores.audit,
     checks: { database: () => stores.problem(), charges: () => cell.chargesProblem() },
     ...{ reports: stores.reports, operationUsage: stores.operationUsage, statements: stores.statements },
-    ...(await composeAgents(config, { stores, apps: cell.apps, holds, clock, ownsControl: ownsControl(place) })),
+    ...(await composeAgents(config, {
+      stores,
+      apps: cell.apps,
+      holds,
+      clock,
+      opening,
+      ownsControl: ownsControl(place),
+    })),
     intake: new Intake(place?.bodies ?? roomForBodies(), stopwatch),
     keys: new Keys({
       ...{ credentials, holds, clock, events },

@@ -133,20 +133,28 @@ async function startNode(config: Config, nodeUrl: string, log: ProcessLog, start
   const acceptsClock = process.argv.includes('--accept-clock')
   const onIndexProblem = (error: unknown) =>
     log.error('the search index of this node could not be prepared', { reason: reasonOf(error) })
-  let searchReady = Promise.resolve()
+  let isIndexPrepared = false
+  // Gateways of one process have one index, which is prepared once.
+  const prepareOnce = (prepare: (onProgress: ReturnType<typeof progress>) => Promise<void>) => {
+    if (isIndexPrepared) return
+    isIndexPrepared = true
+    void prepare(progress(log)).catch((error: unknown) => {
+      isIndexPrepared = false
+      onIndexProblem(error)
+    })
+  }
   const { reloadModels, isOwner, prepareSearch } = await runNode({
     ...{ config, nodeUrl, log, end, release: () => folder.release() },
-    async compose(surroundings, onLost) {
-      const gateway = await compose(config, { clock, acceptsClock, log, onFatal: onLost, ...surroundings })
+    compose: (surroundings, onLost, opening) =>
+      compose(config, { clock, acceptsClock, log, onFatal: onLost, ...(opening && { opening }), ...surroundings }),
+    onOwned(gateway, surroundings) {
       void gateway.rail.open()
-      // Gateways of one process have one index: they prepare it one after the other.
-      searchReady = searchReady.then(() => gateway.index.prepare(progress(log))).catch(onIndexProblem)
+      prepareOnce((onProgress) => gateway.index.prepare(onProgress))
       // If the accounts cannot be read, this node is about to lose them, and the next owner says it.
       if (!surroundings.cell?.apart) void informOfMain(config, gateway, log).catch(() => undefined)
-      return gateway
     },
   })
-  if (!isOwner) searchReady = searchReady.then(() => prepareSearch(progress(log))).catch(onIndexProblem)
+  if (!isOwner) prepareOnce(prepareSearch)
   onHangUp = () => void reload({ reloadModels }, log)
   const took = performance.now() - started
   const line = `${readyLine(nodeUrl, took)} as ${isOwner ? 'the owner' : 'a standby'}`

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { compose, Surroundings } from './compose'
 import type { CellsOfNode, openCellsOfNode } from './compose/cluster/cells-of-node'
+import { openers } from './compose/cluster/gateway-openers'
 import { joinedMetrics } from './compose/cluster/joined-metrics'
 import { openNode, prepareSearch } from './compose/cluster/open-node'
 import type { Config } from './config'
@@ -22,8 +23,14 @@ interface NodeProcess {
   readonly config: Config
   readonly nodeUrl: string
   readonly log: ProcessLog
-  /** Opens the accounts of a cell; its database must not be owned by another node. */
-  readonly compose: (surroundings: CellSurroundings, onLost: (reason: string) => void) => Promise<Gateway>
+  /** Opens the accounts of a cell; its database must not be owned by another node, but until `opening` begins. */
+  readonly compose: (
+    surroundings: CellSurroundings,
+    onLost: (reason: string) => void,
+    opening: Surroundings['opening'],
+  ) => Promise<Gateway>
+  /** Starts what a gateway does beside its calls, once this node owns the cell. */
+  readonly onOwned: (gateway: Gateway, surroundings: CellSurroundings) => void
   /** Ends the process with a one-line message. */
   readonly end: (message: string) => never
   /** What ends last. */
@@ -36,19 +43,22 @@ export async function runNode(parts: NodeProcess) {
   let server: Bun.Server<undefined> | null = null
   /** By cell. */
   const gateways = new Map<string, Gateway>()
+  const owned = (gateway: Gateway, surroundings: CellSurroundings) => {
+    gateway.app.server = server
+    // That of an earlier ownership is closed.
+    gateways.set(surroundings.node.lease.cell, gateway)
+    parts.onOwned(gateway, surroundings)
+    return gateway
+  }
   const tellOtherNodes = async () => opened.tellOtherNodes()
   const cells = await openCells(config, { onFatal: end, tellOtherNodes })
   const opened: Opened = await openNode(config, {
     ...{ nodeUrl: parts.nodeUrl, log, several: cells?.several, onStuck: end },
-    async open(surroundings, onLost) {
-      const { cell } = surroundings.lease
-      // That of an earlier ownership is closed.
-      gateways.delete(cell)
-      const owned = await parts.compose({ node: surroundings, ...cells?.surroundings(surroundings) }, onLost)
-      owned.app.server = server
-      gateways.set(cell, owned)
-      return owned
-    },
+    ...openers<Gateway, CellSurroundings>({
+      compose: parts.compose,
+      surroundingsOf: (node) => ({ node, ...cells?.surroundings(node) }),
+      owned,
+    }),
   })
   const { node, role } = opened
   const serving = () => new Map([...gateways].filter(([cell]) => role.of(cell)?.name !== 'standby'))

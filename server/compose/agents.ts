@@ -7,6 +7,7 @@ import type { AppGrantStore } from '../core/accounts/app-grant'
 import { AppGrants } from '../core/accounts/app-grants'
 import type { Identity } from '../core/accounts/identity'
 import type { Clock } from '../core/clock'
+import type { Opening } from '../core/cluster/opening'
 import type { HoldStore } from '../core/ledger/hold'
 import type { Ledger } from '../core/ledger/ledger'
 import type { UsageReports } from '../core/usage/reports'
@@ -19,18 +20,20 @@ interface AgentParts {
   /** Whether this gateway owns the control database, where tokens are. */
   readonly ownsControl: boolean
   readonly clock: Clock
+  readonly opening: Opening
 }
 
 /** What apps with OAuth tokens need: the tokens' grants, and the app grants that their calls are counted on. */
 export async function composeAgents(
   { baseUrl, secretKey }: Config,
-  { stores, apps, holds, clock, ownsControl }: AgentParts,
+  { stores, apps, holds, clock, ownsControl, opening }: AgentParts,
 ) {
   const { controlDb: db } = stores
-  if (ownsControl) {
-    await prepareOAuth(db, baseUrl)
-    await hashStoredSecrets(db, secretKey)
-  }
+  if (ownsControl)
+    await opening.whenOwned(async () => {
+      await prepareOAuth(db, baseUrl)
+      await hashStoredSecrets(db, secretKey)
+    })
   const grants = new LibraryGrants({ db, baseUrl, changes: () => stores.tokenChanges(), now: () => clock.now() })
   return { grants, appGrants: new AppGrants({ store: apps, grants, holds, clock }) }
 }

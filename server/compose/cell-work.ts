@@ -1,5 +1,6 @@
 import type { Config } from '../config'
 import type { Clock } from '../core/clock'
+import type { Opening } from '../core/cluster/opening'
 import { formatUsd } from '../core/money'
 import type { Telemetry } from '../core/telemetry/telemetry'
 import type { Log } from '../log'
@@ -32,6 +33,7 @@ type Needs = Pick<Cell, 'ledger' | 'journal' | 'limiter' | 'credentials'> &
     /** Monotonic. */
     readonly stopwatch: Clock
     readonly log: Log
+    readonly opening: Opening
   }
 
 /** Starts what runs for a cell as long as this process owns it: calls, money that comes in, events that go out, and old rows. */

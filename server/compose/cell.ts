@@ -12,6 +12,7 @@ import { LimitRequests } from '../core/accounts/limit-requests'
 import { isSold } from '../core/catalog/operations'
 import type { Clock } from '../core/clock'
 import { CellClaims } from '../core/cluster/cells'
+import { AT_ONCE, type Opening } from '../core/cluster/opening'
 import { ToldCells } from '../core/cluster/told-cells'
 import { announcedJournal } from '../core/events/announced-journal'
 import { assertClock } from '../core/ledger/clock-check'
@@ -50,16 +51,18 @@ interface CellNeeds {
   /** Null without metrics. */
   readonly latencies: RecentLatencies | null
   readonly threads?: WorkerThreads | undefined
+  readonly opening?: Opening | undefined
 }
 
 export type Cell = Awaited<ReturnType<typeof openCell>>
 
 /**
- * Opens the accounts of one cell (ADR 45): its stores, and what decides in memory about their money and limits. Settles the streams that the
+ * Opens the accounts of one cell (ADR 45): its stores, and what decides in memory about their money and limits. When owned, settles the streams that the
  * previous owner left unfinished. Throws if the clock is far from the cell's last entry.
  */
 export async function openCell(needs: CellNeeds) {
   const { database, opened, control, clock, stopwatch, log, latencies, mayGrant, onFatal, onUndecided, threads } = needs
+  const { opening = AT_ONCE } = needs
   const holds = mayGrant ? new LeasedHolds(mayGrant) : new LoadedHolds()
   const options = {
     ...{ clock, onFatal, patienceMs: COMMIT_PATIENCE_MS, isCounted: isSold, ...(threads && { threads }) },
@@ -68,10 +71,12 @@ export async function openCell(needs: CellNeeds) {
       log.error('records of the ledger are stuck', counts),
   }
   const claims = claimsOf(needs)
-  const stores = await openCellStores({ database, control, claims, counters: holds }, options, opened)
+  const stores = await openCellStores({ database, control, claims, counters: holds, opening }, options, opened)
   const tellDirectory = tellerOf(needs, stores)
-  await tellDirectory()
-  if (!needs.acceptsClock) assertClock(clock.now(), await stores.lastTimes())
+  const compareClock = async () => {
+    if (!needs.acceptsClock) assertClock(clock.now(), await stores.lastTimes())
+  }
+  await Promise.all([tellDirectory(), compareClock()])
   const events = new MemoryEvents()
   const charges = new WatchedJournal(stores.journal, () => stopwatch.now())
   const money = new MoneyLog(log)
@@ -82,9 +87,11 @@ export async function openCell(needs: CellNeeds) {
     writeEvent('ledger.alarm', request, { request_id: request, reason })
   }
   const ledger = new Ledger({ holds, journal, bookings: stores.bookings, clock, onReversalFailure, onUndecided })
-  for (const durable of stores.durableHolds)
-    if (!(await ledger.settleDurable(durable)))
-      onReversalFailure(durable.call.id, 'an unfinished stream could not be charged')
+  await opening.whenOwned(async () => {
+    for (const durable of await stores.restoreHolds())
+      if (!(await ledger.settleDurable(durable)))
+        onReversalFailure(durable.call.id, 'an unfinished stream could not be charged')
+  })
   const { accounts, credentials } = stores
   return {
     ...{ stores, holds, events, journal, money, ledger, accounts, credentials, claims },

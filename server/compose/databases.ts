@@ -12,6 +12,7 @@ import type { ControlDatabase } from '../adapters/stores/libsql/shared-database'
 import type { Config } from '../config'
 import type { Clock } from '../core/clock'
 import type { CellName } from '../core/cluster/cells'
+import { AT_ONCE, type Opening } from '../core/cluster/opening'
 import type { AccountId } from '../core/ids'
 import type { RecentLatencies } from '../core/usage/recent-latencies'
 import { EventCopies } from '../core/webhooks/event-moves'
@@ -35,6 +36,7 @@ interface Surroundings {
   readonly latencies: RecentLatencies | null
   readonly cell?: CellPlace
   readonly threads?: WorkerThreads
+  readonly opening?: Opening
 }
 
 /**
@@ -42,13 +44,13 @@ interface Surroundings {
  * this fails.
  */
 export async function openDatabases(config: Config, surroundings: Surroundings) {
-  const { clock, log, onFatal, node, threads, cell: place } = surroundings
+  const { clock, log, onFatal, node, threads, cell: place, opening = AT_ONCE } = surroundings
   const opened = new Opened()
   const onTrouble = (what: string, reason: string) => log.error(`database: ${what}`, { reason })
   try {
     const options = {
       ...{ url: config.databaseUrl, authToken: config.databaseAuthToken, clock, onFatal, onTrouble },
-      isSyncPromised: config.databaseSyncPromised,
+      ...{ isSyncPromised: config.databaseSyncPromised, opening },
       ...{ ...(node && { lease: node.lease }), ...(threads && { threads }) },
       ...{ beforeUpgrade: upgradeCopy(config, surroundings), changes: place?.changes, cell: place },
     }
@@ -57,11 +59,14 @@ export async function openDatabases(config: Config, surroundings: Surroundings) 
     // Changes of the control database are announced, and no others.
     const home = await openDatabase(apart ? { ...options, changes: undefined } : options, opened)
     const shared: ControlDatabase = apart?.control ?? home
+    // A cell that is not registered yet is refused here if this is only prepared: its database cannot be written.
     if (place) await registerCell(home.db, shared.db, place.name, clock.now())
     const control = await openControlStores(shared, { signupBrakes: config.signupBrakes, onTrouble })
     const { copies } = control
     const leave = place?.changes.join(copies)
     if (leave) opened.add(leave)
+    // What was read beside the owner before.
+    if (opening.isAhead) await opening.whenOwned(() => copies.refresh())
     const mayGrant = node?.mayGrant ?? null
     const onUndecided = node?.leaveUndecided
     const cell = await openCell({ ...surroundings, database: home, opened, control, mayGrant, onUndecided })

@@ -1,5 +1,6 @@
 import type { Config } from '../config'
 import type { Clock } from '../core/clock'
+import type { Opening } from '../core/cluster/opening'
 import type { KeptDirectory, RetentionStore } from '../core/usage/retention'
 import { startRetention } from '../jobs/retention'
 import type { Log } from '../log'
@@ -12,6 +13,7 @@ export function composeRetention(
     stores,
     place,
     log,
+    opening,
     ...clocks
   }: {
     readonly stores: { readonly retention: RetentionStore; readonly cells: KeptDirectory }
@@ -19,8 +21,9 @@ export function composeRetention(
     readonly clock: Clock
     readonly stopwatch: Clock
     readonly log: Log
+    readonly opening: Opening
   },
 ) {
   const directory = ownsControl(place) ? stores.cells : null
-  return startRetention({ store: stores.retention, directory, days, ...clocks }, log)
+  return opening.job(() => startRetention({ store: stores.retention, directory, days, ...clocks }, log))
 }

@@ -6,6 +6,7 @@ import type { AppGrantStore } from '../core/accounts/app-grant'
 import type { LimitRequestStore } from '../core/accounts/limit-request'
 import { SpendSummaries, type SpendSummaryStore } from '../core/accounts/spend-summaries'
 import type { Clock } from '../core/clock'
+import type { Opening } from '../core/cluster/opening'
 import { parseAddress } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
 import type { CredentialStore } from '../core/credentials/store'
@@ -51,11 +52,12 @@ interface Parts {
   readonly apps: Pick<AppGrantStore, 'byId'>
   readonly clock: Clock
   readonly log: Log
+  readonly opening: Opening
 }
 
 /** Endpoints of owners, and the jobs that send events to them. */
 export function composeWebhooks(config: Config, parts: Parts) {
-  const { stores, credentials, clock, log } = parts
+  const { stores, credentials, clock, log, opening } = parts
   const sealing = new KeyRing(config.sealingKeys)
   const store = stores.webhooks
   const onError = (error: unknown) => log.error('a webhook could not be sent', { reason: reasonOf(error) })
@@ -74,13 +76,15 @@ export function composeWebhooks(config: Config, parts: Parts) {
   const mails = mailing && new NoticeMails(mailing)
   const { reports } = stores
   const spendSummaries = mailing && new SpendSummaries({ ...mailing, reports, credentials, ledger })
-  const copies = stores.eventCopies.map((one) => startEventCopies(one, log))
+  const copies = stores.eventCopies.map((one) => opening.job(() => startEventCopies(one, log)))
   const jobs = [
-    ...(mails ? [startNoticeMails(mails, log)] : []),
-    ...(spendSummaries ? [startSpendSummaries(spendSummaries, log)] : []),
+    ...(mails ? [opening.job(() => startNoticeMails(mails, log))] : []),
+    ...(spendSummaries ? [opening.job(() => startSpendSummaries(spendSummaries, log))] : []),
     ...copies,
-    startDelivering(delivering, log),
-    startExpiryNotices({ store, expiring: (from, to) => credentials.expiring(from, to), clock }, log),
+    opening.job(() => startDelivering(delivering, log)),
+    opening.job(() =>
+      startExpiryNotices({ store, expiring: (from, to) => credentials.expiring(from, to), clock }, log),
+    ),
   ]
   return {
     routes: {

@@ -27,12 +27,12 @@ export function startApprovalRevocations(approvals: Pick<Approvals, 'revokeOverd
 
 /** Seals all sessions with the newest key, once, while the gateway serves. The log says when older keys can be removed: if all else is sealed with it (`isResealed`). */
 export function startResealing(
-  { store, isResealed }: { readonly store: SocialStore; readonly isResealed: boolean },
+  { store, isResealed }: { readonly store: SocialStore; readonly isResealed: () => boolean },
   sealing: Sealing,
   log: Log,
-): Pick<Job, 'close'> {
+): Job {
   const reseal = async () => {
-    let isComplete = isResealed
+    let isComplete = isResealed()
     const onTrouble = (reason: string) => {
       isComplete = false
       log.warn('sealing', { reason })
@@ -48,5 +48,5 @@ export function startResealing(
     }
   }
   const done = reseal()
-  return { close: () => done }
+  return { run: () => done, close: () => done }
 }

@@ -24,7 +24,7 @@ export function openHopPair(options: Limits = {}, way: Way = 'connections') {
   const now = () => Date.now()
   const links = new IncomingLinks({
     answer(request, hop) {
-      const refusal = refusalOf(hop, ownTerm)
+      const refusal = refusalOf(hop, isMeant)
       if (refusal) return refusal
       state.handled++
       state.linked++
@@ -65,10 +65,10 @@ export function openHopPair(options: Limits = {}, way: Way = 'connections') {
     /** Requests for a link that the owner answered. */
     opened: 0,
   }
-  const ownTerm = (cell: string) => (cell === MAIN_CELL ? state.ownTerm : null)
+  const isMeant = (cell: string, term: number) => cell === MAIN_CELL && term === state.ownTerm
   const ownerHeaders = new HopHeaders({ signing: key, accepted: [key] })
   const owner = serve(async (request, server) => {
-    const hop = hopOf(request, ownerHeaders, now(), ownTerm)
+    const hop = hopOf(request, ownerHeaders, now(), isMeant)
     if (hop === null) return new Response('not through the first node', { status: 400 })
     if (hop instanceof Response && hop.status === 204) state.probes++
     if (hop instanceof Response) return hop
@@ -93,7 +93,7 @@ export function openHopPair(options: Limits = {}, way: Way = 'connections') {
     },
   })
   const first = serve((request) => {
-    const hop = hopOf(request, signer, now(), () => null)
+    const hop = hopOf(request, signer, now(), () => false)
     if (hop instanceof Response) return hop
     if (hop && asksForLink(request, hop)) return new Response(null, { status: 404 })
     const allowSilence = (isAllowed: boolean) => void state.silences.push(isAllowed)

@@ -28,6 +28,7 @@ export async function openStores(options: StoreOptions, counters: RestorableCoun
     const { db, tokenChanges, problem } = database
     return {
       ...{ ...control, ...cell, db, tokenChanges, problem },
+      durableHolds: await cell.restoreHolds(),
       audit: new LibsqlAuditTrail(db),
       close: () => opened.closeInTime(options.onTrouble, options.closeMs),
     }

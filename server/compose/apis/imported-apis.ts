@@ -7,6 +7,7 @@ import type { Closings } from '../../core/apis/closings'
 import { OPERATIONS } from '../../core/catalog/operations'
 import type { Clock } from '../../core/clock'
 import type { ControlCopies } from '../../core/cluster/control-copies'
+import type { Opening } from '../../core/cluster/opening'
 import { makeId } from '../../core/ids'
 import type { Json } from '../../core/json'
 import type { Journal } from '../../core/ledger/journal'
@@ -28,7 +29,7 @@ interface CatalogNeeds {
 }
 
 /** What operators put on sale, and what sells it. */
-export function composeImported(
+export async function composeImported(
   config: Config,
   needs: Omit<ApiNeeds, 'onOverruns'> &
     Pick<CatalogNeeds, 'ownOrigins'> & {
@@ -38,9 +39,10 @@ export function composeImported(
       readonly strangers: OutboundFetch
       /** Undefined: there is one cell. */
       readonly place: CellPlace | undefined
+      readonly opening: Opening
     },
 ) {
-  const { stores, apis, apiClosings: closings, clock, log, ownOrigins, paying, journal, place } = needs
+  const { stores, apis, apiClosings: closings, clock, log, ownOrigins, paying, place, opening } = needs
   const hasWallet = paying !== null
   const parts = {
     store: stores.apis,
@@ -60,13 +62,13 @@ export function composeImported(
       if (closings.isClosedToAll(operation)) void takeOffSale(closedToAll(operation))
   }
   if (ownsControl(place)) {
-    endClosed()
+    await opening.whenOwned(async () => endClosed())
     stores.copies.add({ read: async () => endClosed })
   }
   const { apiDeps, apiInputs } = selling
   const tryApi = (sold: SoldOperation, input: Json) =>
     tryOperation(apiDeps, apiInputs, sold, input, makeId('req', clock.now()))
-  const upstreamPayments = followUpstreamPayments({ paying, journal, clock, log, catalog: apiCatalog, takeOffSale })
+  const upstreamPayments = followUpstreamPayments({ ...needs, catalog: apiCatalog, takeOffSale })
   // Documents are where the operator points, as upstreams are.
   return { ...selling, apiCatalog, tryApi, upstreamPayments, takeOffSale, fetchDocument: apiDeps.fetch }
 }

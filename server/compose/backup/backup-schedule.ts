@@ -3,6 +3,7 @@ import type { Config } from '../../config'
 import { Backups } from '../../core/backup/backups'
 import { BackupProblem } from '../../core/backup/target'
 import type { Clock } from '../../core/clock'
+import { AT_ONCE, type Opening } from '../../core/cluster/opening'
 import type { WebhookStore } from '../../core/webhooks/webhook'
 import { startBackups, startPlaceCheck } from '../../jobs/backups'
 import type { Log } from '../../log'
@@ -14,10 +15,11 @@ interface Parts {
   readonly clock: Clock
   readonly log: Log
   readonly threads?: WorkerThreads | undefined
+  readonly opening?: Opening
 }
 
 /** Backups on an operator's command, and on the schedule of BACKUP_TO. */
-export function composeBackups(config: Config, { stores, clock, log, threads }: Parts) {
+export function composeBackups(config: Config, { stores, clock, log, threads, opening = AT_ONCE }: Parts) {
   const { dataDir, databaseUrl, backup } = config
   const source = { dataDir, databaseUrl, backup, threads }
   const backups = new Backups({ ...backupWork(source), clock })
@@ -26,12 +28,14 @@ export function composeBackups(config: Config, { stores, clock, log, threads }: 
   const writeEvent = eventWriter(stores.webhooks, clock, log)
   const job =
     configured &&
-    startBackups(
-      {
-        ...{ backups, target: configured, everyMs: backup.everyMs, keep: backup.keep, clock },
-        onFailure: (reason) => writeEvent('backup.failed', String(clock.now()), { to: configured.location, reason }),
-      },
-      log,
+    opening.job(() =>
+      startBackups(
+        {
+          ...{ backups, target: configured, everyMs: backup.everyMs, keep: backup.keep, clock },
+          onFailure: (reason) => writeEvent('backup.failed', String(clock.now()), { to: configured.location, reason }),
+        },
+        log,
+      ),
     )
   return {
     /** For operators' commands. */

@@ -1,10 +1,10 @@
 import type { CellCalls, CellName, StaffClaim } from '../../core/cluster/cells'
 import { type ForwardedCall, type Forwarding, OPERATOR } from '../../core/cluster/hop'
 import { makeId } from '../../core/ids'
-import type { OwnedGateway } from './cell-role'
 import type { InsideHeaders } from './inside-headers'
 import type { NodeRole } from './node-role'
 import { reasonFor, refused } from './not-forwarded'
+import type { OwnedGateway } from './owned-gateway'
 
 /** The JSON of a command; empty for none. */
 export type CommandBody = string | Uint8Array<ArrayBuffer>

@@ -7,8 +7,9 @@ import { makeId } from '../../core/ids'
 import { inTime } from '../../core/in-time'
 import { FAILURES, failureBody } from '../../http/middleware/failures'
 import type { CellReport, OneCell } from '../../http/operator/cell-record'
-import type { CellRole, OwnedGateway } from './cell-role'
+import type { CellRole } from './cell-role'
 import type { NodeRole } from './node-role'
+import type { OwnedGateway } from './owned-gateway'
 
 /** Asks the owner of a cell how much there is to do. */
 const STATUS_PATH = '/internal/cell/status'

@@ -1,45 +1,21 @@
 import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import type { Peer } from '../../core/cluster/hop'
-import {
-  type CellOwner,
-  type HeldCell,
-  Lease,
-  type LeaseStore,
-  type NodeFacts,
-  TermTooLow,
-} from '../../core/cluster/leases'
+import { type CellOwner, Lease, type LeaseStore, type NodeFacts, TermTooLow } from '../../core/cluster/leases'
 import { reasonOf } from '../../core/result'
 import type { Log } from '../../log'
-import type { CellLoad } from './cell-load'
 import { DatabaseReach } from './database-reach'
+import type { OwnedGateway, Ownership, PreparedGateway } from './owned-gateway'
+import { PreparedCell } from './prepared-cell'
 import type { WaitingRequests } from './waiting-requests'
 
 /** After a cell could not be opened, other nodes go first. */
 const BACK_OFF_MS = 5_000
 /** So long a node does not offer to take a cell that it could not open. */
 const UNWILLING_MS = 300_000
+/** What is prepared is closed if the node has not taken the cell by then. */
+const PREPARED_MS = 30_000
 /** Closing waits for a database that does not answer, which has a limit of its own. */
 const MAX_CLOSE_MS = 20_000
-
-/** A gateway that owns the accounts of a cell. */
-export interface OwnedGateway {
-  readonly fetch: (request: Request) => Response | Promise<Response>
-  readonly control: (request: Request) => Promise<Response>
-  readonly stopping: { drain(): void }
-  /** Resolves when no call is in progress. Aborts those that still run after `maxMs`. */
-  streamsEnded(maxMs: number): Promise<void>
-  /** How much there is in the cell. */
-  readonly load?: () => Promise<CellLoad>
-  close(): Promise<void>
-}
-
-/** What a gateway needs to know about the lease under which it runs. */
-export interface Ownership {
-  readonly lease: HeldCell & { readonly nodeId: string }
-  readonly mayGrant: () => boolean
-  /** Another process owns the database, or an essential part died. */
-  readonly onLost: (reason: string) => void
-}
 
 export type Role = 'standby' | 'taking' | 'owner' | 'releasing'
 
@@ -50,6 +26,8 @@ export interface CellParts<G extends OwnedGateway> {
   readonly leases: LeaseStore
   /** Opens the accounts of a cell: raises the epoch, which fences every older owner. */
   readonly open: (ownership: Ownership, cell: CellName) => Promise<G>
+  /** Opens as much of a cell as can be while another node owns it. Without it, nothing is prepared. */
+  readonly prepare?: (ownership: Ownership, cell: CellName) => Promise<PreparedGateway<G>>
   /** Why the database of a cell does not answer this node now; null if it does. The leases are in the database of `main`, which so is not asked. */
   readonly askDatabase?: (cell: CellName) => Promise<string | null>
   /** The process must end: it cannot be trusted any more. */
@@ -75,6 +53,9 @@ export class CellRole<G extends OwnedGateway> {
   /** Resolves when what was lost is closed. */
   private readonly reach: DatabaseReach | null
   private closing: Promise<void> | null = null
+  private prepared: PreparedCell<G> | null = null
+  /** Whether the lease is asked for; another node may know first that this one has it. */
+  private asking: Promise<unknown> | null = null
   private opening: Promise<void> | null = null
   private yielding: Promise<void> | null = null
   private inside = 0
@@ -102,6 +83,16 @@ export class CellRole<G extends OwnedGateway> {
     return this.current === 'taking' || this.owned() ? (this.lease?.term ?? null) : null
   }
 
+  /** Resolves when this node knows whether it has the lease that it asks for; null if it asks for none. */
+  get decided(): Promise<unknown> | null {
+    return this.asking?.catch(() => undefined) ?? null
+  }
+
+  /** Whether this node owns the cell under this term, or may be about to. */
+  isMeant(term: number): boolean {
+    return this.asking !== null || this.term === term
+  }
+
   /** The lease of the cell, if this node has it, also while it gives the cell back. */
   get held(): Lease | null {
     return this.lease
@@ -120,6 +111,11 @@ export class CellRole<G extends OwnedGateway> {
   /** Why the database of the cell, which nobody owns, does not answer this node; null if it does, or was not asked. */
   get silence(): string | null {
     return this.lease || this.peer ? null : (this.reach?.problem ?? null)
+  }
+
+  /** Whether this node soon gets the cell. */
+  get isPrepared(): boolean {
+    return this.prepared !== null
   }
 
   /** Whether this node offers to take the cell. */
@@ -175,18 +171,62 @@ export class CellRole<G extends OwnedGateway> {
     return owner === null && isIdle
   }
 
+  /**
+   * Opens as much of the cell as can be while another node owns it, so that this one serves it soon after that gives it away. Resolves when it is done.
+   * What fails is done when the cell is taken; so is what was not used in half a minute.
+   */
+  async prepare(): Promise<void> {
+    const { prepare, self, log } = this.parts
+    if (!prepare || this.lease || this.opening || this.closing) return
+    if (!this.prepared) {
+      const { cell } = this
+      const onLost = (reason: string, lease: Lease | null) => {
+        if (lease === null) void this.discard()
+        else if (this.lease === lease) this.lose(reason)
+      }
+      const prepared = new PreparedCell({ cell, nodeId: self.id, prepare, onLost })
+      this.prepared = prepared
+      setTimeout(() => this.prepared === prepared && void this.discard(), PREPARED_MS).unref()
+    }
+    const { prepared } = this
+    await prepared.ready().catch((error: unknown) => {
+      if (this.prepared === prepared) this.prepared = null
+      log.info('a cell could not be prepared; it is opened when it is taken', {
+        ...{ cell: this.cell, reason: reasonOf(error) },
+      })
+    })
+  }
+
+  /** Closes what was prepared. */
+  private async discard(): Promise<void> {
+    const { prepared } = this
+    this.prepared = null
+    await prepared?.close().catch((error: unknown) => this.parts.onStuck(reasonOf(error)))
+  }
+
   /** Tries to take the free cell, and opens its accounts in the background. */
   async take(): Promise<void> {
-    const { leases, self, monotonic } = this.parts
+    const { monotonic } = this.parts
     if (this.failed && monotonic() - this.failed.at < BACK_OFF_MS) return
-    if (this.reach && !(await this.reach.answers())) return
+    // What is prepared has connections to the database, which are watched.
+    if (this.reach && !this.prepared && !(await this.reach.answers())) return
     const sentAt = monotonic()
-    const term = await leases.take(this.cell, self, this.above)
-    if (term === null) return
-    const lease = new Lease(term, sentAt, monotonic)
-    this.lease = lease
-    this.enter('taking')
-    this.opening = this.opened(lease).finally(() => (this.opening = null))
+    this.asking = this.takeLease(sentAt)
+    await this.asking
+  }
+
+  private async takeLease(sentAt: number): Promise<void> {
+    const { leases, self, monotonic } = this.parts
+    try {
+      const term = await leases.take(this.cell, self, this.above)
+      if (term === null) return
+      const lease = new Lease(term, sentAt, monotonic)
+      this.lease = lease
+      this.enter('taking')
+      this.opening = this.opened(lease).finally(() => (this.opening = null))
+    } finally {
+      this.asking = null
+    }
   }
 
   /** From here on another node may own the cell. Calls in progress get a 503, and commit nothing. */
@@ -220,6 +260,7 @@ export class CellRole<G extends OwnedGateway> {
    * come meanwhile wait for that.
    */
   async leave(drainMs: number): Promise<void> {
+    await this.discard()
     await this.opening
     await this.closing
     await this.yielding
@@ -251,24 +292,18 @@ export class CellRole<G extends OwnedGateway> {
   }
 
   private async opened(lease: Lease): Promise<void> {
-    const { leases, self, open, log, monotonic } = this.parts
+    const { leases, self, log, monotonic } = this.parts
     const { cell } = this
     const startedAt = monotonic()
-    const ownership: Ownership = {
-      lease: { cell, nodeId: self.id, term: lease.term },
-      mayGrant: lease.isHeld,
-      onLost: (reason) => {
-        if (this.lease === lease) this.lose(reason)
-      },
-    }
+    const { isPrepared } = this
     try {
-      const gateway = await open(ownership, cell)
+      const gateway = await this.openedWith(lease)
       if (this.lease !== lease) return await this.closed(gateway, lease)
       this.gateway = gateway
       this.failed = null
       this.enter('owner')
       const ms = Math.round(monotonic() - startedAt)
-      log.info('this node owns the accounts', { ...this.named(lease), ms })
+      log.info('this node owns the accounts', { ...this.named(lease), ms, prepared: isPrepared })
     } catch (error) {
       if (this.lease === lease) this.lease = null
       lease.drop()
@@ -284,6 +319,24 @@ export class CellRole<G extends OwnedGateway> {
       await leases.release(self.id, { cell, term: lease.term }).catch(() => undefined)
       this.enter('standby')
     }
+  }
+
+  /** The gateway that was prepared, or a new one. */
+  private async openedWith(lease: Lease): Promise<G> {
+    const { open, self, log } = this.parts
+    const { cell, prepared } = this
+    this.prepared = null
+    if (prepared)
+      try {
+        return await prepared.begin(lease)
+      } catch (error) {
+        if (error instanceof TermTooLow) throw error
+        log.warn('what was prepared of a cell cannot be used; it is opened anew', { cell, reason: reasonOf(error) })
+      }
+    const onLost = (reason: string) => {
+      if (this.lease === lease) this.lose(reason)
+    }
+    return open({ lease: { cell, nodeId: self.id, term: lease.term }, mayGrant: lease.isHeld, onLost }, cell)
   }
 
   private async closed(gateway: G, lease: Lease): Promise<void> {

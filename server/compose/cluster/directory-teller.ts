@@ -25,13 +25,14 @@ export function directoryTeller({ cell, contents, told, log }: Needs): () => Pro
   const mutex = new KeyedMutex()
   const tell = async () => {
     const isMain = cell === MAIN_CELL
-    const tellings = {
-      payments: await tellDirectory(cell, contents.payments, told.payments),
-      references: await tellDirectory(cell, contents.references, told.payments),
+    const [payments, references, keys, accounts] = await Promise.all([
+      tellDirectory(cell, contents.payments, told.payments),
+      tellDirectory(cell, contents.references, told.payments),
       // The accounts of `main` are in the control database, and its keys have no row there: one that has a row is another cell's.
-      keys: await tellDirectory(cell, contents.keys, isMain ? withoutRows(told.keys) : told.keys),
-      ...(!isMain && { accounts: await tellDirectory(cell, contents.accounts, told.accounts) }),
-    }
+      tellDirectory(cell, contents.keys, isMain ? withoutRows(told.keys) : told.keys),
+      isMain ? null : tellDirectory(cell, contents.accounts, told.accounts),
+    ])
+    const tellings = { payments, references, keys, ...(accounts && { accounts }) }
     const added = Object.entries(tellings).flatMap(([what, telling]) =>
       telling.added > 0 ? [[what, telling.added]] : [],
     )

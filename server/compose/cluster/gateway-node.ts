@@ -1,4 +1,4 @@
-import { asksForLink, refusalOf } from '../../adapters/cluster/hop-gate'
+import { asksForLink, asksToPrepare, type IsMeant, refusalOf } from '../../adapters/cluster/hop-gate'
 import { IncomingLinks, type LinkServer } from '../../adapters/cluster/incoming-links'
 import type { CellName, CellRouter, StaffClaim } from '../../core/cluster/cells'
 import { MAIN_CELL } from '../../core/cluster/cells'
@@ -22,10 +22,11 @@ import { type NodeReport, nodeReport } from '../../http/operator/node-record'
 import { isProbe } from '../../http/routing/endpoint-table'
 import { COMMAND_PATH, NodeCellCalls } from './cell-calls'
 import { CellCommands } from './cell-commands'
-import type { CellRole, OwnedGateway, Ownership } from './cell-role'
+import type { CellRole } from './cell-role'
 import { type Callers, InsideHeaders } from './inside-headers'
 import type { NodeRole } from './node-role'
 import { pathOf, reasonFor, refused } from './not-forwarded'
+import type { OwnedGateway, Ownership } from './owned-gateway'
 
 const MAX_REACH_MS = 2_000
 /** So long after a cell was served its next owner is awaited: by then the lease of a dead one has run out, and requests wait longer still. */
@@ -48,7 +49,7 @@ interface NodeParts {
   readonly leases: Pick<LeaseStore, 'nodes' | 'look' | 'plan'>
   readonly forwarding: Forwarding
   /** What a hop says of a request to this owner, the response that ends it, or null if it came from a caller. */
-  readonly hopOf: (request: Request, ownTerm: (cell: CellName) => number | null) => Hopped | Response | null
+  readonly hopOf: (request: Request, isMeant: IsMeant) => Hopped | Response | null
   /** Determines callers' addresses, as a gateway alone does. */
   readonly addressOf: ContextDeps['addressOf']
   readonly now: () => number
@@ -121,7 +122,8 @@ export class GatewayNode {
     this.calls = new NodeCellCalls({ ...parts, inside: this.inside })
     this.cellCommands = new CellCommands(parts)
     this.links = new IncomingLinks({
-      answer: (request, hop) => refusalOf(hop, this.termFor(request)) ?? this.fromNode(request, hop),
+      answer: (request, hop) =>
+        (asksToPrepare(request, hop) ? null : refusalOf(hop, this.meantFor(request))) ?? this.fromNode(request, hop),
       onFault: (reason) => parts.onFault?.(reason),
     })
   }
@@ -140,7 +142,7 @@ export class GatewayNode {
 
   readonly handle = (request: Request): Response | Promise<Response> => {
     const { role, hopOf, router } = this.parts
-    const hop = request.headers.has(HOP_HEADER) ? hopOf(request, this.termFor(request)) : null
+    const hop = request.headers.has(HOP_HEADER) ? hopOf(request, this.meantFor(request)) : null
     if (hop instanceof Response) return hop
     if (hop && this.connections && asksForLink(request, hop)) return this.links.accept(request, this.connections)
     if (hop) return this.fromNode(request, hop)
@@ -170,10 +172,10 @@ export class GatewayNode {
   }
 
   /** An owner that gives its cell back takes no requests. It must know of changes as long as its calls run. */
-  private termFor({ url }: Request): (cell: CellName) => number | null {
+  private meantFor({ url }: Request): IsMeant {
     const { role } = this.parts
-    if (url.endsWith(COMMAND_PATH + REFRESH)) return (cell) => role.of(cell)?.held?.term ?? null
-    return (cell) => role.of(cell)?.term ?? null
+    if (url.endsWith(COMMAND_PATH + REFRESH)) return (cell, term) => role.of(cell)?.held?.term === term
+    return (cell, term) => role.of(cell)?.isMeant(term) ?? false
   }
 
   /** A request that another node forwarded to this owner. */
@@ -184,6 +186,14 @@ export class GatewayNode {
       return new Response(null, { status: 204 })
     }
     const role = this.parts.role.of(hop.cell)
+    if (asksToPrepare(request, hop)) {
+      await role?.prepare()
+      return new Response(null, { status: 204 })
+    }
+    const deciding = role?.decided ?? null
+    if (deciding !== null) await deciding
+    const misdirected = refusalOf(hop, this.meantFor(request))
+    if (misdirected) return misdirected
     // It may be about to open the accounts.
     const look = () => role?.owned() ?? (role && role.term !== null ? null : 'lost')
     const own = look() ?? (await this.parts.role.until(look, request.signal))

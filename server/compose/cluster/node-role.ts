@@ -3,7 +3,8 @@ import type { Peer } from '../../core/cluster/hop'
 import { ClockSkew, LEASE_MS, MAX_SKEW_MS, type Offer, RENEW_MS, type Sighting } from '../../core/cluster/leases'
 import { surplus, takesNow } from '../../core/cluster/shares'
 import { reasonOf } from '../../core/result'
-import { type CellParts, CellRole, type OwnedGateway, type Role } from './cell-role'
+import { type CellParts, CellRole, type Role } from './cell-role'
+import type { OwnedGateway } from './owned-gateway'
 import { WaitingRequests } from './waiting-requests'
 
 /** How often a node looks at the leases, unless it has them all. */
@@ -13,16 +14,25 @@ const SOON_MS = 100
 /** While requests wait, for the first second: at a planned hand-over the cell is free within milliseconds. */
 const AT_ONCE_MS = 20
 const TURNS_AT_ONCE = 50
+/** The same where the cell is prepared: its owner is about to give it away. */
+const PREPARED_MS = 5
 /** After the database did not answer: several tries fit into a lease. */
 const RETRY_MS = 300
 /** How long calls may take that are in progress when a node that goes on gives a cell to another one. */
 const YIELD_MS = 10_000
+
+/** A node that can take cells; null: any. */
+interface Successor extends Pick<Offer, 'nodeId' | 'url'> {
+  readonly cells: readonly CellName[] | null
+}
 
 interface RoleParts<G extends OwnedGateway> extends CellParts<G> {
   readonly onSighting: (sighting: Sighting) => void
   /** Whether a node with the secrets of this one named itself as the owner at this address. Nothing is sent to another. */
   readonly isGenuine: (owner: Peer) => boolean
   readonly now: () => number
+  /** Asks another node to prepare a cell that it gets soon. Resolves when it has, or cannot, or takes too long. Never rejects. */
+  readonly askToPrepare?: (cell: CellName, at: Pick<Offer, 'nodeId' | 'url'>) => Promise<void>
   /** For tests. */
   readonly sleep?: (ms: number) => Promise<void>
 }
@@ -52,6 +62,8 @@ export class NodeRole<G extends OwnedGateway> {
   private isUrlSaid = false
   /** How many turns of the loop in a row found requests waiting. */
   private turnsAwaited = 0
+  /** Cells of this node whose next owners prepare them. */
+  private readonly giving = new Set<CellName>()
   private looping: Promise<void> = Promise.resolve()
   private hurried = Promise.withResolvers<void>()
 
@@ -155,6 +167,7 @@ export class NodeRole<G extends OwnedGateway> {
     this.withdraw()
     // The shares of the others are larger from now on.
     if (this.roles.length > 1) await this.beat().catch(() => undefined)
+    await this.prepareSuccessors()
     await Promise.all(this.roles.map((role) => role.leave(drainMs)))
     // What waits here goes to the next owners, if there is a node that can become it.
     if (this.waiting.count > 0 && (await this.hasSuccessor()))
@@ -163,9 +176,42 @@ export class NodeRole<G extends OwnedGateway> {
 
   /** Gives a cell of this node to another one, which keeps it as long as it lives. Resolves when the lease is given back. */
   async give(cell: CellName, to: Offer): Promise<void> {
-    const role = this.of(cell)
     await this.parts.leases.plan(cell, to.nodeId, true)
-    if (to.nodeId !== this.parts.self.id) await role?.yieldWithin(YIELD_MS)
+    if (to.nodeId !== this.parts.self.id) await this.yieldTo(cell, to)
+  }
+
+  /** Gives a cell away once the next owner has prepared it: requests wait for that node only as long as it takes to begin. */
+  private async yieldTo(cell: CellName, to: Pick<Offer, 'nodeId' | 'url'> | null): Promise<void> {
+    if (this.giving.has(cell)) return
+    this.giving.add(cell)
+    try {
+      if (to) await this.parts.askToPrepare?.(cell, to)
+      await this.of(cell)?.yieldWithin(YIELD_MS)
+    } finally {
+      this.giving.delete(cell)
+    }
+  }
+
+  /** Has the nodes prepare the cells of this one that will probably take them: who has fewest takes the next. */
+  private async prepareSuccessors(): Promise<void> {
+    const { askToPrepare } = this.parts
+    const owned = this.roles.filter(({ name }) => name === 'owner')
+    if (!askToPrepare || owned.length === 0) return
+    const others = await this.successors()
+    const counts = new Map(others.map(({ nodeId }) => [nodeId, this.cellsOf(nodeId)]))
+    await Promise.all(
+      owned.map(async ({ cell }) => {
+        const able = others.filter(({ cells }) => cells === null || cells.includes(cell))
+        const [to] = able.sort((a, b) => (counts.get(a.nodeId) ?? 0) - (counts.get(b.nodeId) ?? 0))
+        if (!to) return
+        counts.set(to.nodeId, (counts.get(to.nodeId) ?? 0) + 1)
+        await askToPrepare(cell, to)
+      }),
+    )
+  }
+
+  private cellsOf(nodeId: string): number {
+    return [...(this.latest?.owners.values() ?? [])].filter((owner) => owner.nodeId === nodeId).length
   }
 
   /** Ends the loop, after `leave`. */
@@ -176,15 +222,22 @@ export class NodeRole<G extends OwnedGateway> {
     await this.parts.leases.leave(this.parts.self.id).catch(() => undefined)
   }
 
-  /** Whether another node can take what this one gives back. With one cell nodes do not say whether they stop, too. */
+  /** Whether another node can take what this one gives back. */
   private async hasSuccessor(): Promise<boolean> {
+    return (await this.successors()).length > 0
+  }
+
+  /** The other nodes that can take cells, and which; null for any. With one cell nodes do not say whether they stop, too. */
+  private async successors(): Promise<readonly Successor[]> {
     const { leases, self } = this.parts
     if (this.roles.length > 1) {
       const sighting = await leases.look().catch(() => null)
-      return sighting?.offers.some(({ nodeId, cells }) => nodeId !== self.id && cells.length > 0) ?? false
+      return sighting?.offers.filter(({ nodeId, cells }) => nodeId !== self.id && cells.length > 0) ?? []
     }
     const nodes = await leases.nodes().catch(() => [])
-    return nodes.some(({ id, isLive, skewMs }) => isLive && id !== self.id && Math.abs(skewMs) <= MAX_SKEW_MS)
+    return nodes
+      .filter(({ id, isLive, skewMs }) => isLive && id !== self.id && Math.abs(skewMs) <= MAX_SKEW_MS)
+      .map(({ id, url }) => ({ nodeId: id, url, cells: null }))
   }
 
   private async loop(): Promise<void> {
@@ -268,12 +321,14 @@ export class NodeRole<G extends OwnedGateway> {
     const owned = this.roles.filter(({ name }) => name === 'owner')
     if (owned.length === 0 || this.skew.problem() === null || !(await this.hasSuccessor())) return
     await this.beat()
-    for (const role of owned) void role.yieldWithin(YIELD_MS)
+    const [to = null] = await this.successors()
+    for (const { cell } of owned) void this.yieldTo(cell, to)
   }
 
   /** Gives a cell away if this node has more than its share, or another one is to have it; one at a time among all nodes. */
   private async balance(sighting: Sighting): Promise<void> {
     if (this.roles.length === 1 || !this.mayTake || this.roles.some(({ name }) => name === 'releasing')) return
+    if (this.giving.size > 0) return
     const { leases, self, log } = this.parts
     const given = surplus({ nodeId: self.id, cells: this.cells, sighting })
     const role = given && this.of(given.cell)
@@ -282,7 +337,7 @@ export class NodeRole<G extends OwnedGateway> {
     if (!isPinned && !(await leases.plan(given.cell, given.to, false))) return
     if (isPinned) log.info('this node gives a cell back to the one that an operator chose', said)
     else log.info('this node gives a cell to one that has fewer', said)
-    void role.yieldWithin(YIELD_MS)
+    void this.yieldTo(given.cell, sighting.offers.find(({ nodeId }) => nodeId === given.to) ?? null)
   }
 
   /** Says that this node lives, and at once if it can take other cells than before. */
@@ -306,7 +361,8 @@ export class NodeRole<G extends OwnedGateway> {
 
   /** The least time from one turn of the loop to the next. */
   private get soonMs(): number {
-    return this.turnsAwaited > 0 && this.turnsAwaited <= TURNS_AT_ONCE ? AT_ONCE_MS : SOON_MS
+    if (this.turnsAwaited === 0 || this.turnsAwaited > TURNS_AT_ONCE) return SOON_MS
+    return this.roles.some(({ isPrepared }) => isPrepared) ? PREPARED_MS : AT_ONCE_MS
   }
 
   private pauseMs(): number {

@@ -15,14 +15,15 @@ import type { Log } from '../../log'
 import { clientAddresses } from '../observing/client-addresses'
 import { indexSources } from '../search/index-sources'
 import { SearchIndex } from '../search/search-index'
+import { askToPrepare } from './ask-to-prepare'
 import { CellChanges } from './cell-changes'
 import { messagesOver } from './cell-messages'
-import type { OwnedGateway } from './cell-role'
 import { causesOf, fingerprints, hopSecret, isGenuine, newNodeId } from './fingerprints'
 import { GatewayNode, type NodeSurroundings, REFRESH } from './gateway-node'
 import { NodeRole } from './node-role'
 import { notForwarded } from './not-forwarded'
 import { openWitness } from './open-witness'
+import type { OwnedGateway, Ownership, PreparedGateway } from './owned-gateway'
 import { UndecidedCharges } from './undecided-charges'
 import { zoneComparison, zoneRules } from './zone-rules'
 
@@ -36,6 +37,8 @@ interface NodeNeeds {
   readonly log: Log
   /** Opens the accounts of a cell in this process. `onLost`: another process owns them, or an essential part died. */
   readonly open: (node: NodeSurroundings, onLost: (reason: string) => void) => Promise<OwnedGateway>
+  /** The same in two parts: what needs no ownership, and later the rest. */
+  readonly prepare: (node: NodeSurroundings, onLost: (reason: string) => void) => Promise<PreparedGateway<OwnedGateway>>
   /** All cells, `main` first, and who finds the cell of a request; without it, there is `main` alone. */
   readonly several?:
     | {
@@ -51,7 +54,7 @@ interface NodeNeeds {
 }
 
 /** Makes this process one of the nodes on its database. Throws if its secrets are not those of the others. */
-export async function openNode(config: Config, { nodeUrl, log, open, several, onStuck }: NodeNeeds) {
+export async function openNode(config: Config, { nodeUrl, log, open, prepare, several, onStuck }: NodeNeeds) {
   const leases = new LibsqlLeases({ url: config.databaseUrl, authToken: config.databaseAuthToken })
   const self = { id: newNodeId(config.secretKey, nodeUrl), url: nodeUrl, version: VERSION, zones: zoneRules() }
   await join(leases, self, config)
@@ -76,19 +79,18 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
     ...{ self, leases, log, now, onStuck, monotonic: () => performance.now() },
     isGenuine: (owner) => isGenuine(config.secretKey, owner),
     ...(several && { cells: several.cells, askDatabase: several.askDatabase }),
-    open: ({ lease, mayGrant, onLost }) =>
-      open(
-        {
-          ...{ lease, mayGrant, ...node.surroundings, witness, problem: () => role.problem() },
-          leaveUndecided: (charge) => undecided.add(lease, charge),
-        },
-        onLost,
-      ),
+    open: (ownership) => open(surroundingsOf(ownership), ownership.onLost),
+    prepare: (ownership) => prepare(surroundingsOf(ownership), ownership.onLost),
+    askToPrepare: askToPrepare({ forwarding, now, sighting: () => role.sighting }),
     onSighting(sighting) {
       compareZones(sighting.owners.get(MAIN_CELL) ?? null)
       for (const { cell, term } of sighting.owners.values()) forwarding.abandon(cell, term)
       keys.saw(sighting, role.name === 'owner')
     },
+  })
+  const surroundingsOf = ({ lease, mayGrant }: Ownership): NodeSurroundings => ({
+    ...{ lease, mayGrant, ...node.surroundings, witness, problem: () => role.problem() },
+    leaveUndecided: (charge) => undecided.add(lease, charge),
   })
   const nodeId = self.id
   const changes = new CellChanges({ nodeId, leases, forwarding, log, now, monotonic: () => performance.now() })
@@ -102,7 +104,7 @@ export async function openNode(config: Config, { nodeUrl, log, open, several, on
   }
   const node = new GatewayNode({
     ...{ nodeId, role, leases, forwarding, now, addressOf: clientAddresses(config, log) },
-    hopOf: (request, ownTerm) => hopOf(request, signer, hopTime(), ownTerm),
+    hopOf: (request, isMeant) => hopOf(request, signer, hopTime(), isMeant),
     ...{ router: several?.router, refresh: several?.refresh, onTrouble: tellUnknown },
     onFault: (reason) => log.error('request failed', { reason }),
   })

@@ -94,7 +94,7 @@ export function receiver(parts: {
   readonly tellDirectory: () => Promise<void>
   readonly reverseUndecided: (charges: readonly UndecidedCharge[]) => Promise<void>
   /** The number of this node's ownership of the cell; null for a process alone. */
-  readonly term: number | null
+  readonly term: () => number | null
 }) {
   const { users, setupToken, takeOffSale, tellDirectory, reverseUndecided, term } = parts
   return async (message: CellMessage): Promise<boolean> => {
@@ -103,7 +103,8 @@ export function receiver(parts: {
     else if (message.kind === 'tell_directory') await tellDirectory()
     else if (message.kind === 'undecided_charges') {
       // Only a later owner knows that nothing of the earlier one is still on its way.
-      if (term === null || term <= message.term) return false
+      const own = term()
+      if (own === null || own <= message.term) return false
       await reverseUndecided(message.charges)
     } else await users.receive(message)
     return true

@@ -1,5 +1,6 @@
 import type { OperatorActs } from '../../core/audit'
 import { SECOND_MS } from '../../core/clock'
+import type { Opening } from '../../core/cluster/opening'
 import { reasonOf } from '../../core/result'
 import { startJob } from '../../jobs/job'
 import type { Log } from '../../log'
@@ -11,8 +12,15 @@ const EVERY_MS = 2 * SECOND_MS
  * Logs each act of an operator or of support once. It follows the audit log, so that it has whatever is audited, by page, route or command,
  * and nothing that failed.
  */
-export async function openOperatorLog(acts: OperatorActs, log: Log) {
-  let { position } = await acts.after(null)
+export async function openOperatorLog(
+  acts: OperatorActs,
+  { log, opening }: { readonly log: Log; readonly opening: Opening },
+) {
+  let position = 0
+  // The owner before logs what comes before.
+  await opening.whenOwned(async () => {
+    position = (await acts.after(null)).position
+  })
   const lines = new LineBudget((action, count) => log.info('more of the same', { what: action, count }))
   const follow = async () => {
     const read = await acts.after(position)
@@ -23,10 +31,12 @@ export async function openOperatorLog(acts: OperatorActs, log: Log) {
       log.info('an operator acted', { action, by: actor.id, ...about, audit: id })
     }
   }
-  const job = startJob(follow, {
-    everyMs: EVERY_MS,
-    onError: (error) => log.warn('the audit log could not be read for the log', { reason: reasonOf(error) }),
-  })
+  const job = opening.job(() =>
+    startJob(follow, {
+      everyMs: EVERY_MS,
+      onError: (error) => log.warn('the audit log could not be read for the log', { reason: reasonOf(error) }),
+    }),
+  )
   return {
     /** Reads to the end first. */
     async close() {

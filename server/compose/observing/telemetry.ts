@@ -3,6 +3,7 @@ import type { Config } from '../../config'
 import type { TraceSettings } from '../../config/traces'
 import type { OperatorActs } from '../../core/audit'
 import { type Clock, isoTime } from '../../core/clock'
+import type { Opening } from '../../core/cluster/opening'
 import { isLoopbackHost } from '../../core/credentials/address'
 import { RecentCalls } from '../../core/telemetry/recent-calls'
 import type { Telemetry } from '../../core/telemetry/telemetry'
@@ -22,6 +23,7 @@ interface Parts {
   readonly clock: Clock
   /** Monotonic. */
   readonly stopwatch: Clock
+  readonly opening: Opening
   readonly core: {
     readonly stores: {
       readonly books: { sums: Readings['books'] }
@@ -49,7 +51,7 @@ export async function composeTelemetry({ metrics: settings, traces, backup }: Co
   const { log, core, later } = parts
   const health = upstreamHealth(parts)
   const calls = new CallLog(log)
-  const acts = await openOperatorLog(core.stores.operatorActs, log)
+  const acts = await openOperatorLog(core.stores.operatorActs, parts)
   const recent = new RecentCalls({ now: () => performance.now() })
   // Libraries are loaded only if they are configured.
   const isReady = async () => (await later().readiness.status()).status === 'ready'

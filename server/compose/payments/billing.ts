@@ -3,6 +3,7 @@ import type { CardRefundStore } from '../../core/accounts/card-refund'
 import type { Operator } from '../../core/accounts/operator'
 import { type OtherBooks, Reconciliation, type ReconciliationStore } from '../../core/accounts/reconciliation'
 import type { Clock } from '../../core/clock'
+import type { Opening } from '../../core/cluster/opening'
 import type { IdempotencyRecords } from '../../core/idempotency/idempotency-record'
 import type { AccountId } from '../../core/ids'
 import type { Accounting } from '../../core/ledger/accounting'
@@ -60,13 +61,14 @@ interface Parts {
   readonly beside?: Beside | undefined
   /** Where there are many nodes: whether this one may still send from the relayer's account. */
   readonly maySend?: Relay['maySend']
+  readonly opening: Opening
 }
 
 /** Everything about incoming money: payments for single requests, top-ups, and idempotency. */
-export async function composeBilling(
-  config: Config,
-  { stores, ledger, operator, limiter, clock, log, telemetry, brakeShareOf, hasOtherCells, beside, maySend }: Parts,
-) {
+export async function composeBilling(config: Config, parts: Parts) {
+  const { stores, ledger, operator, limiter, clock, log, telemetry, brakeShareOf, hasOtherCells, beside, maySend } =
+    parts
+  const { opening } = parts
   const { paymentClaims: claims, keptAnswers: records } = stores
   const { topUps, cards } = composeTopUps(config, {
     ...{ claims, refunds: stores.cardRefunds, unknown: stores.unknownCheckouts, ledger, clock, log },
@@ -81,20 +83,20 @@ export async function composeBilling(
     ...{ store: stores.reconciliations, others: beside?.books },
     onTrouble: (what, reason) => log.error(what, { reason }),
   })
-  const pruning = startIdempotencyPruning(records, clock, log)
+  const pruning = opening.job(() => startIdempotencyPruning(records, clock, log))
   const networkJobs = [
-    startReceiptChecks({ methods: rail.lasting, claims, clock }, log),
-    ...(hasOtherCells && !beside?.books ? [] : [startReconciliations(reconciliation, clock, log)]),
-    startTopUpChecks({ methods: rail.lasting, claims, clock }, topUps, log),
+    opening.job(() => startReceiptChecks({ methods: rail.lasting, claims, clock }, log)),
+    ...(hasOtherCells && !beside?.books ? [] : [opening.job(() => startReconciliations(reconciliation, clock, log))]),
+    opening.job(() => startTopUpChecks({ methods: rail.lasting, claims, clock }, topUps, log)),
     ...(cards
       ? [
-          startCardComparisons(cards.topUps, log, !hasOtherCells || beside !== undefined),
-          startCardRefunds(cards.refunds, log),
+          opening.job(() => startCardComparisons(cards.topUps, log, !hasOtherCells || beside !== undefined)),
+          opening.job(() => startCardRefunds(cards.refunds, log)),
         ]
       : []),
   ]
   // Ends the claims that a previous process was working on.
-  await rail.payments.recover()
+  await opening.whenOwned(() => rail.payments.recover())
   const { payments } = rail
   return {
     /** For `main` and tests. */

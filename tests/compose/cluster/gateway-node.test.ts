@@ -14,9 +14,18 @@ const LOOPBACK = { family: 4, bits: 0x7f000001 } as const
 /** Issue 23: what the owner believes of a request that another node forwarded. */
 describe('the owner of the accounts', () => {
   async function owner() {
-    const { time, start, opened, allLeases } = testNodes()
-    const { role } = start('a')
-    await time.pass(500)
+    const made = await unopened()
+    await made.time.pass(500)
+    const [gateway] = made.opened
+    if (!gateway) throw new Error('it opened nothing')
+    made.serves(gateway)
+    return made
+  }
+
+  /** A node that is about to take the cell. */
+  async function unopened() {
+    const { time, start, opened, prepared, allLeases } = testNodes()
+    const { role, link } = start('a')
     const signer = new HopHeaders({ signing: KEY, accepted: [KEY] })
     const forwarded: Request[] = []
     const node = new GatewayNode({
@@ -33,13 +42,12 @@ describe('the owner of the accounts', () => {
       hopOf: (request, term) => hopOf(request, signer, time.now, term),
     })
     const seen: Request[] = []
-    const [gateway] = opened
-    if (!gateway) throw new Error('it opened nothing')
     const answered = (text: string) => (request: Request) => {
       seen.push(request)
       return new Response(text)
     }
-    Object.assign(gateway, { fetch: answered('served'), control: answered('commanded') })
+    const serves = (gateway: object) =>
+      Object.assign(gateway, { fetch: answered('served'), control: answered('commanded') })
     const hop = (target: string, claim: Partial<Hopped> = {}, headers: Record<string, string> = {}) => {
       const header = signer.sign(
         {
@@ -56,7 +64,7 @@ describe('the owner of the accounts', () => {
       )
       return new Request(`http://localhost${target}`, { method: 'POST', headers: { ...headers, [HOP_HEADER]: header } })
     }
-    return { node, role, time, seen, forwarded, hop }
+    return { node, role, link, time, seen, forwarded, hop, opened, prepared, serves, allLeases }
   }
 
   test('takes the address from the first node, and never from the headers of the caller', async () => {
@@ -88,6 +96,47 @@ describe('the owner of the accounts', () => {
     expect((await node.handle(hop('/internal/owner', { address: OPERATOR }))).status).toBe(204)
     expect(await (await node.handle(hop('/internal/owner'))).text()).toBe('served')
     expect(await (await node.handle(new Request('http://localhost/internal/command/list'))).text()).toBe('served')
+  })
+
+  test('waits with what another node sends as soon as it sees the lease, until the answer to taking it arrives', async () => {
+    const { node, link, time, hop, allLeases, opened } = await unopened()
+    const answer = Promise.withResolvers<void>()
+    link.taking = answer.promise
+    await time.pass(500)
+    expect((await allLeases.look()).owners.get('main')).toMatchObject({ nodeId: 'a', term: 1 })
+    const statuses = [1, 2].map(async (term) => (await node.handle(hop('/v1/models', { term }))).status)
+    await time.pass(500)
+    expect(opened).toEqual([])
+    answer.resolve()
+    await time.pass(500)
+    expect(await Promise.all(statuses)).toEqual([200, 421])
+  })
+
+  test('refuses what was sent meanwhile if it did not get the lease', async () => {
+    const { node, link, time, hop, allLeases } = await unopened()
+    const answer = Promise.withResolvers<void>()
+    link.taking = answer.promise
+    await allLeases.take('main', { id: 'other', url: 'http://other' })
+    await time.pass(11_000)
+    const status = node.handle(hop('/v1/models', { term: 1 }))
+    link.losesAnswers = true
+    answer.resolve()
+    await time.pass(100)
+    expect((await status).status).toBe(421)
+  })
+
+  test('is asked to prepare a cell only by another node, and need not own anything for it', async () => {
+    const { node, time, hop, prepared, serves, role } = await unopened()
+    const path = '/internal/cell/prepare'
+    expect((await node.handle(hop(path, { address: OPERATOR, term: 7 }))).status).toBe(204)
+    expect(prepared.map(({ cell }) => cell)).toEqual(['main'])
+    expect((await node.handle(hop(path, { address: OPERATOR, cell: 'c9' }))).status).toBe(204)
+    await time.pass(500)
+    // A caller's own request to that path is one like any other.
+    serves(role.owned() ?? {})
+    expect(await (await node.handle(hop(path))).text()).toBe('served')
+    expect(await (await node.handle(new Request(`http://localhost${path}`, { method: 'POST' }))).text()).toBe('served')
+    expect(prepared).toHaveLength(1)
   })
 
   test('refuses what was meant for another term or is not signed, and forwards nothing that was forwarded', async () => {

@@ -1,6 +1,6 @@
 import { MemoryLeases } from '../../../server/adapters/stores/memory/leases'
-import type { OwnedGateway, Ownership } from '../../../server/compose/cluster/cell-role'
 import { NodeRole } from '../../../server/compose/cluster/node-role'
+import type { OwnedGateway, Ownership } from '../../../server/compose/cluster/owned-gateway'
 import { type CellName, MAIN_CELL } from '../../../server/core/cluster/cells'
 import type { LeaseStore, NodeFacts } from '../../../server/core/cluster/leases'
 import { oneCellLeases } from '../../support/one-cell-leases'
@@ -29,6 +29,8 @@ export interface TestGateway extends OwnedGateway {
   readonly cell: CellName
   readonly mayGrant: () => boolean
   readonly lose: Ownership['onLost']
+  /** Whether it was prepared before the node had the cell. */
+  readonly isPrepared: boolean
   isDraining: boolean
   isClosed: boolean
 }
@@ -42,13 +44,20 @@ export function testNodes(
   const time = new TestTime()
   const shared = new MemoryLeases({ now: () => time.now })
   const opened: TestGateway[] = []
+  /** In the order in which they were prepared; the term of each is read when it begins. */
+  const prepared: (TestGateway & { term: number | null })[] = []
+  const roles = new Map<string, NodeRole<TestGateway>>()
   const lines: string[] = []
   /** The same lines with their fields. */
   const details: object[] = []
   const start = (id: string, { skewMs = 0, url = `http://${id}` } = {}) => {
     const self: Omit<NodeFacts, 'skewMs'> = { id, url, version: '0.2.0', zones: null }
     const faults = { failure: null as Error | null, failing: [] as CellName[], silent: [] as CellName[] }
-    const link = { isCut: false, losesAnswers: false, skewMs, ...faults }
+    /** What a prepared cell throws when it is prepared, and when it begins. */
+    const preparing = { unprepared: null as Error | null, unbegun: null as Error | null }
+    /** The answer to taking a lease arrives when this resolves. */
+    const late = { taking: Promise.resolve() }
+    const link = { isCut: false, losesAnswers: false, skewMs, ...faults, ...preparing, ...late }
     const log = (level: string) => (message: string, fields?: object) => {
       lines.push(`${id} ${level}: ${message}`)
       details.push({ message, ...fields })
@@ -62,44 +71,75 @@ export function testNodes(
       now: () => time.now + link.skewMs,
       monotonic: () => time.now,
       sleep: time.sleep,
-      async open({ mayGrant, onLost }, cell) {
-        if (link.failure && (link.failing.length === 0 || link.failing.includes(cell))) throw link.failure
-        const gateway: TestGateway = {
-          ...{ node: id, cell, mayGrant, lose: onLost, isDraining: false, isClosed: false },
-          fetch: (request) => answer(id, cell, request),
-          control: async (request) => answer(id, cell, request),
-          stopping: {
-            drain() {
-              gateway.isDraining = true
-            },
-          },
-          streamsEnded: async () => undefined,
-          async close() {
-            gateway.isClosed = true
-          },
-        }
+      async open(ownership, cell) {
+        refuse(cell)
+        const gateway = gatewayOf(ownership, cell, false)
         opened.push(gateway)
         return gateway
       },
+      async prepare(ownership, cell) {
+        refuse(cell)
+        if (link.unprepared) throw link.unprepared
+        const gateway = Object.assign(gatewayOf(ownership, cell, true), { term: null as number | null })
+        prepared.push(gateway)
+        return {
+          async begin() {
+            if (link.unbegun) {
+              await gateway.close()
+              throw link.unbegun
+            }
+            gateway.term = ownership.lease.term
+            opened.push(gateway)
+            return gateway
+          },
+          close: () => gateway.close(),
+        }
+      },
+      askToPrepare: async (cell, { nodeId }) => roles.get(nodeId)?.of(cell)?.prepare(),
     })
+    const refuse = (cell: CellName) => {
+      if (link.failure && (link.failing.length === 0 || link.failing.includes(cell))) throw link.failure
+    }
+    const gatewayOf = ({ mayGrant, onLost }: Ownership, cell: CellName, isPrepared: boolean): TestGateway => {
+      const gateway: TestGateway = {
+        ...{ node: id, cell, mayGrant, lose: onLost, isPrepared, isDraining: false, isClosed: false },
+        fetch: (request) => answer(id, cell, request),
+        control: async (request) => answer(id, cell, request),
+        stopping: {
+          drain() {
+            gateway.isDraining = true
+          },
+        },
+        streamsEnded: async () => undefined,
+        async close() {
+          gateway.isClosed = true
+        },
+      }
+      return gateway
+    }
+    roles.set(id, role)
     const started = role.start()
     return { role, link, started }
   }
   return {
-    ...{ time, start, opened, lines, details, leases: oneCellLeases(shared), allLeases: shared },
+    ...{ time, start, opened, prepared, lines, details, leases: oneCellLeases(shared), allLeases: shared },
     /** The nodes that may grant now. */
     granting: () => opened.filter(({ mayGrant }) => mayGrant()).map(({ node }) => node),
   }
 }
 
 /** A node's connection to the leases. */
-function linked(leases: LeaseStore, link: { readonly isCut: boolean; readonly losesAnswers: boolean }): LeaseStore {
+function linked(
+  leases: LeaseStore,
+  link: { readonly isCut: boolean; readonly losesAnswers: boolean; readonly taking: Promise<void> },
+): LeaseStore {
   return new Proxy(leases, {
     get:
       (target, name) =>
       async (...args: unknown[]) => {
         if (link.isCut) throw new Error('the database does not answer')
         const answer = await Reflect.get(target, name).apply(target, args)
+        if (name === 'take') await link.taking
         if (link.losesAnswers && name !== 'look') throw new Error('the answer was lost')
         return answer
       },

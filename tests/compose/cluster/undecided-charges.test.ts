@@ -97,7 +97,7 @@ describe('an owner that gets undecided charges', () => {
     const nothing = async () => undefined
     const receive = receiver({
       ...{ users: { receive: nothing }, setupToken: { use: async () => true }, takeOffSale: nothing as never },
-      ...{ tellDirectory: nothing, reverseUndecided: reversing, term },
+      ...{ tellDirectory: nothing, reverseUndecided: reversing, term: () => term },
     })
     return { warned, receive }
   }

@@ -22,6 +22,12 @@ describe.skipIf(!hasSqld)('cells of two nodes, while accounts of each are called
   })
   afterAll(() => cluster.close())
 
+  /** The cell that a node took last, and whether it had prepared it. */
+  const taken = async (node: TestNode) => {
+    const lines = node.output().split('\n')
+    const line = lines.findLast((each) => each.includes('this node owns the accounts')) ?? ''
+    return { cell: /"?cell"?[=:] ?"?(\w+)/.exec(line)?.[1], prepared: /"?prepared"?[=:] ?true/.test(line) }
+  }
   const owners = () => ownersOf(nodes.at(-1) as TestNode)
   async function expectAllServed(calls: readonly ReturnType<typeof load>[]) {
     for (const call of calls) expect(otherThan(await call.stop(), 200)).toEqual([])
@@ -45,6 +51,7 @@ describe.skipIf(!hasSqld)('cells of two nodes, while accounts of each are called
       const to = nodes.find(({ url }) => url !== from) as TestNode
       const moved = await control(nodes[turn++ % 2]?.folder ?? '', 'cells-move', { cell, to: to.url })
       expect(await moved.json()).toMatchObject({ cell: { name: cell, owner: to.url, is_pinned: true, accounts: 1 } })
+      expect(await taken(to)).toEqual({ cell, prepared: true })
       await more(calls, 20)
     }
     await expectAllServed(calls)

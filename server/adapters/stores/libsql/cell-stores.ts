@@ -1,6 +1,8 @@
 import type { Clock } from '../../../core/clock'
 import type { CellClaims } from '../../../core/cluster/cells'
+import { AT_ONCE, type Opening } from '../../../core/cluster/opening'
 import type { RestorableCounters } from '../../../core/ledger/hold'
+import type { DurableHold } from '../../../core/ledger/journal'
 import { LibsqlAccountSettings } from './account-settings'
 import { LibsqlAccounts } from './accounts'
 import { LibsqlUpstreamPayments } from './apis/upstream-payments'
@@ -57,6 +59,7 @@ interface CellNeeds {
   readonly claims: CellClaims | null
   /** Reads balances and pools from here at their first use. */
   readonly counters: RestorableCounters
+  readonly opening?: Opening | undefined
 }
 
 /**
@@ -64,7 +67,7 @@ interface CellNeeds {
  * are, none is read before its first use (ADR 60). They use no table of the control database.
  */
 export async function openCellStores(needs: CellNeeds, options: CellOptions, opened: Opened) {
-  const { database, control, claims, counters } = needs
+  const { database, control, claims, counters, opening = AT_ONCE } = needs
   const { db, file, reader, writes } = database
   const { clock, patienceMs, onFatal, onTrouble, threads = OWN_THREADS } = options
   const onStuck = () => void reviewed(stuck, options)
@@ -75,15 +78,20 @@ export async function openCellStores(needs: CellNeeds, options: CellOptions, ope
   const credentials = new LibsqlCredentials(db, { groups: journal, applied, claims })
   const accounts = new LibsqlAccounts(db, control.directory)
   counters.readFrom(new LibsqlStoredCounters(db, clock))
-  const durableHolds = await db.select({ hold: keptHolds.hold, call: keptHolds.call }).from(keptHolds)
-  await Promise.all(durableHolds.map(({ hold }) => counters.known(hold.account, hold.pool)))
-  for (const { hold } of durableHolds) counters.restoreHold(hold)
-  await stuck.restore()
-  await reviewed(stuck, options)
+  const restoreHolds = async (): Promise<readonly DurableHold[]> => {
+    const durable = await db.select({ hold: keptHolds.hold, call: keptHolds.call }).from(keptHolds)
+    await Promise.all(durable.map(({ hold }) => counters.known(hold.account, hold.pool)))
+    for (const { hold } of durable) counters.restoreHold(hold)
+    return durable
+  }
+  await opening.whenOwned(async () => {
+    await stuck.restore()
+    await reviewed(stuck, options)
+  })
   return {
     ...{ journal, applied, credentials, accounts, stuck },
-    /** Holds of streams that the previous owner left open; the counters hold them again. */
-    durableHolds,
+    /** Holds again what streams held that the previous owner left open. Call once, before anything is held. */
+    restoreHolds,
     /** How far the disk and the tables are behind. */
     journalState: () => ({ ...log.state(), queuedWrites: writes.waiting }),
     bookings: new LibsqlBookings(db, applied),

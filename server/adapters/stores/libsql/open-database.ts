@@ -3,6 +3,7 @@ import { drizzle } from 'drizzle-orm/libsql'
 import type { Clock } from '../../../core/clock'
 import { MAIN_CELL } from '../../../core/cluster/cells'
 import { type ControlChanges, NO_OTHER_COPIES } from '../../../core/cluster/control-changes'
+import { AT_ONCE, type Opening } from '../../../core/cluster/opening'
 import { reasonOf } from '../../../core/result'
 import { type CellOfAll, refuseOtherCell } from './cluster/cell-database'
 import { liveOwner } from './cluster/lease-tables'
@@ -21,7 +22,7 @@ import { OWN_THREADS, type WorkerThreads } from './driver/worker-threads'
 import { WriteQueue } from './driver/write-queue'
 import { TOKEN_TABLES, WriteWatch } from './driver/write-watch'
 import { refuseMoved, refuseWhileMoving } from './move/standing'
-import { type UpgradeOptions, upgradeDatabase } from './upgrade'
+import { refuseOtherSchema, type UpgradeOptions, upgradeDatabase } from './upgrade'
 
 const ONLY_CELL: CellOfAll = { name: MAIN_CELL, all: [MAIN_CELL] }
 
@@ -38,6 +39,8 @@ export interface DatabaseOptions {
   readonly beforeUpgrade?: UpgradeOptions['beforeUpgrade']
   /** The lease under which a node of many opens the database. */
   readonly lease?: HeldLease
+  /** Writes are refused until it owns the database. */
+  readonly opening?: Opening | undefined
   /** With several cells, which of them it is. */
   readonly cell?: CellOfAll | undefined
   /** With several cells, of the control database: tells their gateways what changed. */
@@ -46,7 +49,7 @@ export interface DatabaseOptions {
   readonly threads?: WorkerThreads
 }
 
-/** A database that this process owns: from the moment it is open, no older owner can commit. */
+/** A database that this process owns: from the moment it is open, or `Opening` has begun, no older owner can commit. */
 export interface Database {
   /** Null for a database over the network. */
   readonly file: string | null
@@ -61,9 +64,9 @@ export interface Database {
   problem(): Promise<string | null>
 }
 
-/** Locks a database file for this process alone, migrates the schema, and takes ownership by raising the epoch. */
+/** Locks a database file for this process alone; when owned, migrates the schema and takes ownership by raising the epoch. */
 export async function openDatabase(options: DatabaseOptions, opened: Opened): Promise<Database> {
-  const { url, authToken, threads = OWN_THREADS } = options
+  const { url, authToken, threads = OWN_THREADS, opening = AT_ONCE } = options
   const file = databaseFile(url)
   const lock = file === null ? null : await lockDatabaseFile(file)
   if (lock) opened.add(() => lock.release())
@@ -87,9 +90,18 @@ export async function openDatabase(options: DatabaseOptions, opened: Opened): Pr
   }
   await refuseTaken(reader, { isServer: file === null, isNode: options.lease !== undefined })
   await refuseOtherCell((sql) => reader.rows(sql), options.cell ?? ONLY_CELL)
-  await upgradeDatabase(writer, { file, onTrouble: options.onTrouble, beforeUpgrade: options.beforeUpgrade })
-  const epoch = await raiseEpoch(writer, options.clock.now(), options.lease ?? null)
-  const writes = new WriteQueue(writer, epoch)
+  if (opening.isAhead) await refuseOtherSchema(reader)
+  const writes = new WriteQueue(writer)
+  await opening.own(async () => {
+    const { onTrouble, beforeUpgrade, clock, lease = null } = options
+    // An upgrade since this was prepared is refused, whatever the epoch is by then.
+    const current = opening.isAhead
+      ? refuseOtherSchema(reader)
+      : upgradeDatabase({ writer, reader }, { file, onTrouble, beforeUpgrade })
+    if (!opening.isAhead) await current
+    const [, epoch] = await both(current, raiseEpoch(writer, clock.now(), lease))
+    writes.begin(epoch)
+  })
   opened.add(() => writes.drained())
   const tokenWrites = new WriteWatch(TOKEN_TABLES)
   const announcing = announcingWrites(writes, options.changes ?? NO_OTHER_COPIES)

@@ -42,8 +42,11 @@ class NewerData extends Error {}
  * Brings the tables up to date, all migrations in one transaction. Refuses the data of a newer gateway. Goes through the writer directly:
  * before the first migration there is no `owner` row to assert.
  */
-export async function upgradeDatabase(writer: Connection, options: UpgradeOptions): Promise<void> {
-  const applied = await appliedSchema(writer)
+export async function upgradeDatabase(
+  { writer, reader }: { readonly writer: Connection; readonly reader: Connection },
+  options: UpgradeOptions,
+): Promise<void> {
+  const applied = await appliedSchema(reader)
   if (applied !== null && applied > SCHEMA_TIME)
     throw new NewerData(
       `the data was written by a newer version of the gateway (its schema is of ${isoTime(applied)}, and ${VERSION} knows those up to ${isoTime(SCHEMA_TIME)}). Start that version, or restore a copy from before the upgrade`,
@@ -75,10 +78,19 @@ async function runMigrations(writer: Connection): Promise<void> {
 }
 
 /** The time of the last migration that the database has; null for a new database. */
-export async function appliedSchema(writer: Connection): Promise<number | null> {
-  if ((await readNumber(writer, "SELECT count(*) FROM sqlite_master WHERE name = '__drizzle_migrations'")) === 0)
-    return null
-  return (await readNumber(writer, 'SELECT max(created_at) FROM __drizzle_migrations')) || null
+export async function appliedSchema(connection: Connection): Promise<number | null> {
+  try {
+    return (await readNumber(connection, 'SELECT max(created_at) FROM __drizzle_migrations')) || null
+  } catch (error) {
+    const tables = "SELECT count(*) FROM sqlite_master WHERE name = '__drizzle_migrations'"
+    if ((await readNumber(connection, tables)) === 0) return null
+    throw error
+  }
+}
+
+/** Throws if the tables are not those of this version. For who may change nothing. */
+export async function refuseOtherSchema(reader: Connection): Promise<void> {
+  if ((await appliedSchema(reader)) !== SCHEMA_TIME) throw new Error('the tables are not those of this version')
 }
 
 async function rebuildsOf(steps: readonly string[]): Promise<number> {
@@ -92,7 +104,7 @@ async function debtsBelowZero(writer: Connection): Promise<number> {
   return knowsDebt === 0 ? 0 : readNumber(writer, 'SELECT count(*) FROM accounts WHERE debt < 0')
 }
 
-async function readNumber(writer: Connection, sql: string): Promise<number> {
-  const [row] = await writer.rows(sql)
+async function readNumber(connection: Connection, sql: string): Promise<number> {
+  const [row] = await connection.rows(sql)
   return Number(row?.[0] ?? 0)
 }

@@ -48,6 +48,8 @@ export async function registerCell(
   now: number,
 ): Promise<void> {
   const idIn = async (db: LibSQLDatabase) => (await db.select().from(cells).where(eq(cells.name, cell)))[0]?.databaseId
+  const [known, inControl] = await Promise.all([idIn(own), idIn(control)])
+  if (known !== undefined && known === inControl) return
   const first = { name: cell, databaseId: randomBytes(16).toString('hex'), openedAt: now }
   await own.insert(cells).values(first).onConflictDoNothing()
   const databaseId = await idIn(own)

@@ -10,20 +10,28 @@ type Turn = () => Promise<unknown>
  */
 export class WriteQueue {
   private readonly connection: Pick<Connection, 'send' | 'apply'>
-  private currentEpoch: number
+  private owned: number | null
   private readonly raisedTo = new Set<number>()
   private readonly urgent: Turn[] = []
   private readonly usual: Turn[] = []
   private busy = false
   private idle: (() => void)[] = []
 
-  constructor(connection: Pick<Connection, 'send' | 'apply'>, epoch: number) {
+  /** `epoch`: null until `begin`, for a process that does not own the database yet. It then refuses every write. */
+  constructor(connection: Pick<Connection, 'send' | 'apply'>, epoch: number | null = null) {
     this.connection = connection
-    this.currentEpoch = epoch
+    this.owned = epoch
   }
 
+  /** From here on this process owns the database. */
+  begin(epoch: number): void {
+    this.owned = epoch
+  }
+
+  /** Throws before `begin`. */
   get epoch(): number {
-    return this.currentEpoch
+    if (this.owned === null) throw notOwned()
+    return this.owned
   }
 
   /** Writes that wait for their turn. */
@@ -43,7 +51,7 @@ export class WriteQueue {
 
   /** Applies one batch of the log. No response waits for it. */
   apply(request: Omit<ApplyRequest, 'epoch'>): Promise<Applied> {
-    return this.inTurn(this.usual, () => this.connection.apply({ epoch: this.currentEpoch, ...request }))
+    return this.inTurn(this.usual, () => this.connection.apply({ epoch: this.epoch, ...request }))
   }
 
   /**
@@ -52,19 +60,19 @@ export class WriteQueue {
    */
   async fenceOff(): Promise<number | null> {
     // Other processes raise the epoch by one, or to the time: a large random step is recognizable as ours.
-    const next = this.currentEpoch + 2 + Math.floor(Math.random() * 2 ** 32)
+    const next = this.epoch + 2 + Math.floor(Math.random() * 2 ** 32)
     this.raisedTo.add(next)
     const results = await this.enqueue(this.urgent, () => [
       {
         sql: 'UPDATE owner SET epoch = ?, asserted = ? WHERE id = 1 AND epoch = ?',
-        args: [next, next, this.currentEpoch],
+        args: [next, next, this.epoch],
       },
       { sql: 'SELECT epoch, last_group FROM owner WHERE id = 1', args: [] },
     ])
     const [epoch, lastGroup] = (results[1]?.rows[0] ?? []).map(Number)
     // The response to an earlier raise may have been lost, too.
     if (epoch === undefined || lastGroup === undefined || !this.raisedTo.has(epoch)) return null
-    this.currentEpoch = epoch
+    this.owned = epoch
     this.raisedTo.clear()
     return lastGroup
   }
@@ -80,7 +88,7 @@ export class WriteQueue {
     args: number[],
     statements: readonly Statement[],
   ): Promise<readonly WireResult[]> {
-    const fence = () => ({ sql: `UPDATE owner SET ${assignments} WHERE id = 1`, args: [this.currentEpoch, ...args] })
+    const fence = () => ({ sql: `UPDATE owner SET ${assignments} WHERE id = 1`, args: [this.epoch, ...args] })
     return (await this.enqueue(queue, () => [fence(), ...statements])).slice(1)
   }
 
@@ -89,6 +97,7 @@ export class WriteQueue {
   }
 
   private inTurn<T>(queue: Turn[], send: () => Promise<T>): Promise<T> {
+    if (this.owned === null) return Promise.reject(notOwned())
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     queue.push(() => send().then(resolve, reject))
     this.next()
@@ -108,4 +117,8 @@ export class WriteQueue {
       this.next()
     })
   }
+}
+
+function notOwned(): Error {
+  return new Error('this process does not own the database yet')
 }

@@ -1,0 +1,44 @@
+import { AT_ONCE, LaterOpening, type Opening } from '../../core/cluster/opening'
+import type { NodeSurroundings } from './gateway-node'
+import type { PreparedGateway } from './owned-gateway'
+
+interface Openable {
+  /** Has done once what its first calls would wait for. */
+  warm(): Promise<unknown>
+  close(): Promise<void>
+}
+
+interface OpenerParts<G, S> {
+  readonly compose: (surroundings: S, onLost: (reason: string) => void, opening: Opening) => Promise<G>
+  readonly surroundingsOf: (node: NodeSurroundings) => S
+  /** From here on the gateway owns its cell. */
+  readonly owned: (gateway: G, surroundings: S) => G
+}
+
+/** How gateways of a node are opened: at once, or in two parts (ADR 62). */
+export function openers<G extends Openable, S>({ compose, surroundingsOf, owned }: OpenerParts<G, S>) {
+  return {
+    async open(node: NodeSurroundings, onLost: (reason: string) => void): Promise<G> {
+      const surroundings = surroundingsOf(node)
+      return owned(await compose(surroundings, onLost, AT_ONCE), surroundings)
+    },
+    async prepare(node: NodeSurroundings, onLost: (reason: string) => void): Promise<PreparedGateway<G>> {
+      const opening = new LaterOpening()
+      const surroundings = surroundingsOf(node)
+      const gateway = await compose(surroundings, onLost, opening)
+      await gateway.warm()
+      return {
+        async begin() {
+          try {
+            await opening.begin()
+          } catch (error) {
+            await gateway.close()
+            throw error
+          }
+          return owned(gateway, surroundings)
+        },
+        close: () => gateway.close(),
+      }
+    },
+  }
+}

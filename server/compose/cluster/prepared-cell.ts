@@ -1,0 +1,52 @@
+import type { CellName } from '../../core/cluster/cells'
+import type { Lease } from '../../core/cluster/leases'
+import type { Ownership, PreparedGateway } from './owned-gateway'
+
+interface PreparedParts<G> {
+  readonly cell: CellName
+  readonly nodeId: string
+  readonly prepare: (ownership: Ownership, cell: CellName) => Promise<PreparedGateway<G>>
+  /** It cannot be used any more: before it has a lease, nobody else notices. */
+  readonly onLost: (reason: string, lease: Lease | null) => void
+}
+
+/** The accounts of a cell, opened on a node as far as can be while another node owns them (ADR 62). */
+export class PreparedCell<G> {
+  private lease: Lease | null = null
+  private readonly opening: Promise<PreparedGateway<G>>
+
+  constructor({ cell, nodeId, prepare, onLost }: PreparedParts<G>) {
+    const held = () => this.lease
+    const lease = {
+      ...{ cell, nodeId },
+      get term() {
+        const own = held()
+        if (!own) throw new Error('a prepared cell has no term')
+        return own.term
+      },
+    }
+    const mayGrant = () => this.lease?.isHeld() ?? false
+    this.opening = prepare({ lease, mayGrant, onLost: (reason) => onLost(reason, this.lease) }, cell)
+    // Told by `ready` and `begin`.
+    this.opening.catch(() => undefined)
+  }
+
+  /** Rejects if the cell cannot be prepared. */
+  async ready(): Promise<void> {
+    await this.opening
+  }
+
+  /** Opens the rest under the lease of this node. */
+  async begin(lease: Lease): Promise<G> {
+    this.lease = lease
+    return (await this.opening).begin()
+  }
+
+  /** Closes what was opened, without `begin`. */
+  async close(): Promise<void> {
+    await this.opening.then(
+      (prepared) => prepared.close(),
+      () => undefined,
+    )
+  }
+}

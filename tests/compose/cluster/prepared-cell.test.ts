@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'bun:test'
+import { testNodes } from './test-nodes'
+
+/** Issue 23: a planned hand-over within 200 ms, because the next owner prepares the cell while the older one serves it. */
+describe('the next owner of a cell', () => {
+  /** `a` owns `main`, and `b` stands by. */
+  async function ownerAndStandby() {
+    const nodes = testNodes()
+    const a = nodes.start('a')
+    await nodes.time.pass(500)
+    const b = nodes.start('b')
+    await nodes.time.pass(2_000)
+    expect(nodes.granting()).toEqual(['a'])
+    return { ...nodes, a, b }
+  }
+
+  test('prepares it while the owner grants, grants nothing meanwhile, and begins under its own lease', async () => {
+    const { time, a, b, granting, opened, prepared } = await ownerAndStandby()
+    await b.role.main.prepare()
+    await time.pass(1_000)
+    expect([granting(), b.role.owned(), b.role.term, b.role.main.isPrepared]).toEqual([['a'], null, null, true])
+    const left = a.role.leave(0)
+    await time.pass(200)
+    await left
+    expect([granting(), prepared.length, prepared[0]?.term, opened.at(-1)]).toEqual([['b'], 1, 2, prepared[0] as never])
+    expect(b.role.main.isPrepared).toBe(false)
+  })
+
+  test('is asked to by an owner that stops', async () => {
+    const { time, a, granting, prepared } = await ownerAndStandby()
+    const left = a.role.leave(0)
+    await time.pass(200)
+    await left
+    expect([granting(), prepared.map(({ node, term }) => [node, term])]).toEqual([['b'], [['b', 2]]])
+  })
+
+  test('opens it anew if it cannot be prepared, or cannot begin', async () => {
+    for (const fault of ['unprepared', 'unbegun'] as const) {
+      const { time, a, b, granting, opened, prepared, lines } = await ownerAndStandby()
+      b.link[fault] = new Error('the tables are not those of this version')
+      const left = a.role.leave(0)
+      await time.pass(200)
+      await left
+      expect([granting(), opened.at(-1)?.isPrepared, prepared.every(({ isClosed }) => isClosed)]).toEqual([
+        ['b'],
+        false,
+        true,
+      ])
+      expect(lines.filter((line) => /prepared/.test(line))).toEqual([
+        fault === 'unprepared'
+          ? 'b info: a cell could not be prepared; it is opened when it is taken'
+          : 'b warn: what was prepared of a cell cannot be used; it is opened anew',
+      ])
+    }
+  })
+
+  test('closes it if it breaks before it is taken, and prepares it again when it is asked', async () => {
+    const { time, b, granting, prepared } = await ownerAndStandby()
+    await b.role.main.prepare()
+    prepared[0]?.lose('a worker ended')
+    await time.pass(100)
+    expect([prepared[0]?.isClosed, b.role.main.isPrepared, granting()]).toEqual([true, false, ['a']])
+    await b.role.main.prepare()
+    expect([prepared.length, b.role.main.isPrepared]).toEqual([2, true])
+  })
+
+  test('loses it like any other that it owns, also if it was prepared', async () => {
+    const { time, a, granting, prepared } = await ownerAndStandby()
+    const left = a.role.leave(0)
+    await time.pass(200)
+    await left
+    prepared[0]?.lose('another process owns the database now')
+    expect([prepared[0]?.isDraining, granting()]).toEqual([true, []])
+    await time.pass(100)
+    expect(prepared[0]?.isClosed).toBe(true)
+  })
+
+  test('closes what it prepared when it stops itself', async () => {
+    const { b, prepared, granting } = await ownerAndStandby()
+    await b.role.main.prepare()
+    await b.role.leave(0)
+    expect([prepared[0]?.isClosed, granting()]).toEqual([true, ['a']])
+  })
+
+  test('prepares nothing that it owns', async () => {
+    const { a, prepared } = await ownerAndStandby()
+    await a.role.main.prepare()
+    expect(prepared).toEqual([])
+  })
+})
+
+describe('cells of nodes', () => {
+  test('that are moved or balanced are prepared by the node that gets them, which is the only one', async () => {
+    const { time, start, opened, prepared } = testNodes(['main', 'c2', 'c3'])
+    const a = start('a')
+    await time.pass(500)
+    start('b')
+    await time.pass(10_000)
+    // `b` joined: it gets its share.
+    expect(prepared.map(({ node }) => node)).toEqual(['b'])
+    const [to] = (await a.role.sighting)?.offers.filter(({ nodeId }) => nodeId === 'b') ?? []
+    if (!to) throw new Error('no offer')
+    const mine = opened.filter(({ node, isClosed }) => node === 'a' && !isClosed).map(({ cell }) => cell)
+    const [cell = ''] = mine
+    const given = a.role.give(cell, to)
+    await time.pass(500)
+    await given
+    expect(prepared.at(-1)).toMatchObject({ node: 'b', cell })
+    expect(opened.at(-1)).toBe(prepared.at(-1) as never)
+  })
+
+  test('are each prepared by one other node when their owner stops', async () => {
+    const { time, start, prepared, granting } = testNodes(['main', 'c2', 'c3', 'c4'])
+    const a = start('a')
+    await time.pass(1_000)
+    for (const id of ['b', 'c']) start(id)
+    await time.pass(30_000)
+    const owned = prepared.length
+    const left = a.role.leave(0)
+    await time.pass(500)
+    await left
+    const cells = prepared.slice(owned).map(({ cell }) => cell)
+    expect(new Set(cells).size).toBe(cells.length)
+    expect(cells.length).toBeGreaterThan(0)
+    await time.pass(5_000)
+    expect([granting().length, granting().includes('a')]).toEqual([4, false])
+  })
+})
