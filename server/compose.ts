@@ -289,7 +289,7 @@ async function coreOf(
   { stores, cell, close }: Awaited<ReturnType<typeof openDatabases>>,
 ) {
   const isResealed = await resealSecrets(config, stores.sealedTexts, { log, opening })
-  const control = await openControl(config, stores, clock)
+  const control = await openControl(config, stores, { clock, opening })
   const { accounts, credentials, holds, events, ledger, journal, writeEvent } = cell
   const { apis, catalog, prices } = control
   const setupToken = setupTokenOf(place, control.setupToken)

@@ -23,7 +23,7 @@ interface NodeProcess {
   readonly config: Config
   readonly nodeUrl: string
   readonly log: ProcessLog
-  /** Opens the accounts of a cell; its database must not be owned by another node, but until `opening` begins. */
+  /** Opens the accounts of a cell. Another node may own its database only until `opening` begins. */
   readonly compose: (
     surroundings: CellSurroundings,
     onLost: (reason: string) => void,
@@ -44,11 +44,17 @@ export async function runNode(parts: NodeProcess) {
   /** By cell. */
   const gateways = new Map<string, Gateway>()
   const owned = (gateway: Gateway, surroundings: CellSurroundings) => {
+    const { cell } = surroundings.node.lease
     gateway.app.server = server
-    // That of an earlier ownership is closed.
-    gateways.set(surroundings.node.lease.cell, gateway)
+    gateways.set(cell, gateway)
     parts.onOwned(gateway, surroundings)
-    return gateway
+    return {
+      ...gateway,
+      async close() {
+        gateways.delete(cell)
+        await gateway.close()
+      },
+    }
   }
   const tellOtherNodes = async () => opened.tellOtherNodes()
   const cells = await openCells(config, { onFatal: end, tellOtherNodes })

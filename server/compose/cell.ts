@@ -23,7 +23,7 @@ import { Limiter } from '../core/limits/limiter'
 import type { RecentLatencies } from '../core/usage/recent-latencies'
 import type { Log } from '../log'
 import type { CellPlace } from './cluster/cell-place'
-import { askToTell, directoryTeller } from './cluster/directory-teller'
+import { askToTell, directoryTeller, withoutAdding } from './cluster/directory-teller'
 import { MoneyLog } from './observing/money-log'
 import { timedJournal } from './observing/timed-journal'
 import { eventWriter } from './webhooks'
@@ -76,7 +76,11 @@ export async function openCell(needs: CellNeeds) {
   const compareClock = async () => {
     if (!needs.acceptsClock) assertClock(clock.now(), await stores.lastTimes())
   }
-  await Promise.all([tellDirectory(), compareClock()])
+  // The owner that still serves has told it. What it has not keeps this from being prepared.
+  const compare = opening.isAhead
+    ? tellerOf({ ...needs, control: { ...control, told: withoutAdding(control.told) } }, stores)
+    : tellDirectory
+  await Promise.all([compare(), compareClock()])
   const events = new MemoryEvents()
   const charges = new WatchedJournal(stores.journal, () => stopwatch.now())
   const money = new MoneyLog(log)

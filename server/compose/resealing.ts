@@ -5,8 +5,8 @@ import { resealTexts, type SealedTexts } from '../core/secrets/resealing'
 import type { Log } from '../log'
 
 /**
- * Seals the secrets of webhooks and imported APIs with the newest key, before anything reads them. Returns what says, once that is done, whether older
- * keys can be removed as far as these are concerned.
+ * Seals the secrets of webhooks and imported APIs with the newest key. Returns what says, once that is done, whether older keys can be removed as far as
+ * these are concerned.
  */
 export async function resealSecrets(
   { sealingKeys }: Config,

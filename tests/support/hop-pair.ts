@@ -1,5 +1,5 @@
 import { Forwarder, type ForwarderParts, type Missing } from '../../server/adapters/cluster/forwarder'
-import { asksForLink, hopOf, refusalOf } from '../../server/adapters/cluster/hop-gate'
+import { asksForLink, hopOf, probeAnswer, refusalOf } from '../../server/adapters/cluster/hop-gate'
 import { HopHeaders } from '../../server/adapters/cluster/hop-header'
 import { IncomingLinks } from '../../server/adapters/cluster/incoming-links'
 import { MAIN_CELL } from '../../server/core/cluster/cells'
@@ -70,8 +70,10 @@ export function openHopPair(options: Limits = {}, way: Way = 'connections') {
   const owner = serve(async (request, server) => {
     const hop = hopOf(request, ownerHeaders, now(), isMeant)
     if (hop === null) return new Response('not through the first node', { status: 400 })
-    if (hop instanceof Response && hop.status === 204) state.probes++
     if (hop instanceof Response) return hop
+    const probed = probeAnswer(request, hop)
+    if (probed) state.probes++
+    if (probed) return probed
     if (asksForLink(request, hop)) {
       state.opened++
       return way === 'a link' ? links.accept(request, server) : new Response(null, { status: 404 })

@@ -78,6 +78,12 @@ export class Forwarder implements Forwarding {
     )
   }
 
+  async send(request: Request, to: Peer, call: ForwardedCall): Promise<Response | null> {
+    const body = outgoingBody(request)
+    const outcome = await this.attempt(request, to, call, body === 'small' ? await smallBody(request) : body)
+    return outcome.kind === 'answered' ? outcome.response : null
+  }
+
   private async sent(request: Request, to: Peer, call: ForwardedCall, body: OutgoingBody): Promise<Response> {
     const first = await this.attempt(request, to, call, body)
     if (first.kind === 'answered') return first.response

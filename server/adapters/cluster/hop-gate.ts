@@ -28,8 +28,7 @@ export function hopOf(request: Request, signer: HopSigner, now: number, isMeant:
   // A caller's own request to these paths is one like any other.
   const path = hopped.address === OPERATOR ? requestPath(request.url) : null
   if (path === LINK_PATH || path === PREPARE_PATH) return hopped
-  const refusal = refusalOf(hopped, isMeant)
-  return refusal ?? (path === PROBE_PATH ? new Response(null, { status: 204 }) : hopped)
+  return refusalOf(hopped, isMeant) ?? hopped
 }
 
 /** The response to a request for another owner than this one; null if it is for this one. */
@@ -40,6 +39,11 @@ export function refusalOf({ cell, term }: Hopped, isMeant: IsMeant): Response | 
 /** Whether another node asks for a link. */
 export function asksForLink(request: Request, { address }: Hopped): boolean {
   return address === OPERATOR && requestPath(request.url) === LINK_PATH
+}
+
+/** The answer to `PROBE_PATH`, of a node that owns the cell for certain; null to any other request. */
+export function probeAnswer(request: Request, { address }: Hopped): Response | null {
+  return address === OPERATOR && requestPath(request.url) === PROBE_PATH ? new Response(null, { status: 204 }) : null
 }
 
 /** Whether the next owner of a cell is asked to prepare it. */

@@ -24,7 +24,8 @@ export function composeBackups(config: Config, { stores, clock, log, threads, op
   const source = { dataDir, databaseUrl, backup, threads }
   const backups = new Backups({ ...backupWork(source), clock })
   const configured = backup.to === null ? null : backupTarget(backup.to, source)
-  const place = configured && startPlaceCheck(configured, log)
+  let place: ReturnType<typeof startPlaceCheck> | null = null
+  const placeCheck = configured && opening.job(() => (place = startPlaceCheck(configured, log)))
   const writeEvent = eventWriter(stores.webhooks, clock, log)
   const job =
     configured &&
@@ -51,11 +52,14 @@ export function composeBackups(config: Config, { stores, clock, log, threads, op
     /** Why copies cannot be made on schedule; null if they can. */
     warning: async (): Promise<string | null> => (await place?.problem()) ?? backups.failure(),
     /** For tests. */
-    ...{ job, place },
+    job,
+    get place() {
+      return place
+    },
     /** Does not wait for a backup in progress, which may take minutes: what it wrote is removed by a later one. */
     close() {
       void job?.close()
-      void place?.close()
+      void placeCheck?.close()
     },
   }
 }

@@ -4,11 +4,11 @@ import type { Forwarding } from '../../core/cluster/hop'
 import type { Offer, Sighting } from '../../core/cluster/leases'
 import { commandCall } from './cell-calls'
 
-/** A node of the version before does not answer: it opens the cell when it takes it. */
+/** Longer is of no use: the node opens the cell when it takes it. */
 const MAX_PREPARE_MS = 5_000
 
 interface AskParts {
-  readonly forwarding: Pick<Forwarding, 'forward'>
+  readonly forwarding: Pick<Forwarding, 'send'>
   readonly sighting: () => Pick<Sighting, 'owners'> | null
   readonly now: () => number
 }
@@ -19,7 +19,7 @@ export function askToPrepare({ forwarding, sighting, now }: AskParts) {
     const signal = AbortSignal.timeout(MAX_PREPARE_MS)
     const term = (sighting()?.owners.get(cell)?.term ?? 0) + 1
     const request = new Request(`http://owner.internal${PREPARE_PATH}`, { method: 'POST', signal })
-    const answer = await forwarding.forward(request, { cell, nodeId, url, term }, commandCall(now()))
-    await answer.body?.cancel()
+    const answer = await forwarding.send(request, { cell, nodeId, url, term }, commandCall(now()))
+    await answer?.body?.cancel()
   }
 }

@@ -181,12 +181,12 @@ export class CellRole<G extends OwnedGateway> {
     if (!this.prepared) {
       const { cell } = this
       const onLost = (reason: string, lease: Lease | null) => {
-        if (lease === null) void this.discard()
+        if (lease === null) void this.discard(prepared)
         else if (this.lease === lease) this.lose(reason)
       }
-      const prepared = new PreparedCell({ cell, nodeId: self.id, prepare, onLost })
+      const prepared: PreparedCell<G> = new PreparedCell({ cell, nodeId: self.id, prepare, onLost })
       this.prepared = prepared
-      setTimeout(() => this.prepared === prepared && void this.discard(), PREPARED_MS).unref()
+      setTimeout(() => void this.discard(prepared), PREPARED_MS).unref()
     }
     const { prepared } = this
     await prepared.ready().catch((error: unknown) => {
@@ -197,19 +197,23 @@ export class CellRole<G extends OwnedGateway> {
     })
   }
 
-  /** Closes what was prepared. */
-  private async discard(): Promise<void> {
-    const { prepared } = this
+  /** Closes what was prepared, unless the node has taken the cell since. */
+  private async discard(prepared = this.prepared): Promise<void> {
+    if (!prepared || this.prepared !== prepared) return
     this.prepared = null
-    await prepared?.close().catch((error: unknown) => this.parts.onStuck(reasonOf(error)))
+    await prepared.close().catch((error: unknown) => {
+      this.parts.log.warn('what was prepared of a cell could not be closed', {
+        cell: this.cell,
+        reason: reasonOf(error),
+      })
+    })
   }
 
   /** Tries to take the free cell, and opens its accounts in the background. */
   async take(): Promise<void> {
     const { monotonic } = this.parts
     if (this.failed && monotonic() - this.failed.at < BACK_OFF_MS) return
-    // What is prepared has connections to the database, which are watched.
-    if (this.reach && !this.prepared && !(await this.reach.answers())) return
+    if (this.reach && !(await this.reach.answers())) return
     const sentAt = monotonic()
     this.asking = this.takeLease(sentAt)
     await this.asking
@@ -330,7 +334,7 @@ export class CellRole<G extends OwnedGateway> {
       try {
         return await prepared.begin(lease)
       } catch (error) {
-        if (error instanceof TermTooLow) throw error
+        if (error instanceof TermTooLow || this.lease !== lease) throw error
         log.warn('what was prepared of a cell cannot be used; it is opened anew', { cell, reason: reasonOf(error) })
       }
     const onLost = (reason: string) => {

@@ -47,6 +47,15 @@ export function directoryTeller({ cell, contents, told, log }: Needs): () => Pro
   return () => mutex.take('directory', tell)
 }
 
+/** The directory for a gateway that may not write yet: `add` rejects. */
+export function withoutAdding(parts: ToldParts): ToldParts {
+  const add = async () => {
+    throw new Error('the directory lacks what this cell has')
+  }
+  const readOnly = <T extends Told>(part: DirectoryPart<T>) => ({ holders: part.holders.bind(part), add })
+  return { keys: readOnly(parts.keys), payments: readOnly(parts.payments), accounts: readOnly(parts.accounts) }
+}
+
 /** Asks the gateway of a cell to tell the directory. Rejects if it has not done so in five seconds. */
 export function askToTell(messages: CellMessages): (cell: CellName) => Promise<unknown> {
   return (cell) =>

@@ -1,4 +1,4 @@
-import { asksForLink, asksToPrepare, type IsMeant, refusalOf } from '../../adapters/cluster/hop-gate'
+import { asksForLink, asksToPrepare, type IsMeant, probeAnswer, refusalOf } from '../../adapters/cluster/hop-gate'
 import { IncomingLinks, type LinkServer } from '../../adapters/cluster/incoming-links'
 import type { CellName, CellRouter, StaffClaim } from '../../core/cluster/cells'
 import { MAIN_CELL } from '../../core/cluster/cells'
@@ -187,13 +187,15 @@ export class GatewayNode {
     }
     const role = this.parts.role.of(hop.cell)
     if (asksToPrepare(request, hop)) {
-      await role?.prepare()
+      await this.parts.role.prepare(hop.cell)
       return new Response(null, { status: 204 })
     }
     const deciding = role?.decided ?? null
     if (deciding !== null) await deciding
     const misdirected = refusalOf(hop, this.meantFor(request))
     if (misdirected) return misdirected
+    const probed = probeAnswer(request, hop)
+    if (probed) return probed
     // It may be about to open the accounts.
     const look = () => role?.owned() ?? (role && role.term !== null ? null : 'lost')
     const own = look() ?? (await this.parts.role.until(look, request.signal))

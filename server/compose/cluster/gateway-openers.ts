@@ -26,15 +26,18 @@ export function openers<G extends Openable, S>({ compose, surroundingsOf, owned 
       const opening = new LaterOpening()
       const surroundings = surroundingsOf(node)
       const gateway = await compose(surroundings, onLost, opening)
-      await gateway.warm()
+      const orClosed = async (step: Promise<unknown>) => {
+        try {
+          await step
+        } catch (error) {
+          await gateway.close()
+          throw error
+        }
+      }
+      await orClosed(gateway.warm())
       return {
         async begin() {
-          try {
-            await opening.begin()
-          } catch (error) {
-            await gateway.close()
-            throw error
-          }
+          await orClosed(opening.begin())
           return owned(gateway, surroundings)
         },
         close: () => gateway.close(),

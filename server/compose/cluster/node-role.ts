@@ -1,7 +1,7 @@
 import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import type { Peer } from '../../core/cluster/hop'
 import { ClockSkew, LEASE_MS, MAX_SKEW_MS, type Offer, RENEW_MS, type Sighting } from '../../core/cluster/leases'
-import { surplus, takesNow } from '../../core/cluster/shares'
+import { successorOf, surplus, takesNow } from '../../core/cluster/shares'
 import { reasonOf } from '../../core/result'
 import { type CellParts, CellRole, type Role } from './cell-role'
 import type { OwnedGateway } from './owned-gateway'
@@ -11,10 +11,10 @@ import { WaitingRequests } from './waiting-requests'
 const LOOK_MS = 1_000
 /** While nobody owns a cell, or requests wait. */
 const SOON_MS = 100
-/** While requests wait, for the first second: at a planned hand-over the cell is free within milliseconds. */
+/** While requests wait, for the first second, or a cell is prepared: at a planned hand-over it is free within milliseconds. */
 const AT_ONCE_MS = 20
 const TURNS_AT_ONCE = 50
-/** The same where the cell is prepared: its owner is about to give it away. */
+/** While both is so. */
 const PREPARED_MS = 5
 /** After the database did not answer: several tries fit into a lease. */
 const RETRY_MS = 300
@@ -180,6 +180,13 @@ export class NodeRole<G extends OwnedGateway> {
     if (to.nodeId !== this.parts.self.id) await this.yieldTo(cell, to)
   }
 
+  /** Prepares a cell that another node gives away soon, and looks for it more often from now on. Resolves when it is prepared, or cannot be. */
+  async prepare(cell: CellName): Promise<void> {
+    const prepared = this.of(cell)?.prepare()
+    this.hurry()
+    await prepared
+  }
+
   /** Gives a cell away once the next owner has prepared it: requests wait for that node only as long as it takes to begin. */
   private async yieldTo(cell: CellName, to: Pick<Offer, 'nodeId' | 'url'> | null): Promise<void> {
     if (this.giving.has(cell)) return
@@ -202,7 +209,9 @@ export class NodeRole<G extends OwnedGateway> {
     await Promise.all(
       owned.map(async ({ cell }) => {
         const able = others.filter(({ cells }) => cells === null || cells.includes(cell))
-        const [to] = able.sort((a, b) => (counts.get(a.nodeId) ?? 0) - (counts.get(b.nodeId) ?? 0))
+        const [fewest] = able.sort((a, b) => (counts.get(a.nodeId) ?? 0) - (counts.get(b.nodeId) ?? 0))
+        const planned = this.latest && successorOf(cell, this.latest)
+        const to = able.find(({ nodeId }) => nodeId === planned) ?? fewest
         if (!to) return
         counts.set(to.nodeId, (counts.get(to.nodeId) ?? 0) + 1)
         await askToPrepare(cell, to)
@@ -359,10 +368,16 @@ export class NodeRole<G extends OwnedGateway> {
     this.hurried.resolve()
   }
 
+  /** Whether this node soon gets a cell. */
+  private get hasPrepared(): boolean {
+    return this.roles.some(({ isPrepared }) => isPrepared)
+  }
+
   /** The least time from one turn of the loop to the next. */
   private get soonMs(): number {
-    if (this.turnsAwaited === 0 || this.turnsAwaited > TURNS_AT_ONCE) return SOON_MS
-    return this.roles.some(({ isPrepared }) => isPrepared) ? PREPARED_MS : AT_ONCE_MS
+    const isAwaited = this.turnsAwaited > 0 && this.turnsAwaited <= TURNS_AT_ONCE
+    if (this.hasPrepared) return isAwaited ? PREPARED_MS : AT_ONCE_MS
+    return isAwaited ? AT_ONCE_MS : SOON_MS
   }
 
   private pauseMs(): number {
@@ -372,7 +387,8 @@ export class NodeRole<G extends OwnedGateway> {
     const dueMs = Math.min(...leases.map((lease) => (lease ? lease.dueAt - now : RENEW_MS)))
     if (!leases.includes(null)) return Math.max(soonMs, dueMs)
     const isFree = this.roles.some((role) => !role.held && !role.owner() && role.silence === null)
-    return Math.max(soonMs, Math.min(dueMs, isFree || this.waiting.count > 0 ? soonMs : LOOK_MS))
+    const isSoon = isFree || this.waiting.count > 0 || this.hasPrepared
+    return Math.max(soonMs, Math.min(dueMs, isSoon ? soonMs : LOOK_MS))
   }
 
   private async pause(ms: number): Promise<void> {

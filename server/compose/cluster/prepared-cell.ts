@@ -13,6 +13,8 @@ interface PreparedParts<G> {
 /** The accounts of a cell, opened on a node as far as can be while another node owns them (ADR 62). */
 export class PreparedCell<G> {
   private lease: Lease | null = null
+  /** It is closed: what its parts say of their end concerns nobody. */
+  private isOver = false
   private readonly opening: Promise<PreparedGateway<G>>
 
   constructor({ cell, nodeId, prepare, onLost }: PreparedParts<G>) {
@@ -26,7 +28,10 @@ export class PreparedCell<G> {
       },
     }
     const mayGrant = () => this.lease?.isHeld() ?? false
-    this.opening = prepare({ lease, mayGrant, onLost: (reason) => onLost(reason, this.lease) }, cell)
+    const told = (reason: string) => {
+      if (!this.isOver) onLost(reason, this.lease)
+    }
+    this.opening = prepare({ lease, mayGrant, onLost: told }, cell)
     // Told by `ready` and `begin`.
     this.opening.catch(() => undefined)
   }
@@ -39,11 +44,17 @@ export class PreparedCell<G> {
   /** Opens the rest under the lease of this node. */
   async begin(lease: Lease): Promise<G> {
     this.lease = lease
-    return (await this.opening).begin()
+    try {
+      return await (await this.opening).begin()
+    } catch (error) {
+      this.isOver = true
+      throw error
+    }
   }
 
   /** Closes what was opened, without `begin`. */
   async close(): Promise<void> {
+    this.isOver = true
     await this.opening.then(
       (prepared) => prepared.close(),
       () => undefined,

@@ -34,6 +34,8 @@ export interface Forwarding {
    * `findOwner` once and sends the request there. Otherwise, and when that fails too, a 503 with Retry-After. Never rejects.
    */
   forward(request: Request, to: Peer, call: ForwardedCall): Promise<Response>
+  /** The answer of this node and no other; null if the request did not reach it, or was not for it. Never rejects. */
+  send(request: Request, to: Peer, call: ForwardedCall): Promise<Response | null>
   /** Resolves when no forwarded request is in progress, bodies of responses included. Aborts those that still run after `maxMs`. */
   ended(maxMs: number): Promise<void>
   /** Soon ends what still waits for an owner of this cell of an earlier term than this: it owns the cell no more, and may never answer. */

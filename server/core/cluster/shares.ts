@@ -63,7 +63,7 @@ export function surplus({ nodeId, cells, sighting }: ShareView): HandOver | null
 }
 
 /** The node that is to have a free cell, if it lives and can take it. */
-function successorOf(cell: CellName, { plans, offers, at }: ShareView['sighting']): string | null {
+export function successorOf(cell: CellName, { plans, offers, at }: ShareView['sighting']): string | null {
   const plan = plans.get(cell)
   if (!plan || !(plan.isPinned || isOpen(plan, at))) return null
   return offers.some(({ nodeId, cells }) => nodeId === plan.nodeId && cells.includes(cell)) ? plan.nodeId : null

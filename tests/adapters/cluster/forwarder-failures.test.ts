@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generate } from 'selfsigned'
+import { OPERATOR } from '../../../server/core/cluster/hop'
 import { freePort } from '../../support/free-port'
 import { openHopPair, rawRequest, WAYS } from '../../support/hop-pair'
 import { openTcpProxy } from '../../support/tcp-proxy'
@@ -48,6 +49,20 @@ describe.each(WAYS)('when a hop fails, by %s', (way) => {
     nodes.found = null
     expect((await get()).status).toBe(503)
     expect(missing()).toEqual(['did not run', 'did not run'])
+  })
+
+  test('what is for one node alone goes to no other, and waits for none', async () => {
+    const call = { address: OPERATOR, requestId: 'req_1' }
+    const ask = async (to: typeof nodes.peer, init: RequestInit = {}) =>
+      (await nodes.forwarder.send(new Request('http://owner.internal/', { method: 'POST', ...init }), to, call))?.text()
+    nodes.answer = async (request) => new Response(`got ${await request.text()}`)
+    nodes.found = nodes.peer
+    expect(await ask(nodes.peer)).toBe('got ')
+    expect(await ask({ ...nodes.peer, url: `http://127.0.0.1:${await freePort()}` })).toBeUndefined()
+    expect(await ask({ ...nodes.peer, term: 99 })).toBeUndefined()
+    nodes.answer = gone as never
+    expect(await ask(nodes.peer, { signal: AbortSignal.timeout(50) })).toBeUndefined()
+    expect([nodes.asked, nodes.missing]).toEqual([0, []])
   })
 
   test('who hangs up while no owner is there waits no longer, and bodies that wait are bounded', async () => {

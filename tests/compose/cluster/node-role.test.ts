@@ -3,11 +3,12 @@ import { TermTooLow } from '../../../server/core/cluster/leases'
 import { testNodes } from './test-nodes'
 
 /** An owner `a` that stops while a request is in progress there, and its standby `b`. */
-async function stoppingOwner() {
+async function stoppingOwner({ unprepared = null as Error | null } = {}) {
   const nodes = testNodes()
   const a = nodes.start('a')
   await nodes.time.pass(1_000)
   const b = nodes.start('b')
+  b.link.unprepared = unprepared
   await nodes.time.pass(2_000)
   const { promise, resolve } = Promise.withResolvers<void>()
   const handled = a.role.during(() => promise)
@@ -142,7 +143,7 @@ describe('a node', () => {
   })
 
   test('looks for the next owner more often at first, while a request waits', async () => {
-    const { time, allLeases, b, left, endRequest } = await stoppingOwner()
+    const { time, allLeases, b, left, endRequest } = await stoppingOwner({ unprepared: new Error('no memory') })
     const waiting = b.role.until(() => b.role.owned())
     const looks = spyOn(allLeases, 'look')
     const looksWithin = async (ms: number) => {

@@ -75,6 +75,87 @@ describe('the next owner of a cell', () => {
     expect(prepared[0]?.isClosed).toBe(true)
   })
 
+  test('opens nothing anew under a lease that it lost while the prepared one began', async () => {
+    const { time, a, b, opened, prepared, granting } = await ownerAndStandby()
+    await b.role.main.prepare()
+    const begins = Promise.withResolvers<void>()
+    b.link.beginning = begins.promise
+    b.link.unbegun = new Error('the connection was cut')
+    const left = a.role.leave(0)
+    await time.pass(200)
+    await left
+    expect(b.role.name).toBe('taking')
+    prepared[0]?.lose('the database did not answer for 10 s')
+    begins.resolve()
+    await time.pass(200)
+    expect([b.role.name, b.role.main.failure, opened.length, granting()]).toEqual([
+      'standby',
+      'the connection was cut',
+      1,
+      [],
+    ])
+  })
+
+  test('keeps what it owns, whatever an earlier prepared one says of its end', async () => {
+    const { time, a, b, prepared, granting } = await ownerAndStandby()
+    await b.role.main.prepare()
+    prepared[0]?.lose('a worker ended')
+    await time.pass(100)
+    await b.role.main.prepare()
+    prepared[0]?.lose('the other worker ended, too')
+    await time.pass(100)
+    expect([b.role.main.isPrepared, prepared[1]?.isClosed]).toEqual([true, false])
+    b.link.unbegun = new Error('a step failed')
+    const left = a.role.leave(0)
+    await time.pass(200)
+    await left
+    prepared[1]?.lose('the database did not answer for 10 s')
+    expect(granting()).toEqual(['b'])
+  })
+
+  test('looks for it often, also while no request waits: it has it within 100 ms', async () => {
+    const { time, a, b, granting } = await ownerAndStandby()
+    const asked = b.role.prepare('main')
+    await time.pass(3_000)
+    await asked
+    await a.role.leave(0)
+    await time.pass(100)
+    expect(granting()).toEqual(['b'])
+  })
+
+  test('does not take it while its database is silent', async () => {
+    const { time, start, granting, prepared } = testNodes(['main', 'c2'])
+    const a = start('a')
+    await time.pass(500)
+    const b = start('b')
+    await time.pass(10_000)
+    const [one, other] = a.role.of('c2')?.owned() ? [a, b] : [b, a]
+    await other.role.prepare('c2')
+    other.link.silent = ['c2']
+    const given = one.role.of('c2')?.yieldWithin(0)
+    await time.pass(1_000)
+    await given
+    // The older owner takes it back.
+    expect([other.role.of('c2')?.term, prepared.at(-1)?.term, one.role.of('c2')?.term]).toEqual([null, null, 3])
+    expect(granting().length).toBe(2)
+  })
+
+  test('is the node to which an operator pinned the cell', async () => {
+    const { time, start, prepared, allLeases } = testNodes(['main', 'c2', 'c3', 'c4'])
+    const roles = new Map(['a', 'b', 'c'].map((id) => [id, start(id).role]))
+    await time.pass(30_000)
+    const { owners } = await allLeases.look()
+    const [cell, owner] = [...owners].find(([name]) => name !== 'main') ?? []
+    if (!cell || !owner) throw new Error('nobody owns a cell')
+    const others = ['a', 'b', 'c'].filter((id) => id !== owner.nodeId)
+    const counts = (id: string) => [...owners.values()].filter(({ nodeId }) => nodeId === id).length
+    const [most = ''] = others.sort((x, y) => counts(y) - counts(x))
+    await allLeases.plan(cell, most, true)
+    void roles.get(owner.nodeId)?.leave(0)
+    await time.pass(500)
+    expect(prepared.filter((each) => each.cell === cell).at(-1)?.node).toBe(most)
+  })
+
   test('closes what it prepared when it stops itself', async () => {
     const { b, prepared, granting } = await ownerAndStandby()
     await b.role.main.prepare()

@@ -73,6 +73,7 @@ async function twoNodes() {
       const hop = { method, target, cell, term, address, requestId, staff, deadlineMs: 60_000 }
       return member.handle(signed(hop, request))
     },
+    send: async () => null,
     ended: async () => undefined,
     abandon: () => undefined,
     close: async () => undefined,

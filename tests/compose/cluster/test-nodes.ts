@@ -56,7 +56,7 @@ export function testNodes(
     /** What a prepared cell throws when it is prepared, and when it begins. */
     const preparing = { unprepared: null as Error | null, unbegun: null as Error | null }
     /** The answer to taking a lease arrives when this resolves. */
-    const late = { taking: Promise.resolve() }
+    const late = { taking: Promise.resolve(), beginning: Promise.resolve() }
     const link = { isCut: false, losesAnswers: false, skewMs, ...faults, ...preparing, ...late }
     const log = (level: string) => (message: string, fields?: object) => {
       lines.push(`${id} ${level}: ${message}`)
@@ -84,6 +84,7 @@ export function testNodes(
         prepared.push(gateway)
         return {
           async begin() {
+            await link.beginning
             if (link.unbegun) {
               await gateway.close()
               throw link.unbegun

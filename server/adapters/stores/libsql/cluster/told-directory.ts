@@ -78,7 +78,7 @@ class LibsqlToldAccounts implements DirectoryPart<ToldAccount> {
 }
 
 /** What cells tell the directory, by kind. */
-export function toldParts(db: LibSQLDatabase) {
+export function toldParts(db: LibSQLDatabase): ToldParts {
   return {
     keys: new LibsqlToldNames(db, keyDirectory, 'hash'),
     payments: new LibsqlToldNames(db, paymentDirectory, 'claim'),
@@ -86,4 +86,9 @@ export function toldParts(db: LibSQLDatabase) {
   }
 }
 
-export type ToldParts = ReturnType<typeof toldParts>
+export interface ToldParts {
+  readonly keys: DirectoryPart<Told>
+  /** References, too. */
+  readonly payments: DirectoryPart<Told>
+  readonly accounts: DirectoryPart<ToldAccount>
+}
