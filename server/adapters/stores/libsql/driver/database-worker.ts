@@ -4,11 +4,12 @@ import { TableFollower } from '../journal/table-follower'
 import { databaseFile } from './database-file'
 import { FileDatabase } from './file-database'
 import type { NetworkDatabase } from './network-database'
+import { type Packed, packedReply, unpacked } from './worker-message'
 import { LOG_DAMAGED, type WireError, type WorkerReply, type WorkerRequest } from './worker-wire'
 
 declare const self: {
-  onmessage: ((event: MessageEvent<WorkerRequest>) => void) | null
-  postMessage(reply: WorkerReply): void
+  onmessage: ((event: MessageEvent<Packed<WorkerRequest>>) => void) | null
+  postMessage(reply: Packed<WorkerReply>): void
 }
 
 let database: FileDatabase | NetworkDatabase | null = null
@@ -18,7 +19,7 @@ let follower: TableFollower | null = null
 let turn: Promise<void> = Promise.resolve()
 
 self.onmessage = ({ data }) => {
-  turn = turn.then(async () => self.postMessage(await answer(data)))
+  turn = turn.then(async () => self.postMessage(packedReply(await answer(unpacked(data)))))
 }
 
 async function answer(request: WorkerRequest): Promise<WorkerReply> {

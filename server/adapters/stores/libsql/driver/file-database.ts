@@ -96,7 +96,7 @@ export class FileDatabase {
     const { statement, columns } = this.prepare(sql)
     if (columns === null) {
       const { changes, lastInsertRowid } = statement.run(values)
-      return { columns: [], columnTypes: [], rows: [], rowsAffected: changes, lastInsertRowid: BigInt(lastInsertRowid) }
+      return { columns: [], columnTypes: [], rows: [], rowsAffected: changes, lastInsertRowid: `${lastInsertRowid}` }
     }
     return {
       columns: columns.map(({ name }) => name),

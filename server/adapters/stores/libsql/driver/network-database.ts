@@ -52,6 +52,6 @@ function wireResult(result: ResultSet): WireResult {
     columnTypes: result.columnTypes,
     rows: result.rows.map((row) => Array.from(row)),
     rowsAffected: result.rowsAffected,
-    lastInsertRowid: result.lastInsertRowid,
+    lastInsertRowid: result.lastInsertRowid?.toString(),
   }
 }

@@ -69,7 +69,7 @@ function resultSet(wire: WireResult): ResultSet {
     columnTypes: wire.columnTypes,
     rows: wire.rows.map((values) => new NamedRow(values) as unknown as Row),
     rowsAffected: wire.rowsAffected,
-    lastInsertRowid: wire.lastInsertRowid,
+    lastInsertRowid: wire.lastInsertRowid === undefined ? undefined : BigInt(wire.lastInsertRowid),
     toJSON: () => ({ columns: wire.columns, rows: wire.rows, rowsAffected: wire.rowsAffected }),
   }
 }

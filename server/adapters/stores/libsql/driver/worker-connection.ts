@@ -1,3 +1,4 @@
+import { type Packed, packedRequest, unpacked } from './worker-message'
 import { OWN_THREADS, type WorkerThreads } from './worker-threads'
 import {
   type Applied,
@@ -91,7 +92,8 @@ export class Connection {
   private constructor(threads: WorkerThreads, onCrash: (error: Error) => void) {
     this.threads = threads
     this.worker = threads.start(new URL('./database-worker.ts', import.meta.url))
-    this.worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => {
+    this.worker.onmessage = ({ data: packed }: MessageEvent<Packed<WorkerReply>>) => {
+      const data = unpacked(packed)
       const call = this.waiting.get(data.id)
       this.waiting.delete(data.id)
       if (data.ok || new DatabaseError(data.error).isAnswer)
@@ -154,7 +156,7 @@ export class Connection {
     this.owesSince ??= performance.now()
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { op: request.op, resolve, reject })
-      this.worker.postMessage({ id, ...request })
+      this.worker.postMessage(packedRequest({ id, ...request } as WorkerRequest))
     })
   }
 

@@ -66,7 +66,8 @@ export interface WireResult {
   readonly columnTypes: string[]
   readonly rows: Value[][]
   readonly rowsAffected: number
-  readonly lastInsertRowid: bigint | undefined
+  /** An integer in decimal digits. */
+  readonly lastInsertRowid: string | undefined
 }
 
 /** The error code for a log that was written but cannot be read. */
