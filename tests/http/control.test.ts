@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import type { AccountsAndPrices, OneOperatorAccount, OperatorPrice } from '../../server/http/operator/record'
+import { copyRow } from '../support/database-file'
 import { type Harness, openHarness } from '../support/harness'
 import {
   type AccountBody,
@@ -148,13 +149,17 @@ describe('grant', () => {
 
   test('finds an account that is older than a thousand others', async () => {
     const old = await gateway.owner('old@example.com')
-    await Promise.all(Array.from({ length: 1_001 }, () => gateway.account(0, null)))
+    const { id: newer } = await gateway.account(0, null)
+    const id = `'${newer.slice(0, 20)}' || printf('%017x', i)`
+    const changed = { id, account_id: id, user_id: 'user_id || i', credit: '0' }
+    for (const [table, column] of Object.entries({ accounts: 'id', account_directory: 'account_id' }))
+      await copyRow(gateway.databaseFile, { table, where: `${column} = '${newer}'`, copies: 1_000, changed })
     await confirm('old@example.com')
-    const { id } = await accountOf(old)
+    const { id: oldest } = await accountOf(old)
     expect(await command<OneOperatorAccount>('grant', { account: 'old@example.com', usd: '1' })).toMatchObject({
-      account: { id },
+      account: { id: oldest },
     })
-    expect(await command('list', { search: 'old@example' })).toMatchObject({ accounts: [{ id }] })
+    expect(await command('list', { search: 'old@example' })).toMatchObject({ accounts: [{ id: oldest }] })
   })
 
   test.each([['0'], ['-1'], ['1.0000001'], ['1e3'], ['much'], [5], [null], [undefined]])(

@@ -18,6 +18,24 @@ export async function executeOn(file: string, sql: string, args: InValue[] = [])
   }
 }
 
+/**
+ * Copies the one row of a table that matches, so many times: where a test needs a thousand of something and the way to it is not its subject. `changed`:
+ * what stands in some columns of a copy, as SQL in which `i` counts from 1.
+ */
+export async function copyRow(
+  file: string,
+  { table, where, copies, changed }: { table: string; where: string; copies: number; changed: Record<string, string> },
+): Promise<void> {
+  const columns = (await executeOn(file, `SELECT name FROM pragma_table_info('${table}')`)).map(({ name }) => `${name}`)
+  const values = columns.map((column) => changed[column] ?? `"${column}"`)
+  await executeOn(
+    file,
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+     INSERT INTO ${table} SELECT ${values.join()} FROM n, ${table} WHERE ${where}`,
+    [copies],
+  )
+}
+
 /** The ids of the calls that a database charged. */
 export async function chargedIds(file: string): Promise<ReadonlySet<string>> {
   return new Set((await executeOn(file, 'SELECT id FROM requests WHERE cost > 0')).map((row) => String(row['id'])))
