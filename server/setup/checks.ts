@@ -1,6 +1,7 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { availableParallelism, tmpdir, totalmem } from 'node:os'
+import { readFile, rm } from 'node:fs/promises'
+import { availableParallelism, totalmem } from 'node:os'
 import { join } from 'node:path'
+import { temporaryFolder } from './temporary-folder.ts'
 import { countTests, type TestCount } from './test-count.ts'
 import { runBun, type ToolRun } from './tool.ts'
 
@@ -42,7 +43,7 @@ export async function runTests(
   folder: string,
   path = process.env['PATH'],
 ): Promise<ToolRun & { count: TestCount; report: string | null }> {
-  const temporary = await mkdtemp(join(tmpdir(), 'verify-'))
+  const temporary = await temporaryFolder('verify-')
   const report = join(temporary, 'report.xml')
   try {
     const run = await runBun(['test', ...PARALLEL, '--reporter=junit', `--reporter-outfile=${report}`], {
