@@ -1,7 +1,7 @@
 import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import type { Peer } from '../../core/cluster/hop'
 import { ClockSkew, LEASE_MS, MAX_SKEW_MS, type Offer, RENEW_MS, type Sighting } from '../../core/cluster/leases'
-import { successorOf, surplus, takesNow } from '../../core/cluster/shares'
+import { nextOwners, type Successor, surplus, takesNow } from '../../core/cluster/shares'
 import { reasonOf } from '../../core/result'
 import { type CellParts, CellRole, type Role } from './cell-role'
 import type { OwnedGateway } from './owned-gateway'
@@ -20,11 +20,6 @@ const PREPARED_MS = 5
 const RETRY_MS = 300
 /** How long calls may take that are in progress when a node that goes on gives a cell to another one. */
 const YIELD_MS = 10_000
-
-/** A node that can take cells; null: any. */
-interface Successor extends Pick<Offer, 'nodeId' | 'url'> {
-  readonly cells: readonly CellName[] | null
-}
 
 interface RoleParts<G extends OwnedGateway> extends CellParts<G> {
   readonly onSighting: (sighting: Sighting) => void
@@ -204,23 +199,9 @@ export class NodeRole<G extends OwnedGateway> {
     const { askToPrepare } = this.parts
     const owned = this.roles.filter(({ name }) => name === 'owner')
     if (!askToPrepare || owned.length === 0) return
-    const others = await this.successors()
-    const counts = new Map(others.map(({ nodeId }) => [nodeId, this.cellsOf(nodeId)]))
-    await Promise.all(
-      owned.map(async ({ cell }) => {
-        const able = others.filter(({ cells }) => cells === null || cells.includes(cell))
-        const [fewest] = able.sort((a, b) => (counts.get(a.nodeId) ?? 0) - (counts.get(b.nodeId) ?? 0))
-        const planned = this.latest && successorOf(cell, this.latest)
-        const to = able.find(({ nodeId }) => nodeId === planned) ?? fewest
-        if (!to) return
-        counts.set(to.nodeId, (counts.get(to.nodeId) ?? 0) + 1)
-        await askToPrepare(cell, to)
-      }),
-    )
-  }
-
-  private cellsOf(nodeId: string): number {
-    return [...(this.latest?.owners.values() ?? [])].filter((owner) => owner.nodeId === nodeId).length
+    const cells = owned.map(({ cell }) => cell)
+    const next = nextOwners(cells, await this.successors(), this.latest)
+    await Promise.all([...next].map(([cell, to]) => askToPrepare(cell, to)))
   }
 
   /** Ends the loop, after `leave`. */

@@ -1,5 +1,5 @@
 import type { CellName } from './cells'
-import { PLAN_MS, type Plan, type Sighting } from './leases'
+import { type Offer, PLAN_MS, type Plan, type Sighting } from './leases'
 
 /** After this time without an owner a cell is anybody's who can take it, whatever its share. */
 const PATIENCE_MS = 2_000
@@ -62,8 +62,35 @@ export function surplus({ nodeId, cells, sighting }: ShareView): HandOver | null
   return null
 }
 
+/** A node that can take cells; null: any. */
+export interface Successor extends Pick<Offer, 'nodeId' | 'url'> {
+  readonly cells: readonly CellName[] | null
+}
+
+/** Who probably takes each of these cells when their owner stops: whom a plan names, otherwise who has fewest by then. */
+export function nextOwners(
+  cells: readonly CellName[],
+  others: readonly Successor[],
+  sighting: ShareView['sighting'] | null,
+): ReadonlyMap<CellName, Successor> {
+  const counts = new Map<string, number>()
+  const add = (id: string) => counts.set(id, (counts.get(id) ?? 0) + 1)
+  for (const { nodeId } of sighting?.owners.values() ?? []) add(nodeId)
+  const next = new Map<CellName, Successor>()
+  for (const cell of cells) {
+    const able = others.filter((other) => other.cells === null || other.cells.includes(cell))
+    const [fewest] = able.sort((a, b) => (counts.get(a.nodeId) ?? 0) - (counts.get(b.nodeId) ?? 0))
+    const planned = sighting && successorOf(cell, sighting)
+    const to = able.find(({ nodeId }) => nodeId === planned) ?? fewest
+    if (!to) continue
+    add(to.nodeId)
+    next.set(cell, to)
+  }
+  return next
+}
+
 /** The node that is to have a free cell, if it lives and can take it. */
-export function successorOf(cell: CellName, { plans, offers, at }: ShareView['sighting']): string | null {
+function successorOf(cell: CellName, { plans, offers, at }: ShareView['sighting']): string | null {
   const plan = plans.get(cell)
   if (!plan || !(plan.isPinned || isOpen(plan, at))) return null
   return offers.some(({ nodeId, cells }) => nodeId === plan.nodeId && cells.includes(cell)) ? plan.nodeId : null
