@@ -191,9 +191,11 @@ export class GatewayNode {
       return new Response(null, { status: 204 })
     }
     const deciding = role?.decided ?? null
-    if (deciding !== null) await deciding
-    const misdirected = refusalOf(hop, this.meantFor(request))
-    if (misdirected) return misdirected
+    if (deciding !== null) {
+      await deciding
+      const misdirected = refusalOf(hop, this.meantFor(request))
+      if (misdirected) return misdirected
+    }
     const probed = probeAnswer(request, hop)
     if (probed) return probed
     // It may be about to open the accounts.
