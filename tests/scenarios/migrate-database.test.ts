@@ -39,7 +39,7 @@ describe.skipIf(!hasSqld)('migrate-database', () => {
   let secret: string
   const started: ServerProcess[] = []
   beforeAll(async () => {
-    for (let one = 0; one < 3; one++) folders.push(await dataFolder())
+    for (let one = 0; one < 3; one++) folders.push(await dataFolder({ migrated: one === 0 }))
     file = join(folders[0] ?? '', 'gateway.db')
     database = await openSqld()
     const server = await start(0)

@@ -21,7 +21,7 @@ describe('one server, from start to stop', () => {
   let owner: Awaited<ReturnType<typeof signUp>>
 
   beforeAll(async () => {
-    folder = await dataFolder()
+    folder = await dataFolder({ migrated: false })
     server = await startServer(folder, {}, SOURCE)
     owner = await signUp(server.url, 'ada@example.com')
     await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e6, concurrency: 100 } })

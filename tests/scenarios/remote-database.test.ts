@@ -14,7 +14,7 @@ describe.skipIf(!hasSqld)('on a libSQL server', () => {
 
   beforeAll(async () => {
     database = await openSqld()
-    folders = [await dataFolder(), await dataFolder()]
+    folders = [await dataFolder({ migrated: false }), await dataFolder({ migrated: false })]
     first = await startServer(folders[0] ?? '', { DATABASE_URL: database.url })
     const owner = await signUp(first.url, 'ada@example.com')
     await control(folders[0] ?? '', 'limits', {

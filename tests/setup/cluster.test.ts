@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dir, '../..')
 test.skipIf(!hasSqld)(
   'bun run cluster serves by two nodes with two cells and a balancer, and stops everything on Ctrl-C',
   async () => {
-    const folder = await dataFolder()
+    const folder = await dataFolder({ migrated: false })
     for (const name of ['node-1', 'node-2']) {
       await mkdir(join(folder, 'cluster', name), { recursive: true, mode: 0o700 })
       await addSmallIndex(join(folder, 'cluster', name))
@@ -60,7 +60,7 @@ test.skipIf(!hasSqld)(
 )
 
 test('bun run cluster refuses fewer cells than before, whose accounts nobody would own', async () => {
-  const folder = await dataFolder()
+  const folder = await dataFolder({ migrated: false })
   for (const name of ['db', 'db-2', 'db-3']) await mkdir(join(folder, 'cluster', name), { recursive: true })
   const cluster = Bun.spawn([process.execPath, 'server/setup/cluster.ts', '--no-setup'], {
     cwd: ROOT,

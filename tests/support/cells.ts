@@ -9,7 +9,7 @@ import { type CellMessages, CellSilent } from '../../server/core/cluster/cell-me
 import { type CellCalls, type CellName, MAIN_CELL } from '../../server/core/cluster/cells'
 import { ChangesHere } from '../../server/core/cluster/control-changes'
 import { FakeClock, type Harness, newFolder, openHarness } from './harness'
-import { POOLED_THREADS } from './pooled-threads'
+import { TEST_THREADS } from './test-threads'
 
 /** The cell beside `main`. */
 export const C2 = 'c2'
@@ -50,7 +50,7 @@ export async function openCells(
   const opened = new Opened()
   const control = await openSharedDatabase(
     {
-      ...{ url: `file:${join(folders[0], 'gateway.db')}`, authToken: null, changes, threads: POOLED_THREADS },
+      ...{ url: `file:${join(folders[0], 'gateway.db')}`, authToken: null, changes, threads: TEST_THREADS },
       onFatal: (reason) => {
         throw new Error(reason)
       },

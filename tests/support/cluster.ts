@@ -41,7 +41,7 @@ export async function openCluster({ moreCells = 0, migrated = true } = {}) {
     return results.flatMap(({ rows }) => rows)
   }
   const start = async (env: Readonly<Record<string, string>> = {}, program?: typeof SOURCE): Promise<TestNode> => {
-    const folder = await dataFolder()
+    const folder = await dataFolder({ migrated: false })
     const port = `${await freePort()}`
     const settings = {
       DATABASE_URL: database.url,

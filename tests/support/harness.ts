@@ -17,7 +17,7 @@ import { newKeyForm } from '../../server/http/keys/record'
 import { type DashboardFiles, loadDashboard } from '../../server/http/system/dashboard-files'
 import { openLog } from '../../server/log'
 import { writeMigratedDatabase } from './migrated-database'
-import { POOLED_THREADS } from './pooled-threads'
+import { TEST_THREADS } from './test-threads'
 
 /**
  * A clock that stands still until it is told. Starts in the middle of a minute, so that a window is not about to end. With
@@ -176,7 +176,7 @@ export async function openHarness(options: HarnessOptions = {}) {
     log: openLog('debug', (line) => logged.push(line)),
     onFatal: (reason) => fatal.push(reason),
     passwordHash: QUICK_HASH,
-    threads: POOLED_THREADS,
+    threads: TEST_THREADS,
     ...(options.cell && { cell: options.cell }),
     dashboard: await loadedDashboard(),
     ...(!options.configuredProviders && { providers: { images, context } }),

@@ -13,8 +13,8 @@ import { type CallRecord, NO_TOKENS } from '../../server/core/usage/call-record'
 import { openFile } from './database-file'
 import { writeMigratedDatabase } from './migrated-database'
 import { openStores, type StoreOptions } from './open-stores'
-import { POOLED_THREADS } from './pooled-threads'
 import { endTestDatabase, testDatabase } from './test-database'
+import { TEST_THREADS } from './test-threads'
 
 /** The time that made-up records carry. */
 export const NOON = Date.UTC(2026, 10, 21, 12, 0, 0)
@@ -149,7 +149,7 @@ export async function openTestStores(options: Partial<StoreOptions> & { folder?:
       isSyncPromised: true,
       clock: { now: () => NOON },
       patienceMs: 60_000,
-      threads: POOLED_THREADS,
+      threads: TEST_THREADS,
       isCounted: (operation) => operation !== 'free',
       signupBrakes: { perNetwork: 10, daily: micros(200_000_000) },
       onFatal: (reason) => fatal.push(reason),

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { openSqld } from './sqld'
 
 /** Where suites keep their stores: in a file, or with `TEST_DATABASE=sqld` on a libSQL server. They are the same tests. */
-const IS_SERVER = process.env['TEST_DATABASE'] === 'sqld'
+export const IS_SERVER = process.env['TEST_DATABASE'] === 'sqld'
 
 /** One server for each folder, so that stores that are opened again find what they had. */
 const servers = new Map<string, ReturnType<typeof openSqld>>()

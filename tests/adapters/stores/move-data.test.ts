@@ -13,9 +13,9 @@ import { executeOn, openFile } from '../../support/database-file'
 import { openDatabaseProxy } from '../../support/database-proxy'
 import { openHarness } from '../../support/harness'
 import { writeMigratedDatabase } from '../../support/migrated-database'
-import { POOLED_THREADS } from '../../support/pooled-threads'
 import { reconcile } from '../../support/reconcile'
 import { hasSqld, openSqld } from '../../support/sqld'
+import { TEST_THREADS } from '../../support/test-threads'
 
 const NOW = Date.UTC(2026, 10, 23, 12)
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
@@ -46,7 +46,7 @@ describe.skipIf(!hasSqld)('moving data between a file and a libSQL server', () =
   const placeOf = (place: string) => ({
     url: place.includes('://') ? place : `file:${place}`,
     authToken: null,
-    threads: POOLED_THREADS,
+    threads: TEST_THREADS,
   })
   const optionsOf = (from: string, to: string) => ({
     ...{ from: placeOf(from), to: placeOf(to), now: NOW, isSyncPromised: true },

@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { Opened } from '../../../server/adapters/stores/libsql/driver/opened'
-import type { WorkerThreads } from '../../../server/adapters/stores/libsql/driver/worker-threads'
+import { OWN_THREADS, type WorkerThreads } from '../../../server/adapters/stores/libsql/driver/worker-threads'
 import { openDatabase } from '../../../server/adapters/stores/libsql/open-database'
 import { NOON } from '../../support/ledger-parts'
-import { POOLED_THREADS } from '../../support/pooled-threads'
 import { endTestDatabase, testDatabase } from '../../support/test-database'
 
 const closers: (() => Promise<void>)[] = []
@@ -21,13 +20,13 @@ async function opened() {
   const running = new Set<Worker>()
   const threads: WorkerThreads = {
     start(script) {
-      const worker = POOLED_THREADS.start(script)
+      const worker = OWN_THREADS.start(script)
       running.add(worker)
       return worker
     },
     end(worker) {
       running.delete(worker)
-      POOLED_THREADS.end(worker)
+      OWN_THREADS.end(worker)
     },
   }
   const all = new Opened()

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Connection } from '../../../server/adapters/stores/libsql/driver/worker-connection'
 import { countsOf, inMessages } from '../../../server/adapters/stores/libsql/move/row-counts'
-import { POOLED_THREADS } from '../../support/pooled-threads'
+import { TEST_THREADS } from '../../support/test-threads'
 
 test('a large table is counted to its last row, and changed in a message of its own', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'counts-'))
-  const place = { url: `file:${join(folder, 'rows.db')}`, authToken: null, threads: POOLED_THREADS }
+  const place = { url: `file:${join(folder, 'rows.db')}`, authToken: null, threads: TEST_THREADS }
   const connection = await Connection.open({ role: 'writer', ...place }, () => undefined)
   const sizes = { empty: 0, small: 999, large: 1_000, 'larger "one"': 2_345 }
   await connection.send({

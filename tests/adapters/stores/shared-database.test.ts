@@ -8,7 +8,7 @@ import { openSharedDatabase } from '../../../server/adapters/stores/libsql/share
 import { NO_OTHER_COPIES } from '../../../server/core/cluster/control-changes'
 import { isUnavailable } from '../../../server/core/unavailable'
 import { writeMigratedDatabase } from '../../support/migrated-database'
-import { POOLED_THREADS } from '../../support/pooled-threads'
+import { TEST_THREADS } from '../../support/test-threads'
 
 describe('a control database that another process owns', () => {
   let opened = new Opened()
@@ -28,7 +28,7 @@ describe('a control database that another process owns', () => {
   const open = (url = `file:${join(folder, 'gateway.db')}`, maxWaitMs = 5000) =>
     openSharedDatabase(
       {
-        ...{ url, authToken: null, maxWaitMs, threads: POOLED_THREADS, onFatal: () => undefined },
+        ...{ url, authToken: null, maxWaitMs, threads: TEST_THREADS, onFatal: () => undefined },
         changes: { ...NO_OTHER_COPIES, changed: async () => void changes++ },
       },
       opened,

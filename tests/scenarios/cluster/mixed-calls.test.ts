@@ -76,7 +76,7 @@ describe.skipIf(!hasSqld)('four nodes on one database', () => {
   beforeAll(async () => {
     cluster = await openCluster()
     chain = await openPaymentSandbox()
-    folder = await dataFolder()
+    folder = await dataFolder({ migrated: false })
     const model = {
       ...{ id: 'paid', upstream: { kind: 'openai', base_url: `${vendor.origin}/v1` }, recharge_required: false },
       price: { input: 0, output: 5 },

@@ -63,15 +63,21 @@ function plain(statement: InStatement): Statement {
 }
 
 function resultSet(wire: WireResult): ResultSet {
-  const NamedRow = rowOf(wire.columns)
   return {
     columns: wire.columns,
     columnTypes: wire.columnTypes,
-    rows: wire.rows.map((values) => new NamedRow(values) as unknown as Row),
+    rows: namedRows(wire),
     rowsAffected: wire.rowsAffected,
     lastInsertRowid: wire.lastInsertRowid === undefined ? undefined : BigInt(wire.lastInsertRowid),
     toJSON: () => ({ columns: wire.columns, rows: wire.rows, rowsAffected: wire.rowsAffected }),
   }
+}
+
+/** Most writes give no row, and need no class for it. */
+function namedRows({ columns, rows }: WireResult): Row[] {
+  if (rows.length === 0) return []
+  const NamedRow = rowOf(columns)
+  return rows.map((values) => new NamedRow(values) as unknown as Row)
 }
 
 /**

@@ -1,0 +1,82 @@
+import { reasonOf } from '../../../../core/result'
+import { LogDamaged } from '../journal/log-format'
+import { TableFollower } from '../journal/table-follower'
+import { databaseFile } from './database-file'
+import { FileDatabase } from './file-database'
+import type { NetworkDatabase } from './network-database'
+import { type Packed, packedReply, unpacked } from './worker-message'
+import { LOG_DAMAGED, type WireError, type WorkerReply, type WorkerRequest } from './worker-wire'
+
+/**
+ * Serves one database to its connection: gives the function that takes a request, whose reply goes to `reply`. Runs requests one after
+ * another, whether in a thread of its own or in that of its caller.
+ */
+export function serveDatabase(reply: (packed: Packed<WorkerReply>) => void): (request: Packed<WorkerRequest>) => void {
+  const served = new ServedDatabase()
+  let turn: Promise<void> = Promise.resolve()
+  return (request) => {
+    turn = turn.then(async () => reply(packedReply(await served.answer(unpacked(request)))))
+  }
+}
+
+class ServedDatabase {
+  private database: FileDatabase | NetworkDatabase | null = null
+  /** Set in the writer of a file. */
+  private follower: TableFollower | null = null
+
+  async answer(request: WorkerRequest): Promise<WorkerReply> {
+    const { id } = request
+    try {
+      if (request.op !== 'apply') return { id, ok: true, results: await this.run(request) }
+      if (!this.follower) throw new Error('this database has no log')
+      return { id, ok: true, applied: this.follower.apply(request) }
+    } catch (error) {
+      return { id, ok: false, error: wireError(error) }
+    }
+  }
+
+  private async run(request: Exclude<WorkerRequest, { op: 'apply' }>) {
+    if (request.op === 'open') {
+      await this.open(request)
+      return []
+    }
+    if (!this.database) throw new Error('the database is not open')
+    switch (request.op) {
+      case 'batch':
+        return this.database.batch(request.statements, request.mode)
+      case 'migrate':
+        return this.database.migrate(request.statements)
+      case 'close':
+        this.follower?.close()
+        this.database.close()
+        this.follower = null
+        this.database = null
+        return []
+    }
+  }
+
+  /**
+   * A single connection, so that its settings apply to every statement. The network client is loaded only if needed, because loading
+   * it takes as long as everything that a file needs.
+   */
+  private async open({ url, authToken, role, batchMs }: Extract<WorkerRequest, { op: 'open' }>): Promise<void> {
+    if (!url.startsWith('file:')) {
+      const { NetworkDatabase } = await import('./network-database')
+      this.database = new NetworkDatabase({ url, authToken, role, batchMs })
+      return
+    }
+    const path = databaseFile(url)
+    if (path === null) throw new Error(`${url} is no file`)
+    const file = new FileDatabase(path, role)
+    this.database = file
+    if (role === 'writer') this.follower = new TableFollower(file)
+  }
+}
+
+/** The driver has SQLite's extended code in `code`; the client has it in a separate property. */
+function wireError(error: unknown): WireError {
+  const message = reasonOf(error)
+  if (error instanceof LogDamaged) return { message, code: LOG_DAMAGED }
+  const { code, extendedCode } = Object(error) as { code?: unknown; extendedCode?: unknown }
+  return { message, code: String(extendedCode ?? code ?? 'UNKNOWN') }
+}
