@@ -15,7 +15,7 @@ describe.skipIf(!hasSqld)('a libSQL server', () => {
   beforeAll(async () => {
     database = await openSqld()
     client = createClient({ url: database.url })
-    folder = await dataFolder()
+    folder = await dataFolder({ migrated: false })
   })
   afterAll(async () => {
     client.close()

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
@@ -10,23 +10,23 @@ const ROOT = join(import.meta.dir, '..', '..')
 const MIGRATIONS_BELOW = 'server/adapters/stores/libsql/migrations'
 const MIGRATIONS = join(ROOT, MIGRATIONS_BELOW)
 
-let migrated: Promise<ArrayBuffer> | null = null
+let migrated: Promise<Uint8Array> | null = null
 
 /**
  * Writes a database with every migration and nothing else, for a gateway whose first start is not the subject. Migrated once per
- * process. No gateway ever opened it: each one that does raises its first epoch and sets its own pragmas.
+ * process, and closed to other users. No gateway ever opened it: each one that does raises its first epoch and sets its own pragmas.
  */
 export async function writeMigratedDatabase(file: string): Promise<void> {
   migrated ??= migratedDatabase()
-  await Bun.write(file, await migrated)
+  await writeFile(file, await migrated, { mode: 0o600 })
 }
 
-async function migratedDatabase(): Promise<ArrayBuffer> {
+async function migratedDatabase(): Promise<Uint8Array> {
   const folder = await mkdtemp(join(tmpdir(), 'migrated-'))
   try {
     const file = join(folder, 'gateway.db')
     await migrate(`file:${file}`)
-    return await Bun.file(file).arrayBuffer()
+    return await readFile(file)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
