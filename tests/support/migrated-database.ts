@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
@@ -18,7 +18,8 @@ let migrated: Promise<Uint8Array> | null = null
  */
 export async function writeMigratedDatabase(file: string): Promise<void> {
   migrated ??= migratedDatabase()
-  await writeFile(file, await migrated, { mode: 0o600 })
+  await Bun.write(file, await migrated)
+  await chmod(file, 0o600)
 }
 
 async function migratedDatabase(): Promise<Uint8Array> {
