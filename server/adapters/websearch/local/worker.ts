@@ -14,6 +14,8 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   } else if ('close' in data) {
     reader?.close()
     reader = null
+    // The driver keeps the file open for each statement that is not collected yet, and a thread that ends collects nothing.
+    Bun.gc(true)
     tell({ closed: true })
   } else {
     void answer(data.question)
