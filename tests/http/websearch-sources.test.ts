@@ -1,6 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildIndex } from '../../server/adapters/websearch/local/build/build-index'
 import type { Account } from '../../server/core/accounts/account'
@@ -14,7 +12,7 @@ import {
 } from '../support/doubles/brave-bodies'
 import { HttpDouble } from '../support/doubles/http-double'
 import { type Found, searxngDouble } from '../support/doubles/searxng-server'
-import { type Harness, type MadeKey, openHarness } from '../support/harness'
+import { type Harness, type MadeKey, newFolder, openHarness } from '../support/harness'
 import { CONTEXT, endAndReconcile, IMAGES, PRICE, refusalOf, verdictOf } from './wire'
 
 const CONTEXT_CALL = `${CONTEXT}?q=quartz`
@@ -32,7 +30,7 @@ afterAll(() => brave.stop())
 
 /** A gateway whose sources are those of `env`, on an index with pages about quartz. */
 async function open(env: Record<string, string>, withIndex = true): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'gateway-test-'))
+  const folder = await newFolder()
   if (withIndex) {
     const sources = writeFixtureProject(join(folder, 'project'))
     await buildIndex({ indexPath: join(folder, 'search.db'), ...sources, extraDocuments: pagesAbout('quartz', 2, 2) })

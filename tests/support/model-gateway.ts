@@ -1,10 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ModelEntry } from '../../server/core/models/model-entry'
 import { micros } from '../../server/core/money'
 import { listen } from '../../server/listen'
-import { type MadeKey, openHarness } from './harness'
+import { type MadeKey, newFolder, openHarness } from './harness'
 
 /** Our keys at the doubles; no test may find them in an answer or a log. */
 export const VENDOR_KEYS = { OPENAI_DOUBLE_KEY: 'sk-vendor-secret-1', ANTHROPIC_DOUBLE_KEY: 'sk-vendor-secret-2' }
@@ -14,7 +13,7 @@ export const PRICE = { input: 2.5, output: 10, cache_read: 1.25, cache_write: 3.
 
 /** The gateway with these models in its file. */
 export async function openModelGateway(models: readonly ModelEntry[], env: Record<string, string> = {}) {
-  const folder = await mkdtemp(join(tmpdir(), 'gateway-models-'))
+  const folder = await newFolder()
   const file = join(folder, 'models.json')
   await writeFile(file, JSON.stringify({ models }))
   const harness = await openHarness({ folder, env: { MODELS_FILE: file, ...VENDOR_KEYS, ...env } })
