@@ -2,8 +2,6 @@ import { serveDatabase } from '../../server/adapters/stores/libsql/driver/databa
 import type { WorkerThreads } from '../../server/adapters/stores/libsql/driver/worker-threads'
 import { serveLogFile } from '../../server/adapters/stores/libsql/journal/log-file-requests'
 
-/** As Bun has them; the types of the browser, which are loaded as well, hide it. */
-type Thread = Worker & { ref(): void; unref(): void }
 type Reply = (data: unknown) => void
 
 /** What the threads of a database and of its log run. */
@@ -12,31 +10,17 @@ const IN_THIS_THREAD: Record<string, (reply: Reply) => (request: never) => void>
   'log-file-worker.ts': serveLogFile,
 }
 
-const scripts = new WeakMap<Worker, string>()
-const idle = new Map<string, Thread[]>()
-
 /**
- * For the gateways of a process of tests. Databases and logs are in this thread: a request comes in a turn of its own, as from another
- * thread, at nine tenths of the processor time. Processes of servers show what threads of their own do. Other workers serve one gateway after
- * another; one that crashed or was cut off is not used again.
+ * For the gateways of a process of tests: databases and logs are in this thread. A request comes in a turn of its own, as from another thread,
+ * at nine tenths of the processor time. Processes of servers show what threads of their own do.
  */
 export const TEST_THREADS: WorkerThreads = {
   start(script) {
     const serve = IN_THIS_THREAD[script.pathname.slice(script.pathname.lastIndexOf('/') + 1)]
-    if (serve) return inThisThread(serve)
-    const worker = idle.get(script.href)?.pop() ?? (new Worker(script) as Thread)
-    scripts.set(worker, script.href)
-    worker.ref()
-    return worker
+    if (!serve) throw new Error(`tests/support/test-threads.ts does not know ${script}`)
+    return inThisThread(serve)
   },
-  end(worker: Thread) {
-    worker.onmessage = null
-    worker.onerror = null
-    const script = scripts.get(worker)
-    if (script === undefined) return
-    worker.unref()
-    idle.set(script, [...(idle.get(script) ?? []), worker])
-  },
+  end: (worker) => worker.terminate(),
 }
 
 /** What a worker is to its user, without a thread. */
