@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dir, '..', '..')
 const MIGRATIONS_BELOW = 'server/adapters/stores/libsql/migrations'
 const MIGRATIONS = join(ROOT, MIGRATIONS_BELOW)
 
-let migrated: Promise<Uint8Array> | null = null
+let migrated: Promise<ArrayBuffer> | null = null
 
 /**
  * Writes a database with every migration and nothing else, for a gateway whose first start is not the subject. Migrated once per
@@ -22,12 +22,12 @@ export async function writeMigratedDatabase(file: string): Promise<void> {
   await chmod(file, 0o600)
 }
 
-async function migratedDatabase(): Promise<Uint8Array> {
+async function migratedDatabase(): Promise<ArrayBuffer> {
   const folder = await mkdtemp(join(tmpdir(), 'migrated-'))
   try {
     const file = join(folder, 'gateway.db')
     await migrate(`file:${file}`)
-    return await readFile(file)
+    return await Bun.file(file).arrayBuffer()
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
