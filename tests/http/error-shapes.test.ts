@@ -71,6 +71,18 @@ describe('the shape of failures (spec 7, spec-answers 2)', () => {
       for (const path of ['/v1/messages/counts', '/v1beta', '/v1/message'])
         expect((await refusalOf(gateway.as(key, path))).code).toBe('unknown_endpoint')
     })
+
+    test('a path is told apart by the case of its letters, for the shape too; only %3a may be %3A', async () => {
+      const spelled = { body: '{}', method: 'POST', headers: { 'content-type': 'application/json' } }
+      const answer = (path: string) => gateway.as(key, path, spelled)
+      for (const path of ['/V1BETA/MODELS/M:GENERATECONTENT', '/V1/MESSAGES'])
+        expect(await refusalOf(answer(path))).toMatchObject({ status: 404, code: 'unknown_endpoint' })
+      // The id of a model, which only GET can ask for.
+      const id = await refusalOf(answer('/v1/models/m:generatecontent'))
+      expect(id).toMatchObject({ status: 405, code: 'method_not_allowed' })
+      for (const path of ['/v1/models/m%3agenerateContent', '/v1beta/models/m%3AgenerateContent'])
+        expect((await (await answer(path)).json()).error.details[0].reason).toBe('missing_parameter')
+    })
   })
 
   describe('wrong parameters', () => {

@@ -18,7 +18,7 @@ export function googleCall(path: string): { readonly model: string; readonly met
 }
 
 function methodPath(...methods: readonly string[]): RegExp {
-  return new RegExp(`^\\/v1(?:beta)?\\/models\\/(.+)(?::|%3A)(${methods.join('|')})$`, 'i')
+  return new RegExp(`^\\/v1(?:beta)?\\/models\\/(.+)(?::|%3[Aa])(${methods.join('|')})$`)
 }
 
 /** Paths of Google's API alone, where a key may also be in the query. */
