@@ -70,6 +70,8 @@ import type { Log } from './log'
 const ROOT = join(import.meta.dir, '..')
 /** Where the build puts the dashboard. */
 export const DASHBOARD = join(ROOT, 'dashboard', 'dist')
+/** Reads the built dashboard. */
+export const readDashboard = () => loadDashboard(DASHBOARD)
 
 export interface Surroundings {
   readonly clock: Clock
@@ -94,7 +96,7 @@ export interface Surroundings {
   readonly providers?: ClosableProviders
   /** A hash of passwords that takes no time, for tests. */
   readonly passwordHash?: IdentityOptions['passwordHash']
-  /** The built dashboard, already loaded, for tests. */
+  /** The built dashboard, if it is already loaded: the gateways of a process share it. */
   readonly dashboard?: DashboardFiles
   /** One of several cells; without it the gateway is alone (ADR 52). */
   readonly cell?: CellPlace
@@ -171,7 +173,7 @@ async function composeGateway(config: Config, surroundings: Surroundings) {
     contexts: contextsOf(config, surroundings, core.intake),
     ...{ ...webhooks.routes, ...observed.routes, guide: composeGuide(ROOT), cells, users },
     owners: new OwnerSessions({ ...core, identity, ownOrigins, secondFactors: config.secondFactors, elsewhere }),
-    dashboard: surroundings.dashboard ?? (await loadDashboard(DASHBOARD)),
+    dashboard: surroundings.dashboard ?? (await readDashboard()),
     icons: localMedia(join(ROOT, 'node_modules', 'lucide-static', 'icons')),
     isDraining: stopping.isDraining,
     onFault: faultLog(log),

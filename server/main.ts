@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { compose } from './compose'
+import { compose, readDashboard } from './compose'
 import { isInUse, takeDataFolder } from './compose/data-folder'
 import { logSelfCheck } from './compose/self-check'
 import { type Config, changedSettings, dataFolder, givenNow, logFormat, validConfig } from './config'
@@ -130,7 +130,7 @@ const clock = { now: () => Date.now() }
 /** Starts this process as one of many nodes on its database. */
 async function startNode(config: Config, nodeUrl: string, log: ProcessLog, started: number): Promise<void> {
   const folder = await takeDataFolder(config)
-  const acceptsClock = process.argv.includes('--accept-clock')
+  const shared = { clock, log, acceptsClock: process.argv.includes('--accept-clock'), dashboard: await readDashboard() }
   const onIndexProblem = (error: unknown) =>
     log.error('the search index of this node could not be prepared', { reason: reasonOf(error) })
   let isIndexPrepared = false
@@ -146,7 +146,7 @@ async function startNode(config: Config, nodeUrl: string, log: ProcessLog, start
   const { reloadModels, isOwner, prepareSearch } = await runNode({
     ...{ config, nodeUrl, log, end, release: () => folder.release() },
     compose: (surroundings, onLost, opening) =>
-      compose(config, { clock, acceptsClock, log, onFatal: onLost, ...(opening && { opening }), ...surroundings }),
+      compose(config, { ...shared, onFatal: onLost, ...(opening && { opening }), ...surroundings }),
     onOwned(gateway, surroundings) {
       void gateway.rail.open()
       prepareOnce((onProgress) => gateway.index.prepare(onProgress))

@@ -160,7 +160,7 @@ export async function search(node: Pick<TestNode, 'url'>, secret: string): Promi
 }
 
 /** How long a caller waits before it calls again: calls at full speed take the processor from the nodes, and from the tests beside these. */
-const PAUSE_MS = { served: 50, refused: 100 }
+const PAUSE_MS = { served: 100, refused: 100 }
 /** So that some of a few callers have a call under way at any moment, as where a node is killed. */
 export const BUSY_MS = { served: 10, refused: 100 }
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { compose, DASHBOARD, type Surroundings } from '../../server/compose'
+import { compose, DASHBOARD, readDashboard, type Surroundings } from '../../server/compose'
 import type { CellPlace } from '../../server/compose/cluster/cell-place'
 import { readConfig } from '../../server/config'
 import type { Account } from '../../server/core/accounts/account'
@@ -14,7 +14,7 @@ import type { OutboundFetch } from '../../server/core/outbound/outbound-fetch'
 import type { CallOrigin, Provider, ProviderAnswer, UpstreamFailure } from '../../server/core/providers/provider'
 import { ok, type Result } from '../../server/core/result'
 import { newKeyForm } from '../../server/http/keys/record'
-import { type DashboardFiles, loadDashboard } from '../../server/http/system/dashboard-files'
+import type { DashboardFiles } from '../../server/http/system/dashboard-files'
 import { openLog } from '../../server/log'
 import { writeMigratedDatabase } from './migrated-database'
 import { TEST_THREADS } from './test-threads'
@@ -138,7 +138,7 @@ async function loadedDashboard(): Promise<DashboardFiles> {
     ),
   )
   const builtAt = (await Promise.all(times)).join()
-  if (dashboard?.builtAt !== builtAt) dashboard = { builtAt, files: loadDashboard(DASHBOARD) }
+  if (dashboard?.builtAt !== builtAt) dashboard = { builtAt, files: readDashboard() }
   return dashboard.files
 }
 

@@ -1,8 +1,8 @@
 /** Longer than anything takes on an idle machine, shorter than a test may. */
 const PATIENCE_MS = 30_000
 
-/** What takes seconds is asked for fifty times a second at most: asking takes the processor from what is waited for. */
-const MAX_PAUSE_MS = 20
+/** What takes seconds is asked for ten times a second at most: asking takes the processor from what is waited for. */
+const MAX_PAUSE_MS = 100
 
 /**
  * Waits until it is so, asking each millisecond at first and then each time a twentieth later. Throws where that never comes, with what is to be

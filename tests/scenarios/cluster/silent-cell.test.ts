@@ -19,7 +19,7 @@ import { until } from '../../support/until'
 /** A caller waits so long for the commit of a charge, and a node so long for a connection that takes no writes. */
 const BOUND_MS = 17_000
 /** The calls are there to be served or refused for all of these seconds, not to be many. */
-const PAUSE_MS = { served: 100, refused: 100 }
+const PAUSE_MS = { served: 200, refused: 200 }
 const SILENT = 'The database of this account is not responding. The request did not run. Try again.'
 
 /** One process that owns two cells. */
