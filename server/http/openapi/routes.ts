@@ -35,12 +35,11 @@ interface DocsParts {
  * the routes; its output is corrected before it is served (facts/dashboard.md 1.5), so the plugin's own handlers never run.
  */
 export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, imported }: DocsParts) {
-  const script = scriptAddress(dashboard)
   const generator = swagger({
     path: PAGE,
     specPath: DOCUMENT,
     excludeStaticFile: false,
-    scalarCDN: script ?? SCRIPT,
+    scalarCDN: SCRIPT,
     // The plugin's types are for an older Scalar and OpenAPI 3.0.
     scalarConfig: scalarSettings(DOCUMENT) as object,
     documentation: { info: GENERATOR_INFO, components: COMPONENTS } as object,
@@ -76,8 +75,11 @@ export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, impo
   return new Elysia({ name: 'docs' })
     .onBeforeHandle(async ({ path }) => {
       if (path === DOCUMENT) return text(written(await document()), 'application/json')
-      if (path === PAGE) return script === null ? missingDocsPage() : docsPage(await html.clone().text())
-      return undefined
+      if (path !== PAGE) return undefined
+      const script = scriptAddress(dashboard)
+      return script === null
+        ? missingDocsPage()
+        : docsPage((await html.clone().text()).replace(`src="${SCRIPT}"`, `src="${script}"`))
     })
     .use(generator)
     .get(
