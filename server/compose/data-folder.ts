@@ -1,4 +1,4 @@
-import { DataFolderInUse, lockDataFolder } from '../adapters/stores/libsql/driver/data-folder-lock'
+import { DataFolderInUse, lockDataFolder } from '../adapters/stores/libsql/driver/file/data-folder-lock'
 import type { Config } from '../config'
 
 /** Locks the data folder for this process. Throws `DataFolderInUse` when another gateway uses it. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
-import { NetworkDatabase } from '../../server/adapters/stores/libsql/driver/network-database'
+import { NetworkDatabase } from '../../server/adapters/stores/libsql/driver/network/network-database'
 import { freePort } from '../../server/listen'
 import { openSpender, ownersOf } from '../support/cluster'
 import { reconcile } from '../support/reconcile'

@@ -1,5 +1,5 @@
-import { serveDatabase } from '../../server/adapters/stores/libsql/driver/database-requests'
-import type { WorkerThreads } from '../../server/adapters/stores/libsql/driver/worker-threads'
+import { serveDatabase } from '../../server/adapters/stores/libsql/driver/worker/database-requests'
+import type { WorkerThreads } from '../../server/adapters/stores/libsql/driver/worker/worker-threads'
 import { serveLogFile } from '../../server/adapters/stores/libsql/journal/log-file-requests'
 
 type Reply = (data: unknown) => void

@@ -1,4 +1,4 @@
-import type { WorkerThreads } from '../../adapters/stores/libsql/driver/worker-threads'
+import type { WorkerThreads } from '../../adapters/stores/libsql/driver/worker/worker-threads'
 import type { Config } from '../../config'
 import { Backups } from '../../core/backup/backups'
 import { BackupProblem } from '../../core/backup/target'

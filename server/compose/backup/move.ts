@@ -1,5 +1,5 @@
 import { freeBytes } from '../../adapters/backup/files'
-import { databaseFile } from '../../adapters/stores/libsql/driver/database-file'
+import { databaseFile } from '../../adapters/stores/libsql/driver/file/database-file'
 import {
   type MoveOptions,
   moveData,

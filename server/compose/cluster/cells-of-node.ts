@@ -1,5 +1,5 @@
+import { problemOfServer } from '../../adapters/stores/libsql/driver/network/problem-of-server'
 import { Opened } from '../../adapters/stores/libsql/driver/opened'
-import { problemOfServer } from '../../adapters/stores/libsql/driver/problem-of-server'
 import { openSharedDatabase } from '../../adapters/stores/libsql/shared-database'
 import type { Config } from '../../config'
 import { type CellName, MAIN_CELL } from '../../core/cluster/cells'

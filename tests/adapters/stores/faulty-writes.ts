@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Connection, DatabaseError } from '../../../server/adapters/stores/libsql/driver/worker-connection'
+import { Connection, DatabaseError } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
 import type { Statement, WireResult } from '../../../server/adapters/stores/libsql/driver/worker-wire'
 import { WriteQueue } from '../../../server/adapters/stores/libsql/driver/write-queue'
 import { DirectSink, type DirectSinkOptions } from '../../../server/adapters/stores/libsql/journal/direct-sink'

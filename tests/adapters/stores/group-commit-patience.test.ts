@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { DatabaseError } from '../../../server/adapters/stores/libsql/driver/worker-connection'
+import { DatabaseError } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
 import type { AppendOutcome } from '../../../server/core/ledger/journal'
 import { charge } from '../../support/ledger-parts'
 import { type FaultyOptions, gate, ioError, openFaulty } from './faulty-writes'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createClient } from '@libsql/client'
-import { KeptStream } from '../../../server/adapters/stores/libsql/driver/kept-stream'
-import { NetworkDatabase } from '../../../server/adapters/stores/libsql/driver/network-database'
+import { KeptStream } from '../../../server/adapters/stores/libsql/driver/network/kept-stream'
+import { NetworkDatabase } from '../../../server/adapters/stores/libsql/driver/network/network-database'
 import { hasSqld, openSqld } from '../../support/sqld'
 
 describe.skipIf(!hasSqld)('a connection that only reads', () => {

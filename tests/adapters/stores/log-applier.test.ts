@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Connection } from '../../../server/adapters/stores/libsql/driver/worker-connection'
+import { Connection } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
 import type { Applied } from '../../../server/adapters/stores/libsql/driver/worker-wire'
 import { WriteQueue } from '../../../server/adapters/stores/libsql/driver/write-queue'
 import { Applier } from '../../../server/adapters/stores/libsql/journal/log-applier'

@@ -3,7 +3,7 @@ import { mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
-import { DatabaseError } from '../../../server/adapters/stores/libsql/driver/worker-connection'
+import { DatabaseError } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
 import { micros } from '../../../server/core/money'
 import { isUnavailable } from '../../../server/core/unavailable'
 import {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { boundedFetch } from '../../../server/adapters/stores/libsql/driver/bounded-fetch'
+import { boundedFetch } from '../../../server/adapters/stores/libsql/driver/network/bounded-fetch'
 import { openDatabaseProxy } from '../../support/database-proxy'
 import { charge, openTestStores, type TestStores } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'

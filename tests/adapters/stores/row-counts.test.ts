@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Connection } from '../../../server/adapters/stores/libsql/driver/worker-connection'
+import { Connection } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
 import { countsOf, inMessages } from '../../../server/adapters/stores/libsql/move/row-counts'
 import { TEST_THREADS } from '../../support/test-threads'
 

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { packedReply, packedRequest, unpacked } from '../../../server/adapters/stores/libsql/driver/worker-message'
+import {
+  packedReply,
+  packedRequest,
+  unpacked,
+} from '../../../server/adapters/stores/libsql/driver/worker/worker-message'
 import type { WorkerReply, WorkerRequest } from '../../../server/adapters/stores/libsql/driver/worker-wire'
 
 const request = (...args: unknown[]) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Connection } from '../../../server/adapters/stores/libsql/driver/worker-connection'
+import type { Connection } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
 import type { ApplyRequest, WireResult } from '../../../server/adapters/stores/libsql/driver/worker-wire'
 import { WriteQueue } from '../../../server/adapters/stores/libsql/driver/write-queue'
 

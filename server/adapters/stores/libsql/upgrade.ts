@@ -7,7 +7,7 @@ import { isoTime } from '../../../core/clock'
 import { reasonOf } from '../../../core/result'
 import { VERSION } from '../../../core/version'
 import { sqlClient } from './driver/sql-client'
-import type { Connection } from './driver/worker-connection'
+import type { Connection } from './driver/worker/worker-connection'
 import type { WriteQueue } from './driver/write-queue'
 import migrations from './migrations/meta/_journal.json'
 

@@ -3,7 +3,7 @@ import type { LostChanges, ReadLostChanges } from '../../../../core/backup/resto
 import { LostDatabaseProblem } from '../../../../core/backup/restored'
 import type { AccountId, KeyId } from '../../../../core/ids'
 import { reasonOf } from '../../../../core/result'
-import { OWN_THREADS, type WorkerThreads } from '../driver/worker-threads'
+import { OWN_THREADS, type WorkerThreads } from '../driver/worker/worker-threads'
 import { withConnection } from './snapshot'
 
 /** Reads what changed in a database after a copy of it was taken. Changes nothing in it. */

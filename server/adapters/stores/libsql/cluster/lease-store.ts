@@ -14,7 +14,7 @@ import {
   type Plan,
   type Sighting,
 } from '../../../../core/cluster/leases'
-import { boundedFetch } from '../driver/bounded-fetch'
+import { boundedFetch } from '../driver/network/bounded-fetch'
 import { refuseMoved, refuseWhileMoving } from '../move/standing'
 import { cellOf, LEASE_TABLES, LIVES, leaseOf, MAIN_LEASE, NOW, RUNS } from './lease-tables'
 import { WriteTurns } from './write-turns'

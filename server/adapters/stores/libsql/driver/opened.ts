@@ -1,4 +1,4 @@
-import type { Connection } from './worker-connection'
+import type { Connection } from './worker/worker-connection'
 
 /** Less than the time that a process gets to shut down. */
 const CLOSE_MS = 5_000

@@ -1,7 +1,7 @@
 import { type CellName, MAIN_CELL } from '../../../../core/cluster/cells'
 import { TermTooLow } from '../../../../core/cluster/leases'
 import { HAS_LEASE, leaseOf, NOW } from '../cluster/lease-tables'
-import type { Connection } from './worker-connection'
+import type { Connection } from './worker/worker-connection'
 import type { Statement } from './worker-wire'
 
 /** A lease that this process took. Another one may have it by now. */

@@ -1,4 +1,4 @@
-import type { Connection } from './worker-connection'
+import type { Connection } from './worker/worker-connection'
 
 /** How long the database may be silent before it is asked over another connection. */
 const SLOW_MS = 5_000

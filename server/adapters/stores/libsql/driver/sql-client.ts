@@ -1,5 +1,5 @@
 import type { Client, InArgs, InStatement, InValue, ResultSet, Row, Value } from '@libsql/client'
-import type { Connection } from './worker-connection'
+import type { Connection } from './worker/worker-connection'
 import type { Statement, WireResult } from './worker-wire'
 import type { WriteQueue } from './write-queue'
 import type { WriteWatch } from './write-watch'

@@ -1,4 +1,4 @@
-import type { Connection } from './worker-connection'
+import type { Connection } from './worker/worker-connection'
 
 /** What SQLite's `synchronous` is where a commit is on disk before it is acknowledged. */
 const FULL = 2

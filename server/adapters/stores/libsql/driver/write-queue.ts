@@ -1,4 +1,4 @@
-import type { Connection } from './worker-connection'
+import type { Connection } from './worker/worker-connection'
 import type { Applied, ApplyRequest, Statement, WireResult } from './worker-wire'
 
 /** Runs a waiting write with the epoch at that time. Resolves when it has ended, successfully or not. */

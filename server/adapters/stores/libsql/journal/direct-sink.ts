@@ -1,5 +1,5 @@
 import { reasonOf } from '../../../../core/result'
-import { type DatabaseError, databaseError } from '../driver/worker-connection'
+import { type DatabaseError, databaseError } from '../driver/worker/worker-connection'
 import type { WriteQueue } from '../driver/write-queue'
 import type { GroupSink, WriteEnd } from './group-sink'
 import { type Group, groupStatements } from './group-statements'

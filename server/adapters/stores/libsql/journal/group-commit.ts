@@ -3,7 +3,7 @@ import type { AppendOutcome, Fate, Journal, JournalRecord } from '../../../../co
 import type { JournalState } from '../../../../core/telemetry/telemetry'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import { BestEffortWrites } from '../driver/best-effort-writes'
-import type { DatabaseError } from '../driver/worker-connection'
+import type { DatabaseError } from '../driver/worker/worker-connection'
 import type { GroupSink } from './group-sink'
 import { groupSize, MAX_GROUP, MAX_GROUP_BYTES } from './group-size'
 import type { Group } from './group-statements'

@@ -1,4 +1,4 @@
-import type { DatabaseError } from '../driver/worker-connection'
+import type { DatabaseError } from '../driver/worker/worker-connection'
 import type { Group } from './group-statements'
 
 /** `lost`: this process can no longer find out whether the group was written. An error: it certainly was not. */

@@ -1,7 +1,7 @@
 import type { KeyId } from '../../../../core/ids'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import { BestEffortWrites } from '../driver/best-effort-writes'
-import { DatabaseError, databaseError } from '../driver/worker-connection'
+import { DatabaseError, databaseError } from '../driver/worker/worker-connection'
 import type { LogRange, UnappliedGroup, UnappliedGroups } from '../driver/worker-wire'
 import type { WriteQueue } from '../driver/write-queue'
 import { groupSize, MAX_GROUP_BYTES } from './group-size'

@@ -1,4 +1,4 @@
-import type { WorkerThreads } from '../driver/worker-threads'
+import type { WorkerThreads } from '../driver/worker/worker-threads'
 import type { AppendResult } from './log-appender'
 import type { LogReply, LogRequest } from './log-wire'
 

@@ -1,4 +1,4 @@
-import { DatabaseError } from '../driver/worker-connection'
+import { DatabaseError } from '../driver/worker/worker-connection'
 import type { GroupSink, WriteEnd } from './group-sink'
 import type { Group } from './group-statements'
 import type { Applier } from './log-applier'

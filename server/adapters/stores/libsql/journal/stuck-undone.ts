@@ -1,5 +1,5 @@
 import type { JournalRecord } from '../../../../core/ledger/journal'
-import type { FileDatabase } from '../driver/file-database'
+import type { FileDatabase } from '../driver/file/file-database'
 
 /**
  * Charges that are reversed because their caller got a 503, while the charge is stuck or may become so. A reversal without its charge

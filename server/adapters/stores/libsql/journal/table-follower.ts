@@ -1,7 +1,7 @@
 import type { InValue } from '@libsql/client'
 import type { JournalRecord } from '../../../../core/ledger/journal'
 import { reasonOf } from '../../../../core/result'
-import type { FileDatabase } from '../driver/file-database'
+import type { FileDatabase } from '../driver/file/file-database'
 import type { Applied, ApplyRequest, UnappliedGroups } from '../driver/worker-wire'
 import { type Group, groupRows, TOGETHER } from './group-statements'
 import { LogDamaged } from './log-format'

@@ -1,5 +1,5 @@
 import { MoveProblem, type MoveProgress } from '../../../../core/backup/move'
-import type { Connection } from '../driver/worker-connection'
+import type { Connection } from '../driver/worker/worker-connection'
 import type { Statement } from '../driver/worker-wire'
 import type { OpenPlace } from './place'
 import { countsOf, inMessages } from './row-counts'

@@ -1,7 +1,7 @@
 import { MoveProblem } from '../../../../core/backup/move'
 import { type CellName, MAIN_CELL } from '../../../../core/cluster/cells'
 import { MAIN_LEASE } from '../cluster/lease-tables'
-import { databaseFile } from '../driver/database-file'
+import { databaseFile } from '../driver/file/database-file'
 import type { Statement } from '../driver/worker-wire'
 
 type Rows = (sql: string) => Promise<readonly (readonly unknown[])[]>

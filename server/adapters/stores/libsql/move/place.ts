@@ -8,11 +8,11 @@ import { LEASE_MS, RENEW_MS } from '../../../../core/cluster/leases'
 import { reasonOf } from '../../../../core/result'
 import { LibsqlLeases } from '../cluster/lease-store'
 import { LIVES, liveOwner, MOVING_URL } from '../cluster/lease-tables'
-import { databaseFile } from '../driver/database-file'
-import { lockDatabaseFile } from '../driver/database-file-lock'
+import { databaseFile } from '../driver/file/database-file'
+import { lockDatabaseFile } from '../driver/file/database-file-lock'
 import type { HeldLease } from '../driver/raise-epoch'
-import { Connection } from '../driver/worker-connection'
-import { OWN_THREADS, type WorkerThreads } from '../driver/worker-threads'
+import { Connection } from '../driver/worker/worker-connection'
+import { OWN_THREADS, type WorkerThreads } from '../driver/worker/worker-threads'
 
 /** A database, and what opens it. */
 export interface Place {

@@ -1,4 +1,4 @@
-import type { Connection } from '../driver/worker-connection'
+import type { Connection } from '../driver/worker/worker-connection'
 import { quoted } from './row-text'
 
 /** What changes tables with fewer rows goes in one message: for each, a server reads the whole schema, and the answer takes its way back. */

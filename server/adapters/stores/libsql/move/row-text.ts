@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Connection } from '../driver/worker-connection'
+import type { Connection } from '../driver/worker/worker-connection'
 import type { Statement } from '../driver/worker-wire'
 
 /** Bytes of the rows of a page as stored, if it has more than one. A libSQL server answers with at most 10 MB. */

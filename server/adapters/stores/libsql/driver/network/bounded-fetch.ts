@@ -1,4 +1,4 @@
-import { boundedBytes } from '../../../../core/bounded-bytes'
+import { boundedBytes } from '../../../../../core/bounded-bytes'
 
 /** The largest response accepted from a database. Pages of rows are a hundredth of it. */
 const MAX_BYTES = 64 * 1024 * 1024

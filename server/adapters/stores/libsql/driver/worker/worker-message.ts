@@ -1,4 +1,4 @@
-import type { WorkerReply, WorkerRequest } from './worker-wire'
+import type { WorkerReply, WorkerRequest } from '../worker-wire'
 
 /** A message as it passes between threads: as text, or as it is where text cannot hold a value of it. */
 export type Packed<M> = string | M

@@ -1,7 +1,7 @@
 import { type Client, createClient, type InStatement, type ResultSet } from '@libsql/client'
+import type { WireResult } from '../worker-wire'
 import { boundedFetch } from './bounded-fetch'
 import { KeptStream } from './kept-stream'
-import type { WireResult } from './worker-wire'
 
 const BATCH_MS = 30_000
 const MIGRATION_MS = 60 * 60_000

@@ -1,6 +1,6 @@
+import type { WorkerReply, WorkerRequest } from '../worker-wire'
 import { serveDatabase } from './database-requests'
 import type { Packed } from './worker-message'
-import type { WorkerReply, WorkerRequest } from './worker-wire'
 
 /** The thread of a connection. */
 declare const self: {

@@ -1,11 +1,11 @@
-import { reasonOf } from '../../../../core/result'
-import { LogDamaged } from '../journal/log-format'
-import { TableFollower } from '../journal/table-follower'
-import { databaseFile } from './database-file'
-import { FileDatabase } from './file-database'
-import type { NetworkDatabase } from './network-database'
+import { reasonOf } from '../../../../../core/result'
+import { LogDamaged } from '../../journal/log-format'
+import { TableFollower } from '../../journal/table-follower'
+import { databaseFile } from '../file/database-file'
+import { FileDatabase } from '../file/file-database'
+import type { NetworkDatabase } from '../network/network-database'
+import { LOG_DAMAGED, type WireError, type WorkerReply, type WorkerRequest } from '../worker-wire'
 import { type Packed, packedReply, unpacked } from './worker-message'
-import { LOG_DAMAGED, type WireError, type WorkerReply, type WorkerRequest } from './worker-wire'
 
 /**
  * Serves one database to its connection: gives the function that takes a request, whose reply goes to `reply`. Runs requests one after
@@ -61,7 +61,7 @@ class ServedDatabase {
    */
   private async open({ url, authToken, role, batchMs }: Extract<WorkerRequest, { op: 'open' }>): Promise<void> {
     if (!url.startsWith('file:')) {
-      const { NetworkDatabase } = await import('./network-database')
+      const { NetworkDatabase } = await import('../network/network-database')
       this.database = new NetworkDatabase({ url, authToken, role, batchMs })
       return
     }

@@ -1,6 +1,6 @@
 import type { InStatement, InValue, Value } from '@libsql/client'
 import Database from 'libsql'
-import type { WireResult } from './worker-wire'
+import type { WireResult } from '../worker-wire'
 
 /** How long a statement waits for a lock that another connection holds. */
 const BUSY_TIMEOUT_MS = 5000

@@ -1,5 +1,3 @@
-import { type Packed, packedRequest, unpacked } from './worker-message'
-import { OWN_THREADS, type WorkerThreads } from './worker-threads'
 import {
   type Applied,
   type ApplyRequest,
@@ -8,7 +6,9 @@ import {
   type WireResult,
   type WorkerReply,
   type WorkerRequest,
-} from './worker-wire'
+} from '../worker-wire'
+import { type Packed, packedRequest, unpacked } from './worker-message'
+import { OWN_THREADS, type WorkerThreads } from './worker-threads'
 
 /** The code of what a closed or cut connection refuses. */
 export const ABANDONED = 'ABANDONED'

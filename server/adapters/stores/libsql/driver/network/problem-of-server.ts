@@ -1,5 +1,5 @@
 import { createClient } from '@libsql/client'
-import { reasonOf } from '../../../../core/result'
+import { reasonOf } from '../../../../../core/result'
 import { boundedFetch } from './bounded-fetch'
 
 /** The address of a database server. */
