@@ -4,6 +4,7 @@ export type NodeFault =
   | 'dead'
   | 'silent'
   | 'dead for sendings'
+  | 'holds one back'
   | 'loses replies to sendings'
   | 'of another chain'
   | 'halted'
@@ -12,6 +13,8 @@ export type NodeFault =
 export function openFaultyNode(chainUrl: string) {
   let fault: NodeFault = 'ok'
   let latencyMs = 0
+  /** The transaction that it holds back: it says that it has it, and no block gets it. */
+  let held: string | null = null
   const instead = new Map<string, 'nothing' | 'an error'>()
   let frozen: { readonly method: string; readonly after: boolean; readonly reached: () => void } | null = null
   const node = Bun.serve({
@@ -29,6 +32,14 @@ export function openFaultyNode(chainUrl: string) {
       }
       const headers = { 'content-type': 'application/json' }
       const { id, method = '' } = Object(JSON.parse(body)) as Partial<Said>
+      if (isSending && fault === 'holds one back') {
+        const [raw = ''] = Object(JSON.parse(body)).params
+        if (raw === held) return Response.json({ jsonrpc: '2.0', id, error: KNOWN })
+        if (held === null) {
+          held = raw
+          return Response.json({ jsonrpc: '2.0', id, result: `0x${'0'.repeat(64)}` })
+        }
+      }
       const said = instead.get(method)
       if (said) return Response.json({ jsonrpc: '2.0', id, ...(said === 'nothing' ? { result: null } : BUSY) })
       const freeze = frozen && body.includes(frozen.method) ? frozen : null
@@ -51,6 +62,7 @@ export function openFaultyNode(chainUrl: string) {
     url: `http://127.0.0.1:${node.port}`,
     setFault(next: NodeFault) {
       fault = next
+      held = null
     },
     /** Says this instead of the answer to the questions of one name, which do not come with others; null: it answers again. */
     sayInstead(method: string, what: 'nothing' | 'an error' | null) {
@@ -75,6 +87,7 @@ export function openFaultyNode(chainUrl: string) {
 }
 
 const LATER_MS = 20
+const KNOWN = { code: -32000, message: 'already known' }
 const BUSY = { error: { code: -32000, message: 'transaction indexing is in progress' } }
 
 interface Said {

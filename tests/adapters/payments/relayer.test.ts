@@ -34,7 +34,7 @@ describe('the relayer', () => {
   const count = async () => Number(await sandbox.ask('eth_getTransactionCount', [account.address, 'latest']))
 
   test('sends a hundred at once, each with its own number, in as many transactions', async () => {
-    // The chain of the test may be slow beside other tests.
+    // The chain of the test may be slow beside other tests, and it holds back some that come while it makes a block.
     const [relaying, before] = [relayer({ waitMs: 50_000 }), await count()]
     const receipts = await Promise.all(Array.from({ length: 100 }, () => relaying.submit(call())))
     expect(receipts.map((receipt) => receipt?.status)).toEqual(Array(100).fill('success'))
@@ -72,6 +72,15 @@ describe('the relayer', () => {
     sandbox.setFault('ok')
     // It waits behind the one that the node never got, until that is sent again.
     expect(await relaying.submit(call())).toMatchObject({ status: 'success' })
+    expect((await count()) - before).toBe(3)
+  })
+
+  test('bids more for a transaction that the node holds back, while those behind it still wait', async () => {
+    const [relaying, before] = [relayer({ waitMs: 9000 }), await count()]
+    await relaying.submit(call())
+    sandbox.setFault('holds one back')
+    const receipts = await Promise.all([relaying.submit(call()), relaying.submit(call())])
+    expect(receipts.map((receipt) => receipt?.status)).toEqual(['success', 'success'])
     expect((await count()) - before).toBe(3)
   })
 

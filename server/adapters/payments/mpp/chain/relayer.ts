@@ -30,8 +30,9 @@ const MAX_IN_FLIGHT = 64
 const MAX_WAITING = 256
 const TRIES = 5
 const POLL_MS = 200
-/** The pending transactions are resent at most this often. */
+/** The pending transactions are resent a third of a call's patience after the chain moved last, but within these bounds. */
 const MIN_STALL_MS = 2000
+const MAX_STALL_MS = 5000
 /** Transactions are abandoned after this time. Authorizations expire after ten minutes. */
 const GIVE_UP_MS = 15 * 60_000
 /** After this time, transactions of an earlier process are not waited for any more. */
@@ -315,13 +316,16 @@ export class Relayer implements Relaying {
     )
   }
 
-  /** All transactions wait for the lowest nonce. First all are resent unchanged; if that does not help, the lowest bids more. */
+  /**
+   * All transactions wait for the lowest nonce. First all are resent unchanged; if that does not help, the lowest bids more, while its
+   * callers still have a third of their patience: a node can hold a transaction back for good that it says it has.
+   */
   private async keepMoving(first: number, now: number): Promise<void> {
     if (first !== this.line.first) this.line = { first, since: now, repeatedAt: now }
     const { since, repeatedAt } = this.line
-    const { waitMs } = this.options
-    if (this.pending.size === 0 || now - repeatedAt < Math.max(waitMs / 3, MIN_STALL_MS)) return
-    const isStuck = now - since >= Math.max(waitMs, MIN_STALL_MS)
+    const stallMs = Math.min(Math.max(this.options.waitMs / 3, MIN_STALL_MS), MAX_STALL_MS)
+    if (this.pending.size === 0 || now - repeatedAt < stallMs) return
+    const isStuck = now - since >= 2 * stallMs
     this.line = { first, since: isStuck ? now : since, repeatedAt: now }
     const head = this.pending.get(first)
     const again = (flight: PendingCall) => (flight === head && isStuck ? this.sendAgain(flight) : this.repeat(flight))
