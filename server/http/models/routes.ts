@@ -33,13 +33,13 @@ const RESEARCH = modelEndpoint('deep-research', { rpm: 5 })
 
 const PLAIN = { model: null, stream: false, events: false }
 
-/** The methods of Google's paths, which are case-insensitive. */
+/** The methods of Google's paths. */
 const GOOGLE_METHODS: Readonly<Record<string, Omit<ModelTarget, 'path'>>> = {
-  generatecontent: { operation: 'generate-content', wire: WIRES.generate_content },
-  streamgeneratecontent: { operation: 'generate-content', wire: WIRES.generate_content },
-  counttokens: { operation: 'count-tokens', wire: WIRES.count_tokens },
-  embedcontent: { operation: 'embeddings', wire: WIRES.embed_content },
-  batchembedcontents: { operation: 'embeddings', wire: WIRES.batch_embed_contents },
+  generateContent: { operation: 'generate-content', wire: WIRES.generate_content },
+  streamGenerateContent: { operation: 'generate-content', wire: WIRES.generate_content },
+  countTokens: { operation: 'count-tokens', wire: WIRES.count_tokens },
+  embedContent: { operation: 'embeddings', wire: WIRES.embed_content },
+  batchEmbedContents: { operation: 'embeddings', wire: WIRES.batch_embed_contents },
 }
 
 /**
@@ -140,9 +140,9 @@ function callRoute(calls: ModelCalls, target: ModelTarget, docs: EndpointDocs) {
 
 function googleTarget({ pathname, searchParams }: URL): ModelTarget {
   const { model, method } = googleCall(pathname) ?? { model: '', method: '' }
-  const target = GOOGLE_METHODS[method.toLowerCase()]
+  const target = GOOGLE_METHODS[method]
   if (!target) throw new Error(`no method of Google's is at ${pathname}`)
-  const stream = method.toLowerCase() === 'streamgeneratecontent'
+  const stream = method === 'streamGenerateContent'
   const path = { model: decoded(model), stream, events: stream && searchParams.get('alt') === 'sse' }
   return { ...target, path }
 }
