@@ -259,8 +259,8 @@ describe('a gateway that is away', () => {
     const failed = page.getByRole('alert').filter({ hasText: "A part of this page couldn't be loaded" })
     await failed.waitFor()
     expect(await axeFindings(page)).toEqual([])
-    // Once for the click, and when the idle page loads the rest: for this page, and for that of a key.
-    await becomes(async () => refused >= 2, true)
+    // Once for the click, and twice when the idle page loads the rest: for this page, and for that of a key.
+    await becomes(async () => refused, 3)
     await page.unroute(/assets\/(menu-list|toaster|key-dialogs)-/)
     await failed.getByRole('button', { name: 'Try again' }).click()
     await page.getByRole('dialog', { name: 'Create key' }).waitFor()

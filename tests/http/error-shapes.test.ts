@@ -72,7 +72,7 @@ describe('the shape of failures (spec 7, spec-answers 2)', () => {
         expect((await refusalOf(gateway.as(key, path))).code).toBe('unknown_endpoint')
     })
 
-    test('a path is told apart by the case of its letters, for the shape too; only %3a may be %3A', async () => {
+    test('paths are case-sensitive, for the shape of errors too; %3a and %3A are the same', async () => {
       const spelled = { body: '{}', method: 'POST', headers: { 'content-type': 'application/json' } }
       const answer = (path: string) => gateway.as(key, path, spelled)
       for (const path of ['/V1BETA/MODELS/M:GENERATECONTENT', '/V1/MESSAGES'])

@@ -317,8 +317,8 @@ export class Relayer implements Relaying {
   }
 
   /**
-   * All transactions wait for the lowest nonce. First all are resent unchanged; if that does not help, the lowest bids more, while its
-   * callers still have a third of their patience: a node can hold a transaction back for good that it says it has.
+   * All transactions wait for the lowest nonce. First all are resent unchanged; if that does not help, the lowest bids more, before callers
+   * with the gateway's 10 s give up: a node can hold back a transaction that it says it has.
    */
   private async keepMoving(first: number, now: number): Promise<void> {
     if (first !== this.line.first) this.line = { first, since: now, repeatedAt: now }
