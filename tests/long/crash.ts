@@ -67,7 +67,7 @@ other answers                 ${report.strange.length}
 longest time without service  ${(longest / 1000).toFixed(1)} s
 sums that do not agree        ${report.problems.length}
 `)
-  for (const problem of report.problems) process.stdout.write(`  ${problem}\n`)
+  for (const problem of [...report.strange, ...report.problems]) process.stdout.write(`  ${problem}\n`)
   const wrong = report.lost.length + report.over.length + report.strange.length + report.problems.length
   return wrong === 0 && longest <= MAX_GAP_MS
 }

@@ -14,6 +14,8 @@ import { openSqld } from './sqld'
 import { openTcpProxy } from './tcp-proxy'
 import { until } from './until'
 
+type Owner = Pick<Awaited<ReturnType<typeof signUp>>, 'api'>
+
 export interface TestNode extends ServerProcess {
   /** Its data folder, with its control socket. */
   readonly folder: string
@@ -131,8 +133,18 @@ export async function openSpender(node: Pick<TestNode, 'url' | 'folder'>, email:
   const owner = await signUp(node.url, email)
   await control(node.folder, 'limits', { account: owner.id, limits: { rpm: 1e6, tpm: 1e6, concurrency: 1000 } })
   await control(node.folder, 'grant', { account: owner.id, usd: '1000' })
-  const { key, secret } = await owner.api('/api/keys', { name: 'cluster', spending_limit: limit })
-  return { ...owner, keyId: String(key.id), secret: String(secret) }
+  return { ...owner, ...(await makeKey(owner, { name: 'cluster', spending_limit: limit }, node)) }
+}
+
+/** Asks again where no node owns the account's cell at the moment. Throws at any other answer than a key. */
+export async function makeKey({ api }: Owner, settings: object, { url }: Pick<TestNode, 'url'>) {
+  let answer: Awaited<ReturnType<typeof api>>
+  await until(async () => {
+    answer = await api('/api/keys', settings, url)
+    return answer.error?.code !== 'service_unavailable'
+  })
+  if (typeof answer.secret !== 'string') throw new Error(`no key was made: ${JSON.stringify(answer)}`)
+  return { keyId: String(answer.key.id), secret: String(answer.secret) }
 }
 
 /** What one call became: its status, and its id in the books. 0: the connection broke. */

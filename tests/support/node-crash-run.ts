@@ -1,4 +1,15 @@
-import { load, type Outcome, openCluster, openSpender, ownersOf, search, type TestNode, untilOwner } from './cluster'
+import {
+  load,
+  makeKey,
+  type Outcome,
+  openCluster,
+  openSpender,
+  otherThan,
+  ownersOf,
+  search,
+  type TestNode,
+  untilOwner,
+} from './cluster'
 import { type Reconciliation, reconcile } from './reconcile'
 import { until } from './until'
 
@@ -16,8 +27,8 @@ export interface NodeCrashReport extends Reconciliation {
   readonly lost: readonly string[]
   /** Keys that spent more than their limit. Must be none. */
   readonly over: readonly string[]
-  /** Statuses other than 200, 402 (the capped key), 503 and a broken connection. Must be none. */
-  readonly strange: readonly number[]
+  /** Answers other than 200, 402 (the capped key), 503 and a broken connection. Must be none. */
+  readonly strange: readonly string[]
   /** From each kill to the next call that was served. */
   readonly gapsMs: readonly number[]
 }
@@ -56,10 +67,10 @@ export async function nodeCrashRun(
       const { dying, living } = await split(nodes, life)
       const next = living[0] as TestNode
       const capped = { name: `life ${life}`, spending_limit: CAP_USD }
-      const keys = await Promise.all(spenders.map(({ api }) => api('/api/keys', capped, next.url)))
+      const keys = await Promise.all(spenders.map((spender) => makeKey(spender, capped, next)))
       let turn = 0
       const pick = () => living[turn++ % living.length] ?? next
-      const secrets = [...spenders, ...keys].map(({ secret }) => String(secret))
+      const secrets = [...spenders, ...keys].map(({ secret }) => secret)
       const calls = secrets.map((secret) => load(secret, callers, pick, pause))
       await until(() => calls.every((load) => load.outcomes.length > callers))
       await Bun.sleep(Math.random() * MAX_LIFE_MS)
@@ -104,6 +115,6 @@ async function judged(cluster: Awaited<ReturnType<typeof openCluster>>, outcomes
     served: served.length,
     lost: served.filter((id) => !charged.has(id)),
     over: over.map(({ id }) => String(id)),
-    strange: outcomes.map(({ status }) => status).filter((status) => ![0, 200, 402, 503].includes(status)),
+    strange: otherThan(outcomes, 0, 200, 402, 503).map(({ failure }) => String(failure)),
   }
 }
