@@ -1,4 +1,4 @@
-import type { AccountCommand } from '../http/operator/customer-record'
+import type { AccountCommand } from '../http/operator/customers/customer-record'
 import type {
   DeliveryPage,
   NewWebhook,

@@ -54,9 +54,9 @@ const IDENTITY_SCHEMA = [
 ]
 
 /** The documents of one resource, and the schemas of its records. */
-const RESOURCE_DOCS = ['server/http/*/*docs.ts', 'server/http/keys/key-failures.ts']
+const RESOURCE_DOCS = ['server/http/*/**/*docs.ts', 'server/http/keys/key-failures.ts']
 /** The records of each resource: schemas that validate bodies, type answers, and are the documents. */
-const RECORDS = ['server/http/*/*record.ts', 'server/http/keys/key-history.ts']
+const RECORDS = ['server/http/*/**/*record.ts', 'server/http/keys/key-history.ts']
 /** What every resource builds on. */
 const EVERY_RESOURCE = [
   'server/http/middleware/**',
@@ -354,7 +354,7 @@ export const RULES: readonly Rule[] = [
   },
   // Operators see of a customer what its owner sees, by the same code.
   {
-    files: ['server/http/operator/customer-{commands,routes,socket,views}.ts'],
+    files: ['server/http/operator/customers/customer-{commands,routes,socket,views}.ts'],
     may: [
       ...[CORE, PIPELINE, 'server/http/operator/**', 'server/http/account/export.ts', 'server/http/usage/*.ts'],
       ...EVERY_RESOURCE,
@@ -479,7 +479,7 @@ export const RULES: readonly Rule[] = [
     may: [
       ...[SELF, 'server/cli/**', 'server/compose.ts', 'server/compose/**', 'server/setup/secure-folder.ts', CORE],
       // They work while the server does not run: copies, and the settings.
-      ...['server/config.ts', 'server/config/**', 'server/http/operator/backup-record.ts'],
+      ...['server/config.ts', 'server/config/**', 'server/http/operator/restore/backup-record.ts'],
     ],
     packages: ['node:*', 'cli-progress', 'mppx', 'viem'],
   },

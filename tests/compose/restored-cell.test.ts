@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AfterRestore } from '../../server/http/operator/after-restore-record'
+import type { AfterRestore } from '../../server/http/operator/restore/after-restore-record'
 import { type AccountBody, callWith, type MadeKey, read } from '../http/owner/bench'
 import { C2, type Cells, openCells } from '../support/cells'
 import { newFolder } from '../support/harness'

@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { AccountId } from '../../server/core/ids'
 import type { LedgerEntry } from '../../server/core/ledger/entry'
-import { bookCommands } from '../../server/http/operator/books'
 import { answerOfAll } from '../../server/http/operator/cells/all-cells'
 import { wayOfCommand } from '../../server/http/operator/cells/ways'
-import { revenueCommands } from '../../server/http/operator/revenue'
+import { bookCommands } from '../../server/http/operator/money/books'
+import { revenueCommands } from '../../server/http/operator/money/revenue'
 import { call, charge, entry, NOON, openTestStores, type TestStores } from '../support/ledger-parts'
 
 const ACCOUNTS = 6

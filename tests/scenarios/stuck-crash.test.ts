@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
-import type { StuckPage } from '../../server/http/operator/stuck-record'
+import type { StuckPage } from '../../server/http/operator/money/stuck-record'
 import { executeOn } from '../support/database-file'
 import { reconcile } from '../support/reconcile'
 import { control, dataFolder, removeFolder, signUp, startServer } from '../support/server-process'

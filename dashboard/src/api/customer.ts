@@ -4,7 +4,7 @@ import type {
   KeyActionCommand,
   Refund,
   RoleCommand,
-} from '../../../server/http/operator/customer-record.ts'
+} from '../../../server/http/operator/customers/customer-record.ts'
 import type {
   CustomerAdjustment,
   CustomerAudit,
@@ -12,7 +12,7 @@ import type {
   CustomerLimits,
   CustomerPayments,
   CustomerRequest,
-} from '../../../server/http/operator/customer-view-record.ts'
+} from '../../../server/http/operator/customers/customer-view-record.ts'
 import { api, defined, unwrap } from './client/client.ts'
 
 export type Customer = CustomerDetails

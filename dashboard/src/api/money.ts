@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import type { BookStatement } from '../../../server/http/operator/books-record.ts'
-import type { Reconciled, Reconciliations } from '../../../server/http/operator/reconcile-record.ts'
-import type { Revenue } from '../../../server/http/operator/revenue-record.ts'
+import type { BookStatement } from '../../../server/http/operator/money/books-record.ts'
+import type { Reconciled, Reconciliations } from '../../../server/http/operator/money/reconcile-record.ts'
+import type { Revenue } from '../../../server/http/operator/money/revenue-record.ts'
 import { api, unwrap } from './client/client.ts'
 
 export type RevenueReport = Revenue

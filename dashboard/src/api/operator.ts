@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import type { Health } from '../../../server/http/operator/health-record.ts'
+import type { OneStuck } from '../../../server/http/operator/money/stuck-record.ts'
+import type { Health } from '../../../server/http/operator/nodes/health-record.ts'
 import type {
   Approval,
   Decline,
@@ -11,7 +12,6 @@ import type {
   NewPrice as PriceToSet,
   Upstream,
 } from '../../../server/http/operator/record.ts'
-import type { OneStuck } from '../../../server/http/operator/stuck-record.ts'
 import { api, unwrap } from './client/client.ts'
 
 /** The accounts of this gateway, newest first, or those that match a search. */

@@ -1,5 +1,5 @@
 import { basename, resolve } from 'node:path'
-import type { BackupCopy, BackupList, BackupStatus, StartedBackup } from '../../http/operator/backup-record'
+import type { BackupCopy, BackupList, BackupStatus, StartedBackup } from '../../http/operator/restore/backup-record'
 import { askServer, Refused, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'

@@ -12,7 +12,7 @@ import type {
   RefundList,
   RoleCommand,
   SuspendCommand,
-} from '../../http/operator/customer-record'
+} from '../../http/operator/customers/customer-record'
 import type { OneOperatorAccount } from '../../http/operator/record'
 import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'

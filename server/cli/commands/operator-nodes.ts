@@ -1,5 +1,5 @@
-import type { CellReport, OneCell } from '../../http/operator/cell-record'
-import type { NodeReport } from '../../http/operator/node-record'
+import type { CellReport, OneCell } from '../../http/operator/nodes/cell-record'
+import type { NodeReport } from '../../http/operator/nodes/node-record'
 import { askServer, UsageError } from '../control-client'
 import { asJson } from '../print'
 import { table } from '../table'

@@ -1,4 +1,4 @@
-import type { OneStuck, StuckListCommand, StuckPage } from '../../http/operator/stuck-record'
+import type { OneStuck, StuckListCommand, StuckPage } from '../../http/operator/money/stuck-record'
 import { askServer, UsageError } from '../control-client'
 import { asJson, usd } from '../print'
 import { table } from '../table'

@@ -1,4 +1,4 @@
-import type { RefundList } from '../../http/operator/customer-record'
+import type { RefundList } from '../../http/operator/customers/customer-record'
 import type {
   CustomerAdjustments,
   CustomerAudit,
@@ -6,7 +6,7 @@ import type {
   CustomerLimits,
   CustomerPayments,
   CustomerRequests,
-} from '../../http/operator/customer-view-record'
+} from '../../http/operator/customers/customer-view-record'
 import type { ExplainedRequest, TransactionPage, UsageReport } from '../../http/usage/record'
 import { parsedWith } from '../command'
 import { askServer, UsageError } from '../control-client'

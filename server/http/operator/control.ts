@@ -8,18 +8,18 @@ import { FAILURES, failureBody, type OnFault, problemOf } from '../middleware/fa
 import type { Intake } from '../middleware/intake'
 import { OPERATOR_BODY, readJson } from '../middleware/json-body'
 import type { Readiness } from '../system/readiness'
-import { type AfterRestoreParts, afterRestoreCommand } from './after-restore'
-import { type ApiCommandParts, apiCommands } from './api-commands'
-import { type ApiReportNeeds, readApiReport } from './api-report'
-import { type BackupCommandParts, backupCommands } from './backup-commands'
-import { type BooksParts, bookCommands } from './books'
-import { type CustomerMoneyParts, moneySocketCommands } from './customer-money'
-import { customerSocketCommands } from './customer-socket'
-import type { CustomerViewParts } from './customer-views'
+import { type ApiCommandParts, apiCommands } from './apis/api-commands'
+import { type ApiReportNeeds, readApiReport } from './apis/api-report'
+import { type CustomerMoneyParts, moneySocketCommands } from './customers/customer-money'
+import { customerSocketCommands } from './customers/customer-socket'
+import type { CustomerViewParts } from './customers/customer-views'
 import { type ModelCommandParts, modelCommands } from './model-commands'
-import type { NodeReport } from './node-record'
+import { type BooksParts, bookCommands } from './money/books'
+import { type ReconcileParts, reconcileCommands } from './money/reconcile'
+import { type RevenueParts, revenueCommands } from './money/revenue'
+import { type StuckParts, stuckCommands } from './money/stuck'
+import type { NodeReport } from './nodes/node-record'
 import { OperatorCommands } from './operator-commands'
-import { type ReconcileParts, reconcileCommands } from './reconcile'
 import {
   ApproveCommand,
   DeclineCommand,
@@ -34,9 +34,9 @@ import {
   ResetLinkCommand,
   ResetSecondFactorCommand,
 } from './record'
-import { type RevenueParts, revenueCommands } from './revenue'
+import { type AfterRestoreParts, afterRestoreCommand } from './restore/after-restore'
+import { type BackupCommandParts, backupCommands } from './restore/backup-commands'
 import { type SocketCommand, socketCommand } from './socket-command'
-import { type StuckParts, stuckCommands } from './stuck'
 import { type WebhookCommandParts, webhookCommands } from './webhook-commands'
 
 /** The control socket in the data folder. Access to the folder is what makes a user an operator here. */

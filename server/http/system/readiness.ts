@@ -1,7 +1,7 @@
 import { reasonOf } from '../../core/result'
 import type { ModelBackend } from '../../pipeline/models/model-backend'
-import { type CellReport, cellWarning } from '../operator/cell-record'
-import type { NodeReport, OneNode } from '../operator/node-record'
+import { type CellReport, cellWarning } from '../operator/nodes/cell-record'
+import type { NodeReport, OneNode } from '../operator/nodes/node-record'
 
 /** Longer means that the part does not respond. Load balancers give up after about five seconds. */
 const MAX_CHECK_MS = 2_000

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { zoneComparison, zoneRules } from '../../../server/compose/cluster/zone-rules'
-import { nodeReport } from '../../../server/http/operator/node-record'
+import { nodeReport } from '../../../server/http/operator/nodes/node-record'
 
 test('the fingerprint follows which zones there are and when their clocks change', () => {
   const all = zoneRules()

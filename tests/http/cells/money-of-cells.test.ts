@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import type { Reconciled } from '../../../server/http/operator/reconcile-record'
+import type { Reconciled } from '../../../server/http/operator/money/reconcile-record'
 import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/stripe-double'
 import { openTwoCells } from '../../support/two-cells'
 import { type AccountBody, auditRows, closeReconciled, type Owner, read, refusalOf } from '../owner/bench'

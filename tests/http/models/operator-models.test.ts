@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { Revenue } from '../../../server/http/operator/revenue-record'
+import type { Revenue } from '../../../server/http/operator/money/revenue-record'
 import { type ModelGateway, openModelGateway } from '../../support/model-gateway'
 import { openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
 

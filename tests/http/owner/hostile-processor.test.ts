@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type { Reconciled } from '../../../server/http/operator/reconcile-record'
+import type { Reconciled } from '../../../server/http/operator/money/reconcile-record'
 import { type Harness, openHarness } from '../../support/harness'
 import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/stripe-double'
 import { type AccountBody, closeReconciled, type Owner, read, refusalOf } from './bench'

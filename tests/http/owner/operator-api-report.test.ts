@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ApiReport } from '../../../server/http/apis/report-record'
-import type { Revenue } from '../../../server/http/operator/revenue-record'
+import type { Revenue } from '../../../server/http/operator/money/revenue-record'
 import { openApiUpstream } from '../../support/api-upstream'
 import { type Harness, openHarness } from '../../support/harness'
 import { closeReconciled, type Owner, read, refusalOf } from './bench'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { CustomerDetails } from '../../../server/http/operator/customer-record'
+import type { CustomerDetails } from '../../../server/http/operator/customers/customer-record'
 import type { AccountsAndPrices } from '../../../server/http/operator/record'
 import { type Harness, openHarness } from '../../support/harness'
 import { openOperatorConsole } from '../../support/operator-console'

@@ -5,8 +5,8 @@ import type {
   EndedSessions,
   ErasedAccount,
   PasswordReset,
-} from '../../../server/http/operator/customer-record'
-import type { CustomerAudit, CustomerKeys } from '../../../server/http/operator/customer-view-record'
+} from '../../../server/http/operator/customers/customer-record'
+import type { CustomerAudit, CustomerKeys } from '../../../server/http/operator/customers/customer-view-record'
 import type { OneOperatorAccount, OperatorAccountPage } from '../../../server/http/operator/record'
 import { type Harness, openHarness } from '../../support/harness'
 import { oauthApp } from '../../support/oauth'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type { OneRefund, Refund, RefundList } from '../../../server/http/operator/customer-record'
-import type { Reconciled, Reconciliations } from '../../../server/http/operator/reconcile-record'
+import type { OneRefund, Refund, RefundList } from '../../../server/http/operator/customers/customer-record'
+import type { Reconciled, Reconciliations } from '../../../server/http/operator/money/reconcile-record'
 import type { OneOperatorAccount } from '../../../server/http/operator/record'
 import { type Harness, openHarness } from '../../support/harness'
 import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/stripe-double'

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { CardRefund } from '../../../server/core/accounts/card-refund'
 import type { LimitRequest } from '../../../server/core/accounts/limit-request'
 import { makeId } from '../../../server/core/ids'
-import type { RefundList } from '../../../server/http/operator/customer-record'
+import type { RefundList } from '../../../server/http/operator/customers/customer-record'
 import type {
   CustomerAdjustments,
   CustomerLimits,
   CustomerRequests,
-} from '../../../server/http/operator/customer-view-record'
+} from '../../../server/http/operator/customers/customer-view-record'
 import type {
   AccountsAndPrices,
   OperatorAccountPage,

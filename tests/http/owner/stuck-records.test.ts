@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type AccountId, makeId } from '../../../server/core/ids'
 import { ZERO } from '../../../server/core/money'
-import type { OneStuck, StuckPage } from '../../../server/http/operator/stuck-record'
+import type { OneStuck, StuckPage } from '../../../server/http/operator/money/stuck-record'
 import { executeOn } from '../../support/database-file'
 import { type Harness, openHarness } from '../../support/harness'
 import { openOperatorConsole } from '../../support/operator-console'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createClient } from '@libsql/client'
-import type { StuckPage } from '../../../server/http/operator/stuck-record'
+import type { StuckPage } from '../../../server/http/operator/money/stuck-record'
 import { openCluster, openSpender, ownerOf, search, type TestNode, untilOwner } from '../../support/cluster'
 import { reconcile } from '../../support/reconcile'
 import { control } from '../../support/server-process'

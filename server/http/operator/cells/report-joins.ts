@@ -1,10 +1,10 @@
 import type { CellName } from '../../../core/cluster/cells'
 import type { ApiReport } from '../../apis/report-record'
-import type { BookStatement } from '../books-record'
-import type { Health } from '../health-record'
+import type { BookStatement } from '../money/books-record'
+import { MAX_REVENUE_ROWS } from '../money/revenue'
+import type { Revenue } from '../money/revenue-record'
+import type { Health } from '../nodes/health-record'
 import type { Upstream, UpstreamList } from '../record'
-import { MAX_REVENUE_ROWS } from '../revenue'
-import type { Revenue } from '../revenue-record'
 import { all, every, first, ifAny, known, most, type Rule, record, rows, same, some, sum } from './figures'
 
 /** How the figures of each report are joined. A figure of a report that is missing here does not compile. */

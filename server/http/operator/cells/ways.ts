@@ -1,7 +1,7 @@
 import type { CellName } from '../../../core/cluster/cells'
 import { isJson, listOf } from '../../../core/json'
 import { joinedPages } from '../../../core/page'
-import type { Health } from '../health-record'
+import type { Health } from '../nodes/health-record'
 import type { Rule } from './figures'
 import { AUDIT_CSV, AUDIT_LINES, BOOKS_CSV, REVENUE_CSV, STATEMENT_CSV } from './file-joins'
 import type { Asked, FileJoin } from './files'

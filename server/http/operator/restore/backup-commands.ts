@@ -1,8 +1,10 @@
-import { type Actor, type AuditTrail, auditEntry } from '../../core/audit'
-import type { Backups } from '../../core/backup/backups'
-import { BackupProblem, type BackupTarget } from '../../core/backup/target'
-import { type Failure, failure } from '../../core/failure'
-import { err, ok, type Result } from '../../core/result'
+import { type Actor, type AuditTrail, auditEntry } from '../../../core/audit'
+import type { Backups } from '../../../core/backup/backups'
+import { BackupProblem, type BackupTarget } from '../../../core/backup/target'
+import { type Failure, failure } from '../../../core/failure'
+import { err, ok, type Result } from '../../../core/result'
+import { NoBody } from '../record'
+import { type SocketCommand, socketCommand } from '../socket-command'
 import {
   BackupCommand,
   type BackupList,
@@ -12,8 +14,6 @@ import {
   type StartedBackup,
   statusRecord,
 } from './backup-record'
-import { NoBody } from './record'
-import { type SocketCommand, socketCommand } from './socket-command'
 
 export interface BackupCommandParts {
   readonly backups: Backups

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
-import type { ParameterTable } from '../../core/catalog/parameters'
-import { REVENUE_GROUPINGS } from '../../core/ledger/revenue'
-import { listOf, microsUsd, oneOf, orNull, record, text, whole } from '../openapi/json-schema'
+import type { ParameterTable } from '../../../core/catalog/parameters'
+import { REVENUE_GROUPINGS } from '../../../core/ledger/revenue'
+import { listOf, microsUsd, oneOf, orNull, record, text, whole } from '../../openapi/json-schema'
 
 const DAY_RULE = 'must be a day such as 2026-11-23'
 

@@ -1,13 +1,15 @@
-import type { AccountId } from '../../core/ids'
-import { exportResponse } from '../account/export'
-import type { KeyRecord } from '../keys/record'
-import { notFound, taken } from '../middleware/failures'
-import { PAGE_QUERY, queryOf } from '../middleware/list-query'
-import type { OwnerSessions } from '../middleware/owner-session'
-import { type RequestContext, routeGroup } from '../middleware/request-context'
-import { UNDOCUMENTED } from '../openapi/documented'
-import { GROUPED_QUERY, LOG_QUERY } from '../usage/owner-routes'
-import type { ExplainedRequest, TransactionPage, UsageReport } from '../usage/record'
+import type { AccountId } from '../../../core/ids'
+import { exportResponse } from '../../account/export'
+import type { KeyRecord } from '../../keys/record'
+import { notFound, taken } from '../../middleware/failures'
+import { PAGE_QUERY, queryOf } from '../../middleware/list-query'
+import type { OwnerSessions } from '../../middleware/owner-session'
+import { type RequestContext, routeGroup } from '../../middleware/request-context'
+import { UNDOCUMENTED } from '../../openapi/documented'
+import { GROUPED_QUERY, LOG_QUERY } from '../../usage/owner-routes'
+import type { ExplainedRequest, TransactionPage, UsageReport } from '../../usage/record'
+import { operatorGate } from '../operator-gate'
+import { NoBody, type OneOperatorAccount, type SecondFactorReset } from '../record'
 import { CustomerCommands } from './customer-commands'
 import {
   type CustomerDetails,
@@ -29,8 +31,6 @@ import type {
   CustomerRequests,
 } from './customer-view-record'
 import { type CustomerViewParts, CustomerViews } from './customer-views'
-import { operatorGate } from './operator-gate'
-import { NoBody, type OneOperatorAccount, type SecondFactorReset } from './record'
 
 export interface CustomerRouteParts extends CustomerViewParts {
   readonly owners: OwnerSessions

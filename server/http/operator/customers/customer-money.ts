@@ -1,15 +1,19 @@
-import type { CardRefunds } from '../../core/accounts/card-refunds'
-import type { Actor } from '../../core/audit'
-import { isoTime } from '../../core/clock'
-import { failure } from '../../core/failure'
-import type { PaymentId, RequestId } from '../../core/ids'
-import { parseUsd } from '../../core/money'
-import type { ClaimStore } from '../../core/payments/claim'
-import { err, ok } from '../../core/result'
-import type { OwnerSessions } from '../middleware/owner-session'
-import { routeGroup } from '../middleware/request-context'
-import { readable } from '../middleware/validate-body'
-import { UNDOCUMENTED } from '../openapi/documented'
+import type { CardRefunds } from '../../../core/accounts/card-refunds'
+import type { Actor } from '../../../core/audit'
+import { isoTime } from '../../../core/clock'
+import { failure } from '../../../core/failure'
+import type { PaymentId, RequestId } from '../../../core/ids'
+import { parseUsd } from '../../../core/money'
+import type { ClaimStore } from '../../../core/payments/claim'
+import { err, ok } from '../../../core/result'
+import type { OwnerSessions } from '../../middleware/owner-session'
+import { routeGroup } from '../../middleware/request-context'
+import { readable } from '../../middleware/validate-body'
+import { UNDOCUMENTED } from '../../openapi/documented'
+import { type Answer, findAccount, OperatorCommands, type OperatorParts } from '../operator-commands'
+import { operatorGate } from '../operator-gate'
+import type { OneOperatorAccount } from '../record'
+import { type SocketCommand, socketCommand } from '../socket-command'
 import {
   DebitCommand,
   DebitForm,
@@ -19,10 +23,6 @@ import {
   RefundForm,
   refundRecord,
 } from './customer-record'
-import { type Answer, findAccount, OperatorCommands, type OperatorParts } from './operator-commands'
-import { operatorGate } from './operator-gate'
-import type { OneOperatorAccount } from './record'
-import { type SocketCommand, socketCommand } from './socket-command'
 
 export interface CustomerMoneyParts extends OperatorParts {
   readonly claims: ClaimStore

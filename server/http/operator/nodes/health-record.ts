@@ -1,10 +1,10 @@
 import type { Static } from '@sinclair/typebox'
-import type { BackupReading } from '../../core/backup/backups'
-import { isoTime } from '../../core/clock'
-import type { RecentReading } from '../../core/telemetry/recent-calls'
-import type { JournalState } from '../../core/telemetry/telemetry'
-import { instant, listOf, orNull, record, text, whole, yesOrNo } from '../openapi/json-schema'
-import { NODE } from '../openapi/node-schema'
+import type { BackupReading } from '../../../core/backup/backups'
+import { isoTime } from '../../../core/clock'
+import type { RecentReading } from '../../../core/telemetry/recent-calls'
+import type { JournalState } from '../../../core/telemetry/telemetry'
+import { instant, listOf, orNull, record, text, whole, yesOrNo } from '../../openapi/json-schema'
+import { NODE } from '../../openapi/node-schema'
 import type { OneNode } from './node-record'
 
 const count = (description: string) => whole(description, { minimum: 0 })

@@ -1,11 +1,11 @@
-import type { Identity } from '../../core/accounts/identity'
-import type { AccountStore } from '../../core/accounts/store'
-import { wrong } from '../../core/accounts/submitted'
-import type { Parameters } from '../../core/catalog/parameters'
-import { DAY_MS, isoDay } from '../../core/clock'
-import { type Failure, wrongParameters } from '../../core/failure'
-import type { AccountId } from '../../core/ids'
-import type { Accounting, Flow } from '../../core/ledger/accounting'
+import type { Identity } from '../../../core/accounts/identity'
+import type { AccountStore } from '../../../core/accounts/store'
+import { wrong } from '../../../core/accounts/submitted'
+import type { Parameters } from '../../../core/catalog/parameters'
+import { DAY_MS, isoDay } from '../../../core/clock'
+import { type Failure, wrongParameters } from '../../../core/failure'
+import type { AccountId } from '../../../core/ids'
+import type { Accounting, Flow } from '../../../core/ledger/accounting'
 import {
   addedRevenue,
   chargedFrom,
@@ -16,20 +16,20 @@ import {
   type RevenueRow,
   type RevenueSums,
   revenueOf,
-} from '../../core/ledger/revenue'
-import { type Money, minus, plus, toUsdNumber } from '../../core/money'
-import { err, ok, type Result } from '../../core/result'
-import { csvLine, csvStream } from '../middleware/csv'
-import { taken } from '../middleware/failures'
-import { queryOf } from '../middleware/list-query'
-import type { OwnerSessions } from '../middleware/owner-session'
-import { type RequestContext, routeGroup } from '../middleware/request-context'
-import { UNDOCUMENTED } from '../openapi/documented'
+} from '../../../core/ledger/revenue'
+import { type Money, minus, plus, toUsdNumber } from '../../../core/money'
+import { err, ok, type Result } from '../../../core/result'
+import { csvLine, csvStream } from '../../middleware/csv'
+import { taken } from '../../middleware/failures'
+import { queryOf } from '../../middleware/list-query'
+import type { OwnerSessions } from '../../middleware/owner-session'
+import { type RequestContext, routeGroup } from '../../middleware/request-context'
+import { UNDOCUMENTED } from '../../openapi/documented'
+import { operatorGate } from '../operator-gate'
+import { queryCommand } from '../query-command'
+import type { SocketCommand } from '../socket-command'
 import { owedTo } from './books'
-import { operatorGate } from './operator-gate'
-import { queryCommand } from './query-command'
 import { REVENUE_QUERY, type Revenue } from './revenue-record'
-import type { SocketCommand } from './socket-command'
 
 export interface RevenueParts {
   readonly revenue: RevenueReports

@@ -1,9 +1,12 @@
-import type { Actor } from '../../core/audit'
-import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
-import type { AccountId } from '../../core/ids'
-import { ok } from '../../core/result'
-import { PAGE_QUERY } from '../middleware/list-query'
-import { GROUPED_QUERY, LOG_QUERY } from '../usage/owner-routes'
+import type { Actor } from '../../../core/audit'
+import type { Parameters, ParameterTable } from '../../../core/catalog/parameters'
+import type { AccountId } from '../../../core/ids'
+import { ok } from '../../../core/result'
+import { PAGE_QUERY } from '../../middleware/list-query'
+import { GROUPED_QUERY, LOG_QUERY } from '../../usage/owner-routes'
+import { findAccount } from '../operator-commands'
+import { queryOfBody } from '../query-command'
+import { type SocketCommand, socketCommand } from '../socket-command'
 import { CustomerCommands } from './customer-commands'
 import {
   AccountCommand,
@@ -14,9 +17,6 @@ import {
   SuspendCommand,
 } from './customer-record'
 import { type CustomerViewParts, CustomerViews } from './customer-views'
-import { findAccount } from './operator-commands'
-import { queryOfBody } from './query-command'
-import { type SocketCommand, socketCommand } from './socket-command'
 
 const NAMED = {
   account: { in: 'query', kind: 'text', min: 1, max: 320, required: true, description: 'Whose.' },

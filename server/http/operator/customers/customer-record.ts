@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox'
-import type { CardRefund } from '../../core/accounts/card-refund'
-import { isoTime } from '../../core/clock'
+import type { CardRefund } from '../../../core/accounts/card-refund'
+import { isoTime } from '../../../core/clock'
 import {
   form,
   instant,
@@ -16,8 +16,8 @@ import {
   text,
   whole,
   yesOrNo,
-} from '../openapi/json-schema'
-import { ACCOUNT, amount as amountUsd, MAX_LINE, OperatorAccount, REASON, STAFF_ROLE } from './record'
+} from '../../openapi/json-schema'
+import { ACCOUNT, amount as amountUsd, MAX_LINE, OperatorAccount, REASON, STAFF_ROLE } from '../record'
 
 const MAX_NOTE = 4000
 

@@ -1,8 +1,8 @@
 import type { Static } from '@sinclair/typebox'
-import { isoTime } from '../../core/clock'
-import { MAIN_CELL } from '../../core/cluster/cells'
-import type { NodeState, Sighting } from '../../core/cluster/leases'
-import type { NODE } from '../openapi/node-schema'
+import { isoTime } from '../../../core/clock'
+import { MAIN_CELL } from '../../../core/cluster/cells'
+import type { NodeState, Sighting } from '../../../core/cluster/leases'
+import type { NODE } from '../../openapi/node-schema'
 
 export type OneNode = Static<typeof NODE>
 

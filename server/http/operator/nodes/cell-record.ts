@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox'
-import { MAIN_CELL } from '../../core/cluster/cells'
-import { instant, orNull, record, text, whole, yesOrNo } from '../openapi/json-schema'
+import { MAIN_CELL } from '../../../core/cluster/cells'
+import { instant, orNull, record, text, whole, yesOrNo } from '../../openapi/json-schema'
 
 /** A cell as operators see it. */
 export const CELL = record('One cell.', {

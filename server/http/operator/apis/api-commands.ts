@@ -1,15 +1,15 @@
-import { accepted, wrong } from '../../core/accounts/submitted'
-import type { Api } from '../../core/apis/api'
-import type { SoldOperation } from '../../core/apis/api-routes'
-import type { ApiCatalog, Changed } from '../../core/apis/catalog/api-catalog'
-import { givenAuth } from '../../core/apis/catalog/assemble-api'
-import type { ApiForm, ImportForm } from '../../core/apis/catalog/catalog-form'
-import { type Actor, type AuditTrail, auditEntry } from '../../core/audit'
-import { type Failure, failure, wrongParameters } from '../../core/failure'
-import type { AccountId } from '../../core/ids'
-import type { Json } from '../../core/json'
-import { err, ok, type Result } from '../../core/result'
-import type { Trial } from '../../pipeline/apis/try-operation'
+import { accepted, wrong } from '../../../core/accounts/submitted'
+import type { Api } from '../../../core/apis/api'
+import type { SoldOperation } from '../../../core/apis/api-routes'
+import type { ApiCatalog, Changed } from '../../../core/apis/catalog/api-catalog'
+import { givenAuth } from '../../../core/apis/catalog/assemble-api'
+import type { ApiForm, ImportForm } from '../../../core/apis/catalog/catalog-form'
+import { type Actor, type AuditTrail, auditEntry } from '../../../core/audit'
+import { type Failure, failure, wrongParameters } from '../../../core/failure'
+import type { AccountId } from '../../../core/ids'
+import type { Json } from '../../../core/json'
+import { err, ok, type Result } from '../../../core/result'
+import type { Trial } from '../../../pipeline/apis/try-operation'
 import {
   type ApiChange,
   type ApiImport,
@@ -38,10 +38,10 @@ import {
   type RemovedApi,
   TrialCommand,
   trialRecord,
-} from '../apis/record'
-import { validateBody } from '../middleware/validate-body'
-import { NoBody } from './record'
-import { type SocketCommand, socketCommand } from './socket-command'
+} from '../../apis/record'
+import { validateBody } from '../../middleware/validate-body'
+import { NoBody } from '../record'
+import { type SocketCommand, socketCommand } from '../socket-command'
 
 type Answer<T> = Promise<Result<T, Failure>>
 

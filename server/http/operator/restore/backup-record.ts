@@ -1,8 +1,19 @@
 import type { Static } from '@sinclair/typebox'
-import type { BackupState } from '../../core/backup/backups'
-import { type CopyManifest, copySize } from '../../core/backup/copy'
-import { isoTime } from '../../core/clock'
-import { instant, line, listOf, oneOf, orNull, partialForm, record, text, whole, yesOrNo } from '../openapi/json-schema'
+import type { BackupState } from '../../../core/backup/backups'
+import { type CopyManifest, copySize } from '../../../core/backup/copy'
+import { isoTime } from '../../../core/clock'
+import {
+  instant,
+  line,
+  listOf,
+  oneOf,
+  orNull,
+  partialForm,
+  record,
+  text,
+  whole,
+  yesOrNo,
+} from '../../openapi/json-schema'
 
 const MAX_LOCATION = 1000
 const TO = line('A folder of the server, or `s3://bucket/prefix`. Default: BACKUP_TO.', MAX_LOCATION)

@@ -1,21 +1,24 @@
-import { type Account, closedEmail, staffRole } from '../../core/accounts/account'
-import type { AccountNotes } from '../../core/accounts/account-notes'
-import type { AppGrantStore } from '../../core/accounts/app-grant'
-import type { AccountClosing } from '../../core/accounts/closing'
-import type { Keys } from '../../core/accounts/keys'
-import { resetLink, resetMail, suspensionMail } from '../../core/accounts/owner-mails'
-import { wrong } from '../../core/accounts/submitted'
-import { type Actor, auditEntry } from '../../core/audit'
-import { isoTime } from '../../core/clock'
-import { type Failure, failure, wrongParameters } from '../../core/failure'
-import { makeId } from '../../core/ids'
-import type { Mail, Mailer } from '../../core/mail/mailer'
-import { ZERO } from '../../core/money'
-import { err, ok } from '../../core/result'
-import { accountExport, type ExportParts } from '../account/export'
-import { type KeyRecord, keyRecord } from '../keys/record'
-import { isFailureCode } from '../middleware/failures'
-import { FAILURE_MEANINGS } from '../openapi/failure-meanings'
+import { type Account, closedEmail, staffRole } from '../../../core/accounts/account'
+import type { AccountNotes } from '../../../core/accounts/account-notes'
+import type { AppGrantStore } from '../../../core/accounts/app-grant'
+import type { AccountClosing } from '../../../core/accounts/closing'
+import type { Keys } from '../../../core/accounts/keys'
+import { resetLink, resetMail, suspensionMail } from '../../../core/accounts/owner-mails'
+import { wrong } from '../../../core/accounts/submitted'
+import { type Actor, auditEntry } from '../../../core/audit'
+import { isoTime } from '../../../core/clock'
+import { type Failure, failure, wrongParameters } from '../../../core/failure'
+import { makeId } from '../../../core/ids'
+import type { Mail, Mailer } from '../../../core/mail/mailer'
+import { ZERO } from '../../../core/money'
+import { err, ok } from '../../../core/result'
+import { accountExport, type ExportParts } from '../../account/export'
+import { type KeyRecord, keyRecord } from '../../keys/record'
+import { isFailureCode } from '../../middleware/failures'
+import { FAILURE_MEANINGS } from '../../openapi/failure-meanings'
+import { type Answer, findAccount, NOBODY_SIGNS_IN, OperatorCommands, type OperatorParts } from '../operator-commands'
+import type { OneOperatorAccount, SecondFactorReset } from '../record'
+import { whyPaidCallsFail } from '../why-402'
 import type {
   AccountCommand,
   CustomerDetails,
@@ -28,9 +31,6 @@ import type {
   RoleCommand,
   SuspendCommand,
 } from './customer-record'
-import { type Answer, findAccount, NOBODY_SIGNS_IN, OperatorCommands, type OperatorParts } from './operator-commands'
-import type { OneOperatorAccount, SecondFactorReset } from './record'
-import { whyPaidCallsFail } from './why-402'
 
 const MAX_REFUSED = 20
 

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
-import { isoTime } from '../../core/clock'
-import { isDue, type StuckRecord, stuckAmount, stuckKind } from '../../core/ledger/stuck-record'
-import type { Page } from '../../core/page'
+import { isoTime } from '../../../core/clock'
+import { isDue, type StuckRecord, stuckAmount, stuckKind } from '../../../core/ledger/stuck-record'
+import type { Page } from '../../../core/page'
 import {
   form,
   instant,
@@ -15,7 +15,7 @@ import {
   text,
   whole,
   yesOrNo,
-} from '../openapi/json-schema'
+} from '../../openapi/json-schema'
 
 const MAX_NOTE = 500
 const MAX_CURSOR = 100

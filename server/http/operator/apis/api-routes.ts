@@ -1,4 +1,4 @@
-import type { ParameterTable } from '../../core/catalog/parameters'
+import type { ParameterTable } from '../../../core/catalog/parameters'
 import {
   ApiChange,
   ApiImport,
@@ -10,17 +10,17 @@ import {
   NewTrial,
   type OneApi,
   type RemovedApi,
-} from '../apis/record'
-import { taken } from '../middleware/failures'
-import { OPERATOR_BODY } from '../middleware/json-body'
-import { queryOf } from '../middleware/list-query'
-import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../middleware/owner-session'
-import { type RequestContext, routeGroup } from '../middleware/request-context'
-import { readBody } from '../middleware/validate-body'
-import { documented } from '../openapi/documented'
+} from '../../apis/record'
+import { taken } from '../../middleware/failures'
+import { OPERATOR_BODY } from '../../middleware/json-body'
+import { queryOf } from '../../middleware/list-query'
+import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../../middleware/owner-session'
+import { type RequestContext, routeGroup } from '../../middleware/request-context'
+import { readBody } from '../../middleware/validate-body'
+import { documented } from '../../openapi/documented'
+import { operatorGate } from '../operator-gate'
 import { type ApiCommandParts, ApiCommands } from './api-commands'
 import { API_DOCS } from './api-docs'
-import { operatorGate } from './operator-gate'
 
 const IMPORT_QUERY = {
   dry_run: { in: 'query', kind: 'boolean', default: false, description: 'Only show the plan.' },

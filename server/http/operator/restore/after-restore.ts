@@ -1,7 +1,7 @@
-import type { UserOfAccount } from '../../core/accounts/directory'
-import { parseInstant } from '../../core/accounts/instant'
-import { wrong } from '../../core/accounts/submitted'
-import type { Actor } from '../../core/audit'
+import type { UserOfAccount } from '../../../core/accounts/directory'
+import { parseInstant } from '../../../core/accounts/instant'
+import { wrong } from '../../../core/accounts/submitted'
+import type { Actor } from '../../../core/audit'
 import {
   type LostChanges,
   LostDatabaseProblem,
@@ -9,21 +9,21 @@ import {
   type RestoreCheckStore,
   type RestoredKey,
   type RestoreNote,
-} from '../../core/backup/restored'
-import { DAY_MS, isoTime } from '../../core/clock'
-import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
-import { failure, wrongParameters } from '../../core/failure'
-import type { AccountId, KeyId } from '../../core/ids'
-import { err, ok } from '../../core/result'
-import type { OwnerSessions } from '../middleware/owner-session'
-import { routeGroup } from '../middleware/request-context'
-import { UNDOCUMENTED } from '../openapi/documented'
+} from '../../../core/backup/restored'
+import { DAY_MS, isoTime } from '../../../core/clock'
+import { type CellName, MAIN_CELL } from '../../../core/cluster/cells'
+import { failure, wrongParameters } from '../../../core/failure'
+import type { AccountId, KeyId } from '../../../core/ids'
+import { err, ok } from '../../../core/result'
+import type { OwnerSessions } from '../../middleware/owner-session'
+import { routeGroup } from '../../middleware/request-context'
+import { UNDOCUMENTED } from '../../openapi/documented'
+import { CustomerCommands, type CustomerParts } from '../customers/customer-commands'
+import { type ReconcileParts, reconciledRecord } from '../money/reconcile'
+import type { Answer } from '../operator-commands'
+import { operatorGate } from '../operator-gate'
+import { type SocketCommand, socketCommand } from '../socket-command'
 import { type AfterRestore, AfterRestoreCommand, AfterRestoreForm, type RestoreState } from './after-restore-record'
-import { CustomerCommands, type CustomerParts } from './customer-commands'
-import type { Answer } from './operator-commands'
-import { operatorGate } from './operator-gate'
-import { type ReconcileParts, reconciledRecord } from './reconcile'
-import { type SocketCommand, socketCommand } from './socket-command'
 
 export interface AfterRestoreParts extends CustomerParts, ReconcileParts {
   /** Null if this data was never restored. */

@@ -10,7 +10,7 @@ import {
   text,
   whole,
   yesOrNo,
-} from '../openapi/json-schema'
+} from '../../openapi/json-schema'
 
 export const ReconcileForm = partialForm('What to compare, and what to do with what is missing.', {
   apply: yesOrNo('Whether to book it. Default: only list it.'),

@@ -1,6 +1,17 @@
 import type { Static } from '@sinclair/typebox'
-import { instant, line, listOf, oneOf, orNull, partialForm, record, text, whole, yesOrNo } from '../openapi/json-schema'
-import { Reconciled } from './reconcile-record'
+import {
+  instant,
+  line,
+  listOf,
+  oneOf,
+  orNull,
+  partialForm,
+  record,
+  text,
+  whole,
+  yesOrNo,
+} from '../../openapi/json-schema'
+import { Reconciled } from '../money/reconcile-record'
 
 const ACTS = {
   apply: yesOrNo(

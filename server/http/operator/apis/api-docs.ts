@@ -10,9 +10,9 @@ import {
   NewTrial,
   OneApi,
   RemovedApi,
-} from '../apis/record'
-import type { RouteDocs } from '../openapi/documented'
-import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
+} from '../../apis/record'
+import type { RouteDocs } from '../../openapi/documented'
+import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../../openapi/owner-failures'
 
 const EXAMPLE: ApiRecord = {
   name: 'weather',

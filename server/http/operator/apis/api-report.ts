@@ -1,8 +1,8 @@
-import { apiReports, type ReadOperationUsage } from '../../core/apis/api-report'
-import type { ApiRegistry } from '../../core/apis/api-store'
-import type { UpstreamPayments, UpstreamWallet } from '../../core/apis/payments/upstream-payment'
-import { DAY_MS } from '../../core/clock'
-import { type ApiReport, apiReportRecord } from '../apis/report-record'
+import { apiReports, type ReadOperationUsage } from '../../../core/apis/api-report'
+import type { ApiRegistry } from '../../../core/apis/api-store'
+import type { UpstreamPayments, UpstreamWallet } from '../../../core/apis/payments/upstream-payment'
+import { DAY_MS } from '../../../core/clock'
+import { type ApiReport, apiReportRecord } from '../../apis/report-record'
 
 const DAYS = 30
 

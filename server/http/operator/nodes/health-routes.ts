@@ -1,12 +1,12 @@
-import type { BackupReading } from '../../core/backup/backups'
-import type { RecentReading } from '../../core/telemetry/recent-calls'
-import type { JournalState } from '../../core/telemetry/telemetry'
-import type { OwnerSessions } from '../middleware/owner-session'
-import { routeGroup } from '../middleware/request-context'
-import { UNDOCUMENTED } from '../openapi/documented'
+import type { BackupReading } from '../../../core/backup/backups'
+import type { RecentReading } from '../../../core/telemetry/recent-calls'
+import type { JournalState } from '../../../core/telemetry/telemetry'
+import type { OwnerSessions } from '../../middleware/owner-session'
+import { routeGroup } from '../../middleware/request-context'
+import { UNDOCUMENTED } from '../../openapi/documented'
+import { operatorGate } from '../operator-gate'
 import { type Health, healthRecord, type ReadyState } from './health-record'
 import type { OneNode } from './node-record'
-import { operatorGate } from './operator-gate'
 
 export interface HealthParts {
   readonly owners: OwnerSessions

@@ -1,9 +1,9 @@
 import type { Static } from '@sinclair/typebox'
-import { ADJUSTMENT_KINDS } from '../../core/ledger/account-statement'
-import { TIERS } from '../../core/limits/tier'
-import { LimitRequestRecord } from '../account/limit-request-record'
-import { ACTORS } from '../audit/record'
-import { KeyRecord } from '../keys/record'
+import { ADJUSTMENT_KINDS } from '../../../core/ledger/account-statement'
+import { TIERS } from '../../../core/limits/tier'
+import { LimitRequestRecord } from '../../account/limit-request-record'
+import { ACTORS } from '../../audit/record'
+import { KeyRecord } from '../../keys/record'
 import {
   anyObject,
   instant,
@@ -16,9 +16,9 @@ import {
   text,
   whole,
   yesOrNo,
-} from '../openapi/json-schema'
-import { RequestRecord } from '../usage/record'
-import { LIMITS } from './record'
+} from '../../openapi/json-schema'
+import { RequestRecord } from '../../usage/record'
+import { LIMITS } from '../record'
 
 const CustomerRequest = record('A call of an account, with its outcome in words.', {
   ...RequestRecord.properties,
