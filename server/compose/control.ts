@@ -1,6 +1,6 @@
 import type { ControlStores } from '../adapters/stores/libsql/control-stores'
 import type { Config } from '../config'
-import { SetupToken } from '../core/accounts/setup-token'
+import { SetupToken } from '../core/accounts/staff/setup-token'
 import { ApiRegistry } from '../core/apis/api-store'
 import { Closings } from '../core/apis/closings'
 import type { Clock } from '../core/clock'

@@ -20,7 +20,7 @@ import type { WebhookStore } from '../core/webhooks/webhook'
 import type { Log } from '../log'
 import { upgradeCopy } from './backup/upgrade-copy'
 import { type Cell, openCell } from './cell'
-import type { CellPlace } from './cluster/cell-place'
+import type { CellPlace } from './cluster/cells/cell-place'
 import type { NodeSurroundings } from './cluster/gateway-node'
 
 const CONTROL_WAIT_MS = 60_000

@@ -6,10 +6,9 @@ import type { Config } from '../config'
 import type { AccountSettingsStore } from '../core/accounts/account-settings'
 import type { AppGrants, AppsEnd } from '../core/accounts/app-grants'
 import { AccountClosing, type DepartingOwner } from '../core/accounts/closing'
-import { EmailChangeTokens } from '../core/accounts/email-change'
-import { EmailChanges } from '../core/accounts/email-changes'
 import type { Identity } from '../core/accounts/identity'
-import type { Operator } from '../core/accounts/operator'
+import { EmailChangeTokens } from '../core/accounts/mails/email-change'
+import { EmailChanges } from '../core/accounts/mails/email-changes'
 import {
   confirmSignUpMail,
   guessingMail,
@@ -20,8 +19,9 @@ import {
   type SecurityChange,
   securityMail,
   takenSignUpMail,
-} from '../core/accounts/owner-mails'
+} from '../core/accounts/mails/owner-mails'
 import type { SignUp } from '../core/accounts/sign-up'
+import type { Operator } from '../core/accounts/staff/operator'
 import { type Actor, type AuditTrail, auditEntry } from '../core/audit'
 import type { Clock } from '../core/clock'
 import type { CredentialStore } from '../core/credentials/store'

@@ -4,7 +4,7 @@ import type { Opening } from '../core/cluster/opening'
 import type { KeptDirectory, RetentionStore } from '../core/usage/retention'
 import { startRetention } from '../jobs/retention'
 import type { Log } from '../log'
-import { type CellPlace, ownsControl } from './cluster/cell-place'
+import { type CellPlace, ownsControl } from './cluster/cells/cell-place'
 
 /** Removes old rows as long as the gateway runs. */
 export function composeRetention(

@@ -1,4 +1,4 @@
-import type { CardTopUps } from '../core/accounts/card-top-ups'
+import type { CardTopUps } from '../core/accounts/cards/card-top-ups'
 import { DAY_MS } from '../core/clock'
 import { reasonOf } from '../core/result'
 import type { Log } from '../log'

@@ -1,4 +1,4 @@
-import type { CardRefunds } from '../core/accounts/card-refunds'
+import type { CardRefunds } from '../core/accounts/cards/card-refunds'
 import { reasonOf } from '../core/result'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'

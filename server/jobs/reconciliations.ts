@@ -1,4 +1,4 @@
-import type { Reconciliation } from '../core/accounts/reconciliation'
+import type { Reconciliation } from '../core/accounts/cards/reconciliation'
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock'
 import { reasonOf } from '../core/result'
 import type { Log } from '../log'

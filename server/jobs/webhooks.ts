@@ -1,4 +1,4 @@
-import type { SpendSummaries } from '../core/accounts/spend-summaries'
+import type { SpendSummaries } from '../core/accounts/mails/spend-summaries'
 import { type Clock, HOUR_MS, MINUTE_MS } from '../core/clock'
 import type { ApiKey } from '../core/credentials/api-key'
 import { reasonOf } from '../core/result'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type DirectoryRouter, openRouter } from '../../server/compose/cluster/cell-router'
+import { type DirectoryRouter, openRouter } from '../../server/compose/cluster/cells/cell-router'
 import { newSecret } from '../../server/core/credentials/secret'
 import { type AccountId, makeId } from '../../server/core/ids'
 import { type AccountBody, read, refusalOf } from '../http/owner/bench'

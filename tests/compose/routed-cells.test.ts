@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { openRouter } from '../../server/compose/cluster/cell-router'
+import { openRouter } from '../../server/compose/cluster/cells/cell-router'
 import type { CellRouter } from '../../server/core/cluster/cells'
 import { type AccountBody, read } from '../http/owner/bench'
 import { IMAGES_CALL } from '../http/wire'

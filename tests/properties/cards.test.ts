@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import fc from 'fast-check'
-import { CardTopUps } from '../../server/core/accounts/card-top-ups'
+import { CardTopUps } from '../../server/core/accounts/cards/card-top-ups'
 import { TopUps } from '../../server/core/accounts/top-ups'
 import type { AccountId } from '../../server/core/ids'
 import { Ledger } from '../../server/core/ledger/ledger'

@@ -4,7 +4,7 @@ import type { CellMessage } from '../../core/cluster/cell-messages'
 import { MAIN_CELL } from '../../core/cluster/cells'
 import { reasonOf } from '../../core/result'
 import type { Log } from '../../log'
-import { type CellPlace, ownsControl } from '../cluster/cell-place'
+import { type CellPlace, ownsControl } from '../cluster/cells/cell-place'
 
 type OffSale = Omit<Extract<CellMessage, { readonly kind: 'api_off_sale' }>, 'kind'>
 

@@ -6,9 +6,9 @@ import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import { ChangesHere } from '../../core/cluster/control-changes'
 import { startJob } from '../../jobs/job'
 import { roomForBodies } from '../room-for-bodies'
-import { messagesOver } from './cell-messages'
-import type { CellPlace } from './cell-place'
-import { openRouter } from './cell-router'
+import { messagesOver } from './calls/cell-messages'
+import type { CellPlace } from './cells/cell-place'
+import { openRouter } from './cells/cell-router'
 import type { NodeSurroundings } from './gateway-node'
 
 /** A database that answers, answers this in milliseconds. */

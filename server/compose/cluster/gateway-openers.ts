@@ -1,6 +1,6 @@
 import { AT_ONCE, LaterOpening, type Opening } from '../../core/cluster/opening'
 import type { NodeSurroundings } from './gateway-node'
-import type { PreparedGateway } from './owned-gateway'
+import type { PreparedGateway } from './roles/owned-gateway'
 
 interface Openable {
   /** Has done once what its first calls would wait for. */

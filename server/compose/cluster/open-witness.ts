@@ -4,7 +4,7 @@ import { DirectoryWitness, type WitnessStore } from '../../core/cluster/director
 import { RENEW_MS } from '../../core/cluster/leases'
 import { startJob } from '../../jobs/job'
 import type { Log } from '../../log'
-import { askToTell } from './directory-teller'
+import { askToTell } from './cells/directory-teller'
 
 interface Needs {
   readonly nodeId: string

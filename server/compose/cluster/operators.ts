@@ -5,8 +5,8 @@ import type { AccountId } from '../../core/ids'
 import { OperatorCells, type OtherCells } from '../../http/operator/cells/operator-cells'
 import { otherBooks } from '../../http/operator/cells/other-books'
 import { accountElsewhere } from '../../http/operator/cells/staff-elsewhere'
-import { RELAY } from './cell-messages'
-import type { CellPlace } from './cell-place'
+import { RELAY } from './calls/cell-messages'
+import type { CellPlace } from './cells/cell-place'
 import type { NodeSurroundings } from './gateway-node'
 
 interface Surroundings {

@@ -12,7 +12,7 @@ import type { AccountSettingsStore } from './account-settings'
 import type { AppGrants } from './app-grants'
 import type { IdentitySettings } from './identity'
 import type { KeyOwner, Keys } from './keys'
-import type { Operator } from './operator'
+import type { Operator } from './staff/operator'
 import type { AccountStore } from './store'
 import { wrong } from './submitted'
 

@@ -9,8 +9,8 @@ import type { Ledger } from '../ledger/ledger'
 import { type Money, micros } from '../money'
 import type { Account } from './account'
 import type { AccountDirectory, Place } from './directory'
-import type { SetupToken } from './setup-token'
 import type { SignupCredit, SignupCreditStore } from './signup-credit'
+import type { SetupToken } from './staff/setup-token'
 import type { AccountStore } from './store'
 
 export const SIGNUP_CREDIT: Money = micros(2_000_000)

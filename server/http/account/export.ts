@@ -1,6 +1,6 @@
 import type { AccountSettingsStore } from '../../core/accounts/account-settings'
 import type { AppGrantStore } from '../../core/accounts/app-grant'
-import type { LimitRequestStore } from '../../core/accounts/limit-request'
+import type { LimitRequestStore } from '../../core/accounts/staff/limit-request'
 import type { AuditTrail } from '../../core/audit'
 import { isoTime } from '../../core/clock'
 import type { CredentialStore } from '../../core/credentials/store'

@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import type { LimitRequest, LimitRequestForm } from '../../core/accounts/limit-request'
+import type { LimitRequest, LimitRequestForm } from '../../core/accounts/staff/limit-request'
 import type { Submitted } from '../../core/accounts/submitted'
 import { isoTime } from '../../core/clock'
 import { validateBody } from '../middleware/validate-body'

@@ -1,4 +1,4 @@
-import type { LimitRequests } from '../../core/accounts/limit-requests'
+import type { LimitRequests } from '../../core/accounts/staff/limit-requests'
 import type { LimitRequestId } from '../../core/ids'
 import { pageOf } from '../../core/page'
 import { taken } from '../middleware/failures'

@@ -1,6 +1,6 @@
-import type { Operator } from '../../core/accounts/operator'
-import type { SetupTokenUse } from '../../core/accounts/setup-token'
 import type { SignUp } from '../../core/accounts/sign-up'
+import type { Operator } from '../../core/accounts/staff/operator'
+import type { SetupTokenUse } from '../../core/accounts/staff/setup-token'
 import { isoTime } from '../../core/clock'
 import { keyState } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import { type AccountSettings, VIEW_PAGES } from '../../core/accounts/account-settings'
-import { readEmail } from '../../core/accounts/email-change'
 import type { SecondFactors, SessionLine } from '../../core/accounts/identity'
+import { readEmail } from '../../core/accounts/mails/email-change'
 import { isoTime } from '../../core/clock'
 import {
   checked,

@@ -1,6 +1,6 @@
 import type { AppsEnd } from '../../core/accounts/app-grants'
 import type { Identity } from '../../core/accounts/identity'
-import type { SecurityChange } from '../../core/accounts/owner-mails'
+import type { SecurityChange } from '../../core/accounts/mails/owner-mails'
 import { type AuditTrail, auditEntry } from '../../core/audit'
 import { formatAddress } from '../../core/credentials/address'
 import type { OAuthGrants, TokenHolder } from '../../core/credentials/oauth-grant'

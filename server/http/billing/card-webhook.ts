@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import type { CardTopUps } from '../../core/accounts/card-top-ups'
+import type { CardTopUps } from '../../core/accounts/cards/card-top-ups'
 import { boundedBytes } from '../../core/bounded-bytes'
 import { failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'

@@ -1,4 +1,4 @@
-import type { CardTopUps } from '../../core/accounts/card-top-ups'
+import type { CardTopUps } from '../../core/accounts/cards/card-top-ups'
 import { wrong } from '../../core/accounts/submitted'
 import { parseTopUp } from '../../core/accounts/top-ups'
 import { wrongParameters } from '../../core/failure'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { brakeShareOf, configOf, shareOf } from '../../../server/compose/cluster/cell-place'
+import { brakeShareOf, configOf, shareOf } from '../../../server/compose/cluster/cells/cell-place'
 import { readConfig } from '../../../server/config'
 import { ApiPlaces } from '../../../server/pipeline/apis/api-places'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { DatabaseReach } from '../../../server/compose/cluster/database-reach'
+import { DatabaseReach } from '../../../server/compose/cluster/roles/database-reach'
 import { testNodes } from './test-nodes'
 
 describe('a node', () => {

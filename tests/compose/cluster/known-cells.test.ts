@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { KnownCells } from '../../../server/compose/cluster/known-cells'
+import { KnownCells } from '../../../server/compose/cluster/cells/known-cells'
 
 test('names that come once, however many, push out none that came twice', () => {
   const known = new KnownCells(100)

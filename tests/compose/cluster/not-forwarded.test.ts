@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { notForwarded } from '../../../server/compose/cluster/not-forwarded'
+import { notForwarded } from '../../../server/compose/cluster/calls/not-forwarded'
 import { OPERATOR } from '../../../server/core/cluster/hop'
 
 /** What is said where a node took a request and is gone: whether it ran is unknown. */

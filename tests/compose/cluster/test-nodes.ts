@@ -1,6 +1,6 @@
 import { MemoryLeases } from '../../../server/adapters/stores/memory/leases'
-import { NodeRole } from '../../../server/compose/cluster/node-role'
-import type { OwnedGateway, Ownership } from '../../../server/compose/cluster/owned-gateway'
+import { NodeRole } from '../../../server/compose/cluster/roles/node-role'
+import type { OwnedGateway, Ownership } from '../../../server/compose/cluster/roles/owned-gateway'
 import { type CellName, MAIN_CELL } from '../../../server/core/cluster/cells'
 import type { LeaseStore, NodeFacts } from '../../../server/core/cluster/leases'
 import { oneCellLeases } from '../../support/one-cell-leases'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { receiver } from '../../../server/compose/cluster/other-cells'
+import { receiver } from '../../../server/compose/cluster/cells/other-cells'
 import { reverseUndecided, UndecidedCharges } from '../../../server/compose/cluster/undecided-charges'
 import { type CellMessage, CellSilent } from '../../../server/core/cluster/cell-messages'
 import type { UndecidedCharge } from '../../../server/core/ledger/ledger'

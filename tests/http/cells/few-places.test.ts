@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { fewPlaces } from '../../../server/compose/cluster/few-places'
+import { fewPlaces } from '../../../server/compose/cluster/cells/few-places'
 import type { Model } from '../../../server/core/models/model'
 import { type ApiUpstream, openApiUpstream } from '../../support/api-upstream'
 import { anApi, anOperation, saving } from '../../support/apis'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { CardRefund } from '../../../server/core/accounts/card-refund'
-import type { LimitRequest } from '../../../server/core/accounts/limit-request'
+import type { CardRefund } from '../../../server/core/accounts/cards/card-refund'
+import type { LimitRequest } from '../../../server/core/accounts/staff/limit-request'
 import { makeId } from '../../../server/core/ids'
 import type { RefundList } from '../../../server/http/operator/customers/customer-record'
 import type {

@@ -1,4 +1,4 @@
-import type { CellFindings, OtherBooks } from '../../../core/accounts/reconciliation'
+import type { CellFindings, OtherBooks } from '../../../core/accounts/cards/reconciliation'
 import { isoTime } from '../../../core/clock'
 import { type CellCalls, type CellName, MAIN_CELL } from '../../../core/cluster/cells'
 import { failure } from '../../../core/failure'

@@ -1,4 +1,4 @@
-import type { CardRefunds } from '../../../core/accounts/card-refunds'
+import type { CardRefunds } from '../../../core/accounts/cards/card-refunds'
 import type { Actor } from '../../../core/audit'
 import { isoTime } from '../../../core/clock'
 import { failure } from '../../../core/failure'

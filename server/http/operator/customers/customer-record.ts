@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import type { CardRefund } from '../../../core/accounts/card-refund'
+import type { CardRefund } from '../../../core/accounts/cards/card-refund'
 import { isoTime } from '../../../core/clock'
 import {
   form,

@@ -1,4 +1,4 @@
-import type { CardRefundStore } from '../../../core/accounts/card-refund'
+import type { CardRefundStore } from '../../../core/accounts/cards/card-refund'
 import type { AuditEntry } from '../../../core/audit'
 import type { Parameters } from '../../../core/catalog/parameters'
 import { isoTime } from '../../../core/clock'

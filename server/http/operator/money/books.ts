@@ -1,4 +1,4 @@
-import type { Operator } from '../../../core/accounts/operator'
+import type { Operator } from '../../../core/accounts/staff/operator'
 import { wrong } from '../../../core/accounts/submitted'
 import type { Actor } from '../../../core/audit'
 import type { Parameters } from '../../../core/catalog/parameters'

@@ -1,5 +1,5 @@
+import type { Reconciliation, ReconciliationRun } from '../../../core/accounts/cards/reconciliation'
 import { parseInstant } from '../../../core/accounts/instant'
-import type { Reconciliation, ReconciliationRun } from '../../../core/accounts/reconciliation'
 import { wrong } from '../../../core/accounts/submitted'
 import type { Actor } from '../../../core/audit'
 import { isoTime } from '../../../core/clock'

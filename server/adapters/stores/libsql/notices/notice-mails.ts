@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AccountDirectory } from '../../../../core/accounts/directory'
-import type { SpendSummaryStore, SummaryReader } from '../../../../core/accounts/spend-summaries'
+import type { SpendSummaryStore, SummaryReader } from '../../../../core/accounts/mails/spend-summaries'
 import type { AuditEntry } from '../../../../core/audit'
 import type { AccountId } from '../../../../core/ids'
 import type { GatewayEvent } from '../../../../core/webhooks/event'

@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, lt } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { AccountFinder, AccountNote, AccountNotes } from '../../../../core/accounts/account-notes'
+import type { AccountFinder, AccountNote, AccountNotes } from '../../../../core/accounts/staff/account-notes'
 import type { AuditEntry } from '../../../../core/audit'
 import type { AccountId, KeyId, PaymentId, RequestId } from '../../../../core/ids'
 import { auditRow } from '../audit/audit-row'

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { CardRefund, CardRefundStore } from '../../../../core/accounts/card-refund'
+import type { CardRefund, CardRefundStore } from '../../../../core/accounts/cards/card-refund'
 import type { AuditEntry } from '../../../../core/audit'
 import type { AccountId, PaymentId, RefundId } from '../../../../core/ids'
 import { auditRow } from '../audit/audit-row'

@@ -1,7 +1,7 @@
 import { and, desc, eq, lt } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { Account } from '../../../../core/accounts/account'
-import type { LimitRequest, LimitRequestStore } from '../../../../core/accounts/limit-request'
+import type { LimitRequest, LimitRequestStore } from '../../../../core/accounts/staff/limit-request'
 import type { AuditEntry } from '../../../../core/audit'
 import type { AccountId, LimitRequestId } from '../../../../core/ids'
 import type { LibsqlAccounts } from '../accounts'

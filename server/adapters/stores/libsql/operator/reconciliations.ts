@@ -1,6 +1,6 @@
 import { desc, notInArray } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
-import type { ReconciliationRun, ReconciliationStore } from '../../../../core/accounts/reconciliation'
+import type { ReconciliationRun, ReconciliationStore } from '../../../../core/accounts/cards/reconciliation'
 import { reconciliations } from '../schema/operator-money'
 
 const MAX_KEPT = 100

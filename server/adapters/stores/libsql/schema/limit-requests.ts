@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { LimitRequest } from '../../../../core/accounts/limit-request'
+import type { LimitRequest } from '../../../../core/accounts/staff/limit-request'
 import type { AccountId, LimitRequestId } from '../../../../core/ids'
 import { instant } from '../driver/columns'
 import { accounts } from './accounts'

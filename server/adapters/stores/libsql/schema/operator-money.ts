@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { CardRefund } from '../../../../core/accounts/card-refund'
-import type { ReconciliationResult } from '../../../../core/accounts/reconciliation'
+import type { CardRefund } from '../../../../core/accounts/cards/card-refund'
+import type { ReconciliationResult } from '../../../../core/accounts/cards/reconciliation'
 import type { AccountId, PaymentId, ReconciliationId, RefundId } from '../../../../core/ids'
 import { instant, money } from '../driver/columns'
 

@@ -1,0 +1,169 @@
+import { RequestUsers } from '../../../adapters/identity/request-users'
+import { accountNamedIn } from '../../../adapters/payments/mpp/credential-text'
+import { LibsqlCellDirectory } from '../../../adapters/stores/libsql/cluster/cell-directory'
+import type { Database } from '../../../adapters/stores/libsql/open-database'
+import type { Config } from '../../../config'
+import {
+  type CellDirectory,
+  type CellName,
+  type CellRouter,
+  DirectoryUnavailable,
+  MAIN_CELL,
+} from '../../../core/cluster/cells'
+import { hashSecret, looksLikeSecret } from '../../../core/credentials/secret'
+import type { AccountId } from '../../../core/ids'
+import { inTime } from '../../../core/in-time'
+import { hashState, looksLikeState } from '../../../core/social/state-token'
+import { heldIn, otherSecrets, paymentText } from '../../../http/middleware/credential'
+import { urlOf } from '../../../http/middleware/normalize-url'
+import { keysTakenFrom } from '../../../http/middleware/request-context'
+import { isGated } from '../../../http/routing/endpoint-table'
+import { KnownCells } from './known-cells'
+
+/** The longest that a request waits for the directory. */
+const MAX_WAIT_MS = 5_000
+const MAX_KNOWN = 50_000
+
+/** Whose sessions and access tokens those in requests are. */
+export interface UsersOfRequests {
+  sessionIn(headers: Headers): string | null
+  tokenIn(token: string): string
+  userOfSession(stored: string): Promise<string | null>
+  userOfToken(stored: string): Promise<string | null>
+}
+
+/** What the cell of a request follows from. */
+interface Trace {
+  /** Never leads to another cell than it once did. */
+  readonly name: string
+  /** Null: nobody has it, so far. */
+  find(): Promise<CellName | null>
+}
+
+const LINK_ID = /^link_[0-9a-f]{32}$/
+const ACCOUNT_ID = /^acct_[0-9a-f]{32}$/
+
+/** Paths of `/api` that are not the account's: sign-in, operators, the processor's messages, and a link that is opened without a session. */
+const AT_MAIN = /^\/api\/(?:(?:auth|operator)(?:\/|$)|webhooks\/stripe$|settings\/email\/confirm$)/
+
+/**
+ * Finds the cell of each request by what it carries, as the gateway of the cell will read it, and by the directory. It grants nothing: the gateway
+ * authenticates the request itself. A name leads to one cell forever, so it is asked for once; unless the directory had lost keys (`refresh`).
+ */
+export class DirectoryRouter implements CellRouter {
+  private readonly parts: {
+    readonly cells: readonly CellName[]
+    readonly directory: CellDirectory
+    readonly users: UsersOfRequests
+    /** A number that rises when keys were added that the directory had lost. */
+    readonly told: () => Promise<number>
+  }
+  private readonly known = new KnownCells(MAX_KNOWN)
+  /** The number of what is known. */
+  private told: number | null = null
+  private readonly asked = new Map<string, Promise<CellName>>()
+
+  constructor(parts: DirectoryRouter['parts']) {
+    this.parts = parts
+  }
+
+  cellOf(request: Request): CellName | Promise<CellName> {
+    if (this.parts.cells.length === 1) return MAIN_CELL
+    const trace = this.traceIn(request)
+    return trace === null ? MAIN_CELL : (this.known.get(trace.name) ?? this.ask(trace))
+  }
+
+  /** Forgets what it knows, if keys were added that no cell seemed to have. Rejects while the directory does not answer. */
+  async refresh(): Promise<void> {
+    const told = await this.parts.told()
+    if (told === this.told) return
+    this.told = told
+    this.known.clear()
+  }
+
+  /** Requests that arrive together ask once. */
+  private ask({ name, find }: Trace): Promise<CellName> {
+    const { told } = this
+    const asking =
+      this.asked.get(name) ??
+      inTime(find(), MAX_WAIT_MS, () => new Error('it did not answer in time'))
+        .then((cell) => {
+          if (cell !== null && told === this.told) this.known.keep(name, cell)
+          return cell ?? MAIN_CELL
+        })
+        .catch((error: unknown) => {
+          throw new DirectoryUnavailable('the directory of cells cannot be read', error)
+        })
+        .finally(() => this.asked.delete(name))
+    this.asked.set(name, asking)
+    return asking
+  }
+
+  private traceIn(request: Request): Trace | null {
+    const { headers } = request
+    const url = urlOf(request)
+    const path = url.pathname
+    if (isGated(path)) return this.socialIn(url) ?? this.payeeIn(headers, path) ?? this.callerIn(headers, url)
+    if (path === '/unsubscribe') return this.accountIn(url.searchParams.get('token')?.split('.')[0])
+    if (!path.startsWith('/api/') || AT_MAIN.test(path)) return null
+    return this.sessionIn(headers)
+  }
+
+  private callerIn(headers: Headers, url: URL): Trace | null {
+    const { users } = this.parts
+    const held = heldIn(headers, otherSecrets(headers, keysTakenFrom(url)))
+    if (held?.kind === 'key') return looksLikeSecret(held.secret) ? this.claimed(hashSecret(held.secret)) : null
+    if (held === null) return null
+    const token = users.tokenIn(held.token)
+    return this.ofUser(`token ${token}`, () => users.userOfToken(token))
+  }
+
+  private sessionIn(headers: Headers): Trace | null {
+    const { users } = this.parts
+    const session = users.sessionIn(headers)
+    return session === null ? null : this.ofUser(`session ${session}`, () => users.userOfSession(session))
+  }
+
+  /** A browser that returns from a social network, or confirms what it approved there. */
+  private socialIn({ pathname, searchParams }: URL): Trace | null {
+    if (!pathname.startsWith('/apis/v1/social/oauth_callback')) return null
+    const [state, link] = [searchParams.get('state'), searchParams.get('link')]
+    if (state !== null) return looksLikeState(state) ? this.claimed(hashState(state)) : null
+    return link !== null && LINK_ID.test(link) ? this.claimed(link) : null
+  }
+
+  /** Whoever shows a payment in `Authorization` tops up the account that it names, also if a key stands in another header. */
+  private payeeIn(headers: Headers, path: string): Trace | null {
+    const text = path === '/v1/wallet/topups' ? paymentText(headers) : null
+    return text === null ? null : this.accountIn(accountNamedIn(text))
+  }
+
+  /** What no other cell claimed is of `main`, or of nobody. */
+  private claimed(hash: string): Trace {
+    return { name: `key ${hash}`, find: async () => (await this.parts.directory.ofKey(hash)) ?? MAIN_CELL }
+  }
+
+  private accountIn(account: string | null | undefined): Trace | null {
+    if (!account || !ACCOUNT_ID.test(account)) return null
+    return { name: `account ${account}`, find: () => this.parts.directory.ofAccount(account as AccountId) }
+  }
+
+  private ofUser(name: string, userOf: () => Promise<string | null>): Trace {
+    const find = async () => {
+      const user = await userOf()
+      return user === null ? null : this.parts.directory.ofUser(user)
+    }
+    return { name, find }
+  }
+}
+
+/** The router over a connection to the control database, which this process need not own. */
+export function openRouter(
+  { secretKey, baseUrl }: Pick<Config, 'secretKey' | 'baseUrl'>,
+  cells: readonly CellName[],
+  db: Database['db'],
+): DirectoryRouter {
+  const users = new RequestUsers({ db, secret: secretKey, baseUrl })
+  const directory = new LibsqlCellDirectory(db)
+  return new DirectoryRouter({ cells, directory, users, told: () => directory.told() })
+}

@@ -1,0 +1,29 @@
+import type { Api } from '../../../core/apis/api'
+import { type Model, upstreamName } from '../../../core/models/model'
+import { type CellPlace, shareOf } from './cell-place'
+
+/** The most that is named: an operator mends one after the other. */
+const MAX_NAMED = 5
+
+interface Limited {
+  readonly apis: readonly Pick<Api, 'name' | 'enabled' | 'concurrency'>[]
+  readonly models: readonly Pick<Model, 'upstreams'>[]
+}
+
+/** What allows fewer calls at once than there are cells, so that accounts of some cells get none; null if nothing does. */
+export function fewPlaces(place: Pick<CellPlace, 'all'> | undefined, { apis, models }: Limited): string | null {
+  if (!place || place.all.length === 1) return null
+  const { all } = place
+  const caps = new Map<string, number>()
+  for (const { name, enabled, concurrency } of apis) if (enabled) caps.set(`the API ${name}`, concurrency)
+  for (const { upstreams } of models)
+    for (const upstream of upstreams) caps.set(`the upstream ${upstreamName(upstream)}`, upstream.concurrency)
+  const few = [...caps].filter(([, cap]) => cap < all.length)
+  if (few.length === 0) return null
+  const said = few.slice(0, MAX_NAMED).map(([name, cap]) => {
+    const without = all.filter((cell) => shareOf({ name: cell, all })(cap) === 0)
+    return `${name} allows ${cap} at once, and accounts in ${without.join(', ')} get 429`
+  })
+  const more = few.length - said.length
+  return `${said.join('; ')}${more > 0 ? `; ${more} more are like that` : ''}: set concurrency to at least ${all.length}, the number of cells`
+}

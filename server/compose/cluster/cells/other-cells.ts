@@ -1,0 +1,122 @@
+import type { AppGrants, AppsEnd } from '../../../core/accounts/app-grants'
+import type { AccountDirectory } from '../../../core/accounts/directory'
+import type { SetupTokenUse } from '../../../core/accounts/staff/setup-token'
+import type { AccountStore } from '../../../core/accounts/store'
+import type { CellMessage } from '../../../core/cluster/cell-messages'
+import { MAIN_CELL } from '../../../core/cluster/cells'
+import type { OAuthGrants, TokenHolder } from '../../../core/credentials/oauth-grant'
+import type { EventPublisher } from '../../../core/events/live-events'
+import type { AccountId } from '../../../core/ids'
+import type { UndecidedCharge } from '../../../core/ledger/ledger'
+import { reasonOf } from '../../../core/result'
+import type { WebhookStore } from '../../../core/webhooks/webhook'
+import type { Log } from '../../../log'
+import type { TakeOffSale } from '../../apis/off-sale'
+import { type CellPlace, ownsControl } from './cell-place'
+
+interface Parts {
+  /** Undefined: there is one cell. */
+  readonly place: CellPlace | undefined
+  readonly accounts: Pick<AccountStore, 'byUser'>
+  readonly directory: Pick<AccountDirectory, 'placeOf'>
+  readonly events: EventPublisher
+  readonly appGrants: Pick<AppGrants, 'disconnect'>
+  readonly grants: Pick<OAuthGrants, 'disconnect'>
+  readonly webhooks: Pick<WebhookStore, 'pauseOfApp'>
+  readonly log: Log
+}
+
+/** What sign-in causes in the account of a user, which may be in another cell: all users sign in at `main`. */
+export class UsersOfCells {
+  private readonly parts: Parts
+
+  constructor(parts: Parts) {
+    this.parts = parts
+  }
+
+  /** Null for a user without an account. */
+  readonly accountIdOf = async (userId: string): Promise<AccountId | null> => {
+    const { accounts, directory } = this.parts
+    return (await accounts.byUser(userId))?.id ?? (await directory.placeOf(userId))?.accountId ?? null
+  }
+
+  /** Open pages of the user notice it at once; those of a cell that cannot be reached, at their next request. */
+  readonly sessionEnded = async (userId: string): Promise<void> => {
+    const { accounts, events } = this.parts
+    const account = await accounts.byUser(userId)
+    if (account) events.publish(account.id, { type: 'session' })
+    else await this.tellCellOf(userId, { kind: 'session_ended', userId })
+  }
+
+  /** Disconnects all apps. No token is valid when it resolves, also if the account's cell cannot be reached. */
+  readonly disconnectApps = async (userId: string, address: string | null, because: AppsEnd): Promise<void> => {
+    const { accounts, appGrants, grants } = this.parts
+    const account = await accounts.byUser(userId)
+    const actor = { kind: 'owner', id: userId, address } as const
+    if (account) {
+      await appGrants.disconnect(account, 'all', actor, because)
+      return
+    }
+    await grants.disconnect(userId, 'all')
+    await this.tellCellOf(userId, { kind: 'apps_ended', userId, address, because })
+  }
+
+  /** An app without a token gets no more events. */
+  readonly appLeft = async ({ userId, clientId }: TokenHolder): Promise<void> => {
+    const { accounts, webhooks } = this.parts
+    if (await accounts.byUser(userId)) await webhooks.pauseOfApp({ userId, clientId })
+    else await this.tellCellOf(userId, { kind: 'app_left', userId, clientId })
+  }
+
+  /** What another gateway tells this one about its users. */
+  async receive(message: Extract<CellMessage, { readonly userId: string }>): Promise<void> {
+    if ((await this.parts.accounts.byUser(message.userId)) === null) return
+    if (message.kind === 'session_ended') await this.sessionEnded(message.userId)
+    else if (message.kind === 'app_left') await this.appLeft(message)
+    else await this.disconnectApps(message.userId, message.address, message.because)
+  }
+
+  private async tellCellOf(userId: string, message: CellMessage): Promise<void> {
+    const { place, directory, log } = this.parts
+    const cell = place && (await directory.placeOf(userId))?.cell
+    if (!place || !cell || cell === place.name) return
+    await place.messages.tell(cell, message).catch((error: unknown) => {
+      log.warn('another cell could not be told', { cell, what: message.kind, reason: reasonOf(error) })
+    })
+  }
+}
+
+/** What the gateway of one cell does about messages of the others. Resolves to whether it accepts what the message says. */
+export function receiver(parts: {
+  readonly users: Pick<UsersOfCells, 'receive'>
+  readonly setupToken: Pick<SetupTokenUse, 'use'>
+  readonly takeOffSale: TakeOffSale
+  readonly tellDirectory: () => Promise<void>
+  readonly reverseUndecided: (charges: readonly UndecidedCharge[]) => Promise<void>
+  /** The number of this node's ownership of the cell; null for a process alone. */
+  readonly term: () => number | null
+}) {
+  const { users, setupToken, takeOffSale, tellDirectory, reverseUndecided, term } = parts
+  return async (message: CellMessage): Promise<boolean> => {
+    if (message.kind === 'setup_token') return setupToken.use(message.token)
+    if (message.kind === 'api_off_sale') await takeOffSale(message)
+    else if (message.kind === 'tell_directory') await tellDirectory()
+    else if (message.kind === 'undecided_charges') {
+      // Only a later owner knows that nothing of the earlier one is still on its way.
+      const own = term()
+      if (own === null || own <= message.term) return false
+      await reverseUndecided(message.charges)
+    } else await users.receive(message)
+    return true
+  }
+}
+
+/** The one-time token that makes an account the operator. `main` printed it: the gateway of another cell asks that. */
+export function setupTokenOf(place: CellPlace | undefined, own: SetupTokenUse): SetupTokenUse {
+  if (ownsControl(place)) return own
+  return {
+    issue: () => own.issue(),
+    withdraw: () => own.withdraw(),
+    use: async (token) => (await place?.messages.tell(MAIN_CELL, { kind: 'setup_token', token })) ?? false,
+  }
+}

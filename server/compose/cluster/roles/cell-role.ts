@@ -1,0 +1,370 @@
+import { type CellName, MAIN_CELL } from '../../../core/cluster/cells'
+import type { Peer } from '../../../core/cluster/hop'
+import { type CellOwner, Lease, type LeaseStore, type NodeFacts, TermTooLow } from '../../../core/cluster/leases'
+import { reasonOf } from '../../../core/result'
+import type { Log } from '../../../log'
+import { DatabaseReach } from './database-reach'
+import type { OwnedGateway, Ownership, PreparedGateway } from './owned-gateway'
+import { PreparedCell } from './prepared-cell'
+import type { WaitingRequests } from './waiting-requests'
+
+/** After a cell could not be opened, other nodes go first. */
+const BACK_OFF_MS = 5_000
+/** So long a node does not offer to take a cell that it could not open. */
+const UNWILLING_MS = 300_000
+/** What is prepared is closed if the node has not taken the cell by then. */
+const PREPARED_MS = 30_000
+/** Closing waits for a database that does not answer, which has a limit of its own. */
+const MAX_CLOSE_MS = 20_000
+
+export type Role = 'standby' | 'taking' | 'owner' | 'releasing'
+
+export interface CellParts<G extends OwnedGateway> {
+  /** All cells, `main` first; without it, `main` alone. */
+  readonly cells?: readonly CellName[]
+  readonly self: Omit<NodeFacts, 'skewMs'>
+  readonly leases: LeaseStore
+  /** Opens the accounts of a cell: raises the epoch, which fences every older owner. */
+  readonly open: (ownership: Ownership, cell: CellName) => Promise<G>
+  /** Opens as much of a cell as can be while another node owns it. Without it, nothing is prepared. */
+  readonly prepare?: (ownership: Ownership, cell: CellName) => Promise<PreparedGateway<G>>
+  /** Why the database of a cell does not answer this node now; null if it does. The leases are in the database of `main`, which so is not asked. */
+  readonly askDatabase?: (cell: CellName) => Promise<string | null>
+  /** The process must end: it cannot be trusted any more. */
+  readonly onStuck: (reason: string) => void
+  readonly log: Log
+  /** Milliseconds of a clock that never steps. */
+  readonly monotonic: () => number
+}
+
+/** What a node is for one cell, and how it becomes its owner and stops being it (ADR 46). `NodeRole` says when. */
+export class CellRole<G extends OwnedGateway> {
+  readonly cell: CellName
+  private readonly parts: CellParts<G>
+  private readonly waiting: WaitingRequests
+  private current: Role = 'standby'
+  private lease: Lease | null = null
+  private gateway: G | null = null
+  private peer: CellOwner | null = null
+  /** Why the accounts could not be opened the last time, and when. */
+  private failed: { readonly reason: string; readonly at: number } | null = null
+  /** The highest term under which the database of the cell was opened, as far as it refused this node for it. */
+  private above = 0
+  /** Resolves when what was lost is closed. */
+  private readonly reach: DatabaseReach | null
+  private closing: Promise<void> | null = null
+  private prepared: PreparedCell<G> | null = null
+  /** Whether the lease is asked for; another node may know first that this one has it. */
+  private asking: Promise<unknown> | null = null
+  private opening: Promise<void> | null = null
+  private yielding: Promise<void> | null = null
+  private inside = 0
+  private onIdle: (() => void) | null = null
+
+  constructor(cell: CellName, parts: CellParts<G>, waiting: WaitingRequests) {
+    this.cell = cell
+    this.parts = parts
+    this.waiting = waiting
+    const { askDatabase, monotonic, log } = parts
+    const onChange = (problem: string | null) => {
+      if (problem !== null) log.error('the database of a cell does not answer', { cell, reason: problem })
+      waiting.tell()
+    }
+    const isAsked = askDatabase && cell !== MAIN_CELL
+    this.reach = isAsked ? new DatabaseReach({ ask: () => askDatabase(cell), monotonic, onChange }) : null
+  }
+
+  get name(): Role {
+    return this.current
+  }
+
+  /** The number of this node's ownership, also while it opens the accounts; null if it does not own the cell, or stops owning it. */
+  get term(): number | null {
+    return this.current === 'taking' || this.owned() ? (this.lease?.term ?? null) : null
+  }
+
+  /** Resolves when this node knows whether it has the lease that it asks for; null if it asks for none. */
+  get decided(): Promise<unknown> | null {
+    return this.asking?.catch(() => undefined) ?? null
+  }
+
+  /** Whether this node owns the cell under this term, or may be about to. */
+  isMeant(term: number): boolean {
+    return this.asking !== null || this.term === term
+  }
+
+  /** The lease of the cell, if this node has it, also while it gives the cell back. */
+  get held(): Lease | null {
+    return this.lease
+  }
+
+  /** The requests that this node handles for the cell now. */
+  get inProgress(): number {
+    return this.inside
+  }
+
+  /** Why the accounts could not be opened here; null if they could, or it was not tried. */
+  get failure(): string | null {
+    return this.silence ?? this.failed?.reason ?? null
+  }
+
+  /** Why the database of the cell, which nobody owns, does not answer this node; null if it does, or was not asked. */
+  get silence(): string | null {
+    return this.lease || this.peer ? null : (this.reach?.problem ?? null)
+  }
+
+  /** Whether this node soon gets the cell. */
+  get isPrepared(): boolean {
+    return this.prepared !== null
+  }
+
+  /** Whether this node offers to take the cell. */
+  get isWilling(): boolean {
+    if (this.silence !== null) return false
+    return this.failed === null || this.parts.monotonic() - this.failed.at >= UNWILLING_MS
+  }
+
+  /** The gateway, while this node owns the cell. */
+  owned(): G | null {
+    return this.current === 'owner' && this.lease?.isHeld() ? this.gateway : null
+  }
+
+  /** The owner, if it is another node. */
+  owner(): CellOwner | null {
+    return this.peer
+  }
+
+  /** The gateway of this node or the other node that owns the cell, as `until` finds it. */
+  found(signal?: AbortSignal): Promise<G | Peer | null> {
+    return this.until<G | Peer>(() => this.owned() ?? this.peer, signal)
+  }
+
+  /** What `look` finds, as soon as it does; null if it finds nothing in time, or the database of the cell does not answer. */
+  async until<T extends object>(look: () => T | null, signal?: AbortSignal): Promise<T | null> {
+    const found = await this.waiting.until<T | 'silent'>(
+      () => look() ?? (this.silence === null ? null : 'silent'),
+      signal,
+    )
+    return found === 'silent' ? null : found
+  }
+
+  /** Handles a request here. A hand-over waits for it. */
+  async during<T>(handle: () => T | Promise<T>): Promise<T> {
+    this.inside++
+    try {
+      return await handle()
+    } finally {
+      if (--this.inside === 0) this.onIdle?.()
+    }
+  }
+
+  /** What the lease says now. Returns whether the cell is free for this node to take. */
+  async saw(owner: CellOwner | null): Promise<boolean> {
+    const { leases, self } = this.parts
+    const isOwn = owner?.nodeId === self.id
+    const isIdle = this.lease === null && this.opening === null && this.closing === null
+    // The answer to taking it was lost: nobody knows how long it is held.
+    if (isOwn && isIdle) await leases.release(self.id, owner)
+    const before = this.peer
+    this.peer = isOwn ? null : owner
+    if (before?.term !== this.peer?.term) this.waiting.tell()
+    return owner === null && isIdle
+  }
+
+  /**
+   * Opens as much of the cell as can be while another node owns it, so that this one serves it soon after that gives it away. Resolves when it is done.
+   * What fails is done when the cell is taken; so is what was not used in half a minute.
+   */
+  async prepare(): Promise<void> {
+    const { prepare, self, log } = this.parts
+    if (!prepare || this.lease || this.opening || this.closing) return
+    if (!this.prepared) {
+      const { cell } = this
+      const onLost = (reason: string, lease: Lease | null) => {
+        if (lease === null) void this.discard(prepared)
+        else if (this.lease === lease) this.lose(reason)
+      }
+      const prepared: PreparedCell<G> = new PreparedCell({ cell, nodeId: self.id, prepare, onLost })
+      this.prepared = prepared
+      setTimeout(() => void this.discard(prepared), PREPARED_MS).unref()
+    }
+    const { prepared } = this
+    await prepared.ready().catch((error: unknown) => {
+      if (this.prepared === prepared) this.prepared = null
+      log.info('a cell could not be prepared; it is opened when it is taken', {
+        ...{ cell: this.cell, reason: reasonOf(error) },
+      })
+    })
+  }
+
+  /** Closes what was prepared, unless the node has taken the cell since. */
+  private async discard(prepared = this.prepared): Promise<void> {
+    if (!prepared || this.prepared !== prepared) return
+    this.prepared = null
+    await prepared.close().catch((error: unknown) => {
+      this.parts.log.warn('what was prepared of a cell could not be closed', {
+        cell: this.cell,
+        reason: reasonOf(error),
+      })
+    })
+  }
+
+  /** Tries to take the free cell, and opens its accounts in the background. */
+  async take(): Promise<void> {
+    const { monotonic } = this.parts
+    if (this.failed && monotonic() - this.failed.at < BACK_OFF_MS) return
+    if (this.reach && !(await this.reach.answers())) return
+    const sentAt = monotonic()
+    this.asking = this.takeLease(sentAt)
+    await this.asking
+  }
+
+  private async takeLease(sentAt: number): Promise<void> {
+    const { leases, self, monotonic } = this.parts
+    try {
+      const term = await leases.take(this.cell, self, this.above)
+      if (term === null) return
+      const lease = new Lease(term, sentAt, monotonic)
+      this.lease = lease
+      this.enter('taking')
+      this.opening = this.opened(lease).finally(() => (this.opening = null))
+    } finally {
+      this.asking = null
+    }
+  }
+
+  /** From here on another node may own the cell. Calls in progress get a 503, and commit nothing. */
+  lose(reason: string): void {
+    const { lease, gateway } = this
+    if (!lease) return
+    lease.drop()
+    // A hand-over goes on: the fence refuses what comes too late.
+    if (this.current === 'releasing') return
+    this.parts.log.error('this node does not own the accounts any more', { reason, ...this.named(lease) })
+    this.lease = null
+    this.gateway = null
+    if (gateway) this.closing = this.closed(gateway, lease).finally(() => (this.closing = null))
+    // Requests need not wait for a node that takes it, if none can.
+    void this.reach?.answers()
+    this.enter('standby')
+  }
+
+  /** Hands the cell over as `leave` does, while the node goes on with its other cells. Resolves when it is given back. */
+  async yieldWithin(drainMs: number): Promise<void> {
+    const { gateway, lease } = this
+    if (!gateway || !lease || this.current !== 'owner') return
+    this.yielding = this.handOver(gateway, lease, drainMs).catch((error: unknown) =>
+      this.parts.onStuck(reasonOf(error)),
+    )
+    await this.yielding
+  }
+
+  /**
+   * Grants nothing more, waits for the calls, closes the accounts, and gives the lease back: another node takes it at once. Requests that
+   * come meanwhile wait for that.
+   */
+  async leave(drainMs: number): Promise<void> {
+    await this.discard()
+    await this.opening
+    await this.closing
+    await this.yielding
+    const { gateway, lease } = this
+    if (gateway && lease) await this.handOver(gateway, lease, drainMs)
+  }
+
+  private async handOver(gateway: G, lease: Lease, drainMs: number): Promise<void> {
+    const { leases, self, monotonic, log } = this.parts
+    const until = monotonic() + drainMs
+    this.enter('releasing')
+    if (this.inside > 0) {
+      const late = Promise.withResolvers<void>()
+      const timer = setTimeout(late.resolve, drainMs)
+      await Promise.race([new Promise<void>((resolve) => (this.onIdle = resolve)), late.promise])
+      clearTimeout(timer)
+    }
+    gateway.stopping.drain()
+    await gateway.streamsEnded(Math.max(0, until - monotonic()))
+    await gateway.close()
+    this.gateway = null
+    this.lease = null
+    lease.drop()
+    await leases.release(self.id, { cell: this.cell, term: lease.term }).catch((error: unknown) => {
+      log.warn('the lease was not given back; it ends by itself', { reason: reasonOf(error) })
+    })
+    this.enter('standby')
+    log.info('this node gave the accounts back; another one takes them', this.named(lease))
+  }
+
+  private async opened(lease: Lease): Promise<void> {
+    const { leases, self, log, monotonic } = this.parts
+    const { cell } = this
+    const startedAt = monotonic()
+    const { isPrepared } = this
+    try {
+      const gateway = await this.openedWith(lease)
+      if (this.lease !== lease) return await this.closed(gateway, lease)
+      this.gateway = gateway
+      this.failed = null
+      this.enter('owner')
+      const ms = Math.round(monotonic() - startedAt)
+      log.info('this node owns the accounts', { ...this.named(lease), ms, prepared: isPrepared })
+    } catch (error) {
+      if (this.lease === lease) this.lease = null
+      lease.drop()
+      const reason = reasonOf(error)
+      if (error instanceof TermTooLow) {
+        // The next term is above it, so this need not wait as after other failures.
+        this.above = error.term
+        log.warn('the lease of a cell is older than its database; it is taken anew', { reason, ...this.named(lease) })
+      } else {
+        this.failed = { reason, at: monotonic() }
+        log.error('this node could not open the accounts', { reason, ...this.named(null) })
+      }
+      await leases.release(self.id, { cell, term: lease.term }).catch(() => undefined)
+      this.enter('standby')
+    }
+  }
+
+  /** The gateway that was prepared, or a new one. */
+  private async openedWith(lease: Lease): Promise<G> {
+    const { open, self, log } = this.parts
+    const { cell, prepared } = this
+    this.prepared = null
+    if (prepared)
+      try {
+        return await prepared.begin(lease)
+      } catch (error) {
+        if (error instanceof TermTooLow || this.lease !== lease) throw error
+        log.warn('what was prepared of a cell cannot be used; it is opened anew', { cell, reason: reasonOf(error) })
+      }
+    const onLost = (reason: string) => {
+      if (this.lease === lease) this.lose(reason)
+    }
+    return open({ lease: { cell, nodeId: self.id, term: lease.term }, mayGrant: lease.isHeld, onLost }, cell)
+  }
+
+  private async closed(gateway: G, lease: Lease): Promise<void> {
+    const { leases, self, onStuck } = this.parts
+    const timer = setTimeout(() => onStuck('what this node lost could not be closed in time'), MAX_CLOSE_MS)
+    try {
+      gateway.stopping.drain()
+      await gateway.streamsEnded(0)
+      await gateway.close()
+    } catch (error) {
+      onStuck(`what this node lost could not be closed: ${reasonOf(error)}`)
+    }
+    clearTimeout(timer)
+    await leases.release(self.id, { cell: this.cell, term: lease.term }).catch(() => undefined)
+  }
+
+  private enter(role: Role): void {
+    this.current = role
+    this.waiting.tell()
+  }
+
+  /** What a line of the log says: which ownership, and which cell if there are several. */
+  private named(lease: Lease | null) {
+    const areSeveral = (this.parts.cells?.length ?? 1) > 1
+    return { ...(lease && { term: lease.term }), ...(areSeveral && { cell: this.cell }) }
+  }
+}
