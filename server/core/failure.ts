@@ -1,7 +1,7 @@
 import type { ParameterError } from './catalog/parameters'
 import type { Money } from './money'
 
-/** Every error code of the gateway (spec 7, spec-answers 2). http/middleware/failures.ts maps each one to its status and type. */
+/** Every error code of the gateway (spec 7, spec-answers 2). http/middleware/response/failures.ts maps each one to its status and type. */
 export type FailureCode =
   | 'missing_parameter'
   | 'invalid_parameter'

@@ -284,7 +284,11 @@ export const RULES: readonly Rule[] = [
   {
     // The generator of the documents is mounted as a route, and its output is corrected.
     files: ['server/http/openapi/routes.ts'],
-    may: ['server/http/openapi/**', 'server/http/account/sign-in-docs.ts', 'server/http/middleware/failures.ts'],
+    may: [
+      'server/http/openapi/**',
+      'server/http/account/sign-in-docs.ts',
+      'server/http/middleware/response/failures.ts',
+    ],
     types: ['server/http/system/dashboard-files.ts', 'server/core/payments/payments.ts'],
     packages: ['elysia', '@elysiajs/swagger'],
   },
@@ -293,13 +297,13 @@ export const RULES: readonly Rule[] = [
   // Shared by the documents of all resources. It knows no route.
   {
     files: ['server/http/openapi/**'],
-    may: [CORE, SELF, 'server/http/middleware/failures.ts'],
+    may: [CORE, SELF, 'server/http/middleware/response/failures.ts'],
     packages: ['elysia', '@sinclair/typebox', CRYPTO],
   },
   // The documents of one resource: they share schemas, and know no route.
   {
     files: RESOURCE_DOCS,
-    may: [CORE, 'server/http/openapi/**', 'server/http/middleware/failures.ts', ...RESOURCE_DOCS, ...RECORDS],
+    may: [CORE, 'server/http/openapi/**', 'server/http/middleware/response/failures.ts', ...RESOURCE_DOCS, ...RECORDS],
     packages: ['elysia', '@sinclair/typebox', CRYPTO],
   },
   {
@@ -310,7 +314,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     // It validates a body by its schema.
-    files: ['server/http/middleware/validate-body.ts'],
+    files: ['server/http/middleware/input/validate-body.ts'],
     may: [CORE, 'server/http/middleware/**', 'server/http/openapi/json-schema.ts'],
     packages: ['@sinclair/typebox'],
   },
@@ -323,13 +327,13 @@ export const RULES: readonly Rule[] = [
   // The built dashboard, read from disk once.
   {
     files: ['server/http/system/dashboard-files.ts', 'server/http/system/page-preloads.ts'],
-    may: ['server/http/system/page-preloads.ts', CORE, 'server/http/middleware/accepted-encoding.ts'],
+    may: ['server/http/system/page-preloads.ts', CORE, 'server/http/middleware/response/accepted-encoding.ts'],
     packages: [CRYPTO, 'node:fs/promises', 'node:path'],
   },
   {
     // It compresses off the serving thread.
-    files: ['server/http/middleware/compressed-response.ts'],
-    may: ['server/http/middleware/accepted-encoding.ts'],
+    files: ['server/http/middleware/response/compressed-response.ts'],
+    may: ['server/http/middleware/response/accepted-encoding.ts'],
     packages: [CRYPTO, 'node:zlib', 'node:util'],
   },
   {

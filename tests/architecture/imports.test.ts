@@ -79,8 +79,8 @@ describe('the checker catches', () => {
     ['a route importing a route', 'server/http/keys/routes.ts', '../usage/routes', 'server/http/usage/routes.ts'],
     [
       'a part of every route importing a route',
-      'server/http/middleware/reply.ts',
-      '../usage/routes',
+      'server/http/middleware/response/reply.ts',
+      '../../usage/routes',
       'server/http/usage/routes.ts',
     ],
     [
@@ -104,8 +104,8 @@ describe('the checker catches', () => {
     [
       'an adapter importing http',
       'server/adapters/identity/identity.ts',
-      '../../http/middleware/owner-session',
-      'server/http/middleware/owner-session.ts',
+      '../../http/middleware/caller/owner-session',
+      'server/http/middleware/caller/owner-session.ts',
     ],
     ['a job importing compose', 'server/jobs/prune.ts', '../compose', 'server/compose.ts'],
     [

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { parseFailure } from '../../dashboard/src/api/client/failure'
 import { failureAction } from '../../dashboard/src/messages/failures'
 import { failure } from '../../server/core/failure'
-import { failureBody } from '../../server/http/middleware/failures'
+import { failureBody } from '../../server/http/middleware/response/failures'
 
 describe('a failure in the dashboard', () => {
   test.each(['/v1/chat/completions', '/v1/messages', '/v1beta/models/m:generateContent'])(

@@ -8,7 +8,7 @@ import {
   UNKNOWN_ADDRESS,
 } from '../../server/core/credentials/address'
 import { Allowlist } from '../../server/core/credentials/allowlist'
-import { clientAddress, type ForwardingHeader } from '../../server/http/middleware/client-address'
+import { clientAddress, type ForwardingHeader } from '../../server/http/middleware/caller/client-address'
 
 const PROXIES = ['10.0.0.0/8', '2001:db8:ffff::/48']
 const PROXY = '10.0.0.1'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { csvLine } from '../../server/http/middleware/csv'
+import { csvLine } from '../../server/http/middleware/response/csv'
 
 /** Reads RFC 4180 as a spreadsheet does: records end at a line break that is outside of quotes. */
 function records(text: string): string[][] {

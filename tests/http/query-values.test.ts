@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { queryValues } from '../../server/http/middleware/query-values'
+import { queryValues } from '../../server/http/middleware/input/query-values'
 
 /** What `URLSearchParams` reads. */
 function standard(search: string): Map<string, string[]> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { BytesInProgress } from '../../server/core/limits/bytes-in-progress'
-import { Intake } from '../../server/http/middleware/intake'
-import { readable, readBody, validateBody } from '../../server/http/middleware/validate-body'
+import { Intake } from '../../server/http/middleware/input/intake'
+import { readable, readBody, validateBody } from '../../server/http/middleware/input/validate-body'
 import {
   checked,
   form,

@@ -1,4 +1,4 @@
-import type { OnFault } from '../../http/middleware/failures'
+import type { OnFault } from '../../http/middleware/response/failures'
 import type { Log } from '../../log'
 
 /** Logs what made a request fail that should not have. */

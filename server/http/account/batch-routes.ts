@@ -1,8 +1,8 @@
 import { failure } from '../../core/failure'
-import { Failed } from '../middleware/failures'
+import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { InnerGet } from '../middleware/inner-get'
-import type { OwnerSessions } from '../middleware/owner-session'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
+import { Failed } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 
 /** More than any page of the dashboard asks for at once. */

@@ -10,7 +10,7 @@ import type { Page } from '../../core/page'
 import type { UsageReports } from '../../core/usage/reports'
 import { historyEntry } from '../keys/key-history'
 import { keyRecord } from '../keys/record'
-import type { Owner } from '../middleware/owner-session'
+import type { Owner } from '../middleware/caller/owner-session'
 import { wireCall, wireTransaction } from '../usage/usage-report'
 import { limitRequestRecord } from './limit-request-record'
 

@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import type { LimitRequest, LimitRequestForm } from '../../core/accounts/staff/limit-request'
 import type { Submitted } from '../../core/accounts/submitted'
 import { isoTime } from '../../core/clock'
-import { validateBody } from '../middleware/validate-body'
+import { validateBody } from '../middleware/input/validate-body'
 import {
   form,
   instant,

@@ -6,10 +6,15 @@ import { formatAddress } from '../../core/credentials/address'
 import type { OAuthGrants, TokenHolder } from '../../core/credentials/oauth-grant'
 import { failure } from '../../core/failure'
 import { parsedJson } from '../../core/json'
-import { Failed, taken } from '../middleware/failures'
-import { withTakenBody } from '../middleware/json-body'
-import { type OwnerSessions, SIGNED_IN_AT_ANY_TIME, SIGNED_IN_JUST_NOW, type Staff } from '../middleware/owner-session'
+import {
+  type OwnerSessions,
+  SIGNED_IN_AT_ANY_TIME,
+  SIGNED_IN_JUST_NOW,
+  type Staff,
+} from '../middleware/caller/owner-session'
+import { withTakenBody } from '../middleware/input/json-body'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
+import { Failed, taken } from '../middleware/response/failures'
 import { keepsApps } from './app-record'
 
 /** What becomes of the apps of users, whose accounts may be in another cell. */

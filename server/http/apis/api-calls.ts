@@ -7,11 +7,11 @@ import { soldPrice } from '../../pipeline/apis/sold-price'
 import { HOPS_HEADER } from '../../pipeline/apis/upstream-request'
 import type { AuthenticatedCall } from '../../pipeline/call'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
-import { readCallOptions } from '../middleware/call-options'
-import { withTakenBody } from '../middleware/json-body'
-import { queryValues } from '../middleware/query-values'
-import type { Reply } from '../middleware/reply'
+import { readCallOptions } from '../middleware/input/call-options'
+import { withTakenBody } from '../middleware/input/json-body'
+import { queryValues } from '../middleware/input/query-values'
 import type { GatedContext } from '../middleware/request-context'
+import type { Reply } from '../middleware/response/reply'
 
 /** Maximum size of the body of a multipart form, and of any other. */
 const MAX_FORM_BYTES = 16 * 1024 * 1024

@@ -4,7 +4,7 @@ import { MAX_DESCRIPTION, MAX_TITLE } from '../../core/apis/api-rules'
 import type { OperationChange as CoreChange, OperationForm } from '../../core/apis/catalog/catalog-form'
 import { isJson } from '../../core/json'
 import { formatUsd, type Money, parseUsd } from '../../core/money'
-import { readable } from '../middleware/validate-body'
+import { readable } from '../middleware/input/validate-body'
 import {
   anyObject,
   checked,

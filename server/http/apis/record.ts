@@ -8,7 +8,7 @@ import { isoTime } from '../../core/clock'
 import { isJson } from '../../core/json'
 import { formatUsd } from '../../core/money'
 import type { Trial } from '../../pipeline/apis/try-operation'
-import { readable } from '../middleware/validate-body'
+import { readable } from '../middleware/input/validate-body'
 import {
   anyObject,
   checked,

@@ -1,8 +1,8 @@
 import type { AuditFilter } from '../../core/audit'
 import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
 import type { AccountId, KeyId } from '../../core/ids'
-import { INSTANT, instantOf } from '../middleware/instant-parameter'
-import { PAGE_QUERY } from '../middleware/list-query'
+import { INSTANT, instantOf } from '../middleware/input/instant-parameter'
+import { PAGE_QUERY } from '../middleware/input/list-query'
 import { ACTORS } from './record'
 
 export const AUDIT_FILTER = {

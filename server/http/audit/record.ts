@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import type { AuditEntry } from '../../core/audit'
 import { isoTime } from '../../core/clock'
 import { isJson } from '../../core/json'
-import { csvLine } from '../middleware/csv'
+import { csvLine } from '../middleware/response/csv'
 import { anyObject, instant, listOf, named, nextCursor, oneOf, orNull, record, text } from '../openapi/json-schema'
 
 export const ACTORS = ['owner', 'app', 'operator', 'system'] as const

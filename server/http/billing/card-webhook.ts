@@ -4,7 +4,7 @@ import { boundedBytes } from '../../core/bounded-bytes'
 import { failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { CardCheckout } from '../../core/payments/card-checkout'
-import { Failed, notFound } from '../middleware/failures'
+import { Failed, notFound } from '../middleware/response/failures'
 import { documented } from '../openapi/documented'
 import { BILLING_DOCS } from './docs'
 

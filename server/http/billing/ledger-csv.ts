@@ -1,9 +1,9 @@
 import { isoTime } from '../../core/clock'
 import type { AccountStatements } from '../../core/ledger/account-statement'
 import { formatUsd } from '../../core/money'
-import { csvFile, csvLine } from '../middleware/csv'
-import type { OwnerSessions } from '../middleware/owner-session'
+import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { routeGroup } from '../middleware/request-context'
+import { csvFile, csvLine } from '../middleware/response/csv'
 import { documented } from '../openapi/documented'
 import { BILLING_DOCS } from './docs'
 

@@ -1,6 +1,6 @@
 import { catalogPrice, PRICE_NAMES, unitOf } from '../../core/catalog/operations'
 import { type PriceStore, priceOf } from '../../core/catalog/prices'
-import type { OwnerSessions } from '../middleware/owner-session'
+import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { PRICE_DOCS } from './price-docs'

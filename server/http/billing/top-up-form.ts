@@ -2,9 +2,9 @@ import type { CardTopUps } from '../../core/accounts/cards/card-top-ups'
 import { wrong } from '../../core/accounts/submitted'
 import { parseTopUp } from '../../core/accounts/top-ups'
 import { wrongParameters } from '../../core/failure'
-import { Failed } from '../middleware/failures'
+import { readable, readBody } from '../middleware/input/validate-body'
 import type { RequestContext } from '../middleware/request-context'
-import { readable, readBody } from '../middleware/validate-body'
+import { Failed } from '../middleware/response/failures'
 import { NewTopUp } from './record'
 
 /** The ways to top up on a page, as configured. */

@@ -8,7 +8,7 @@ import {
   type SpendPool,
 } from '../../core/credentials/api-key'
 import type { AccountId } from '../../core/ids'
-import { PAGE_QUERY, refuseCursor } from '../middleware/list-query'
+import { PAGE_QUERY, refuseCursor } from '../middleware/input/list-query'
 import { type KeyRecordParts, MAX_TAG, tagOf } from './record'
 
 const MAX_LISTED_TAGS = 200

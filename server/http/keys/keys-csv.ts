@@ -1,5 +1,5 @@
 import { formatUsd, micros } from '../../core/money'
-import { csvLine } from '../middleware/csv'
+import { csvLine } from '../middleware/response/csv'
 import type { KeyRecord } from './record'
 
 /** The columns of the keys as CSV. New ones are appended, so that programs that read columns by position keep working. */

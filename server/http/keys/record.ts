@@ -14,7 +14,7 @@ import type { Ledger } from '../../core/ledger/ledger'
 import { MAX_KEYS } from '../../core/limits/tier'
 import { fromUsdNumber, min, minus, toUsdNumber } from '../../core/money'
 import { isPlainLine, PLAIN_LINE_RULE } from '../../core/plain-text'
-import { readable, validateBody } from '../middleware/validate-body'
+import { readable, validateBody } from '../middleware/input/validate-body'
 import {
   checked,
   form,

@@ -5,11 +5,11 @@ import type { Result } from '../../core/result'
 import type { Telemetry } from '../../core/telemetry/telemetry'
 import { type AuthDeps, authenticate, reauthorize } from '../../pipeline/auth/authenticate'
 import type { AuthenticatedCall, IncomingCall, Refused, Route } from '../../pipeline/call'
-import { hasTwoKeys, otherSecrets, readCredential } from './credential'
-import { OwnKeyRequest } from './own-key-request'
-import { Reply } from './reply'
+import { hasTwoKeys, otherSecrets, readCredential } from './caller/credential'
+import { OwnKeyRequest } from './caller/own-key-request'
 import type { GatedContext, RequestContext } from './request-context'
 import { type RequestIds, requestIds } from './request-ids'
+import { Reply } from './response/reply'
 
 export interface GateOptions {
   readonly auth: AuthDeps

@@ -13,11 +13,11 @@ import { providerWork } from '../../pipeline/provider-work'
 import { quoteOf } from '../../pipeline/quote'
 import { SOCIAL_SALES, type SocialParts } from '../../pipeline/social/social-actions'
 import type { Work } from '../../pipeline/work'
-import { readCallOptions } from './call-options'
-import { readJson } from './json-body'
-import { queryValues } from './query-values'
-import type { Reply } from './reply'
+import { readCallOptions } from './input/call-options'
+import { readJson } from './input/json-body'
+import { queryValues } from './input/query-values'
 import type { GatedContext } from './request-context'
+import type { Reply } from './response/reply'
 
 const NONE: readonly string[] = []
 

@@ -5,13 +5,13 @@ import { type Address, limitSubject, parseAddress, UNKNOWN_ADDRESS } from '../..
 import type { AccountId, RequestId } from '../../core/ids'
 import type { AuthenticatedCall, Caller } from '../../pipeline/call'
 import { isBelowV1beta } from '../routing/google-path'
-import { clientAddress, isFromThisMachine, type ProxyTrust } from './client-address'
+import { clientAddress, isFromThisMachine, type ProxyTrust } from './caller/client-address'
+import { OwnKeyRequest } from './caller/own-key-request'
 import { InnerGet } from './inner-get'
-import type { BodyOwner, BodySource, Intake } from './intake'
+import type { BodyOwner, BodySource, Intake } from './input/intake'
 import { NormalizedRequest } from './normalize-url'
-import { OwnKeyRequest } from './own-key-request'
-import type { Reply } from './reply'
 import { type RequestIds, requestIds } from './request-ids'
+import type { Reply } from './response/reply'
 
 /** The part of Bun's server that a request needs. Null for an in-process call. */
 export type BunServer = {

@@ -1,11 +1,11 @@
 import { failure } from '../../core/failure'
 import { type Endpoints, isProbe, UNKNOWN_ENDPOINT, wrongMethod } from '../routing/endpoint-table'
 import type { DashboardFiles } from '../system/dashboard-files'
-import { Failed, failureResponse, type OnFault, problemOf } from './failures'
 import type { Gate } from './gate'
 import { hasBadHost } from './normalize-url'
 import { type BunServer, type ContextDeps, RequestContext, routeGroup } from './request-context'
 import { idHeaders } from './request-ids'
+import { Failed, failureResponse, type OnFault, problemOf } from './response/failures'
 
 export interface RequestHookOptions {
   readonly contexts: ContextDeps

@@ -11,8 +11,8 @@ import { estimateModelCall } from '../../pipeline/models/validate-model-call'
 import type { ModelWire, WirePath } from '../../pipeline/models/wires/model-wire'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import { accountOf } from '../../pipeline/record-call'
-import { readCallOptions } from '../middleware/call-options'
-import { readJsonChunks } from '../middleware/json-body'
+import { readCallOptions } from '../middleware/input/call-options'
+import { readJsonChunks } from '../middleware/input/json-body'
 import type { GatedContext } from '../middleware/request-context'
 
 /** Maximum size of a model call's body (spec-answers 2). */

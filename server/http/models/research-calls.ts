@@ -6,9 +6,9 @@ import { positive } from '../../pipeline/models/wires/model-request'
 import { type PipelineDeps, runPaidCall } from '../../pipeline/paid-call'
 import type { ResearchParts, ResearchState } from '../../pipeline/research/deep-research'
 import { type ResearchCall, type ResearchWire, researchWork } from '../../pipeline/research/research-work'
-import { readCallOptions } from '../middleware/call-options'
+import { readCallOptions } from '../middleware/input/call-options'
 import type { CallRequest } from '../middleware/priced'
-import type { Reply } from '../middleware/reply'
+import type { Reply } from '../middleware/response/reply'
 
 const SEARCHES = { max: 10, standard: 4 }
 const CAP = { max: 16_384, standard: 1024 }

@@ -1,5 +1,5 @@
 import type { FailureCode } from '../../core/failure'
-import { FAILURES } from '../middleware/failures'
+import { FAILURES } from '../middleware/response/failures'
 import { FAILURE_MEANINGS } from './failure-meanings'
 import { isLoose } from './normalized-operation'
 import type { OpenApiDocument, OpenApiOperation } from './open-api'

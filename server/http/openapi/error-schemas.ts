@@ -1,4 +1,4 @@
-import { FAILURES } from '../middleware/failures'
+import { FAILURES } from '../middleware/response/failures'
 import {
   instant,
   type JsonSchema,

@@ -1,6 +1,6 @@
 import { type FailureCode, failure } from '../../core/failure'
 import { type Money, ZERO } from '../../core/money'
-import { FAILURES, failureBody, WAIT } from '../middleware/failures'
+import { FAILURES, failureBody, WAIT } from '../middleware/response/failures'
 import { ERROR_FORMATS, type ErrorFormat } from './error-format'
 import { FAILURE_MEANINGS } from './failure-meanings'
 import { ref } from './json-schema'

@@ -1,6 +1,6 @@
 import type { ParameterTable } from '../../core/catalog/parameters'
-import { PAGE_QUERY, queryOf } from '../middleware/list-query'
-import type { OwnerSessions } from '../middleware/owner-session'
+import type { OwnerSessions } from '../middleware/caller/owner-session'
+import { PAGE_QUERY, queryOf } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
 import { UNDOCUMENTED } from '../openapi/documented'
 import { OperatorCommands, type OperatorParts } from './operator-commands'

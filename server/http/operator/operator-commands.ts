@@ -22,8 +22,8 @@ import { formatUsd, type Money, parseUsd, ZERO } from '../../core/money'
 import { pageOf } from '../../core/page'
 import { err, ok, type Result } from '../../core/result'
 import { limitRequestRecord } from '../account/limit-request-record'
-import { refuseCursor } from '../middleware/list-query'
-import { readable } from '../middleware/validate-body'
+import { refuseCursor } from '../middleware/input/list-query'
+import { readable } from '../middleware/input/validate-body'
 import {
   type AccountsAndPrices,
   type ApproveCommand,

@@ -2,10 +2,10 @@ import type { Static, TObject } from '@sinclair/typebox'
 import type { Actor } from '../../core/audit'
 import { type Failure, failure } from '../../core/failure'
 import type { Result } from '../../core/result'
-import { Failed, taken } from '../middleware/failures'
-import { type OwnerSessions, SIGNED_IN_JUST_NOW, SIGNED_IN_TODAY, type Staff } from '../middleware/owner-session'
+import { type OwnerSessions, SIGNED_IN_JUST_NOW, SIGNED_IN_TODAY, type Staff } from '../middleware/caller/owner-session'
+import { readBody } from '../middleware/input/validate-body'
 import type { RequestContext } from '../middleware/request-context'
-import { readBody } from '../middleware/validate-body'
+import { Failed, taken } from '../middleware/response/failures'
 
 type Gate = (context: RequestContext) => Promise<Staff>
 

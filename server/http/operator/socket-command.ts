@@ -2,7 +2,7 @@ import type { Static, TObject } from '@sinclair/typebox'
 import { accepted } from '../../core/accounts/submitted'
 import type { Failure } from '../../core/failure'
 import type { Result } from '../../core/result'
-import { validateBody } from '../middleware/validate-body'
+import { validateBody } from '../middleware/input/validate-body'
 
 /** Runs a command with a body that is not validated yet. */
 export type SocketCommand = (body: unknown) => Promise<Result<unknown, Failure>>

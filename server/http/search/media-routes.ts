@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { notFound } from '../middleware/failures'
+import { notFound } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 
 /** The files behind image results of the local index. Null if a file does not exist. */

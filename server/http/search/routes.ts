@@ -1,7 +1,7 @@
 import { IMAGE_SEARCH } from '../../core/catalog/image-search'
 import { LLM_CONTEXT } from '../../core/catalog/llm-context'
 import type { Operation } from '../../core/catalog/operation'
-import { CALL_OPTIONS } from '../middleware/call-options'
+import { CALL_OPTIONS } from '../middleware/input/call-options'
 import { callRequestOf, type PricedCalls } from '../middleware/priced'
 import { routeGroup } from '../middleware/request-context'
 import { REQUEST_ID_HEADER } from '../middleware/request-ids'

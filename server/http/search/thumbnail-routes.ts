@@ -1,8 +1,8 @@
 import type { ParameterTable } from '../../core/catalog/parameters'
-import { taken } from '../middleware/failures'
-import { queryOf } from '../middleware/list-query'
-import type { OwnerSessions } from '../middleware/owner-session'
+import type { OwnerSessions } from '../middleware/caller/owner-session'
+import { queryOf } from '../middleware/input/list-query'
 import { routeGroup } from '../middleware/request-context'
+import { taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 import type { Thumbnails } from './thumbnails'
 

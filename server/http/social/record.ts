@@ -17,7 +17,7 @@ import {
 import { type LinkAttempt, type SocialSession, sessionState } from '../../core/social/session'
 import type { SocialStore } from '../../core/social/store'
 import type { SocialParts } from '../../pipeline/social/social-actions'
-import { type KEY_ROWS_QUERY, keyRowsPage } from '../middleware/list-query'
+import { type KEY_ROWS_QUERY, keyRowsPage } from '../middleware/input/list-query'
 import {
   checked,
   form,

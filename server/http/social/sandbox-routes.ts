@@ -1,6 +1,6 @@
-import { notFound, taken } from '../middleware/failures'
-import { withTakenBody } from '../middleware/json-body'
+import { withTakenBody } from '../middleware/input/json-body'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
+import { notFound, taken } from '../middleware/response/failures'
 import { UNDOCUMENTED } from '../openapi/documented'
 
 /** More than any post to a social network needs. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import { acceptedEncoding, ENCODINGS, type Encoding } from '../middleware/accepted-encoding'
+import { acceptedEncoding, ENCODINGS, type Encoding } from '../middleware/response/accepted-encoding'
 import { pagePreloads } from './page-preloads'
 
 /** The built dashboard, kept in memory. */

@@ -1,4 +1,4 @@
-import type { OwnerSessions } from '../middleware/owner-session'
+import type { OwnerSessions } from '../middleware/caller/owner-session'
 import { type RequestContext, routeGroup } from '../middleware/request-context'
 import { documented } from '../openapi/documented'
 import { HEALTH_DOCS } from './health-docs'

@@ -1,6 +1,6 @@
 import { formatAddress, parseAddress } from '../../core/credentials/address'
 import type { RequestSearch } from '../../core/usage/reports'
-import { isFailureCode } from '../middleware/failures'
+import { isFailureCode } from '../middleware/response/failures'
 import type { EndpointTable } from '../routing/endpoint-table'
 
 const STATUS = /^[1-5]\d\d$/

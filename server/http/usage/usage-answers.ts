@@ -5,7 +5,7 @@ import type { Ledger } from '../../core/ledger/ledger'
 import { min, minus, ZERO } from '../../core/money'
 import type { UsageReports } from '../../core/usage/reports'
 import { countedOn, type KnownCaller } from '../../pipeline/call'
-import { Failed, notFound } from '../middleware/failures'
+import { Failed, notFound } from '../middleware/response/failures'
 import type { CreditsBalance, ExplainedRequest, UsageReport, Whoami } from './record'
 import { explainedCall, USAGE_QUERY, usageReport } from './usage-report'
 

@@ -13,8 +13,8 @@ import { type LatencyCounts, latencyQuantiles } from '../../core/usage/latency'
 import { FINE_RANGE_MS, type UsageGrouping, type UsageReports } from '../../core/usage/reports'
 import { summarize } from '../../core/usage/summary'
 import type { UsageSums } from '../../core/usage/sums'
-import { Failed } from '../middleware/failures'
-import { TIME_ZONE } from '../middleware/time-zone-parameter'
+import { TIME_ZONE } from '../middleware/input/time-zone-parameter'
+import { Failed } from '../middleware/response/failures'
 import type { ExplainedRequest, RequestRecord, TransactionRecord, UsageReport } from './record'
 
 const DAY_SECONDS = 86_400

@@ -4,7 +4,7 @@ import { HopHeaders } from '../../../server/adapters/cluster/hop-header'
 import { GatewayNode } from '../../../server/compose/cluster/gateway-node'
 import { HOP_HEADER, type Hopped, OPERATOR } from '../../../server/core/cluster/hop'
 import { formatAddress, UNKNOWN_ADDRESS } from '../../../server/core/credentials/address'
-import { isFromThisMachine } from '../../../server/http/middleware/client-address'
+import { isFromThisMachine } from '../../../server/http/middleware/caller/client-address'
 import { testNodes } from './test-nodes'
 
 const KEY = { id: 'k1', secret: new Uint8Array(32).fill(7) }

@@ -3,7 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { OPERATIONS } from '../../../server/core/catalog/operations'
 import type { ParameterRule, ParameterTable } from '../../../server/core/catalog/parameters'
 import { formatUsd } from '../../../server/core/money'
-import { FAILURES } from '../../../server/http/middleware/failures'
+import { FAILURES } from '../../../server/http/middleware/response/failures'
 import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
 import { bodyValidator } from './json-validation'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { FailureCode } from '../../../server/core/failure'
 import { err } from '../../../server/core/result'
-import { FAILURES } from '../../../server/http/middleware/failures'
+import { FAILURES } from '../../../server/http/middleware/response/failures'
 import type { MadeKey } from '../../support/harness'
 import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
 import { bodyValidator } from './json-validation'

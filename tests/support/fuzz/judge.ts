@@ -1,4 +1,4 @@
-import { FAILURES } from '../../../server/http/middleware/failures'
+import { FAILURES } from '../../../server/http/middleware/response/failures'
 import type { Asked, Attempt } from './attempt'
 import { BARE_ANSWERS } from './bare-answers'
 import type { Answer, Read } from './raw-connection'

@@ -1,7 +1,7 @@
 import type { Missing } from '../../../adapters/cluster/forwarder'
 import { type ForwardedCall, OPERATOR } from '../../../core/cluster/hop'
 import { failure } from '../../../core/failure'
-import { failureResponse } from '../../../http/middleware/failures'
+import { failureResponse } from '../../../http/middleware/response/failures'
 import { isGated } from '../../../http/routing/endpoint-table'
 
 /** The path of a request, whose URL may be a bare path. */

@@ -39,7 +39,7 @@ import {
   TrialCommand,
   trialRecord,
 } from '../../apis/record'
-import { validateBody } from '../../middleware/validate-body'
+import { validateBody } from '../../middleware/input/validate-body'
 import { NoBody } from '../record'
 import { type SocketCommand, socketCommand } from '../socket-command'
 

@@ -4,7 +4,7 @@ import type { OutboundFetch, OutboundProblemKind } from '../../../core/outbound/
 import { err, ok, type Result } from '../../../core/result'
 import { MAX_DOCUMENT } from '../../apis/record'
 import { type ApiReport, type FetchedDocument, NewDocumentFetch } from '../../apis/report-record'
-import type { OwnerSessions } from '../../middleware/owner-session'
+import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { routeGroup } from '../../middleware/request-context'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { operatorGate } from '../operator-gate'

@@ -11,12 +11,12 @@ import {
   type OneApi,
   type RemovedApi,
 } from '../../apis/record'
-import { taken } from '../../middleware/failures'
-import { OPERATOR_BODY } from '../../middleware/json-body'
-import { queryOf } from '../../middleware/list-query'
-import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../../middleware/owner-session'
+import { type OwnerSessions, SIGNED_IN_JUST_NOW } from '../../middleware/caller/owner-session'
+import { OPERATOR_BODY } from '../../middleware/input/json-body'
+import { queryOf } from '../../middleware/input/list-query'
+import { readBody } from '../../middleware/input/validate-body'
 import { type RequestContext, routeGroup } from '../../middleware/request-context'
-import { readBody } from '../../middleware/validate-body'
+import { taken } from '../../middleware/response/failures'
 import { documented } from '../../openapi/documented'
 import { operatorGate } from '../operator-gate'
 import { type ApiCommandParts, ApiCommands } from './api-commands'

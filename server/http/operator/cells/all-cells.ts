@@ -1,7 +1,7 @@
 import { type CellName, MAIN_CELL } from '../../../core/cluster/cells'
 import { failure } from '../../../core/failure'
 import { inTime } from '../../../core/in-time'
-import { Failed } from '../../middleware/failures'
+import { Failed } from '../../middleware/response/failures'
 import { type Asked, type Cells, csvRecords, csvText, lineRecords } from './files'
 import type { Way } from './ways'
 

@@ -2,7 +2,7 @@ import type { CellFindings, OtherBooks } from '../../../core/accounts/cards/reco
 import { isoTime } from '../../../core/clock'
 import { type CellCalls, type CellName, MAIN_CELL } from '../../../core/cluster/cells'
 import { failure } from '../../../core/failure'
-import { Failed } from '../../middleware/failures'
+import { Failed } from '../../middleware/response/failures'
 import { databaseAnswers } from './database-answers'
 
 /** Asks the gateways of the other cells to compare their books. */

@@ -3,8 +3,8 @@ import type { AccountDirectory } from '../../../core/accounts/directory'
 import { type CellCalls, MAIN_CELL } from '../../../core/cluster/cells'
 import { failure } from '../../../core/failure'
 import { isJson } from '../../../core/json'
-import { Failed, isFailureCode } from '../../middleware/failures'
-import type { AccountElsewhere } from '../../middleware/owner-session'
+import type { AccountElsewhere } from '../../middleware/caller/owner-session'
+import { Failed, isFailureCode } from '../../middleware/response/failures'
 
 /**
  * The account of an operator of another cell: its gateway opens it if need be, and says whether it is suspended. The role is the directory's.

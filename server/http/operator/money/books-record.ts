@@ -1,8 +1,8 @@
 import type { Static } from '@sinclair/typebox'
 import type { ParameterTable } from '../../../core/catalog/parameters'
 import { ENTRY_KINDS } from '../../../core/ledger/entry'
-import { INSTANT } from '../../middleware/instant-parameter'
-import { TIME_ZONE } from '../../middleware/time-zone-parameter'
+import { INSTANT } from '../../middleware/input/instant-parameter'
+import { TIME_ZONE } from '../../middleware/input/time-zone-parameter'
 import { instant, listOf, microsUsd, oneOf, record, text, whole } from '../../openapi/json-schema'
 
 const MONTH_RULE = 'must be a month such as 2026-11'

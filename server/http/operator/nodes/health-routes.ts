@@ -1,7 +1,7 @@
 import type { BackupReading } from '../../../core/backup/backups'
 import type { RecentReading } from '../../../core/telemetry/recent-calls'
 import type { JournalState } from '../../../core/telemetry/telemetry'
-import type { OwnerSessions } from '../../middleware/owner-session'
+import type { OwnerSessions } from '../../middleware/caller/owner-session'
 import { routeGroup } from '../../middleware/request-context'
 import { UNDOCUMENTED } from '../../openapi/documented'
 import { operatorGate } from '../operator-gate'

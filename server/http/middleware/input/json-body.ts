@@ -1,7 +1,7 @@
-import { type Failure, failure } from '../../core/failure'
-import { BODY_BOUNDS, beyondBounds, type JsonBounds, JsonScan, SERVED_BODY_BOUNDS } from '../../core/json-bounds'
-import { err, ok, type Result } from '../../core/result'
-import { type ReceivedBody, SHORT_BODY_BYTES } from '../../pipeline/models/body-reader'
+import { type Failure, failure } from '../../../core/failure'
+import { BODY_BOUNDS, beyondBounds, type JsonBounds, JsonScan, SERVED_BODY_BOUNDS } from '../../../core/json-bounds'
+import { err, ok, type Result } from '../../../core/result'
+import { type ReceivedBody, SHORT_BODY_BYTES } from '../../../pipeline/models/body-reader'
 import { type BodySource, type BodyTerms, type TakenBody, takeBody } from './intake'
 
 /** Maximum size of a JSON body (spec-answers 2). */

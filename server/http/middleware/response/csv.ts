@@ -1,4 +1,4 @@
-import type { Page } from '../../core/page'
+import type { Page } from '../../../core/page'
 
 const CSV_TYPE = 'text/csv; charset=utf-8'
 

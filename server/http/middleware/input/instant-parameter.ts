@@ -1,4 +1,4 @@
-import { parseInstant, RFC_3339 } from '../../core/accounts/instant'
+import { parseInstant, RFC_3339 } from '../../../core/accounts/instant'
 
 const RULE = 'must be an RFC 3339 time such as 2026-11-21T00:00:00Z'
 

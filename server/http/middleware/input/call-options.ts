@@ -1,7 +1,7 @@
-import { type ParameterError, type ParameterTable, parseParameters } from '../../core/catalog/parameters'
-import { parseUsd } from '../../core/money'
-import { ok, type Result } from '../../core/result'
-import type { CallOptions } from '../../pipeline/call'
+import { type ParameterError, type ParameterTable, parseParameters } from '../../../core/catalog/parameters'
+import { parseUsd } from '../../../core/money'
+import { ok, type Result } from '../../../core/result'
+import type { CallOptions } from '../../../pipeline/call'
 
 const PRICE_RULE = 'must be an amount of USD such as 0.01, with at most 6 decimals'
 

@@ -1,5 +1,5 @@
-import type { Address } from '../../core/credentials/address'
-import type { KeyId } from '../../core/ids'
+import type { Address } from '../../../core/credentials/address'
+import type { KeyId } from '../../../core/ids'
 
 /**
  * A request that the playground makes for a signed-in owner. It uses one of the owner's keys without its secret (which is not

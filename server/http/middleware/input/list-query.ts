@@ -1,8 +1,8 @@
-import { type Parameters, type ParameterTable, parseParameters } from '../../core/catalog/parameters'
-import { wrongParameters } from '../../core/failure'
-import { type Page, pageOf } from '../../core/page'
-import { Failed } from './failures'
-import type { RequestContext } from './request-context'
+import { type Parameters, type ParameterTable, parseParameters } from '../../../core/catalog/parameters'
+import { wrongParameters } from '../../../core/failure'
+import { type Page, pageOf } from '../../../core/page'
+import type { RequestContext } from '../request-context'
+import { Failed } from '../response/failures'
 
 /** The query of every list: 1 to 200 rows a page, 50 by default (spec-answers 3). */
 export const PAGE_QUERY = {

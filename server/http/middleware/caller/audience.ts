@@ -1,4 +1,4 @@
-import type { Audience } from '../../core/credentials/oauth-grant'
+import type { Audience } from '../../../core/credentials/oauth-grant'
 
 /** Which protected resource a path belongs to (spec-answers 10). */
 export function audienceOf(path: string): Audience {

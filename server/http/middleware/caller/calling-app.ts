@@ -1,8 +1,8 @@
-import type { Actor } from '../../core/audit'
-import { formatAddress } from '../../core/credentials/address'
-import { failure } from '../../core/failure'
-import { Failed } from './failures'
-import type { RequestContext } from './request-context'
+import type { Actor } from '../../../core/audit'
+import { formatAddress } from '../../../core/credentials/address'
+import { failure } from '../../../core/failure'
+import type { RequestContext } from '../request-context'
+import { Failed } from '../response/failures'
 
 /** The app that calls, and its owner. The audit log names the app grant. Throws for any other caller, who reads `refusal`. */
 export function callingApp({ authenticated, address }: RequestContext, refusal: string) {

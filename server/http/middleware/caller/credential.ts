@@ -1,8 +1,8 @@
-import { ACCESS_TOKEN_PREFIX } from '../../core/credentials/oauth-grant'
-import { looksLikeSecret } from '../../core/credentials/secret'
-import type { Credential, Route } from '../../pipeline/call'
+import { ACCESS_TOKEN_PREFIX } from '../../../core/credentials/oauth-grant'
+import { looksLikeSecret } from '../../../core/credentials/secret'
+import type { Credential, Route } from '../../../pipeline/call'
+import { x402In } from '../payment-headers'
 import { audienceOf } from './audience'
-import { x402In } from './payment-headers'
 
 /** Where clients send a key beside `Authorization`: the SDKs of Anthropic, Google and Azure. */
 const KEY_HEADERS = ['x-api-key', 'x-goog-api-key', 'api-key']

@@ -1,13 +1,13 @@
-import { corked, withWholeBody } from '../../core/cluster/whole-body'
-import type { Scope } from '../../core/credentials/oauth-grant'
-import type { Failure } from '../../core/failure'
-import type { Journal } from '../../core/ledger/journal'
-import type { Readings } from '../../core/limits/limiter'
-import { formatUsd } from '../../core/money'
-import type { EndedCall } from '../../core/telemetry/ended-call'
-import { reportEnd, type Telemetry } from '../../core/telemetry/telemetry'
-import { failureNote } from '../../core/usage/failure-note'
-import { forbidden } from '../../pipeline/auth/authenticate'
+import { corked, withWholeBody } from '../../../core/cluster/whole-body'
+import type { Scope } from '../../../core/credentials/oauth-grant'
+import type { Failure } from '../../../core/failure'
+import type { Journal } from '../../../core/ledger/journal'
+import type { Readings } from '../../../core/limits/limiter'
+import { formatUsd } from '../../../core/money'
+import type { EndedCall } from '../../../core/telemetry/ended-call'
+import { reportEnd, type Telemetry } from '../../../core/telemetry/telemetry'
+import { failureNote } from '../../../core/usage/failure-note'
+import { forbidden } from '../../../pipeline/auth/authenticate'
 import type {
   AuthenticatedCall,
   IncomingCall,
@@ -16,10 +16,10 @@ import type {
   Refused,
   RefusedOutcome,
   Route,
-} from '../../pipeline/call'
-import { callRecord, templateOf } from '../../pipeline/record-call'
+} from '../../../pipeline/call'
+import { callRecord, templateOf } from '../../../pipeline/record-call'
+import { idHeaders, type RequestIds } from '../request-ids'
 import { FAILURES, failureBody, failureResponse } from './failures'
-import { idHeaders, type RequestIds } from './request-ids'
 
 type Ended<K extends Outcome['kind']> = Extract<Outcome, { readonly kind: K }>
 

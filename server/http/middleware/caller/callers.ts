@@ -1,6 +1,6 @@
-import type { AppGrantStore } from '../../core/accounts/app-grant'
-import type { CredentialStore } from '../../core/credentials/store'
-import type { AccountId } from '../../core/ids'
+import type { AppGrantStore } from '../../../core/accounts/app-grant'
+import type { CredentialStore } from '../../../core/credentials/store'
+import type { AccountId } from '../../../core/ids'
 
 /** A key or an app of an account, with the id used in the request log. */
 export interface AccountCaller {

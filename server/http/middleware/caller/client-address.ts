@@ -5,8 +5,8 @@ import {
   type KnownAddress,
   parseAddress,
   UNKNOWN_ADDRESS,
-} from '../../core/credentials/address'
-import type { Allowlist } from '../../core/credentials/allowlist'
+} from '../../../core/credentials/address'
+import type { Allowlist } from '../../../core/credentials/allowlist'
 import { parseForwarded } from './forwarded-header'
 
 /** The headers in which a proxy reports the client address. */

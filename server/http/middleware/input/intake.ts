@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock'
-import { type Failure, failure } from '../../core/failure'
-import type { ByteShare, BytesInProgress, FullScope } from '../../core/limits/bytes-in-progress'
-import { err, ok, type Result } from '../../core/result'
+import type { Clock } from '../../../core/clock'
+import { type Failure, failure } from '../../../core/failure'
+import type { ByteShare, BytesInProgress, FullScope } from '../../../core/limits/bytes-in-progress'
+import { err, ok, type Result } from '../../../core/result'
 
 /** The minimum average upload speed within a period (spec-answers 9). */
 const MIN_BYTES_PER_SECOND = 4 * 1024

@@ -1,8 +1,8 @@
 import type { Static, TObject } from '@sinclair/typebox'
-import { accepted, missing, type Submitted, wrong } from '../../core/accounts/submitted'
-import type { ParameterError } from '../../core/catalog/parameters'
-import { brokenRule } from '../openapi/json-schema'
-import { taken } from './failures'
+import { accepted, missing, type Submitted, wrong } from '../../../core/accounts/submitted'
+import type { ParameterError } from '../../../core/catalog/parameters'
+import { brokenRule } from '../../openapi/json-schema'
+import { taken } from '../response/failures'
 import type { BodySource } from './intake'
 import { type BodySize, readJson } from './json-body'
 

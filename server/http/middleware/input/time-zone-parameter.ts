@@ -1,4 +1,4 @@
-import { isTimeZone } from '../../core/usage/calendar'
+import { isTimeZone } from '../../../core/usage/calendar'
 
 /** A time zone in a query. */
 export const TIME_ZONE = {
