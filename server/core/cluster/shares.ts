@@ -89,10 +89,11 @@ export function nextOwners(
   return next
 }
 
-/** The node that is to have a free cell, if it lives and can take it. */
+/** The node that is to have a free cell, if it lives and can take it, as far as nodes say: with one cell they do not. */
 function successorOf(cell: CellName, { plans, offers, at }: ShareView['sighting']): string | null {
   const plan = plans.get(cell)
   if (!plan || !(plan.isPinned || isOpen(plan, at))) return null
+  if (offers.length === 0) return plan.nodeId
   return offers.some(({ nodeId, cells }) => nodeId === plan.nodeId && cells.includes(cell)) ? plan.nodeId : null
 }
 

@@ -34,6 +34,36 @@ describe('the next owner of a cell', () => {
     expect([granting(), prepared.map(({ node, term }) => [node, term])]).toEqual([['b'], [['b', 2]]])
   })
 
+  test('takes the only cell, although another standby sees first that it is free', async () => {
+    const { time, start, a, b, granting, opened, prepared } = await ownerAndStandby()
+    const c = start('c')
+    await time.pass(2_000)
+    const left = a.role.leave(0)
+    while (prepared.length === 0) await time.pass(50)
+    const next = prepared[0]?.node === 'b' ? b : c
+    next.link.isCut = true
+    await time.pass(500)
+    next.link.isCut = false
+    await time.pass(500)
+    await left
+    expect([granting(), opened.at(-1)]).toEqual([[prepared[0]?.node as string], prepared[0] as never])
+  })
+
+  test('leaves it to another one after two seconds, if it is gone by then', async () => {
+    const { time, start, a, b, granting, prepared } = await ownerAndStandby()
+    const c = start('c')
+    await time.pass(2_000)
+    const left = a.role.leave(0)
+    while (prepared.length === 0) await time.pass(50)
+    const [gone, other] = prepared[0]?.node === 'b' ? [b, 'c'] : [c, 'b']
+    gone.link.isCut = true
+    await time.pass(1_500)
+    expect(granting()).toEqual([])
+    await time.pass(1_500)
+    await left
+    expect(granting()).toEqual([other])
+  })
+
   test('opens it anew if it cannot be prepared, or cannot begin', async () => {
     for (const fault of ['unprepared', 'unbegun'] as const) {
       const { time, a, b, granting, opened, prepared, lines } = await ownerAndStandby()

@@ -196,12 +196,17 @@ export class NodeRole<G extends OwnedGateway> {
 
   /** Has the nodes prepare the cells of this one that will probably take them: who has fewest takes the next. */
   private async prepareSuccessors(): Promise<void> {
-    const { askToPrepare } = this.parts
+    const { askToPrepare, leases } = this.parts
     const owned = this.roles.filter(({ name }) => name === 'owner')
     if (!askToPrepare || owned.length === 0) return
     const cells = owned.map(({ cell }) => cell)
-    const next = nextOwners(cells, await this.successors(), this.latest)
+    const successors = await this.successors()
+    const next = nextOwners(cells, successors, this.latest)
     await Promise.all([...next].map(([cell, to]) => askToPrepare(cell, to)))
+    // Of several cells each goes to who has fewest. The only one would go to whoever sees first that it is free.
+    const [to] = next.values()
+    if (to && this.roles.length === 1 && successors.length > 1)
+      await leases.plan(MAIN_CELL, to.nodeId, false).catch(() => undefined)
   }
 
   /** Ends the loop, after `leave`. */
