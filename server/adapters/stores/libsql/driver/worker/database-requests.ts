@@ -9,10 +9,13 @@ import { type Packed, packedReply, unpacked } from './worker-message'
 
 /**
  * Serves one database to its connection: gives the function that takes a request, whose reply goes to `reply`. Runs requests one after
- * another, whether in a thread of its own or in that of its caller.
+ * another, whether in a thread of its own or in that of its caller. `afterFile` runs after a file was closed, before that is answered.
  */
-export function serveDatabase(reply: (packed: Packed<WorkerReply>) => void): (request: Packed<WorkerRequest>) => void {
-  const served = new ServedDatabase()
+export function serveDatabase(
+  reply: (packed: Packed<WorkerReply>) => void,
+  afterFile: () => Promise<void> = async () => undefined,
+): (request: Packed<WorkerRequest>) => void {
+  const served = new ServedDatabase(afterFile)
   let turn: Promise<void> = Promise.resolve()
   return (request) => {
     turn = turn.then(async () => reply(packedReply(await served.answer(unpacked(request)))))
@@ -20,9 +23,14 @@ export function serveDatabase(reply: (packed: Packed<WorkerReply>) => void): (re
 }
 
 class ServedDatabase {
+  private readonly afterFile: () => Promise<void>
   private database: FileDatabase | NetworkDatabase | null = null
   /** Set in the writer of a file. */
   private follower: TableFollower | null = null
+
+  constructor(afterFile: () => Promise<void>) {
+    this.afterFile = afterFile
+  }
 
   async answer(request: WorkerRequest): Promise<WorkerReply> {
     const { id } = request
@@ -47,12 +55,17 @@ class ServedDatabase {
       case 'migrate':
         return this.database.migrate(request.statements)
       case 'close':
-        this.follower?.close()
-        this.database.close()
-        this.follower = null
-        this.database = null
+        await this.close(this.database)
         return []
     }
+  }
+
+  private async close(database: FileDatabase | NetworkDatabase): Promise<void> {
+    this.follower?.close()
+    database.close()
+    this.follower = null
+    this.database = null
+    if (database instanceof FileDatabase) await this.afterFile()
   }
 
   /**

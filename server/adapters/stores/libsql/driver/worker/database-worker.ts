@@ -1,3 +1,4 @@
+import { finalizeStatements } from '../file/finalize-statements'
 import type { WorkerReply, WorkerRequest } from '../worker-wire'
 import { serveDatabase } from './database-requests'
 import type { Packed } from './worker-message'
@@ -8,5 +9,5 @@ declare const self: {
   postMessage(reply: Packed<WorkerReply>): void
 }
 
-const receive = serveDatabase((reply) => self.postMessage(reply))
+const receive = serveDatabase((reply) => self.postMessage(reply), finalizeStatements)
 self.onmessage = ({ data }) => receive(data)

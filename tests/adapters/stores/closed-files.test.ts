@@ -1,0 +1,41 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Connection } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
+import { canListOpenFiles, openFilesBelow } from '../../support/open-files'
+
+const folder = await mkdtemp(join(await realpath(tmpdir()), 'gateway-closed-files-'))
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const fail = (error: Error) => {
+  throw error
+}
+
+/** Opens and closes a database in a thread of its own. */
+async function useOnce(name: string, role: 'writer' | 'reader' | 'copier', uses: number): Promise<void> {
+  const connection = await Connection.open({ url: `file:${join(folder, name)}`, authToken: null, role }, fail)
+  for (let i = 0; i < uses; i++) await connection.rows(`SELECT ${i}, name FROM sqlite_schema`)
+  await connection.close()
+}
+
+describe.skipIf(!canListOpenFiles)(
+  'a closed connection leaves no file open, so that no deleted copy stays on the disk',
+  () => {
+    for (const role of ['writer', 'reader', 'copier'] as const)
+      test(`of a ${role}`, async () => {
+        for (let i = 0; i < 12; i++) await useOnce(`${role}-${i}.db`, role, 1)
+        expect(openFilesBelow(folder)).toEqual([])
+      })
+
+    test('after hundreds of statements, which the compiler of the thread may still hold', async () => {
+      for (let i = 0; i < 12; i++) await useOnce('hot.db', 'reader', 300)
+      expect(openFilesBelow(folder)).toEqual([])
+    })
+
+    test('where several close at the same time', async () => {
+      await Promise.all(Array.from({ length: 12 }, () => useOnce('shared.db', 'reader', 20)))
+      expect(openFilesBelow(folder)).toEqual([])
+    })
+  },
+)
