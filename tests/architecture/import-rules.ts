@@ -215,7 +215,15 @@ export const RULES: readonly Rule[] = [
   {
     // Its index is a separate libSQL file, not the gateway's database.
     files: ['server/adapters/websearch/local/**'],
-    may: [CORE, PASSAGES, SELF, 'server/adapters/websearch/goggles/**', 'server/adapters/websearch/*.ts'],
+    may: [
+      CORE,
+      PASSAGES,
+      SELF,
+      'server/adapters/websearch/goggles/**',
+      'server/adapters/websearch/*.ts',
+      // The driver is the same.
+      'server/adapters/stores/libsql/driver/file/finalize-statements.ts',
+    ],
     types: [PIPELINE, PROVIDERS],
     packages: ['@libsql/client', 'node:*', 'htmlparser2', 'image-size', 'unpdf'],
   },

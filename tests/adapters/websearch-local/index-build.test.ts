@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { finalizeStatements } from '../../../server/adapters/stores/libsql/driver/file/finalize-statements'
 import {
   type BuildProgress,
   buildIndex,
@@ -9,6 +10,7 @@ import {
 import { ensureIndex } from '../../../server/adapters/websearch/local/build/ensure-index'
 import { lastDatedHeading } from '../../../server/adapters/websearch/local/build/package-documents'
 import { openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
+import { canListOpenFiles, openFilesBelow } from '../../support/open-files'
 import { SOMEBODY } from '../../support/somebody'
 import { bodyOf, type ContextBody } from './bodies'
 import { BASE_URL, contextInput, NOW, temporaryFolder, writeFiles, writeFixtureProject } from './fixture-index'
@@ -70,6 +72,21 @@ describe('ensureIndex', () => {
     expect(readdirSync(join(folder.path, 'data')).sort()).toEqual(['search.db', 'search.db.lock'])
     expect(statSync(indexPath).ino).toBe(before)
   })
+
+  test.skipIf(!canListOpenFiles)(
+    'leaves no file open, whether it builds or fails',
+    async () => {
+      const broken = { ...page('amber'), url: 'ftp://files.example/' }
+      for (const word of ['amber', 'birch', 'cedar']) {
+        expect(await ensureIndex({ indexPath, ...sources, extraDocuments: [page(word)] })).not.toBeNull()
+        await expect(ensureIndex({ indexPath, ...sources, extraDocuments: [broken] })).rejects.toThrow('absolute http')
+      }
+      // This thread read the fingerprint of the old one.
+      await finalizeStatements()
+      expect(openFilesBelow(join(folder.path, 'data'))).toEqual([])
+    },
+    30_000,
+  )
 
   test('leaves one file and no journal', async () => {
     await ensureIndex({ indexPath, ...sources })

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { finalizeStatements } from '../../../server/adapters/stores/libsql/driver/file/finalize-statements'
 import { buildIndex } from '../../../server/adapters/websearch/local/build/build-index'
 import { contextProvider } from '../../../server/adapters/websearch/local/context-provider'
 import {
@@ -12,10 +12,8 @@ import {
 } from '../../../server/adapters/websearch/local/index-client'
 import { type Answer, startIndexThread } from '../../../server/adapters/websearch/local/index-thread'
 import { FakeThreads, searchFor } from '../../support/fake-threads'
+import { canListOpenFiles, openFilesBelow } from '../../support/open-files'
 import { BASE_URL, contextInput, NOW, pagesAbout, temporaryFolder, writeFixtureProject } from './fixture-index'
-
-/** Each open file of this process, on Linux. */
-const OPEN_FILES = '/proc/self/fd'
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
@@ -166,29 +164,20 @@ describe('a second thread', () => {
   })
 })
 
-describe.skipIf(!existsSync(OPEN_FILES))('the threads of closed clients', () => {
+describe.skipIf(!canListOpenFiles)('the threads of closed clients', () => {
   test('leave their file closed, so that a node that hands cells over for months runs out of nothing', async () => {
-    const indexPath = join(folder.path, 'closed.db')
-    await buildIndex({ indexPath, ...writeFixtureProject(join(folder.path, 'closed')) })
+    const indexPath = join(folder.path, 'closed', 'search.db')
+    await buildIndex({ indexPath, ...writeFixtureProject(join(folder.path, 'project')) })
+    // This thread built it.
+    await finalizeStatements()
     for (let closed = 0; closed < 8; closed++) {
       client = openIndexClient({ indexPath })
       expect(await kindOf(client.ask({ kind: 'ready' }, 'a', never))).toBe('ok')
       await client.close()
     }
-    const open = readdirSync(OPEN_FILES).filter((fd) => pathOf(fd) === indexPath)
-    // The system may still be at the ends of the last threads.
-    expect(open.length).toBeLessThanOrEqual(2)
+    expect(openFilesBelow(join(folder.path, 'closed'))).toEqual([])
   })
 })
-
-/** What an open file is; null if it was closed meanwhile. */
-function pathOf(fd: string): string | null {
-  try {
-    return readlinkSync(join(OPEN_FILES, fd))
-  } catch {
-    return null
-  }
-}
 
 describe('a thread that dies', () => {
   test('fails only the search it worked on, and the other thread continues', async () => {

@@ -1,4 +1,5 @@
 import { reasonOf } from '../../../core/result'
+import { finalizeStatements } from '../../stores/libsql/driver/file/finalize-statements'
 import { IndexReader } from './index-reader'
 import type { FromWorker, Question, ToWorker } from './query/question'
 
@@ -14,9 +15,7 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   } else if ('close' in data) {
     reader?.close()
     reader = null
-    // The driver keeps the file open for each statement that is not collected yet, and a thread that ends collects nothing.
-    Bun.gc(true)
-    tell({ closed: true })
+    void finalizeStatements().then(() => tell({ closed: true }))
   } else {
     void answer(data.question)
   }

@@ -1,4 +1,5 @@
 import { reasonOf } from '../../../../core/result'
+import { finalizeStatements } from '../../../stores/libsql/driver/file/finalize-statements'
 import { buildIndex } from './build-index'
 import type { BuildAnswer, BuildRequest } from './ensure-index'
 
@@ -6,12 +7,13 @@ import type { BuildAnswer, BuildRequest } from './ensure-index'
 declare const self: Worker
 
 self.onmessage = async ({ data }: MessageEvent<BuildRequest>) => {
-  try {
-    const counts = await buildIndex(data, (progress) => tell({ progress }))
-    tell({ counts })
-  } catch (problem) {
-    tell({ problem: reasonOf(problem) })
-  }
+  const built: Promise<BuildAnswer> = buildIndex(data, (progress) => tell({ progress })).then(
+    (counts) => ({ counts }),
+    (problem) => ({ problem: reasonOf(problem) }),
+  )
+  const answer = await built
+  await finalizeStatements()
+  tell(answer)
 }
 
 function tell(answer: BuildAnswer): void {
