@@ -3,7 +3,7 @@ import type { Connection } from './worker/worker-connection'
 /** Less than the time that a process gets to shut down. */
 const CLOSE_MS = 5_000
 
-/** What was opened, to be closed in reverse. */
+/** What a gateway opened, to be closed in reverse. Its database file is closed by the end of its process. */
 export class Opened {
   private readonly closers: (() => void | Promise<void>)[] = []
   private readonly connections: Pick<Connection, 'abandon'>[] = []
@@ -15,7 +15,7 @@ export class Opened {
 
   addConnection(connection: Pick<Connection, 'close' | 'abandon'>): void {
     this.connections.push(connection)
-    this.add(() => connection.close())
+    this.add(() => connection.close({ endsProcess: true }))
   }
 
   async close(): Promise<void> {

@@ -13,7 +13,7 @@ export type WorkerRequest = { readonly id: number } & (
   | { readonly op: 'batch'; readonly statements: readonly InStatement[]; readonly mode: 'read' | 'write' }
   | { readonly op: 'migrate'; readonly statements: readonly InStatement[] }
   | ({ readonly op: 'apply' } & ApplyRequest)
-  | { readonly op: 'close' }
+  | { readonly op: 'close'; readonly endsProcess: boolean }
 )
 
 export interface Statement {

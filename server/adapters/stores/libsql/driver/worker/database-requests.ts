@@ -9,7 +9,8 @@ import { type Packed, packedReply, unpacked } from './worker-message'
 
 /**
  * Serves one database to its connection: gives the function that takes a request, whose reply goes to `reply`. Runs requests one after
- * another, whether in a thread of its own or in that of its caller. `afterFile` runs after a file was closed, before that is answered.
+ * another, whether in a thread of its own or in that of its caller. `afterFile` runs after a file was closed in a process that goes on,
+ * before that is answered.
  */
 export function serveDatabase(
   reply: (packed: Packed<WorkerReply>) => void,
@@ -55,17 +56,17 @@ class ServedDatabase {
       case 'migrate':
         return this.database.migrate(request.statements)
       case 'close':
-        await this.close(this.database)
+        await this.close(this.database, request.endsProcess)
         return []
     }
   }
 
-  private async close(database: FileDatabase | NetworkDatabase): Promise<void> {
+  private async close(database: FileDatabase | NetworkDatabase, endsProcess: boolean): Promise<void> {
     this.follower?.close()
     database.close()
     this.follower = null
     this.database = null
-    if (database instanceof FileDatabase) await this.afterFile()
+    if (database instanceof FileDatabase && !endsProcess) await this.afterFile()
   }
 
   /**

@@ -160,9 +160,12 @@ export class Connection {
     })
   }
 
-  /** Ends the worker after the requests before this one. All later ones reject. */
-  async close(): Promise<void> {
-    const closing = this.send({ op: 'close' })
+  /**
+   * Ends the worker after the requests before this one. All later ones reject. The files are closed then; with `endsProcess` that is left to the end
+   * of the process, because it takes 10 ms of work.
+   */
+  async close({ endsProcess = false } = {}): Promise<void> {
+    const closing = this.send({ op: 'close', endsProcess })
     this.refuse('the connection is closed')
     const isClosed = await closing.then(
       () => true,
