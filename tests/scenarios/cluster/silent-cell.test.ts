@@ -19,7 +19,9 @@ import { until } from '../../support/until'
 /** A caller waits so long for the commit of a charge, and a node so long for a connection that takes no writes. */
 const BOUND_MS = 17_000
 /** The calls are there to be served or refused for all of these seconds, not to be many. */
-const PAUSE_MS = { served: 200, refused: 200 }
+const PAUSE_MS = { served: 400, refused: 400 }
+/** So many calls show that callers call. */
+const SOME = 4
 const SILENT = 'The database of this account is not responding. The request did not run. Try again.'
 
 /** One process that owns two cells. */
@@ -103,7 +105,7 @@ describe.skipIf(!hasSqld)('one node with two cells:', () => {
     test(`a cell whose database ${what} is given up alone, and taken again when it answers`, async () => {
       const others = load(inMain.secret, 2, () => node, PAUSE_MS)
       const calls = load(inC2.secret, 2, () => node, PAUSE_MS)
-      await until(() => calls.outcomes.length > 20 && others.outcomes.length > 20)
+      await until(() => calls.outcomes.length > SOME && others.outcomes.length > SOME)
       const began = performance.now()
       fault()
       const answers = await Promise.all([
@@ -133,7 +135,7 @@ describe.skipIf(!hasSqld)('one node with two cells:', () => {
 
   test('a control database that freezes takes all cells from the node, which stays and takes them again', async () => {
     const calls = [inMain, inC2].map(({ secret }) => load(secret, 2, () => node, PAUSE_MS))
-    await until(() => calls.every(({ outcomes }) => outcomes.length > 20))
+    await until(() => calls.every(({ outcomes }) => outcomes.length > SOME))
     controlWire.stall()
     await until(() => calls.every(({ outcomes }) => outcomes.at(-1)?.status === 503))
     controlWire.flow()
