@@ -65,8 +65,9 @@ export async function openCluster({ moreCells = 0, migrated = true } = {}) {
     /** Between the nodes and the database of each further cell. */
     wires,
     start,
-    /** The lease ends as if its 10 seconds were over. */
-    endLease: () => client.execute('UPDATE leases SET expires_at = 1'),
+    /** The leases end as if their 10 seconds were over: all, or those of one node. */
+    endLease: (of?: TestNode) =>
+      client.execute({ sql: 'UPDATE leases SET expires_at = 1 WHERE url = ifnull(?, url)', args: [of?.url ?? null] }),
     /** Which of these calls the books have as charged. */
     async charged(requestIds: readonly string[]): Promise<Set<string>> {
       const found = new Set<string>()

@@ -123,6 +123,7 @@ describe.skipIf(!hasSqld)('two nodes with two cells', () => {
     const left = nodes.find((one) => one !== dying)
     if (!dying || !left) throw new Error('nobody owns a cell')
     await dying.kill('SIGKILL')
+    await cluster.endLease(dying)
     for (const secret of secrets) await until(async () => (await call(left, secret)) === 200)
     const charged = [cluster.database, ...cluster.cellDatabases].map(async ({ url }) => {
       const client = createClient({ url })

@@ -63,6 +63,7 @@ describe.skipIf(!hasSqld)('two nodes with two cells, of which one database is si
     // The words of the one that was killed stay.
     await until(async () => (await vouching()) === 3)
     await to.kill('SIGKILL')
+    await cluster.endLease(to)
     await untilOwner(fresh)
     expect(await answers(fresh, 'taken over')).toEqual([401, 'booked'])
     a = fresh
