@@ -7,7 +7,7 @@ import { moneyMoved } from '../support/money-moved'
 import { mppxCli, runBun } from '../support/payment-programs'
 import { MERCHANT, PAYER } from '../support/payment-sandbox'
 import { reconcile } from '../support/reconcile'
-import { dataFolder, removeFolder, type ServerProcess, SOURCE, startServer } from '../support/server-process'
+import { dataFolder, removeFolder, type ServerProcess, startServer } from '../support/server-process'
 
 const IMAGES = '/apis/v1/websearch/images/search?q=card'
 const CONTEXT = '/apis/v1/websearch/llm/context'
@@ -22,7 +22,7 @@ describe('payment clients on an EVM chain', () => {
   beforeAll(async () => {
     sandbox = await openEvmSandbox()
     folder = await dataFolder()
-    server = await startServer(folder, { ...sandbox.env, PAYMENTS: 'sandbox' }, SOURCE)
+    server = await startServer(folder, { ...sandbox.env, PAYMENTS: 'sandbox' })
   })
   afterAll(async () => {
     await server.kill('SIGTERM')

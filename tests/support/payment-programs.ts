@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { PUBLISHED_ACCOUNTS } from '../../server/core/payments/published-accounts'
+import { COMPILED } from './server-process'
 
 const ROOT = join(import.meta.dir, '..', '..')
 
@@ -11,7 +12,10 @@ export async function runBun(
 ): Promise<{ code: number; out: string }> {
   const child = Bun.spawn([process.execPath, ...command], {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'] ?? '', HOME: folder, DATA_DIR: folder, ...env },
+    env: {
+      ...{ PATH: process.env['PATH'] ?? '', BUN_RUNTIME_TRANSPILER_CACHE_PATH: COMPILED },
+      ...{ HOME: folder, DATA_DIR: folder, ...env },
+    },
     stdout: 'pipe',
     stderr: 'pipe',
   })
