@@ -180,11 +180,11 @@ async function forget(browser: BrowserContext, origin: string): Promise<void> {
   for (const page of openTabs(browser)) await page.close()
   await endDashboards()
   await browser.clearCookies()
-  const page = await openTab(browser)
+  // Any tab can clear it, also one that nobody uses.
+  const page = browser.pages()[0] ?? (await openTab(browser))
   const session = await browser.newCDPSession(page)
   await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' })
   await session.detach()
-  await page.close()
 }
 
 /** A tab whose complaints are kept: console errors, page errors, requests to another origin. */
