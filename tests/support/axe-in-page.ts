@@ -259,7 +259,7 @@ export function prepareAxe(known: readonly string[]): void {
     for (const element of new Set([...roots.flatMap(ancestorsOf), ...elements])) {
       if (!isSeen(element)) continue
       const style = getComputedStyle(element)
-      const { backgroundColor, backgroundImage, opacity, position, zIndex } = style
+      const { backgroundColor, backgroundImage, opacity, overflowX, overflowY, position, zIndex } = style
       const { looks, opaque } = behind.get(element.parentElement) ?? { looks: '', opaque: null }
       const isGroup = opacity !== '1' || looks.includes('group')
       const hasBackground = backgroundImage !== 'none' || !/^rgba\(.*, 0\)$/.test(backgroundColor)
@@ -271,9 +271,9 @@ export function prepareAxe(known: readonly string[]): void {
       else behind.set(element, { looks, opaque })
       const { left, right, top, bottom } = boxOf(element)
       const { scrollWidth, clientWidth, scrollHeight, clientHeight } = element
-      // These are rounded: only what is wider than its own box reaches beyond it.
-      const width = Math.max(right - left, scrollWidth > clientWidth ? scrollWidth : 0)
-      const height = Math.max(bottom - top, scrollHeight > clientHeight ? scrollHeight : 0)
+      // These are rounded: only what is wider than its own box reaches beyond it, unless the box cuts it off.
+      const width = Math.max(right - left, overflowX === 'visible' && scrollWidth > clientWidth ? scrollWidth : 0)
+      const height = Math.max(bottom - top, overflowY === 'visible' && scrollHeight > clientHeight ? scrollHeight : 0)
       const box = { left, right: left + width, top, bottom: top + height }
       if (hasBackground) painters.push({ element, box, look: [own, position, zIndex].join() })
       shown.push({ element, style, box })
