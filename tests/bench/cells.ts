@@ -161,7 +161,7 @@ async function measureLookUps({ pid, url }: { readonly pid: number; readonly url
   const client = createClient({ url })
   const { rows } = await client.execute('SELECT hash FROM key_directory')
   const before = cpuTime(pid).process
-  const reader = new NetworkDatabase({ url, authToken: null, role: 'reader' })
+  const reader = new NetworkDatabase({ url, authToken: null })
   for (let i = 0; i < LOOK_UPS; i++) {
     const hash = rows[i % rows.length]?.['hash'] ?? ''
     await reader.batch([{ sql: 'SELECT hash, cell FROM key_directory WHERE hash = ?', args: [hash] }], 'read')

@@ -4,7 +4,7 @@ import { KeptStream } from '../../../server/adapters/stores/libsql/driver/networ
 import { NetworkDatabase } from '../../../server/adapters/stores/libsql/driver/network/network-database'
 import { hasSqld, openSqld } from '../../support/sqld'
 
-describe.skipIf(!hasSqld)('a connection that only reads', () => {
+describe.skipIf(!hasSqld)('the connections to a libSQL server', () => {
   let database: Awaited<ReturnType<typeof openSqld>>
   beforeAll(async () => {
     database = await openSqld()
@@ -14,15 +14,19 @@ describe.skipIf(!hasSqld)('a connection that only reads', () => {
   /** A client over a kept stream, what it sent, and the time of the stream. */
   function kept() {
     const sent: { baton?: string; requests: { type: string }[] }[] = []
+    /** The name of the stream in the last answer, by which the next request goes on with it. */
+    const last = { baton: '' }
     const time = { now: 0 }
     const stream = new KeptStream(
       async (request) => {
         sent.push(await request.clone().json())
-        return fetch(request)
+        const answer = await fetch(request)
+        last.baton = /"baton":"([^"]+)"/.exec(await answer.clone().text())?.[1] ?? ''
+        return answer
       },
       () => time.now,
     )
-    return { client: createClient({ url: database.url, fetch: stream.fetch }), sent, time, stream }
+    return { client: createClient({ url: database.url, fetch: stream.fetch }), sent, last, time }
   }
   const types = (sent: ReturnType<typeof kept>['sent']) =>
     sent.map(({ baton, requests }) => [baton !== undefined, ...requests.map(({ type }) => type)].join())
@@ -42,7 +46,7 @@ describe.skipIf(!hasSqld)('a connection that only reads', () => {
   })
 
   test('goes on after a statement that fails, and after a batch that does', async () => {
-    const reader = new NetworkDatabase({ url: database.url, authToken: null, role: 'reader' })
+    const reader = new NetworkDatabase({ url: database.url, authToken: null })
     const rows = async (...sql: string[]) => (await reader.batch(sql, 'read')).map(({ rows: all }) => all)
     await expect(rows('SELECT no_column')).rejects.toThrow('no_column')
     await expect(rows('SELECT 1', 'SELECT no_column')).rejects.toThrow('no_column')
@@ -68,6 +72,60 @@ describe.skipIf(!hasSqld)('a connection that only reads', () => {
     await database.start()
     expect((await client.execute('SELECT 2 AS two')).rows[0]?.['two']).toBe(2)
     expect(types(sent)).toEqual(['false,execute', 'true,execute', 'false,execute'])
+  })
+
+  test('commits in the same stream, whatever its statements say, and reads what others committed since', async () => {
+    const { client, sent } = kept()
+    const other = createClient({ url: database.url })
+    await other.execute('CREATE TABLE booked (n integer, text text)')
+    for (const [n, text] of [
+      [1, '"step_errors":[{'],
+      [2, '],"type":"close_sql"}]}'],
+      [3, ''],
+    ] as const) {
+      const results = await client.batch(
+        [
+          { sql: 'INSERT INTO booked VALUES (?, ?)', args: [n, text] },
+          { sql: `INSERT INTO booked VALUES (-?, '{"\\ "}')`, args: [n] },
+          'SELECT text FROM booked WHERE n > 0 ORDER BY n DESC LIMIT 1',
+          'SELECT count(*) AS count FROM booked',
+        ],
+        'write',
+      )
+      expect([results[2]?.rows[0]?.['text'], results[3]?.rows[0]?.['count']]).toEqual([text, 3 * n - 1])
+      await other.execute('INSERT INTO booked VALUES (0, NULL)')
+    }
+    const one = 'store_sql,store_sql,store_sql,store_sql,batch,close_sql,close_sql,close_sql,close_sql'
+    expect(types(sent)).toEqual([`false,${one}`, `true,${one}`, `true,${one}`])
+    other.close()
+  })
+
+  test('closes a stream in which a statement of a batch failed, and nothing of the batch stays', async () => {
+    const { client, sent } = kept()
+    await client.execute('CREATE TABLE alone (n integer UNIQUE)')
+    const twice = ['INSERT INTO alone VALUES (1)', 'INSERT INTO alone VALUES (1)', 'INSERT INTO alone VALUES (2)']
+    await expect(client.batch(twice, 'write')).rejects.toThrow('UNIQUE')
+    expect(types(sent).slice(1)).toEqual(['true,store_sql,store_sql,batch,close_sql,close_sql', 'true,close'])
+    expect((await client.execute('SELECT * FROM alone')).rows).toHaveLength(0)
+    expect(types(sent).at(-1)).toBe('false,execute')
+  })
+
+  test('repeats a commit only if the server ran nothing of it', async () => {
+    const { client, sent, last } = kept()
+    await client.execute('CREATE TABLE once (n integer)')
+    await database.kill()
+    await database.start()
+    const booked = ['INSERT INTO once VALUES (1)', 'INSERT INTO once VALUES (2)']
+    await client.batch(booked, 'write')
+    expect((await client.execute('SELECT count(*) AS count FROM once')).rows[0]?.['count']).toBe(2)
+    // Whether a request with this name ran is not known: somebody had it.
+    await fetch(`${database.url}/v2/pipeline`, {
+      method: 'POST',
+      body: JSON.stringify({ baton: last.baton, requests: [] }),
+    })
+    const before = sent.length
+    await expect(client.batch(booked, 'write')).rejects.toThrow('400')
+    expect(sent).toHaveLength(before + 1)
   })
 
   test('lets statements that come together have streams of their own', async () => {

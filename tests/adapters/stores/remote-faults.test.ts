@@ -109,7 +109,7 @@ describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {
           : new Response(new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) })),
     })
     const ask = (path: string, deadlineMs: number) =>
-      boundedFetch({ deadlineMs: () => deadlineMs, maxBytes: 1_000_000 })(new Request(server.url + path))
+      boundedFetch({ deadlineMs, maxBytes: 1_000_000 })(new Request(server.url + path))
     await expect(ask('', 30_000)).rejects.toThrow('more than 1000000 bytes')
     await expect(ask('silent', 200)).rejects.toThrow('timed out')
     await server.stop(true)

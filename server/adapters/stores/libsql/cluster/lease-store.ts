@@ -15,6 +15,7 @@ import {
   type Sighting,
 } from '../../../../core/cluster/leases'
 import { boundedFetch } from '../driver/network/bounded-fetch'
+import { KeptStream } from '../driver/network/kept-stream'
 import { refuseMoved, refuseWhileMoving } from '../move/standing'
 import { cellOf, LEASE_TABLES, LIVES, leaseOf, MAIN_LEASE, NOW, RUNS } from './lease-tables'
 import { WriteTurns } from './write-turns'
@@ -97,7 +98,7 @@ export class LibsqlLeases implements LeaseStore {
   private readonly turns = new WriteTurns(DEADLINE_MS)
 
   constructor({ url, authToken }: { readonly url: string; readonly authToken: string | null }) {
-    const fetch = boundedFetch({ deadlineMs: () => DEADLINE_MS })
+    const { fetch } = new KeptStream(boundedFetch({ deadlineMs: DEADLINE_MS }), () => performance.now())
     this.client = createClient({ url, ...(authToken && { authToken }), fetch })
   }
 

@@ -12,7 +12,7 @@ export function boundedFetch({
   maxBytes = MAX_BYTES,
   isNewConnection = false,
 }: {
-  readonly deadlineMs: () => number
+  readonly deadlineMs: number
   readonly maxBytes?: number
   /** Whether none that was used before is used again. */
   readonly isNewConnection?: boolean
@@ -24,7 +24,7 @@ export function boundedFetch({
       decompress: false,
       redirect: 'error',
       keepalive: !isNewConnection,
-      signal: AbortSignal.timeout(deadlineMs()),
+      signal: AbortSignal.timeout(deadlineMs),
     })
     const encoding = answer.headers.get('content-encoding') ?? 'identity'
     const isPlain = encoding.trim().toLowerCase() === 'identity'

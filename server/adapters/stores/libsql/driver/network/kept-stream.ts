@@ -4,13 +4,26 @@ type Send = (request: Request) => Promise<Response>
 const MAX_IDLE_MS = 5_000
 /** After this time a stream is closed, so that none stays with a server that the address does not name any more. */
 const MAX_AGE_MS = 60_000
+/** The body of a request that opens a stream and closes it, without what lies between. */
+const [OPENING, CLOSING] = ['{"requests":[', ',{"type":"close"}]}']
+/** The text of a statement that a batch refers to by its number. */
+const STORED = /\{"type":"store_sql","sql_id":(\d+),"sql":"[^"\\]*(?:\\.[^"\\]*)*"\},/y
+const ASKING = /\{"type":"(?:execute|batch)",/y
 const CLOSED = '{"type":"ok","response":{"type":"close"}}'
+const FORGOTTEN = ',{"type":"ok","response":{"type":"close_sql"}}'
 /** What an answer begins with, up to the results, which are last. */
 const HEAD = /^\{"baton":"([^"\\]+)","base_url":null,"results":\[/
+const ERRORS = '"step_errors":['
+const NO_ERRORS = /(?:null,?)*\]/y
+/** How a server refuses a stream that it does not know any more, before it runs anything. */
+const UNKNOWN = /^Received an invalid baton$|"code":"STREAM_EXPIRED"/
 
+/** What is asked of a stream that is opened for it and closed. */
 interface Asked {
-  readonly baton?: string
-  readonly requests: readonly { readonly type: string }[]
+  /** As JSON, without the brackets of the list. */
+  readonly requests: string
+  /** The numbers of the statements whose texts are stored before. */
+  readonly stored: readonly string[]
 }
 
 interface Stream {
@@ -21,8 +34,8 @@ interface Stream {
 
 /**
  * Keeps the stream of a libSQL client open from one request to the next: a stream is a connection of SQLite, and to open one costs the server five times
- * what a look-up does. The client believes that it closes each. For reads alone: one that meets an ended stream is sent again. Only for single
- * statements: those of a batch are numbered by stream.
+ * what a look-up or a small commit does. The client believes that it closes each. What meets an ended stream is sent again, because the server ran nothing of
+ * it. Only for single statements and batches, which end their transaction; a stream where one failed is closed.
  */
 export class KeptStream {
   private readonly send: Send
@@ -51,42 +64,82 @@ export class KeptStream {
 
   private async exchange(request: Request): Promise<Response> {
     const text = await request.text()
-    const asked = JSON.parse(text) as Asked
-    if (!isOneStatement(asked)) return this.send(new Request(request, { body: text }))
+    const say = (body: string) => this.send(new Request(request, { body }))
+    const asked = askedIn(text)
+    if (!asked) return say(text)
     const { kept } = this
     this.kept = null
-    const requests = asked.requests.slice(0, -1)
+    const forgetting = asked.stored.map((id) => `,{"type":"close_sql","sql_id":${id}}`).join('')
     const now = this.now()
     if (kept && now - kept.usedAt < MAX_IDLE_MS) {
       const isLast = now - kept.openedAt > MAX_AGE_MS
-      const again = { baton: kept.baton, requests: isLast ? asked.requests : requests }
-      const answer = await this.send(new Request(request, { body: JSON.stringify(again) }))
+      const ending = isLast ? CLOSING : `${forgetting}]}`
+      const answer = await say(`{"baton":"${kept.baton}","requests":[${asked.requests}${ending}`)
+      if (answer.status !== 400) return isLast ? answer : this.keptOpen(answer, asked, kept.openedAt, say)
+      const refusal = await answer.text()
       // Any other failure is the client's to see.
-      if (answer.status !== 400) return isLast ? answer : this.keptOpen(answer, kept.openedAt)
-      await answer.body?.cancel()
+      if (!UNKNOWN.test(refusal)) return new Response(refusal, answer)
     }
-    return this.keptOpen(await this.send(new Request(request, { body: JSON.stringify({ requests }) })), now)
+    return this.keptOpen(await say(`${OPENING}${asked.requests}${forgetting}]}`), asked, now, say)
   }
 
   /** The answer as the client expects it, from a stream that stays open. */
-  private async keptOpen(answer: Response, openedAt: number): Promise<Response> {
+  private async keptOpen(
+    answer: Response,
+    { stored }: Asked,
+    openedAt: number,
+    say: (body: string) => Promise<Response>,
+  ): Promise<Response> {
     if (!answer.ok) return answer
     const text = await answer.text()
     const baton = HEAD.exec(text)?.[1]
-    this.isOff = baton === undefined || !text.endsWith(']}')
-    if (baton !== undefined && !this.isOff) this.kept = { baton, openedAt, usedAt: this.now() }
+    const ending = `${FORGOTTEN.repeat(stored.length)}]}`
+    this.isOff = baton === undefined || !text.endsWith(ending)
+    if (baton !== undefined && !this.isOff) {
+      // A transaction that it could not end would be in the way of whatever comes next.
+      if (hasErrors(text)) await close(baton, say)
+      else this.kept = { baton, openedAt, usedAt: this.now() }
+    }
     const { status, headers } = answer
-    return new Response(this.isOff ? closedLater(text) : `${text.slice(0, -2)},${CLOSED}]}`, { status, headers })
+    const told = this.isOff ? closedLater(text, stored.length) : `${text.slice(0, -ending.length)},${CLOSED}]}`
+    return new Response(told, { status, headers })
   }
 }
 
-/** Whether a stream is opened for one statement and closed. */
-function isOneStatement({ baton, requests }: Asked): boolean {
-  return baton === undefined && requests.map(({ type }) => type).join() === 'execute,close'
+/** What a request of the client asks for, if it is alone in its stream. */
+function askedIn(text: string): Asked | null {
+  if (!text.startsWith(OPENING) || !text.endsWith(CLOSING)) return null
+  const stored: string[] = []
+  let at = OPENING.length
+  for (;;) {
+    STORED.lastIndex = at
+    const id = STORED.exec(text)?.[1]
+    if (id === undefined) break
+    stored.push(id)
+    at = STORED.lastIndex
+  }
+  ASKING.lastIndex = at
+  return ASKING.test(text) ? { requests: text.slice(OPENING.length, -CLOSING.length), stored } : null
+}
+
+/** Whether a step of a batch failed. Inside of a value the quotes would be escaped. */
+function hasErrors(text: string): boolean {
+  const at = text.lastIndexOf(ERRORS)
+  NO_ERRORS.lastIndex = at + ERRORS.length
+  return at >= 0 && !NO_ERRORS.test(text)
+}
+
+/** If that fails, the server ends the stream by itself, 10 s later. */
+async function close(baton: string, say: (body: string) => Promise<Response>): Promise<void> {
+  await say(`{"baton":"${baton}","requests":[{"type":"close"}]}`).then(
+    (closed) => closed.body?.cancel(),
+    () => undefined,
+  )
 }
 
 /** Of a server that writes its answers in another way. The stream ends by itself. */
-function closedLater(text: string): string {
+function closedLater(text: string, stored: number): string {
   const said = JSON.parse(text) as { readonly results: readonly unknown[] }
-  return JSON.stringify({ ...said, results: [...said.results, JSON.parse(CLOSED)] })
+  const own = said.results.slice(0, said.results.length - stored)
+  return JSON.stringify({ ...said, results: [...own, JSON.parse(CLOSED)] })
 }

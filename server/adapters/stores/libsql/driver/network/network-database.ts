@@ -11,25 +11,22 @@ interface NetworkOptions {
   readonly authToken: string | null
   /** How long a batch may take. */
   readonly batchMs?: number | undefined
-  readonly role: 'writer' | 'reader' | 'copier'
 }
 
 /** A database over the network. Responses have a time limit, which is longer for migrations because they may rebuild large tables. */
 export class NetworkDatabase {
   private readonly client: Client
-  private readonly batchMs: number
-  private deadlineMs: number
+  /** Of its own: it changes settings of its stream. */
+  private readonly migrating: Client
 
-  constructor({ url, authToken, batchMs = BATCH_MS, role }: NetworkOptions) {
-    this.batchMs = batchMs
-    this.deadlineMs = batchMs
-    const bounded = boundedFetch({ deadlineMs: () => this.deadlineMs })
-    const fetch = role === 'reader' ? new KeptStream(bounded, () => performance.now()).fetch : bounded
-    this.client = createClient({ url, ...(authToken && { authToken }), fetch })
+  constructor({ url, authToken, batchMs = BATCH_MS }: NetworkOptions) {
+    const place = { url, ...(authToken && { authToken }) }
+    const bounded = boundedFetch({ deadlineMs: batchMs })
+    this.client = createClient({ ...place, fetch: new KeptStream(bounded, () => performance.now()).fetch })
+    this.migrating = createClient({ ...place, fetch: boundedFetch({ deadlineMs: MIGRATION_MS }) })
   }
 
   async batch(statements: readonly InStatement[], mode: 'read' | 'write'): Promise<WireResult[]> {
-    this.deadlineMs = this.batchMs
     const [only, ...others] = statements
     // It needs no transaction.
     if (mode === 'read' && only && others.length === 0) return [wireResult(await this.client.execute(only))]
@@ -37,12 +34,12 @@ export class NetworkDatabase {
   }
 
   async migrate(statements: readonly InStatement[]): Promise<WireResult[]> {
-    this.deadlineMs = MIGRATION_MS
-    return (await this.client.migrate(statements as InStatement[])).map(wireResult)
+    return (await this.migrating.migrate(statements as InStatement[])).map(wireResult)
   }
 
   close(): void {
     this.client.close()
+    this.migrating.close()
   }
 }
 

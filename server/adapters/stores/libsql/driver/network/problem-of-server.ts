@@ -10,7 +10,7 @@ export interface DatabaseAddress {
 
 /** Asks a database server over a new connection. Null if it answers within `maxMs`; else why it does not. Never rejects. */
 export async function problemOfServer({ url, authToken }: DatabaseAddress, maxMs: number): Promise<string | null> {
-  const fetch = boundedFetch({ deadlineMs: () => maxMs, isNewConnection: true })
+  const fetch = boundedFetch({ deadlineMs: maxMs, isNewConnection: true })
   const client = createClient({ url, ...(authToken && { authToken }), fetch })
   try {
     await client.execute('SELECT 1')

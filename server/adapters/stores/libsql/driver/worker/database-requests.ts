@@ -76,7 +76,7 @@ class ServedDatabase {
   private async open({ url, authToken, role, batchMs }: Extract<WorkerRequest, { op: 'open' }>): Promise<void> {
     if (!url.startsWith('file:')) {
       const { NetworkDatabase } = await import('../network/network-database')
-      this.database = new NetworkDatabase({ url, authToken, role, batchMs })
+      this.database = new NetworkDatabase({ url, authToken, batchMs })
       return
     }
     const path = databaseFile(url)
