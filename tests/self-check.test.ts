@@ -10,7 +10,7 @@ import { readConfig } from '../server/config'
 import { parseAddress, UNKNOWN_ADDRESS } from '../server/core/credentials/address'
 import { openLog } from '../server/log'
 import { openMailbox } from './support/mailbox'
-import { openStripeDouble, STRIPE_KEY, WEBHOOK_SECRET } from './support/stripe-double'
+import { openStripeDouble, STRIPE_KEY, WEBHOOK_SECRET } from './support/payments/stripe-double'
 
 /** Issue 21 point 10: what a start in production tells its operator. */
 let folder = ''

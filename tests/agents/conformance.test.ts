@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { freePort } from '../support/free-port'
-import { oauthApp } from '../support/oauth'
-import { openServedGateway } from '../support/served-gateway'
+import { oauthApp } from '../support/agents/oauth'
+import { freePort } from '../support/servers/free-port'
+import { openServedGateway } from '../support/servers/served-gateway'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const BIN = join(ROOT, 'node_modules', '.bin')

@@ -3,8 +3,8 @@ import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotoc
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
-import { axeFindings, type Dashboard, openDashboard, PHONE, screenshot } from '../support/browser'
-import { fits } from '../support/page-checks'
+import { axeFindings, type Dashboard, openDashboard, PHONE, screenshot } from '../support/dashboard/browser'
+import { fits } from '../support/dashboard/page-checks'
 
 let dashboard: Dashboard
 /** Where the browser is sent back to: the listener of an app on this machine. */

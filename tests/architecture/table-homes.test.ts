@@ -5,8 +5,8 @@ import { dirname, join, relative } from 'node:path'
 import { getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { TABLE_HOMES, type TableHome } from '../../server/adapters/stores/libsql/schema/homes'
-import { openFile } from '../support/database-file'
-import { writeMigratedDatabase } from '../support/migrated-database'
+import { openFile } from '../support/databases/database-file'
+import { writeMigratedDatabase } from '../support/databases/migrated-database'
 
 const SERVER = join(import.meta.dir, '..', '..', 'server')
 const STORES = join(SERVER, 'adapters', 'stores', 'libsql')

@@ -3,8 +3,8 @@
  * docs/dashboard.md: `bun run bench:dashboard`.
  */
 import type { Page } from 'playwright-core'
-import { openDashboard } from '../support/browser'
-import { seedCalls } from '../support/seed-calls'
+import { openDashboard } from '../support/dashboard/browser'
+import { seedCalls } from '../support/databases/seed-calls'
 
 const KEYS = 501
 const SLOW = { offline: false, latency: 600, downloadThroughput: 50_000, uploadThroughput: 50_000 }

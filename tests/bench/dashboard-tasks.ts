@@ -3,8 +3,8 @@
  * `bun run dashboard:tasks`. The seconds are those of the dashboard and this machine: nobody reads or thinks in them.
  */
 import type { Locator, Page } from 'playwright-core'
-import { openDashboard } from '../support/browser'
-import { oauthApp } from '../support/oauth'
+import { oauthApp } from '../support/agents/oauth'
+import { openDashboard } from '../support/dashboard/browser'
 
 const SEARCH = '/apis/v1/websearch/images/search'
 

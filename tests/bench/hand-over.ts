@@ -1,5 +1,5 @@
-import { load, openCluster, openSpender, otherThan, ownersOf } from '../support/cluster'
-import { control, SOURCE } from '../support/server-process'
+import { load, openCluster, openSpender, otherThan, ownersOf } from '../support/cluster/cluster'
+import { control, SOURCE } from '../support/servers/server-process'
 import { until } from '../support/until'
 import { median } from './statistics'
 

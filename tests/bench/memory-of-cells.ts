@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ownersOf } from '../support/cluster'
+import { ownersOf } from '../support/cluster/cluster'
 import { until } from '../support/until'
 import { openDatabase } from './cells'
 import { fillWithKeys, SETTLE_MS } from './memory'

@@ -6,7 +6,7 @@ import {
   sandboxChainProgram,
 } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { PUBLISHED_ACCOUNTS } from '../../server/core/payments/published-accounts'
-import { openFile } from '../support/database-file'
+import { openFile } from '../support/databases/database-file'
 import { reconcile } from '../support/reconcile'
 import type { Paid } from './payers'
 import { median, spread, sum, table } from './statistics'

@@ -2,7 +2,7 @@ import { evmMethod } from '../../server/adapters/payments/mpp/evm/evm'
 import { micros } from '../../server/core/money'
 import type { ReadCredential } from '../../server/core/payments/method'
 import { openEvmSandbox } from '../support/evm/evm-sandbox'
-import { MERCHANT } from '../support/payment-sandbox'
+import { MERCHANT } from '../support/payments/payment-sandbox'
 
 const LATENCY_MS = 100
 const PRICE = 5000n

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Client } from '@libsql/client'
-import { openFile } from '../support/database-file'
+import { openFile } from '../support/databases/database-file'
 import { KEYS_EACH, type SeededOwner } from './seed-core'
 import type { Workshop } from './workshop'
 

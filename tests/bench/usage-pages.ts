@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { cursorOf } from '../../server/adapters/stores/libsql/driver/cursor'
-import { openFile } from '../support/database-file'
+import { openFile } from '../support/databases/database-file'
 import { type Reader, type SeededUsage, seedUsage } from './seed-usage'
 import { quantile, table } from './statistics'
 import { type Helper, SERVER_CORE, type Workshop } from './workshop'

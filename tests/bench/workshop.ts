@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { indexSources } from '../../server/compose/search/index-sources'
 import { freePort } from '../../server/listen'
-import { writeSmallIndex } from '../support/small-index'
+import { writeSmallIndex } from '../support/servers/small-index'
 import { benchSettings, braveSettings } from './bench-gateway'
 
 /**

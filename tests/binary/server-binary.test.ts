@@ -3,9 +3,9 @@ import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeF
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { buildah, buildImage, IMAGE, writeContext } from '../../server/binary/container'
-import { freePort } from '../support/free-port'
-import { serverBinary } from '../support/server-binary'
-import { signUp } from '../support/server-process'
+import { freePort } from '../support/servers/free-port'
+import { serverBinary } from '../support/servers/server-binary'
+import { signUp } from '../support/servers/server-process'
 import { until } from '../support/until'
 
 /** Issue 24 points 1 and 2. The user of the image, who has no rights. */

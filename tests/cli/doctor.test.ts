@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { markStatements } from '../../server/adapters/stores/libsql/move/standing'
 import { doctorCommand } from '../../server/cli/local/doctor-command'
 import { listenControl } from '../../server/listen'
-import { executeOn } from '../support/database-file'
-import { freePort } from '../support/free-port'
+import { executeOn } from '../support/databases/database-file'
+import { writeMigratedDatabase } from '../support/databases/migrated-database'
 import { type Harness, openHarness } from '../support/harness'
-import { writeMigratedDatabase } from '../support/migrated-database'
+import { freePort } from '../support/servers/free-port'
 
 /** Issue 24 point 5. */
 const SECRET_KEY = 'a secret that only tests know, 32 bytes and more'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { indexCommand as runIndex } from '../../server/cli/local/index-command'
 import { indexSources } from '../../server/compose/search/index-sources'
 import { temporaryFolder, writeFiles } from '../adapters/websearch-local/fixture-index'
-import { writeSmallIndex } from '../support/small-index'
+import { writeSmallIndex } from '../support/servers/small-index'
 
 const folder = temporaryFolder()
 const docs = join(folder.path, 'handbook')

@@ -3,10 +3,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { curlRequest, shellWords } from '../http/docs/shell-words'
-import { freePort } from '../support/free-port'
 import { openHarness } from '../support/harness'
 import { openOperatorConsole } from '../support/operator-console'
 import { reconcile } from '../support/reconcile'
+import { freePort } from '../support/servers/free-port'
 import { until } from '../support/until'
 
 /** The blocks of the page in their order: files to write, and lines to run. */

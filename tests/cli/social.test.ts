@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
+import { oauthApp } from '../support/agents/oauth'
 import { openHarness } from '../support/harness'
-import { oauthApp } from '../support/oauth'
 import { openCli } from './fake-terminal'
 
 test('social: link and post with a named key while signed in; each write has its own idempotency key', async () => {

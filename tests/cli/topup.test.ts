@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { endAndReconcile } from '../http/wire'
+import { oauthApp } from '../support/agents/oauth'
 import { type Harness, openHarness } from '../support/harness'
-import { oauthApp } from '../support/oauth'
-import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../support/stripe-double'
+import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../support/payments/stripe-double'
 import { openCli } from './fake-terminal'
 
 /** A command line that is signed in, and a browser that opens what it is told to. */

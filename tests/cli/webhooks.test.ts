@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { DeliveryPage, OneWebhook, WebhookList, WebhookWithSecret } from '../../server/http/webhooks/record'
+import { oauthApp } from '../support/agents/oauth'
 import { type Harness, openHarness } from '../support/harness'
-import { oauthApp } from '../support/oauth'
 import { openOperatorConsole } from '../support/operator-console'
 import { reconcile } from '../support/reconcile'
 import { openCli } from './fake-terminal'

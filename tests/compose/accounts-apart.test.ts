@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { TABLE_HOMES, type TableHome } from '../../server/adapters/stores/libsql/schema/homes'
 import { type AccountBody, callWith, keyBench, type Owner, read } from '../http/owner/bench'
-import { C2, type Cells, openCells } from '../support/cells'
-import { openFile } from '../support/database-file'
+import { C2, type Cells, openCells } from '../support/cluster/cells'
+import { openFile } from '../support/databases/database-file'
 import type { Harness } from '../support/harness'
-import { newClaim } from '../support/payment-claim'
+import { newClaim } from '../support/payments/payment-claim'
 import { reconcile } from '../support/reconcile'
 
 type CellOwner = Awaited<ReturnType<Cells['owner']>>

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { IMAGES_CALL } from '../http/wire'
 import { openHarness } from '../support/harness'
-import { MERCHANT } from '../support/payment-sandbox'
+import { MERCHANT } from '../support/payments/payment-sandbox'
 
 /** As a node that gives a cell away soon after it took it. Nobody listens at the port. */
 const UNREACHED = {

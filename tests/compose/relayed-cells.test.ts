@@ -5,10 +5,10 @@ import { read } from '../http/owner/bench'
 import { IMAGES_CALL } from '../http/wire'
 import { openApiUpstream } from '../support/api-upstream'
 import { anApi, anOperation } from '../support/apis'
-import { C2, type Cells, openCells } from '../support/cells'
+import { C2, type Cells, openCells } from '../support/cluster/cells'
 import { openEvmSandbox, RELAYER } from '../support/evm/evm-sandbox'
-import { moneyMoved } from '../support/money-moved'
-import { MERCHANT } from '../support/payment-sandbox'
+import { moneyMoved } from '../support/payments/money-moved'
+import { MERCHANT } from '../support/payments/payment-sandbox'
 import { reconcile } from '../support/reconcile'
 
 const PRICE_UNITS = 5000n

@@ -3,10 +3,10 @@ import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AfterRestore } from '../../server/http/operator/restore/after-restore-record'
 import { type AccountBody, callWith, type MadeKey, read } from '../http/owner/bench'
-import { C2, type Cells, openCells } from '../support/cells'
+import { C2, type Cells, openCells } from '../support/cluster/cells'
 import { newFolder } from '../support/harness'
 import { openOperatorConsole } from '../support/operator-console'
-import { newClaim } from '../support/payment-claim'
+import { newClaim } from '../support/payments/payment-claim'
 
 /** The database of c2 is put back from a copy, and the control database has gone on. */
 let cells: Cells

@@ -6,10 +6,10 @@ import { newSecret } from '../../server/core/credentials/secret'
 import { type AccountId, makeId } from '../../server/core/ids'
 import { type AccountBody, read, refusalOf } from '../http/owner/bench'
 import { IMAGES_CALL } from '../http/wire'
-import { C2, type Cells, openCells } from '../support/cells'
+import { C2, type Cells, openCells } from '../support/cluster/cells'
 import { newFolder } from '../support/harness'
-import { newClaim } from '../support/payment-claim'
-import { openPaymentSandbox } from '../support/payment-sandbox'
+import { newClaim } from '../support/payments/payment-claim'
+import { openPaymentSandbox } from '../support/payments/payment-sandbox'
 import { reconcile } from '../support/reconcile'
 
 /** The control database is put back from a copy, and the cell beside `main` has gone on. Real files, and payments on a real chain. */

@@ -4,13 +4,13 @@ import { openRouter } from '../../server/compose/cluster/cells/cell-router'
 import type { CellRouter } from '../../server/core/cluster/cells'
 import { type AccountBody, read } from '../http/owner/bench'
 import { IMAGES_CALL } from '../http/wire'
-import { C2, type Cells, openCells } from '../support/cells'
+import { oauthApp } from '../support/agents/oauth'
+import { totp } from '../support/agents/totp'
+import { C2, type Cells, openCells } from '../support/cluster/cells'
 import type { Harness } from '../support/harness'
-import { moneyMoved } from '../support/money-moved'
-import { oauthApp } from '../support/oauth'
-import { MERCHANT, openPaymentSandbox } from '../support/payment-sandbox'
+import { moneyMoved } from '../support/payments/money-moved'
+import { MERCHANT, openPaymentSandbox } from '../support/payments/payment-sandbox'
 import { reconcile } from '../support/reconcile'
-import { totp } from '../support/totp'
 
 const PRICE_UNITS = 5000n
 const ROOT = { kind: 'operator', id: 'test', address: null } as const

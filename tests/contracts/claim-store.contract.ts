@@ -11,7 +11,7 @@ import {
   type TakeResult,
 } from '../../server/core/payments/claim'
 import { NOON } from '../support/ledger-parts'
-import { newClaim } from '../support/payment-claim'
+import { newClaim } from '../support/payments/payment-claim'
 
 export interface ClaimsUnderTest {
   readonly one: ClaimStore

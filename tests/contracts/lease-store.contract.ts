@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { LeaseStore, NodeFacts } from '../../server/core/cluster/leases'
-import { oneCellLeases } from '../support/one-cell-leases'
+import { oneCellLeases } from '../support/cluster/one-cell-leases'
 
 const A: NodeFacts = { id: 'node_a', url: 'http://127.0.0.1:1', version: '0.2.0', zones: 'zones of a', skewMs: 0 }
 const B: NodeFacts = { ...A, id: 'node_b', url: 'http://127.0.0.1:2' }

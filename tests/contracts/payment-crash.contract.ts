@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { codeOf, cutOff, openPayingServer, type PaidNetwork } from '../support/paying-server'
+import { codeOf, cutOff, openPayingServer, type PaidNetwork } from '../support/payments/paying-server'
 
 /** Where the process is killed: the question to the network that gets no answer, before or after the network saw it. */
 type Step = readonly [when: string, method: string, after: boolean]

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { micros } from '../../server/core/money'
 import type { Fate, PaymentMethod, ReadCredential, ShownPayment, Terms } from '../../server/core/payments/method'
 import type { PaymentRefusalCode } from '../../server/core/payments/refusal'
-import type { NodeFault } from '../support/faulty-node'
-import { type Challenged, offered } from '../support/payable-offer'
+import type { NodeFault } from '../support/payments/faulty-node'
+import { type Challenged, offered } from '../support/payments/payable-offer'
 
 export interface MethodUnderTest {
   readonly method: PaymentMethod

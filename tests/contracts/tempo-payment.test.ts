@@ -11,8 +11,8 @@ import {
 } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { micros } from '../../server/core/money'
 import type { ShownPayment } from '../../server/core/payments/method'
-import { type Challenged, offered } from '../support/payable-offer'
-import { MERCHANT, openPaymentSandbox, PAYER, stranger } from '../support/payment-sandbox'
+import { type Challenged, offered } from '../support/payments/payable-offer'
+import { MERCHANT, openPaymentSandbox, PAYER, stranger } from '../support/payments/payment-sandbox'
 import { paymentMethodContract, termsOf } from './payment-method.contract'
 
 const SECRET = 'a secret that only this test knows, long enough'

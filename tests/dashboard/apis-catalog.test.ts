@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openApiUpstream } from '../support/api-upstream'
-import { becomes, type Dashboard, openDashboard } from '../support/browser'
-import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
-import { MERCHANT, openPaymentSandbox } from '../support/payment-sandbox'
+import { becomes, type Dashboard, openDashboard } from '../support/dashboard/browser'
+import { fitsEverybody, heading, left, REFUSED } from '../support/dashboard/page-checks'
+import { MERCHANT, openPaymentSandbox } from '../support/payments/payment-sandbox'
 
 let dashboard: Dashboard
 let upstream: ReturnType<typeof openApiUpstream>

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { openApiUpstream } from '../support/api-upstream'
-import { becomes, type Dashboard, openDashboard } from '../support/browser'
-import { fitsEverybody, heading, left, REFUSED, SharedTab } from '../support/page-checks'
+import { becomes, type Dashboard, openDashboard } from '../support/dashboard/browser'
+import { fitsEverybody, heading, left, REFUSED, SharedTab } from '../support/dashboard/page-checks'
 import { publishedOpenApi } from '../support/published-openapi'
 
 const SECRET = 'vendor-secret-7431'

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { AccountId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
-import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot } from '../support/browser'
+import { axeFindings, type Dashboard, DESK, openDashboard, PHONE, screenshot } from '../support/dashboard/browser'
+import { fits, fitsEverybody } from '../support/dashboard/page-checks'
 import { call, charge } from '../support/ledger-parts'
-import { fits, fitsEverybody } from '../support/page-checks'
-import { newClaim } from '../support/payment-claim'
+import { newClaim } from '../support/payments/payment-claim'
 
 const DAY_MS = 86_400_000
 

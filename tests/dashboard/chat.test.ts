@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { becomes, type Dashboard } from '../support/browser'
-import { openModelDashboard } from '../support/model-dashboard'
-import { fitsEverybody, left } from '../support/page-checks'
+import { becomes, type Dashboard } from '../support/dashboard/browser'
+import { openModelDashboard } from '../support/dashboard/model-dashboard'
+import { fitsEverybody, left } from '../support/dashboard/page-checks'
 import { eventStream, openAi, type VendorDouble } from '../support/vendor-double'
 
 let vendor: VendorDouble

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { axeFindings, becomes, type Dashboard, openDashboard, PHONE, screenshot } from '../support/browser'
-import { fits } from '../support/page-checks'
+import { axeFindings, becomes, type Dashboard, openDashboard, PHONE, screenshot } from '../support/dashboard/browser'
+import { fits } from '../support/dashboard/page-checks'
 
 let dashboard: Dashboard
 beforeAll(async () => {

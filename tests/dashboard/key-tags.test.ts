@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Dashboard, follow, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/browser'
-import { fitsEverybody } from '../support/page-checks'
+import { type Dashboard, follow, openDashboard, PHONE, screenshot, sidewaysScroll } from '../support/dashboard/browser'
+import { fitsEverybody } from '../support/dashboard/page-checks'
 
 let dashboard: Dashboard
 beforeAll(async () => {

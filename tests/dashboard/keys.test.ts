@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { axeFindings, becomes, type Dashboard, follow, openDashboard, PHONE, screenshot } from '../support/browser'
-import { fits, fitsEverybody } from '../support/page-checks'
+import {
+  axeFindings,
+  becomes,
+  type Dashboard,
+  follow,
+  openDashboard,
+  PHONE,
+  screenshot,
+} from '../support/dashboard/browser'
+import { fits, fitsEverybody } from '../support/dashboard/page-checks'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=card'
 const DAY_MS = 86_400_000

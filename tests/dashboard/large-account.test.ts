@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { runAxe } from '../support/axe'
+import { runAxe } from '../support/dashboard/axe'
 import {
   axeFindings,
   becomes,
@@ -12,10 +12,10 @@ import {
   screenshot,
   scrolledSideways,
   signInCookies,
-} from '../support/browser'
-import { largeAccount } from '../support/large-account'
-import { heading, left } from '../support/page-checks'
-import { savesData } from '../support/tabs'
+} from '../support/dashboard/browser'
+import { largeAccount } from '../support/dashboard/large-account'
+import { heading, left } from '../support/dashboard/page-checks'
+import { savesData } from '../support/dashboard/tabs'
 
 /** `bun run pictures` takes pictures of three accounts, of which this has 501 keys. Two pages of each list are enough to test. */
 const PICTURES = process.env['SCREENSHOTS'] !== undefined

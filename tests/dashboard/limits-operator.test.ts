@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { axeFindings, becomes, type Dashboard, follow, openDashboard } from '../support/browser'
-import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
+import { axeFindings, becomes, type Dashboard, follow, openDashboard } from '../support/dashboard/browser'
+import { fitsEverybody, heading, left, REFUSED } from '../support/dashboard/page-checks'
 
 type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type CellCalls, MAIN_CELL } from '../../server/core/cluster/cells'
-import { type Dashboard, follow, openDashboard } from '../support/browser'
-import { fitsEverybody, heading, left } from '../support/page-checks'
+import { type Dashboard, follow, openDashboard } from '../support/dashboard/browser'
+import { fitsEverybody, heading, left } from '../support/dashboard/page-checks'
 
 const SENTENCE = 'Incomplete: these cells did not answer: c2.'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { becomes, type Dashboard, signInCookies } from '../support/browser'
-import { openModelDashboard } from '../support/model-dashboard'
-import { fitsEverybody, left } from '../support/page-checks'
+import { becomes, type Dashboard, signInCookies } from '../support/dashboard/browser'
+import { openModelDashboard } from '../support/dashboard/model-dashboard'
+import { fitsEverybody, left } from '../support/dashboard/page-checks'
 import { openAi, type VendorDouble } from '../support/vendor-double'
 
 let vendor: VendorDouble

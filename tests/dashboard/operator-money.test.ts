@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Dashboard, openDashboard } from '../support/browser'
-import { fitsEverybody, heading, left } from '../support/page-checks'
-import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../support/stripe-double'
+import { type Dashboard, openDashboard } from '../support/dashboard/browser'
+import { fitsEverybody, heading, left } from '../support/dashboard/page-checks'
+import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../support/payments/stripe-double'
 
 let stripe: StripeDouble
 let dashboard: Dashboard

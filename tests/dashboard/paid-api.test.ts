@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { makeId } from '../../server/core/ids'
 import { micros } from '../../server/core/money'
-import { becomes, type Dashboard, openDashboard } from '../support/browser'
-import { fitsEverybody, heading, left } from '../support/page-checks'
-import { CHAIN_ID, openNode, PAYEE, TOKEN, WALLET, walletEnv } from '../support/paid-upstream'
+import { becomes, type Dashboard, openDashboard } from '../support/dashboard/browser'
+import { fitsEverybody, heading, left } from '../support/dashboard/page-checks'
+import { CHAIN_ID, openNode, PAYEE, TOKEN, WALLET, walletEnv } from '../support/payments/paid-upstream'
 
 let dashboard: Dashboard
 const node = openNode()

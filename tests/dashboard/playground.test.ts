@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ok } from '../../server/core/result'
-import { axeFindings, becomes, type Dashboard, openDashboard } from '../support/browser'
-import { fitsEverybody } from '../support/page-checks'
+import { axeFindings, becomes, type Dashboard, openDashboard } from '../support/dashboard/browser'
+import { fitsEverybody } from '../support/dashboard/page-checks'
 
 type Owner = Awaited<ReturnType<Dashboard['signedIn']>>
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Disposable, Page, Request } from 'playwright-core'
-import { type Dashboard, follow, openDashboard } from '../support/browser'
-import { heading } from '../support/page-checks'
-import { drawn } from '../support/tabs'
+import { type Dashboard, follow, openDashboard } from '../support/dashboard/browser'
+import { heading } from '../support/dashboard/page-checks'
+import { drawn } from '../support/dashboard/tabs'
 import { until } from '../support/until'
 
 /** Those that the rail of an owner does not lead to. */

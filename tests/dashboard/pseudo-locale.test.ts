@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Dashboard, follow, openDashboard, visit } from '../support/browser'
+import { type Dashboard, follow, openDashboard, visit } from '../support/dashboard/browser'
 import { marked } from '../support/pseudo-locale/marked'
 import {
   pseudoDashboard,

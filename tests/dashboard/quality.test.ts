@@ -2,9 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import type { Account } from '../../server/core/accounts/account'
-import { axeFindings, becomes, type Dashboard, DESK, openDashboard, PHONE, screenshot } from '../support/browser'
+import {
+  axeFindings,
+  becomes,
+  type Dashboard,
+  DESK,
+  openDashboard,
+  PHONE,
+  screenshot,
+} from '../support/dashboard/browser'
+import { seedCalls } from '../support/databases/seed-calls'
 import type { MadeKey } from '../support/harness'
-import { seedCalls } from '../support/seed-calls'
 
 const DIST = join(import.meta.dir, '..', '..', 'dashboard', 'dist')
 const FIRST_LOAD_BYTES = 150 * 1024

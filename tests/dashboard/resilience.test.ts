@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { axeFindings, type Dashboard, openDashboard, screenshot, signInCookies, visit } from '../support/browser'
-import { freePort } from '../support/free-port'
-import { dataFolder, removeFolder, signUp, startServer } from '../support/server-process'
+import {
+  axeFindings,
+  type Dashboard,
+  openDashboard,
+  screenshot,
+  signInCookies,
+  visit,
+} from '../support/dashboard/browser'
+import { freePort } from '../support/servers/free-port'
+import { dataFolder, removeFolder, signUp, startServer } from '../support/servers/server-process'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=card'
 

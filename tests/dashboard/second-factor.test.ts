@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { type Dashboard, follow, openDashboard } from '../support/browser'
-import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
-import { totp } from '../support/totp'
+import { totp } from '../support/agents/totp'
+import { type Dashboard, follow, openDashboard } from '../support/dashboard/browser'
+import { fitsEverybody, heading, left, REFUSED } from '../support/dashboard/page-checks'
 
 const PASSWORD = 'correct horse battery'
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { OutboundFetch } from '../../server/core/outbound/outbound-fetch'
 import { ok } from '../../server/core/result'
+import { oauthApp, REDIRECT } from '../support/agents/oauth'
 import {
   axeFindings,
   becomes,
@@ -9,10 +10,9 @@ import {
   PHONE,
   screenshot,
   signInCookies,
-} from '../support/browser'
+} from '../support/dashboard/browser'
+import { fitsEverybody, heading, left, REFUSED } from '../support/dashboard/page-checks'
 import { openMailbox } from '../support/mailbox'
-import { oauthApp, REDIRECT } from '../support/oauth'
-import { fitsEverybody, heading, left, REFUSED } from '../support/page-checks'
 
 const PASSWORD = 'correct horse battery'
 /** An app whose id is the URL of the document in which it describes itself. */

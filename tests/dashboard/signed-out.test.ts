@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { axeFindings, becomes, type Dashboard, DESK, openDashboard, PHONE, screenshot } from '../support/browser'
-import { fits, fitsEverybody } from '../support/page-checks'
+import {
+  axeFindings,
+  becomes,
+  type Dashboard,
+  DESK,
+  openDashboard,
+  PHONE,
+  screenshot,
+} from '../support/dashboard/browser'
+import { fits, fitsEverybody } from '../support/dashboard/page-checks'
 
 let dashboard: Dashboard
 beforeAll(async () => {

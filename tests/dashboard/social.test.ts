@@ -9,8 +9,8 @@ import {
   openDashboard,
   PHONE,
   screenshot,
-} from '../support/browser'
-import { fits } from '../support/page-checks'
+} from '../support/dashboard/browser'
+import { fits } from '../support/dashboard/page-checks'
 
 setDefaultTimeout(120_000)
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Dashboard, openDashboard } from '../support/browser'
-import { executeOn } from '../support/database-file'
-import { fitsEverybody, left } from '../support/page-checks'
+import { type Dashboard, openDashboard } from '../support/dashboard/browser'
+import { fitsEverybody, left } from '../support/dashboard/page-checks'
+import { executeOn } from '../support/databases/database-file'
 import { until } from '../support/until'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=card'

@@ -10,9 +10,9 @@ import {
   PHONE,
   picture,
   screenshot,
-} from '../support/browser'
-import { fits, fitsEverybody, heading, left } from '../support/page-checks'
-import { seedCalls } from '../support/seed-calls'
+} from '../support/dashboard/browser'
+import { fits, fitsEverybody, heading, left } from '../support/dashboard/page-checks'
+import { seedCalls } from '../support/databases/seed-calls'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=card'
 const CONTEXT = '/apis/v1/websearch/llm/context?q=card'

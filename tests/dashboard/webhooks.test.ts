@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { axeFindings, becomes, type Dashboard, openDashboard } from '../support/browser'
-import { fitsEverybody, heading, left } from '../support/page-checks'
+import { axeFindings, becomes, type Dashboard, openDashboard } from '../support/dashboard/browser'
+import { fitsEverybody, heading, left } from '../support/dashboard/page-checks'
 
 let dashboard: Dashboard
 let receiver: Bun.Server<undefined>

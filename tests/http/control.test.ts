@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import type { AccountsAndPrices, OneOperatorAccount, OperatorPrice } from '../../server/http/operator/record'
-import { copyRow } from '../support/database-file'
+import { copyRow } from '../support/databases/database-file'
 import { type Harness, openHarness } from '../support/harness'
 import {
   type AccountBody,

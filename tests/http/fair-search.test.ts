@@ -5,7 +5,7 @@ import type { Account } from '../../server/core/accounts/account'
 import { ok } from '../../server/core/result'
 import { FakeThreads } from '../support/fake-threads'
 import { type Harness, openHarness } from '../support/harness'
-import { openPaidCalls } from '../support/paid-calls'
+import { openPaidCalls } from '../support/payments/paid-calls'
 import { CONTEXT_CALL, endAndReconcile, IMAGES, IMAGES_CALL, PRICE, refusalOf } from './wire'
 
 describe('one owner who floods the index with slow searches', () => {

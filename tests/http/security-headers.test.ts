@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { builtDashboard } from '../support/built-dashboard'
-import { openServedGateway } from '../support/served-gateway'
+import { builtDashboard } from '../support/dashboard/built-dashboard'
+import { openServedGateway } from '../support/servers/served-gateway'
 
 const ANSWERS: [string, string, string][] = [
   ['a page of the dashboard', '/keys', 'GET'],

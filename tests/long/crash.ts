@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import { crashRun } from '../support/crash-run'
-import { nodeCrashRun } from '../support/node-crash-run'
+import { nodeCrashRun } from '../support/cluster/node-crash-run'
+import { crashRun } from '../support/servers/crash-run'
 
 const HELP = `Usage: bun run crash [KILLS] [--nodes NODES] [--cells CELLS]
 

@@ -2,9 +2,9 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import type { ApiOperation, ApiParameter } from '../../server/core/apis/api'
 import { BUILT_IN_TOOLS } from '../../server/core/apis/tool-name'
 import { micros } from '../../server/core/money'
+import { callTool, mcp } from '../support/agents/mcp'
 import { type ApiGateway, openApiGateway } from '../support/api-upstream'
 import { anOperation, listing } from '../support/apis'
-import { callTool, mcp } from '../support/mcp'
 
 let gateway: ApiGateway | null = null
 afterEach(async () => {

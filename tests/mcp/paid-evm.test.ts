@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { Challenge, Credential } from 'mppx'
 import { endAndReconcile } from '../http/wire'
+import { mcp } from '../support/agents/mcp'
 import { openEvmSandbox } from '../support/evm/evm-sandbox'
 import { type Harness, openHarness } from '../support/harness'
-import { mcp } from '../support/mcp'
-import { MERCHANT } from '../support/payment-sandbox'
+import { MERCHANT } from '../support/payments/payment-sandbox'
 
 let sandbox: Awaited<ReturnType<typeof openEvmSandbox>>
 let gateway: Harness

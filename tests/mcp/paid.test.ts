@@ -10,10 +10,10 @@ import { tempoLocalnet } from 'viem/chains'
 import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { err, ok } from '../../server/core/result'
 import { endAndReconcile, IMAGES_CALL } from '../http/wire'
+import { type McpAnswer, mcp } from '../support/agents/mcp'
 import { type Harness, openHarness } from '../support/harness'
-import { type McpAnswer, mcp } from '../support/mcp'
-import { moneyMoved } from '../support/money-moved'
-import { MERCHANT, openPaymentSandbox, PAYER, stranger } from '../support/payment-sandbox'
+import { moneyMoved } from '../support/payments/money-moved'
+import { MERCHANT, openPaymentSandbox, PAYER, stranger } from '../support/payments/payment-sandbox'
 
 const PATH = '/mcp/paid'
 const PRICE_UNITS = 5000n

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { OPERATIONS } from '../../server/core/catalog/operations'
 import { err } from '../../server/core/result'
+import { callTool, mcp } from '../support/agents/mcp'
+import { oauthApp } from '../support/agents/oauth'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
-import { callTool, mcp } from '../support/mcp'
-import { oauthApp } from '../support/oauth'
 import { reconcile } from '../support/reconcile'
 
 let gateway: Harness

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../support/free-port'
-import { HOST, NODE_PROXIES, type ProxyProcess, startProxy } from '../support/proxies'
-import { openTcpProxy } from '../support/tcp-proxy'
+import { freePort } from '../support/servers/free-port'
+import { HOST, NODE_PROXIES, type ProxyProcess, startProxy } from '../support/servers/proxies'
+import { openTcpProxy } from '../support/servers/tcp-proxy'
 import { readUntil, until } from '../support/until'
 
 /** A node as a balancer sees it: it says who it is. */

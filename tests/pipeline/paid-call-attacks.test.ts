@@ -3,7 +3,7 @@ import { MAX_STORED_BYTES } from '../../server/core/idempotency/idempotency-reco
 import type { ShownPayment } from '../../server/core/payments/method'
 import { err, ok } from '../../server/core/result'
 import { endAndReconcile } from '../http/wire'
-import { openPaidCalls, verdict } from '../support/paid-calls'
+import { openPaidCalls, verdict } from '../support/payments/paid-calls'
 import { until } from '../support/until'
 
 let calls: Awaited<ReturnType<typeof openPaidCalls>>

@@ -9,9 +9,9 @@ import { type Money, micros, ZERO } from '../../server/core/money'
 import type { CardCheckout, CardReturn } from '../../server/core/payments/card-checkout'
 import { isUnavailable } from '../../server/core/unavailable'
 import { gate, ioError, openFaulty } from '../adapters/stores/faulty-writes'
+import { testDatabase } from '../support/databases/test-database'
 import { call, NOON, openTestStores, requestId } from '../support/ledger-parts'
 import { reconcile } from '../support/reconcile'
-import { testDatabase } from '../support/test-database'
 import { until } from '../support/until'
 
 const PAGES = 3

@@ -10,7 +10,7 @@ import { makeId } from '../../server/core/ids'
 import type { NewClaim } from '../../server/core/payments/claim'
 import type { LinkAttempt } from '../../server/core/social/session'
 import { accountId, apiKey, audit, NOON, openTestStores, type TestStores } from '../support/ledger-parts'
-import { newClaim } from '../support/payment-claim'
+import { newClaim } from '../support/payments/payment-claim'
 
 /** All other cells have told what they have. */
 const TOLD = { all: async () => undefined }

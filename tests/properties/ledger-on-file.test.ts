@@ -6,9 +6,9 @@ import type { Journal } from '../../server/core/ledger/journal'
 import { Ledger } from '../../server/core/ledger/ledger'
 import { micros } from '../../server/core/money'
 import { gate, ioError, openFaulty } from '../adapters/stores/faulty-writes'
+import { testDatabase } from '../support/databases/test-database'
 import { audit, call, NOON, openTestStores, requestId } from '../support/ledger-parts'
 import { reconcile } from '../support/reconcile'
-import { testDatabase } from '../support/test-database'
 
 const fault = fc.constantFrom('none', 'none', 'none', 'error before', 'error after', 'late', 'late error')
 const step = fc.record({

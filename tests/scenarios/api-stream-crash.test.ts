@@ -6,7 +6,7 @@ import { openApiUpstream } from '../support/api-upstream'
 import { anApi, anOperation, saving } from '../support/apis'
 import { openTestStores } from '../support/ledger-parts'
 import { reconcile } from '../support/reconcile'
-import { dataFolder, removeFolder, signUp, startServer } from '../support/server-process'
+import { dataFolder, removeFolder, signUp, startServer } from '../support/servers/server-process'
 import { readUntil } from '../support/until'
 
 let folder = ''

@@ -12,7 +12,7 @@ import {
   SECRET_KEY,
   signUp,
   startServer,
-} from '../support/server-process'
+} from '../support/servers/server-process'
 
 /** Issue 24 point 4: by the command line, with real processes. */
 const ROOT = resolve(import.meta.dir, '../..')

@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { crashRun } from '../support/crash-run'
+import { crashRun } from '../support/servers/crash-run'
 
 setDefaultTimeout(120_000)
 

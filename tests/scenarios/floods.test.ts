@@ -5,7 +5,14 @@ import { join } from 'node:path'
 import { listen } from '../../server/listen'
 import { RawConnection } from '../support/fuzz/raw-connection'
 import { reconcile } from '../support/reconcile'
-import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
+import {
+  control,
+  dataFolder,
+  removeFolder,
+  type ServerProcess,
+  signUp,
+  startServer,
+} from '../support/servers/server-process'
 
 const EMAIL = 'ada@example.com'
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'

@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { dataFolder, removeFolder, type ServerProcess, SOURCE, signUp, startServer } from '../support/server-process'
-import { canTrace, systemCalls } from '../support/system-calls'
+import {
+  dataFolder,
+  removeFolder,
+  type ServerProcess,
+  SOURCE,
+  signUp,
+  startServer,
+} from '../support/servers/server-process'
+import { canTrace, systemCalls } from '../support/servers/system-calls'
 
 const CALLS = 10
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { builtDashboard } from '../support/built-dashboard'
+import { builtDashboard } from '../support/dashboard/built-dashboard'
 import { type FuzzReport, fuzzRun } from '../support/fuzz/fuzz-run'
 import { reportLines } from '../support/fuzz/report'
 

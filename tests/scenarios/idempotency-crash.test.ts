@@ -3,11 +3,11 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openApiUpstream } from '../support/api-upstream'
 import { anApi, anOperation, saving } from '../support/apis'
+import { databaseOf } from '../support/databases/test-database'
 import { searxngDouble } from '../support/doubles/searxng-server'
 import { openTestStores } from '../support/ledger-parts'
 import { reconcile } from '../support/reconcile'
-import { dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
-import { databaseOf } from '../support/test-database'
+import { dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/servers/server-process'
 import { eventStream, openAi, openVendor } from '../support/vendor-double'
 
 // Two starts of the real server, on a machine that may be busy; the first run of a checkout builds its search index too.

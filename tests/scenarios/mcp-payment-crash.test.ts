@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { Challenge, Credential } from 'mppx'
-import { cutOff, openPayingServer, PRICE } from '../support/paying-server'
+import { cutOff, openPayingServer, PRICE } from '../support/payments/paying-server'
 
 let server: Awaited<ReturnType<typeof openPayingServer>>
 beforeAll(async () => {

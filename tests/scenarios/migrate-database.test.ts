@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createClient } from '@libsql/client'
-import { executeOn } from '../support/database-file'
+import { executeOn } from '../support/databases/database-file'
+import { hasSqld, openSqld } from '../support/databases/sqld'
 import { reconcile } from '../support/reconcile'
 import {
   addSmallIndex,
@@ -13,8 +14,7 @@ import {
   type ServerProcess,
   signUp,
   startServer,
-} from '../support/server-process'
-import { hasSqld, openSqld } from '../support/sqld'
+} from '../support/servers/server-process'
 import { until } from '../support/until'
 
 /** Issue 23: from one process to many, and back, by the command line. */

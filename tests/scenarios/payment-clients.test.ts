@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { Challenge, Receipt } from 'mppx'
-import { mppxCli, runBun } from '../support/payment-programs'
+import { mppxCli, runBun } from '../support/payments/payment-programs'
 import { reconcile } from '../support/reconcile'
-import { dataFolder, removeFolder, type ServerProcess, SOURCE, startServer } from '../support/server-process'
+import { dataFolder, removeFolder, type ServerProcess, SOURCE, startServer } from '../support/servers/server-process'
 
 const PATH = '/apis/v1/websearch/images/search?q=card'
 

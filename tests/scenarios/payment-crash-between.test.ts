@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { stuckWrite } from '../support/databases/stuck-write'
 import { searxngDouble } from '../support/doubles/searxng-server'
-import { codeOf, cutOff, openPayingServer, PRICE } from '../support/paying-server'
-import { stuckWrite } from '../support/stuck-write'
+import { codeOf, cutOff, openPayingServer, PRICE } from '../support/payments/paying-server'
 import { until } from '../support/until'
 
 setDefaultTimeout(120_000)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { searxngDouble } from '../support/doubles/searxng-server'
-import { codeOf, cutOff, openPayingServer, PRICE } from '../support/paying-server'
+import { codeOf, cutOff, openPayingServer, PRICE } from '../support/payments/paying-server'
 import { until } from '../support/until'
 
 setDefaultTimeout(120_000)

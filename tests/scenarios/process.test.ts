@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { executeOn } from '../support/database-file'
+import { executeOn } from '../support/databases/database-file'
 import { reconcile } from '../support/reconcile'
 import {
   control,
@@ -11,7 +11,7 @@ import {
   SOURCE,
   signUp,
   startServer,
-} from '../support/server-process'
+} from '../support/servers/server-process'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card'
 

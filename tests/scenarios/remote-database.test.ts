@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { hasSqld, openSqld } from '../support/databases/sqld'
 import { reconcile } from '../support/reconcile'
-import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
-import { hasSqld, openSqld } from '../support/sqld'
+import {
+  control,
+  dataFolder,
+  removeFolder,
+  type ServerProcess,
+  signUp,
+  startServer,
+} from '../support/servers/server-process'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'
 

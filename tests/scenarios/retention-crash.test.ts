@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
+import { writeMigratedDatabase } from '../support/databases/migrated-database'
+import { CUTOFF, OLD_ROWS, oldId, PRICE } from '../support/databases/pruning-child'
 import { call, charge, NOON, openTestStores } from '../support/ledger-parts'
-import { writeMigratedDatabase } from '../support/migrated-database'
-import { CUTOFF, OLD_ROWS, oldId, PRICE } from '../support/pruning-child'
 import { reconcile } from '../support/reconcile'
 
 const LIVES = 3
@@ -21,7 +21,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** Runs a process that removes old rows and charges calls, and kills it in the middle of a step. Resolves to the charges it confirmed. */
 async function killedLife(account: string): Promise<readonly string[]> {
-  const program = join(import.meta.dir, '..', 'support', 'pruning-child.ts')
+  const program = join(import.meta.dir, '..', 'support', 'databases', 'pruning-child.ts')
   const child = Bun.spawn([process.execPath, program, folder, account], { stdout: 'pipe', stderr: 'inherit' })
   let output = ''
   const decoder = new TextDecoder()

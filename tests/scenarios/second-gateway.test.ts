@@ -9,10 +9,10 @@ import { ok } from '../../server/core/result'
 import { anApi, anOperation } from '../support/apis'
 import { EVM_CHAIN_ID, openEvmSandbox, TOKEN_NAME, TOKEN_VERSION } from '../support/evm/evm-sandbox'
 import { openHarness } from '../support/harness'
-import { WALLET, walletEnv } from '../support/paid-upstream'
-import { MERCHANT, openPaymentSandbox, PAYER } from '../support/payment-sandbox'
+import { WALLET, walletEnv } from '../support/payments/paid-upstream'
+import { MERCHANT, openPaymentSandbox, PAYER } from '../support/payments/payment-sandbox'
 import { reconcile } from '../support/reconcile'
-import { openServedGateway } from '../support/served-gateway'
+import { openServedGateway } from '../support/servers/served-gateway'
 import { until } from '../support/until'
 
 const PRICE: ApiPrice = {

@@ -2,9 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openFile } from '../support/database-file'
-import { freePort } from '../support/free-port'
-import { dataFolder, removeFolder, type ServerProcess, SOURCE, signUp, startServer } from '../support/server-process'
+import { openFile } from '../support/databases/database-file'
+import { freePort } from '../support/servers/free-port'
+import {
+  dataFolder,
+  removeFolder,
+  type ServerProcess,
+  SOURCE,
+  signUp,
+  startServer,
+} from '../support/servers/server-process'
 import { until } from '../support/until'
 
 const SECRET_KEY = 'a needle of the operator: its secret key, 32 bytes and more'

@@ -2,7 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdir, readFile, rename, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reconcile } from '../support/reconcile'
-import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
+import {
+  control,
+  dataFolder,
+  removeFolder,
+  type ServerProcess,
+  signUp,
+  startServer,
+} from '../support/servers/server-process'
 import { until } from '../support/until'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card'

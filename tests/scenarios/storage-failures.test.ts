@@ -4,7 +4,14 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { reconcile } from '../support/reconcile'
-import { control, dataFolder, removeFolder, type ServerProcess, signUp, startServer } from '../support/server-process'
+import {
+  control,
+  dataFolder,
+  removeFolder,
+  type ServerProcess,
+  signUp,
+  startServer,
+} from '../support/servers/server-process'
 import { until } from '../support/until'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=credit%20card&count=1'

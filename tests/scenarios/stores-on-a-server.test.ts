@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { hasSqld } from '../support/sqld'
+import { hasSqld } from '../support/databases/sqld'
 
 const ROOT = join(import.meta.dir, '../..')
 /** A choice of those of the stores. `TEST_DATABASE=sqld bun test tests/contracts tests/properties` runs all. */

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reconcile } from '../support/reconcile'
-import { dataFolder, removeFolder, signUp, startServer } from '../support/server-process'
+import { dataFolder, removeFolder, signUp, startServer } from '../support/servers/server-process'
 import { readUntil } from '../support/until'
 import { eventStream, openAi, openVendor } from '../support/vendor-double'
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import type { StuckPage } from '../../server/http/operator/money/stuck-record'
-import { executeOn } from '../support/database-file'
+import { executeOn } from '../support/databases/database-file'
 import { reconcile } from '../support/reconcile'
-import { control, dataFolder, removeFolder, signUp, startServer } from '../support/server-process'
+import { control, dataFolder, removeFolder, signUp, startServer } from '../support/servers/server-process'
 
 setDefaultTimeout(60_000)
 

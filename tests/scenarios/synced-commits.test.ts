@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Client, createClient } from '@libsql/client'
 import { assertSyncedCommits } from '../../server/adapters/stores/libsql/driver/synced-commits'
-import { dataFolder, removeFolder, startServer } from '../support/server-process'
-import { hasSqld, openSqld } from '../support/sqld'
-import { canTrace, systemCalls } from '../support/system-calls'
+import { hasSqld, openSqld } from '../support/databases/sqld'
+import { dataFolder, removeFolder, startServer } from '../support/servers/server-process'
+import { canTrace, systemCalls } from '../support/servers/system-calls'
 
 const COMMITS = 10
 

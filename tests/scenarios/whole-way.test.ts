@@ -3,13 +3,13 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
-import { chargedIds } from '../support/database-file'
-import { freePort } from '../support/free-port'
+import { chargedIds } from '../support/databases/database-file'
+import { hasSqld, openSqld } from '../support/databases/sqld'
 import { reconcile } from '../support/reconcile'
 import { type Expected, extractRelease, SEARCH } from '../support/release-fixture'
-import { serverBinary } from '../support/server-binary'
-import { SECRET_KEY, type ServerProcess, startProgram } from '../support/server-process'
-import { hasSqld, openSqld } from '../support/sqld'
+import { freePort } from '../support/servers/free-port'
+import { serverBinary } from '../support/servers/server-binary'
+import { SECRET_KEY, type ServerProcess, startProgram } from '../support/servers/server-process'
 
 /** Issues 23 and 24: with the binary alone, whose own folder is empty. */
 const README = join(import.meta.dir, '../../README.md')

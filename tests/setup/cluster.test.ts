@@ -3,8 +3,8 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '../../server/listen'
 import { ChildProcess } from '../../server/setup/child-process'
-import { addSmallIndex, COMPILED, control, dataFolder, removeFolder } from '../support/server-process'
-import { hasSqld } from '../support/sqld'
+import { hasSqld } from '../support/databases/sqld'
+import { addSmallIndex, COMPILED, control, dataFolder, removeFolder } from '../support/servers/server-process'
 import { readUntil, until } from '../support/until'
 
 const ROOT = join(import.meta.dir, '../..')

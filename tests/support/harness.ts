@@ -16,7 +16,7 @@ import { ok, type Result } from '../../server/core/result'
 import { newKeyForm } from '../../server/http/keys/record'
 import type { DashboardFiles } from '../../server/http/system/dashboard-files'
 import { openLog } from '../../server/log'
-import { writeMigratedDatabase } from './migrated-database'
+import { writeMigratedDatabase } from './databases/migrated-database'
 import { TEST_THREADS } from './test-threads'
 
 /**

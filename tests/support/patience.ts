@@ -1,11 +1,11 @@
 import { afterAll } from 'bun:test'
 import { plugin } from 'bun'
-import { killServers } from './running-servers'
+import { killServers } from './servers/running-servers'
 
 afterAll(killServers)
 
 // Suites that remove their folder themselves do not know that its database is on a server.
-if (process.env['TEST_DATABASE']) afterAll(async () => (await import('./test-database')).endTestDatabases())
+if (process.env['TEST_DATABASE']) afterAll(async () => (await import('./databases/test-database')).endTestDatabases())
 
 /** A shared machine may stand still for seconds; a test that hangs is still found. */
 const PATIENCE_MS = 60_000

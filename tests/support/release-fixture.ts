@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { version } from '../../package.json'
-import { executeOn, openFile } from './database-file'
+import { executeOn, openFile } from './databases/database-file'
 import { openHarness } from './harness'
 
 /** The folder of data that released versions left: `VERSION.tar.zst`. */

@@ -10,11 +10,11 @@ import { RESTORED } from '../../../server/compose/backup/restore'
 import { type CopyManifest, copyName, MANIFEST, surplusCopies } from '../../../server/core/backup/copy'
 import { BackupProblem, type BackupTarget, findCopy } from '../../../server/core/backup/target'
 import { VERSION } from '../../../server/core/version'
-import { chargedIds, executeOn, openFile } from '../../support/database-file'
+import { chargedIds, executeOn, openFile } from '../../support/databases/database-file'
+import { restoredCopy } from '../../support/databases/restored-copy'
 import { openS3Server } from '../../support/doubles/s3-server'
 import { type Harness, type MadeKey, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
-import { restoredCopy } from '../../support/restored-copy'
 import { until } from '../../support/until'
 
 /** Issue 24 point 4. */

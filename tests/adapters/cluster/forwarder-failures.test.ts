@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generate } from 'selfsigned'
 import { OPERATOR } from '../../../server/core/cluster/hop'
-import { freePort } from '../../support/free-port'
-import { openHopPair, rawRequest, WAYS } from '../../support/hop-pair'
-import { openTcpProxy } from '../../support/tcp-proxy'
+import { openHopPair, rawRequest, WAYS } from '../../support/cluster/hop-pair'
+import { freePort } from '../../support/servers/free-port'
+import { openTcpProxy } from '../../support/servers/tcp-proxy'
 import { readUntil, until } from '../../support/until'
 
 const PEER_CONNECTION = join(import.meta.dir, '../../../server/adapters/cluster/peer-connection.ts')

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { withWholeBody } from '../../../server/core/cluster/whole-body'
-import { openHopPair, rawRequest, WAYS } from '../../support/hop-pair'
-import { openTcpProxy } from '../../support/tcp-proxy'
+import { openHopPair, rawRequest, WAYS } from '../../support/cluster/hop-pair'
+import { openTcpProxy } from '../../support/servers/tcp-proxy'
 import { readUntil, until } from '../../support/until'
 
 const text = (value: string) => new TextEncoder().encode(value)

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { FRAME, FrameWriter, nextId, readFrames } from '../../../server/adapters/cluster/link-frames'
 import { OutgoingLink } from '../../../server/adapters/cluster/outgoing-link'
 import { withWholeBody } from '../../../server/core/cluster/whole-body'
-import { openHopPair, rawRequest } from '../../support/hop-pair'
-import { openTcpProxy } from '../../support/tcp-proxy'
+import { openHopPair, rawRequest } from '../../support/cluster/hop-pair'
+import { openTcpProxy } from '../../support/servers/tcp-proxy'
 import { readUntil, until } from '../../support/until'
 
 const text = (value: string) => new TextEncoder().encode(value)

@@ -8,8 +8,8 @@ import { micros } from '../../../server/core/money'
 import type { PaymentMethod, ReadCredential, Terms } from '../../../server/core/payments/method'
 import { termsOf } from '../../contracts/payment-method.contract'
 import { openEvmSandbox } from '../../support/evm/evm-sandbox'
-import { offered } from '../../support/payable-offer'
-import { MERCHANT, PAYER, stranger } from '../../support/payment-sandbox'
+import { offered } from '../../support/payments/payable-offer'
+import { MERCHANT, PAYER, stranger } from '../../support/payments/payment-sandbox'
 
 const PRICE = 5000n
 const GWEI = 10n ** 9n

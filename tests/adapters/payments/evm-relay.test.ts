@@ -14,8 +14,8 @@ import {
   TOKEN_NAME,
   TOKEN_VERSION,
 } from '../../support/evm/evm-sandbox'
-import { offered } from '../../support/payable-offer'
-import { MERCHANT, PAYER, stranger } from '../../support/payment-sandbox'
+import { offered } from '../../support/payments/payable-offer'
+import { MERCHANT, PAYER, stranger } from '../../support/payments/payment-sandbox'
 
 const PRICE = 5000n
 const CANCEL = parseAbi([

@@ -6,8 +6,8 @@ import type { PaymentMethod, ReadCredential } from '../../../server/core/payment
 import { termsOf } from '../../contracts/payment-method.contract'
 import { openEvmSandbox } from '../../support/evm/evm-sandbox'
 import { type FacilitatorFault, openFacilitator } from '../../support/evm/facilitator'
-import { offered } from '../../support/payable-offer'
-import { MERCHANT, PAYER, stranger } from '../../support/payment-sandbox'
+import { offered } from '../../support/payments/payable-offer'
+import { MERCHANT, PAYER, stranger } from '../../support/payments/payment-sandbox'
 
 const PRICE = 5000n
 const TERMS = termsOf()

@@ -5,7 +5,7 @@ import { GasPrices } from '../../../server/adapters/payments/mpp/chain/gas-price
 import { Relayer } from '../../../server/adapters/payments/mpp/chain/relayer'
 import { chainOf, transportOf } from '../../../server/adapters/payments/mpp/evm/evm-chain'
 import { EVM_CHAIN_ID, openEvmSandbox, RELAYER } from '../../support/evm/evm-sandbox'
-import { stranger } from '../../support/payment-sandbox'
+import { stranger } from '../../support/payments/payment-sandbox'
 import { until } from '../../support/until'
 
 describe('the relayer', () => {

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { tempoMethod } from '../../../server/adapters/payments/mpp/tempo'
 import { SANDBOX_CHAIN_ID, SANDBOX_TOKEN } from '../../../server/adapters/payments/sandbox-chain/sandbox-chain'
 import { termsOf } from '../../contracts/payment-method.contract'
-import { offered } from '../../support/payable-offer'
-import { MERCHANT, openPaymentSandbox } from '../../support/payment-sandbox'
+import { offered } from '../../support/payments/payable-offer'
+import { MERCHANT, openPaymentSandbox } from '../../support/payments/payment-sandbox'
 
 describe('attacks on the tempo method', () => {
   let sandbox: Awaited<ReturnType<typeof openPaymentSandbox>>

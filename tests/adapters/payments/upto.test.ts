@@ -9,7 +9,7 @@ import { micros } from '../../../server/core/money'
 import type { PaymentMethod, ReadCredential, Terms } from '../../../server/core/payments/method'
 import { termsOf } from '../../contracts/payment-method.contract'
 import { openEvmSandbox, RELAYER } from '../../support/evm/evm-sandbox'
-import { MERCHANT, PAYER, stranger } from '../../support/payment-sandbox'
+import { MERCHANT, PAYER, stranger } from '../../support/payments/payment-sandbox'
 
 const MAXIMUM = 5000n
 const PERMIT2_ABI = parseAbi(['function invalidateUnorderedNonces(uint256 word, uint256 mask)'])

@@ -6,7 +6,7 @@ import { drizzle } from 'drizzle-orm/libsql'
 import { migrate } from 'drizzle-orm/libsql/migrator'
 import { Ledger } from '../../../server/core/ledger/ledger'
 import { micros } from '../../../server/core/money'
-import { openFile } from '../../support/database-file'
+import { openFile } from '../../support/databases/database-file'
 import { call, NOON, openTestStores, requestId, type TestStores } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
 

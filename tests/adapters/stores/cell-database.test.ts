@@ -8,8 +8,8 @@ import {
   refuseOtherCell,
   registerCell,
 } from '../../../server/adapters/stores/libsql/cluster/cell-database'
-import { openFile } from '../../support/database-file'
-import { writeMigratedDatabase } from '../../support/migrated-database'
+import { openFile } from '../../support/databases/database-file'
+import { writeMigratedDatabase } from '../../support/databases/migrated-database'
 
 const ALL = ['main', 'c2', 'c3']
 

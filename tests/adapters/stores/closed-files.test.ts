@@ -3,7 +3,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Connection } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
-import { canListOpenFiles, openFilesBelow } from '../../support/open-files'
+import { canListOpenFiles, openFilesBelow } from '../../support/databases/open-files'
 
 const folder = await mkdtemp(join(await realpath(tmpdir()), 'gateway-closed-files-'))
 afterAll(() => rm(folder, { recursive: true, force: true }))

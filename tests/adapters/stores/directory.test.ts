@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { closeReconciled } from '../../http/owner/bench'
+import { olderDatabase } from '../../support/databases/older-database'
 import { openHarness } from '../../support/harness'
 import { accountId, audit, NOON, openTestStores } from '../../support/ledger-parts'
-import { olderDatabase } from '../../support/older-database'
 
 const HERE = { address: '127.0.0.1', isFromThisMachine: true }
 

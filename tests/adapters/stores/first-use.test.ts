@@ -9,6 +9,7 @@ import type { Budget } from '../../../server/core/credentials/api-key'
 import { makeId } from '../../../server/core/ids'
 import { Ledger } from '../../../server/core/ledger/ledger'
 import { micros } from '../../../server/core/money'
+import { endTestDatabase } from '../../support/databases/test-database'
 import {
   apiKey,
   audit,
@@ -19,7 +20,6 @@ import {
   requestId,
   type TestStores,
 } from '../../support/ledger-parts'
-import { endTestDatabase } from '../../support/test-database'
 
 const closers: (() => Promise<void>)[] = []
 afterEach(async () => {

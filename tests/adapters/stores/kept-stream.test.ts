@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createClient } from '@libsql/client'
 import { KeptStream } from '../../../server/adapters/stores/libsql/driver/network/kept-stream'
 import { NetworkDatabase } from '../../../server/adapters/stores/libsql/driver/network/network-database'
-import { hasSqld, openSqld } from '../../support/sqld'
+import { hasSqld, openSqld } from '../../support/databases/sqld'
 
 describe.skipIf(!hasSqld)('the connections to a libSQL server', () => {
   let database: Awaited<ReturnType<typeof openSqld>>

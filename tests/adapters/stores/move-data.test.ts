@@ -8,13 +8,13 @@ import { lockDatabaseFile } from '../../../server/adapters/stores/libsql/driver/
 import { epochRaise } from '../../../server/adapters/stores/libsql/driver/raise-epoch'
 import { moveData, rehearseMove, reopen } from '../../../server/adapters/stores/libsql/move/move-data'
 import type { MoveProgress } from '../../../server/core/backup/move'
-import { dumpOf } from '../../support/database-dump'
-import { executeOn, openFile } from '../../support/database-file'
-import { openDatabaseProxy } from '../../support/database-proxy'
+import { dumpOf } from '../../support/databases/database-dump'
+import { executeOn, openFile } from '../../support/databases/database-file'
+import { openDatabaseProxy } from '../../support/databases/database-proxy'
+import { writeMigratedDatabase } from '../../support/databases/migrated-database'
+import { hasSqld, openSqld } from '../../support/databases/sqld'
 import { openHarness } from '../../support/harness'
-import { writeMigratedDatabase } from '../../support/migrated-database'
 import { reconcile } from '../../support/reconcile'
-import { hasSqld, openSqld } from '../../support/sqld'
 import { TEST_THREADS } from '../../support/test-threads'
 
 const NOW = Date.UTC(2026, 10, 23, 12)

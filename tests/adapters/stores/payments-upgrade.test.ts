@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { olderDatabase } from '../../support/databases/older-database'
 import { NOON, openTestStores } from '../../support/ledger-parts'
-import { olderDatabase } from '../../support/older-database'
 
 /** A database as it was before payments knew when they were sent, with these in it. */
 function before(

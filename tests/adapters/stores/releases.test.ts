@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { openTarget } from '../../../server/adapters/backup/open-target'
 import { findCopy } from '../../../server/core/backup/target'
-import { chargedIds, executeOn } from '../../support/database-file'
+import { chargedIds, executeOn } from '../../support/databases/database-file'
+import { olderDatabase } from '../../support/databases/older-database'
+import { restoredCopy } from '../../support/databases/restored-copy'
 import { openHarness } from '../../support/harness'
-import { olderDatabase } from '../../support/older-database'
 import { reconcile } from '../../support/reconcile'
 import { extractRelease, RELEASES, SEARCH } from '../../support/release-fixture'
-import { restoredCopy } from '../../support/restored-copy'
 
 /** Issue 24 point 5. */
 let folder: string

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { boundedFetch } from '../../../server/adapters/stores/libsql/driver/network/bounded-fetch'
-import { openDatabaseProxy } from '../../support/database-proxy'
+import { openDatabaseProxy } from '../../support/databases/database-proxy'
+import { hasSqld, openSqld } from '../../support/databases/sqld'
 import { charge, openTestStores, type TestStores } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
-import { hasSqld, openSqld } from '../../support/sqld'
 import { until } from '../../support/until'
 
 describe.skipIf(!hasSqld)('a libSQL server behind a bad network', () => {

@@ -6,8 +6,8 @@ import { sql } from 'drizzle-orm'
 import { Opened } from '../../../server/adapters/stores/libsql/driver/opened'
 import { OWN_THREADS, type WorkerThreads } from '../../../server/adapters/stores/libsql/driver/worker/worker-threads'
 import { openDatabase } from '../../../server/adapters/stores/libsql/open-database'
+import { endTestDatabase, testDatabase } from '../../support/databases/test-database'
 import { NOON } from '../../support/ledger-parts'
-import { endTestDatabase, testDatabase } from '../../support/test-database'
 
 const closers: (() => Promise<void>)[] = []
 afterEach(async () => {

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { makeId } from '../../../server/core/ids'
 import type { CallRecord } from '../../../server/core/usage/call-record'
+import { olderDatabase } from '../../support/databases/older-database'
 import { audit, call, charge, NOON, openTestStores, requestIdAt } from '../../support/ledger-parts'
-import { olderDatabase } from '../../support/older-database'
 import { reconcile } from '../../support/reconcile'
 
 const SLOT = 15 * 60_000

@@ -7,7 +7,7 @@ import { Opened } from '../../../server/adapters/stores/libsql/driver/opened'
 import { openSharedDatabase } from '../../../server/adapters/stores/libsql/shared-database'
 import { NO_OTHER_COPIES } from '../../../server/core/cluster/control-changes'
 import { isUnavailable } from '../../../server/core/unavailable'
-import { writeMigratedDatabase } from '../../support/migrated-database'
+import { writeMigratedDatabase } from '../../support/databases/migrated-database'
 import { TEST_THREADS } from '../../support/test-threads'
 
 describe('a control database that another process owns', () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { hasSqld, openSqld } from '../../support/databases/sqld'
 import { charge, openTestStores } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
-import { hasSqld, openSqld } from '../../support/sqld'
-import { openTcpProxy } from '../../support/tcp-proxy'
+import { openTcpProxy } from '../../support/servers/tcp-proxy'
 
 /** What a node has open of a database server that accepts what it is sent and does nothing. */
 describe.skipIf(!hasSqld)('the stores of a node whose database freezes', () => {

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import type { UpstreamPayment } from '../../../server/core/apis/payments/upstream-payment'
 import { type AccountId, makeId } from '../../../server/core/ids'
 import { micros } from '../../../server/core/money'
+import { olderDatabase } from '../../support/databases/older-database'
 import { NOON, openTestStores } from '../../support/ledger-parts'
-import { olderDatabase } from '../../support/older-database'
 
 const MAXIMA = { inAll: micros(1_000_000), perPayee: micros(1_000_000) }
 

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { piecesOf } from '../../../server/adapters/stores/libsql/usage/usage-slots'
+import { olderDatabase } from '../../support/databases/older-database'
 import { NOON, openTestStores } from '../../support/ledger-parts'
-import { olderDatabase } from '../../support/older-database'
 import { reconcile } from '../../support/reconcile'
 
 const SLOT = 15 * 60_000

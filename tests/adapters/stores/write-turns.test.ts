@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { LibsqlLeases } from '../../../server/adapters/stores/libsql/cluster/lease-store'
 import { WriteTurns } from '../../../server/adapters/stores/libsql/cluster/write-turns'
-import { hasSqld, openSqld } from '../../support/sqld'
+import { hasSqld, openSqld } from '../../support/databases/sqld'
 import { gate } from './faulty-writes'
 
 describe('the writes of a node to the control database', () => {

@@ -10,7 +10,7 @@ import {
 import { ensureIndex } from '../../../server/adapters/websearch/local/build/ensure-index'
 import { lastDatedHeading } from '../../../server/adapters/websearch/local/build/package-documents'
 import { openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
-import { canListOpenFiles, openFilesBelow } from '../../support/open-files'
+import { canListOpenFiles, openFilesBelow } from '../../support/databases/open-files'
 import { SOMEBODY } from '../../support/somebody'
 import { bodyOf, type ContextBody } from './bodies'
 import { BASE_URL, contextInput, NOW, temporaryFolder, writeFiles, writeFixtureProject } from './fixture-index'

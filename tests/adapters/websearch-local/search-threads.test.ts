@@ -11,8 +11,8 @@ import {
   openIndexClient,
 } from '../../../server/adapters/websearch/local/index-client'
 import { type Answer, startIndexThread } from '../../../server/adapters/websearch/local/index-thread'
+import { canListOpenFiles, openFilesBelow } from '../../support/databases/open-files'
 import { FakeThreads, searchFor } from '../../support/fake-threads'
-import { canListOpenFiles, openFilesBelow } from '../../support/open-files'
 import { BASE_URL, contextInput, NOW, pagesAbout, temporaryFolder, writeFixtureProject } from './fixture-index'
 
 const folder = temporaryFolder()

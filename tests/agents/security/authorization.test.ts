@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { closeReconciled } from '../../http/owner/bench'
+import { oauthApp, REDIRECT } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
-import { oauthApp, REDIRECT } from '../../support/oauth'
 import { CHECKLIST } from './checklist'
 
 let gateway: Harness

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { axeFindings, type Dashboard, openDashboard, screenshot } from '../../support/browser'
-import { oauthApp } from '../../support/oauth'
+import { oauthApp } from '../../support/agents/oauth'
+import { axeFindings, type Dashboard, openDashboard, screenshot } from '../../support/dashboard/browser'
 import { CHECKLIST } from './checklist'
 
 let dashboard: Dashboard

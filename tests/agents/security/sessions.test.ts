@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { safeRedirect } from '../../../dashboard/src/safe-redirect'
 import { closeReconciled } from '../../http/owner/bench'
+import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
-import { oauthApp } from '../../support/oauth'
 import { CHECKLIST } from './checklist'
 
 const PASSWORD = 'correct horse battery'

@@ -9,8 +9,8 @@ import { hashSecret, newSecret } from '../../../server/core/credentials/secret'
 import { makeId } from '../../../server/core/ids'
 import { newLinkSecrets } from '../../../server/core/social/state-token'
 import { keyBench } from '../../http/owner/bench'
+import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
-import { oauthApp } from '../../support/oauth'
 
 const CELLS = ['main', 'c2']
 

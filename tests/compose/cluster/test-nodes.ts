@@ -3,7 +3,7 @@ import { NodeRole } from '../../../server/compose/cluster/roles/node-role'
 import type { OwnedGateway, Ownership } from '../../../server/compose/cluster/roles/owned-gateway'
 import { type CellName, MAIN_CELL } from '../../../server/core/cluster/cells'
 import type { LeaseStore, NodeFacts } from '../../../server/core/cluster/leases'
-import { oneCellLeases } from '../../support/one-cell-leases'
+import { oneCellLeases } from '../../support/cluster/one-cell-leases'
 
 /** Time that passes when the test says so, in steps in which everything that waits can go on. */
 class TestTime {

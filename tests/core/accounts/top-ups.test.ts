@@ -4,9 +4,9 @@ import type { AccountId } from '../../../server/core/ids'
 import { Ledger } from '../../../server/core/ledger/ledger'
 import { micros } from '../../../server/core/money'
 import { Payments } from '../../../server/core/payments/payments'
-import { openFile } from '../../support/database-file'
+import { openFile } from '../../support/databases/database-file'
 import { accountId, NOON, opening, openTestStores, type TestStores } from '../../support/ledger-parts'
-import { newClaim } from '../../support/payment-claim'
+import { newClaim } from '../../support/payments/payment-claim'
 import { reconcile } from '../../support/reconcile'
 
 let now = NOON + 60_000

@@ -6,7 +6,7 @@ import type { ApiKey } from '../../../server/core/credentials/api-key'
 import type { Hold } from '../../../server/core/ledger/hold'
 import { Ledger } from '../../../server/core/ledger/ledger'
 import { micros } from '../../../server/core/money'
-import { openFile } from '../../support/database-file'
+import { openFile } from '../../support/databases/database-file'
 import { call, NOON, openTestStores, requestId } from '../../support/ledger-parts'
 import { reconcile } from '../../support/reconcile'
 

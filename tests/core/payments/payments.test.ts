@@ -7,8 +7,8 @@ import type { Payment } from '../../../server/core/payments/payment'
 import { Payments, type Purchase } from '../../../server/core/payments/payments'
 import { mayOfferAgain, type PaymentRefusalCode } from '../../../server/core/payments/refusal'
 import { err } from '../../../server/core/result'
-import { FixturePayment, FixtureUpTo } from '../../support/fixture-payment'
 import { NOON, openTestStores, requestId, type TestStores } from '../../support/ledger-parts'
+import { FixturePayment, FixtureUpTo } from '../../support/payments/fixture-payment'
 import { reconcile } from '../../support/reconcile'
 
 let stores: TestStores

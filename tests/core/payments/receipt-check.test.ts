@@ -3,9 +3,9 @@ import { micros } from '../../../server/core/money'
 import { compareWithChain, shownProblems } from '../../../server/core/payments/chain-check'
 import { Payments } from '../../../server/core/payments/payments'
 import { recheckReceipts } from '../../../server/core/payments/receipt-check'
-import { FixturePayment } from '../../support/fixture-payment'
 import { NOON, openTestStores, requestId, type TestStores } from '../../support/ledger-parts'
-import { newClaim } from '../../support/payment-claim'
+import { FixturePayment } from '../../support/payments/fixture-payment'
+import { newClaim } from '../../support/payments/payment-claim'
 import { reconcile } from '../../support/reconcile'
 
 const DAY_MS = 86_400_000

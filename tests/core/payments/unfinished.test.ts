@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import type { Fate } from '../../../server/core/payments/method'
 import { Payments } from '../../../server/core/payments/payments'
-import { FixturePayment } from '../../support/fixture-payment'
 import { NOON, openTestStores, type TestStores } from '../../support/ledger-parts'
-import { newClaim } from '../../support/payment-claim'
+import { FixturePayment } from '../../support/payments/fixture-payment'
+import { newClaim } from '../../support/payments/payment-claim'
 import { reconcile } from '../../support/reconcile'
 
 const MINUTE_MS = 60_000

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { LINK_LIFETIME_MS } from '../../../server/core/social/state-token'
-import { openFile } from '../../support/database-file'
+import { openFile } from '../../support/databases/database-file'
 import { OWNER, openSocialParts } from './social-parts'
 
 let social: Awaited<ReturnType<typeof openSocialParts>>

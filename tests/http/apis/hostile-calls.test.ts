@@ -2,9 +2,9 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import type { Api, ApiOperation, ApiParameter } from '../../../server/core/apis/api'
 import { micros } from '../../../server/core/money'
+import { callTool } from '../../support/agents/mcp'
 import { type ApiGateway, openApiGateway } from '../../support/api-upstream'
 import { anOperation, listing } from '../../support/apis'
-import { callTool } from '../../support/mcp'
 import { reconcile } from '../../support/reconcile'
 
 let gateway: ApiGateway | null = null

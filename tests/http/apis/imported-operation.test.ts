@@ -5,9 +5,9 @@ import type { Api, ApiOperation, ApiParameter } from '../../../server/core/apis/
 import type { Actor } from '../../../server/core/audit'
 import { micros, ZERO } from '../../../server/core/money'
 import { ApiInputs } from '../../../server/pipeline/apis/api-input'
+import { oauthApp } from '../../support/agents/oauth'
 import { type ApiGateway, openApiGateway } from '../../support/api-upstream'
 import { anApi, anOperation, listing } from '../../support/apis'
-import { oauthApp } from '../../support/oauth'
 import { reconcile } from '../../support/reconcile'
 
 let gateway: ApiGateway | null = null

@@ -6,8 +6,8 @@ import type { ApiPrice } from '../../../server/core/apis/api'
 import { micros } from '../../../server/core/money'
 import { ApiInputs } from '../../../server/pipeline/apis/api-input'
 import { tryOperation } from '../../../server/pipeline/apis/try-operation'
+import { callTool } from '../../support/agents/mcp'
 import { saving } from '../../support/apis'
-import { callTool } from '../../support/mcp'
 import {
   asksByScheme,
   asksToPay,
@@ -17,8 +17,8 @@ import {
   TOKEN,
   WALLET,
   walletEnv,
-} from '../../support/paid-upstream'
-import { onePayingGateway, PAID_PATH, type PayingGateway } from '../../support/paying-gateway'
+} from '../../support/payments/paid-upstream'
+import { onePayingGateway, PAID_PATH, type PayingGateway } from '../../support/payments/paying-gateway'
 
 const OTHER = `0x${'c3'.repeat(20)}`
 const FAILS = () => new Response('', { status: 500 })

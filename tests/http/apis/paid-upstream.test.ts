@@ -3,8 +3,8 @@ import { reportText } from '../../../server/cli/commands/api-text'
 import type { Api } from '../../../server/core/apis/api'
 import type { ApiReport } from '../../../server/http/apis/report-record'
 import { anOperation, saving } from '../../support/apis'
-import { asksToPay, PAYEE, TOKEN, WALLET } from '../../support/paid-upstream'
-import { onePayingGateway, PAID_PATH } from '../../support/paying-gateway'
+import { asksToPay, PAYEE, TOKEN, WALLET } from '../../support/payments/paid-upstream'
+import { onePayingGateway, PAID_PATH } from '../../support/payments/paying-gateway'
 
 const { paying, booksAgree, current } = onePayingGateway()
 

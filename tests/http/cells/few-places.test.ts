@@ -3,7 +3,7 @@ import { fewPlaces } from '../../../server/compose/cluster/cells/few-places'
 import type { Model } from '../../../server/core/models/model'
 import { type ApiUpstream, openApiUpstream } from '../../support/api-upstream'
 import { anApi, anOperation, saving } from '../../support/apis'
-import { type Cells, openCells } from '../../support/cells'
+import { type Cells, openCells } from '../../support/cluster/cells'
 import { until } from '../../support/until'
 import { keyBench } from '../owner/bench'
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import type { OperatorAccount, OperatorAccountPage } from '../../../server/http/operator/record'
+import { openTwoCells } from '../../support/cluster/two-cells'
 import { openOperatorConsole } from '../../support/operator-console'
-import { openTwoCells } from '../../support/two-cells'
 import {
   type AccountBody,
   auditRows,

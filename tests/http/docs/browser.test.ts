@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium } from 'playwright-core'
 import { browserPath } from '../../../server/setup/browser'
-import { axeFindings, DESK, PHONE, screenshot, sidewaysScroll, visit } from '../../support/browser'
+import { axeFindings, DESK, PHONE, screenshot, sidewaysScroll, visit } from '../../support/dashboard/browser'
 import { type Harness, openHarness } from '../../support/harness'
 
 const FLAGS = [

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { oauthAccessToken } from '../../../server/adapters/stores/libsql/schema/oauth'
 import type { OpenApiParameter } from '../../../server/http/openapi/parameter-documents'
-import { oauthApp } from '../../support/oauth'
+import { oauthApp } from '../../support/agents/oauth'
 import { linkKey } from '../../support/social/linked-key'
 import { type DocumentedRoute, openDocumentedGateway, routesOf } from './documented-gateway'
 import { bodyValidator } from './json-validation'
@@ -23,8 +23,8 @@ beforeAll(async () => {
   gateway = await openDocumentedGateway()
   owner = await gateway.owner()
   const all = routesOf(gateway.document).filter(({ operation }) => !NEEDS_A_WALLET.has(operation.operationId))
-  // An API is created once, and its name is not free again: tests/http/owner/operator-apis.test.ts runs these routes.
-  // A second factor needs an app or a device: tests/http/owner/sign-in-attacks.test.ts compares what its routes answer.
+  // An API is created once, and its name is not free again: tests/http/owner/operator/operator-apis.test.ts runs these routes.
+  // A second factor needs an app or a device: tests/http/owner/sign-in/sign-in-attacks.test.ts compares what its routes answer.
   const runsElsewhere = ({ path }: DocumentedRoute) => /^\/api\/(operator|auth\/two-factor|auth\/passkey)\//.test(path)
   routes = all.filter((route) => !runsElsewhere(route))
   runElsewhere = all.filter(runsElsewhere)

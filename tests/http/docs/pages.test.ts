@@ -6,7 +6,7 @@ import { micros } from '../../../server/core/money'
 import { FAILURES } from '../../../server/http/middleware/response/failures'
 import { docsRoutes } from '../../../server/http/openapi/routes'
 import { loadDashboard } from '../../../server/http/system/dashboard-files'
-import { builtDashboard } from '../../support/built-dashboard'
+import { builtDashboard } from '../../support/dashboard/built-dashboard'
 import { type Harness, openHarness } from '../../support/harness'
 
 const DIST = join(import.meta.dir, '../../../dashboard/dist')

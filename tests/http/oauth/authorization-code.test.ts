@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
+import { oauthApp, REDIRECT } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
-import { oauthApp, REDIRECT } from '../../support/oauth'
 
 let gateway: Harness
 let app: ReturnType<typeof oauthApp>

@@ -3,8 +3,8 @@ import { isDocumentId, readClientDocument } from '../../../server/adapters/ident
 import { openGuardedFetch } from '../../../server/adapters/outbound/guarded-fetch'
 import type { OutboundFetch, OutboundProblemKind, OutboundRequest } from '../../../server/core/outbound/outbound-fetch'
 import { err, ok } from '../../../server/core/result'
+import { oauthApp, REDIRECT } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
-import { oauthApp, REDIRECT } from '../../support/oauth'
 
 const MINUTE = 60_000
 const CALLER = '198.51.100.7'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
+import { oauthApp } from '../../support/agents/oauth'
 import { openHarness } from '../../support/harness'
-import { oauthApp } from '../../support/oauth'
 
 test('closing an account ends the access of its apps: tokens and refresh tokens', async () => {
   const gateway = await openHarness()

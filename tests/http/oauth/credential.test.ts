@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import type { Client, InStatement } from '@libsql/client'
-import { countingReads } from '../../support/counting-reads'
-import { openFile } from '../../support/database-file'
+import { oauthApp, type Tokens } from '../../support/agents/oauth'
+import { countingReads } from '../../support/databases/counting-reads'
+import { openFile } from '../../support/databases/database-file'
 import { type Harness, openHarness, WIDE } from '../../support/harness'
-import { oauthApp, type Tokens } from '../../support/oauth'
 import { reconcile } from '../../support/reconcile'
 
 let gateway: Harness

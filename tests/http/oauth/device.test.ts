@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
-import { oauthApp } from '../../support/oauth'
 
 let gateway: Harness
 let owner: Awaited<ReturnType<Harness['owner']>>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { oauthApp, REDIRECT, type Tokens } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
-import { oauthApp, REDIRECT, type Tokens } from '../../support/oauth'
 
 /** RFC 7662, for apps with a secret. */
 let gateway: Harness

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openUpkeep } from '../../../server/adapters/identity/oauth/oauth-upkeep'
 import { oauthClient } from '../../../server/adapters/stores/libsql/schema/oauth'
+import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
-import { oauthApp } from '../../support/oauth'
 
 let gateway: Harness
 let app: ReturnType<typeof oauthApp>

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setSystemTime, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
+import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
-import { oauthApp } from '../../support/oauth'
 
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 

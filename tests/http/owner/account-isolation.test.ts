@@ -19,7 +19,7 @@ const API = 'weather'
 /** Ids of the victim, by the route that takes them. */
 let ids: Record<string, string>
 
-/** What a card processor calls: it has no session, and its signature is judged instead (tests/http/owner/card-top-ups.test.ts). */
+/** What a card processor calls: it has no session, and its signature is judged instead (tests/http/owner/money/card-top-ups.test.ts). */
 const OF_MACHINES = '/api/webhooks/stripe'
 const isRoute = (path: string) => path.startsWith('/api/') && !path.includes('*') && path !== OF_MACHINES
 const routes = () => gateway.gateway.app.routes.filter(({ path }) => isRoute(path))

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ENDPOINTS } from '../../../server/adapters/identity/auth-request'
 import { PROTOCOL } from '../../../server/adapters/identity/oauth/oauth-request'
+import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
-import { oauthApp } from '../../support/oauth'
 import { auditRows, closeReconciled } from './bench'
 
 const CALL = 'the request log and the ledger'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { AuditRecord } from '../../../server/http/audit/record'
-import { openFile } from '../../support/database-file'
+import { openFile } from '../../support/databases/database-file'
 import { type Harness, openHarness } from '../../support/harness'
 import {
   type AccountBody,

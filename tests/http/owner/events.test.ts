@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { MAX_PER_ACCOUNT } from '../../../server/adapters/stores/memory/events'
 import { type Listening, listen } from '../../../server/listen'
-import { eventSource } from '../../support/event-source'
+import { eventSource } from '../../support/agents/event-source'
 import { type Harness, openHarness, WIDE } from '../../support/harness'
 import { until } from '../../support/until'
 import { type AccountBody, closeReconciled, IMAGES, keyBench, type Owner, read, refusalOf } from './bench'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { SessionList, SettingsRecord } from '../../../server/http/account/settings-record'
-import { eventSource } from '../../support/event-source'
+import { eventSource } from '../../support/agents/event-source'
 import { type Harness, openHarness } from '../../support/harness'
 import { linkKey } from '../../support/social/linked-key'
 import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'

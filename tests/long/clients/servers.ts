@@ -5,7 +5,7 @@ import { stripeCheckout } from '../../../server/adapters/payments/stripe/stripe-
 import type { AccountId, PaymentId, RefundId } from '../../../server/core/ids'
 import { micros } from '../../../server/core/money'
 import { freePort } from '../../../server/listen'
-import { dataFolder, removeFolder, signUp, startServer } from '../../support/server-process'
+import { dataFolder, removeFolder, signUp, startServer } from '../../support/servers/server-process'
 import { until } from '../../support/until'
 import type { CallResult, ServerResult } from './table'
 import { lastLine, output } from './workshop'

@@ -4,7 +4,7 @@ import { SANDBOX_CHAIN_ID } from '../../../server/adapters/payments/sandbox-chai
 import { PUBLISHED_ACCOUNTS } from '../../../server/core/payments/published-accounts'
 import { openEvmSandbox } from '../../support/evm/evm-sandbox'
 import { reconcile } from '../../support/reconcile'
-import { dataFolder, removeFolder, signUp, startServer } from '../../support/server-process'
+import { dataFolder, removeFolder, signUp, startServer } from '../../support/servers/server-process'
 
 const PRICE = { input: 1, output: 2 }
 

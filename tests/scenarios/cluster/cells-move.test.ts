@@ -1,8 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { load, openCluster, openSpender, otherThan, ownersOf, search, type TestNode } from '../../support/cluster'
+import {
+  load,
+  openCluster,
+  openSpender,
+  otherThan,
+  ownersOf,
+  search,
+  type TestNode,
+} from '../../support/cluster/cluster'
+import { hasSqld } from '../../support/databases/sqld'
 import { reconcile } from '../../support/reconcile'
-import { control } from '../../support/server-process'
-import { hasSqld } from '../../support/sqld'
+import { control } from '../../support/servers/server-process'
 import { until } from '../../support/until'
 
 /** What a balancer needs to notice. */

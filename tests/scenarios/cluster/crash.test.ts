@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { BUSY_MS } from '../../support/cluster'
-import { type NodeCrashReport, nodeCrashRun } from '../../support/node-crash-run'
-import { hasSqld } from '../../support/sqld'
+import { BUSY_MS } from '../../support/cluster/cluster'
+import { type NodeCrashReport, nodeCrashRun } from '../../support/cluster/node-crash-run'
+import { hasSqld } from '../../support/databases/sqld'
 
 setDefaultTimeout(120_000)
 

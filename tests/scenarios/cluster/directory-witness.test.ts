@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createClient } from '@libsql/client'
 import { newSecret } from '../../../server/core/credentials/secret'
-import { openCluster, openSpender, ownersOf, search, type TestNode, untilOwner } from '../../support/cluster'
-import { control } from '../../support/server-process'
-import { hasSqld } from '../../support/sqld'
+import { openCluster, openSpender, ownersOf, search, type TestNode, untilOwner } from '../../support/cluster/cluster'
+import { hasSqld } from '../../support/databases/sqld'
+import { control } from '../../support/servers/server-process'
 import { until } from '../../support/until'
 
 const LOST = 'the control database lost what this node had written'

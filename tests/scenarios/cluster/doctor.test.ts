@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createClient } from '@libsql/client'
 import { doctorCommand } from '../../../server/cli/local/doctor-command'
-import { openCluster, openSpender, type TestNode } from '../../support/cluster'
-import { SECRET_KEY } from '../../support/server-process'
-import { hasSqld } from '../../support/sqld'
+import { openCluster, openSpender, type TestNode } from '../../support/cluster/cluster'
+import { hasSqld } from '../../support/databases/sqld'
+import { SECRET_KEY } from '../../support/servers/server-process'
 
 interface Finding {
   readonly check: string

@@ -11,9 +11,9 @@ import {
   search,
   type TestNode,
   untilOwner,
-} from '../../support/cluster'
+} from '../../support/cluster/cluster'
+import { hasSqld } from '../../support/databases/sqld'
 import { reconcile } from '../../support/reconcile'
-import { hasSqld } from '../../support/sqld'
 import { until } from '../../support/until'
 
 /** What a balancer needs to notice. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join, resolve } from 'node:path'
 import { createClient } from '@libsql/client'
-import { openCluster, openSpender, search, type TestNode } from '../../support/cluster'
+import { openCluster, openSpender, search, type TestNode } from '../../support/cluster/cluster'
+import { hasSqld, openSqld } from '../../support/databases/sqld'
 import { reconcile } from '../../support/reconcile'
-import { COMPILED, SECRET_KEY } from '../../support/server-process'
-import { hasSqld, openSqld } from '../../support/sqld'
+import { COMPILED, SECRET_KEY } from '../../support/servers/server-process'
 import { until } from '../../support/until'
 
 const ROOT = resolve(import.meta.dir, '../../..')

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { counted, openCluster, openSpender, ownerOf, search, type TestNode } from '../../support/cluster'
-import { eventSource } from '../../support/event-source'
+import { eventSource } from '../../support/agents/event-source'
+import { counted, openCluster, openSpender, ownerOf, search, type TestNode } from '../../support/cluster/cluster'
+import { hasSqld } from '../../support/databases/sqld'
 import { reconcile } from '../../support/reconcile'
-import { control, dataFolder, removeFolder, startServer } from '../../support/server-process'
-import { hasSqld } from '../../support/sqld'
+import { control, dataFolder, removeFolder, startServer } from '../../support/servers/server-process'
 import { until } from '../../support/until'
 
 /** Issue 23: many nodes, one cap. */

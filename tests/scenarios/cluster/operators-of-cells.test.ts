@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { OperatorAccountPage } from '../../../server/http/operator/record'
-import { openCluster, openSpender, ownersOf, search, type TestNode } from '../../support/cluster'
-import { control } from '../../support/server-process'
-import { hasSqld } from '../../support/sqld'
+import { openCluster, openSpender, ownersOf, search, type TestNode } from '../../support/cluster/cluster'
+import { hasSqld } from '../../support/databases/sqld'
+import { control } from '../../support/servers/server-process'
 import { until } from '../../support/until'
 
 type Spender = Awaited<ReturnType<typeof openSpender>>

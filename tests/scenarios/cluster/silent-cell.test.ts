@@ -9,11 +9,11 @@ import {
   ownersOf,
   search,
   type TestNode,
-} from '../../support/cluster'
+} from '../../support/cluster/cluster'
+import { hasSqld } from '../../support/databases/sqld'
 import { reconcile } from '../../support/reconcile'
-import { control } from '../../support/server-process'
-import { hasSqld } from '../../support/sqld'
-import { openTcpProxy } from '../../support/tcp-proxy'
+import { control } from '../../support/servers/server-process'
+import { openTcpProxy } from '../../support/servers/tcp-proxy'
 import { until } from '../../support/until'
 
 /** A caller waits so long for the commit of a charge, and a node so long for a connection that takes no writes. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createClient } from '@libsql/client'
 import type { StuckPage } from '../../../server/http/operator/money/stuck-record'
-import { openCluster, openSpender, ownerOf, search, type TestNode, untilOwner } from '../../support/cluster'
+import { openCluster, openSpender, ownerOf, search, type TestNode, untilOwner } from '../../support/cluster/cluster'
+import { hasSqld } from '../../support/databases/sqld'
 import { reconcile } from '../../support/reconcile'
-import { control } from '../../support/server-process'
-import { hasSqld } from '../../support/sqld'
+import { control } from '../../support/servers/server-process'
 import { until } from '../../support/until'
 
 /** Issue 23: a record that the tables refuse, when its owner dies. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { type Reconciliation, reconcile } from '../reconcile'
-import { dataFolder, removeFolder, type ServerProcess, startServer } from '../server-process'
+import { dataFolder, removeFolder, type ServerProcess, startServer } from '../servers/server-process'
 import type { Attempt, World } from './attempt'
 import { type Document, operationsOf } from './document'
 import { attempts } from './generator'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SHORT_BODY_BYTES } from '../../../server/pipeline/models/body-reader'
-import { control, dataFolder, removeFolder, signUp, startServer } from '../server-process'
+import { control, dataFolder, removeFolder, signUp, startServer } from '../servers/server-process'
 
 /** Most CPU time of the thread that serves everybody that the gateway may take for one request (issue 14.12). */
 const MOST_OWN_MS = 50

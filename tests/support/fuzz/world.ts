@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { control, type ServerProcess, signUp } from '../server-process'
+import { control, type ServerProcess, signUp } from '../servers/server-process'
 import type { World } from './attempt'
 
 const RICH = 'rich@example.com'

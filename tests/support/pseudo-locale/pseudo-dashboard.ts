@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path'
 import type { BunPlugin } from 'bun'
 import type { Page, Request } from 'playwright-core'
-import { drawn } from '../tabs'
+import { drawn } from '../dashboard/tabs'
 import { until } from '../until'
 import { MARKS } from './marked'
 

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type Harness, openHarness } from '../../../support/harness'
+import { closeReconciled, keyBench, type MadeKey, type Owner, read, refusalOf } from '../bench'
+
+const HOUR = 3_600_000
+
+let gateway: Harness
+let owner: Owner
+let made: MadeKey
+beforeAll(async () => {
+  gateway = await openHarness()
+  owner = await gateway.owner()
+  made = await keyBench(owner).create()
+})
+afterAll(() => closeReconciled(gateway))
+
+const at = (path: string) => path.replace(':id', made.key.id)
+
+describe('a session that signed in more than 12 hours ago', () => {
+  test('has to sign in again to create, rotate or revoke a key, or to act as operator', async () => {
+    gateway.clock.advance(12 * HOUR)
+    await keyBench(owner).create()
+    gateway.clock.advance(1)
+    const orders: [string, unknown][] = [
+      ['/api/keys', { name: 'late' }],
+      ['/api/keys/:id/rotate', {}],
+      ['/api/keys/:id/revoke', undefined],
+      ['/api/operator/prices', { operation: 'image-search', usd: '1' }],
+    ]
+    for (const [path, body] of orders) {
+      const answer = await owner.api(at(path), body, 'POST')
+      expect(answer.headers.get('www-authenticate')).toBeNull()
+      expect(await refusalOf(answer)).toMatchObject({
+        status: 401,
+        type: 'authentication_error',
+        code: 'recent_sign_in_required',
+      })
+    }
+  })
+
+  test('may still read everything, disable and enable keys, and change their settings', async () => {
+    for (const path of ['/api/keys', '/api/account', '/api/usage', '/api/limits', '/api/operator/accounts'])
+      await read(owner.api(path))
+    for (const action of ['disable', 'enable'] as const) await keyBench(owner).move(made.key.id, action)
+    await keyBench(owner).change(made.key.id, { spending_limit: 3 })
+  })
+
+  test('continues after signing in again', async () => {
+    const answer = await gateway.call('/api/auth/sign-in/email', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: owner.email, password: 'correct horse battery' }),
+    })
+    const cookie = (answer.headers.getSetCookie()[0] ?? '').split(';')[0] ?? ''
+    const again = await gateway.call(at('/api/keys/:id/rotate'), { method: 'POST', headers: { cookie } })
+    expect(again.status).toBe(201)
+  })
+})
