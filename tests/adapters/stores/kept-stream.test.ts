@@ -110,6 +110,26 @@ describe.skipIf(!hasSqld)('the connections to a libSQL server', () => {
     expect(types(sent).at(-1)).toBe('false,execute')
   })
 
+  test('closes a stream in which a batch failed as a whole: nobody waits for its lock, and no later read is old', async () => {
+    const { client } = kept()
+    const other = createClient({ url: database.url })
+    await client.execute('CREATE TABLE held (n integer)')
+    // More than the server puts into an answer.
+    const big =
+      'WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 12) SELECT hex(zeroblob(600000)) FROM c'
+    for (const mode of ['write', 'read'] as const) {
+      const first = mode === 'write' ? 'INSERT INTO held VALUES (77)' : 'SELECT count(*) FROM held'
+      await expect(client.batch([first, big], mode)).rejects.toThrow('RESPONSE_TOO_LARGE')
+      await other.batch(['INSERT INTO held VALUES (1)', 'INSERT INTO held VALUES (2)'], 'write')
+      await client.batch(['INSERT INTO held VALUES (3)', 'INSERT INTO held VALUES (4)'], 'write')
+      await other.execute('INSERT INTO held VALUES (5)')
+    }
+    expect((await client.execute('SELECT count(*) AS count, max(n) AS max FROM held')).rows[0]).toMatchObject({
+      ...{ count: 10, max: 5 },
+    })
+    other.close()
+  })
+
   test('repeats a commit only if the server ran nothing of it', async () => {
     const { client, sent, last } = kept()
     await client.execute('CREATE TABLE once (n integer)')
@@ -134,6 +154,46 @@ describe.skipIf(!hasSqld)('the connections to a libSQL server', () => {
     expect(all.map(({ rows }) => rows[0]?.['n'])).toEqual([1, 2, 3])
     expect(types(sent).toSorted()).toEqual(['false,execute', 'false,execute,close', 'false,execute,close'])
   })
+})
+
+test('a server that lost a stream and does not say so as sqld does gets whole requests from then on', async () => {
+  const sent: string[] = []
+  const result = { cols: [], rows: [], affected_row_count: 0, last_insert_rowid: null }
+  const stream = new KeptStream(
+    async (request) => {
+      const { baton, requests } = (await request.json()) as { baton?: string; requests: { type: string }[] }
+      sent.push(requests.map(({ type }) => type).join())
+      if (baton) return new Response('stream not found', { status: 404 })
+      const results = requests.map(({ type }) => ({
+        type: 'ok',
+        response: type === 'close' ? { type } : { type, result },
+      }))
+      return Response.json({ baton: requests.length > 1 ? null : 'b', base_url: null, results })
+    },
+    () => 0,
+  )
+  const client = createClient({ url: 'http://database.test', fetch: stream.fetch })
+  await client.execute('SELECT 1')
+  // Whether it ran is the caller's question.
+  await expect(client.execute('SELECT 1')).rejects.toThrow('404')
+  for (const _ of [1, 2]) await client.execute('SELECT 1')
+  expect(sent).toEqual(['execute', 'execute', 'execute,close', 'execute,close'])
+})
+
+test('a batch that failed is answered at once, whether or not the server closes its stream', async () => {
+  const stream = new KeptStream(
+    async (request) => {
+      const { baton } = (await request.json()) as { baton?: string }
+      if (baton) return new Promise(() => undefined)
+      const error = { message: 'too large', code: 'RESPONSE_TOO_LARGE' }
+      const ok = (type: string) => ({ type: 'ok', response: { type } })
+      const results = [ok('store_sql'), ok('store_sql'), { type: 'error', error }, ok('close_sql'), ok('close_sql')]
+      return Response.json({ baton: 'b', base_url: null, results })
+    },
+    () => 0,
+  )
+  const client = createClient({ url: 'http://database.test', fetch: stream.fetch })
+  await expect(client.batch(['SELECT 1', 'SELECT 2'], 'write')).rejects.toThrow('too large')
 })
 
 test('a server that sends streams to another address gets whole requests from then on', async () => {

@@ -8,7 +8,7 @@ const MAX_AGE_MS = 60_000
 const [OPENING, CLOSING] = ['{"requests":[', ',{"type":"close"}]}']
 /** The text of a statement that a batch refers to by its number. */
 const STORED = /\{"type":"store_sql","sql_id":(\d+),"sql":"[^"\\]*(?:\\.[^"\\]*)*"\},/y
-const ASKING = /\{"type":"(?:execute|batch)",/y
+const ASKING = /\{"type":"(execute|batch)",/y
 const CLOSED = '{"type":"ok","response":{"type":"close"}}'
 const FORGOTTEN = ',{"type":"ok","response":{"type":"close_sql"}}'
 /** What an answer begins with, up to the results, which are last. */
@@ -24,6 +24,7 @@ interface Asked {
   readonly requests: string
   /** The numbers of the statements whose texts are stored before. */
   readonly stored: readonly string[]
+  readonly isBatch: boolean
 }
 
 interface Stream {
@@ -35,7 +36,7 @@ interface Stream {
 /**
  * Keeps the stream of a libSQL client open from one request to the next: a stream is a connection of SQLite, and to open one costs the server five times
  * what a look-up or a small commit does. The client believes that it closes each. What meets an ended stream is sent again, because the server ran nothing of
- * it. Only for single statements and batches, which end their transaction; a stream where one failed is closed.
+ * it. Only for single statements and batches, which end their transaction; a stream where a batch failed, in a step or as a whole, is closed.
  */
 export class KeptStream {
   private readonly send: Send
@@ -75,6 +76,8 @@ export class KeptStream {
       const isLast = now - kept.openedAt > MAX_AGE_MS
       const ending = isLast ? CLOSING : `${forgetting}]}`
       const answer = await say(`{"baton":"${kept.baton}","requests":[${asked.requests}${ending}`)
+      // So other kinds of servers say that they lost a stream, and do not promise that nothing ran.
+      if (answer.status === 404) this.isOff = true
       if (answer.status !== 400) return isLast ? answer : this.keptOpen(answer, asked, kept.openedAt, say)
       const refusal = await answer.text()
       // Any other failure is the client's to see.
@@ -86,7 +89,7 @@ export class KeptStream {
   /** The answer as the client expects it, from a stream that stays open. */
   private async keptOpen(
     answer: Response,
-    { stored }: Asked,
+    { stored, isBatch }: Asked,
     openedAt: number,
     say: (body: string) => Promise<Response>,
   ): Promise<Response> {
@@ -97,7 +100,7 @@ export class KeptStream {
     this.isOff = baton === undefined || !text.endsWith(ending)
     if (baton !== undefined && !this.isOff) {
       // A transaction that it could not end would be in the way of whatever comes next.
-      if (hasErrors(text)) await close(baton, say)
+      if (isBatch && !isWhole(text)) close(baton, say)
       else this.kept = { baton, openedAt, usedAt: this.now() }
     }
     const { status, headers } = answer
@@ -119,19 +122,20 @@ function askedIn(text: string): Asked | null {
     at = STORED.lastIndex
   }
   ASKING.lastIndex = at
-  return ASKING.test(text) ? { requests: text.slice(OPENING.length, -CLOSING.length), stored } : null
+  const kind = ASKING.exec(text)?.[1]
+  return kind ? { requests: text.slice(OPENING.length, -CLOSING.length), stored, isBatch: kind === 'batch' } : null
 }
 
-/** Whether a step of a batch failed. Inside of a value the quotes would be escaped. */
-function hasErrors(text: string): boolean {
+/** Whether every step of a batch ran. Inside of a value the quotes would be escaped. */
+function isWhole(text: string): boolean {
   const at = text.lastIndexOf(ERRORS)
   NO_ERRORS.lastIndex = at + ERRORS.length
-  return at >= 0 && !NO_ERRORS.test(text)
+  return at >= 0 && NO_ERRORS.test(text)
 }
 
-/** If that fails, the server ends the stream by itself, 10 s later. */
-async function close(baton: string, say: (body: string) => Promise<Response>): Promise<void> {
-  await say(`{"baton":"${baton}","requests":[{"type":"close"}]}`).then(
+/** Nobody waits for it. If it fails, the server ends the stream by itself, 10 s later. */
+function close(baton: string, say: (body: string) => Promise<Response>): void {
+  void say(`{"baton":"${baton}","requests":[{"type":"close"}]}`).then(
     (closed) => closed.body?.cancel(),
     () => undefined,
   )

@@ -24,10 +24,10 @@ export class LateConnection implements Pick<Connection, 'send' | 'close' | 'aban
     this.connection?.heard()
   }
 
-  async close(): Promise<void> {
+  async close(how: { readonly endsProcess?: boolean } = {}): Promise<void> {
     this.refused ??= 'the connection is closed'
     const opened = await this.opening?.catch(() => null)
-    await opened?.close()
+    await opened?.close(how)
   }
 
   abandon(reason = 'the connection was cut'): void {
