@@ -286,7 +286,6 @@ export const RULES: readonly Rule[] = [
   },
   { files: ['server/adapters/mail/**'], may: [CORE, SELF], packages: ['nodemailer'] },
   { files: ['server/adapters/cluster/**'], may: [CORE, SELF], packages: [CRYPTO] },
-  { files: ['server/adapters/control/**'], may: [CORE, SELF], types: [PIPELINE, PROVIDERS], packages: ['node:*'] },
 
   // http and mcp: the wire. A resource imports no other resource's routes.
   {

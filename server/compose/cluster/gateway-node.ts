@@ -187,8 +187,8 @@ export class GatewayNode {
     }
     const role = this.parts.role.of(hop.cell)
     if (asksToPrepare(request, hop)) {
-      await this.parts.role.prepare(hop.cell)
-      return new Response(null, { status: 204 })
+      const isPrepared = await this.parts.role.prepare(hop.cell)
+      return new Response(null, { status: isPrepared ? 204 : 503 })
     }
     const deciding = role?.decided ?? null
     if (deciding !== null) {

@@ -134,7 +134,7 @@ describe('the owner of the accounts', () => {
     const path = '/internal/cell/prepare'
     expect((await node.handle(hop(path, { address: OPERATOR, term: 7 }))).status).toBe(204)
     expect(prepared.map(({ cell }) => cell)).toEqual(['main'])
-    expect((await node.handle(hop(path, { address: OPERATOR, cell: 'c9' }))).status).toBe(204)
+    expect((await node.handle(hop(path, { address: OPERATOR, cell: 'c9' }))).status).toBe(503)
     await time.pass(500)
     // A caller's own request to that path is one like any other.
     serves(role.owned() ?? {})

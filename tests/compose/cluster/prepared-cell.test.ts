@@ -64,12 +64,30 @@ describe('the next owner of a cell', () => {
     expect(granting()).toEqual([other])
   })
 
+  test('is whoever sees first that it is free, where the one that was asked would not take it', async () => {
+    for (const fault of ['stops too', 'is cut off', 'has a wrong clock'] as const) {
+      const { time, start, a, granting, prepared } = await ownerAndStandby()
+      // The newest is asked.
+      const { role, link } = start('c')
+      await time.pass(2_000)
+      if (fault === 'stops too') role.withdraw()
+      if (fault === 'is cut off') link.isCut = true
+      if (fault === 'has a wrong clock') link.skewMs = 60_000
+      if (fault !== 'stops too') await time.pass(1_500)
+      const left = a.role.leave(0)
+      // A node for which no request waits looks once a second.
+      await time.pass(1_200)
+      await left
+      expect([fault, granting(), prepared.every(({ node }) => node === 'b')]).toEqual([fault, ['b'], true])
+    }
+  })
+
   test('opens it anew if it cannot be prepared, or cannot begin', async () => {
     for (const fault of ['unprepared', 'unbegun'] as const) {
       const { time, a, b, granting, opened, prepared, lines } = await ownerAndStandby()
       b.link[fault] = new Error('the tables are not those of this version')
       const left = a.role.leave(0)
-      await time.pass(200)
+      await time.pass(1_200)
       await left
       expect([granting(), opened.at(-1)?.isPrepared, prepared.every(({ isClosed }) => isClosed)]).toEqual([
         ['b'],

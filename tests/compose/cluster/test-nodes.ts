@@ -96,7 +96,7 @@ export function testNodes(
           close: () => gateway.close(),
         }
       },
-      askToPrepare: async (cell, { nodeId }) => roles.get(nodeId)?.of(cell)?.prepare(),
+      askToPrepare: async (cell, { nodeId }) => (await roles.get(nodeId)?.prepare(cell)) ?? false,
     })
     const refuse = (cell: CellName) => {
       if (link.failure && (link.failing.length === 0 || link.failing.includes(cell))) throw link.failure

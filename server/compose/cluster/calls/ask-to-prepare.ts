@@ -13,13 +13,14 @@ interface AskParts {
   readonly now: () => number
 }
 
-/** Asks the next owner of a cell to prepare it. Resolves when it has, or cannot, or takes too long. Never rejects. */
+/** Asks the next owner of a cell to prepare it. Resolves to whether it has: not if it cannot, or takes too long. Never rejects. */
 export function askToPrepare({ forwarding, sighting, now }: AskParts) {
-  return async (cell: CellName, { nodeId, url }: Pick<Offer, 'nodeId' | 'url'>): Promise<void> => {
+  return async (cell: CellName, { nodeId, url }: Pick<Offer, 'nodeId' | 'url'>): Promise<boolean> => {
     const signal = AbortSignal.timeout(MAX_PREPARE_MS)
     const term = (sighting()?.owners.get(cell)?.term ?? 0) + 1
     const request = new Request(`http://owner.internal${PREPARE_PATH}`, { method: 'POST', signal })
     const answer = await forwarding.send(request, { cell, nodeId, url, term }, commandCall(now()))
     await answer?.body?.cancel()
+    return answer?.ok ?? false
   }
 }

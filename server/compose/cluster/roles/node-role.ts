@@ -26,8 +26,8 @@ interface RoleParts<G extends OwnedGateway> extends CellParts<G> {
   /** Whether a node with the secrets of this one named itself as the owner at this address. Nothing is sent to another. */
   readonly isGenuine: (owner: Peer) => boolean
   readonly now: () => number
-  /** Asks another node to prepare a cell that it gets soon. Resolves when it has, or cannot, or takes too long. Never rejects. */
-  readonly askToPrepare?: (cell: CellName, at: Pick<Offer, 'nodeId' | 'url'>) => Promise<void>
+  /** Asks another node to prepare a cell that it gets soon. Resolves to whether it has: not if it cannot, or takes too long. Never rejects. */
+  readonly askToPrepare?: (cell: CellName, at: Pick<Offer, 'nodeId' | 'url'>) => Promise<boolean>
   /** For tests. */
   readonly sleep?: (ms: number) => Promise<void>
 }
@@ -175,11 +175,17 @@ export class NodeRole<G extends OwnedGateway> {
     if (to.nodeId !== this.parts.self.id) await this.yieldTo(cell, to)
   }
 
-  /** Prepares a cell that another node gives away soon, and looks for it more often from now on. Resolves when it is prepared, or cannot be. */
-  async prepare(cell: CellName): Promise<void> {
-    const prepared = this.of(cell)?.prepare()
+  /**
+   * Prepares a cell that another node gives away soon, and looks for it more often from now on. Resolves to whether it is prepared: not if it
+   * cannot be, or this node would not take it.
+   */
+  async prepare(cell: CellName): Promise<boolean> {
+    const role = this.of(cell)
+    if (!role || !this.mayTake || this.skew.problem() !== null || this.trouble !== null) return false
+    const prepared = role.prepare()
     this.hurry()
     await prepared
+    return role.isPrepared
   }
 
   /** Gives a cell away once the next owner has prepared it: requests wait for that node only as long as it takes to begin. */
@@ -202,10 +208,10 @@ export class NodeRole<G extends OwnedGateway> {
     const cells = owned.map(({ cell }) => cell)
     const successors = await this.successors()
     const next = nextOwners(cells, successors, this.latest)
-    await Promise.all([...next].map(([cell, to]) => askToPrepare(cell, to)))
+    const prepared = await Promise.all([...next].map(([cell, to]) => askToPrepare(cell, to)))
     // Of several cells each goes to who has fewest. The only one would go to whoever sees first that it is free.
     const [to] = next.values()
-    if (to && this.roles.length === 1 && successors.length > 1)
+    if (to && prepared[0] && this.roles.length === 1 && successors.length > 1)
       await leases.plan(MAIN_CELL, to.nodeId, false).catch(() => undefined)
   }
 
