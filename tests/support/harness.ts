@@ -16,6 +16,7 @@ import { ok, type Result } from '../../server/core/result'
 import { newKeyForm } from '../../server/http/keys/record'
 import type { DashboardFiles } from '../../server/http/system/dashboard-files'
 import { openLog } from '../../server/log'
+import './collect-when-forced'
 import { writeMigratedDatabase } from './databases/migrated-database'
 import { TEST_THREADS } from './test-threads'
 
@@ -89,13 +90,6 @@ const QUICK_HASH = {
 function saltedHash(salt: string, password: string): string {
   return `${salt}:${new Bun.CryptoHasher('sha256', salt).update(password).digest('hex')}`
 }
-
-/**
- * Elysia collects the garbage of the whole process once an app has compiled its handler: 15 ms of a core for each gateway here. Who forces
- * a collection, as what measures memory does, gets it.
- */
-const collect = Bun.gc
-Bun.gc = (force) => (force ? collect(force) : 0)
 
 const OPERATOR: Actor = { kind: 'operator', id: 'test', address: null }
 /** Limits so wide that no test waits for a minute to pass. */

@@ -156,23 +156,33 @@ describe.skipIf(!hasSqld)('the connections to a libSQL server', () => {
   })
 })
 
-test('a server that lost a stream and does not say so as sqld does gets whole requests from then on', async () => {
+/** A client over a kept stream to a server that `answer`s by itself, or otherwise as one whose streams are at `base_url`; and what it was sent. */
+function keptTo({
+  baseUrl = null as string | null,
+  answer = (_baton: string | null): Response | Promise<Response> | null => null,
+}) {
   const sent: string[] = []
   const result = { cols: [], rows: [], affected_row_count: 0, last_insert_rowid: null }
   const stream = new KeptStream(
     async (request) => {
       const { baton, requests } = (await request.json()) as { baton?: string; requests: { type: string }[] }
       sent.push(requests.map(({ type }) => type).join())
-      if (baton) return new Response('stream not found', { status: 404 })
       const results = requests.map(({ type }) => ({
         type: 'ok',
         response: type === 'close' ? { type } : { type, result },
       }))
-      return Response.json({ baton: requests.length > 1 ? null : 'b', base_url: null, results })
+      return (
+        answer(baton ?? null) ?? Response.json({ baton: requests.length > 1 ? null : 'b', base_url: baseUrl, results })
+      )
     },
     () => 0,
   )
-  const client = createClient({ url: 'http://database.test', fetch: stream.fetch })
+  return { client: createClient({ url: 'http://database.test', fetch: stream.fetch }), sent }
+}
+
+test('a server that lost a stream and does not say so as sqld does gets whole requests from then on', async () => {
+  const answer = (baton: string | null) => (baton === null ? null : new Response('stream not found', { status: 404 }))
+  const { client, sent } = keptTo({ answer })
   await client.execute('SELECT 1')
   // Whether it ran is the caller's question.
   await expect(client.execute('SELECT 1')).rejects.toThrow('404')
@@ -181,37 +191,18 @@ test('a server that lost a stream and does not say so as sqld does gets whole re
 })
 
 test('a batch that failed is answered at once, whether or not the server closes its stream', async () => {
-  const stream = new KeptStream(
-    async (request) => {
-      const { baton } = (await request.json()) as { baton?: string }
-      if (baton) return new Promise(() => undefined)
-      const error = { message: 'too large', code: 'RESPONSE_TOO_LARGE' }
-      const ok = (type: string) => ({ type: 'ok', response: { type } })
-      const results = [ok('store_sql'), ok('store_sql'), { type: 'error', error }, ok('close_sql'), ok('close_sql')]
-      return Response.json({ baton: 'b', base_url: null, results })
-    },
-    () => 0,
-  )
-  const client = createClient({ url: 'http://database.test', fetch: stream.fetch })
+  const error = { message: 'too large', code: 'RESPONSE_TOO_LARGE' }
+  const ok = (type: string) => ({ type: 'ok', response: { type } })
+  const results = [ok('store_sql'), ok('store_sql'), { type: 'error', error }, ok('close_sql'), ok('close_sql')]
+  const answer = (baton: string | null) =>
+    baton === null ? Response.json({ baton: 'b', base_url: null, results }) : new Promise<Response>(() => undefined)
+  const { client, sent } = keptTo({ answer })
   await expect(client.batch(['SELECT 1', 'SELECT 2'], 'write')).rejects.toThrow('too large')
+  expect(sent.at(-1)).toBe('close')
 })
 
 test('a server that sends streams to another address gets whole requests from then on', async () => {
-  const sent: string[] = []
-  const result = { cols: [], rows: [], affected_row_count: 0, last_insert_rowid: null }
-  const stream = new KeptStream(
-    async (request) => {
-      const { requests } = (await request.json()) as { requests: { type: string }[] }
-      sent.push(requests.map(({ type }) => type).join())
-      const results = requests.map(({ type }) => ({
-        type: 'ok',
-        response: type === 'close' ? { type } : { type, result },
-      }))
-      return Response.json({ baton: requests.length > 1 ? null : 'b', base_url: 'http://elsewhere.test', results })
-    },
-    () => 0,
-  )
-  const client = createClient({ url: 'http://database.test', fetch: stream.fetch })
+  const { client, sent } = keptTo({ baseUrl: 'http://elsewhere.test' })
   await client.execute('SELECT 1')
   await client.execute('SELECT 1')
   expect(sent).toEqual(['execute', 'execute,close'])

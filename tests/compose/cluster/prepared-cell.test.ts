@@ -14,6 +14,9 @@ describe('the next owner of a cell', () => {
     return { ...nodes, a, b }
   }
 
+  /** A request waits at this node, which looks at the leases more often then. */
+  const waits = ({ role }: Awaited<ReturnType<typeof ownerAndStandby>>['b']) => void role.until(() => role.owned())
+
   test('prepares it while the owner grants, grants nothing meanwhile, and begins under its own lease', async () => {
     const { time, a, b, granting, opened, prepared } = await ownerAndStandby()
     await b.role.main.prepare()
@@ -66,7 +69,7 @@ describe('the next owner of a cell', () => {
 
   test('is whoever sees first that it is free, where the one that was asked would not take it', async () => {
     for (const fault of ['stops too', 'is cut off', 'has a wrong clock'] as const) {
-      const { time, start, a, granting, prepared } = await ownerAndStandby()
+      const { time, start, a, b, granting, prepared } = await ownerAndStandby()
       // The newest is asked.
       const { role, link } = start('c')
       await time.pass(2_000)
@@ -75,8 +78,8 @@ describe('the next owner of a cell', () => {
       if (fault === 'has a wrong clock') link.skewMs = 60_000
       if (fault !== 'stops too') await time.pass(1_500)
       const left = a.role.leave(0)
-      // A node for which no request waits looks once a second.
-      await time.pass(1_200)
+      waits(b)
+      await time.pass(300)
       await left
       expect([fault, granting(), prepared.every(({ node }) => node === 'b')]).toEqual([fault, ['b'], true])
     }
@@ -87,7 +90,8 @@ describe('the next owner of a cell', () => {
       const { time, a, b, granting, opened, prepared, lines } = await ownerAndStandby()
       b.link[fault] = new Error('the tables are not those of this version')
       const left = a.role.leave(0)
-      await time.pass(1_200)
+      waits(b)
+      await time.pass(200)
       await left
       expect([granting(), opened.at(-1)?.isPrepared, prepared.every(({ isClosed }) => isClosed)]).toEqual([
         ['b'],

@@ -26,16 +26,16 @@ const QUICK_HASH = `{
   hash: async (password) => \`quick:\${new Bun.CryptoHasher('sha256').update(password).digest('hex')}\`,
   async verify({ hash, password }) { return hash === await this.hash(password) },
 }`
-/** Elysia collects all garbage once it has compiled the handler of an app, a twentieth of a start. Who forces a collection gets it. */
-const COLLECT_WHEN_FORCED = 'const collect = Bun.gc; Bun.gc = (force) => (force ? collect(force) : 0)\n'
+/** Saves a twentieth of a start. */
+const QUICK_START = join(ROOT, 'tests', 'support', 'collect-when-forced.ts')
 
 let bundled: Promise<string> | null = null
 
 /**
  * The server as one file with its bytecode, for tests whose subject is not how it loads: to find, link and compile 1,500 modules is half
  * of a start's processor time. The same code with the same packages, but for the hash of passwords; child processes, and threads that few
- * tests need, start from the source. Built once per content. Like the binary it is told the fingerprint of the search index's sources: to
- * read every installed package for it is an eighth of a start.
+ * tests need, start from the source. Built once per content. Like the binary it is given the hash of the search index's sources: to read
+ * every installed package for it is an eighth of a start.
  */
 export function bundledServer(): Promise<string> {
   bundled ??= bundleOnce()
@@ -49,7 +49,13 @@ async function bundleOnce(): Promise<string> {
 /** Of everything that decides what the bundle holds: the source, the packages and Bun. */
 async function bundleHash(): Promise<string> {
   const sources = (await filesBelow(ROOT, 'server', [])).filter((file) => /\.(ts|json)$/.test(file))
-  const files = [...sources, 'bun.lock', 'tsconfig.json', 'tests/support/servers/server-bundle.ts']
+  const files = [
+    ...sources,
+    'bun.lock',
+    'tsconfig.json',
+    'tests/support/servers/server-bundle.ts',
+    'tests/support/collect-when-forced.ts',
+  ]
   return contentHash(ROOT, files, Bun.version)
 }
 
@@ -97,5 +103,5 @@ function movedInto(place: string, path: string, source: string): string {
     .replace(BINARY_FINGERPRINT, `join(dataDir, '${KNOWN_FINGERPRINT}')`)
     .replace(SCRYPT, QUICK_HASH)
     .replace(OWN_PLACE, (_, what) => JSON.stringify(what === 'url' ? pathToFileURL(path).href : folder))
-  return path === join(ROOT, 'server/main.ts') ? moved + COLLECT_WHEN_FORCED : moved
+  return path === join(ROOT, 'server/main.ts') ? `import ${JSON.stringify(QUICK_START)}\n${moved}` : moved
 }

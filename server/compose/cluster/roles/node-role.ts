@@ -181,7 +181,7 @@ export class NodeRole<G extends OwnedGateway> {
    */
   async prepare(cell: CellName): Promise<boolean> {
     const role = this.of(cell)
-    if (!role || !this.mayTake || this.skew.problem() !== null || this.trouble !== null) return false
+    if (!role || !this.isAble || this.trouble !== null) return false
     const prepared = role.prepare()
     this.hurry()
     await prepared
@@ -341,11 +341,15 @@ export class NodeRole<G extends OwnedGateway> {
     void this.yieldTo(given.cell, sighting.offers.find(({ nodeId }) => nodeId === given.to) ?? null)
   }
 
+  /** Whether this node takes cells: it does not stop, and its clock is right. */
+  private get isAble(): boolean {
+    return this.mayTake && this.skew.problem() === null
+  }
+
   /** Says that this node lives, and at once if it can take other cells than before. */
   private async beat(): Promise<void> {
     const { leases, self, monotonic } = this.parts
-    const isAble = this.mayTake && this.skew.problem() === null
-    const offer = isAble ? this.roles.filter(({ isWilling }) => isWilling).map(({ cell }) => cell) : []
+    const offer = this.isAble ? this.roles.filter(({ isWilling }) => isWilling).map(({ cell }) => cell) : []
     const isNews = this.roles.length > 1 && offer.join() !== this.offered
     if (!isNews && monotonic() - this.seenAt < RENEW_MS) return
     this.seenAt = monotonic()

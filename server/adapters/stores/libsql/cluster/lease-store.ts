@@ -1,4 +1,4 @@
-import { type Client, createClient, type InStatement, type InValue, type Row } from '@libsql/client'
+import type { Client, InStatement, InValue, Row } from '@libsql/client'
 import type { CellName } from '../../../../core/cluster/cells'
 import {
   type CellOwner,
@@ -14,8 +14,7 @@ import {
   type Plan,
   type Sighting,
 } from '../../../../core/cluster/leases'
-import { boundedFetch } from '../driver/network/bounded-fetch'
-import { KeptStream } from '../driver/network/kept-stream'
+import { type DatabaseAddress, serverClient } from '../driver/network/server-client'
 import { refuseMoved, refuseWhileMoving } from '../move/standing'
 import { cellOf, LEASE_TABLES, LIVES, leaseOf, MAIN_LEASE, NOW, RUNS } from './lease-tables'
 import { WriteTurns } from './write-turns'
@@ -97,9 +96,8 @@ export class LibsqlLeases implements LeaseStore {
   private readonly fingerprints = new Map<string, string>()
   private readonly turns = new WriteTurns(DEADLINE_MS)
 
-  constructor({ url, authToken }: { readonly url: string; readonly authToken: string | null }) {
-    const { fetch } = new KeptStream(boundedFetch({ deadlineMs: DEADLINE_MS }), () => performance.now())
-    this.client = createClient({ url, ...(authToken && { authToken }), fetch })
+  constructor(address: DatabaseAddress) {
+    this.client = serverClient(address, { deadlineMs: DEADLINE_MS, isKept: true })
   }
 
   async join(node: NodeFacts, fingerprints: Readonly<Record<string, string>>): Promise<readonly string[]> {

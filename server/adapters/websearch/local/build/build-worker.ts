@@ -7,11 +7,10 @@ import type { BuildAnswer, BuildRequest } from './ensure-index'
 declare const self: Worker
 
 self.onmessage = async ({ data }: MessageEvent<BuildRequest>) => {
-  const built: Promise<BuildAnswer> = buildIndex(data, (progress) => tell({ progress })).then(
+  const answer: BuildAnswer = await buildIndex(data, (progress) => tell({ progress })).then(
     (counts) => ({ counts }),
     (problem) => ({ problem: reasonOf(problem) }),
   )
-  const answer = await built
   await finalizeStatements()
   tell(answer)
 }

@@ -1,14 +1,11 @@
-import { type Client, createClient, type InStatement, type ResultSet } from '@libsql/client'
+import type { Client, InStatement, ResultSet } from '@libsql/client'
 import type { WireResult } from '../worker-wire'
-import { boundedFetch } from './bounded-fetch'
-import { KeptStream } from './kept-stream'
+import { type DatabaseAddress, serverClient } from './server-client'
 
 const BATCH_MS = 30_000
 const MIGRATION_MS = 60 * 60_000
 
-interface NetworkOptions {
-  readonly url: string
-  readonly authToken: string | null
+interface NetworkOptions extends DatabaseAddress {
   /** How long a batch may take. */
   readonly batchMs?: number | undefined
 }
@@ -19,11 +16,9 @@ export class NetworkDatabase {
   /** Of its own: it changes settings of its stream. */
   private readonly migrating: Client
 
-  constructor({ url, authToken, batchMs = BATCH_MS }: NetworkOptions) {
-    const place = { url, ...(authToken && { authToken }) }
-    const bounded = boundedFetch({ deadlineMs: batchMs })
-    this.client = createClient({ ...place, fetch: new KeptStream(bounded, () => performance.now()).fetch })
-    this.migrating = createClient({ ...place, fetch: boundedFetch({ deadlineMs: MIGRATION_MS }) })
+  constructor({ batchMs = BATCH_MS, ...address }: NetworkOptions) {
+    this.client = serverClient(address, { deadlineMs: batchMs, isKept: true })
+    this.migrating = serverClient(address, { deadlineMs: MIGRATION_MS })
   }
 
   async batch(statements: readonly InStatement[], mode: 'read' | 'write'): Promise<WireResult[]> {

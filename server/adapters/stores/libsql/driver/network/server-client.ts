@@ -1,0 +1,28 @@
+import { type Client, createClient } from '@libsql/client'
+import { boundedFetch } from './bounded-fetch'
+import { KeptStream } from './kept-stream'
+
+/** The address of a database server. */
+export interface DatabaseAddress {
+  readonly url: string
+  readonly authToken: string | null
+}
+
+interface ClientOptions {
+  /** How long a request may take. */
+  readonly deadlineMs: number
+  /** Whether its stream stays open (`KeptStream`): not for what changes settings of its stream. */
+  readonly isKept?: boolean
+  /** Whether it uses no connection that was used before. */
+  readonly isNewConnection?: boolean
+}
+
+/** A client of a database server. Its requests have limits of time and size. */
+export function serverClient(
+  { url, authToken }: DatabaseAddress,
+  { deadlineMs, isKept = false, isNewConnection = false }: ClientOptions,
+): Client {
+  const bounded = boundedFetch({ deadlineMs, isNewConnection })
+  const fetch = isKept ? new KeptStream(bounded, () => performance.now()).fetch : bounded
+  return createClient({ url, ...(authToken && { authToken }), fetch })
+}
