@@ -1,5 +1,8 @@
 import { boundedBytes } from '../../../../../core/bounded-bytes'
 
+/** Sends a request to a database server. */
+export type Send = (request: Request) => Promise<Response>
+
 /** The largest response accepted from a database. Pages of rows are a hundredth of it. */
 const MAX_BYTES = 64 * 1024 * 1024
 
@@ -16,8 +19,8 @@ export function boundedFetch({
   readonly maxBytes?: number
   /** Whether none that was used before is used again. */
   readonly isNewConnection?: boolean
-}) {
-  return async (request: Request): Promise<Response> => {
+}): Send {
+  return async (request) => {
     const headers = new Headers(request.headers)
     headers.set('accept-encoding', 'identity')
     const answer = await fetch(new Request(request, { headers }), {

@@ -1,4 +1,5 @@
-type Send = (request: Request) => Promise<Response>
+import type { Send } from './bounded-fetch'
+import { ranWhole } from './step-errors'
 
 /** A libSQL server ends a stream that was idle for 10 s. */
 const MAX_IDLE_MS = 5_000
@@ -13,8 +14,6 @@ const CLOSED = '{"type":"ok","response":{"type":"close"}}'
 const FORGOTTEN = ',{"type":"ok","response":{"type":"close_sql"}}'
 /** What an answer begins with, up to the results, which are last. */
 const HEAD = /^\{"baton":"([^"\\]+)","base_url":null,"results":\[/
-const ERRORS = '"step_errors":['
-const NO_ERRORS = /(?:null,?)*\]/y
 /** How a server refuses a stream that it does not know any more, before it runs anything. */
 const UNKNOWN = /^Received an invalid baton$|"code":"STREAM_EXPIRED"/
 
@@ -100,7 +99,7 @@ export class KeptStream {
     this.isOff = baton === undefined || !text.endsWith(ending)
     if (baton !== undefined && !this.isOff) {
       // A transaction that it could not end would be in the way of whatever comes next.
-      if (isBatch && !isWhole(text)) close(baton, say)
+      if (isBatch && !ranWhole(text)) close(baton, say)
       else this.kept = { baton, openedAt, usedAt: this.now() }
     }
     const { status, headers } = answer
@@ -124,13 +123,6 @@ function askedIn(text: string): Asked | null {
   ASKING.lastIndex = at
   const kind = ASKING.exec(text)?.[1]
   return kind ? { requests: text.slice(OPENING.length, -CLOSING.length), stored, isBatch: kind === 'batch' } : null
-}
-
-/** Whether every step of a batch ran. Inside of a value the quotes would be escaped. */
-function isWhole(text: string): boolean {
-  const at = text.lastIndexOf(ERRORS)
-  NO_ERRORS.lastIndex = at + ERRORS.length
-  return at >= 0 && NO_ERRORS.test(text)
 }
 
 /** Nobody waits for it. If it fails, the server ends the stream by itself, 10 s later. */

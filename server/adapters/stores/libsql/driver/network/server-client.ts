@@ -1,6 +1,7 @@
 import { type Client, createClient } from '@libsql/client'
 import { boundedFetch } from './bounded-fetch'
 import { KeptStream } from './kept-stream'
+import { firstStepErrorOnly } from './step-errors'
 
 /** The address of a database server. */
 export interface DatabaseAddress {
@@ -22,7 +23,7 @@ export function serverClient(
   { url, authToken }: DatabaseAddress,
   { deadlineMs, isKept = false, isNewConnection = false }: ClientOptions,
 ): Client {
-  const bounded = boundedFetch({ deadlineMs, isNewConnection })
-  const fetch = isKept ? new KeptStream(bounded, () => performance.now()).fetch : bounded
+  const send = firstStepErrorOnly(boundedFetch({ deadlineMs, isNewConnection }))
+  const fetch = isKept ? new KeptStream(send, () => performance.now()).fetch : send
   return createClient({ url, ...(authToken && { authToken }), fetch })
 }

@@ -1,0 +1,41 @@
+import type { Send } from './bounded-fetch'
+
+const ERRORS = '"step_errors":['
+const NO_ERRORS = /(?:null,?)*\]/y
+
+/** Whether every step of a batch ran, by the text of its answer. Inside of a value the quotes would be escaped. */
+export function ranWhole(text: string): boolean {
+  const at = text.lastIndexOf(ERRORS)
+  NO_ERRORS.lastIndex = at + ERRORS.length
+  return at >= 0 && NO_ERRORS.test(text)
+}
+
+/**
+ * Sends like `send`, and leaves of a batch's errors the first. A libSQL server that rolls a batch back by force, as it does after 5 s while others
+ * wait for the lock, refuses every step that is left. The client throws the first of these errors and handles none of the others, and an
+ * error that nobody handles ends the thread, and with it the gateway.
+ */
+export function firstStepErrorOnly(send: Send): Send {
+  return async (request) => {
+    const answer = await send(request)
+    if (!answer.ok) return answer
+    const text = await answer.text()
+    const isAsItWas = !text.includes(ERRORS) || ranWhole(text)
+    return new Response(isAsItWas ? text : withFirstErrors(text), answer)
+  }
+}
+
+interface Pipeline {
+  readonly results: readonly { readonly response?: { readonly result?: { step_errors?: unknown[] } } }[]
+}
+
+function withFirstErrors(text: string): string {
+  const pipeline = JSON.parse(text) as Pipeline
+  for (const { response } of pipeline.results) {
+    const { result } = response ?? {}
+    if (!result?.step_errors) continue
+    const first = result.step_errors.findIndex((error) => error !== null)
+    result.step_errors = result.step_errors.map((error, step) => (step === first ? error : null))
+  }
+  return JSON.stringify(pipeline)
+}
