@@ -8,6 +8,7 @@ import { reconcile } from '../support/reconcile'
 import {
   control,
   dataFolder,
+  FREES_MEMORY,
   removeFolder,
   type ServerProcess,
   signUp,
@@ -36,7 +37,7 @@ describe(`${FLOOD} connections that send a byte at a time and ${FLOOD} that send
 
   beforeAll(async () => {
     folder = await dataFolder()
-    server = await startServer(folder)
+    server = await startServer(folder, FREES_MEMORY)
     const owner = await signUp(server.url, EMAIL)
     await control(folder, 'limits', { account: owner.id, limits: { rpm: 1e8, tpm: 1e8, concurrency: 1000 } })
     await control(folder, 'grant', { account: owner.id, usd: '100' })

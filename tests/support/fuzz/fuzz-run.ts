@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { type Reconciliation, reconcile } from '../reconcile'
-import { dataFolder, removeFolder, type ServerProcess, startServer } from '../servers/server-process'
+import { dataFolder, FREES_MEMORY, removeFolder, type ServerProcess, startServer } from '../servers/server-process'
 import type { Attempt, World } from './attempt'
 import { type Document, operationsOf } from './document'
 import { attempts } from './generator'
@@ -15,7 +15,7 @@ const LANES = 12
 const DEADLINE_MS = 15_000
 const PAUSE_MS = 2
 const MAX_PROBLEMS = 50
-const SERVER = { ANON_RPM: '1000000', SIGNUP_RPM: '20', LOG_LEVEL: 'warn' }
+const SERVER = { ANON_RPM: '1000000', SIGNUP_RPM: '20', LOG_LEVEL: 'warn', ...FREES_MEMORY }
 
 export interface FuzzReport {
   readonly seed: number

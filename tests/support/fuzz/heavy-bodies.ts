@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SHORT_BODY_BYTES } from '../../../server/pipeline/models/body-reader'
-import { control, dataFolder, removeFolder, signUp, startServer } from '../servers/server-process'
+import { control, dataFolder, FREES_MEMORY, removeFolder, signUp, startServer } from '../servers/server-process'
 
 /** Most CPU time of the thread that serves everybody that the gateway may take for one request (issue 14.12). */
 const MOST_OWN_MS = 50
@@ -77,7 +77,12 @@ function heavyBodies(): HeavyBody[] {
  */
 export async function heavyRun(): Promise<readonly HeavyReading[]> {
   const folder = await dataFolder()
-  const server = await startServer(folder, { ANON_RPM: '1000000', SIGNUP_RPM: '1000000', LOG_LEVEL: 'error' })
+  const server = await startServer(folder, {
+    ANON_RPM: '1000000',
+    SIGNUP_RPM: '1000000',
+    LOG_LEVEL: 'error',
+    ...FREES_MEMORY,
+  })
   const bare = await startBareReceiver()
   try {
     const owner = await signUp(server.url, 'owner@example.com')
