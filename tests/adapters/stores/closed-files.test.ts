@@ -3,7 +3,9 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Connection } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
+import { OWN_THREADS, type WorkerThreads } from '../../../server/adapters/stores/libsql/driver/worker/worker-threads'
 import { canListOpenFiles, openFilesBelow } from '../../support/databases/open-files'
+import { until } from '../../support/until'
 
 const folder = await mkdtemp(join(await realpath(tmpdir()), 'gateway-closed-files-'))
 afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -30,6 +32,29 @@ describe.skipIf(!canListOpenFiles)(
 
     test('after hundreds of statements, which the compiler of the thread may still hold', async () => {
       for (let i = 0; i < 12; i++) await useOnce('hot.db', 'reader', 300)
+      expect(openFilesBelow(folder)).toEqual([])
+    })
+
+    test('that is no database, nor the thread that could not open it', async () => {
+      const started: Worker[] = []
+      let ended = 0
+      const threads: WorkerThreads = {
+        start(script) {
+          const worker = OWN_THREADS.start(script)
+          worker.addEventListener('close', () => ended++)
+          started.push(worker)
+          return worker
+        },
+        end: OWN_THREADS.end,
+      }
+      const url = `file:${join(folder, 'none.db')}`
+      await Bun.write(join(folder, 'none.db'), 'no database, '.repeat(1000))
+      for (let i = 0; i < 5; i++)
+        await expect(Connection.open({ url, authToken: null, role: 'reader', threads }, fail)).rejects.toThrow(
+          'not a database',
+        )
+      await until(() => ended === started.length)
+      expect(started).toHaveLength(5)
       expect(openFilesBelow(folder)).toEqual([])
     })
 

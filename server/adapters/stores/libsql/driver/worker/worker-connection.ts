@@ -114,8 +114,13 @@ export class Connection {
     onCrash: (error: Error) => void,
   ): Promise<Connection> {
     const connection = new Connection(threads, onCrash)
-    await connection.send({ op: 'open', ...database })
-    return connection
+    try {
+      await connection.send({ op: 'open', ...database })
+      return connection
+    } catch (error) {
+      connection.abandon()
+      throw error
+    }
   }
 
   async send(request: Exclude<Without<WorkerRequest, 'id'>, { op: 'apply' }>): Promise<readonly WireResult[]> {
