@@ -3,12 +3,16 @@ import { Toaster as Sonner, toast } from 'sonner'
 /** Shows a toast in the region. */
 export const show = toast
 
+/** Above dialogs, and below menus: what somebody just opened is not covered. */
+const LAYER = { zIndex: 60 }
+
 /** The region where toasts appear. */
 export function Toaster() {
   return (
     <Sonner
       position="bottom-right"
       visibleToasts={3}
+      style={LAYER}
       toastOptions={{
         unstyled: true,
         classNames: {

@@ -16,7 +16,7 @@ export function MenuList({ trigger, entries }: MenuListProps) {
           align="end"
           sideOffset={4}
           collisionPadding={8}
-          className="z-50 min-w-48 rounded-md border border-line bg-surface p-1"
+          className="z-70 min-w-48 rounded-md border border-line bg-surface p-1"
         >
           {entries.map((entry) => (
             <Entry key={entry.label} entry={entry} />
