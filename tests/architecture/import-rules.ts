@@ -56,7 +56,7 @@ const IDENTITY_SCHEMA = [
 /** The documents of one resource, and the schemas of its records. */
 const RESOURCE_DOCS = ['server/http/*/**/*docs.ts', 'server/http/keys/key-failures.ts']
 /** The records of each resource: schemas that validate bodies, type answers, and are the documents. */
-const RECORDS = ['server/http/*/**/*record.ts', 'server/http/keys/key-history.ts']
+const RECORDS = ['server/http/*/**/*record.ts', 'server/http/keys/key-history.ts', 'server/http/keys/keys-csv.ts']
 /** What every resource builds on. */
 const EVERY_RESOURCE = [
   'server/http/middleware/**',

@@ -1,6 +1,6 @@
 import { auditEntry } from '../audit'
 import type { Clock } from '../clock'
-import { keyState } from '../credentials/api-key'
+import { KEY_DEFAULTS, keyState } from '../credentials/api-key'
 import type { CredentialStore } from '../credentials/store'
 import { type Failure, wrongParameters } from '../failure'
 import type { AccountId } from '../ids'
@@ -95,12 +95,13 @@ export class AccountClosing {
     const { keys, credentials, clock } = this.parts
     for (const key of await credentials.byAccount(owner.accountId))
       if (keyState(key, clock.now()) !== 'revoked') await keys.revoke(owner, key.id)
-    // Names, notes, tags and addresses may say who somebody is.
+    // Names, notes, tags and addresses may say who somebody is, and so may any setting that is added to these.
     for (const key of await credentials.byAccount(owner.accountId)) {
-      const anonymous = { ...key, name: key.id, note: null, tags: [], allowedIps: [], allowlist: null }
+      const anonymous = { ...key, ...KEY_DEFAULTS, name: key.id, allowlist: null }
       const { actor, accountId } = owner
       const entry = { at: clock.now(), actor, accountId, keyId: key.id, action: 'key.erase' }
-      if (key.name !== key.id) await credentials.update({ key: anonymous }, auditEntry(entry))
+      if (JSON.stringify(key) !== JSON.stringify(anonymous))
+        await credentials.update({ key: anonymous }, auditEntry(entry))
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { EndpointDocs, RouteDocs } from '../openapi/documented'
 import { BODY_FAILURES, OWNER_FAILURES, WRITE_FAILURES } from '../openapi/owner-failures'
 import { KeyHistory, KeyNames } from './key-history'
+import { KEYS_CSV_EXAMPLE } from './keys-csv'
 import {
   DisabledKeys,
   KEY_EXAMPLE,
@@ -13,9 +14,6 @@ import {
   Rotation,
 } from './record'
 
-const CSV =
-  'key_id,name,prefix,last4,status,tags,note,created_utc,created_by,last_used_utc,expires_utc,spent_usd,spending_limit_usd,remaining_usd,budget_usd,budget_period,allowed_ips,allowed_endpoints,allowed_models,requests_per_minute,tokens_per_minute,stops_utc,replaces,replaced_by\r\n' +
-  'key_01a1fdfa942070018c603d2632ddc21b,My first key,gwk_3o,UYRQ,active,,,2026-11-21T08:56:28.490Z,,,,0.01,1,0.99,,,,,,,,,,\r\n'
 const SECRET = { key: KEY_EXAMPLE, secret: `gwk_${'3o'.padEnd(45, 'x')}UYRQ` }
 const ID = { id: { description: 'Id of one of your keys.', example: KEY_EXAMPLE.id } }
 const CHANGED = {
@@ -146,7 +144,7 @@ export const KEY_DOCS = {
       200: {
         description: 'The file.',
         schema: { type: 'string' },
-        examples: { file: CSV },
+        examples: { file: KEYS_CSV_EXAMPLE },
         contentType: 'text/csv',
         headers: ['Content-Disposition'],
       },

@@ -118,6 +118,8 @@ const SETTINGS = {
   ),
 }
 
+export const KEY_SETTINGS = Object.keys(SETTINGS) as readonly (keyof typeof SETTINGS)[]
+
 const { name, ...OPTIONAL_SETTINGS } = SETTINGS
 
 export const NewKey = named(

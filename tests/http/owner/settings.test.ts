@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { KEY_DEFAULTS } from '../../../server/core/credentials/api-key'
 import type { SessionList, SettingsRecord } from '../../../server/http/account/settings-record'
 import { eventSource } from '../../support/agents/event-source'
 import { type Harness, openHarness } from '../../support/harness'
@@ -242,6 +243,19 @@ describe('closing the account', () => {
     expect(await core.apps.live(account.id, 'an-app')).toBeNull()
     const actions = (await auditRows(gateway)).filter((row) => row.account_id === account.id).map((row) => row.action)
     expect(actions.slice(-5)).toEqual(['connection.end', 'social.unlink', 'key.revoke', 'key.erase', 'account.close'])
+  })
+
+  test('erases every setting of its keys, also of one that is named by its own id', async () => {
+    const owner = await gateway.owner()
+    const settings = { note: 'Ada, +44 20', tags: ['ada'], allowed_ips: ['192.0.2.7'], rpm_limit: 7 }
+    const { key } = await keyBench(owner).create(settings)
+    await read(owner.api(`/api/keys/${key.id}`, { name: key.id }, 'PATCH'))
+    await read(close(owner))
+    const { core } = gateway
+    expect(await core.credentials.byId(key.id as `key_${string}`)).toMatchObject({ ...KEY_DEFAULTS, name: key.id })
+    expect(JSON.stringify(await core.stores.db.all(`SELECT * FROM keys WHERE id = '${key.id}'`))).not.toMatch(
+      /Ada|ada|192/,
+    )
   })
 
   test('lets the same address sign up again, as a new account', async () => {
