@@ -19,7 +19,8 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   invalid_token: 'This access token is unknown, expired or revoked, or was issued for another resource of the gateway.',
   api_key_disabled: 'This API key is disabled.',
   expired_api_key: 'This API key has expired.',
-  payment_required: 'No key was sent. Send one, or answer the payment challenge. The price is in the body.',
+  payment_required:
+    'This request needs a payment: answer the challenge, or send an API key where the route takes one. The price is in the body.',
   malformed_credential: 'The payment credential cannot be read. This response carries a new challenge.',
   invalid_challenge:
     'The credential is not for this request, or was already used. This response carries a new challenge.',
@@ -40,20 +41,20 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   insufficient_scope:
     'The scope in `param` was not granted, by the owner to the app or by the linked social account to this gateway. Request it again.',
   social_session_required: 'No social account is linked to this key, or its access was withdrawn. Link one.',
-  foreign_origin: 'A browser sent this request from another site.',
+  foreign_origin: "A browser sent this request from another site, or under a host name that is not this gateway's.",
   model_not_allowed: "The model is not in the key's allowlist.",
   unknown_model: 'There is no model with this id. `GET /v1/models` lists all models.',
   model_route_not_supported:
     'The model is not available on this route; its `supported_endpoint_types` lists the routes it supports.',
   max_tokens_exceeded: 'The input and the output cap together exceed the token limit per minute.',
-  unsupported_parameter: 'The vendor bills this parameter beyond tokens, so it is not supported.',
+  unsupported_parameter: 'This model or route does not support the parameter. The message says why.',
   unknown_endpoint: 'This endpoint does not exist. Check the path.',
   resource_not_found: 'No resource with this id exists, or the caller has no access to it.',
   method_not_allowed: 'The endpoint does not support this method; `Allow` lists the supported ones.',
   not_acceptable: 'The `Accept` header does not allow JSON.',
   request_timeout: 'The body did not arrive in time. Send the request again.',
   payload_too_large: 'The body is too large.',
-  unsupported_media_type: 'The body is not application/json.',
+  unsupported_media_type: 'The route does not take a body of this type or encoding. The message says what it takes.',
   idempotency_conflict: 'This Idempotency-Key was already used for a different request.',
   answer_not_kept:
     'This request was served and charged, but its response cannot be replayed: it was too large to store, or broke off. For a payment: it went through, but no attempt got a response.',
@@ -62,17 +63,19 @@ export const FAILURE_MEANINGS: Readonly<Record<FailureCode, string>> = {
   limit_reached: 'The account has reached its limit for this resource. Remove one, or ask the operator for more.',
   invalid_state: 'The change is not possible in the current state, for example enabling a revoked key.',
   estimated_price_exceeds_max_price: 'The request would cost more than X-Max-Price-USD. Nothing ran.',
-  rate_limit_exceeded: 'Too many requests this minute. Wait for Retry-After.',
+  rate_limit_exceeded:
+    'A limit of the key, app, account or address is reached. The message says which. Wait for Retry-After.',
   upstream_rate_limit:
-    'The upstream provider is rate-limiting the gateway. Your own limits were not reached. Wait for Retry-After.',
+    'The upstream takes no more calls now, or none of yours until one of them ends. The limits of your key were not reached. Wait for Retry-After.',
   quota_exceeded:
     "What is left of the key's daily, weekly or monthly budget is below the price. The budget resets after Retry-After.",
   internal_error: 'Something went wrong on our side. Contact support with the request id.',
   service_unavailable:
-    'The database is not responding, or the server is shutting down or has too much to do. Try again.',
+    'Something that the gateway needs is not responding, such as its database, or it is shutting down or has too much to do. Try again.',
   account_under_review:
     'An earlier charge of this account could not be booked, and the operator has to decide about it. Nothing was charged.',
   upstream_error: 'The upstream provider returned an error.',
-  upstream_unavailable: 'The upstream provider cannot be reached.',
-  upstream_timeout: 'The upstream provider did not respond in time.',
+  upstream_unavailable:
+    'The operation cannot be served now: its upstream cannot be reached, is not configured, or is closed. The message says which.',
+  upstream_timeout: 'The upstream did not respond before the call ended.',
 }

@@ -32,7 +32,8 @@ export interface AuthDeps extends AppAuthDeps {
 /**
  * The first half of every gated call (spec-answers 2): credential, key state, address, permission and rate limit, in this
  * order. It runs before the input is read, so that every response can carry the limit headers. The request counts in the
- * window of a known key or app whatever the result; for an unknown caller it counts in the window of the address.
+ * window of a known key or app whatever the result; with a payment it counts in a window for payments, and for any other
+ * caller in the window of the address. What matches no route counts nowhere.
  */
 export async function authenticate(
   auth: AuthDeps,
