@@ -201,7 +201,7 @@ function tables(db: IdentityDatabase) {
       twoFactor: identityTwoFactor,
       passkey: identityPasskey,
     },
-    // The one writer of the database takes single statements and batches, no open transactions (design 4).
+    // The one writer of the database takes single statements and batches, no open transactions.
     transaction: false,
   })
 }

@@ -14,7 +14,7 @@ export const GEMINI: Vendor = {
     return `${baseUrl}/models/${encodeURIComponent(model)}:${action}${path.events ? '?alt=sse' : ''}`
   },
   headers: (key) => (key === null ? {} : { 'x-goog-api-key': key }),
-  // An invalid key returns 400 (facts/upstreams 6.3).
+  // An invalid key returns 400.
   isAboutUs: (_status, error) => details(error).some(({ reason }) => reason === 'API_KEY_INVALID'),
   waitSeconds(error) {
     for (const { retryDelay } of details(error)) {

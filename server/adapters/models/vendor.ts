@@ -27,7 +27,7 @@ export interface Refusal {
 
 const MAX_WAIT = 86_400
 
-/** What a vendor's refusal means (facts/upstreams 0.1, 6). */
+/** What a vendor's refusal means. */
 export function refusalOf(vendor: Vendor, status: number, headers: Headers, body: string): Refusal {
   const error = errorOf(body)
   const wait = headerWait(headers) ?? vendor.waitSeconds(error)

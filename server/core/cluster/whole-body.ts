@@ -1,4 +1,4 @@
-/** Of a larger body that is sent after an await, Bun makes a system call for each part of each header (facts/performance). */
+/** Of a larger body that is sent after an await, Bun makes a system call for each part of each header. */
 const CORKED_BYTES = 15_000
 const WHOLE = Symbol('whole body')
 

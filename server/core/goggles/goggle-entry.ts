@@ -1,6 +1,6 @@
 import { parseGoggle } from './goggle'
 
-/** Where a goggle may be published (facts/upstreams.md 3.9). */
+/** Where a goggle may be published. */
 const GOGGLE_HOSTS: readonly string[] = [
   'github.com',
   'gist.github.com',

@@ -2,7 +2,10 @@ import { err, ok, type Result } from '../result'
 import { type Instruction, parseInstruction } from './instruction'
 import { isIndexable } from './instruction-index'
 
-/** Instructions that move and remove results (facts/upstreams.md 3). */
+/**
+ * Instructions that move and remove results.
+ * https://api-dashboard.search.brave.com/documentation/resources/goggles
+ */
 export interface Goggle {
   readonly instructions: readonly Instruction[]
   /** Keys are in lower case. The first of several equal keys counts. */

@@ -4,7 +4,7 @@ import { type Pattern, parsePattern } from './pattern'
 export type Target = 'url' | 'title' | 'description' | 'content'
 export type Action = 'boost' | 'downrank' | 'discard'
 
-/** An instruction of a goggle (facts/upstreams.md 3.2). */
+/** An instruction of a goggle. */
 export interface Instruction {
   readonly pattern: Pattern | null
   readonly target: Target

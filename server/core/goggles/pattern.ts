@@ -1,6 +1,6 @@
 /**
  * A pattern of a goggle: literal characters, `*` for any characters, `^` for a separator or the end, and `|` at the start or end as an
- * anchor (facts/upstreams.md 3.3). Ignores letter case. A match takes at most the text's length times the pattern's length.
+ * anchor. Ignores letter case. A match takes at most the text's length times the pattern's length.
  */
 export interface Pattern {
   /** The literal parts that a text must contain to match, in lower case. */

@@ -25,7 +25,7 @@ const STEPS = 10
 const TIE = 0.5
 
 /**
- * The instructions of all goggles of a request, which act like a single goggle (facts/upstreams.md 3.5 to 3.9).
+ * The instructions of all goggles of a request, which act like a single goggle.
  */
 export class RuleSet {
   private readonly books: readonly RuleBook[]

@@ -49,7 +49,7 @@ export type ChargeRefundRefusal = MoveRefusal | 'not_charged' | 'more_than_charg
 const PARTS = ['credit', 'paid'] as const
 
 /**
- * Holds, captures and releases money (design 4). The counters grant a hold in one step. A capture is durable in the journal before
+ * Holds, captures and releases money. The counters grant a hold in one step. A capture is durable in the journal before
  * its promise resolves, and only then do the counters change.
  */
 export class Ledger {

@@ -23,7 +23,7 @@ export interface ReceiptCheck {
 
 /**
  * Looks up every sent payment of the last two days on its network again. A reorganised chain may have dropped one after its response
- * was delivered (facts/payments 11); the operator decides what to do. A refused one may have been submitted by someone else: then it is
+ * was delivered; the operator decides what to do. A refused one may have been submitted by someone else: then it is
  * paid, and its credential buys what it was for. A network that does not answer changes nothing.
  */
 export async function recheckReceipts(parts: ReceiptCheckParts): Promise<ReceiptCheck> {

@@ -88,9 +88,9 @@ export class LinkedAccounts {
   }
 
   /**
-   * Renews accounts that were not used for a week, one at a time. An unused refresh token expires after some months
-   * (facts/upstreams 5.2), and this also detects withdrawn grants. Returns how many accounts it checked. An account that cannot be
-   * renewed now is tried again next time.
+   * Renews accounts that were not used for a week, one at a time. An unused refresh token expires after some months, and this
+   * also detects withdrawn grants. Returns how many accounts it checked. An account that cannot be renewed now is tried again
+   * next time.
    */
   async renewIdle(signal: AbortSignal): Promise<number> {
     const { store, network, clock, onTrouble } = this.parts
@@ -173,7 +173,7 @@ export class LinkedAccounts {
     const { refresh, accessExpiresAt } = session.tokens
     if (refresh === null || accessExpiresAt - now > RENEW_BEFORE_MS) return ok(session)
     const renewed = await this.renewed(session)
-    // If the renewal could not be done, keep using the old token while it is valid (facts/upstreams 5.2).
+    // If the renewal could not be done, keep using the old token while it is valid.
     if (!renewed.ok && renewed.error.kind !== 'own' && accessExpiresAt > now) return ok(session)
     return renewed
   }

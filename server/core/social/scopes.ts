@@ -21,7 +21,7 @@ export const SCOPE_MEANINGS: Readonly<Record<SocialScope, string>> = {
   'dm.write': 'Send messages',
 }
 
-/** Every endpoint of the network needs these two, so they are always requested (facts/upstreams 5.3). */
+/** Every endpoint of the network needs these two, so they are always requested. */
 const ALWAYS: readonly SocialScope[] = ['tweet.read', 'users.read']
 
 /** Without it the network issues no refresh token, and the session ends after two hours. Callers do not request it themselves. */

@@ -32,7 +32,7 @@ interface DocsParts {
 
 /**
  * API documentation: `/docs` for people, `/openapi.json` for programs, `/llms.txt` for agents. @elysiajs/swagger collects it from
- * the routes; its output is corrected before it is served (facts/dashboard.md 1.5), so the plugin's own handlers never run.
+ * the routes; its output is corrected before it is served, so the plugin's own handlers never run.
  */
 export function docsRoutes({ baseUrl, dashboard, mounted, payments, prices, imported }: DocsParts) {
   const generator = swagger({

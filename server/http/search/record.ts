@@ -83,7 +83,7 @@ const source = record(
   ['site_name', 'favicon', 'thumbnail', 'description', 'fetched_content_timestamp'],
 )
 
-/** The result of an image search (facts/upstreams.md 1.2). */
+/** The result of an image search. */
 export const ImageSearchResult = named(
   'ImageSearchResult',
   record('Images found.', {
@@ -96,7 +96,7 @@ export const ImageSearchResult = named(
   }),
 )
 
-/** The result of LLM context (facts/upstreams.md 2.2). */
+/** The result of LLM context. */
 export const LlmContextResult = named(
   'LlmContextResult',
   record('Passages to ground a model in.', {

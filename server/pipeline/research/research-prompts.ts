@@ -103,7 +103,7 @@ function sentencesOf(snippet: string, number: number): string[] {
     .map((sentence) => `${sentence} [${number}]`)
 }
 
-/** The pages in an LLM context answer (facts/upstreams 2.2). */
+/** The pages in an LLM context answer. */
 export function foundPages(answer: unknown): Omit<ResearchSource, 'number'>[] {
   const grounding: Json = isJson(answer) && isJson(answer['grounding']) ? answer['grounding'] : {}
   return listOf(grounding['generic'])

@@ -81,7 +81,7 @@ const MAX_EMPTY_BLOCKS = 100n
 
 /**
  * The `tempo` method, pull mode only: the caller provides a signed transfer, and the gateway sends it once the answer has arrived. A
- * transfer that is never sent expires at its `validBefore` (facts/payments 1).
+ * transfer that is never sent expires at its `validBefore`.
  */
 export function tempoMethod(options: TempoOptions): PaymentMethod {
   const client = tempoClient(options)

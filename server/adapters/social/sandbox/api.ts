@@ -22,7 +22,7 @@ interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: RegExp
   readonly scopes: readonly string[]
-  /** Requests in 15 minutes (facts/upstreams 5.3). */
+  /** Requests in 15 minutes. */
   readonly limit: number
   readonly members?: readonly string[]
   answer(call: Call): Promise<Response>
@@ -30,7 +30,7 @@ interface Route {
 
 const READ = ['tweet.read', 'users.read']
 
-/** The part of the X API v2 that the gateway uses, over the sandbox's own people (facts/upstreams part 5). */
+/** The part of the X API v2 that the gateway uses, over the sandbox's own people. */
 export class SandboxApi {
   private readonly grants: Grants
   private readonly community: Community

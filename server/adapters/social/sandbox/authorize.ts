@@ -95,7 +95,7 @@ export async function decided(
   })
 }
 
-/** The token and revoke endpoints: the app sends its secret in the header (facts/upstreams 5.1). */
+/** The token and revoke endpoints: the app sends its secret in the header. */
 export async function tokenEndpoint(form: URLSearchParams, grants: Grants): Promise<Response> {
   const type = form.get('grant_type')
   const code = type === 'authorization_code'

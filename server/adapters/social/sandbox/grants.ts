@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Tables } from './tables'
 
-/** Of the real network: a code lives 30 seconds, an access token two hours (facts/upstreams 5.1, 5.2). */
+/** Of the real network: a code lives 30 seconds, an access token two hours. */
 const CODE_LIFETIME_MS = 30_000
 const ACCESS_LIFETIME_S = 7200
 

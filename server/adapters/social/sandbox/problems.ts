@@ -1,4 +1,4 @@
-/** Answers in the shapes of the real network (facts/upstreams 5.5), so that the one adapter reads both. */
+/** Answers in the shapes of the real network, so that the one adapter reads both. */
 export function problem(status: number, title: string, detail: string, more: Record<string, unknown> = {}): Response {
   return Response.json(
     { title, type: 'about:blank', status, detail, ...more },

@@ -12,7 +12,7 @@ interface ActionRequest extends Pick<WireRequest, 'method' | 'json'> {
 const USER_FIELDS = 'created_at,description,profile_image_url,protected,public_metrics,verified'
 const MESSAGE_FIELDS = 'id,text,event_type,sender_id,dm_conversation_id,created_at'
 
-/** The request of an action (facts/upstreams 5.3). */
+/** The request of an action. */
 export function requestOf({ userId }: Actor, action: SocialAction): ActionRequest {
   const me = `/2/users/${encodeURIComponent(userId)}`
   switch (action.kind) {

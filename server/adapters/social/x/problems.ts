@@ -4,8 +4,9 @@ import type { Answered } from './wire'
 type JsonObject = Readonly<Record<string, unknown>>
 
 /**
- * Problems (facts/upstreams 5.5) with our application: its enrollment, its authentication, its credits. Compared by the part after
+ * Problems with our application: its enrollment, its authentication, its credits. Compared by the part after
  * `/problems/`, because the host before it has changed over the years.
+ * https://docs.x.com/x-api/fundamentals/response-codes-and-errors
  */
 const ABOUT_US = new Set([
   'client-forbidden',
@@ -47,7 +48,7 @@ export function problemOf(answer: Answered, isWrite: boolean, nowMs: number): Ne
   return refused(answer, status, reason)
 }
 
-/** A 200 that holds only `errors`: the network did nothing (facts/upstreams 5.5). The first error gives the status. */
+/** A 200 that holds only `errors`: the network did nothing. The first error gives the status. */
 export function onlyErrors(answer: Answered, body: JsonObject): NetworkFailure {
   const [first] = Array.isArray(body['errors']) ? body['errors'] : []
   const problem = typeof first === 'object' && first !== null ? (first as JsonObject) : {}
@@ -67,7 +68,7 @@ export function refused(answer: Answered, status: number, reason: string): Netwo
 
 /**
  * Seconds until the exhausted window ends, at least one. An exhausted window has `remaining: 0`; if none does, the
- * endpoint's own window counts (facts/upstreams 5.4).
+ * endpoint's own window counts.
  */
 function waitSeconds(headers: Headers, nowMs: number): number {
   const windows = ['x-rate-limit', 'x-app-limit-24hour', 'x-user-limit-24hour'].map((name) => ({

@@ -35,8 +35,9 @@ export interface XNetworkOptions {
 const DEAD = new Set(['invalid_grant', 'invalid_request'])
 
 /**
- * The X API v2 with OAuth 2.0 and PKCE (facts/upstreams part 5). The sandbox network speaks the same wire, so the same code
+ * The X API v2 with OAuth 2.0 and PKCE. The sandbox network speaks the same wire, so the same code
  * talks to both: only addresses and transport differ.
+ * https://docs.x.com/fundamentals/authentication/oauth-2-0/authorization-code
  */
 export class XNetwork implements SocialNetwork {
   readonly name: NetworkName
@@ -163,7 +164,7 @@ export class XNetwork implements SocialNetwork {
   }
 }
 
-/** Two hours if the response does not say (facts/upstreams 5.2). */
+/** Two hours if the response does not say. */
 function grantOf(body: Readonly<Record<string, unknown>>, access: string): Grant {
   const { expires_in: seconds, refresh_token: refresh, scope } = body
   return {

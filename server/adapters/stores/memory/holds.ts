@@ -48,7 +48,7 @@ const REMEMBERED = 4096
 
 /**
  * The counters of the one process that owns the database. Atomic because each method runs from its first read to its last
- * write without an `await`, so nothing else can run in between (50 ns per hold, facts/performance).
+ * write without an `await`, so nothing else can run in between (50 ns per hold).
  */
 export class MemoryHolds implements HoldStore {
   private readonly accounts: RestingCounters<AccountId, AccountCounters>

@@ -2,7 +2,7 @@ import type { OutboundAnswer } from '../../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../../core/providers/provider'
 import { jsonOf, member } from '../json-body'
 
-/** Brave's errors about our own key, plan or bill; callers must never mistake them for theirs (facts/upstreams.md 0.1, 1.3). */
+/** Brave's errors about our own key, plan or bill; callers must never mistake them for theirs. */
 const ABOUT_US = new Set([
   'SUBSCRIPTION_TOKEN_INVALID',
   'SUBSCRIPTION_NOT_FOUND',
@@ -54,7 +54,7 @@ function braveError(body: unknown): BraveError {
   return { code: typeof code === 'string' ? code.slice(0, 60) : '', places: places.slice(0, 5) }
 }
 
-/** Seconds until a window has room again: the earliest reset of the exhausted windows (facts/upstreams.md 1.4). */
+/** Seconds until a window has room again: the earliest reset of the exhausted windows. */
 function retryAfter(headers: Headers): number {
   const list = (name: string) =>
     (headers.get(name) ?? '').split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)))

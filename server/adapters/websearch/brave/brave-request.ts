@@ -25,7 +25,10 @@ const LOCATION_HEADERS = [
   'x-loc-postal-code',
 ] as const
 
-/** An image search on the wire (facts/upstreams.md 1.1). */
+/**
+ * An image search on the wire.
+ * https://api-dashboard.search.brave.com/api-reference/images/image_search
+ */
 export function imageRequest(input: ImageSearchInput, access: BraveAccess): Wire {
   const query = new URLSearchParams({
     q: input.q,
@@ -38,7 +41,10 @@ export function imageRequest(input: ImageSearchInput, access: BraveAccess): Wire
   return { url: `${access.baseUrl}${IMAGES_PATH}?${query}`, method: 'GET', headers: commonHeaders(input, access) }
 }
 
-/** An LLM context search on the wire (facts/upstreams.md 2.1). Parameters that the caller omitted are omitted, so that Brave's defaults apply. */
+/**
+ * An LLM context search on the wire. Parameters that the caller omitted are omitted, so that Brave's defaults apply.
+ * https://api-dashboard.search.brave.com/api-reference/summarizer/llm_context/get
+ */
 export function contextRequest(input: LlmContextInput, access: BraveAccess): Wire {
   const headers = { ...commonHeaders(input, access), ...locationHeaders(input) }
   const fields = contextFields(input)

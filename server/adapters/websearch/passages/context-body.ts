@@ -20,10 +20,10 @@ export interface ContextParts {
   readonly nowMs: number
 }
 
-/** The version with three formats of a page's age, and null if it is unknown (facts/upstreams.md 2.2). */
+/** The version with three formats of a page's age, and null if it is unknown. */
 const FIRST_VERSION = '2026-02-06'
 
-/** The 200 body of an LLM context search, as JSON text (facts/upstreams.md 2.2). */
+/** The 200 body of an LLM context search, as JSON text. */
 export function contextBody(parts: ContextParts): string {
   const { query, generic, places } = parts
   const [poi, ...map] = places.map(placeOf)

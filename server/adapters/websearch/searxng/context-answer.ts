@@ -7,7 +7,7 @@ import type { RankedPage } from '../passages/ranked-page'
 import { aboveThreshold } from '../passages/relevance-floor'
 import type { AnswerTask } from './page-wire'
 
-/** The 200 body of an LLM context search over fetched pages as JSON (facts/upstreams.md 2.2), or the rule that its goggles (`rules`) break. */
+/** The 200 body of an LLM context search over fetched pages as JSON, or the rule that its goggles (`rules`) break. */
 export function contextAnswer(task: AnswerTask, rules: RuleSet): Result<string, string> {
   const { altered, withMetadata, apiVersion, baseUrl, nowMs } = task
   const ranked = ranking(altered ?? task.q, task.pages)

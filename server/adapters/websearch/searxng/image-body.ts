@@ -2,7 +2,7 @@ import type { ImageSearchInput } from '../../../core/catalog/image-search'
 import { metaUrl } from '../meta-url'
 import type { SearxngResult, SearxngSearch } from './searxng-client'
 
-/** The 200 body of an image search, as JSON text (facts/upstreams.md 1.2, 4.4). */
+/** The 200 body of an image search, as JSON text. */
 export function imageBody(input: ImageSearchInput, { results, altered }: SearxngSearch, nowMs: number): string {
   const shown = results.slice(0, input.count)
   return JSON.stringify({

@@ -62,7 +62,10 @@ const HEALTH_BYTES = 64 * 1024
 const HEALTH_FRESH_MS = 5_000
 const HEALTH_TIMEOUT_MS = 2_000
 
-/** The JSON API of a SearXNG that the operator runs (facts/upstreams.md 4). */
+/**
+ * The JSON API of a SearXNG that the operator runs.
+ * https://docs.searxng.org/dev/search_api.html
+ */
 export class SearxngClient {
   private readonly baseUrl: string
   private readonly fetch: OutboundFetch

@@ -2,7 +2,7 @@ import { freshnessWindow, isRange } from '../../../core/catalog/freshness'
 
 /**
  * The words of a question without what SearXNG would take for a command: `!` and `?` pick engines, `!!` redirects elsewhere,
- * `:` sets the language, `<` the timeout (facts/upstreams.md 4.2). A caller must not get around its own `safesearch` or into
+ * `:` sets the language, `<` the timeout. A caller must not get around its own `safesearch` or into
  * engines that the operator did not mean for it. Empty when nothing else was said.
  */
 export function searchableWords(q: string): string {

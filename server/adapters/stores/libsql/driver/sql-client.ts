@@ -7,7 +7,7 @@ import type { WriteWatch } from './write-watch'
 /**
  * Implements libSQL's `Client` with the two workers, so that Drizzle and better-auth work unchanged: reads go to the reader,
  * everything else through the fenced write queue. Interactive transactions are refused, because of 50 concurrent ones that read and
- * then write, 49 fail (design 5).
+ * then write, 49 fail.
  */
 export function sqlClient(
   reader: Pick<Connection, 'send'>,

@@ -30,7 +30,7 @@ export interface GroupCommitOptions {
 
 /**
  * Group commit without a timer: a record is written at once if the writer is idle. While a commit runs, further records collect and are
- * written together when it ends (facts/performance 3). So groups form by themselves, and nothing waits at low load.
+ * written together when it ends. So groups form by themselves, and nothing waits at low load.
  */
 export class GroupCommit implements Journal {
   private readonly options: GroupCommitOptions

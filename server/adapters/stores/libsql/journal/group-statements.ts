@@ -10,7 +10,7 @@ import type { Statement } from '../driver/worker-wire'
 /** Length of a slot of the usage rollup. The hours and days of every time zone start at a slot boundary. */
 export const SLOT_MS = 15 * 60_000
 
-/** The writes of one group of records: one per table, with sums computed here (facts/performance 4). */
+/** The writes of one group of records: one per table, with sums computed here. */
 export interface Group {
   readonly records: readonly JournalRecord[]
   /** Calls that moved no money. */

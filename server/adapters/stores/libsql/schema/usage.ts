@@ -70,7 +70,7 @@ const sums = {
   upstreamCostCalls: integer('upstream_cost_calls').notNull().default(0),
 }
 
-/** Sums of the request log per quarter of an hour, so that a chart never scans it (facts/performance). */
+/** Sums of the request log per quarter of an hour, so that a chart never scans it. */
 export const usageRollup = sqliteTable(
   'usage_rollup',
   { accountId: text('account_id').$type<AccountId>().notNull(), slot: integer().notNull(), ...sums },

@@ -38,7 +38,7 @@ const GOGGLE_CANDIDATES = 200
 /** Snippets are seldom smaller, so this bounds how many are ranked for a token budget. */
 const MIN_SNIPPET_TOKENS = 100
 
-/** The 200 body of an LLM context search as JSON (facts/upstreams.md 2.2), or the rule that its goggles (`rules`) break. */
+/** The 200 body of an LLM context search as JSON, or the rule that its goggles (`rules`) break. */
 export async function contextAnswer(
   client: Client,
   question: ContextQuestion,

@@ -16,7 +16,7 @@ export interface ImageQuestion {
   readonly maxAdult: number
 }
 
-/** The 200 body of an image search as JSON (facts/upstreams.md 1.2). */
+/** The 200 body of an image search as JSON. */
 export async function imageAnswer(
   client: Client,
   question: ImageQuestion,

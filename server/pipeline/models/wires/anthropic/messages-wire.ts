@@ -22,7 +22,10 @@ import { uncoveredOfMessages, vendorDescribedTools } from './messages-members'
 const TEXTS = stringMembers('text', 'partial_json', 'thinking')
 const NONE: Uint8Array = new Uint8Array()
 
-/** Anthropic's messages (facts/upstreams 6.2). */
+/**
+ * Anthropic's messages.
+ * https://platform.claude.com/docs/en/api/messages
+ */
 export const MESSAGES: ModelWire = {
   route: 'messages',
   read(bytes) {
@@ -144,7 +147,7 @@ class MessagesMeter implements StreamMeter {
       }
       case 'message_delta': {
         const { usage } = jsonOf(event)
-        // Cumulative: each report replaces the one before (facts/upstreams 6.2).
+        // Cumulative: each report replaces the one before.
         const next = anthropicUsage(usage, this.counts ?? undefined)
         if (next && isJson(usage) && usage['output_tokens'] !== undefined) {
           this.counts = next

@@ -23,7 +23,10 @@ import { normalizeSpelling, uncoveredOfGenerate } from './generate-content-membe
 const TEXTS = stringMembers('text', 'name')
 const NONE: Uint8Array = new Uint8Array()
 
-/** Gemini's generateContent and its streamed form (facts/upstreams 6.3). Protobuf JSON accepts each property in two spellings. */
+/**
+ * Gemini's generateContent and its streamed form. Protobuf JSON accepts each property in two spellings.
+ * https://ai.google.dev/api/generate-content
+ */
 export const GENERATE_CONTENT: ModelWire = {
   route: 'generate_content',
   read(bytes, path) {
@@ -149,7 +152,7 @@ class GeminiMeter implements StreamMeter {
     }
     if (text.includes('"finishReason"') || text.includes('"blockReason"')) this.finished = true
     if (!text.includes('"usageMetadata"')) return 'pass'
-    // Cumulative, or only at the end: the last report replaces the earlier ones (facts/upstreams 6.3).
+    // Cumulative, or only at the end: the last report replaces the earlier ones.
     this.counts = geminiUsage(parsed(read(event))?.['usageMetadata']) ?? this.counts
     return 'pass'
   }

@@ -27,7 +27,10 @@ const NO_USAGE = ',"usage":null'
 const NOT_TEXT_ALONE = /\[DONE\]|"error"(?!\s*:\s*null\b)|"usage"\s*:\s*\{/
 const NONE: Uint8Array = new Uint8Array()
 
-/** OpenAI's chat completions, also implemented by Ollama, vLLM, LM Studio and many more (facts/upstreams 6.1). */
+/**
+ * OpenAI's chat completions, also implemented by Ollama, vLLM, LM Studio and many more.
+ * https://platform.openai.com/docs/api-reference/chat
+ */
 export const CHAT_COMPLETIONS: ModelWire = {
   route: 'chat_completions',
   read(bytes) {

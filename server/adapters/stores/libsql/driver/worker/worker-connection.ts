@@ -75,7 +75,7 @@ interface ConnectionOptions {
 
 /**
  * A connection in its own worker thread. The driver is synchronous native code, so an fsync or a long query on this thread would block
- * every request (facts/performance). Requests are answered in the order in which they were sent.
+ * every request. Requests are answered in the order in which they were sent.
  */
 export class Connection {
   private readonly threads: WorkerThreads
