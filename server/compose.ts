@@ -42,7 +42,7 @@ import { Keys } from './core/accounts/keys'
 import { SignUp } from './core/accounts/sign-up'
 import { AccountSearch } from './core/accounts/staff/account-search'
 import { Operator } from './core/accounts/staff/operator'
-import type { Clock } from './core/clock'
+import { type Clock, isoTime } from './core/clock'
 import { MAIN_CELL } from './core/cluster/cells'
 import { AT_ONCE, type Opening } from './core/cluster/opening'
 import { TIER_LIMITS } from './core/limits/tier'
@@ -336,7 +336,7 @@ async function coreOf(
       secret: config.secretKey,
       onCreditRefused(brake) {
         log.warn('an account opened without signup credit', { brake })
-        writeEvent('signup.blocked', `${brake}_${new Date(clock.now()).toISOString().slice(0, 13)}`, { brake })
+        writeEvent('signup.blocked', `${brake}_${isoTime(clock.now()).slice(0, 13)}`, { brake })
       },
     }),
     /** Finishes pending writes, then closes the databases. */

@@ -1,10 +1,10 @@
 import type { LogFormat, LogLevel } from './config'
-import { isoTime } from './core/clock'
+import { isoTime, MINUTE_MS } from './core/clock'
 import { printable } from './core/plain-text'
 
 const ORDER: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 /** Within this time, a repeated warning or error is counted instead of written again. */
-const REPEAT_MS = 60_000
+const REPEAT_MS = MINUTE_MS
 /** The maximum number of different lines to count. Beyond it, lines are written as they come. */
 const MAX_COUNTED = 1_000
 

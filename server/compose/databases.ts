@@ -10,7 +10,7 @@ import { eventsOfGateway, LibsqlControlEvents } from '../adapters/stores/libsql/
 import { type Database, openDatabase } from '../adapters/stores/libsql/open-database'
 import type { ControlDatabase } from '../adapters/stores/libsql/shared-database'
 import type { Config } from '../config'
-import type { Clock } from '../core/clock'
+import { type Clock, MINUTE_MS } from '../core/clock'
 import type { CellName } from '../core/cluster/cells'
 import { AT_ONCE, type Opening } from '../core/cluster/opening'
 import type { AccountId } from '../core/ids'
@@ -23,7 +23,7 @@ import { type Cell, openCell } from './cell'
 import type { CellPlace } from './cluster/cells/cell-place'
 import type { NodeSurroundings } from './cluster/gateway-node'
 
-const CONTROL_WAIT_MS = 60_000
+const CONTROL_WAIT_MS = MINUTE_MS
 const CONTROL_LOOK_MS = 250
 
 interface Surroundings {

@@ -5,7 +5,7 @@ import type { Config } from '../config'
 import type { AppGrantStore } from '../core/accounts/app-grant'
 import { SpendSummaries, type SpendSummaryStore } from '../core/accounts/mails/spend-summaries'
 import type { LimitRequestStore } from '../core/accounts/staff/limit-request'
-import type { Clock } from '../core/clock'
+import { type Clock, isoTime } from '../core/clock'
 import type { Opening } from '../core/cluster/opening'
 import { parseAddress } from '../core/credentials/address'
 import type { ApiKey } from '../core/credentials/api-key'
@@ -145,7 +145,7 @@ function describer({
     return {
       ...data,
       ...(keyId !== null && { key_id: keyId }),
-      ...(typeof starts === 'number' && { period_starts_at: new Date(starts).toISOString() }),
+      ...(typeof starts === 'number' && { period_starts_at: isoTime(starts) }),
     }
   }
 }

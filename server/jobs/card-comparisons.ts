@@ -1,13 +1,13 @@
 import type { CardTopUps } from '../core/accounts/cards/card-top-ups'
-import { DAY_MS } from '../core/clock'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock'
 import { reasonOf } from '../core/result'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
 /** Startup has enough to do. */
-const FIRST_MS = 5 * 60_000
+const FIRST_MS = 5 * MINUTE_MS
 /** After a comparison that stopped early. */
-const RETRY_MS = 60 * 60_000
+const RETRY_MS = HOUR_MS
 
 /**
  * Compares card payments with their processor every day, to make up for lost webhook messages. `findsMissing`: also looks for pages that only the

@@ -1,5 +1,5 @@
 import type { TopUps } from '../core/accounts/top-ups'
-import type { Clock } from '../core/clock'
+import { type Clock, MINUTE_MS } from '../core/clock'
 import type { ClaimStore } from '../core/payments/claim'
 import type { Payments } from '../core/payments/payments'
 import { reasonOf } from '../core/result'
@@ -7,7 +7,7 @@ import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
 const EVERY_MS = 10_000
-const PRUNE_MS = 60_000
+const PRUNE_MS = MINUTE_MS
 
 interface Parts {
   readonly payments: Payments

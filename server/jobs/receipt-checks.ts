@@ -1,4 +1,4 @@
-import { DAY_MS } from '../core/clock'
+import { DAY_MS, MINUTE_MS } from '../core/clock'
 import { formatUsd } from '../core/money'
 import { type ReceiptCheckParts, recheckReceipts } from '../core/payments/receipt-check'
 import { reasonOf } from '../core/result'
@@ -6,7 +6,7 @@ import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
 /** Startup has enough to do. */
-const FIRST_MS = 10 * 60_000
+const FIRST_MS = 10 * MINUTE_MS
 
 /** Looks up recent payments on their networks every day: reports reverted ones, and finds those that went through late. */
 export function startReceiptChecks(parts: ReceiptCheckParts, log: Log): Job {

@@ -1,11 +1,11 @@
-import { type Clock, DAY_MS, HOUR_MS } from '../core/clock'
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock'
 import { reasonOf } from '../core/result'
 import type { KeptDirectory, PrunedTable, RetentionDays, RetentionStore } from '../core/usage/retention'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
 /** The start has more urgent work. */
-const FIRST_MS = 60_000
+const FIRST_MS = MINUTE_MS
 /** Rows per step: a commit of a few milliseconds. */
 const STEP_ROWS = 200
 /** A step is followed by a pause of this many times its own length, so that calls get the disk and the writer nearly always. */

@@ -1,4 +1,5 @@
 import type { TopUps } from '../core/accounts/top-ups'
+import { MINUTE_MS } from '../core/clock'
 import type { PaymentId } from '../core/ids'
 import { formatUsd } from '../core/money'
 import { type ReceiptCheckParts, revertedTopUps } from '../core/payments/receipt-check'
@@ -6,7 +7,7 @@ import { reasonOf } from '../core/result'
 import type { Log } from '../log'
 import { type Job, startJob } from './job'
 
-const EVERY_MS = 10 * 60_000
+const EVERY_MS = 10 * MINUTE_MS
 
 /**
  * Takes top-ups that their network reverted back from the balance, every ten minutes, and reports them. A top-up must be missing in two

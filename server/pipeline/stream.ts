@@ -1,4 +1,4 @@
-import type { Clock } from '../core/clock'
+import { type Clock, MINUTE_MS } from '../core/clock'
 import { type Failure, failure } from '../core/failure'
 import { reasonOf } from '../core/result'
 import type { AnswerHeaders } from './call'
@@ -7,7 +7,7 @@ import { DeliveredBytes, type Ending } from './idempotency/idempotency'
 import type { Charge, EndCode, OpenCall } from './work'
 
 /** The longest stream. */
-export const MAX_STREAM_MS = 30 * 60_000
+export const MAX_STREAM_MS = 30 * MINUTE_MS
 /** After this many more charged bytes (about 2,000 tokens), the charge that a restart would apply is persisted again. */
 const PERSIST_EVERY_BYTES = 8192
 /** After a hang-up, how long the gateway still reads what the upstream had already sent before it cancels the stream. */

@@ -2,9 +2,10 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, stat } from 'node
 import { dirname, join } from 'node:path'
 import { type CopyManifest, isCopyName, MANIFEST, manifestText, parseManifest } from '../../core/backup/copy'
 import { BackupProblem, type BackupTarget, type CopyDraft } from '../../core/backup/target'
+import { HOUR_MS } from '../../core/clock'
 import { copyFileDurably, syncFile } from './files'
 
-const ABANDONED_MS = 60 * 60_000
+const ABANDONED_MS = HOUR_MS
 /** Made and removed, to see whether a copy could be: rights alone do not tell of a full or read-only disk. */
 const WRITE_TEST = '.gateway-write-test-'
 const DRAFT = /^\.(gateway-.*)\.partial$/

@@ -10,6 +10,7 @@ import {
   parseManifest,
 } from '../../core/backup/copy'
 import { BackupProblem, type BackupTarget, type CopyDraft } from '../../core/backup/target'
+import { DAY_MS } from '../../core/clock'
 import { reasonOf } from '../../core/result'
 import { syncFile } from './files'
 
@@ -27,7 +28,7 @@ export interface S3Access {
 const PART_BYTES = 16 * 1024 * 1024
 
 /** An upload that is this old is not going on. */
-const ABANDONED_MS = 24 * 60 * 60_000
+const ABANDONED_MS = DAY_MS
 
 /** Written and deleted, to see whether a copy could be. */
 const WRITE_TEST = '.gateway-write-test'

@@ -1,9 +1,10 @@
 import { and, desc, eq, gt, ne, sql } from 'drizzle-orm'
 import type { IdentitySettings } from '../../core/accounts/identity'
+import { MINUTE_MS } from '../../core/clock'
 import { identityPasskey, identitySession, identityTwoFactor, identityUser } from '../stores/libsql/schema/identity'
 import type { IdentityDatabase } from './identity-database'
 
-const SEEN_EVERY_MS = 60_000
+const SEEN_EVERY_MS = MINUTE_MS
 const MAX_SEEN = 50_000
 
 interface SeenSessions {

@@ -1,13 +1,13 @@
 import type * as OpenIdClient from 'openid-client'
 import type { Api, UpstreamAuth } from '../../core/apis/api'
 import type { SecretsOf, UpstreamTokens } from '../../core/apis/secrets'
-import type { Clock } from '../../core/clock'
+import { type Clock, MINUTE_MS } from '../../core/clock'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
 
 /** A token is renewed this long before it expires, or at half of its life if that is shorter. */
 const BEFORE_EXPIRY_MS = 30_000
 /** The life of a token whose endpoint names none. */
-const USUAL_LIFE_MS = 5 * 60_000
+const USUAL_LIFE_MS = 5 * MINUTE_MS
 /** A token that was refused within this time is not renewed, and a token endpoint that failed is not asked again. */
 const PAUSE_MS = 10_000
 const MAX_TOKEN_BYTES = 64 * 1024

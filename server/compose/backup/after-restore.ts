@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { lostChanges } from '../../adapters/stores/libsql/backup/lost-changes'
 import type { WorkerThreads } from '../../adapters/stores/libsql/driver/worker/worker-threads'
 import type { RestoreCheckStore, RestoreNote } from '../../core/backup/restored'
+import { isoTime } from '../../core/clock'
 import { type CellName, MAIN_CELL } from '../../core/cluster/cells'
 import { isJson, parsedJson } from '../../core/json'
 import type { Log } from '../../log'
@@ -25,7 +26,7 @@ export async function composeAfterRestore(
   if (restored && !(await restoreChecks.checkOf(restored.restoredAt)))
     log.warn('this data was restored from a copy; run "gateway operator after-restore" before customers use it', {
       copy: restored.copy,
-      takenAt: new Date(restored.takenAt).toISOString(),
+      takenAt: isoTime(restored.takenAt),
     })
   return { restored, restoreChecks, readLostChanges: lostChanges(threads), cell: cell?.name ?? MAIN_CELL }
 }

@@ -1,8 +1,8 @@
-import { SECOND_MS } from '../../core/clock'
+import { MINUTE_MS, SECOND_MS } from '../../core/clock'
 
 /** Lines per second and key. A flood of one key does not hide the others. */
 const LINES_PER_SECOND = 10
-const SUMMARY_MS = 60_000
+const SUMMARY_MS = MINUTE_MS
 
 interface Budget {
   since: number

@@ -1,4 +1,5 @@
 import type { ParameterError } from '../catalog/parameters'
+import { isoTime } from '../clock'
 import type { Budget, KeySettings } from '../credentials/api-key'
 import type { Limits } from '../limits/tier'
 import type { Money } from '../money'
@@ -25,7 +26,7 @@ export function brokenKeyRules(
 ): ParameterError[] {
   const errors: ParameterError[] = []
   if (expiresAt !== null && expiresAt <= now)
-    errors.push(wrong('expires_at', 'must be in the future', new Date(expiresAt).toISOString()))
+    errors.push(wrong('expires_at', 'must be in the future', isoTime(expiresAt)))
   if (rpmLimit !== null && rpmLimit > caps.rpm)
     errors.push(wrong('rpm_limit', `must be at most ${caps.rpm}, the limit of your tier`, rpmLimit))
   if (tpmLimit !== null && tpmLimit > caps.tpm)

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock'
+import { type Clock, MINUTE_MS } from '../clock'
 import { type AccountId, makeId, type RequestId } from '../ids'
 import type { Ledger } from '../ledger/ledger'
 import { formatUsd, type Money, micros, parseUsd } from '../money'
@@ -107,7 +107,7 @@ export class TopUps {
     const claim = topUpClaim({
       ...{ id, key, account, amount, requestId },
       ...{ method: 'sandbox', payer: 'sandbox', transaction: id },
-      ...{ validBefore: null, leaseUntil: now + 60_000, createdAt: now },
+      ...{ validBefore: null, leaseUntil: now + MINUTE_MS, createdAt: now },
     })
     const taken = await this.claims.take(claim, now)
     if (taken.kind === 'refused' || !(await this.claims.settling(key, taken.attempt, now))) return null

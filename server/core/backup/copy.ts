@@ -1,3 +1,4 @@
+import { isoTime } from '../clock'
 import { isJson, type Json, listOf, parsedJson } from '../json'
 
 /** A file of a copy. */
@@ -41,7 +42,7 @@ const SHA256 = /^[0-9a-f]{64}$/
 
 /** A name of a copy; names sort by time. */
 export function copyName(now: number): string {
-  const time = new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')
+  const time = isoTime(now).replace(/[-:]|\.\d+/g, '')
   return `gateway-${time}-${crypto.randomUUID().slice(0, 6)}`
 }
 
@@ -57,7 +58,7 @@ export function copyTime(name: string): number {
 
 export function manifestText(manifest: CopyManifest): string {
   const { takenAt, secretMark, ...rest } = manifest
-  const stored = { format: FORMAT, ...rest, taken_at: new Date(takenAt).toISOString(), secret_mark: secretMark }
+  const stored = { format: FORMAT, ...rest, taken_at: isoTime(takenAt), secret_mark: secretMark }
   return `${JSON.stringify(stored, null, 2)}\n`
 }
 

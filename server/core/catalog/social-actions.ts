@@ -1,10 +1,11 @@
+import { MINUTE_MS } from '../clock'
 import { micros } from '../money'
 import { holdsAddress } from './address-in-text'
 import type { Operation } from './operation'
 import type { ParameterTable, TextRule } from './parameters'
 
 /** Enough for a token refresh and a call, each twice in case the token is refused; each takes up to 10 s. */
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = MINUTE_MS
 
 const BASE = { takesConcurrency: false, timeoutMs: TIMEOUT_MS, unit: 'request', scope: 'social:write' } as const
 const WRITE = { ...BASE, methods: ['POST'], effect: 'write' } as const

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../clock'
 import type { AccountId, RequestId } from '../ids'
 
 /**
@@ -21,7 +22,7 @@ export interface IdempotencyRecord {
 }
 
 /** How long a response is stored. */
-export const RETENTION_MS = 24 * 3_600_000
+export const RETENTION_MS = DAY_MS
 /** Larger responses are not stored, and repeats get an error that says so. */
 export const MAX_STORED_BYTES = 256 * 1024
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../clock'
 import type { AccountId, PaymentId, RequestId } from '../ids'
 import type { Money } from '../money'
 import type { Page } from '../page'
@@ -119,7 +120,7 @@ export const MAX_PAID_TRIES = 20
 export const MAX_UNPAID_CLAIMS = 10_000
 
 /** How long the response for a payer who disconnected is kept. */
-export const ANSWER_RETENTION_MS = 24 * 3_600_000
+export const ANSWER_RETENTION_MS = DAY_MS
 
 export interface ClaimFilter {
   readonly state: ClaimState | null

@@ -1,10 +1,10 @@
-import type { Clock } from '../clock'
+import { type Clock, DAY_MS } from '../clock'
 import { pagedRows } from '../page'
 import type { Claim, ClaimStore } from './claim'
 import type { PaymentMethod } from './method'
 
 /** A chain reorganises within hours, if at all. Two days leave no gap between daily checks. */
-const LOOK_BACK_MS = 2 * 86_400_000
+const LOOK_BACK_MS = 2 * DAY_MS
 const PAGE_SIZE = 200
 
 export interface ReceiptCheckParts {

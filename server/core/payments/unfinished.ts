@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../clock'
 import type { Claim } from './claim'
 import type { Fate, PaymentMethod } from './method'
 import type { PaymentParts } from './payment'
@@ -7,7 +8,7 @@ const MAX_PER_ROUND = 200
 const CONCURRENCY = 16
 /** A claim without a result is checked again after this time, which doubles each time. */
 const FIRST_PAUSE_MS = 10_000
-const MAX_PAUSE_MS = 10 * 60_000
+const MAX_PAUSE_MS = 10 * MINUTE_MS
 
 /** What finishing abandoned claims needs. */
 export interface FinishParts extends Pick<PaymentParts, 'claims' | 'clock' | 'onTrouble'> {

@@ -1,5 +1,5 @@
 import { type Actor as AuditActor, type AuditEntry, auditEntry } from '../audit'
-import type { Clock } from '../clock'
+import { type Clock, DAY_MS } from '../clock'
 import { type Failure, failure } from '../failure'
 import type { PoolId, SocialSessionId } from '../ids'
 import { err, ok, type Result } from '../result'
@@ -30,7 +30,7 @@ const RENEW_BEFORE_MS = 5 * 60 * 1000
 const RENEWAL_MS = 12_000
 
 /** Renewing invalidates the previous token, so it is not done more often than necessary. */
-const IDLE_MS = 7 * 24 * 60 * 60 * 1000
+const IDLE_MS = 7 * DAY_MS
 const IDLE_BATCH_SIZE = 100
 
 const LINK_AGAIN = 'Call POST /apis/v1/social/auth_social and let the user approve.'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../clock'
+import { type Clock, MINUTE_MS } from '../clock'
 import type { UpstreamFailure } from '../providers/provider'
 
 /** How a request to an upstream ended. `neutral` says nothing about the upstream: the request was at fault, or a limit was reached. */
@@ -38,7 +38,7 @@ interface Failing {
 }
 
 const MIN_FAILURES = 3
-const MIN_MS = 60_000
+const MIN_MS = MINUTE_MS
 /** More failing upstreams than this at once are not watched. */
 const MAX_FAILING = 1_000
 

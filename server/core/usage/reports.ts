@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../clock'
 import type { AccountId, CredentialId, RequestId } from '../ids'
 import type { Page } from '../page'
 import type { CallRecord } from './call-record'
@@ -31,7 +32,7 @@ export interface LatencyGroup {
 }
 
 /** The longest range for reports by the minute, because they are read from individual calls. */
-export const FINE_RANGE_MS = 6 * 3_600_000
+export const FINE_RANGE_MS = 6 * HOUR_MS
 
 export interface UsageGroup extends UsageSums {
   readonly name: string

@@ -1,5 +1,6 @@
 import type { Static } from '@sinclair/typebox'
 import type { AppGrantStore } from '../../core/accounts/app-grant'
+import { isoTime } from '../../core/clock'
 import { type GrantedApp, type OAuthApp, SCOPES } from '../../core/credentials/oauth-grant'
 import type { AccountId } from '../../core/ids'
 import type { Ledger } from '../../core/ledger/ledger'
@@ -65,10 +66,10 @@ export async function appRecord(app: OAuthApp, account: AccountId, { apps, ledge
     first_party: app.firstParty,
     redirect_hosts: app.redirectHosts,
     document_host: app.documentHost,
-    registered_at: app.registeredAt === null || app.firstParty ? null : new Date(app.registeredAt).toISOString(),
+    registered_at: app.registeredAt === null || app.firstParty ? null : isoTime(app.registeredAt),
     connection_id: grant?.id ?? null,
-    connected_at: grant ? new Date(grant.createdAt).toISOString() : null,
-    last_used_at: use ? new Date(use.at).toISOString() : null,
+    connected_at: grant ? isoTime(grant.createdAt) : null,
+    last_used_at: use ? isoTime(use.at) : null,
     last_ip: use?.address ?? null,
     spent_micros_usd: pool?.spent ?? 0,
     spending_limit: !pool || pool.limit === null ? null : toUsdNumber(pool.limit),

@@ -1,6 +1,7 @@
 import type { Account } from '../../core/accounts/account'
 import type { AppGrantStore } from '../../core/accounts/app-grant'
 import { OPERATIONS } from '../../core/catalog/operations'
+import { isoTime } from '../../core/clock'
 import { keyState } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { Ledger } from '../../core/ledger/ledger'
@@ -45,7 +46,7 @@ export async function whyPaidCallsFail(
     if (reached) reasons.push(`Key ${key.name} (${key.id}) ${reached}`)
     if (budget && budget.spent + budget.held >= budget.limit)
       reasons.push(
-        `Key ${key.name} (${key.id}) spent its budget of ${formatUsd(budget.limit)} USD; the next period begins at ${new Date(budget.endsAt).toISOString()}.`,
+        `Key ${key.name} (${key.id}) spent its budget of ${formatUsd(budget.limit)} USD; the next period begins at ${isoTime(budget.endsAt)}.`,
       )
   }
   for (const app of await apps.byAccount(account.id)) {

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../core/clock'
 import { type Failure, failure } from '../../core/failure'
 import type { AccountId } from '../../core/ids'
 import type { OutboundFetch } from '../../core/outbound/outbound-fetch'
@@ -8,7 +9,7 @@ const TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif
 const MAX_BYTES = 2 * 1024 * 1024
 const TIMEOUT_MS = 5000
 const CACHE_BYTES = 32 * 1024 * 1024
-const CACHE_MS = 3_600_000
+const CACHE_MS = HOUR_MS
 /** Maximum concurrent fetches per account. A browser makes six at a time. */
 const MAX_CONCURRENT = 16
 

@@ -1,5 +1,6 @@
 import type { Static } from '@sinclair/typebox'
 import type { Parameters } from '../../core/catalog/parameters'
+import { isoTime } from '../../core/clock'
 import { type ApiKey, keyState } from '../../core/credentials/api-key'
 import type { CredentialStore } from '../../core/credentials/store'
 import { failure } from '../../core/failure'
@@ -159,7 +160,7 @@ export function linkAnswer({ link, state, authUrl }: StartedLink): SocialLink {
   return {
     auth_url: authUrl,
     state,
-    expires_at: new Date(link.expiresAt).toISOString(),
+    expires_at: isoTime(link.expiresAt),
     scopes: [...link.scopes, OFFLINE_ACCESS],
   }
 }
@@ -179,8 +180,8 @@ export function socialRecord(
     account: session && { id: session.user.id, username: session.user.username, name: session.user.name },
     scopes: session?.scopes ?? [],
     missing_scope: session?.missingScope ?? null,
-    linked_at: session && new Date(session.linkedAt).toISOString(),
-    refreshed_at: session?.refreshedAt ? new Date(session.refreshedAt).toISOString() : null,
+    linked_at: session && isoTime(session.linkedAt),
+    refreshed_at: session?.refreshedAt ? isoTime(session.refreshedAt) : null,
     link: link && linkRecord(link, session, now),
   }
 }
@@ -195,7 +196,7 @@ function linkRecord(link: LinkAttempt, session: SocialSession | null, now: numbe
     id,
     state: outcome ?? (open ? 'waiting' : usedAt === null ? 'expired' : 'failed'),
     scopes: [...scopes],
-    expires_at: new Date(expiresAt).toISOString(),
+    expires_at: isoTime(expiresAt),
   }
 }
 

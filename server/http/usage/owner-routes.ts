@@ -1,5 +1,6 @@
 import type { AppGrantStore } from '../../core/accounts/app-grant'
 import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
+import { isoTime } from '../../core/clock'
 import type { CredentialStore } from '../../core/credentials/store'
 import type { AccountId, KeyId } from '../../core/ids'
 import type { AccountStatements } from '../../core/ledger/account-statement'
@@ -237,7 +238,7 @@ export async function accountUsage(
 
 function csvCall(call: CallRecord, caller: AccountCaller | undefined): string {
   const { id, operation, status, code, latencyMs, tokens } = call
-  const time = new Date(call.at).toISOString()
+  const time = isoTime(call.at)
   const cost = formatUsd(call.charged?.cost ?? ZERO)
   const whose = [caller?.name ?? '', caller?.last4 ?? '']
   const counted = [tokens.cacheRead, tokens.cacheWrite, call.usageSource ?? null]

@@ -1,5 +1,6 @@
 import type { Identity } from '../../core/accounts/identity'
 import type { ParameterTable } from '../../core/catalog/parameters'
+import { isoTime } from '../../core/clock'
 import { failure } from '../../core/failure'
 import type { Ledger } from '../../core/ledger/ledger'
 import { min, minus, ZERO } from '../../core/money'
@@ -88,7 +89,7 @@ export class UsageAnswers {
         remaining_micros_usd: pool.limit === null ? null : minus(pool.limit, min(pool.spent, pool.limit)),
         used_micros_usd: pool.spent,
       },
-      as_of: new Date(now()).toISOString(),
+      as_of: isoTime(now()),
     }
   }
 }

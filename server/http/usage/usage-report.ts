@@ -1,6 +1,6 @@
 import { unitOf } from '../../core/catalog/operations'
 import type { Parameters, ParameterTable } from '../../core/catalog/parameters'
-import { isoTime } from '../../core/clock'
+import { HOUR_MS, isoTime } from '../../core/clock'
 import { wrongParameters } from '../../core/failure'
 import type { AccountId, CredentialId } from '../../core/ids'
 import type { AccountTransaction, StatementLine } from '../../core/ledger/account-statement'
@@ -20,7 +20,7 @@ import type { ExplainedRequest, RequestRecord, TransactionRecord, UsageReport } 
 const DAY_SECONDS = 86_400
 /** The maximum range of a report, by bucket width. */
 const MAX_RANGE: Record<BucketWidth, { readonly seconds: number; readonly words: string }> = {
-  '1m': { seconds: FINE_RANGE_MS / 1000, words: `${FINE_RANGE_MS / 3_600_000} hours` },
+  '1m': { seconds: FINE_RANGE_MS / 1000, words: `${FINE_RANGE_MS / HOUR_MS} hours` },
   '1h': { seconds: 31 * DAY_SECONDS, words: '31 days' },
   '1d': { seconds: 366 * DAY_SECONDS, words: '366 days' },
 }

@@ -1,14 +1,14 @@
-import type { Clock } from '../../core/clock'
+import { type Clock, MINUTE_MS } from '../../core/clock'
 import type { AccountId } from '../../core/ids'
 
 /** How long an item can be referred to. */
-export const ITEM_LIFETIME_MS = 30 * 60_000
+export const ITEM_LIFETIME_MS = 30 * MINUTE_MS
 /** What one account, and all together, can have here. */
 const MAX_ACCOUNT_BYTES = 2 * 1024 * 1024
 const MAX_BYTES = 64 * 1024 * 1024
 /** The memory of an item besides its text. */
 const ITEM_BYTES = 512
-const SWEEP_MS = 60_000
+const SWEEP_MS = MINUTE_MS
 
 interface KeptItem {
   readonly account: AccountId

@@ -3,6 +3,7 @@ import type { ClientDiscovery } from '@better-auth/oauth-provider'
 import type { GenericEndpointContext } from 'better-auth'
 import { APIError } from 'better-auth/api'
 import { eq } from 'drizzle-orm'
+import { MINUTE_MS } from '../../../core/clock'
 import { limitSubject, parseAddress } from '../../../core/credentials/address'
 import { isJson, parsedJson } from '../../../core/json'
 import type { OutboundFetch, OutboundProblemKind } from '../../../core/outbound/outbound-fetch'
@@ -16,7 +17,7 @@ import { appUriKind, plainName, validateRegistration } from './oauth-registratio
 const TIMEOUT_MS = 5000
 const MAX_BYTES = 64 * 1024
 const MAX_ID_CHARACTERS = 500
-const FRESH_MS = 5 * 60_000
+const FRESH_MS = 5 * MINUTE_MS
 /** A document that could not be used is fetched again sooner, since its author may be mending it. */
 const FAILED_FRESH_MS = 30_000
 const MAX_REMEMBERED = 1000

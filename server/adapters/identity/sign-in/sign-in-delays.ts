@@ -1,9 +1,9 @@
-import type { Clock } from '../../../core/clock'
+import { type Clock, DAY_MS, MINUTE_MS } from '../../../core/clock'
 
 const FIRST_DELAY_MS = 1_000
-const MAX_DELAY_MS = 60_000
+const MAX_DELAY_MS = MINUTE_MS
 /** Failures are forgotten when nobody tried for this long. */
-const FORGET_MS = 24 * 3_600_000
+const FORGET_MS = DAY_MS
 const MAX_SUBJECTS = 50_000
 
 interface Failures {

@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { Challenge, PaymentRequest } from 'mppx'
+import { isoTime, MINUTE_MS } from '../../../core/clock'
 import type { Terms } from '../../../core/payments/method'
 import { FirstOfKind } from './first-of-kind'
 
-const LIFE_MS = 5 * 60_000
+const LIFE_MS = 5 * MINUTE_MS
 
 /** The parts that all challenges of one price and text share: of the HMAC's input and of the header, before and after the expiry. */
 interface Kind {
@@ -31,7 +32,7 @@ export class ChallengeWriter {
   async write(terms: Terms): Promise<{ readonly challengeId: string; readonly challenge: string }> {
     const name = `${terms.besideKey === true} ${terms.amount} ${terms.description}`
     const { input, header } = await this.kinds.of(name, async () => kindOf(await this.first(terms)))
-    const expires = new Date(Date.now() + this.lifeMs).toISOString()
+    const expires = isoTime(Date.now() + this.lifeMs)
     const opaque = opaqueOf(terms.binding)
     const challengeId = createHmac('sha256', this.secret)
       .update(`${input[0]}|${expires}|${input[1]}|${opaque}`)

@@ -27,6 +27,7 @@ import {
 } from 'viem/actions'
 import { tempoLocalnet } from 'viem/chains'
 import { Abis, Transaction } from 'viem/tempo'
+import { MINUTE_MS } from '../../../core/clock'
 import { jsonText } from '../../../core/json'
 import { formatUsd } from '../../../core/money'
 import type {
@@ -75,7 +76,7 @@ export interface TempoOptions extends ChainOptions {
 /** How far a chain may be reorganized before we treat a transfer as failed. */
 const REORG_MS = 30_000
 /** A transfer that could still happen in an hour keeps its fate open for an hour. */
-const MAX_LIFE_MS = 10 * 60_000
+const MAX_LIFE_MS = 10 * MINUTE_MS
 /** Empty blocks are rare on this chain. */
 const MAX_EMPTY_BLOCKS = 100n
 

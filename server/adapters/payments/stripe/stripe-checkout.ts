@@ -1,4 +1,5 @@
 import Stripe from 'stripe'
+import { MINUTE_MS } from '../../../core/clock'
 import type { AccountId, PaymentId } from '../../../core/ids'
 import { type Money, micros, ZERO } from '../../../core/money'
 import type { CardCheckout, CardMessage, CardReturn, CardState } from '../../../core/payments/card-checkout'
@@ -15,7 +16,7 @@ export interface StripeOptions extends StripeAccess {
 /** One cent is 10,000 micro-USD. */
 const MICROS_PER_CENT = 10_000
 /** Stripe's shortest lifetime of a checkout page. */
-const PAGE_MS = 30 * 60_000
+const PAGE_MS = 30 * MINUTE_MS
 /** How old a signed webhook may be, so that a stolen one cannot be replayed later (Stripe's default). */
 const TOLERANCE_SECONDS = 300
 /** Items per request of a list. */

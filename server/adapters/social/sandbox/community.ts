@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../core/clock'
 import type { TestPerson } from './people'
 import type { Tables } from './tables'
 
@@ -37,7 +38,7 @@ const POST = `SELECT p.*, u.username, u.name,
   FROM posts p JOIN users u ON u.id = p.author`
 
 /** A post with the same text as a recent one by the same author is a duplicate. */
-const DUPLICATE_WITHIN_MS = 24 * 60 * 60 * 1000
+const DUPLICATE_WITHIN_MS = DAY_MS
 
 /** The people, posts and messages of the sandbox network. Following or liking twice changes nothing. */
 export class Community {

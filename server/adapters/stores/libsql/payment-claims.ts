@@ -1,5 +1,6 @@
 import { and, desc, eq, gt, inArray, lt, lte, ne, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import { DAY_MS, HOUR_MS } from '../../../core/clock'
 import type { CellClaims } from '../../../core/cluster/cells'
 import { makeId, type PaymentId } from '../../../core/ids'
 import type { Money } from '../../../core/money'
@@ -23,11 +24,11 @@ import { entries } from './schema/ledger'
 import { IS_UNFINISHED, paymentAnswers, payments } from './schema/payments'
 
 /** How long a claim that was never sent is kept: until its failures no longer count and its challenge has expired. */
-const UNSENT_KEPT_MS = 2 * 3_600_000
+const UNSENT_KEPT_MS = 2 * HOUR_MS
 /** A claim that was sent is checked with its network for two days. */
-const SENT_KEPT_MS = 3 * 86_400_000
+const SENT_KEPT_MS = 3 * DAY_MS
 /** After this, an unpaid claim is no longer useful as a record. */
-const NEVER_PAID_KEPT_MS = 7 * 86_400_000
+const NEVER_PAID_KEPT_MS = 7 * DAY_MS
 /** Rows deleted by one statement; other writes can run between statements. */
 const PRUNED_AT_ONCE = 5_000
 

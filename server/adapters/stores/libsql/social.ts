@@ -1,7 +1,7 @@
 import { and, desc, eq, exists, gt, inArray, isNotNull, isNull, lte, max, or, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
 import type { AuditEntry } from '../../../core/audit'
-import { DAY_MS } from '../../../core/clock'
+import { DAY_MS, MINUTE_MS } from '../../../core/clock'
 import type { CellClaims } from '../../../core/cluster/cells'
 import type { AccountId, PoolId, SocialLinkId, SocialSessionId } from '../../../core/ids'
 import type { SocialScope } from '../../../core/social/scopes'
@@ -19,7 +19,7 @@ import { keys } from './schema/keys'
 import { socialApprovals, socialLinks, socialSessions } from './schema/social'
 
 /** By then a started confirmation has finished, or its process died. */
-const CONFIRMING_MS = 60_000
+const CONFIRMING_MS = MINUTE_MS
 
 /** Links and sessions in the database, found by its indexes. Nothing is kept in memory. */
 export class LibsqlSocial implements SocialStore {

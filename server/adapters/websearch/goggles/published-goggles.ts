@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/clock'
+import { type Clock, MINUTE_MS } from '../../../core/clock'
 import { hostedGoggleLines, MAX_GOGGLE_BYTES } from '../../../core/goggles/goggle'
 import { goggleEntry, isGoggleAddress } from '../../../core/goggles/goggle-entry'
 import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
@@ -12,7 +12,7 @@ const TIMEOUT_MS = 4_000
 const MAX_REDIRECTS = 3
 const TYPES = ['text/plain', 'text/markdown', 'application/octet-stream']
 /** How long a text is cached before it is fetched again. */
-const FRESH_MS = 15 * 60_000
+const FRESH_MS = 15 * MINUTE_MS
 const MAX_CACHED_BYTES = 16_000_000
 /** How much of uncached goggles is read per caller and minute: ten of maximum length. */
 const MAX_NEW_BYTES = 10 * MAX_GOGGLE_BYTES

@@ -4,12 +4,13 @@ import { copyFile, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Client, createClient } from '@libsql/client'
+import { MINUTE_MS } from '../../../core/clock'
 import { IndexWriter } from './build/index-writer'
 import { WITHOUT_BUILT_IN } from './index-schema'
 import { selectRows } from './query/select-rows'
 
 /** An unfinished file older than this was left behind by a process that died. */
-const STALE_MS = 10 * 60_000
+const STALE_MS = 10 * MINUTE_MS
 
 /** A new index, written next to the current one. `publish` replaces the current one atomically. */
 export interface IndexDraft {

@@ -1,4 +1,5 @@
 import type { ImageSearchInput } from '../../../core/catalog/image-search'
+import { isoTime } from '../../../core/clock'
 import { metaUrl } from '../meta-url'
 import type { SearxngResult, SearxngSearch } from './searxng-client'
 
@@ -27,7 +28,7 @@ function imageResult(result: SearxngResult, confidence: string, nowMs: number): 
     url: result.url,
     source: new URL(result.url).hostname,
     // The time of the search: SearXNG does not crawl, and clients of the original service skip results without a date.
-    page_fetched: new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z'),
+    page_fetched: isoTime(nowMs).replace(/\.\d+Z$/, 'Z'),
     thumbnail: { src: preview },
     properties: { url: picture, placeholder: preview, ...size(result.resolution) },
     meta_url: metaUrl(result.url),

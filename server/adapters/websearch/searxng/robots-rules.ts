@@ -1,5 +1,5 @@
 import robotsParser from 'robots-parser'
-import type { Clock } from '../../../core/clock'
+import { type Clock, HOUR_MS } from '../../../core/clock'
 import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
 
 /** Which URLs of a site may be fetched, according to its `robots.txt`. */
@@ -9,7 +9,7 @@ const TIMEOUT_MS = 1_500
 /** RFC 9309 2.5: at least 500 KiB are read. */
 const MAX_BYTES = 512 * 1024
 const MAX_REDIRECTS = 5
-const FRESH_MS = 3_600_000
+const FRESH_MS = HOUR_MS
 /** A file is half a megabyte at most; hardly one is more than a few kilobytes. */
 const MAX_SITES = 200
 

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../../core/clock'
 import { jsonText } from '../../../core/json'
 import type { OutboundAnswer, OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { UpstreamFailure } from '../../../core/providers/provider'
@@ -53,7 +54,7 @@ export interface SearxngSearch extends SearxngPage {
 const MAX_BYTES = 8 * 1024 * 1024
 const CONFIG_BYTES = 4 * 1024 * 1024
 /** How long what SearXNG says of its engines is used. */
-const CONFIG_FRESH_MS = 60_000
+const CONFIG_FRESH_MS = MINUTE_MS
 /**
  * The sender of every search: the gateway itself. SearXNG's limiter requires the header, and the addresses of callers go to no upstream.
  */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock'
+import { type Clock, DAY_MS, MINUTE_MS } from '../../clock'
 import { type AccountId, makeId, type PaymentId, type RequestId } from '../../ids'
 import { KeyedMutex } from '../../keyed-mutex'
 import type { Ledger } from '../../ledger/ledger'
@@ -18,9 +18,9 @@ import { isUnavailable } from '../../unavailable'
 import { type TopUps, topUpClaim } from '../top-ups'
 
 /** How long after a payment page expires the job asks the processor about its outcome. */
-const EXPIRY_GRACE_MS = 60_000
+const EXPIRY_GRACE_MS = MINUTE_MS
 /** Cardholders can dispute a payment for about this long. */
-const LOOK_BACK_MS = 120 * 86_400_000
+const LOOK_BACK_MS = 120 * DAY_MS
 /** The number of claims per page, and of payments between two progress reports. */
 const PAGE_SIZE = 100
 const MAX_FAILURES_IN_A_ROW = 5

@@ -1,7 +1,7 @@
 import { type Actor, auditEntry } from '../../audit'
 import type { ImportedName } from '../../catalog/operation'
 import type { ParameterError } from '../../catalog/parameters'
-import { type Clock, isoDay } from '../../clock'
+import { type Clock, DAY_MS, isoDay } from '../../clock'
 import { type Failure, failure, wrongParameters } from '../../failure'
 import type { AccountId } from '../../ids'
 import { KeyedMutex } from '../../keyed-mutex'
@@ -21,7 +21,7 @@ import type { ImportDocument } from './imported'
 import { NoStoredSecret, secretOrigins } from './sealed-auth'
 
 /** How long the name of a removed API cannot be used again. */
-const NAME_REST_MS = 30 * 86_400_000
+const NAME_REST_MS = 30 * DAY_MS
 
 export interface CatalogParts extends ApiSurroundings {
   readonly store: ApiStore

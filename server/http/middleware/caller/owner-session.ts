@@ -4,6 +4,7 @@ import type { KeyOwner } from '../../../core/accounts/keys'
 import type { SignUp } from '../../../core/accounts/sign-up'
 import type { AccountStore } from '../../../core/accounts/store'
 import type { Actor } from '../../../core/audit'
+import { HOUR_MS, MINUTE_MS } from '../../../core/clock'
 import type { StaffClaim } from '../../../core/cluster/cells'
 import { formatAddress } from '../../../core/credentials/address'
 import { failure } from '../../../core/failure'
@@ -43,8 +44,8 @@ export type AccountElsewhere = (
 ) => Promise<Pick<Account, 'id' | 'operator' | 'support'> | null>
 
 /** Maximum age of a sign-in, in milliseconds: to create keys and act as operator, and to change how the owner signs in. */
-export const SIGNED_IN_TODAY = 12 * 3_600_000
-export const SIGNED_IN_JUST_NOW = 10 * 60_000
+export const SIGNED_IN_TODAY = 12 * HOUR_MS
+export const SIGNED_IN_JUST_NOW = 10 * MINUTE_MS
 /** Only the second factor is asked for. */
 export const SIGNED_IN_AT_ANY_TIME = Number.POSITIVE_INFINITY
 

@@ -1,6 +1,7 @@
 import { type Client, type Hex, keccak256, type TransactionReceipt } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { getTransactionCount, getTransactionReceipt, sendRawTransaction } from 'viem/actions'
+import { MINUTE_MS } from '../../../../core/clock'
 import { reasonOf } from '../refusals'
 import type { Fees, GasPrices } from './gas-prices'
 import { causesOf, isNodeTrouble, isRevert } from './node-trouble'
@@ -34,7 +35,7 @@ const POLL_MS = 200
 const MIN_STALL_MS = 2000
 const MAX_STALL_MS = 5000
 /** Transactions are abandoned after this time. Authorizations expire after ten minutes. */
-const GIVE_UP_MS = 15 * 60_000
+const GIVE_UP_MS = 15 * MINUTE_MS
 /** After this time, transactions of an earlier process are not waited for any more. */
 const EARLIER_MS = 30_000
 /** A transaction is considered lost after this many checks that find its nonce used but no receipt. */

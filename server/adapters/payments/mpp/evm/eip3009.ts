@@ -13,6 +13,7 @@ import {
   toEventSelector,
 } from 'viem'
 import { getBlock, getChainId, getTransactionReceipt, readContract } from 'viem/actions'
+import { MINUTE_MS } from '../../../../core/clock'
 import type { Fate, SettlementHandle } from '../../../../core/payments/method'
 
 /** The functions of EIP-3009 and ERC-20 that are used here. */
@@ -31,7 +32,7 @@ export const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
 /** How far a chain may be reorganized before we treat a transfer as failed. */
 export const REORG_MS = 30_000
 /** An authorization that could still be used in an hour keeps its fate open for an hour. */
-export const MAX_LIFE_MS = 10 * 60_000
+export const MAX_LIFE_MS = 10 * MINUTE_MS
 /** Nodes refuse log queries over too many blocks. */
 const BLOCKS_PER_QUESTION = 1000n
 

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../../../core/clock'
 import { isJson, parsedJson } from '../../../../core/json'
 import type { OutboundFetch } from '../../../../core/outbound/outbound-fetch'
 import { bazaarExtension } from '../discovery'
@@ -36,7 +37,7 @@ const SETTLE_MS = 8_000
 const ASK_MS = 5_000
 const MAX_BYTES = 256 * 1024
 /** How long its list of networks is reused. */
-const LIST_MS = 60_000
+const LIST_MS = MINUTE_MS
 
 /** Reasons for which it cannot have sent anything. After any other, a transaction may be on its way. */
 const SENT_NOTHING =

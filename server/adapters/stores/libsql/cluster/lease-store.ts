@@ -1,4 +1,5 @@
 import type { Client, InStatement, InValue, Row } from '@libsql/client'
+import { HOUR_MS } from '../../../../core/clock'
 import type { CellName } from '../../../../core/cluster/cells'
 import {
   type CellOwner,
@@ -22,7 +23,7 @@ import { WriteTurns } from './write-turns'
 /** Less than the time between two renewals: a request that hangs must not use up the lease. */
 const DEADLINE_MS = 2_500
 /** Nodes that were not seen for an hour are of no interest any more. */
-const FORGET_MS = 60 * 60_000
+const FORGET_MS = HOUR_MS
 const HOP_KEY = 'hop/'
 const FINGERPRINT = 'equal/'
 /** The rules of time zones of each node, which may differ. */

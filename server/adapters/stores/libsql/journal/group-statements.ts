@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../../../../core/audit'
+import { MINUTE_MS } from '../../../../core/clock'
 import type { IdempotencyRecord } from '../../../../core/idempotency/idempotency-record'
 import type { KeyId } from '../../../../core/ids'
 import type { AccountChange, LedgerEntry } from '../../../../core/ledger/entry'
@@ -8,7 +9,7 @@ import { hasLatency, latencyBucket } from '../../../../core/usage/latency'
 import type { Statement } from '../driver/worker-wire'
 
 /** Length of a slot of the usage rollup. The hours and days of every time zone start at a slot boundary. */
-export const SLOT_MS = 15 * 60_000
+export const SLOT_MS = 15 * MINUTE_MS
 
 /** The writes of one group of records: one per table, with sums computed here. */
 export interface Group {

@@ -1,5 +1,6 @@
 import { and, desc, eq, gte, inArray, lte, ne, type SQL, sql } from 'drizzle-orm'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql'
+import { MINUTE_MS } from '../../../../core/clock'
 import type { AccountId } from '../../../../core/ids'
 import {
   type AccountAdjustment,
@@ -15,7 +16,7 @@ import { entries } from '../schema/ledger'
 import { dailyLines } from './daily-lines'
 
 /** The audit entry of an adjustment is written with it, at about the same time. */
-const AUDITED_WITHIN_MS = 60_000
+const AUDITED_WITHIN_MS = MINUTE_MS
 const ADJUSTMENT_CURSOR = 'adjustment'
 
 type EntryRow = typeof entries.$inferSelect

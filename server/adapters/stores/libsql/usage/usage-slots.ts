@@ -1,12 +1,13 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { DAY_MS } from '../../../../core/clock'
 import type { UsageGrouping, UsageQuestion } from '../../../../core/usage/reports'
 import type { UsageSums } from '../../../../core/usage/sums'
 import { SLOT_MS } from '../journal/group-statements'
 import { usageDays, usageRollup } from '../schema/usage'
 import { ofKeys } from './of-keys'
 
-const SLOTS_OF_A_DAY = (24 * 60 * 60_000) / SLOT_MS
+const SLOTS_OF_A_DAY = DAY_MS / SLOT_MS
 
 export type SummedUsage = Record<keyof UsageSums, number>
 

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isoDay } from '../../../../core/clock'
 import { parseMarkdown, type Section } from '../../passages/markdown-sections'
 import type { IndexDocument } from './index-document'
 import { type InstalledPackage, registryPage } from './installed-packages'
@@ -48,7 +49,7 @@ export function lastDatedHeading(markdown: string): string | null {
     const [iso] = /\b\d{4}-\d{2}-\d{2}\b/.exec(heading) ?? []
     const [english] = /\b[A-Z][a-z]{2,8}\.? \d{1,2}, \d{4}\b/.exec(heading) ?? []
     const at = iso ? Date.parse(`${iso}T00:00:00Z`) : english ? Date.parse(`${english} UTC`) : Number.NaN
-    return Number.isNaN(at) ? [] : [new Date(at).toISOString().slice(0, 10)]
+    return Number.isNaN(at) ? [] : [isoDay(at)]
   })
   return dates.sort().at(-1) ?? null
 }

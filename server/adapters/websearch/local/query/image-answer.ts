@@ -1,4 +1,5 @@
 import type { Client } from '@libsql/client'
+import { isoTime } from '../../../../core/clock'
 import { metaUrl } from '../../meta-url'
 import { absoluteAddress } from '../../passages/context-body'
 import { searchTerms } from '../../passages/search-terms'
@@ -49,7 +50,7 @@ function result(image: FoundImage, baseUrl: string): object {
     title: image.title,
     url: image.pageUrl,
     source: meta.hostname,
-    page_fetched: new Date(image.fetchedAt * 1000).toISOString().replace('.000Z', 'Z'),
+    page_fetched: isoTime(image.fetchedAt * 1000).replace('.000Z', 'Z'),
     thumbnail: { src: file, ...size },
     properties: { url: file, placeholder: file, ...size },
     meta_url: { ...meta, favicon: image.favicon },

@@ -1,10 +1,11 @@
+import { MINUTE_MS } from '../../../../../core/clock'
 import type { Send } from './bounded-fetch'
 import { ranWhole } from './step-errors'
 
 /** A libSQL server ends a stream that was idle for 10 s. */
 const MAX_IDLE_MS = 5_000
 /** After this time a stream is closed, so that none stays with a server that the address does not name any more. */
-const MAX_AGE_MS = 60_000
+const MAX_AGE_MS = MINUTE_MS
 /** The body of a request that opens a stream and closes it, without what lies between. */
 const [OPENING, CLOSING] = ['{"requests":[', ',{"type":"close"}]}']
 /** The text of a statement that a batch refers to by its number. */

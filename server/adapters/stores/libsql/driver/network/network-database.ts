@@ -1,9 +1,10 @@
 import type { Client, InStatement, ResultSet } from '@libsql/client'
+import { HOUR_MS } from '../../../../../core/clock'
 import type { WireResult } from '../worker-wire'
 import { type DatabaseAddress, serverClient } from './server-client'
 
 const BATCH_MS = 30_000
-const MIGRATION_MS = 60 * 60_000
+const MIGRATION_MS = HOUR_MS
 
 interface NetworkOptions extends DatabaseAddress {
   /** How long a batch may take. */

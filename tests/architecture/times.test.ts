@@ -1,0 +1,24 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dir, '..', '..')
+/** They know no core: they run before anything is installed, without the server, or in a thread of their own. */
+const OTHERS = /^server\/(setup|binary|cli|core\/clock\.ts|adapters\/websearch\/passages)/
+/** Whoever reads a date of somebody else first asks whether it is one. */
+const BY_HAND = [
+  /(?<![\d_])(86_400_000|3_600_000|60 \* 60_000)/,
+  /\d \* 60_000/,
+  /24 \* 60 \* 60 \* 1000/,
+  /new Date\((?!document)[^()]+\)\.toISOString\(\)/,
+]
+
+test('lengths of time and ISO times of the server are written with core/clock.ts', async () => {
+  const found: string[] = []
+  for await (const file of new Bun.Glob('server/**/*.ts').scan(ROOT)) {
+    if (OTHERS.test(file)) continue
+    const lines = (await Bun.file(join(ROOT, file)).text()).split('\n')
+    for (const [i, line] of lines.entries())
+      if (BY_HAND.some((one) => one.test(line))) found.push(`${file}:${i + 1}: ${line.trim()}`)
+  }
+  expect(found).toEqual([])
+})
