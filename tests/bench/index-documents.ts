@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { buildIndex } from '../../server/adapters/websearch/local/build/build-index'
 import { openLocalWebsearch } from '../../server/adapters/websearch/local/open-local-websearch'
 import { OwnIndex } from '../../server/adapters/websearch/local/own/own-index'
-import { contextInput } from '../adapters/websearch-local/fixture-index'
+import { contextInput } from '../adapters/websearch/local/fixture-index'
 import { SOMEBODY } from '../support/somebody'
 
 /**

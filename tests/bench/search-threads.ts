@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { buildIndex } from '../../server/adapters/websearch/local/build/build-index'
 import { contextProvider } from '../../server/adapters/websearch/local/context-provider'
 import { BACKLOG_MS, IDLE_MS, openIndexClient } from '../../server/adapters/websearch/local/index-client'
-import { contextInput } from '../adapters/websearch-local/fixture-index'
+import { contextInput } from '../adapters/websearch/local/fixture-index'
 
 /**
  * What a second thread of searches costs in memory and brings in answers, over the index of a new install:

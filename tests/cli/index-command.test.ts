@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { indexCommand as runIndex } from '../../server/cli/local/index-command'
 import { indexSources } from '../../server/compose/search/index-sources'
-import { temporaryFolder, writeFiles } from '../adapters/websearch-local/fixture-index'
+import { temporaryFolder, writeFiles } from '../adapters/websearch/local/fixture-index'
 import { writeSmallIndex } from '../support/servers/small-index'
 
 const folder = temporaryFolder()

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { buildIndex } from '../../server/adapters/websearch/local/build/build-index'
 import type { IndexDocument, IndexImage } from '../../server/adapters/websearch/local/build/index-document'
 import { openLocalWebsearch } from '../../server/adapters/websearch/local/open-local-websearch'
-import { BASE_URL, temporaryFolder, writeFixtureProject } from '../adapters/websearch-local/fixture-index'
+import { BASE_URL, temporaryFolder, writeFixtureProject } from '../adapters/websearch/local/fixture-index'
 import { WORLD_IMAGES, WORLD_NOW, WORLD_PAGES } from '../support/doubles/search-world'
 import { websearchContract } from './websearch.contract'
 

@@ -1,4 +1,4 @@
-import { SearxngBench } from '../adapters/websearch-searxng/searxng-bench'
+import { SearxngBench } from '../adapters/websearch/searxng/searxng-bench'
 import type { Received } from '../support/doubles/http-double'
 import {
   correctionOf,

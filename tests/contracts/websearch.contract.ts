@@ -3,7 +3,7 @@ import { countTokens } from '../../server/adapters/websearch/passages/token-coun
 import type { ImageSearchInput } from '../../server/core/catalog/image-search'
 import type { LlmContextInput } from '../../server/core/catalog/llm-context'
 import type { Provider, ProviderAnswer } from '../../server/core/providers/provider'
-import { contextInput, imageInput } from '../adapters/websearch-local/fixture-index'
+import { contextInput, imageInput } from '../adapters/websearch/local/fixture-index'
 import { SOMEBODY } from '../support/somebody'
 import { type ContextRead, type ImagesRead, readContext, readImages } from './original-client'
 

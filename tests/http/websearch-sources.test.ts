@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { buildIndex } from '../../server/adapters/websearch/local/build/build-index'
 import type { Account } from '../../server/core/accounts/account'
 import { micros } from '../../server/core/money'
-import { pagesAbout, writeFixtureProject } from '../adapters/websearch-local/fixture-index'
+import { pagesAbout, writeFixtureProject } from '../adapters/websearch/local/fixture-index'
 import {
   CONTEXT as BRAVE_CONTEXT,
   IMAGES as BRAVE_IMAGES,

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test'
 import type { LlmContextInput } from '../../server/core/catalog/llm-context'
 import { err, ok } from '../../server/core/result'
 import { ResponseCache } from '../../server/pipeline/search/response-cache'
-import { contextInput } from '../adapters/websearch-local/fixture-index'
+import { contextInput } from '../adapters/websearch/local/fixture-index'
 import { FixtureProvider } from '../support/harness'
 import { SOMEBODY } from '../support/somebody'
 

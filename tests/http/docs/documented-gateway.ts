@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { buildIndex } from '../../../server/adapters/websearch/local/build/build-index'
 import { openLocalWebsearch } from '../../../server/adapters/websearch/local/open-local-websearch'
 import type { OpenApiDocument, OpenApiOperation } from '../../../server/http/openapi/open-api'
-import { temporaryFolder, writeFixtureProject } from '../../adapters/websearch-local/fixture-index'
+import { temporaryFolder, writeFixtureProject } from '../../adapters/websearch/local/fixture-index'
 import { openHarness } from '../../support/harness'
 
 export interface DocumentedRoute {

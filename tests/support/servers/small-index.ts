@@ -6,7 +6,7 @@ import {
   type IndexSources,
   indexFingerprint,
 } from '../../../server/adapters/websearch/local/build/build-index'
-import { writeFixtureProject } from '../../adapters/websearch-local/fixture-index'
+import { writeFixtureProject } from '../../adapters/websearch/local/fixture-index'
 import { openFile } from '../databases/database-file'
 
 let small: Promise<ArrayBuffer> | null = null
