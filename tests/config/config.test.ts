@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { readConfig } from '../server/config'
-import { ConfigError } from '../server/config/config-error'
-import { micros } from '../server/core/money'
-import { PUBLISHED_ACCOUNTS } from '../server/core/payments/published-accounts'
+import { readConfig } from '../../server/config'
+import { ConfigError } from '../../server/config/config-error'
+import { micros } from '../../server/core/money'
+import { PUBLISHED_ACCOUNTS } from '../../server/core/payments/published-accounts'
 
 const GOOD = { SECRET_KEY: 'a secret that only tests know, 32 bytes and more' }
 const read = (more: Record<string, string> = {}) => readConfig({ ...GOOD, ...more }, {})

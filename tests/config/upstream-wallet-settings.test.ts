@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { readConfig } from '../server/config'
-import { TOKEN, WALLET_KEY, walletEnv } from './support/payments/paid-upstream'
+import { readConfig } from '../../server/config'
+import { TOKEN, WALLET_KEY, walletEnv } from '../support/payments/paid-upstream'
 
 const SECRET_KEY = 'a secret that only tests know, 32 bytes and more'
 const RPC = 'https://rpc.example.com/key-of-the-node'
