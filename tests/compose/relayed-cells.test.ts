@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { micros } from '../../server/core/money'
-import { read } from '../http/owner/bench'
+import { read } from '../http/owner-bench'
 import { IMAGES_CALL } from '../http/wire'
 import { openApiUpstream } from '../support/api-upstream'
 import { anApi, anOperation } from '../support/apis'

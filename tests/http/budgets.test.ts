@@ -4,7 +4,7 @@ import { micros } from '../../server/core/money'
 import { ok } from '../../server/core/result'
 import type { KeyRecord } from '../../server/http/keys/record'
 import { type Harness, type MadeKey, openHarness } from '../support/harness'
-import { closeReconciled, IMAGES, keyBench, read } from './owner/bench'
+import { closeReconciled, IMAGES, keyBench, read } from './owner-bench'
 
 const PRICE = 5000
 const HOUR = 3_600_000

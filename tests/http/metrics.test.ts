@@ -14,7 +14,7 @@ import { openLog } from '../../server/log'
 import { type Harness, openHarness } from '../support/harness'
 import { call } from '../support/ledger-parts'
 import { until } from '../support/until'
-import { keyBench, read } from './owner/bench'
+import { keyBench, read } from './owner-bench'
 import { endAndReconcile, IMAGES, IMAGES_CALL, PRICE } from './wire'
 
 const TOKEN = 'a-token-that-only-the-operator-and-this-test-know'

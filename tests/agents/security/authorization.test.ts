@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
-import { closeReconciled } from '../../http/owner/bench'
+import { closeReconciled } from '../../http/owner-bench'
 import { oauthApp, REDIRECT } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
 import { CHECKLIST } from './checklist'

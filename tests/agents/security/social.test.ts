@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { openSocialParts } from '../../core/social/social-parts'
-import { closeReconciled } from '../../http/owner/bench'
+import { closeReconciled } from '../../http/owner-bench'
 import { type Harness, openHarness } from '../../support/harness'
 import { comeBack, decide, press, questionOf, startLink } from '../../support/social/linked-key'
 import { CHECKLIST } from './checklist'

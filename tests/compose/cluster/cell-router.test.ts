@@ -8,7 +8,7 @@ import { type CellDirectory, type CellRouter, DirectoryUnavailable } from '../..
 import { hashSecret, newSecret } from '../../../server/core/credentials/secret'
 import { makeId } from '../../../server/core/ids'
 import { newLinkSecrets } from '../../../server/core/social/state-token'
-import { keyBench } from '../../http/owner/bench'
+import { keyBench } from '../../http/owner-bench'
 import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
 

@@ -5,7 +5,7 @@ import type { OneApi } from '../../../server/http/apis/record'
 import { type ApiUpstream, openApiUpstream } from '../../support/api-upstream'
 import { type Harness, openHarness } from '../../support/harness'
 import { reconcile } from '../../support/reconcile'
-import { auditRows, read, refusalOf } from '../owner/bench'
+import { auditRows, read, refusalOf } from '../owner-bench'
 
 const APIS = '/api/operator/apis'
 const PATH = '/apis/v1/weather/v1/forecast'

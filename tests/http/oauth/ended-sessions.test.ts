@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
-import { type AccountBody, auditRows, closeReconciled, type Owner, read } from '../owner/bench'
+import { type AccountBody, auditRows, closeReconciled, type Owner, read } from '../owner-bench'
 
 const OLD = 'correct horse battery'
 const NEW = 'another horse battery'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { oauthClient } from '../../../server/adapters/stores/libsql/schema/oauth'
 import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
-import { closeReconciled, read } from '../owner/bench'
+import { closeReconciled, read } from '../owner-bench'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=card'
 

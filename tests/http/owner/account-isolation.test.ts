@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
-import { auditRows, closeReconciled, IMAGES, keyBench, type MadeKey, type Owner, read } from './bench'
+import { auditRows, closeReconciled, IMAGES, keyBench, type MadeKey, type Owner, read } from '../owner-bench'
 
 /**
  * Every route of `/api`, taken from the app itself, so that a new one cannot be forgotten: a new path with an id must be given

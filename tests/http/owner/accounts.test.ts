@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
 import { micros } from '../../../server/core/money'
 import { type Harness, openHarness } from '../../support/harness'
-import { type AccountBody, closeReconciled, IMAGES, keyBench, type Owner, read, refusalOf } from './bench'
+import { type AccountBody, closeReconciled, IMAGES, keyBench, type Owner, read, refusalOf } from '../owner-bench'
 
 const PASSWORD = 'correct horse battery'
 

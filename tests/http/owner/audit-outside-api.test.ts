@@ -3,7 +3,7 @@ import { ENDPOINTS } from '../../../server/adapters/identity/auth-request'
 import { PROTOCOL } from '../../../server/adapters/identity/oauth/oauth-request'
 import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
-import { auditRows, closeReconciled } from './bench'
+import { auditRows, closeReconciled } from '../owner-bench'
 
 const CALL = 'the request log and the ledger'
 const CONNECTION = 'connection.open, with the first call' // tests/http/oauth/credential.test.ts

@@ -12,7 +12,7 @@ import {
   type Owner,
   read,
   refusalOf,
-} from './bench'
+} from '../owner-bench'
 
 let gateway: Harness
 let owner: Owner

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../support/harness'
-import { closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
+import { closeReconciled, keyBench, type Owner, read, refusalOf } from '../owner-bench'
 
 interface Batch {
   readonly parts: readonly { readonly status: number; readonly body: Record<string, unknown> }[]

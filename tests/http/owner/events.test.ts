@@ -4,7 +4,7 @@ import { type Listening, listen } from '../../../server/listen'
 import { eventSource } from '../../support/agents/event-source'
 import { type Harness, openHarness, WIDE } from '../../support/harness'
 import { until } from '../../support/until'
-import { type AccountBody, closeReconciled, IMAGES, keyBench, type Owner, read, refusalOf } from './bench'
+import { type AccountBody, closeReconciled, IMAGES, keyBench, type Owner, read, refusalOf } from '../owner-bench'
 
 let gateway: Harness
 let web: Listening

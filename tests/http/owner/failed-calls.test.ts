@@ -5,7 +5,7 @@ import { LLM_CONTEXT } from '../../../server/core/catalog/llm-context'
 import { err, ok } from '../../../server/core/result'
 import type { ExplainedRequest } from '../../../server/http/usage/record'
 import { type Harness, openHarness } from '../../support/harness'
-import { callWith, closeReconciled, IMAGES, keyBench, type MadeKey, type Owner, read, refusalOf } from './bench'
+import { callWith, closeReconciled, IMAGES, keyBench, type MadeKey, type Owner, read, refusalOf } from '../owner-bench'
 
 /** Nothing that contains it may be stored. */
 const CANARY = 'zq7Canary'

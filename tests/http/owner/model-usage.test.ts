@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type ModelGateway, openModelGateway, PRICE } from '../../support/model-gateway'
 import { openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
-import { closeReconciled, keyBench, type MadeKey, type Owner, read } from './bench'
+import { closeReconciled, keyBench, type MadeKey, type Owner, read } from '../owner-bench'
 
 interface Report {
   readonly totals: Record<string, number>

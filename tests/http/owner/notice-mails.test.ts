@@ -5,7 +5,7 @@ import type { EventType } from '../../../server/core/webhooks/event'
 import { type Harness, openHarness } from '../../support/harness'
 import { audit } from '../../support/ledger-parts'
 import { openMailbox } from '../../support/mailbox'
-import { auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
+import { auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from '../owner-bench'
 
 const PAUSE_MS = 15 * 60_000
 

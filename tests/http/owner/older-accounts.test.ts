@@ -7,7 +7,7 @@ import { totp } from '../../support/agents/totp'
 import { olderDatabase } from '../../support/databases/older-database'
 import { openHarness } from '../../support/harness'
 import { openMailbox } from '../../support/mailbox'
-import { type AccountBody, closeReconciled, read } from './bench'
+import { type AccountBody, closeReconciled, read } from '../owner-bench'
 
 const PASSWORD = 'correct horse battery'
 const ACCOUNT = 'acct_01a1fdfa942070018c603d2632ddc21b'

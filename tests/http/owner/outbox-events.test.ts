@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { micros } from '../../../server/core/money'
 import { type Harness, openHarness } from '../../support/harness'
 import { until } from '../../support/until'
-import { closeReconciled, IMAGES, keyBench, read } from './bench'
+import { closeReconciled, IMAGES, keyBench, read } from '../owner-bench'
 
 interface OutboxEvent {
   readonly id: string

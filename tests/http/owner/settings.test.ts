@@ -4,7 +4,16 @@ import type { SessionList, SettingsRecord } from '../../../server/http/account/s
 import { eventSource } from '../../support/agents/event-source'
 import { type Harness, openHarness } from '../../support/harness'
 import { linkKey } from '../../support/social/linked-key'
-import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
+import {
+  type AccountBody,
+  auditRows,
+  callWith,
+  closeReconciled,
+  keyBench,
+  type Owner,
+  read,
+  refusalOf,
+} from '../owner-bench'
 
 const PASSWORD = 'correct horse battery'
 const NONE = { app: false, recovery_codes: 0, passkeys: 0, passkeys_offered: false, required: false }

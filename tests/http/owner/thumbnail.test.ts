@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openGuardedFetch } from '../../../server/adapters/outbound/guarded-fetch'
 import { type Harness, openHarness } from '../../support/harness'
 import { until } from '../../support/until'
-import { closeReconciled, type Owner, refusalOf } from './bench'
+import { closeReconciled, type Owner, refusalOf } from '../owner-bench'
 
 const PIXEL = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openApiUpstream } from '../../support/api-upstream'
 import { anApi, anOperation } from '../../support/apis'
 import { type Harness, openHarness } from '../../support/harness'
-import { closeReconciled, type Owner, read, refusalOf } from './bench'
+import { closeReconciled, type Owner, read, refusalOf } from '../owner-bench'
 
 const SEARCH = '/apis/v1/websearch/images/search?q=tower'
 

@@ -3,8 +3,8 @@ import type { UpstreamFailure } from '../../../server/core/providers/provider'
 import { err } from '../../../server/core/result'
 import { type Harness, openHarness } from '../../support/harness'
 import { until } from '../../support/until'
+import { closeReconciled, type Owner, read } from '../owner-bench'
 import { IMAGES_CALL } from '../wire'
-import { closeReconciled, type Owner, read } from './bench'
 
 interface Notices {
   readonly notices: readonly { readonly type: string; readonly data: Readonly<Record<string, unknown>> }[]

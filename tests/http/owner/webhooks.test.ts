@@ -9,7 +9,7 @@ import { oauthApp } from '../../support/agents/oauth'
 import { type Harness, openHarness } from '../../support/harness'
 import { audit } from '../../support/ledger-parts'
 import { until } from '../../support/until'
-import { closeReconciled, keyBench, type Owner, read, refusalOf } from './bench'
+import { closeReconciled, keyBench, type Owner, read, refusalOf } from '../owner-bench'
 
 interface Made {
   readonly webhook: { readonly id: string; readonly status: string; readonly failing_since: string | null }

@@ -4,7 +4,16 @@ import type { DisabledKeys, KeyPage } from '../../../../server/http/keys/record'
 import type { UsageReport } from '../../../../server/http/usage/record'
 import { countingReads } from '../../../support/databases/counting-reads'
 import { type Harness, openHarness } from '../../../support/harness'
-import { auditRows, callWith, closeReconciled, keyBench, type MadeKey, type Owner, read, refusalOf } from '../bench'
+import {
+  auditRows,
+  callWith,
+  closeReconciled,
+  keyBench,
+  type MadeKey,
+  type Owner,
+  read,
+  refusalOf,
+} from '../../owner-bench'
 
 let gateway: Harness
 let owner: Owner

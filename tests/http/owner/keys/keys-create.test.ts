@@ -2,7 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Harness, openHarness } from '../../../support/harness'
-import { auditRows, callWith, closeReconciled, keyBench, type MadeKey, type Owner, read, refusalOf } from '../bench'
+import {
+  auditRows,
+  callWith,
+  closeReconciled,
+  keyBench,
+  type MadeKey,
+  type Owner,
+  read,
+  refusalOf,
+} from '../../owner-bench'
 
 let gateway: Harness
 let owner: Owner

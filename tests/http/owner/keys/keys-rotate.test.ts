@@ -10,7 +10,7 @@ import {
   read,
   refusalOf,
   signedInJustNow,
-} from '../bench'
+} from '../../owner-bench'
 
 const DAY_MS = 86_400_000
 

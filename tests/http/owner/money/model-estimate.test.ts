@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type ModelGateway, openModelGateway, PRICE } from '../../../support/model-gateway'
 import { readUntil, until } from '../../../support/until'
 import { anthropic, eventStream, openAi, openVendor, type VendorDouble } from '../../../support/vendor-double'
-import { closeReconciled, keyBench, type MadeKey, type Owner, read, refusalOf } from '../bench'
+import { closeReconciled, keyBench, type MadeKey, type Owner, read, refusalOf } from '../../owner-bench'
 
 let vendor: VendorDouble
 let gateway: ModelGateway

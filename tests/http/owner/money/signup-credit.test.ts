@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { type Harness, openHarness } from '../../../support/harness'
 import { openMailbox, type ReceivedMail } from '../../../support/mailbox'
-import { type AccountBody, auditRows, closeReconciled, type Owner, read, refusalOf } from '../bench'
+import { type AccountBody, auditRows, closeReconciled, type Owner, read, refusalOf } from '../../owner-bench'
 
 const PASSWORD = 'correct horse battery'
 const CREDIT = 2_000_000

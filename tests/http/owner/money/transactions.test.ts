@@ -11,7 +11,7 @@ import {
   type Owner,
   read,
   refusalOf,
-} from '../bench'
+} from '../../owner-bench'
 
 interface Transaction {
   readonly id: string

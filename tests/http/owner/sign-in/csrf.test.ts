@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../../support/harness'
-import { auditRows, closeReconciled, keyBench, type MadeKey, type Owner, refusalOf } from '../bench'
+import { auditRows, closeReconciled, keyBench, type MadeKey, type Owner, refusalOf } from '../../owner-bench'
 
 const BASE_URL = 'https://gateway.example'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../../support/harness'
 import { openMailbox } from '../../../support/mailbox'
-import { auditRows, closeReconciled, read, refusalOf } from '../bench'
+import { auditRows, closeReconciled, read, refusalOf } from '../../owner-bench'
 
 interface NoticePage {
   readonly notices: readonly { readonly type: string; readonly data: Readonly<Record<string, unknown>> }[]

@@ -3,7 +3,7 @@ import { eventSource } from '../../../support/agents/event-source'
 import { type Harness, openHarness } from '../../../support/harness'
 import { openMailbox } from '../../../support/mailbox'
 import { until } from '../../../support/until'
-import { type AccountBody, auditRows, closeReconciled, type Owner, read, refusalOf } from '../bench'
+import { type AccountBody, auditRows, closeReconciled, type Owner, read, refusalOf } from '../../owner-bench'
 
 const NEW = 'another horse battery'
 const OLD = 'correct horse battery'

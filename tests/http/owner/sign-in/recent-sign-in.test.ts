@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Harness, openHarness } from '../../../support/harness'
-import { closeReconciled, keyBench, type MadeKey, type Owner, read, refusalOf } from '../bench'
+import { closeReconciled, keyBench, type MadeKey, type Owner, read, refusalOf } from '../../owner-bench'
 
 const HOUR = 3_600_000
 

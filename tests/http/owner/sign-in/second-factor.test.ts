@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { SessionList, SettingsRecord } from '../../../../server/http/account/settings-record'
 import { totp } from '../../../support/agents/totp'
 import { type Harness, openHarness } from '../../../support/harness'
-import { auditRows, closeReconciled, type Owner, read, refusalOf } from '../bench'
+import { auditRows, closeReconciled, type Owner, read, refusalOf } from '../../owner-bench'
 
 const PASSWORD = 'correct horse battery'
 const TEN_MINUTES = 600_000

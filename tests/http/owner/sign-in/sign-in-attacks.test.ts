@@ -6,7 +6,7 @@ import { type Ceremony, softwarePasskey } from '../../../support/agents/software
 import { totp } from '../../../support/agents/totp'
 import { type Harness, openHarness } from '../../../support/harness'
 import { bodyValidator } from '../../docs/json-validation'
-import { auditRows, closeReconciled, type Owner, read, refusalOf } from '../bench'
+import { auditRows, closeReconciled, type Owner, read, refusalOf } from '../../owner-bench'
 
 const PASSWORD = 'correct horse battery'
 const ORIGIN = 'http://localhost:8402'

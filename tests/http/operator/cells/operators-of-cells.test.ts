@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from 'bun:test'
-import type { OperatorAccount, OperatorAccountPage } from '../../../server/http/operator/record'
-import { openTwoCells } from '../../support/cluster/two-cells'
-import { openOperatorConsole } from '../../support/operator-console'
+import type { OperatorAccount, OperatorAccountPage } from '../../../../server/http/operator/record'
+import { openTwoCells } from '../../../support/cluster/two-cells'
+import { openOperatorConsole } from '../../../support/operator-console'
 import {
   type AccountBody,
   auditRows,
@@ -11,7 +11,7 @@ import {
   type Owner,
   read,
   refusalOf,
-} from '../owner/bench'
+} from '../../owner-bench'
 
 type Cells = Awaited<ReturnType<typeof openTwoCells>>
 

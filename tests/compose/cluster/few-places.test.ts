@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { fewPlaces } from '../../../server/compose/cluster/cells/few-places'
 import type { Model } from '../../../server/core/models/model'
+import { keyBench } from '../../http/owner-bench'
 import { type ApiUpstream, openApiUpstream } from '../../support/api-upstream'
 import { anApi, anOperation, saving } from '../../support/apis'
 import { type Cells, openCells } from '../../support/cluster/cells'
 import { until } from '../../support/until'
-import { keyBench } from '../owner/bench'
 
 const PATH = '/apis/v1/weather/v1/forecast'
 

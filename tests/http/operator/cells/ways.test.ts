@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { wayOfCommand, wayOfRoute } from '../../../server/http/operator/cells/ways'
-import { socketCommands } from '../../../server/http/operator/control'
-import { openHarness } from '../../support/harness'
+import { wayOfCommand, wayOfRoute } from '../../../../server/http/operator/cells/ways'
+import { socketCommands } from '../../../../server/http/operator/control'
+import { openHarness } from '../../../support/harness'
 
 test('of every route of operators it is said which cells answer it', async () => {
   const gateway = await openHarness()

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { answerOfAll } from '../../../server/http/operator/cells/all-cells'
-import { databaseAnswers } from '../../../server/http/operator/cells/database-answers'
-import { wayOfRoute } from '../../../server/http/operator/cells/ways'
+import { answerOfAll } from '../../../../server/http/operator/cells/all-cells'
+import { databaseAnswers } from '../../../../server/http/operator/cells/database-answers'
+import { wayOfRoute } from '../../../../server/http/operator/cells/ways'
 
 const never = Promise.withResolvers<never>().promise
 const ACCOUNTS = wayOfRoute('GET', '/api/operator/accounts')

@@ -1,9 +1,9 @@
 import { expect } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { sql } from 'drizzle-orm'
-import type { KeyRecord } from '../../../server/http/keys/record'
-import type { Harness } from '../../support/harness'
-import { reconcile } from '../../support/reconcile'
+import type { KeyRecord } from '../../server/http/keys/record'
+import type { Harness } from '../support/harness'
+import { reconcile } from '../support/reconcile'
 
 export const IMAGES = '/apis/v1/websearch/images/search?q=card'
 

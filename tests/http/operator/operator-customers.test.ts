@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { auditEntry } from '../../../../server/core/audit'
+import { auditEntry } from '../../../server/core/audit'
 import type {
   CustomerDetails,
   EndedSessions,
   ErasedAccount,
   PasswordReset,
-} from '../../../../server/http/operator/customers/customer-record'
-import type { CustomerAudit, CustomerKeys } from '../../../../server/http/operator/customers/customer-view-record'
-import type { OneOperatorAccount, OperatorAccountPage } from '../../../../server/http/operator/record'
-import { oauthApp } from '../../../support/agents/oauth'
-import { type Harness, openHarness } from '../../../support/harness'
+} from '../../../server/http/operator/customers/customer-record'
+import type { CustomerAudit, CustomerKeys } from '../../../server/http/operator/customers/customer-view-record'
+import type { OneOperatorAccount, OperatorAccountPage } from '../../../server/http/operator/record'
+import { oauthApp } from '../../support/agents/oauth'
+import { type Harness, openHarness } from '../../support/harness'
 import {
   type AccountBody,
   auditRows,
@@ -20,7 +20,7 @@ import {
   type Owner,
   read,
   refusalOf,
-} from '../bench'
+} from '../owner-bench'
 
 let gateway: Harness
 let operator: Owner
@@ -106,7 +106,7 @@ describe('a suspended account', () => {
     await read(operator.api(at(id, '/suspend'), { reason: REASON }))
     const { suspension } = (await gateway.core.stores.accounts.byId(id as `acct_${string}`)) ?? {}
     expect(suspension?.reason).toBe(REASON)
-    const { LibsqlAccounts } = await import('../../../../server/adapters/stores/libsql/accounts')
+    const { LibsqlAccounts } = await import('../../../server/adapters/stores/libsql/accounts')
     const again = new LibsqlAccounts(gateway.core.stores.db, gateway.core.stores.directory)
     expect((await again.byId(id as `acct_${string}`))?.suspension?.reason).toBe(REASON)
   })

@@ -2,19 +2,23 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openTarget } from '../../../../server/adapters/backup/open-target'
-import type { OneRefund, RefundList } from '../../../../server/http/operator/customers/customer-record'
-import type { AfterRestore } from '../../../../server/http/operator/restore/after-restore-record'
-import { restoredCopy } from '../../../support/databases/restored-copy'
-import { type Harness, openHarness } from '../../../support/harness'
-import { openOperatorConsole } from '../../../support/operator-console'
+import { openTarget } from '../../../server/adapters/backup/open-target'
+import type { OneRefund, RefundList } from '../../../server/http/operator/customers/customer-record'
+import type { AfterRestore } from '../../../server/http/operator/restore/after-restore-record'
+import { restoredCopy } from '../../support/databases/restored-copy'
+import { type Harness, openHarness } from '../../support/harness'
+import { openOperatorConsole } from '../../support/operator-console'
+import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/payments/stripe-double'
 import {
-  openStripeDouble,
-  STRIPE_KEY,
-  type StripeDouble,
-  WEBHOOK_SECRET,
-} from '../../../support/payments/stripe-double'
-import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from '../bench'
+  type AccountBody,
+  auditRows,
+  callWith,
+  closeReconciled,
+  keyBench,
+  type Owner,
+  read,
+  refusalOf,
+} from '../owner-bench'
 
 let folder: string
 let stripe: StripeDouble

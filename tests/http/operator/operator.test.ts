@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { OneOperatorAccount, OperatorAccountPage } from '../../../../server/http/operator/record'
-import { type Harness, openHarness } from '../../../support/harness'
-import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from '../bench'
+import type { OneOperatorAccount, OperatorAccountPage } from '../../../server/http/operator/record'
+import { type Harness, openHarness } from '../../support/harness'
+import {
+  type AccountBody,
+  auditRows,
+  callWith,
+  closeReconciled,
+  keyBench,
+  type Owner,
+  read,
+  refusalOf,
+} from '../owner-bench'
 
 let gateway: Harness
 let operator: Owner

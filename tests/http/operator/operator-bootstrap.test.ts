@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { type Harness, openHarness } from '../../../support/harness'
-import { openServedGateway } from '../../../support/servers/served-gateway'
-import { type AccountBody, auditRows, closeReconciled, read } from '../bench'
+import { type Harness, openHarness } from '../../support/harness'
+import { openServedGateway } from '../../support/servers/served-gateway'
+import { type AccountBody, auditRows, closeReconciled, read } from '../owner-bench'
 
 const PERSON = { name: 'Ada', password: 'correct horse battery' }
 

@@ -1,14 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type { OneRefund, Refund, RefundList } from '../../../../server/http/operator/customers/customer-record'
-import type { Reconciled, Reconciliations } from '../../../../server/http/operator/money/reconcile-record'
-import type { OneOperatorAccount } from '../../../../server/http/operator/record'
-import { type Harness, openHarness } from '../../../support/harness'
-import {
-  openStripeDouble,
-  STRIPE_KEY,
-  type StripeDouble,
-  WEBHOOK_SECRET,
-} from '../../../support/payments/stripe-double'
+import type { OneRefund, Refund, RefundList } from '../../../server/http/operator/customers/customer-record'
+import type { Reconciled, Reconciliations } from '../../../server/http/operator/money/reconcile-record'
+import type { OneOperatorAccount } from '../../../server/http/operator/record'
+import { type Harness, openHarness } from '../../support/harness'
+import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/payments/stripe-double'
 import {
   type AccountBody,
   auditRows,
@@ -19,7 +14,7 @@ import {
   type Owner,
   read,
   refusalOf,
-} from '../bench'
+} from '../owner-bench'
 
 let stripe: StripeDouble
 let gateway: Harness
@@ -212,7 +207,7 @@ describe('the refund of a card payment', () => {
       ...{ lastError: null, createdAt: 1, updatedAt: 1 },
     })
     const audit = { at: 1, actor: { kind: 'operator', id: 'x', address: null }, accountId: id, action: 'x' } as const
-    const { auditEntry } = await import('../../../../server/core/audit')
+    const { auditEntry } = await import('../../../server/core/audit')
     const [asked, booked] = [row('a', 'asked'), row('b', 'asked')]
     for (const one of [asked, booked]) await gateway.core.stores.cardRefunds.open(one, auditEntry(audit))
     const move = { account: id, amount: booked.amount, kind: 'refund', description: '' } as const

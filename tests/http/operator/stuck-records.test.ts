@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type AccountId, makeId } from '../../../../server/core/ids'
-import { ZERO } from '../../../../server/core/money'
-import type { OneStuck, StuckPage } from '../../../../server/http/operator/money/stuck-record'
-import { executeOn } from '../../../support/databases/database-file'
-import { type Harness, openHarness } from '../../../support/harness'
-import { openOperatorConsole } from '../../../support/operator-console'
-import { until } from '../../../support/until'
+import { type AccountId, makeId } from '../../../server/core/ids'
+import { ZERO } from '../../../server/core/money'
+import type { OneStuck, StuckPage } from '../../../server/http/operator/money/stuck-record'
+import { executeOn } from '../../support/databases/database-file'
+import { type Harness, openHarness } from '../../support/harness'
+import { openOperatorConsole } from '../../support/operator-console'
+import { until } from '../../support/until'
 import {
   type AccountBody,
   auditRows,
@@ -16,7 +16,7 @@ import {
   type Owner,
   read,
   refusalOf,
-} from '../bench'
+} from '../owner-bench'
 
 /** Issue 23: a record that the tables refuse. */
 let gateway: Harness

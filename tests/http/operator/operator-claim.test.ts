@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Harness, openHarness } from '../../../support/harness'
-import { type AccountBody, auditRows, closeReconciled, type Owner, read, refusalOf } from '../bench'
+import { type Harness, openHarness } from '../../support/harness'
+import { type AccountBody, auditRows, closeReconciled, type Owner, read, refusalOf } from '../owner-bench'
 
 let gateway: Harness
 let first: Owner

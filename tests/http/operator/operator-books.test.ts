@@ -1,10 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { operatorCommand } from '../../../../server/cli/commands/operator'
-import type { BookStatement } from '../../../../server/http/operator/money/books-record'
-import type { Revenue } from '../../../../server/http/operator/money/revenue-record'
-import { type Harness, openHarness } from '../../../support/harness'
-import { openOperatorConsole } from '../../../support/operator-console'
-import { type AccountBody, auditRows, callWith, closeReconciled, keyBench, type Owner, read, refusalOf } from '../bench'
+import { operatorCommand } from '../../../server/cli/commands/operator'
+import type { BookStatement } from '../../../server/http/operator/money/books-record'
+import type { Revenue } from '../../../server/http/operator/money/revenue-record'
+import { type Harness, openHarness } from '../../support/harness'
+import { openOperatorConsole } from '../../support/operator-console'
+import {
+  type AccountBody,
+  auditRows,
+  callWith,
+  closeReconciled,
+  keyBench,
+  type Owner,
+  read,
+  refusalOf,
+} from '../owner-bench'
 
 let gateway: Harness
 let operator: Owner

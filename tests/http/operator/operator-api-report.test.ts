@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { ApiReport } from '../../../../server/http/apis/report-record'
-import type { Revenue } from '../../../../server/http/operator/money/revenue-record'
-import { openApiUpstream } from '../../../support/api-upstream'
-import { type Harness, openHarness } from '../../../support/harness'
-import { closeReconciled, type Owner, read, refusalOf } from '../bench'
+import type { ApiReport } from '../../../server/http/apis/report-record'
+import type { Revenue } from '../../../server/http/operator/money/revenue-record'
+import { openApiUpstream } from '../../support/api-upstream'
+import { type Harness, openHarness } from '../../support/harness'
+import { closeReconciled, type Owner, read, refusalOf } from '../owner-bench'
 
 let gateway: Harness
 let upstream: ReturnType<typeof openApiUpstream>

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
-import type { AccountsAndPrices, OneOperatorAccount, OperatorPrice } from '../../server/http/operator/record'
-import { copyRow } from '../support/databases/database-file'
-import { type Harness, openHarness } from '../support/harness'
+import type { AccountsAndPrices, OneOperatorAccount, OperatorPrice } from '../../../server/http/operator/record'
+import { copyRow } from '../../support/databases/database-file'
+import { type Harness, openHarness } from '../../support/harness'
 import {
   type AccountBody,
   auditRows,
@@ -13,7 +13,7 @@ import {
   type MadeKey,
   type Owner,
   read,
-} from './owner/bench'
+} from '../owner-bench'
 
 interface Refusal {
   readonly code: string

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { CardRefund } from '../../../../server/core/accounts/cards/card-refund'
-import type { LimitRequest } from '../../../../server/core/accounts/staff/limit-request'
-import { makeId } from '../../../../server/core/ids'
-import type { RefundList } from '../../../../server/http/operator/customers/customer-record'
+import type { CardRefund } from '../../../server/core/accounts/cards/card-refund'
+import type { LimitRequest } from '../../../server/core/accounts/staff/limit-request'
+import { makeId } from '../../../server/core/ids'
+import type { RefundList } from '../../../server/http/operator/customers/customer-record'
 import type {
   CustomerAdjustments,
   CustomerLimits,
   CustomerRequests,
-} from '../../../../server/http/operator/customers/customer-view-record'
+} from '../../../server/http/operator/customers/customer-view-record'
 import type {
   AccountsAndPrices,
   OperatorAccountPage,
   OperatorLimitRequestPage,
-} from '../../../../server/http/operator/record'
-import { type Harness, openHarness } from '../../../support/harness'
-import { openOperatorConsole } from '../../../support/operator-console'
-import { type AccountBody, callWith, closeReconciled, keyBench, type Owner, read } from '../bench'
+} from '../../../server/http/operator/record'
+import { type Harness, openHarness } from '../../support/harness'
+import { openOperatorConsole } from '../../support/operator-console'
+import { type AccountBody, callWith, closeReconciled, keyBench, type Owner, read } from '../owner-bench'
 
 /** What operators and support see of one customer: the same by the routes of its page and by `gateway operator customer`. */
 let gateway: Harness

@@ -1,8 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import type { Reconciled } from '../../../server/http/operator/money/reconcile-record'
-import { openTwoCells } from '../../support/cluster/two-cells'
-import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/payments/stripe-double'
-import { type AccountBody, auditRows, closeReconciled, type Owner, read, refusalOf } from '../owner/bench'
+import type { Reconciled } from '../../../../server/http/operator/money/reconcile-record'
+import { openTwoCells } from '../../../support/cluster/two-cells'
+import {
+  openStripeDouble,
+  STRIPE_KEY,
+  type StripeDouble,
+  WEBHOOK_SECRET,
+} from '../../../support/payments/stripe-double'
+import { type AccountBody, auditRows, closeReconciled, type Owner, read, refusalOf } from '../../owner-bench'
 
 const WEBHOOK = '/api/webhooks/stripe'
 

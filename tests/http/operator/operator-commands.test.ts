@@ -1,9 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { CustomerDetails } from '../../../../server/http/operator/customers/customer-record'
-import type { AccountsAndPrices } from '../../../../server/http/operator/record'
-import { type Harness, openHarness } from '../../../support/harness'
-import { openOperatorConsole } from '../../../support/operator-console'
-import { type AccountBody, auditRows, callWith, closeReconciled, IMAGES, keyBench, type Owner, read } from '../bench'
+import type { CustomerDetails } from '../../../server/http/operator/customers/customer-record'
+import type { AccountsAndPrices } from '../../../server/http/operator/record'
+import { type Harness, openHarness } from '../../support/harness'
+import { openOperatorConsole } from '../../support/operator-console'
+import {
+  type AccountBody,
+  auditRows,
+  callWith,
+  closeReconciled,
+  IMAGES,
+  keyBench,
+  type Owner,
+  read,
+} from '../owner-bench'
 
 /** Issue 21: what the operator's pages do is done by `gateway operator` too, and is in the audit log as done at the console. */
 let gateway: Harness
@@ -174,14 +183,14 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   statement: 'operator-books.test.ts',
   reconcile: 'operator-books.test.ts',
   'after-restore': 'after-restore.test.ts',
-  model: '../../models/operator-models.test.ts',
-  api: '../../../cli/sell-your-api.test.ts',
-  apply: '../../../cli/sell-your-api.test.ts',
-  webhooks: '../../../cli/webhooks.test.ts',
-  backup: '../../../scenarios/backup-restore.test.ts',
-  restore: '../../../scenarios/backup-restore.test.ts',
+  model: '../models/operator-models.test.ts',
+  api: '../../cli/sell-your-api.test.ts',
+  apply: '../../cli/sell-your-api.test.ts',
+  webhooks: '../../cli/webhooks.test.ts',
+  backup: '../../scenarios/backup-restore.test.ts',
+  restore: '../../scenarios/backup-restore.test.ts',
   stuck: 'stuck-records.test.ts',
-  'migrate-database': '../../../scenarios/migrate-database.test.ts',
+  'migrate-database': '../../scenarios/migrate-database.test.ts',
 }
 
 test('each command of the help is run here or at its own place, whose test names it', async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { sql } from 'drizzle-orm'
-import type { CatalogFile, CatalogPlan } from '../../../../server/http/apis/record'
-import { type Harness, openHarness } from '../../../support/harness'
-import { auditRows, closeReconciled, read, refusalOf } from '../bench'
+import type { CatalogFile, CatalogPlan } from '../../../server/http/apis/record'
+import { type Harness, openHarness } from '../../support/harness'
+import { auditRows, closeReconciled, read, refusalOf } from '../owner-bench'
 
 let gateway: Harness
 beforeAll(async () => {

@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { hashSecret } from '../../../server/core/credentials/secret'
-import type { Reconciled } from '../../../server/http/operator/money/reconcile-record'
-import type { OperatorAccountPage } from '../../../server/http/operator/record'
-import { C2, type Cells, openCells } from '../../support/cluster/cells'
-import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/payments/stripe-double'
-import { type AccountBody, auditRows, read, refusalOf } from '../owner/bench'
+import { hashSecret } from '../../../../server/core/credentials/secret'
+import type { Reconciled } from '../../../../server/http/operator/money/reconcile-record'
+import type { OperatorAccountPage } from '../../../../server/http/operator/record'
+import { C2, type Cells, openCells } from '../../../support/cluster/cells'
+import {
+  openStripeDouble,
+  STRIPE_KEY,
+  type StripeDouble,
+  WEBHOOK_SECRET,
+} from '../../../support/payments/stripe-double'
+import { type AccountBody, auditRows, read, refusalOf } from '../../owner-bench'
 
 type Person = Awaited<ReturnType<Cells['owner']>>
 

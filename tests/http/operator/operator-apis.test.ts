@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { CatalogPage } from '../../../../server/http/apis/catalog-record'
-import type { ApiList, ImportPlan, OneApi } from '../../../../server/http/apis/record'
-import { type Harness, openHarness } from '../../../support/harness'
-import { auditRows, closeReconciled, type Owner, read, refusalOf } from '../bench'
+import type { CatalogPage } from '../../../server/http/apis/catalog-record'
+import type { ApiList, ImportPlan, OneApi } from '../../../server/http/apis/record'
+import { type Harness, openHarness } from '../../support/harness'
+import { auditRows, closeReconciled, type Owner, read, refusalOf } from '../owner-bench'
 
 let gateway: Harness
 let operator: Owner

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { openHarness } from '../../../support/harness'
-import { type AccountBody, closeReconciled, read } from '../bench'
+import { openHarness } from '../../support/harness'
+import { type AccountBody, closeReconciled, read } from '../owner-bench'
 
 test('the log has each act of an operator and of the console once, whoever asked by which way, and nothing else of the audit (issue 21.12)', async () => {
   const gateway = await openHarness()
