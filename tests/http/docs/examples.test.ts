@@ -24,7 +24,7 @@ beforeAll(async () => {
   owner = await gateway.owner()
   const all = routesOf(gateway.document).filter(({ operation }) => !NEEDS_A_WALLET.has(operation.operationId))
   // An API is created once, and its name is not free again: tests/http/operator/operator-apis.test.ts runs these routes.
-  // A second factor needs an app or a device: tests/http/owner/sign-in/sign-in-attacks.test.ts compares what its routes answer.
+  // A second factor needs an app or a device: tests/http/account/sign-in/sign-in-attacks.test.ts compares what its routes answer.
   const runsElsewhere = ({ path }: DocumentedRoute) => /^\/api\/(operator|auth\/two-factor|auth\/passkey)\//.test(path)
   routes = all.filter((route) => !runsElsewhere(route))
   runElsewhere = all.filter(runsElsewhere)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Harness, openHarness } from '../support/harness'
-import { endAndReconcile, IMAGES_CALL, refusalOf, verdictOf } from './wire'
+import { type Harness, openHarness } from '../../support/harness'
+import { endAndReconcile, IMAGES_CALL, refusalOf, verdictOf } from '../wire'
 
 /** Calls come over a trusted proxy, so that a test chooses the address they come from. */
 describe('allowed IPs (spec 2.1, 5.5, spec-answers 2, 3)', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Harness, openHarness } from '../../../support/harness'
-import { closeReconciled, type Owner, read } from '../../owner-bench'
+import { type Harness, openHarness } from '../../support/harness'
+import { closeReconciled, type Owner, read } from '../owner-bench'
 
 interface ListBody {
   readonly keys: readonly { readonly id: string; readonly name: string }[]

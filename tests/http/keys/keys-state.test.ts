@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Harness, openHarness } from '../../../support/harness'
-import { auditRows, callWith, closeReconciled, keyBench, type Owner, refusalOf } from '../../owner-bench'
+import { type Harness, openHarness } from '../../support/harness'
+import { auditRows, callWith, closeReconciled, keyBench, type Owner, refusalOf } from '../owner-bench'
 
 let gateway: Harness
 let owner: Owner

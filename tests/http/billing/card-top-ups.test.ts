@@ -1,12 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { type Harness, openHarness } from '../../../support/harness'
-import {
-  openStripeDouble,
-  STRIPE_KEY,
-  type StripeDouble,
-  WEBHOOK_SECRET,
-} from '../../../support/payments/stripe-double'
-import { endAndReconcile } from '../../wire'
+import { type Harness, openHarness } from '../../support/harness'
+import { openStripeDouble, STRIPE_KEY, type StripeDouble, WEBHOOK_SECRET } from '../../support/payments/stripe-double'
+import { endAndReconcile } from '../wire'
 
 describe('top-ups by card (Stripe Checkout)', () => {
   let stripe: StripeDouble

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Harness, openHarness } from '../../../support/harness'
+import { type Harness, openHarness } from '../../support/harness'
 import {
   auditRows,
   callWith,
@@ -11,7 +11,7 @@ import {
   type Owner,
   read,
   refusalOf,
-} from '../../owner-bench'
+} from '../owner-bench'
 
 let gateway: Harness
 let owner: Owner

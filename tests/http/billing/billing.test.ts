@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Harness, openHarness } from '../../../support/harness'
-import { newClaim } from '../../../support/payments/payment-claim'
-import { endAndReconcile } from '../../wire'
+import { type Harness, openHarness } from '../../support/harness'
+import { newClaim } from '../../support/payments/payment-claim'
+import { endAndReconcile } from '../wire'
 
 describe('billing (spec 2.2, 3, spec-answers 4)', () => {
   let gateway: Harness

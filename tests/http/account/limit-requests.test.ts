@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { eventSource } from '../../../support/agents/event-source'
-import { type Harness, openHarness } from '../../../support/harness'
-import { type AccountBody, auditRows, closeReconciled, type Owner, read, refusalOf } from '../../owner-bench'
+import { eventSource } from '../../support/agents/event-source'
+import { type Harness, openHarness } from '../../support/harness'
+import { type AccountBody, auditRows, closeReconciled, type Owner, read, refusalOf } from '../owner-bench'
 
 interface RequestBody {
   readonly id: string

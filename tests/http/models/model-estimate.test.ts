@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type ModelGateway, openModelGateway, PRICE } from '../../../support/model-gateway'
-import { readUntil, until } from '../../../support/until'
-import { anthropic, eventStream, openAi, openVendor, type VendorDouble } from '../../../support/vendor-double'
-import { closeReconciled, keyBench, type MadeKey, type Owner, read, refusalOf } from '../../owner-bench'
+import { type ModelGateway, openModelGateway, PRICE } from '../../support/model-gateway'
+import { readUntil, until } from '../../support/until'
+import { anthropic, eventStream, openAi, openVendor, type VendorDouble } from '../../support/vendor-double'
+import { closeReconciled, keyBench, type MadeKey, type Owner, read, refusalOf } from '../owner-bench'
 
 let vendor: VendorDouble
 let gateway: ModelGateway

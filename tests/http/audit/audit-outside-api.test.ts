@@ -32,7 +32,7 @@ const OUTSIDE_API: Readonly<Record<string, string>> = {
   ),
   'ALL /apis/v1/*': CALL,
   'POST /apis/v1/social/auth_social': 'nothing, until its user approves',
-  'POST /apis/v1/social/oauth_callback/confirm': 'social.linked', // social.test.ts
+  'POST /apis/v1/social/oauth_callback/confirm': 'social.linked', // owner-social.test.ts
   'POST /v1/keys': 'key.create',
   'PATCH /v1/keys/:id': 'key.change',
   'POST /v1/keys/:id/disable': 'key.disable',

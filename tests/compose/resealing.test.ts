@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { openHarness } from '../../../support/harness'
-import { until } from '../../../support/until'
-import { closeReconciled, read } from '../../owner-bench'
+import { closeReconciled, read } from '../http/owner-bench'
+import { openHarness } from '../support/harness'
+import { until } from '../support/until'
 
 const key = (id: string) => `${id}:${Buffer.alloc(32, id).toString('base64')}`
 const DONE = 'older keys can be removed'

@@ -138,7 +138,7 @@ interface Page {
 /** What changes nothing that the audit log is for, or is recorded in the ledger, the request log or the outbox. */
 const NOT_AUDITED = [
   'POST /api/models/estimate',
-  'POST /api/social', // the link is, once its user approved (tests/http/owner/social.test.ts)
+  'POST /api/social', // the link is, once its user approved (tests/http/social/owner-social.test.ts)
   'POST /api/settings/email', // the change is, once it is confirmed
   'POST /api/webhooks/:id/test',
   'POST /api/webhooks/:id/deliveries/:delivery/resend',
@@ -154,7 +154,7 @@ const ELSEWHERE = [
   'POST /api/account/operator', // operator-claim.test.ts
   'POST /api/settings/email/confirm', // settings.test.ts
   'POST /api/settings/close', // settings.test.ts
-  'DELETE /api/social/:id', // social.test.ts
+  'DELETE /api/social/:id', // owner-social.test.ts
   'POST /api/operator/accounts/:id/refunds', // operator-money.test.ts
   'POST /api/operator/after-restore', // after-restore.test.ts
   'POST /api/operator/stuck/:id/retry', // stuck-records.test.ts

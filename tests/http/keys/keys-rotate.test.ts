@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { type Harness, openHarness, WIDE } from '../../../support/harness'
+import { type Harness, openHarness, WIDE } from '../../support/harness'
 import {
   callWith,
   closeReconciled,
@@ -10,7 +10,7 @@ import {
   read,
   refusalOf,
   signedInJustNow,
-} from '../../owner-bench'
+} from '../owner-bench'
 
 const DAY_MS = 86_400_000
 

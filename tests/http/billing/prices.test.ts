@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { PRICE_NAMES } from '../../../../server/core/catalog/operations'
-import { type Harness, openHarness } from '../../../support/harness'
-import { type AccountBody, closeReconciled, keyBench, type Owner, read } from '../../owner-bench'
+import { PRICE_NAMES } from '../../../server/core/catalog/operations'
+import { type Harness, openHarness } from '../../support/harness'
+import { type AccountBody, closeReconciled, keyBench, type Owner, read } from '../owner-bench'
 
 interface PriceRow {
   readonly operation: string

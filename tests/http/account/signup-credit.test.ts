@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
-import { type Harness, openHarness } from '../../../support/harness'
-import { openMailbox, type ReceivedMail } from '../../../support/mailbox'
-import { type AccountBody, auditRows, closeReconciled, type Owner, read, refusalOf } from '../../owner-bench'
+import { type Harness, openHarness } from '../../support/harness'
+import { openMailbox, type ReceivedMail } from '../../support/mailbox'
+import { type AccountBody, auditRows, closeReconciled, type Owner, read, refusalOf } from '../owner-bench'
 
 const PASSWORD = 'correct horse battery'
 const CREDIT = 2_000_000

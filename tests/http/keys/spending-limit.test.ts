@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Harness, openHarness } from '../support/harness'
-import { reconcile } from '../support/reconcile'
+import { type Harness, openHarness } from '../../support/harness'
+import { reconcile } from '../../support/reconcile'
 
 const IMAGES = '/apis/v1/websearch/images/search?q=card'
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { KEY_DOCS } from '../../../../server/http/keys/docs'
-import type { DisabledKeys, KeyPage } from '../../../../server/http/keys/record'
-import type { UsageReport } from '../../../../server/http/usage/record'
-import { countingReads } from '../../../support/databases/counting-reads'
-import { type Harness, openHarness } from '../../../support/harness'
+import { KEY_DOCS } from '../../../server/http/keys/docs'
+import type { DisabledKeys, KeyPage } from '../../../server/http/keys/record'
+import type { UsageReport } from '../../../server/http/usage/record'
+import { countingReads } from '../../support/databases/counting-reads'
+import { type Harness, openHarness } from '../../support/harness'
 import {
   auditRows,
   callWith,
@@ -13,7 +13,7 @@ import {
   type Owner,
   read,
   refusalOf,
-} from '../../owner-bench'
+} from '../owner-bench'
 
 let gateway: Harness
 let owner: Owner

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { Account } from '../../server/core/accounts/account'
-import { micros } from '../../server/core/money'
-import { ok } from '../../server/core/result'
-import type { KeyRecord } from '../../server/http/keys/record'
-import { type Harness, type MadeKey, openHarness } from '../support/harness'
-import { closeReconciled, IMAGES, keyBench, read } from './owner-bench'
+import type { Account } from '../../../server/core/accounts/account'
+import { micros } from '../../../server/core/money'
+import { ok } from '../../../server/core/result'
+import type { KeyRecord } from '../../../server/http/keys/record'
+import { type Harness, type MadeKey, openHarness } from '../../support/harness'
+import { closeReconciled, IMAGES, keyBench, read } from '../owner-bench'
 
 const PRICE = 5000
 const HOUR = 3_600_000

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { Account } from '../../server/core/accounts/account'
-import { micros } from '../../server/core/money'
-import { err, ok } from '../../server/core/result'
-import { type Harness, type MadeKey, openHarness } from '../support/harness'
-import { CONTEXT_CALL, endAndReconcile, IMAGES, IMAGES_CALL, logWritten, PRICE, refusalOf, verdictOf } from './wire'
+import type { Account } from '../../../server/core/accounts/account'
+import { micros } from '../../../server/core/money'
+import { err, ok } from '../../../server/core/result'
+import { type Harness, type MadeKey, openHarness } from '../../support/harness'
+import { CONTEXT_CALL, endAndReconcile, IMAGES, IMAGES_CALL, logWritten, PRICE, refusalOf, verdictOf } from '../wire'
 
 const NOTHING = {
   requests: 0,

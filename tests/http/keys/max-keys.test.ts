@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { newKeyForm } from '../../../../server/http/keys/record'
-import { copyRow } from '../../../support/databases/database-file'
-import { type Harness, openHarness } from '../../../support/harness'
-import { reconcile } from '../../../support/reconcile'
+import { newKeyForm } from '../../../server/http/keys/record'
+import { copyRow } from '../../support/databases/database-file'
+import { type Harness, openHarness } from '../../support/harness'
+import { reconcile } from '../../support/reconcile'
 
 // A shared machine may stand still for seconds; said here, since an import says it for the first file of a run only.
 let gateway: Harness

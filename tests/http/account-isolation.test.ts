@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Harness, openHarness } from '../../support/harness'
-import { auditRows, closeReconciled, IMAGES, keyBench, type MadeKey, type Owner, read } from '../owner-bench'
+import { type Harness, openHarness } from '../support/harness'
+import { auditRows, closeReconciled, IMAGES, keyBench, type MadeKey, type Owner, read } from './owner-bench'
 
 /**
  * Every route of `/api`, taken from the app itself, so that a new one cannot be forgotten: a new path with an id must be given
@@ -19,7 +19,7 @@ const API = 'weather'
 /** Ids of the victim, by the route that takes them. */
 let ids: Record<string, string>
 
-/** What a card processor calls: it has no session, and its signature is judged instead (tests/http/owner/money/card-top-ups.test.ts). */
+/** What a card processor calls: it has no session, and its signature is judged instead (tests/http/billing/card-top-ups.test.ts). */
 const OF_MACHINES = '/api/webhooks/stripe'
 const isRoute = (path: string) => path.startsWith('/api/') && !path.includes('*') && path !== OF_MACHINES
 const routes = () => gateway.gateway.app.routes.filter(({ path }) => isRoute(path))

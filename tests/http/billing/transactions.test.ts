@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { AccountId } from '../../../../server/core/ids'
-import { micros } from '../../../../server/core/money'
-import { type Harness, openHarness } from '../../../support/harness'
+import type { AccountId } from '../../../server/core/ids'
+import { micros } from '../../../server/core/money'
+import { type Harness, openHarness } from '../../support/harness'
 import {
   type AccountBody,
   callWith,
@@ -11,7 +11,7 @@ import {
   type Owner,
   read,
   refusalOf,
-} from '../../owner-bench'
+} from '../owner-bench'
 
 interface Transaction {
   readonly id: string

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { type Harness, openHarness } from '../../../support/harness'
+import { type Harness, openHarness } from '../../support/harness'
 import {
   openStripeDouble,
   STRIPE_KEY,
   type StripeDouble,
   signed,
   WEBHOOK_SECRET,
-} from '../../../support/payments/stripe-double'
-import { endAndReconcile } from '../../wire'
+} from '../../support/payments/stripe-double'
+import { endAndReconcile } from '../wire'
 
 const DAY_MS = 86_400_000
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { brokenKeyRules } from '../../../../server/core/accounts/key-form'
-import { TIER_LIMITS } from '../../../../server/core/limits/tier'
-import { micros } from '../../../../server/core/money'
-import { keyChangeForm, newKeyForm } from '../../../../server/http/keys/record'
-import { NOON } from '../../../support/ledger-parts'
+import { brokenKeyRules } from '../../../server/core/accounts/key-form'
+import { TIER_LIMITS } from '../../../server/core/limits/tier'
+import { micros } from '../../../server/core/money'
+import { keyChangeForm, newKeyForm } from '../../../server/http/keys/record'
+import { NOON } from '../../support/ledger-parts'
 
 const LATER = new Date(NOON + 60_000).toISOString()
 const good = (body: Record<string, unknown>) => {
