@@ -5,7 +5,7 @@ import { oauthApp } from '../../../support/agents/oauth'
 import { type Ceremony, softwarePasskey } from '../../../support/agents/software-passkey'
 import { totp } from '../../../support/agents/totp'
 import { type Harness, openHarness } from '../../../support/harness'
-import { bodyValidator } from '../../docs/json-validation'
+import { bodyValidator } from '../../openapi/json-validation'
 import { auditRows, closeReconciled, type Owner, read, refusalOf } from '../../owner-bench'
 
 const PASSWORD = 'correct horse battery'

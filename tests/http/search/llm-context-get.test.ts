@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { LlmContextInput } from '../../server/core/catalog/llm-context'
-import { type Harness, type MadeKey, openHarness } from '../support/harness'
+import type { LlmContextInput } from '../../../server/core/catalog/llm-context'
+import { type Harness, type MadeKey, openHarness } from '../../support/harness'
+import { CONTEXT, endAndReconcile, verdictOf } from '../wire'
 import { askedBy, wrongIn } from './context-bench'
 import {
   BAD_LOCATION,
@@ -13,7 +14,6 @@ import {
   INTEGERS,
 } from './context-parameters'
 import { COUNTRIES, LANGUAGES } from './parameter-sets'
-import { CONTEXT, endAndReconcile, verdictOf } from './wire'
 
 describe('GET /apis/v1/websearch/llm/context (spec 4.2)', () => {
   let gateway: Harness

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { ok } from '../../server/core/result'
-import { healthRoutes } from '../../server/http/system/health-routes'
-import { Readiness } from '../../server/http/system/readiness'
-import { openFile } from '../support/databases/database-file'
-import { type Harness, type MadeKey, openHarness } from '../support/harness'
-import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, logWritten, PRICE, refusalOf } from './wire'
+import { ok } from '../../../server/core/result'
+import { healthRoutes } from '../../../server/http/system/health-routes'
+import { Readiness } from '../../../server/http/system/readiness'
+import { openFile } from '../../support/databases/database-file'
+import { type Harness, type MadeKey, openHarness } from '../../support/harness'
+import { CONTEXT_CALL, endAndReconcile, IMAGES_CALL, logWritten, PRICE, refusalOf } from '../wire'
 
 describe('/health and /ready', () => {
   let gateway: Harness

@@ -10,7 +10,7 @@ import {
   zstdCompressSync,
   zstdDecompressSync,
 } from 'node:zlib'
-import { type DashboardFiles, loadDashboard } from '../../server/http/system/dashboard-files.ts'
+import { type DashboardFiles, loadDashboard } from '../../../server/http/system/dashboard-files.ts'
 
 const PAGE = '<!doctype html><title>A page</title>'
 const FRAMED = '<!doctype html><title>Dashboard</title><div id="root"><nav></nav></div>'

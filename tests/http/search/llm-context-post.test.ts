@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { LlmContextInput } from '../../server/core/catalog/llm-context'
-import { type Harness, type MadeKey, openHarness } from '../support/harness'
+import type { LlmContextInput } from '../../../server/core/catalog/llm-context'
+import { type Harness, type MadeKey, openHarness } from '../../support/harness'
+import { CONTEXT, endAndReconcile, refusalOf, verdictOf } from '../wire'
 import { askedBy, wrongIn } from './context-bench'
 import {
   BAD_LOCATION,
@@ -12,7 +13,6 @@ import {
   GOOD_TEXT,
   INTEGERS,
 } from './context-parameters'
-import { CONTEXT, endAndReconcile, refusalOf, verdictOf } from './wire'
 
 const MIB = 1024 * 1024
 

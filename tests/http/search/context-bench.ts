@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
-import type { LlmContextInput } from '../../server/core/catalog/llm-context'
-import type { Harness } from '../support/harness'
-import { refusalOf, type WrongParameter } from './wire'
+import type { LlmContextInput } from '../../../server/core/catalog/llm-context'
+import type { Harness } from '../../support/harness'
+import { refusalOf, type WrongParameter } from '../wire'
 
 /** What a call of LLM context brought to the provider; the call must succeed and ask it once. */
 export async function askedBy(gateway: Harness, call: () => Promise<Response>): Promise<LlmContextInput> {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { ImageSearchInput } from '../../server/core/catalog/image-search'
-import { wholeBodyOf } from '../../server/core/cluster/whole-body'
-import { ok } from '../../server/core/result'
-import { type Harness, type MadeKey, openHarness } from '../support/harness'
+import type { ImageSearchInput } from '../../../server/core/catalog/image-search'
+import { wholeBodyOf } from '../../../server/core/cluster/whole-body'
+import { ok } from '../../../server/core/result'
+import { type Harness, type MadeKey, openHarness } from '../../support/harness'
+import { endAndReconcile, IMAGES, PRICE, refusalOf } from '../wire'
 import { COUNTRIES, LANGUAGES, words } from './parameter-sets'
-import { endAndReconcile, IMAGES, PRICE, refusalOf } from './wire'
 
 describe('GET /apis/v1/websearch/images/search (spec 4.1)', () => {
   let gateway: Harness

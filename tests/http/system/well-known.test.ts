@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Harness, openHarness } from '../support/harness'
+import { type Harness, openHarness } from '../../support/harness'
 
 let gateway: Harness
 beforeAll(async () => {

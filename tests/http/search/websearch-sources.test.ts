@@ -1,19 +1,19 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { buildIndex } from '../../server/adapters/websearch/local/build/build-index'
-import type { Account } from '../../server/core/accounts/account'
-import { micros } from '../../server/core/money'
-import { pagesAbout, writeFixtureProject } from '../adapters/websearch/local/fixture-index'
+import { buildIndex } from '../../../server/adapters/websearch/local/build/build-index'
+import type { Account } from '../../../server/core/accounts/account'
+import { micros } from '../../../server/core/money'
+import { pagesAbout, writeFixtureProject } from '../../adapters/websearch/local/fixture-index'
 import {
   CONTEXT as BRAVE_CONTEXT,
   IMAGES as BRAVE_IMAGES,
   errorBody,
   TOKEN_INVALID,
-} from '../support/doubles/brave-bodies'
-import { HttpDouble } from '../support/doubles/http-double'
-import { type Found, searxngDouble } from '../support/doubles/searxng-server'
-import { type Harness, type MadeKey, newFolder, openHarness } from '../support/harness'
-import { CONTEXT, endAndReconcile, IMAGES, PRICE, refusalOf, verdictOf } from './wire'
+} from '../../support/doubles/brave-bodies'
+import { HttpDouble } from '../../support/doubles/http-double'
+import { type Found, searxngDouble } from '../../support/doubles/searxng-server'
+import { type Harness, type MadeKey, newFolder, openHarness } from '../../support/harness'
+import { CONTEXT, endAndReconcile, IMAGES, PRICE, refusalOf, verdictOf } from '../wire'
 
 const CONTEXT_CALL = `${CONTEXT}?q=quartz`
 const IMAGES_CALL = `${IMAGES}?q=wallet`

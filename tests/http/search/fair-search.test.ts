@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { imageProvider } from '../../server/adapters/websearch/local/image-provider'
-import { BOUNDS, openIndexClient } from '../../server/adapters/websearch/local/index-client'
-import type { Account } from '../../server/core/accounts/account'
-import { ok } from '../../server/core/result'
-import { FakeThreads } from '../support/fake-threads'
-import { type Harness, openHarness } from '../support/harness'
-import { openPaidCalls } from '../support/payments/paid-calls'
-import { CONTEXT_CALL, endAndReconcile, IMAGES, IMAGES_CALL, PRICE, refusalOf } from './wire'
+import { imageProvider } from '../../../server/adapters/websearch/local/image-provider'
+import { BOUNDS, openIndexClient } from '../../../server/adapters/websearch/local/index-client'
+import type { Account } from '../../../server/core/accounts/account'
+import { ok } from '../../../server/core/result'
+import { FakeThreads } from '../../support/fake-threads'
+import { type Harness, openHarness } from '../../support/harness'
+import { openPaidCalls } from '../../support/payments/paid-calls'
+import { CONTEXT_CALL, endAndReconcile, IMAGES, IMAGES_CALL, PRICE, refusalOf } from '../wire'
 
 describe('one owner who floods the index with slow searches', () => {
   let gateway: Harness
