@@ -7,7 +7,7 @@ import { breaches } from './import-verdict'
 
 const root = join(import.meta.dir, '../..')
 
-test('every import of server and dashboard is allowed by the table of design 3', () => {
+test('every import of server and dashboard is allowed by the table of import-rules.ts', () => {
   const sources = readSources(root, ['server', 'dashboard/src'])
   expect(sources.size).toBeGreaterThan(10)
   expect(breaches(sources, RULES, (path) => existsSync(join(root, path)))).toEqual([])

@@ -11,7 +11,10 @@ import { curlRequest } from './shell-words'
 type Gateway = Awaited<ReturnType<typeof openDocumentedGateway>>
 type Owner = Awaited<ReturnType<Gateway['owner']>>
 
-/** Their success needs a payment, or the card processor's signature: tests/http/wallet-topups and card-top-ups make it. */
+/**
+ * Their success needs a payment, or the card processor's signature: tests/http/payments/wallet-topups.test.ts and
+ * tests/http/billing/card-top-ups.test.ts make it.
+ */
 const NEEDS_A_WALLET: ReadonlySet<string> = new Set(['walletTopUp', 'stripeWebhook'])
 
 let gateway: Gateway

@@ -109,7 +109,10 @@ const CAUSES: Partial<Record<FailureCode, Cause>> = {
 /** A key restricted to the other operation. */
 const RESTRICTED: Readonly<Record<string, string>> = { images: 'llm-context', context: 'image-search' }
 
-/** These need a broken server, or a payment network: tests/http/unavailable, per-request-payment, idempotency-key and the scenarios make them. */
+/**
+ * These need a broken server, a repeat, or a payment network: tests/http/system/health.test.ts, tests/mcp/tools.test.ts,
+ * tests/http/idempotency-key.test.ts, tests/http/payments/per-request-payment.test.ts and the scenarios make them.
+ */
 const NOT_MADE_HERE: readonly string[] = [
   'internal_error',
   'service_unavailable',
