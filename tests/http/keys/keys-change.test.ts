@@ -122,67 +122,6 @@ describe('PATCH', () => {
   })
 })
 
-describe('the spending limit', () => {
-  /** A key that has used up 0.01 USD with two calls. */
-  async function exhausted() {
-    const made = await keys.create({ spending_limit: 0.01 })
-    expect(await callWith(gateway, made.secret)).toBe('200')
-    expect(await callWith(gateway, made.secret)).toBe('200')
-    expect(await callWith(gateway, made.secret)).toBe('402 insufficient_api_key_balance')
-    expect(await keys.get(made.key.id)).toMatchObject({
-      status: 'exhausted',
-      spent_micros_usd: 10_000,
-      remaining_micros_usd: 0,
-    })
-    return made
-  }
-
-  test('raised makes an exhausted key active, for exactly the amount added (spec 3, spec-answers 3)', async () => {
-    const { key, secret } = await exhausted()
-    expect(await keys.change(key.id, { spending_limit: 0.015 })).toMatchObject({
-      status: 'active',
-      remaining_micros_usd: 5_000,
-    })
-    expect(await callWith(gateway, secret)).toBe('200')
-    expect(await callWith(gateway, secret)).toBe('402 insufficient_api_key_balance')
-  })
-
-  test('removed makes an exhausted key active without a limit', async () => {
-    const { key, secret } = await exhausted()
-    expect(await keys.change(key.id, { spending_limit: null })).toMatchObject({
-      status: 'active',
-      spending_limit: null,
-    })
-    expect(await callWith(gateway, secret)).toBe('200')
-    expect((await keys.get(key.id)).spent_micros_usd).toBe(15_000)
-  })
-
-  test('lowered below what is spent stops the key at once, and remaining is never negative', async () => {
-    const { key, secret } = await keys.create({ spending_limit: 1 })
-    for (let i = 0; i < 3; i++) expect(await callWith(gateway, secret)).toBe('200')
-    expect(await keys.change(key.id, { spending_limit: 0.005 })).toMatchObject({
-      status: 'exhausted',
-      spending_limit: 0.005,
-      spent_micros_usd: 15_000,
-      remaining_micros_usd: 0,
-    })
-    expect(await callWith(gateway, secret)).toBe('402 insufficient_api_key_balance')
-  })
-
-  test('that leaves less than the price is not exhausted, and still pays for nothing', async () => {
-    const { key, secret } = await keys.create({ spending_limit: 0.009999 })
-    expect(await callWith(gateway, secret)).toBe('200')
-    expect(await callWith(gateway, secret)).toBe('402 insufficient_api_key_balance')
-    expect(await keys.get(key.id)).toMatchObject({ status: 'active', remaining_micros_usd: 4_999 })
-  })
-
-  test('does not prevent an exhausted key from reading its usage', async () => {
-    const { secret } = await exhausted()
-    expect(await callWith(gateway, secret, '/v1/usage')).toBe('200')
-    expect(await callWith(gateway, secret, '/v1/credits/balance')).toBe('200')
-  })
-})
-
 describe('the expiry', () => {
   test('in the past expires the key, and extended or removed revives it', async () => {
     const { key, secret } = await keys.create({ expires_at: inFuture(1_000) })
