@@ -138,10 +138,10 @@ async function hold(sale: Sale): Promise<HeldCall | RefusedOutcome> {
 /** Calls the upstream and charges its answer. From here on a hang-up changes nothing (ADR 18). */
 async function runWork(sale: Sale, open: HeldCall): Promise<SaleResult> {
   const { work, call } = sale
-  const { keptAnswer, isPaid } = open.reservation
+  const { undeliveredAnswer, isPaid } = open.reservation
   if (call.hangUp.aborted) return releaseAndRefuse(sale, open, HUNG_UP)
   call.authenticated.incoming.trace?.step('upstream')
-  const result = keptAnswer ? paidBefore(work, keptAnswer) : await work.run(open)
+  const result = undeliveredAnswer ? paidBefore(work, undeliveredAnswer) : await work.run(open)
   switch (result.kind) {
     case 'answer':
       return settleAnswer(sale, open, result)

@@ -93,7 +93,7 @@ describe('Idempotency-Key (spec-answers 5)', () => {
     gateway.clock.advance(1)
     expect(await told(await ask('six'))).toEqual([200, { answer: 2 }])
     expect(await told(await ask('six', `${IMAGES_CALL}s`))).toEqual([409, 'idempotency_conflict'])
-    await gateway.core.stores.keptAnswers.prune(gateway.clock.now() + DAY_MS)
+    await gateway.core.stores.idempotencyRecords.prune(gateway.clock.now() + DAY_MS)
     expect(await told(await ask('six', `${IMAGES_CALL}s`))).toEqual([200, { answer: 3 }])
     expect(await spent()).toBe(3 * PRICE)
   })

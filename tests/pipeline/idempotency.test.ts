@@ -22,7 +22,7 @@ const asked = (key: string, effect: 'read' | 'write' = 'write', fingerprint = 'a
 const openLedger = (journal: Journal = stores.journal) =>
   new Ledger({ holds: stores.holds, journal, bookings: stores.bookings, clock, onReversalFailure: () => undefined })
 /** The turns of a process that has just started. */
-const idempotency = (ledger = openLedger()) => new Idempotency(stores.keptAnswers, clock, ledger)
+const idempotency = (ledger = openLedger()) => new Idempotency(stores.idempotencyRecords, clock, ledger)
 async function first(key: string, effect?: 'read' | 'write') {
   const turn = await idempotency().use(asked(key, effect))
   if (!turn.ok || turn.value.kind !== 'first') throw new Error('it was there before')
@@ -66,7 +66,7 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
       isSecond = true
       return turn
     })
-    await stores.keptAnswers.find(asked('twice'), NOON)
+    await stores.idempotencyRecords.find(asked('twice'), NOON)
     expect(isSecond).toBe(false)
     await after.end('nothing')
     await (await third).end('nothing')
@@ -82,7 +82,7 @@ describe('a write under an Idempotency-Key (spec-answers 5)', () => {
       expect(++working).toBe(1)
       order.push(name)
       // So long that whoever else was let in has begun by now.
-      for (let i = 0; i < 5; i++) await stores.keptAnswers.find(asked('crowd'), NOON)
+      for (let i = 0; i < 5; i++) await stores.idempotencyRecords.find(asked('crowd'), NOON)
       working--
       await turn.value.first.end('nothing')
     }

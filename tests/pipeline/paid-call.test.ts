@@ -41,7 +41,7 @@ describe('a paid call, whatever its work', () => {
     hangUp = new AbortController()
     deps = {
       ...{ ...core, clock, drains: new Drains(), openCalls: new OpenCalls() },
-      idempotency: new Idempotency(core.stores.keptAnswers, clock, core.ledger),
+      idempotency: new Idempotency(core.stores.idempotencyRecords, clock, core.ledger),
       funding: { balance: balanceFunding(core.ledger), payment: paymentRequired, none: paymentRequired },
       onTrouble: () => undefined,
       onOverrun: () => undefined,

@@ -39,7 +39,7 @@ interface Beside {
 interface Parts {
   readonly stores: {
     readonly paymentClaims: ClaimStore
-    readonly keptAnswers: IdempotencyRecords
+    readonly idempotencyRecords: IdempotencyRecords
     readonly cardRefunds: CardRefundStore
     readonly unknownCheckouts: UnknownCheckoutStore
     readonly ledgerCheck: LedgerCheck
@@ -69,7 +69,7 @@ export async function composeBilling(config: Config, parts: Parts) {
   const { stores, ledger, operator, limiter, clock, log, telemetry, brakeShareOf, hasOtherCells, beside, maySend } =
     parts
   const { opening } = parts
-  const { paymentClaims: claims, keptAnswers: records } = stores
+  const { paymentClaims: claims, idempotencyRecords: records } = stores
   const { topUps, cards } = composeTopUps(config, {
     ...{ claims, refunds: stores.cardRefunds, unknown: stores.unknownCheckouts, ledger, clock, log },
     isElsewhere: beside?.isElsewhere,

@@ -72,7 +72,7 @@ export class Payment {
   }
 
   /** The stored response that an earlier attempt could not deliver. The upstream is not called again. */
-  get keptAnswer(): string | null {
+  get undeliveredAnswer(): string | null {
     return this.taken.kind === 'prepaid' ? this.taken.answer : null
   }
 
@@ -119,7 +119,7 @@ export class Payment {
     const { key } = this.claim
     const { attempt } = this.taken
     // After one disconnect this is the last attempt: a response that cannot be stored is not produced a third time.
-    const canComeAgain = this.taken.kind !== 'prepaid' || !this.taken.isLast || this.keptAnswer !== null
+    const canComeAgain = this.taken.kind !== 'prepaid' || !this.taken.isLast || this.undeliveredAnswer !== null
     if (!canComeAgain || !isGone()) {
       const isServed = await claims.served(key, clock.now(), attempt, upstreamCost)
       this.ended = true

@@ -43,7 +43,7 @@ export interface Capture {
 
 export interface Reservation {
   /** The answer of an earlier attempt that was paid for but not delivered. It is returned without another upstream call. */
-  readonly keptAnswer?: string | null
+  readonly undeliveredAnswer?: string | null
   /** The money was already taken, so a failure leaves an answer owed. */
   readonly isPaid?: boolean
   /** Signup credit pays, which buys only some of the sources. The others may not be called. */

@@ -84,7 +84,7 @@ function purchaseOf({ quote, operation, timeoutMs, fingerprint }: Priced, { inco
 function reservation(payments: Payments, what: Purchase, payment: Payment, onPaid: () => Promise<void>): Reservation {
   return {
     deadline: payment.deadline,
-    keptAnswer: payment.keptAnswer,
+    undeliveredAnswer: payment.undeliveredAnswer,
     isPaid: payment.isPaid,
     async capture({ amount, delivery, upstreamCost }): Promise<Result<Captured, Failure>> {
       if (!delivery) throw new Error('a payment capture needs the answer that it buys')

@@ -2,7 +2,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Connection, DatabaseError } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
-import type { Statement, WireResult } from '../../../server/adapters/stores/libsql/driver/worker-wire'
+import type { SqlStatement, WireResult } from '../../../server/adapters/stores/libsql/driver/worker-wire'
 import { WriteQueue } from '../../../server/adapters/stores/libsql/driver/write-queue'
 import { DirectSink, type DirectSinkOptions } from '../../../server/adapters/stores/libsql/journal/direct-sink'
 import { GroupCommit, type GroupCommitOptions } from '../../../server/adapters/stores/libsql/journal/group-commit'
@@ -10,7 +10,7 @@ import type { AccountId } from '../../../server/core/ids'
 import { micros, ZERO } from '../../../server/core/money'
 import { accountId, opening, openTestStores } from '../../support/ledger-parts'
 
-type Write = (number: number, statements: readonly Statement[]) => Promise<readonly WireResult[]>
+type Write = (number: number, statements: readonly SqlStatement[]) => Promise<readonly WireResult[]>
 
 export const ioError = () => new DatabaseError({ message: 'disk I/O error', code: 'SQLITE_IOERR' })
 

@@ -13,7 +13,7 @@ afterEach(() => parts.close())
 const charges = () => parts.number("SELECT count(*) FROM entries WHERE kind = 'charge'")
 
 /** An answer of so many bytes that a charge paid for. */
-const keptAnswer = (account: AccountId, i: number, bytes: number) => ({
+const idempotencyRecord = (account: AccountId, i: number, bytes: number) => ({
   ...{ account, operation: 'image-search', key: `key ${i}`, fingerprint: 'f', state: 'kept' as const },
   ...{ requestId: requestId(), body: 'x'.repeat(bytes), headers: {}, at: 1 },
 })
@@ -58,7 +58,7 @@ describe('groups', () => {
   test('are limited to 1 MiB, unless one record is larger', async () => {
     const account = await parts.account()
     const sizes = [400, 400, 400, 1500, 10, 10]
-    const records = sizes.map((kib, i) => ({ ...charge(account, 5), kept: keptAnswer(account, i, kib * 1024) }))
+    const records = sizes.map((kib, i) => ({ ...charge(account, 5), kept: idempotencyRecord(account, i, kib * 1024) }))
     await Promise.all(await asOneGroup(() => records.map((record) => parts.journal.append(record))))
     // The first group kept the writer busy. Then two of 400 KiB, one of them, the one of 1,500, and the two small ones.
     expect(parts.groups).toHaveLength(1 + 4)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Connection } from '../../../server/adapters/stores/libsql/driver/worker/worker-connection'
 import type { Applied } from '../../../server/adapters/stores/libsql/driver/worker-wire'
 import { WriteQueue } from '../../../server/adapters/stores/libsql/driver/write-queue'
-import { Applier } from '../../../server/adapters/stores/libsql/journal/log-applier'
+import { LogApplier } from '../../../server/adapters/stores/libsql/journal/log-applier'
 import { encodeLine } from '../../../server/adapters/stores/libsql/journal/log-format'
 import type { JournalRecord } from '../../../server/core/ledger/journal'
 import {
@@ -22,7 +22,7 @@ import { gate, ioError } from './faulty-writes'
 
 let stores: TestStores
 let writer: Connection
-let applier: Applier
+let applier: LogApplier
 let batches: number
 let fatal: string[]
 let damage: string[]
@@ -43,7 +43,7 @@ beforeEach(async () => {
   ;[batches, fatal, damage, trouble, added, stuck, log] = [0, [], [], [], 0, 0, join(stores.folder, 'own.log')]
   writeFileSync(log, '')
   faults = { before: () => undefined, after: () => undefined }
-  applier = new Applier({
+  applier = new LogApplier({
     log,
     writes: {
       async apply(request): Promise<Applied> {

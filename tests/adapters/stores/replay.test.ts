@@ -75,7 +75,7 @@ describe('a start after a process that ended before its charges were applied', (
     const stores = await openTestStores({ folder })
     expect((await stores.holds.balance(account))?.posted).toBe(micros(990))
     const place = { account, operation: 'image-search', key: 'order 7' } as const
-    expect(await stores.keptAnswers.find(place, NOON)).toMatchObject({ state: 'kept', body: '{"ok":"ü"}' })
+    expect(await stores.idempotencyRecords.find(place, NOON)).toMatchObject({ state: 'kept', body: '{"ok":"ü"}' })
     await stores.close()
     expect(await reconcile(stores.file)).toMatchObject({ problems: [], charges: 2 })
   })

@@ -87,11 +87,11 @@ describe('the write queue', () => {
     expect(sent[1]?.args).toEqual([41, 9])
     await sent[1]?.answer([])
     const log = { path: 'gateway.db.log', from: 0, to: 900 }
-    expect(await queue.apply({ log, maxRecords: 512, maxBytes: 1024, asides: null })).toMatchObject({
+    expect(await queue.apply({ log, maxRecords: 512, maxBytes: 1024, bestEffort: null })).toMatchObject({
       group: 30,
       end: 900,
     })
-    expect(applied).toEqual([{ epoch: 41, log, maxRecords: 512, maxBytes: 1024, asides: null }])
+    expect(applied).toEqual([{ epoch: 41, log, maxRecords: 512, maxBytes: 1024, bestEffort: null }])
   })
 
   test('continues after a failed batch', async () => {

@@ -100,7 +100,7 @@ export async function openCellStores(needs: CellNeeds, options: CellOptions, ope
     social: new LibsqlSocial(db, claims),
     upstreamPayments: new LibsqlUpstreamPayments(db, applied),
     paymentClaims: new LibsqlPaymentClaims(db, claims),
-    keptAnswers: new LibsqlIdempotencyRecords(db, applied),
+    idempotencyRecords: new LibsqlIdempotencyRecords(db, applied),
     retention: new LibsqlRetention(db),
     webhooks: new LibsqlWebhooks(db, control.directory),
     sealedWebhooks: new LibsqlSealedWebhooks(db),

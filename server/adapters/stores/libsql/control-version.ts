@@ -1,5 +1,5 @@
 import type { ControlChanges } from '../../../core/cluster/control-changes'
-import type { Statement, WireResult } from './driver/worker-wire'
+import type { SqlStatement, WireResult } from './driver/worker-wire'
 
 /** Writes to what every gateway has a copy of. Roles change by an update; accounts that are opened concern nobody else. */
 const COPIED =
@@ -10,7 +10,7 @@ const RAISE = {
 }
 
 interface Writes {
-  batch(statements: readonly Statement[]): Promise<readonly WireResult[]>
+  batch(statements: readonly SqlStatement[]): Promise<readonly WireResult[]>
 }
 
 /**

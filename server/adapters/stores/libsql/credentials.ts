@@ -10,7 +10,7 @@ import type { AccountId, KeyId, PoolId } from '../../../core/ids'
 import type { Money } from '../../../core/money'
 import { auditRow } from './audit/audit-row'
 import { amongAll } from './driver/among-all'
-import type { Applier } from './journal/log-applier'
+import type { LogApplier } from './journal/log-applier'
 import { KeyTable } from './key-table'
 import { poolSpendings } from './ledger/pool-spendings'
 import { auditLog } from './schema/accounts'
@@ -30,7 +30,7 @@ type KeyRow = Omit<typeof keys.$inferSelect, 'lastUsedAt'>
  */
 export class LibsqlCredentials implements CredentialStore {
   private readonly db: LibSQLDatabase
-  private readonly groups: Pick<Applier, 'touch'>
+  private readonly groups: Pick<LogApplier, 'touch'>
   private readonly applied: () => Promise<void>
   private readonly claims: CellClaims | null
   private readonly keys = new KeyTable()
@@ -50,7 +50,7 @@ export class LibsqlCredentials implements CredentialStore {
       applied,
       claims,
     }: {
-      readonly groups: Pick<Applier, 'touch'>
+      readonly groups: Pick<LogApplier, 'touch'>
       readonly applied: () => Promise<void>
       readonly claims: CellClaims | null
     },

@@ -7,7 +7,7 @@ import {
   RETENTION_MS,
 } from '../../../core/idempotency/idempotency-record'
 import type { RequestId } from '../../../core/ids'
-import { keptAnswers } from './schema/kept-answers'
+import { idempotencyRecords } from './schema/idempotency-records'
 
 export class LibsqlIdempotencyRecords implements IdempotencyRecords {
   private readonly db: LibSQLDatabase
@@ -23,20 +23,20 @@ export class LibsqlIdempotencyRecords implements IdempotencyRecords {
     await this.applied()
     const [row] = await this.db
       .select()
-      .from(keptAnswers)
-      .where(and(at(place), gt(keptAnswers.at, now - RETENTION_MS)))
+      .from(idempotencyRecords)
+      .where(and(at(place), gt(idempotencyRecords.at, now - RETENTION_MS)))
     return row ?? null
   }
 
   async reserve(answer: IdempotencyRecord): Promise<boolean> {
     const { fingerprint, state, requestId, headers, at: time } = answer
     const written = await this.db
-      .insert(keptAnswers)
+      .insert(idempotencyRecords)
       .values(answer)
       .onConflictDoUpdate({
-        target: [keptAnswers.account, keptAnswers.operation, keptAnswers.key],
+        target: [idempotencyRecords.account, idempotencyRecords.operation, idempotencyRecords.key],
         set: { fingerprint, state, requestId, headers, at: time, body: null },
-        setWhere: sql`${keptAnswers.at} <= ${time - RETENTION_MS}`,
+        setWhere: sql`${idempotencyRecords.at} <= ${time - RETENTION_MS}`,
       })
     return written.rowsAffected === 1
   }
@@ -45,25 +45,33 @@ export class LibsqlIdempotencyRecords implements IdempotencyRecords {
     if (answer.state === 'given') return true
     await this.applied()
     const marked = await this.db
-      .update(keptAnswers)
+      .update(idempotencyRecords)
       .set({ state: 'given' })
       .where(
-        and(at(answer), eq(keptAnswers.requestId, answer.requestId), inArray(keptAnswers.state, ['kept', 'given'])),
+        and(
+          at(answer),
+          eq(idempotencyRecords.requestId, answer.requestId),
+          inArray(idempotencyRecords.state, ['kept', 'given']),
+        ),
       )
     return marked.rowsAffected === 1
   }
 
   async free(place: IdempotencyPlace, requestId: RequestId): Promise<void> {
     await this.db
-      .delete(keptAnswers)
-      .where(and(at(place), eq(keptAnswers.requestId, requestId), eq(keptAnswers.state, 'reserved')))
+      .delete(idempotencyRecords)
+      .where(and(at(place), eq(idempotencyRecords.requestId, requestId), eq(idempotencyRecords.state, 'reserved')))
   }
 
   async prune(now: number): Promise<void> {
-    await this.db.delete(keptAnswers).where(lte(keptAnswers.at, now - RETENTION_MS))
+    await this.db.delete(idempotencyRecords).where(lte(idempotencyRecords.at, now - RETENTION_MS))
   }
 }
 
 function at({ account, operation, key }: IdempotencyPlace) {
-  return and(eq(keptAnswers.account, account), eq(keptAnswers.operation, operation), eq(keptAnswers.key, key))
+  return and(
+    eq(idempotencyRecords.account, account),
+    eq(idempotencyRecords.operation, operation),
+    eq(idempotencyRecords.key, key),
+  )
 }

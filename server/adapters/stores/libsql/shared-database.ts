@@ -8,7 +8,7 @@ import type { Opened } from './driver/opened'
 import { sqlClient } from './driver/sql-client'
 import { Connection } from './driver/worker/worker-connection'
 import type { WorkerThreads } from './driver/worker/worker-threads'
-import type { Statement, WireResult } from './driver/worker-wire'
+import type { SqlStatement, WireResult } from './driver/worker-wire'
 import { type Database, databaseProblem } from './open-database'
 
 /** What stores of the control database need of it, whether this process owns it or not. */
@@ -68,7 +68,7 @@ class SharedWrites {
     this.turns = new WriteTurns(maxWaitMs)
   }
 
-  async batch(statements: readonly Statement[]): Promise<readonly WireResult[]> {
+  async batch(statements: readonly SqlStatement[]): Promise<readonly WireResult[]> {
     for (const { sql } of statements) assertWritable(sql)
     return this.turns.take(() =>
       answered(this.connection.send({ op: 'batch', mode: 'write', statements }), this.maxWaitMs),

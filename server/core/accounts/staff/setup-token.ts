@@ -3,7 +3,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 /** Where the one-time token is that makes an account the operator. */
 export type SetupTokenUse = Pick<SetupToken, 'issue' | 'withdraw'> & {
   /** True once, for the right token. */
-  use(presented: string): boolean | Promise<boolean>
+  use(token: string): boolean | Promise<boolean>
 }
 
 /**
@@ -25,9 +25,9 @@ export class SetupToken {
   }
 
   /** Returns true once, for the right token. */
-  use(presented: string): boolean {
+  use(token: string): boolean {
     if (this.token === null) return false
-    const [mine, theirs] = [Buffer.from(this.token), Buffer.from(presented)]
+    const [mine, theirs] = [Buffer.from(this.token), Buffer.from(token)]
     if (mine.length !== theirs.length || !timingSafeEqual(mine, theirs)) return false
     this.token = null
     return true

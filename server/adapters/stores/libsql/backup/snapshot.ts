@@ -89,7 +89,7 @@ async function applyLog({ to, threads = OWN_THREADS }: CopyOptions, bytes: Uint8
           epoch,
           log: { path, from, to: goodLength },
           ...{ maxRecords: MAX_BATCH, maxBytes: MAX_GROUP_BYTES },
-          asides: null,
+          bestEffort: null,
         })
         from = end ?? goodLength
       }

@@ -2,7 +2,7 @@ import { type CellName, MAIN_CELL } from '../../../../core/cluster/cells'
 import { TermTooLow } from '../../../../core/cluster/leases'
 import { HAS_LEASE, leaseOf, NOW } from '../cluster/lease-tables'
 import type { Connection } from './worker/worker-connection'
-import type { Statement } from './worker-wire'
+import type { SqlStatement } from './worker-wire'
 
 /** A lease that this process took. Another one may have it by now. */
 export interface HeldLease {
@@ -32,7 +32,7 @@ function isElsewhere({ cell = MAIN_CELL }: HeldLease): boolean {
 }
 
 /** Terms of a cell only rise, so one that is lower than the last is of a node that lost the lease. */
-function termSeen({ nodeId, term, cell = MAIN_CELL }: HeldLease): Statement {
+function termSeen({ nodeId, term, cell = MAIN_CELL }: HeldLease): SqlStatement {
   return {
     sql: `INSERT INTO leases (name, node_id, url, term, taken_at, expires_at) VALUES (?1, ?2, '', ?3, ${NOW}, 0)
       ON CONFLICT (name) DO UPDATE SET node_id = ?2, term = ?3, taken_at = ${NOW} WHERE term < ?3`,
@@ -40,12 +40,12 @@ function termSeen({ nodeId, term, cell = MAIN_CELL }: HeldLease): Statement {
   }
 }
 
-function highestTerm({ cell = MAIN_CELL }: HeldLease): Statement {
+function highestTerm({ cell = MAIN_CELL }: HeldLease): SqlStatement {
   return { sql: 'SELECT term FROM leases WHERE name = ?1', args: [leaseOf(cell)] }
 }
 
 /** The statement of `raiseEpoch`. */
-export function epochRaise(now: number, lease: HeldLease | null): Statement {
+export function epochRaise(now: number, lease: HeldLease | null): SqlStatement {
   return {
     sql: `UPDATE owner SET epoch = max(epoch + 1, ?1), asserted = max(epoch + 1, ?1), last_group = 0 WHERE id = 1 AND ${HAS_LEASE} RETURNING epoch`,
     args: [

@@ -1,6 +1,6 @@
 import type { Client, InArgs, InStatement, InValue, ResultSet, Row, Value } from '@libsql/client'
 import type { Connection } from './worker/worker-connection'
-import type { Statement, WireResult } from './worker-wire'
+import type { SqlStatement, WireResult } from './worker-wire'
 import type { WriteQueue } from './write-queue'
 import type { WriteWatch } from './write-watch'
 
@@ -15,7 +15,7 @@ export function sqlClient(
   writer: Connection,
   watch: WriteWatch | null = null,
 ): Client {
-  const run = async (statements: readonly Statement[], isRead: boolean) => {
+  const run = async (statements: readonly SqlStatement[], isRead: boolean) => {
     const results = isRead
       ? await reader.send({ op: 'batch', mode: 'read', statements })
       : await (watch ? watch.during(statements, () => writes().batch(statements)) : writes().batch(statements))
@@ -55,7 +55,7 @@ function isRead(sql: string): boolean {
   return /^\s*(select|with)\b/i.test(sql) && !/\b(insert|update|delete)\b/i.test(sql.slice(0, 20))
 }
 
-function plain(statement: InStatement): Statement {
+function plain(statement: InStatement): SqlStatement {
   if (typeof statement === 'string') return { sql: statement, args: [] }
   const args = statement.args ?? []
   if (!Array.isArray(args)) throw new Error('named arguments are not used here')

@@ -16,7 +16,7 @@ export type WorkerRequest = { readonly id: number } & (
   | { readonly op: 'close'; readonly endsProcess: boolean }
 )
 
-export interface Statement {
+export interface SqlStatement {
   readonly sql: string
   readonly args: InValue[]
 }
@@ -42,13 +42,13 @@ export interface UnappliedGroup {
 /** Applies one batch of log records that the tables lack, together with best-effort writes. */
 export interface ApplyRequest {
   readonly epoch: number
-  /** Null if there is nothing but `asides`. */
+  /** Null if there is nothing but `bestEffort`. */
   readonly log: LogRange | UnappliedGroups | null
   /** The maximum number of records in the batch, and of bytes of the log. Groups are never split. */
   readonly maxRecords: number
   readonly maxBytes: number
   /** Notes and last uses of keys as JSON; null if there are none. */
-  readonly asides: string | null
+  readonly bestEffort: string | null
 }
 
 /** How far the log is applied to the tables. */

@@ -1,5 +1,5 @@
 import type { Connection } from './worker/worker-connection'
-import type { Applied, ApplyRequest, Statement, WireResult } from './worker-wire'
+import type { Applied, ApplyRequest, SqlStatement, WireResult } from './worker-wire'
 
 /** Runs a waiting write with the epoch at that time. Resolves when it has ended, successfully or not. */
 type Turn = () => Promise<unknown>
@@ -40,12 +40,12 @@ export class WriteQueue {
   }
 
   /** A management change: atomic, durable when it resolves. */
-  batch(statements: readonly Statement[]): Promise<readonly WireResult[]> {
+  batch(statements: readonly SqlStatement[]): Promise<readonly WireResult[]> {
     return this.fenced(this.usual, 'asserted = ?', [], statements)
   }
 
   /** Writes a ledger group and its number in one transaction, so that its outcome can be looked up. */
-  group(number: number, statements: readonly Statement[]): Promise<readonly WireResult[]> {
+  group(number: number, statements: readonly SqlStatement[]): Promise<readonly WireResult[]> {
     return this.fenced(this.urgent, 'asserted = ?, last_group = ?', [number], statements)
   }
 
@@ -86,13 +86,13 @@ export class WriteQueue {
     queue: Turn[],
     assignments: string,
     args: number[],
-    statements: readonly Statement[],
+    statements: readonly SqlStatement[],
   ): Promise<readonly WireResult[]> {
     const fence = () => ({ sql: `UPDATE owner SET ${assignments} WHERE id = 1`, args: [this.epoch, ...args] })
     return (await this.enqueue(queue, () => [fence(), ...statements])).slice(1)
   }
 
-  private enqueue(queue: Turn[], statements: () => readonly Statement[]): Promise<readonly WireResult[]> {
+  private enqueue(queue: Turn[], statements: () => readonly SqlStatement[]): Promise<readonly WireResult[]> {
     return this.inTurn(queue, () => this.connection.send({ op: 'batch', mode: 'write', statements: statements() }))
   }
 

@@ -1,4 +1,4 @@
-import type { Statement } from './worker-wire'
+import type { SqlStatement } from './worker-wire'
 
 /**
  * The tables that decide whether an access token is valid. Sign-ins and device polls, which strangers can cause, write to others, so
@@ -21,7 +21,7 @@ export class WriteWatch {
   }
 
   /** Counts a write when it begins and again when it ends, even if it fails: a read in between may see either state. */
-  async during<T>(statements: readonly Pick<Statement, 'sql'>[], write: () => Promise<T>): Promise<T> {
+  async during<T>(statements: readonly Pick<SqlStatement, 'sql'>[], write: () => Promise<T>): Promise<T> {
     if (!statements.some(({ sql }) => this.tables.test(sql))) return write()
     this.changes++
     try {

@@ -38,7 +38,7 @@ export class GroupCommit implements Journal {
   /** In order of arrival, so the first one times out first. */
   private readonly unanswered = new Set<Waiting>()
   private patience: ReturnType<typeof setTimeout> | null = null
-  private readonly asides = new BestEffortWrites()
+  private readonly bestEffort = new BestEffortWrites()
   private running = false
   private scheduled = false
   private idle: (() => void)[] = []
@@ -48,7 +48,7 @@ export class GroupCommit implements Journal {
   }
 
   get droppedNotes(): number {
-    return this.asides.dropped
+    return this.bestEffort.dropped
   }
 
   get isBusy(): boolean {
@@ -74,13 +74,13 @@ export class GroupCommit implements Journal {
   }
 
   note(call: CallRecord): void {
-    this.asides.note(call)
+    this.bestEffort.note(call)
     this.schedule()
   }
 
   /** Writes when a key was last used, with the next group. */
   touch(key: KeyId, at: number): void {
-    this.asides.touch(key, at)
+    this.bestEffort.touch(key, at)
     this.schedule()
   }
 
@@ -103,11 +103,11 @@ export class GroupCommit implements Journal {
 
   private async run(): Promise<void> {
     this.running = true
-    while (this.records.length + this.asides.waiting > 0) {
+    while (this.records.length + this.bestEffort.waiting > 0) {
       const size = groupSize(this.records, ({ bytes }) => bytes)
       const items = this.records.splice(0, size)
       const used = items.reduce((sum, { bytes }) => sum + bytes, 0)
-      const { notes, lastUsed } = this.asides.take(MAX_GROUP, MAX_GROUP_BYTES - used)
+      const { notes, lastUsed } = this.bestEffort.take(MAX_GROUP, MAX_GROUP_BYTES - used)
       await this.commit(items, notes, lastUsed)
     }
     this.running = false
@@ -127,7 +127,7 @@ export class GroupCommit implements Journal {
     if (!error) return
     if (!error.isConstraint || items.length + notes.length <= 1) {
       for (const item of items) this.refuse(item, error)
-      this.asides.dropped += notes.length
+      this.bestEffort.dropped += notes.length
       if (error.isConstraint && lastUsed.length > 0) await this.write({ records: [], notes: [], lastUsed }, [])
       return
     }

@@ -6,7 +6,7 @@ import type { AccountChange, LedgerEntry } from '../../../../core/ledger/entry'
 import type { DurableHold, JournalRecord } from '../../../../core/ledger/journal'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import { hasLatency, latencyBucket } from '../../../../core/usage/latency'
-import type { Statement } from '../driver/worker-wire'
+import type { SqlStatement } from '../driver/worker-wire'
 
 /** Length of a slot of the usage rollup. The hours and days of every time zone start at a slot boundary. */
 export const SLOT_MS = 15 * MINUTE_MS
@@ -147,7 +147,7 @@ export function groupRows({ records, notes, lastUsed }: Group): RowsOf[] {
 }
 
 /** A group as one statement per table, for a remote database. */
-export function groupStatements(group: Group): Statement[] {
+export function groupStatements(group: Group): SqlStatement[] {
   return groupRows(group).map(([write, rows]) => ({ sql: write.all, args: [JSON.stringify(rows)] }))
 }
 

@@ -14,7 +14,7 @@ export interface SyncedGroup extends UnappliedGroup {
   readonly bytes: number
 }
 
-export interface ApplierOptions {
+export interface LogApplierOptions {
   /** The path of the log. */
   readonly log: string
   readonly writes: Pick<WriteQueue, 'apply'>
@@ -32,7 +32,7 @@ export interface ApplierOptions {
   readonly delayMs?: number
 }
 
-type Asides = Pick<Group, 'notes' | 'lastUsed'>
+type BestEffort = Pick<Group, 'notes' | 'lastUsed'>
 
 const DELAY_MS = 200
 /**
@@ -55,9 +55,9 @@ const MAX_RETRY_MS = 8000
  * which is already in the tables or earlier in the log. So no balance is negative at any point of the log (CHECK
  * account_posted_not_negative), and additional money cannot change that.
  */
-export class Applier {
-  private readonly options: ApplierOptions
-  private readonly asides = new BestEffortWrites()
+export class LogApplier {
+  private readonly options: LogApplierOptions
+  private readonly bestEffort = new BestEffortWrites()
   /** What the tables do not have yet, in the order of the log, in case that is damaged. The log sink bounds it. */
   private unapplied: (UnappliedGroup & { readonly since: number })[] = []
   /**
@@ -78,7 +78,7 @@ export class Applier {
   private dead: DatabaseError | null = null
   private stuck: string
 
-  constructor(options: ApplierOptions) {
+  constructor(options: LogApplierOptions) {
     this.options = options
     this.last = options.lastApplied
     this.stuck = options.stuck
@@ -104,7 +104,7 @@ export class Applier {
   }
 
   get droppedNotes(): number {
-    return this.asides.dropped
+    return this.bestEffort.dropped
   }
 
   /** In the order of the log. */
@@ -121,12 +121,12 @@ export class Applier {
   }
 
   note(call: CallRecord): void {
-    this.asides.note(call)
+    this.bestEffort.note(call)
     this.schedule()
   }
 
   touch(key: KeyId, at: number): void {
-    this.asides.touch(key, at)
+    this.bestEffort.touch(key, at)
     this.schedule()
   }
 
@@ -169,7 +169,7 @@ export class Applier {
   }
 
   private get isWaiting(): boolean {
-    return this.unappliedBytes + this.asides.waiting > 0
+    return this.unappliedBytes + this.bestEffort.waiting > 0
   }
 
   private schedule(): void {
@@ -196,10 +196,10 @@ export class Applier {
   private async run(): Promise<DatabaseError | null> {
     if (this.dead) return this.dead
     const end = this.synced
-    const asides = this.asides.waiting
+    const waiting = this.bestEffort.waiting
     this.waiting = 0
-    for (let taken = 0; this.appliedTo < end || taken < asides; ) {
-      const some = this.asides.take(MAX_NOTES)
+    for (let taken = 0; this.appliedTo < end || taken < waiting; ) {
+      const some = this.bestEffort.take(MAX_NOTES)
       taken += some.notes.length + some.lastUsed.length
       const error = await this.apply(end, some)
       if (error) return error
@@ -207,33 +207,36 @@ export class Applier {
     return null
   }
 
-  private async apply(end: number, asides: Asides): Promise<DatabaseError | null> {
+  private async apply(end: number, bestEffort: BestEffort): Promise<DatabaseError | null> {
     const { front, appliedTo } = this
     const log = appliedTo < end ? { path: this.options.log, from: appliedTo - front, to: end - front } : null
-    let error = await this.attempt(log, asides)
-    if (error?.isConstraint && asides.notes.length + asides.lastUsed.length > 0) {
+    let error = await this.attempt(log, bestEffort)
+    if (error?.isConstraint && bestEffort.notes.length + bestEffort.lastUsed.length > 0) {
       // A note may violate a constraint: apply the charges without notes, and then each note separately. A charge that does is put aside.
       error = log ? await this.attempt(log, null) : null
-      if (!error) await this.oneByOne(asides)
-    } else if (error) this.asides.dropped += asides.notes.length
+      if (!error) await this.oneByOne(bestEffort)
+    } else if (error) this.bestEffort.dropped += bestEffort.notes.length
     if (error?.isConstraint && log)
       this.end(`charges that were acknowledged cannot be applied, the log keeps them: ${error.message}`, error)
     return log ? error : null
   }
 
-  private async oneByOne({ notes, lastUsed }: Asides): Promise<void> {
-    for (const note of notes) if (await this.attempt(null, { notes: [note], lastUsed: [] })) this.asides.dropped++
+  private async oneByOne({ notes, lastUsed }: BestEffort): Promise<void> {
+    for (const note of notes) if (await this.attempt(null, { notes: [note], lastUsed: [] })) this.bestEffort.dropped++
     if (lastUsed.length > 0) await this.attempt(null, { notes: [], lastUsed })
   }
 
-  private async attempt(log: LogRange | UnappliedGroups | null, asides: Asides | null): Promise<DatabaseError | null> {
-    const some = asides && asides.notes.length + asides.lastUsed.length > 0
+  private async attempt(
+    log: LogRange | UnappliedGroups | null,
+    bestEffort: BestEffort | null,
+  ): Promise<DatabaseError | null> {
+    const some = bestEffort && bestEffort.notes.length + bestEffort.lastUsed.length > 0
     try {
       const { group, end, stuck } = await this.options.writes.apply({
         log,
         maxRecords: BATCH,
         maxBytes: MAX_GROUP_BYTES,
-        asides: some ? JSON.stringify(asides) : null,
+        bestEffort: some ? JSON.stringify(bestEffort) : null,
       })
       this.last = group
       this.forget(group)

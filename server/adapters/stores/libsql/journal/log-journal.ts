@@ -3,7 +3,7 @@ import type { AppendOutcome, Journal, JournalRecord } from '../../../../core/led
 import type { JournalState } from '../../../../core/telemetry/telemetry'
 import type { CallRecord } from '../../../../core/usage/call-record'
 import type { GroupCommit } from './group-commit'
-import type { Applier } from './log-applier'
+import type { LogApplier } from './log-applier'
 
 /**
  * The journal of a database file. Records that the database itself must check (opening an account, money with a reference) are written
@@ -12,9 +12,9 @@ import type { Applier } from './log-applier'
 export class LogJournal implements Journal {
   private readonly direct: GroupCommit
   private readonly logged: GroupCommit
-  private readonly applier: Applier
+  private readonly applier: LogApplier
 
-  constructor(parts: { direct: GroupCommit; logged: GroupCommit; applier: Applier }) {
+  constructor(parts: { direct: GroupCommit; logged: GroupCommit; applier: LogApplier }) {
     this.direct = parts.direct
     this.logged = parts.logged
     this.applier = parts.applier

@@ -1,5 +1,5 @@
 import { reasonOf } from '../../../../core/result'
-import type { Applier } from './log-applier'
+import type { LogApplier } from './log-applier'
 import type { LogFile } from './log-file'
 
 /**
@@ -8,7 +8,7 @@ import type { LogFile } from './log-file'
  */
 export class LogRescuer {
   private readonly log: Pick<LogFile, 'halt' | 'setAside'>
-  private readonly applier: Pick<Applier, 'rescue'>
+  private readonly applier: Pick<LogApplier, 'rescue'>
   private readonly onFatal: (reason: string) => void
   private begun = false
 

@@ -1,7 +1,7 @@
 import { DatabaseError } from '../driver/worker/worker-connection'
 import type { GroupSink, WriteEnd } from './group-sink'
 import type { Group } from './group-statements'
-import type { Applier } from './log-applier'
+import type { LogApplier } from './log-applier'
 import type { LogFile } from './log-file'
 
 /** A log larger than this is emptied as soon as little of it is left to apply. */
@@ -22,7 +22,7 @@ const MAX_UNAPPLIED_BYTES = 256 * 1024 * 1024
 export class LogSink implements GroupSink {
   private readonly log: Pick<LogFile, 'append' | 'empty' | 'size' | 'lastNumber'>
   private readonly applier: Pick<
-    Applier,
+    LogApplier,
     'add' | 'applied' | 'step' | 'emptied' | 'isBehind' | 'lastApplied' | 'unappliedBytes'
   >
   private readonly onTrouble: (what: string, reason: string) => void

@@ -7,7 +7,7 @@ import type { WorkerThreads } from '../driver/worker/worker-threads'
 import type { WriteQueue } from '../driver/write-queue'
 import { DirectSink } from './direct-sink'
 import { GroupCommit } from './group-commit'
-import { Applier } from './log-applier'
+import { LogApplier } from './log-applier'
 import { LogFile } from './log-file'
 import { LogJournal } from './log-journal'
 import { LogRescuer } from './log-rescuer'
@@ -61,7 +61,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
   const last = await replay(path, applied, writes, onTrouble)
   const onDamage = (reason: string) => void rescuer.rescue(reason)
   const stuck = String((await options.reader.rows(STUCK_STATE))[0]?.[0])
-  const applier = new Applier({ log: path, writes, lastApplied: last, stuck, onFatal, onDamage, onTrouble, onStuck })
+  const applier = new LogApplier({ log: path, writes, lastApplied: last, stuck, onFatal, onDamage, onTrouble, onStuck })
   const log = await LogFile.open({ path, last, threads, onFatal, onDamage })
   const rescuer = new LogRescuer({ log, applier, onFatal })
   const logged = new GroupCommit({ sink: new LogSink({ log, applier, onTrouble }), patienceMs, onTrouble })

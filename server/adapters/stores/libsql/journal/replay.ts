@@ -35,7 +35,7 @@ export async function replay(
         log: { path, from, to: goodLength },
         maxRecords: MAX_BATCH,
         maxBytes: MAX_GROUP_BYTES,
-        asides: null,
+        bestEffort: null,
       })
       from = end ?? goodLength
     }

@@ -2,7 +2,7 @@ import type { AccountId, RequestId } from '../../../../core/ids'
 import { makeId } from '../../../../core/ids'
 import type { JournalRecord } from '../../../../core/ledger/journal'
 import type { StuckRecord } from '../../../../core/ledger/stuck-record'
-import type { Statement } from '../driver/worker-wire'
+import type { SqlStatement } from '../driver/worker-wire'
 
 const INSERT = `INSERT INTO stuck_records (id, at, account_id, request_id, source, reason, record) VALUES (?, ?, ?, ?, ?, ?, ?)`
 /** Else the next start would charge the stream again, by what its hold knew. */
@@ -14,7 +14,7 @@ export const STUCK_STATE = "SELECT count(*) || ' ' || coalesce(max(seq), 0) FROM
 export const NOTHING_STUCK = '0 0'
 
 /** Puts a record aside that breaks a rule of the tables, to be run in one transaction. */
-export function stuckStatements(record: JournalRecord, source: StuckRecord['source'], reason: string): Statement[] {
+export function stuckStatements(record: JournalRecord, source: StuckRecord['source'], reason: string): SqlStatement[] {
   const at = timeOf(record)
   const { ends } = record
   const values = [makeId('stuck', at), at, accountOf(record), requestOf(record), source, reason, JSON.stringify(record)]

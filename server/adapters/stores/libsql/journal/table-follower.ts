@@ -9,7 +9,7 @@ import { type GroupsRead, LogReader } from './log-reader'
 import { accountOf, NOTHING_STUCK, STUCK_STATE, stuckStatements } from './stuck-statements'
 import { StuckUndone } from './stuck-undone'
 
-const NO_ASIDES: Pick<Group, 'notes' | 'lastUsed'> = { notes: [], lastUsed: [] }
+const NO_BEST_EFFORT: Pick<Group, 'notes' | 'lastUsed'> = { notes: [], lastUsed: [] }
 /** When records of more accounts are refused at once, the tables are at fault and not the records. */
 const MAX_ACCOUNTS = 8
 
@@ -36,11 +36,11 @@ export class TableFollower {
 
   /** Applies one batch in one transaction, fenced by the epoch. Throws if it breaks a rule and has notes: they may be at fault. */
   apply(request: ApplyRequest): Applied {
-    const asides = request.asides === null ? null : JSON.parse(request.asides)
+    const bestEffort = request.bestEffort === null ? null : JSON.parse(request.bestEffort)
     try {
-      return this.applied(request, (records) => this.write({ records, ...(asides ?? NO_ASIDES) }))
+      return this.applied(request, (records) => this.write({ records, ...(bestEffort ?? NO_BEST_EFFORT) }))
     } catch (error) {
-      if (asides !== null || !isOfRecord(error)) throw error
+      if (bestEffort !== null || !isOfRecord(error)) throw error
       return this.applied(request, (records) => this.writeOrPutAside(records))
     }
   }
@@ -109,7 +109,7 @@ export class TableFollower {
   private refusalOf(records: readonly JournalRecord[]): unknown {
     this.db.run('SAVEPOINT some', [])
     try {
-      this.write({ records, ...NO_ASIDES })
+      this.write({ records, ...NO_BEST_EFFORT })
       this.db.run('RELEASE some', [])
       return null
     } catch (error) {

@@ -5,7 +5,7 @@ import type { Booked, Bookings } from '../../../../core/ledger/bookings'
 import type { BalancePart } from '../../../../core/ledger/entry'
 import type { Split } from '../../../../core/ledger/hold'
 import { micros } from '../../../../core/money'
-import { keptAnswers } from '../schema/kept-answers'
+import { idempotencyRecords } from '../schema/idempotency-records'
 import { entries } from '../schema/ledger'
 
 /** Looks up references in the ledger. Entries with a reference are written to the tables immediately, so none is missing. */
@@ -35,9 +35,9 @@ export class LibsqlBookings implements Bookings {
 
   async isGivenAgain(request: RequestId): Promise<boolean> {
     const [row] = await this.db
-      .select({ state: keptAnswers.state })
-      .from(keptAnswers)
-      .where(and(eq(keptAnswers.requestId, request), eq(keptAnswers.state, 'given')))
+      .select({ state: idempotencyRecords.state })
+      .from(idempotencyRecords)
+      .where(and(eq(idempotencyRecords.requestId, request), eq(idempotencyRecords.state, 'given')))
     return row !== undefined
   }
 

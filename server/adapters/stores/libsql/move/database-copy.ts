@@ -1,6 +1,6 @@
 import { MoveProblem, type MoveProgress } from '../../../../core/backup/move'
 import type { Connection } from '../driver/worker/worker-connection'
-import type { Statement } from '../driver/worker-wire'
+import type { SqlStatement } from '../driver/worker-wire'
 import type { OpenPlace } from './place'
 import { countsOf, inMessages } from './row-counts'
 import { insertLines, RunningSum, TableReader, type TableShape, type TableSum, tablesOf } from './row-text'
@@ -122,7 +122,7 @@ export class DatabaseCopy {
   }
 
   /** Without foreign keys, whose tables come in any order: what was copied is compared in the end. */
-  private async write(statements: readonly Statement[]): Promise<void> {
+  private async write(statements: readonly SqlStatement[]): Promise<void> {
     await this.parts.target.writer.send({ op: 'migrate', statements: [assertMove(this.parts.id), ...statements] })
   }
 }

@@ -10,7 +10,7 @@ import { databaseFile } from '../driver/file/database-file'
 import { epochRaise, raiseEpoch } from '../driver/raise-epoch'
 import { assertSyncedCommits } from '../driver/synced-commits'
 import { type Connection, DatabaseError } from '../driver/worker/worker-connection'
-import type { Statement } from '../driver/worker-wire'
+import type { SqlStatement } from '../driver/worker-wire'
 import { replay } from '../journal/replay'
 import { appliedSchema, SCHEMA_TIME } from '../upgrade'
 import { DatabaseCopy, isCopied, OTHER_TABLES } from './database-copy'
@@ -257,7 +257,7 @@ interface Completion {
   readonly move: Standing
   readonly from: string
   readonly now: number
-  readonly terms: readonly Statement[]
+  readonly terms: readonly SqlStatement[]
 }
 
 /** Opens the copy, in one transaction: it has an epoch above every one of the original. */
@@ -273,7 +273,7 @@ async function complete(target: OpenPlace, { copy, move, from, now, terms }: Com
   })
 }
 
-function auditStatement(entry: ReturnType<typeof auditEntry>): Statement {
+function auditStatement(entry: ReturnType<typeof auditEntry>): SqlStatement {
   return {
     sql: 'INSERT INTO audit_log (id, at, actor_kind, actor_id, action, detail) VALUES (?, ?, ?, ?, ?, ?)',
     args: [entry.id, entry.at, entry.actor.kind, entry.actor.id, entry.action, JSON.stringify(entry.detail)],
@@ -368,7 +368,7 @@ async function requireSync({ to, isSyncPromised, onTrouble }: MoveOptions, targe
   })
 }
 
-function write(writer: Connection, statements: readonly Statement[]) {
+function write(writer: Connection, statements: readonly SqlStatement[]) {
   return writer.send({ op: 'batch', mode: 'write', statements })
 }
 

@@ -2,7 +2,7 @@ import { MoveProblem } from '../../../../core/backup/move'
 import { type CellName, MAIN_CELL } from '../../../../core/cluster/cells'
 import { MAIN_LEASE } from '../cluster/lease-tables'
 import { databaseFile } from '../driver/file/database-file'
-import type { Statement } from '../driver/worker-wire'
+import type { SqlStatement } from '../driver/worker-wire'
 
 type Rows = (sql: string) => Promise<readonly (readonly unknown[])[]>
 
@@ -38,7 +38,7 @@ export async function requireCell(rows: Rows, { name, to, cell }: Meant): Promis
  * What a new control database must know of the leases that were given in the old one: the term of each cell other than `main`, which rises
  * from there. The databases of the cells refuse a lower one.
  */
-export async function termStatements(rows: Rows): Promise<readonly Statement[]> {
+export async function termStatements(rows: Rows): Promise<readonly SqlStatement[]> {
   const leases = await rows(`SELECT name, term FROM leases WHERE name <> '${MAIN_LEASE}'`)
   return leases.map(([name, term]) => ({
     sql: `INSERT INTO leases (name, node_id, url, term, taken_at, expires_at) VALUES (?, '', '', ?, 0, 0)

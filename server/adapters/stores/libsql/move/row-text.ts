@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Connection } from '../driver/worker/worker-connection'
-import type { Statement } from '../driver/worker-wire'
+import type { SqlStatement } from '../driver/worker-wire'
 
 /** Bytes of the rows of a page as stored, if it has more than one. A libSQL server answers with at most 10 MB. */
 const PAGE_BYTES = 512 * 1024
@@ -100,7 +100,7 @@ export class TableReader {
     return sum.end()
   }
 
-  private async rows(sql: string, args: Statement['args']) {
+  private async rows(sql: string, args: SqlStatement['args']) {
     const [result] = await this.connection.send({ op: 'batch', mode: 'read', statements: [{ sql, args }] })
     return result?.rows ?? []
   }
@@ -136,7 +136,7 @@ export class TableReader {
 const keyArgs = (key: string | null) => key?.split(' ') ?? []
 
 /** Inserts lines that a `TableReader` read. */
-export function insertLines({ name, columns }: TableShape, lines: readonly string[]): Statement {
+export function insertLines({ name, columns }: TableShape, lines: readonly string[]): SqlStatement {
   const texts = columns.map((_, at) => `value->>${at} AS v${at}`).join(', ')
   const values = columns.map((_, at) => valueFrom(`v${at}`)).join(', ')
   return {

@@ -1,6 +1,6 @@
 import { isoTime } from '../../../../core/clock'
 import { liveOwner, MOVING_URL } from '../cluster/lease-tables'
-import type { Statement } from '../driver/worker-wire'
+import type { SqlStatement } from '../driver/worker-wire'
 
 /**
  * Marks a database that must not serve: a move put its data elsewhere, or has not ended. The table and its trigger are no part of the
@@ -65,7 +65,7 @@ export function refusalOf({ kind, place, at }: Pick<Standing, 'kind' | 'place' |
  * The statements that mark a database. From their commit on no process becomes its owner, of whatever version: a trigger refuses to raise
  * the epoch. An owner of an earlier epoch is refused as before. `others`: an expression that must be 0.
  */
-export function markStatements(standing: Standing, others = '0'): Statement[] {
+export function markStatements(standing: Standing, others = '0'): SqlStatement[] {
   const { id, kind, place, at } = standing
   return [
     {
@@ -78,7 +78,7 @@ export function markStatements(standing: Standing, others = '0'): Statement[] {
 }
 
 /** The statement that makes the trigger; `owner` must exist. */
-export function triggerStatement(standing: Pick<Standing, 'kind' | 'place' | 'at'>): Statement {
+export function triggerStatement(standing: Pick<Standing, 'kind' | 'place' | 'at'>): SqlStatement {
   const text = refusalOf(standing).replaceAll("'", "''")
   return {
     sql: `CREATE TRIGGER ${MOVE_TRIGGER} BEFORE UPDATE ON owner WHEN NEW.asserted = NEW.epoch BEGIN SELECT RAISE(ABORT, '${text}'); END`,
@@ -87,10 +87,10 @@ export function triggerStatement(standing: Pick<Standing, 'kind' | 'place' | 'at
 }
 
 /** Asserts in a transaction that the mark is still that of this move: it fails after somebody began another. */
-export function assertMove(id: string): Statement {
+export function assertMove(id: string): SqlStatement {
   return { sql: `UPDATE ${MOVE_TABLE} SET asserted = ?1`, args: [id] }
 }
 
 /** These take a mark away: the database may serve then. */
-export const DROP_TRIGGER: Statement = { sql: `DROP TRIGGER IF EXISTS ${MOVE_TRIGGER}`, args: [] }
-export const DROP_MARK: Statement = { sql: `DROP TABLE ${MOVE_TABLE}`, args: [] }
+export const DROP_TRIGGER: SqlStatement = { sql: `DROP TRIGGER IF EXISTS ${MOVE_TRIGGER}`, args: [] }
+export const DROP_MARK: SqlStatement = { sql: `DROP TABLE ${MOVE_TABLE}`, args: [] }

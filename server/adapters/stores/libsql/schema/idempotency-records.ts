@@ -4,7 +4,7 @@ import type { AccountId, RequestId } from '../../../../core/ids'
 import { instant } from '../driver/columns'
 
 /** Calls with an `Idempotency-Key`: completed ones with their response, and those in progress. */
-export const keptAnswers = sqliteTable(
+export const idempotencyRecords = sqliteTable(
   'kept_answers',
   {
     account: text('account_id').$type<AccountId>().notNull(),
