@@ -32,7 +32,7 @@ export async function withDeadline<I>(
   within: Within,
 ): Promise<Result<ProviderAnswer, UpstreamFailure>> {
   const startedAt = performance.now()
-  const answer = await inTime(provider, input, origin, within)
+  const answer = await callWithin(provider, input, origin, within)
   const isCached = answer.ok && answer.value.ageSeconds !== undefined
   const isRequest = answer.ok ? !isCached : answer.error.kind !== 'refused' && !isHangUp(within.stop)
   if (isRequest && !provider.isChain) {
@@ -47,7 +47,7 @@ export async function withDeadline<I>(
  * Calls a provider with a deadline. A hang-up or the timeout ends the call even if the provider ignores its signal. If the
  * provider throws, the result is a failure.
  */
-async function inTime<I>(
+async function callWithin<I>(
   provider: Provider<I>,
   input: I,
   origin: CallOrigin,

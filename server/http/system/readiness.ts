@@ -1,3 +1,4 @@
+import { inTime } from '../../core/in-time'
 import { reasonOf } from '../../core/result'
 import type { ModelBackend } from '../../pipeline/models/model-backend'
 import { type CellReport, cellWarning } from '../operator/nodes/cell-record'
@@ -81,7 +82,7 @@ export class Readiness {
   private async failing(checks: ReadinessParts['checks']): Promise<Readonly<Record<string, string>>> {
     const { maxCheckMs = MAX_CHECK_MS } = this.parts
     const checked = Object.entries(checks).map(
-      async ([name, check]) => [name, await inTime(check, maxCheckMs)] as const,
+      async ([name, check]) => [name, await problemOf(check, maxCheckMs)] as const,
     )
     return Object.fromEntries(
       (await Promise.all(checked)).flatMap(([name, why]) => (why === null ? [] : [[name, why]])),
@@ -96,14 +97,10 @@ export class Readiness {
 }
 
 /** A check that fails or hangs is a failed check: the answer must come also when nothing behind it does. */
-async function inTime(check: () => Promise<string | null>, maxMs: number): Promise<string | null> {
-  const late = Promise.withResolvers<string>()
-  const timer = setTimeout(() => late.resolve(`it did not respond within ${maxMs} ms`), maxMs)
+async function problemOf(check: () => Promise<string | null>, maxMs: number): Promise<string | null> {
   try {
-    return await Promise.race([check(), late.promise])
+    return await inTime(check(), maxMs, () => new Error(`it did not respond within ${maxMs} ms`))
   } catch (error) {
     return reasonOf(error)
-  } finally {
-    clearTimeout(timer)
   }
 }

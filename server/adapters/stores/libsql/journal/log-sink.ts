@@ -1,3 +1,4 @@
+import { inTime } from '../../../../core/in-time'
 import { DatabaseError } from '../driver/worker/worker-connection'
 import type { GroupSink, WriteEnd } from './group-sink'
 import type { Group } from './group-statements'
@@ -62,18 +63,16 @@ export class LogSink implements GroupSink {
   /** Runs between two appends, so that no group is added between the last applied one and the emptying of the log. */
   private async keepUp(): Promise<void> {
     const isLong = this.log.size > this.emptyAbove
-    if (this.applier.unappliedBytes > (isLong ? LITTLE_BYTES : this.lag)) await inTime(this.applier.step())
+    if (this.applier.unappliedBytes > (isLong ? LITTLE_BYTES : this.lag)) await waitBriefly(this.applier.step())
     if (!isLong || this.applier.unappliedBytes > LITTLE_BYTES) return
-    await inTime(this.applier.applied().catch(() => undefined)) // reported by the applier; meanwhile the log grows
+    await waitBriefly(this.applier.applied())
     if (this.applier.lastApplied !== this.log.lastNumber) return
     await this.log.empty()
     this.applier.emptied()
   }
 }
 
-async function inTime(work: Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<void>()
-  const timer = setTimeout(late.resolve, MAX_WAIT_MS)
-  await Promise.race([work, late.promise])
-  clearTimeout(timer)
+/** Waits for the applier, which goes on, and reports how it ends. Meanwhile the log grows. */
+async function waitBriefly(work: Promise<void>): Promise<void> {
+  await inTime(work, MAX_WAIT_MS, () => new Error('late')).catch(() => undefined)
 }
