@@ -1,4 +1,4 @@
-import { RULES_NOT_BUILT } from '../../server/adapters/websearch/goggles/build-turns'
+import { RULES_NOT_BUILT } from '../../server/adapters/websearch/goggles/build-allowance'
 import type { After } from '../../server/adapters/websearch/local/index-client'
 import type { IndexThread, StartThread, ThreadEvents } from '../../server/adapters/websearch/local/index-thread'
 import type { Question } from '../../server/adapters/websearch/local/query/question'

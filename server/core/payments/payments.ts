@@ -5,10 +5,10 @@ import { type Money, micros, ZERO } from '../money'
 import { err, ok, type Result } from '../result'
 import { type Binding, bindingOf, bindingText, digestOf } from './binding'
 import type { Claim, NewClaim, PaymentPurpose, TakeResult } from './claim'
+import { PAYMENT_YIELD } from './event-loop-yield'
 import type { Fate, Offer, PaymentMethod, ReadCredential, Resource, ShownPayment } from './method'
 import { Payment, type PaymentParts, SETTLE_MS } from './payment'
 import { BUSY, IN_PROGRESS, NETWORK, type PaymentRefusal, type PaymentRefusalCode, PENDING, USED } from './refusal'
-import { PAYMENT_TURNS } from './turns'
 import { countsAgainstPayer, type FinishParts, fateOf, finishOpen } from './unfinished'
 
 /** Something that is paid for on its own: a call or a top-up. */
@@ -200,7 +200,7 @@ export class Payments {
     purchase: Pick<Purchase, 'least'>,
   ): Promise<Result<{ method: PaymentMethod; read: ReadCredential }, PaymentRefusal>> {
     const methods = await this.methodsFor(purchase)
-    await PAYMENT_TURNS.next()
+    await PAYMENT_YIELD.next()
     for (const method of methods) {
       const read = await method.read(shown)
       if (read) return read.ok ? ok({ method, read: read.value }) : read

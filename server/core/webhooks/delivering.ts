@@ -44,9 +44,9 @@ export class Delivering {
   /** Whether an endpoint found all healthy places taken in this round. */
   private isFull = false
   private readonly slow = new Set<WebhookId>()
-  /** When each endpoint that is due last began an attempt. */
-  private turns = new Map<WebhookId, number>()
-  private turn = 0
+  /** The number of the start at which each endpoint that is due last began an attempt. */
+  private lastStarts = new Map<WebhookId, number>()
+  private starts = 0
   private readonly starting = new KeyedMutex()
   /** New deliveries and attempts of each endpoint since its log was cut. */
   private readonly sinceCut = new Map<WebhookId, number>()
@@ -79,18 +79,18 @@ export class Delivering {
     }
     const due = await this.store.due(now)
     this.isFull = false
-    for (const webhook of this.inTurn(due)) await this.start(webhook, now)
+    for (const webhook of this.fairOrder(due)) await this.start(webhook, now)
   }
 
   /** First those of accounts with the fewest attempts in progress, then who waited longest: nobody can keep all places. */
-  private inTurn(due: readonly Webhook[]): readonly Webhook[] {
+  private fairOrder(due: readonly Webhook[]): readonly Webhook[] {
     const busy = new Map<AccountId, number>()
     for (const { id, accountId } of due) {
       const own = (this.busy.healthy.get(id) ?? 0) + (this.busy.failing.get(id) ?? 0)
       busy.set(accountId, (busy.get(accountId) ?? 0) + own)
     }
-    this.turns = new Map(due.map(({ id }) => [id, this.turns.get(id) ?? 0]))
-    const waited = (of: Webhook) => [busy.get(of.accountId) ?? 0, this.turns.get(of.id) ?? 0] as const
+    this.lastStarts = new Map(due.map(({ id }) => [id, this.lastStarts.get(id) ?? 0]))
+    const waited = (of: Webhook) => [busy.get(of.accountId) ?? 0, this.lastStarts.get(of.id) ?? 0] as const
     return due.toSorted((a, b) => waited(a)[0] - waited(b)[0] || waited(a)[1] - waited(b)[1])
   }
 
@@ -152,7 +152,7 @@ export class Delivering {
     const free = () => Math.min(ownFree(), all - this.inAll[lane])
     if (lane === 'healthy' && ownFree() > 0 && free() <= 0) this.isFull = true
     if (free() <= 0) return
-    this.turns.set(webhook.id, ++this.turn)
+    this.lastStarts.set(webhook.id, ++this.starts)
     // What is being sent is still due, also if it arrives while this is read.
     const sent = new Set(this.sending.keys())
     for (const delivery of await this.store.dueOf(webhook.id, now, each * 2)) {

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { LibsqlLeases } from '../../../server/adapters/stores/libsql/cluster/lease-store'
-import { WriteTurns } from '../../../server/adapters/stores/libsql/cluster/write-turns'
+import { WriteLock } from '../../../server/adapters/stores/libsql/cluster/write-lock'
 import { hasSqld, openSqld } from '../../support/databases/sqld'
 import { gate } from './faulty-writes'
 
 describe('the writes of a node to the control database', () => {
   test('go one at a time, in the order in which they were asked for, and one that fails holds nobody up', async () => {
-    const turns = new WriteTurns(60_000)
+    const lock = new WriteLock(60_000)
     const events: string[] = []
     const slow = gate()
     const write = (name: string, send: () => Promise<unknown> = async () => undefined) =>
-      turns.take(async () => {
+      lock.take(async () => {
         events.push(`${name} begins`)
         await send()
         events.push(`${name} ends`)
@@ -27,14 +27,14 @@ describe('the writes of a node to the control database', () => {
   })
 
   test('that get no turn in time are given up without being sent; those after them are not', async () => {
-    const turns = new WriteTurns(20)
+    const lock = new WriteLock(20)
     const slow = gate()
-    const first = turns.take(() => slow.opened)
+    const first = lock.take(() => slow.opened)
     let sent = 0
-    await expect(turns.take(async () => sent++)).rejects.toThrow('the writes before it took too long')
+    await expect(lock.take(async () => sent++)).rejects.toThrow('the writes before it took too long')
     slow.open()
     await first
-    await turns.take(async () => sent++)
+    await lock.take(async () => sent++)
     expect(sent).toBe(1)
   })
 })

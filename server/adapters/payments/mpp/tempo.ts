@@ -30,6 +30,7 @@ import { Abis, Transaction } from 'viem/tempo'
 import { MINUTE_MS } from '../../../core/clock'
 import { jsonText } from '../../../core/json'
 import { formatUsd } from '../../../core/money'
+import { PAYMENT_YIELD } from '../../../core/payments/event-loop-yield'
 import type {
   Fate,
   Offer,
@@ -41,7 +42,6 @@ import type {
   ValidPayment,
 } from '../../../core/payments/method'
 import { NETWORK, type PaymentRefusal } from '../../../core/payments/refusal'
-import { PAYMENT_TURNS } from '../../../core/payments/turns'
 import { err, ok, type Result } from '../../../core/result'
 import { ChainWatch } from './chain/chain-watch'
 import { isNodeTrouble } from './chain/node-trouble'
@@ -130,7 +130,7 @@ export function tempoMethod(options: TempoOptions): PaymentMethod {
         await options.freshen?.()
         const request = { amount: formatUsd(amount), chainId: options.chainId }
         const credential = shownBy(read) as Parameters<typeof mppx.validateCredential>[0]
-        await PAYMENT_TURNS.next()
+        await PAYMENT_YIELD.next()
         const { details } = await mppx.validateCredential(credential, { meta: { ...binding }, request })
         const life = lifeProblem(read.handle, options.now())
         if (life) return err({ code: 'verification_failed', reason: life })

@@ -2,7 +2,7 @@ import { drizzle } from 'drizzle-orm/libsql'
 import type { ControlChanges } from '../../../core/cluster/control-changes'
 import { inTime } from '../../../core/in-time'
 import { reasonOf } from '../../../core/result'
-import { WriteTurns } from './cluster/write-turns'
+import { WriteLock } from './cluster/write-lock'
 import { announcingWrites } from './control-version'
 import type { Opened } from './driver/opened'
 import { sqlClient } from './driver/sql-client'
@@ -59,18 +59,18 @@ export async function openSharedDatabase(options: SharedDatabaseOptions, opened:
 
 class SharedWrites {
   private readonly connection: Pick<Connection, 'send'>
-  private readonly turns: WriteTurns
+  private readonly writeLock: WriteLock
   private readonly maxWaitMs: number
 
   constructor(connection: Pick<Connection, 'send'>, maxWaitMs: number) {
     this.connection = connection
     this.maxWaitMs = maxWaitMs
-    this.turns = new WriteTurns(maxWaitMs)
+    this.writeLock = new WriteLock(maxWaitMs)
   }
 
   async batch(statements: readonly SqlStatement[]): Promise<readonly WireResult[]> {
     for (const { sql } of statements) assertWritable(sql)
-    return this.turns.take(() =>
+    return this.writeLock.take(() =>
       answered(this.connection.send({ op: 'batch', mode: 'write', statements }), this.maxWaitMs),
     )
   }

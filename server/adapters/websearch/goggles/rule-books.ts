@@ -13,7 +13,7 @@ export interface GoggleText {
 
 /** The size of the cache in characters of hosted goggles: three of the largest, as many as one call may have. */
 const MAX_KEPT_CHARACTERS = 6_000_000
-/** The time that one turn spends on building cached books: half of what matching may take. */
+/** The time that one slice spends on building cached books: half of what matching may take. */
 const SLICE_NS = MAX_WORK / 2
 
 /**
@@ -24,7 +24,7 @@ export class RuleBooks {
   private readonly builders = new Map<string, BookBuilder>()
   private characters = 0
 
-  /** The books of a call; null if building needs another turn; or the rule that the goggles break. */
+  /** The books of a call; null if building needs another slice; or the rule that the goggles break. */
   of(goggles: readonly GoggleText[]): Result<RuleSet | null, string> {
     const hosted = this.hosted(goggles.filter(({ isHosted }) => isHosted))
     if (hosted === null) return ok(null)

@@ -2,7 +2,7 @@ import type { LlmContextInput } from '../../../core/catalog/llm-context'
 import type { Provider } from '../../../core/providers/provider'
 import { ok } from '../../../core/result'
 import { contextSearchOptions } from '../context-search-options'
-import { BuildTurns } from '../goggles/build-turns'
+import { BuildAllowance } from '../goggles/build-allowance'
 import type { PublishedGoggles } from '../goggles/published-goggles'
 import type { GoggleText } from '../goggles/rule-books'
 import type { IndexClient } from './index-client'
@@ -17,7 +17,7 @@ export function contextProvider(
   baseUrl: string,
   now: () => number,
 ): Provider<LlmContextInput> {
-  const turns = new BuildTurns({ now })
+  const allowance = new BuildAllowance({ now })
   return {
     name: 'local',
     isLocal: true,
@@ -28,7 +28,7 @@ export function contextProvider(
       if (!texts.ok) return texts
       const nowMs = now()
       const question = { kind: 'context', input: questionOf(input, texts.value, nowMs), baseUrl, nowMs } as const
-      return turns.untilBuilt(caller, () => client.ask(question, caller, signal))
+      return allowance.untilBuilt(caller, () => client.ask(question, caller, signal))
     },
     ready: () => isIndexReady(client),
   }

@@ -1,7 +1,7 @@
 import type { ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
 import { err, ok, type Result } from '../../../core/result'
 import { brokenGoggle } from '../goggles/broken-goggle'
-import { RULES_NOT_BUILT } from '../goggles/build-turns'
+import { RULES_NOT_BUILT } from '../goggles/build-allowance'
 import type { FromWorker, Question, ToWorker } from './query/question'
 
 export type Answer = Result<ProviderAnswer, UpstreamFailure>

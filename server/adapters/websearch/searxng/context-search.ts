@@ -5,7 +5,7 @@ import type { OutboundFetch } from '../../../core/outbound/outbound-fetch'
 import type { CallOrigin, ProviderAnswer, UpstreamFailure } from '../../../core/providers/provider'
 import { ok, type Result } from '../../../core/result'
 import { contextSearchOptions } from '../context-search-options'
-import { BuildTurns } from '../goggles/build-turns'
+import { BuildAllowance } from '../goggles/build-allowance'
 import type { PublishedGoggles } from '../goggles/published-goggles'
 import type { GoggleText } from '../goggles/rule-books'
 import { fetchPages } from './fetch-pages'
@@ -45,11 +45,11 @@ const ANSWER_SHARE = 0.15
 /** LLM context over what SearXNG finds: the pages themselves are fetched, cut into passages and ranked. */
 export class ContextSearch {
   private readonly options: ContextSearchOptions
-  private readonly turns: BuildTurns
+  private readonly buildAllowance: BuildAllowance
 
   constructor(options: ContextSearchOptions) {
     this.options = options
-    this.turns = new BuildTurns(options.clock)
+    this.buildAllowance = new BuildAllowance(options.clock)
   }
 
   async answer(input: LlmContextInput, signal: AbortSignal, origin: CallOrigin): Promise<Answer> {
@@ -80,7 +80,7 @@ export class ContextSearch {
     const found = this.candidates(ordered.value, texts.value.length > 0 ? ordered.value.length : input.count)
     const pages = await this.read(found, input, end - budgetMs * ANSWER_SHARE, signal)
     const task = this.task(input, search.value, texts.value, pages)
-    const body = await this.turns.untilBuilt(caller, () => pageReader.answer(task, signal))
+    const body = await this.buildAllowance.untilBuilt(caller, () => pageReader.answer(task, signal))
     return body.ok ? ok({ body: body.value }) : body
   }
 
@@ -106,7 +106,7 @@ export class ContextSearch {
   ): Promise<Result<readonly SearxngResult[], UpstreamFailure>> {
     if (goggles.length === 0) return ok(results)
     const task = { goggles, subjects: results.map(subjectOf) }
-    const order = await this.turns.untilBuilt(caller, () => this.options.pageReader.order(task, signal))
+    const order = await this.buildAllowance.untilBuilt(caller, () => this.options.pageReader.order(task, signal))
     return order.ok ? ok(order.value.flatMap((place) => results[place] ?? [])) : order
   }
 

@@ -1,7 +1,7 @@
 import type { UpstreamFailure } from '../../../core/providers/provider'
 import { err, ok, type Result } from '../../../core/result'
 import { brokenGoggle } from '../goggles/broken-goggle'
-import { RULES_NOT_BUILT } from '../goggles/build-turns'
+import { RULES_NOT_BUILT } from '../goggles/build-allowance'
 import type { AnswerTask, FoundPage, FromPageThread, OrderTask, PageTask, ReadPage, ToPageThread } from './page-wire'
 
 /** The thread's result for one task; null if it failed or took too long. */

@@ -50,7 +50,7 @@ type Answer<T> = Promise<Result<T, Failure>>
  */
 export class ApiCatalog {
   private readonly parts: CatalogParts
-  private readonly turns = new KeyedMutex()
+  private readonly mutex = new KeyedMutex()
 
   constructor(parts: CatalogParts) {
     this.parts = parts
@@ -66,7 +66,7 @@ export class ApiCatalog {
   }
 
   create(actor: Actor, form: ApiForm): Answer<Changed> {
-    return this.turn(async () => {
+    return this.exclusive(async () => {
       if (this.byName(form.name))
         return err(failure('invalid_state', `There is an API ${form.name} already. Change it.`))
       const api = await this.assembled(form, null)
@@ -76,7 +76,7 @@ export class ApiCatalog {
 
   /** Changes settings and operations. A secret is kept only for the scheme, host and port that it was given for. */
   change(actor: Actor, name: string, change: ApiChange): Answer<Changed> {
-    return this.turn(async () => {
+    return this.exclusive(async () => {
       const previous = this.byName(name)
       if (!previous) return err(unknownApi(name))
       const { form, errors, dropped } = changedForm(previous, change)
@@ -89,7 +89,7 @@ export class ApiCatalog {
   }
 
   remove(actor: Actor, name: string): Answer<{ readonly name: string }> {
-    return this.turn(async () => {
+    return this.exclusive(async () => {
       const api = this.byName(name)
       if (!api) return err(unknownApi(name))
       const written = await this.written([this.removal(actor, api)])
@@ -108,7 +108,7 @@ export class ApiCatalog {
     name: string,
     { operation, account }: { readonly operation?: string | undefined; readonly account?: AccountId | undefined },
   ): Answer<Changed> {
-    return this.turn(async () => {
+    return this.exclusive(async () => {
       const api = this.byName(name)
       if (!api) return err(unknownApi(name))
       const operations = api.operations.filter(({ id }) => operation === undefined || id === operation)
@@ -134,7 +134,7 @@ export class ApiCatalog {
     form: ImportForm,
     { dryRun, confirm }: { readonly dryRun: boolean; readonly confirm?: string | undefined },
   ): Answer<{ readonly plan: ImportPlan; readonly applied: boolean }> {
-    return this.turn(async () => {
+    return this.exclusive(async () => {
       const planned = await this.importPlan(form)
       if (!planned.ok) return planned
       const plan = planned.value
@@ -158,7 +158,7 @@ export class ApiCatalog {
     forms: readonly ApiForm[],
     { dryRun, confirm }: { readonly dryRun: boolean; readonly confirm?: string | undefined },
   ): Answer<{ readonly plan: CatalogPlan; readonly applied: boolean }> {
-    return this.turn(async () => {
+    return this.exclusive(async () => {
       const assembled = await this.assembledAll(forms)
       if (!assembled.ok) return assembled
       const next = assembled.value
@@ -320,8 +320,8 @@ export class ApiCatalog {
     return [`${variable} is not set. Calls fail until the gateway starts with it.`]
   }
 
-  private turn<T>(task: () => Promise<T>): Promise<T> {
-    return this.turns.take('catalog', task)
+  private exclusive<T>(task: () => Promise<T>): Promise<T> {
+    return this.mutex.take('catalog', task)
   }
 }
 

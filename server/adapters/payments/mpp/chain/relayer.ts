@@ -154,7 +154,7 @@ export class Relayer implements Relaying {
   async submit(call: RelayedCall, onSent: () => void = () => undefined): Promise<TransactionReceipt | null> {
     const before = [...this.pending.values()].find(({ call: { data } }) => data === call.data)
     if (before) await this.sendAgain(before)
-    const flight = before ?? (await this.sendInTurn(call))
+    const flight = before ?? (await this.sendNext(call))
     onSent()
     if (!before && flight.doubt) throw flight.doubt
     const late = Promise.withResolvers<null>()
@@ -164,7 +164,7 @@ export class Relayer implements Relaying {
     return receipt
   }
 
-  private async sendInTurn(call: RelayedCall): Promise<PendingCall> {
+  private async sendNext(call: RelayedCall): Promise<PendingCall> {
     if (this.busy < MAX_IN_FLIGHT) this.busy++
     else await new Promise<void>((begin) => this.waiting.push(begin))
     // The next waiting call takes over the slot.

@@ -1,7 +1,7 @@
 import type { Money } from '../../../../core/money'
+import { PAYMENT_YIELD } from '../../../../core/payments/event-loop-yield'
 import type { PaymentMethod } from '../../../../core/payments/method'
 import type { PaymentRefusal } from '../../../../core/payments/refusal'
-import { PAYMENT_TURNS } from '../../../../core/payments/turns'
 import { err, ok } from '../../../../core/result'
 import { networkInV1 } from '../../../../core/x402-networks'
 import { receivedTransfers } from '../chain/received'
@@ -53,7 +53,7 @@ export function evmMethod(options: EvmOptions, shared: EvmNetwork = evmNetwork(o
       if (life) return err(life)
       if (terms.amount < minAmount) return err(TOO_LITTLE)
       try {
-        await PAYMENT_TURNS.next()
+        await PAYMENT_YIELD.next()
         await wire.verify(credential as EvmCredential, terms)
       } catch (error) {
         return err(refusalOf(error))

@@ -1,9 +1,9 @@
 import { type Address, encodeFunctionData, erc20Abi, parseAbi } from 'viem'
 import { getCode, readContract } from 'viem/actions'
 import type { Money } from '../../../../core/money'
+import { PAYMENT_YIELD } from '../../../../core/payments/event-loop-yield'
 import type { PaymentMethod, ReadCredential, SettleOutcome } from '../../../../core/payments/method'
 import { NETWORK, type PaymentRefusal } from '../../../../core/payments/refusal'
-import { PAYMENT_TURNS } from '../../../../core/payments/turns'
 import { err, ok } from '../../../../core/result'
 import { settleByCall, simulatedAmount } from '../chain/contract-calls'
 import { isNodeTrouble, isRevert } from '../chain/node-trouble'
@@ -62,7 +62,7 @@ export function uptoMethod(options: EvmOptions, network: EvmNetwork & Relayed): 
       const mismatch = wire.mismatch(payment, terms, units(terms.amount))
       if (mismatch) return err(mismatch)
       if (permit.spender !== UPTO_PROXY.toLowerCase()) return err(NOT_SIGNED)
-      await PAYMENT_TURNS.next()
+      await PAYMENT_YIELD.next()
       if (!(await isSignedByPayer(chainId, permit))) return err(NOT_SIGNED)
       const refusal = await permits.refusal(permit)
       return refusal ? err(refusal) : ok({ payer: permit.from })

@@ -14,10 +14,10 @@ const ROWS_AT_ONCE = 500
 
 type Writes = Parameters<LibSQLDatabase['batch']>[0][number][]
 
-/** The APIs on sale. This process owns the database, so comparing and writing in turn is enough. */
+/** The APIs on sale. This process owns the database, so comparing and writing under a mutex is enough. */
 export class LibsqlApis implements ApiStore {
   private readonly db: LibSQLDatabase
-  private readonly turns = new KeyedMutex()
+  private readonly mutex = new KeyedMutex()
 
   constructor(db: LibSQLDatabase) {
     this.db = db
@@ -41,7 +41,7 @@ export class LibsqlApis implements ApiStore {
   }
 
   write(changes: readonly ApiWrite[]): Promise<boolean> {
-    return this.turns.take('catalog', async () => {
+    return this.mutex.take('catalog', async () => {
       const stored = await this.db.select({ name: apis.name, at: apis.updatedAt }).from(apis)
       const updatedAt = new Map(stored.map(({ name, at }) => [name, at]))
       const isAsExpected = changes.every((change) => (updatedAt.get(nameOf(change)) ?? null) === change.expected)

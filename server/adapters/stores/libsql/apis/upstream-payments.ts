@@ -36,10 +36,10 @@ function isLost(since: number) {
   return and(eq(table.state, 'cashed'), gt(table.endedAt, since))
 }
 
-/** This process owns the database, so that a sum and the row that it allows are written in one turn. */
+/** This process owns the database, so that a sum and the row that it allows are written under one mutex. */
 export class LibsqlUpstreamPayments implements UpstreamPayments {
   private readonly db: LibSQLDatabase
-  private readonly turns = new KeyedMutex()
+  private readonly mutex = new KeyedMutex()
   private readonly applied: () => Promise<void>
 
   /** `applied` resolves when the tables contain every charge so far. */
@@ -49,7 +49,7 @@ export class LibsqlUpstreamPayments implements UpstreamPayments {
   }
 
   open(payment: UpstreamPayment, maxima: DailyMaxima, changedAt: number): ReturnType<UpstreamPayments['open']> {
-    return this.turns.take('open', async () => {
+    return this.mutex.take('open', async () => {
       const { request, account, payee, cost, fee, signedAt, amount, nonce, api } = payment
       const isKnown = or(eq(table.request, request), eq(table.nonce, nonce))
       const [known] = await this.db.select({ request: table.request }).from(table).where(isKnown)

@@ -18,7 +18,7 @@ import {
 import { type DatabaseAddress, serverClient } from '../driver/network/server-client'
 import { refuseMoved, refuseWhileMoving } from '../move/standing'
 import { cellOf, LEASE_TABLES, LIVES, leaseOf, MAIN_LEASE, NOW, RUNS } from './lease-tables'
-import { WriteTurns } from './write-turns'
+import { WriteLock } from './write-lock'
 
 /** Less than the time between two renewals: a request that hangs must not use up the lease. */
 const DEADLINE_MS = 2_500
@@ -95,7 +95,7 @@ export class LibsqlLeases implements LeaseStore {
   private readonly client: Client
   /** As JSON, by node. */
   private readonly fingerprints = new Map<string, string>()
-  private readonly turns = new WriteTurns(DEADLINE_MS)
+  private readonly writeLock = new WriteLock(DEADLINE_MS)
 
   constructor(address: DatabaseAddress) {
     this.client = serverClient(address, { deadlineMs: DEADLINE_MS, isKept: true })
@@ -208,7 +208,7 @@ export class LibsqlLeases implements LeaseStore {
   }
 
   private write(statements: InStatement[]): Promise<Row[][]> {
-    return this.turns.take(() => this.run(statements, 'write'))
+    return this.writeLock.take(() => this.run(statements, 'write'))
   }
 
   private async run(statements: InStatement[], mode: 'read' | 'write'): Promise<Row[][]> {

@@ -2,7 +2,7 @@ import type { Connection } from './worker/worker-connection'
 import type { Applied, ApplyRequest, SqlStatement, WireResult } from './worker-wire'
 
 /** Runs a waiting write with the epoch at that time. Resolves when it has ended, successfully or not. */
-type Turn = () => Promise<unknown>
+type QueuedWrite = () => Promise<unknown>
 
 /**
  * The only way to write. Every batch first asserts the owner's epoch in the same transaction, so that a process whose successor has
@@ -12,8 +12,8 @@ export class WriteQueue {
   private readonly connection: Pick<Connection, 'send' | 'apply'>
   private owned: number | null
   private readonly raisedTo = new Set<number>()
-  private readonly urgent: Turn[] = []
-  private readonly usual: Turn[] = []
+  private readonly urgent: QueuedWrite[] = []
+  private readonly usual: QueuedWrite[] = []
   private busy = false
   private idle: (() => void)[] = []
 
@@ -34,7 +34,7 @@ export class WriteQueue {
     return this.owned
   }
 
-  /** Writes that wait for their turn. */
+  /** Writes that wait for earlier ones. */
   get waiting(): number {
     return this.urgent.length + this.usual.length
   }
@@ -51,7 +51,7 @@ export class WriteQueue {
 
   /** Applies one batch of the log. No response waits for it. */
   apply(request: Omit<ApplyRequest, 'epoch'>): Promise<Applied> {
-    return this.inTurn(this.usual, () => this.connection.apply({ epoch: this.epoch, ...request }))
+    return this.afterEarlier(this.usual, () => this.connection.apply({ epoch: this.epoch, ...request }))
   }
 
   /**
@@ -83,7 +83,7 @@ export class WriteQueue {
   }
 
   private async fenced(
-    queue: Turn[],
+    queue: QueuedWrite[],
     assignments: string,
     args: number[],
     statements: readonly SqlStatement[],
@@ -92,11 +92,13 @@ export class WriteQueue {
     return (await this.enqueue(queue, () => [fence(), ...statements])).slice(1)
   }
 
-  private enqueue(queue: Turn[], statements: () => readonly SqlStatement[]): Promise<readonly WireResult[]> {
-    return this.inTurn(queue, () => this.connection.send({ op: 'batch', mode: 'write', statements: statements() }))
+  private enqueue(queue: QueuedWrite[], statements: () => readonly SqlStatement[]): Promise<readonly WireResult[]> {
+    return this.afterEarlier(queue, () =>
+      this.connection.send({ op: 'batch', mode: 'write', statements: statements() }),
+    )
   }
 
-  private inTurn<T>(queue: Turn[], send: () => Promise<T>): Promise<T> {
+  private afterEarlier<T>(queue: QueuedWrite[], send: () => Promise<T>): Promise<T> {
     if (this.owned === null) return Promise.reject(notOwned())
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     queue.push(() => send().then(resolve, reject))
@@ -106,13 +108,13 @@ export class WriteQueue {
 
   private next(): void {
     if (this.busy) return
-    const turn = this.urgent.shift() ?? this.usual.shift()
-    if (!turn) {
+    const write = this.urgent.shift() ?? this.usual.shift()
+    if (!write) {
       for (const resolve of this.idle.splice(0)) resolve()
       return
     }
     this.busy = true
-    void turn().then(() => {
+    void write().then(() => {
       this.busy = false
       this.next()
     })

@@ -8,11 +8,11 @@
 export async function finalizeStatements(): Promise<void> {
   Bun.gc(true)
   Bun.shrink()
-  await turn()
-  // What was collected is finalized in a turn of its own.
-  await turn()
+  await loopTurn()
+  // What was collected is finalized in a turn of the event loop of its own.
+  await loopTurn()
 }
 
-function turn(): Promise<void> {
+function loopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -17,9 +17,9 @@ export function serveDatabase(
   afterFile: () => Promise<void> = async () => undefined,
 ): (request: Packed<WorkerRequest>) => void {
   const served = new ServedDatabase(afterFile)
-  let turn: Promise<void> = Promise.resolve()
+  let last: Promise<void> = Promise.resolve()
   return (request) => {
-    turn = turn.then(async () => reply(packedReply(await served.answer(unpacked(request)))))
+    last = last.then(async () => reply(packedReply(await served.answer(unpacked(request)))))
   }
 }
 

@@ -1,15 +1,15 @@
 import { inTime } from '../../../../core/in-time'
 
 /** A write that others of this node kept from the database for too long. It was not sent. */
-class TurnTooLate extends Error {
+class WriteTooLate extends Error {
   readonly unavailable = true
 }
 
 /**
  * The writes of a node to the control database, one at a time: many connections that each commit one row stall a libSQL server for
- * minutes. A write that gets no turn within `maxWaitMs` is given up.
+ * minutes. A write that waits longer than `maxWaitMs` is given up.
  */
-export class WriteTurns {
+export class WriteLock {
   private readonly maxWaitMs: number
   private last: Promise<void> = Promise.resolve()
 
@@ -23,7 +23,7 @@ export class WriteTurns {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     this.last = before.then(() => ended)
     try {
-      await inTime(before, this.maxWaitMs, () => new TurnTooLate('the writes before it took too long'))
+      await inTime(before, this.maxWaitMs, () => new WriteTooLate('the writes before it took too long'))
       return await send()
     } finally {
       end()

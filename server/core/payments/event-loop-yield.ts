@@ -2,7 +2,7 @@
  * Work that takes the processor for milliseconds, such as the check of a signature: one piece in each turn of the event loop, first come,
  * first served. Between two pieces the process does all else that is due: timers, leases, other requests.
  */
-export class Turns {
+export class EventLoopYield {
   private readonly waiting: (() => void)[] = []
 
   /** Resolves in a turn of the event loop in which no other piece begins. The piece ends where it first waits for something else. */
@@ -20,4 +20,4 @@ export class Turns {
 }
 
 /** One for the process, as its event loop is, whatever the number of its gateways. */
-export const PAYMENT_TURNS = new Turns()
+export const PAYMENT_YIELD = new EventLoopYield()

@@ -3,8 +3,8 @@ import type { UpstreamFailure } from '../../../core/providers/provider'
 import { err, type Result } from '../../../core/result'
 import { CallerAllowance } from './caller-allowance'
 
-/** Turns that one caller may take in a minute to have books built: a tenth of a second each, eight for the largest goggle. */
-const MAX_TURNS = 60
+/** Slices of building that one caller may take in a minute: a tenth of a second each, eight for the largest goggle. */
+const MAX_SLICES = 60
 
 /** The reply of a thread that has built some, but not all, of the rule books that a search needs. */
 export const RULES_NOT_BUILT: Result<never, UpstreamFailure> = err({
@@ -13,11 +13,11 @@ export const RULES_NOT_BUILT: Result<never, UpstreamFailure> = err({
 })
 
 /** Builds the rule books of a search in slices, between the searches of other callers. */
-export class BuildTurns {
+export class BuildAllowance {
   private readonly allowance: CallerAllowance
 
   constructor(clock: Clock) {
-    this.allowance = new CallerAllowance(MAX_TURNS, clock)
+    this.allowance = new CallerAllowance(MAX_SLICES, clock)
   }
 
   /** Repeats the request until everything is built. */
